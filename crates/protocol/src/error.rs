@@ -108,6 +108,14 @@ impl From<Error> for Text {
     }
 }
 
+/// What an error of the system says: the [`Text`] or [`Error`] that it holds, or else the system's own words, which are the same
+/// in every language.
+impl From<&io::Error> for Text {
+    fn from(error: &io::Error) -> Text {
+        text_of(error)
+    }
+}
+
 /// What a cause says: a [`Text`] or an [`Error`], each also inside of an [`io::Error`], keeps its languages.
 fn text_of(cause: &(dyn std::error::Error + Send + Sync + 'static)) -> Text {
     let held = cause.downcast_ref::<io::Error>().and_then(io::Error::get_ref).unwrap_or(cause);

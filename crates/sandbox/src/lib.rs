@@ -10,3 +10,4 @@ pub mod environment;
 pub mod isolation;
 mod messages;
 pub mod process;
+mod trouble;

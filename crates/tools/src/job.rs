@@ -5,7 +5,7 @@ use super::runner::noted;
 use super::{messages, spec_of};
 use std::sync::Arc;
 use std::time::Duration;
-use toolfence_protocol::{ErrorCode, Output, ToolFailure, ToolSpec};
+use toolfence_protocol::{ErrorCode, Output, Text, ToolFailure, ToolSpec};
 use toolfence_sandbox::process::Sent;
 use toolfence_toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
 
@@ -55,7 +55,7 @@ impl Job {
         let mut output = self.jobs.told(job).await?;
         match sent {
             Ok(Sent::Some(bytes)) => noted(&mut output.text, messages::does_not_read(bytes)),
-            Err(error) => noted(&mut output.text, messages::input_not_written(error.to_string())),
+            Err(error) => noted(&mut output.text, messages::input_not_written(Text::from(&error))),
             Ok(_) => {}
         }
         Ok(output)

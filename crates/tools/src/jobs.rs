@@ -72,7 +72,7 @@ impl Jobs {
         }
         let id = format!("j{}", self.next.fetch_add(1, Ordering::Relaxed));
         let job = Running::start(id, Arc::clone(&self.commands), wanted, input)
-            .map_err(|error| ToolFailure::new(ErrorCode::IoError, messages::job_not_started(error.to_string())))?;
+            .map_err(|error| ToolFailure::new(ErrorCode::IoError, messages::job_not_started(Text::from(&error))))?;
         let job = Arc::new(job);
         all.push(Arc::clone(&job));
         Ok(job)

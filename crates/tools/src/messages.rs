@@ -338,6 +338,7 @@ toolfence_protocol::texts! { "inside"
              somente leitura, por isso o comando foi encerrado. O que ele tinha feito até então permaneceu. Confira antes de \
              executá-lo outra vez.",
     }
+    no_plan_for_masks() { en: "the helper got no plan for what is masked", pt: "o programa auxiliar não recebeu um plano para o que é mascarado" }
     not_sandboxed(error) {
         en: "the sandbox around the command could not be set up ({error}), so it was not run. Try again; if it fails again, \
              tell the user: `coder doctor` says what is wrong with them.",

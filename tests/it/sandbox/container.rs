@@ -168,7 +168,7 @@ fn the_word_of_a_real_client_is_told() {
     let report = super::runner(&place.root, settings).sandbox_report().clone();
     assert!(
         report.kind == Kind::Nothing
-            && report.why[0].to_string().starts_with("Container cannot be raised: docker says: "),
+            && report.why[0].to_string().starts_with("A container cannot be raised: docker says: "),
         "{report:?}"
     );
     println!("{}", report.why[0]);

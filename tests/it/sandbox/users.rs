@@ -93,7 +93,8 @@ fn alone() -> Option<Place> {
         return None;
     }
     assert!(
-        !report.holds && report.why[0].to_string().starts_with("Namespaces cannot be raised: failed the namespaces"),
+        !report.holds
+            && report.why[0].to_string().starts_with("A sandbox of namespaces cannot be raised: the namespaces"),
         "{report:?}"
     );
     Some(place)

@@ -12,7 +12,7 @@ use super::host_line::{is_of_this_build, read_begun, with_host};
 use super::memory::Limit;
 use super::plan::Plan;
 use super::sys::{self, Side};
-use super::{Trouble, mounts, rights, stage_one, stage_two};
+use super::{Barrier, Trouble, mounts, rights, stage_one, stage_two};
 use std::fs::File;
 use std::os::unix::net::UnixStream;
 
@@ -22,25 +22,25 @@ pub(super) fn main() -> i32 {
 }
 
 fn read_plan(host: &File, first: u8) -> Result<Plan, Trouble> {
-    let barrier = "the plan";
+    let barrier = Barrier::Plan;
     let plan: Plan = read_begun(host, first, barrier)?;
     is_of_this_build(&plan.version)?;
     Ok(plan)
 }
 
 fn run(plan: &Plan, host: &File) -> Result<i32, Trouble> {
-    let alone = sys::alone().map_err(|error| Trouble::new("the helper", error))?;
+    let alone = sys::alone().map_err(|error| Trouble::new(Barrier::Helper, error))?;
     let limit = Limit::new(plan.memory);
     // Where there is no process namespace, what is left of the command comes to this process.
     let subreaper = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
-    subreaper.map_err(|error| Trouble::new("the watch over the command", error.into()))?;
-    rights::limit(plan.processes).map_err(|error| Trouble::new("the limits", error))?;
+    subreaper.map_err(|error| Trouble::new(Barrier::CommandWatch, error.into()))?;
+    rights::limit(plan.processes).map_err(|error| Trouble::new(Barrier::Limits, error))?;
     let mut blanks = None;
     if plan.namespaces {
-        rights::namespaces(plan.network).map_err(|error| Trouble::new("the namespaces", error))?;
+        rights::namespaces(plan.network).map_err(|error| Trouble::new(Barrier::Namespaces, error))?;
         blanks = Some(mounts::build(plan)?);
     }
-    let started = |error| Trouble::new("the first process", error);
+    let started = |error| Trouble::new(Barrier::FirstProcess, error);
     let (ours, theirs) = UnixStream::pair().map_err(started)?;
     match sys::fork(&alone).map_err(started)? {
         Side::Parent(first) => {

@@ -1,8 +1,8 @@
 //! The helper's line to its host: what the host sends in parts, and the lines that the helper answers.
 
-use super::Trouble;
 use super::plan::LONGEST;
 use super::sys;
+use super::{Barrier, Cause, Trouble};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags};
@@ -52,14 +52,14 @@ fn empty(number: u8) -> io::Result<()> {
 
 /// The first byte of the plan. What comes with it becomes the command's stdin.
 fn take_input(host: &File) -> Result<u8, Trouble> {
-    let trouble = |error: Errno| Trouble::new("the input of the command", error.into());
+    let trouble = |error: Errno| Trouble::new(Barrier::Input, error.into());
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut came = RecvAncillaryBuffer::new(&mut space);
     let mut first = [0];
     let flags = RecvFlags::CMSG_CLOEXEC | RecvFlags::WAITALL;
     let read = rustix::net::recvmsg(host, &mut [IoSliceMut::new(&mut first)], &mut came, flags).map_err(trouble)?;
     if read.bytes == 0 {
-        return Err(Trouble::new("the plan", io::ErrorKind::UnexpectedEof.into()));
+        return Err(Trouble::new(Barrier::Plan, io::ErrorKind::UnexpectedEof.into()));
     }
     for message in came.drain() {
         if let RecvAncillaryMessage::ScmRights(descriptors) = message {
@@ -74,43 +74,43 @@ pub(super) fn is_of_this_build(host: &str) -> Result<(), Trouble> {
     if host == helper {
         return Ok(());
     }
-    let why = format!("the helper is version {helper}, the host {host}");
-    Err(Trouble::new("the plan", io::Error::other(why)))
+    let why = Cause::Version { helper: helper.to_owned(), host: host.to_owned() };
+    Err(Trouble::new(Barrier::Plan, io::Error::other(why)))
 }
 
 /// Reads a part of the host's message.
-pub(super) fn read<T: DeserializeOwned>(host: &File, name: &'static str) -> Result<T, Trouble> {
-    parsed(&read_part(host, name)?, name)
+pub(super) fn read<T: DeserializeOwned>(host: &File, barrier: Barrier) -> Result<T, Trouble> {
+    parsed(&read_part(host, barrier)?, barrier)
 }
 
 /// Reads the first part of the host's message, of which one byte was read already.
-pub(super) fn read_begun<T: DeserializeOwned>(host: &File, first: u8, name: &'static str) -> Result<T, Trouble> {
-    parsed(&read_text(host, &[first], name)?, name)
+pub(super) fn read_begun<T: DeserializeOwned>(host: &File, first: u8, barrier: Barrier) -> Result<T, Trouble> {
+    parsed(&read_text(host, &[first], barrier)?, barrier)
 }
 
 /// Reads a part of the host's message as text, without parsing it.
-pub(super) fn read_part(host: &File, name: &'static str) -> Result<Vec<u8>, Trouble> {
-    read_text(host, &[], name)
+pub(super) fn read_part(host: &File, barrier: Barrier) -> Result<Vec<u8>, Trouble> {
+    read_text(host, &[], barrier)
 }
 
 /// Reads the text of a part; `begun` is what was read of its length already.
-fn read_text(mut host: &File, begun: &[u8], name: &'static str) -> Result<Vec<u8>, Trouble> {
-    let trouble = |error| Trouble::new(name, error);
+fn read_text(mut host: &File, begun: &[u8], barrier: Barrier) -> Result<Vec<u8>, Trouble> {
+    let trouble = |error| Trouble::new(barrier, error);
     let mut length = [0; 4];
     let (known, rest) = length.split_at_mut(begun.len());
     known.copy_from_slice(begun);
     host.read_exact(rest).map_err(trouble)?;
     let length = u32::from_le_bytes(length) as usize;
     if length > LONGEST {
-        return Err(trouble(io::Error::other("it is too long")));
+        return Err(trouble(io::Error::other(Cause::TooLong)));
     }
     let mut text = vec![0; length];
     host.read_exact(&mut text).map_err(trouble)?;
     Ok(text)
 }
 
-fn parsed<T: DeserializeOwned>(text: &[u8], name: &'static str) -> Result<T, Trouble> {
-    serde_json::from_slice(text).map_err(|error| Trouble::new(name, error.into()))
+fn parsed<T: DeserializeOwned>(text: &[u8], barrier: Barrier) -> Result<T, Trouble> {
+    serde_json::from_slice(text).map_err(|error| Trouble::new(barrier, error.into()))
 }
 
 pub(super) fn tell(mut host: &File, line: &str) {

@@ -42,8 +42,6 @@ mod stage_two;
 mod supervise;
 #[cfg(target_os = "linux")]
 mod sys;
-#[cfg(target_os = "linux")]
-mod trouble;
 
 #[cfg(target_os = "linux")]
 mod enclosure;
@@ -52,8 +50,8 @@ mod enclosure;
 mod enclosure;
 mod types;
 
-pub use enclosure::{Enclosure, enter_if_asked};
 #[cfg(target_os = "linux")]
-use trouble::Trouble;
+use crate::trouble::{Barrier, Cause, Trouble};
+pub use enclosure::{Enclosure, enter_if_asked};
 use types::Engine;
 pub use types::{Container, Entry, Kind, Mode, Report, Request, Settings};

@@ -5,7 +5,7 @@
 
 use super::plan::{Masking, Name, Plan, Spot, Step, Task};
 use super::sys::{self, Attributes};
-use super::{Trouble, memory, rights};
+use super::{Barrier, Cause, Trouble, memory, rights};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
@@ -31,7 +31,7 @@ const READ_ONLY: Attributes = Attributes { read_only: true, devices: false, no_p
 /// Builds the tree; what needs the new process namespace (/proc) comes later, with [`finish`], and what depends on the command
 /// last, with [`mask`].
 pub(super) fn build(plan: &Plan) -> Result<Blanks, Trouble> {
-    let barrier = "the new tree of files";
+    let barrier = Barrier::Tree;
     enter_an_empty_root(plan.temporary).map_err(|error| Trouble::new(barrier, error))?;
     let mut layers = 0;
     for step in &plan.steps {
@@ -69,7 +69,7 @@ pub(super) fn raise(plan: &Plan, masking: &Masking, blanks: &Blanks) -> Result<(
     }
     // From here on mounts stay in this namespace, see `leave_mounts_behind`.
     rustix::mount::mount_change(plan.root.path(), MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
-        .map_err(|errno| Trouble::new(MASKS, errno.into()))?;
+        .map_err(|errno| Trouble::new(Barrier::Masks, errno.into()))?;
     mask(&masking.removable, &root, blanks)
 }
 
@@ -93,7 +93,7 @@ pub(super) fn leave_mounts_behind(plan: &Plan) -> io::Result<()> {
 
 fn open_root() -> Result<OwnedFd, Trouble> {
     let root = open_path(CWD, Path::new("/"), OFlags::DIRECTORY);
-    root.map_err(|error| Trouble::new("the new tree of files", error))
+    root.map_err(|error| Trouble::new(Barrier::Tree, error))
 }
 
 fn enter_an_empty_root(temporary: u64) -> io::Result<()> {
@@ -173,7 +173,7 @@ fn show(at: &Path, attributes: Attributes) -> io::Result<()> {
 fn project(plan: &Plan) -> io::Result<()> {
     let source = open_old(plan.root.path())?;
     if identity(source.as_fd())? != plan.root_is {
-        return Err(changed("the project is not the folder it was"));
+        return Err(changed(Cause::OtherRoot));
     }
     let attributes = Attributes { read_only: !plan.writable, devices: false, no_programs: !plan.executable };
     copy_of(source.as_fd(), attributes)?.put(plan.root.path())
@@ -184,7 +184,7 @@ fn layer(at: &Path, number: usize) -> io::Result<()> {
     let lower = below(OLD, at);
     let strange = |path: &Path| path.to_str().is_none_or(|text| text.contains([':', ',', '\\', '"']));
     if strange(&lower) {
-        return Err(io::Error::other("its name cannot be told to overlayfs"));
+        return Err(io::Error::other(Cause::NotForOverlay));
     }
     let (upper, work) = (format!("{STORE}/upper-{number}"), format!("{STORE}/work-{number}"));
     for folder in [&upper, &work] {
@@ -217,7 +217,7 @@ fn guard(plan: &Plan, masking: &Masking, root: &OwnedFd) -> Result<(), Trouble> 
             Attributes { read_only: guard.frozen || !plan.writable, devices: false, no_programs: !plan.executable };
         meant(root, guard.at.path(), guard.is)
             .and_then(|spot| copy_of(spot.as_fd(), attributes)?.mask(spot.as_fd()))
-            .map_err(|error| Trouble::at("the guards of the repository", guard.at.path(), error))?;
+            .map_err(|error| Trouble::at(Barrier::Guards, guard.at.path(), error))?;
     }
     Ok(())
 }
@@ -225,12 +225,10 @@ fn guard(plan: &Plan, masking: &Masking, root: &OwnedFd) -> Result<(), Trouble> 
 /// A read-only copy of something nobody may open lies over what is hidden. The copy goes where the masked file goes.
 fn mask(masks: &[Spot], root: &OwnedFd, blanks: &Blanks) -> Result<(), Trouble> {
     for spot in masks {
-        hide(spot, root, blanks).map_err(|error| Trouble::at(MASKS, spot.at.path(), error))?;
+        hide(spot, root, blanks).map_err(|error| Trouble::at(Barrier::Masks, spot.at.path(), error))?;
     }
     Ok(())
 }
-
-const MASKS: &str = "the masks over blocked files";
 
 fn hide(spot: &Spot, root: &OwnedFd, blanks: &Blanks) -> io::Result<()> {
     let target = meant(root, spot.at.path(), spot.is)?;
@@ -245,7 +243,7 @@ fn hide_of_host<'p>(masks: impl Iterator<Item = &'p Name>, root: &OwnedFd, blank
             let hidden = blanks.are.contains(&identity(target.as_fd())?);
             if hidden { Ok(()) } else { copy_of(blanks.like(&target)?, READ_ONLY)?.mask(target.as_fd()) }
         });
-        unless_missing(done).map_err(|error| Trouble::at(MASKS, at, error))?;
+        unless_missing(done).map_err(|error| Trouble::at(Barrier::Masks, at, error))?;
     }
     Ok(())
 }
@@ -278,18 +276,18 @@ impl Blanks {
 /// What stands at a path of the new tree, if it is what is meant by it.
 fn meant(root: &OwnedFd, at: &Path, is: Identity) -> io::Result<OwnedFd> {
     let spot = match beneath(root, at) {
-        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Err(changed("it was moved away")),
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Err(changed(Cause::Moved)),
         spot => spot?,
     };
     if identity(spot.as_fd()).ok() != Some(is) {
-        return Err(changed("it was put in the place of another"));
+        return Err(changed(Cause::Replaced));
     }
     Ok(spot)
 }
 
 /// The host looked at the project and it is not as it was: it has to look again.
-fn changed(what: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::StaleNetworkFileHandle, what)
+fn changed(how: Cause) -> io::Error {
+    io::Error::new(io::ErrorKind::StaleNetworkFileHandle, how)
 }
 
 /// A mount that is nowhere yet.

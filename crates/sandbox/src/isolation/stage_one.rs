@@ -3,7 +3,7 @@
 
 use super::plan::{Name, Plan, Task};
 use super::sys::{self, Alone, Side, Signals};
-use super::{Trouble, attempts, host_line, landlock, memory, mounts, rights, seccomp};
+use super::{Barrier, Cause, Trouble, attempts, host_line, landlock, memory, mounts, rights, seccomp};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions};
@@ -16,27 +16,27 @@ use std::process::Command;
 
 /// `outer` is the line to the outer process: it is told when all of the sandbox is set up that can be by now, and tells the command.
 pub(super) fn first(plan: &Plan, host: &File, outer: UnixStream, alone: &Alone) -> Result<Infallible, Trouble> {
-    die_with_parent(&outer).map_err(|error| Trouble::new("the watch over the host", error))?;
-    rustix::process::setsid().map_err(|error| Trouble::new("a session of its own", error.into()))?;
+    die_with_parent(&outer).map_err(|error| Trouble::new(Barrier::HostWatch, error))?;
+    rustix::process::setsid().map_err(|error| Trouble::new(Barrier::Session, error.into()))?;
     if plan.namespaces {
-        mounts::finish(plan).map_err(|error| Trouble::at("the new tree of files", "/proc".as_ref(), error))?;
+        mounts::finish(plan).map_err(|error| Trouble::at(Barrier::Tree, "/proc".as_ref(), error))?;
     }
     if plan.namespaces && plan.removable {
-        mounts::leave_mounts_behind(plan).map_err(|error| Trouble::new("the removable masks", error))?;
+        mounts::leave_mounts_behind(plan).map_err(|error| Trouble::new(Barrier::RemovableMasks, error))?;
     }
     if !plan.namespaces {
         memory::be_first_to_go();
     }
-    rights::drop_all().map_err(|error| Trouble::new("the drop of all capabilities", error))?;
-    landlock::raise(plan).map_err(|error| Trouble::new("Landlock", error))?;
-    seccomp::raise(plan.network).map_err(|error| Trouble::new("the filter of system calls", error))?;
-    let started = |error| Trouble::new("the command", error);
+    rights::drop_all().map_err(|error| Trouble::new(Barrier::Capabilities, error))?;
+    landlock::raise(plan).map_err(|error| Trouble::new(Barrier::Landlock, error))?;
+    seccomp::raise(plan.network).map_err(|error| Trouble::new(Barrier::SystemCalls, error))?;
+    let started = |error| Trouble::new(Barrier::Command, error);
     // Nobody may look at this process by /proc: its program is a file outside of the tree. The command's own exec undoes it.
     rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)
         .map_err(|error| started(error.into()))?;
     let signals = Signals::block(&[libc::SIGCHLD, libc::SIGTERM]).map_err(started)?;
     let task = wait_for_task(outer).map_err(started)?;
-    mounts::enter_folder(plan, &task).map_err(|error| Trouble::at("the folder", task.folder.path(), error))?;
+    mounts::enter_folder(plan, &task).map_err(|error| Trouble::at(Barrier::Folder, task.folder.path(), error))?;
     match sys::fork(alone).map_err(started)? {
         Side::Child => Err(started(command(plan, &task, &signals))),
         Side::Parent(main) => std::process::exit(i32::from(reap(host, main, &signals).is_err())),
@@ -49,7 +49,7 @@ fn die_with_parent(outer: &UnixStream) -> io::Result<()> {
     let mut only = [PollFd::new(outer, PollFlags::IN)];
     let at_once = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
     poll(&mut only, Some(&at_once))?;
-    if only[0].revents().is_empty() { Ok(()) } else { Err(io::Error::other("the host is gone")) }
+    if only[0].revents().is_empty() { Ok(()) } else { Err(io::Error::other(Cause::HostGone)) }
 }
 
 /// Says that this process is ready, and hears what to do when the rest of the sandbox is set up.

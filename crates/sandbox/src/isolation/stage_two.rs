@@ -5,7 +5,7 @@ use super::descendants::PATIENCE;
 use super::memory::Limit;
 use super::plan::{Masking, Plan};
 use super::sys::Signals;
-use super::{Trouble, descendants, host_line, mounts, rights};
+use super::{Barrier, Cause, Trouble, descendants, host_line, mounts, rights};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
@@ -24,7 +24,7 @@ pub(super) fn keep(
     inner: Pid,
     mut limit: Limit,
 ) -> Result<i32, Trouble> {
-    let watched = |error| Trouble::new("the watch over the command", error);
+    let watched = |error| Trouble::new(Barrier::CommandWatch, error);
     let inner_is = rustix::process::pidfd_open(inner, rustix::process::PidfdFlags::empty());
     let inner_is = inner_is.map_err(|error| watched(error.into()))?;
     let guard = EndWith(&inner_is);
@@ -53,9 +53,9 @@ fn is_ready(mut line: &UnixStream) -> bool {
 
 /// Hears the rest from the host, which may take some time: raises the masks, and lets the command start.
 fn start(plan: &Plan, host: &File, blanks: Option<mounts::Blanks>, mut line: UnixStream) -> Result<(), Trouble> {
-    wait_for(host).map_err(|error| Trouble::new("the masks", error))?;
-    let masking: Masking = host_line::read(host, "the masks")?;
-    let task = host_line::read_part(host, "the command")?;
+    wait_for(host).map_err(|error| Trouble::new(Barrier::Masks, error))?;
+    let masking: Masking = host_line::read(host, Barrier::Masks)?;
+    let task = host_line::read_part(host, Barrier::Command)?;
     if let Some(blanks) = blanks {
         mounts::raise(plan, &masking, &blanks)?;
     }
@@ -69,7 +69,7 @@ fn start(plan: &Plan, host: &File, blanks: Option<mounts::Blanks>, mut line: Uni
 fn wait_for(host: &File) -> io::Result<()> {
     const PATIENCE: Timespec = Timespec { tv_sec: 600, tv_nsec: 0 };
     match poll(&mut [PollFd::new(host, PollFlags::IN)], Some(&PATIENCE))? {
-        0 => Err(io::Error::new(io::ErrorKind::StaleNetworkFileHandle, "nobody came")),
+        0 => Err(io::Error::new(io::ErrorKind::StaleNetworkFileHandle, Cause::NobodyCame)),
         _ => Ok(()),
     }
 }

@@ -7,7 +7,7 @@
 use super::memory::{self, Limit};
 use super::plan::Supervised;
 use super::sys::{self, Side, Signals};
-use super::{Trouble, descendants, host_line};
+use super::{Barrier, Trouble, descendants, host_line};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
@@ -20,9 +20,9 @@ use std::process::Command;
 /// Runs and supervises the command that the message on stdin describes. Returns when the command has ended.
 pub(super) fn main() -> i32 {
     host_line::with_host(|host, first| {
-        let told: Supervised = host_line::read_begun(host, first, "the plan")?;
+        let told: Supervised = host_line::read_begun(host, first, Barrier::Plan)?;
         host_line::is_of_this_build(&told.version)?;
-        run(&told, host).map_err(|error| Trouble::new("the supervision of the command", error))
+        run(&told, host).map_err(|error| Trouble::new(Barrier::Supervision, error))
     })
 }
 

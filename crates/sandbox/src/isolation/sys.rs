@@ -4,6 +4,7 @@
 //! Nothing here decides anything; the caller does.
 #![allow(unsafe_code, reason = "each block says why it is sound")]
 
+use super::Cause;
 use rustix::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use rustix::process::Pid;
 use rustix::thread::UnshareFlags;
@@ -23,7 +24,7 @@ pub(super) struct Alone(());
 pub(super) fn alone() -> io::Result<Alone> {
     match std::fs::read_dir("/proc/self/task")?.count() {
         1 => Ok(Alone(())),
-        threads => Err(io::Error::other(format!("the helper has {threads} threads and must have one"))),
+        threads => Err(io::Error::other(Cause::Threads(threads))),
     }
 }
 
@@ -35,7 +36,7 @@ pub(super) fn fork(_: &Alone) -> io::Result<Side> {
     match number {
         -1 => Err(io::Error::last_os_error()),
         0 => Ok(Side::Child),
-        number => Pid::from_raw(number).map(Side::Parent).ok_or_else(|| io::Error::other("fork gave no number")),
+        number => Pid::from_raw(number).map(Side::Parent).ok_or_else(|| io::Error::other(Cause::NoNumber)),
     }
 }
 

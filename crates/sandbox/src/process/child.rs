@@ -1,5 +1,6 @@
 //! A child that is reaped, even where its host does not wait for it.
 
+use crate::messages;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -36,7 +37,7 @@ impl Leader {
 
     /// How it has ended, if it has.
     pub(super) fn ended(&mut self) -> io::Result<Option<ExitStatus>> {
-        let child = self.0.as_mut().ok_or_else(|| io::Error::other("it was reaped already"))?;
+        let child = self.0.as_mut().ok_or_else(|| io::Error::other(messages::reaped_already()))?;
         let status = child.try_wait()?;
         if status.is_some() {
             self.0 = None;

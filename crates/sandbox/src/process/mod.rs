@@ -16,6 +16,7 @@ pub use background::{Background, Sent};
 pub use overflow::Overflow;
 pub use prespawn::Prespawn;
 
+use crate::messages;
 use child::{Leader, Spawned};
 use group::Group;
 use output::Output;
@@ -27,8 +28,8 @@ use std::process::Stdio;
 use std::time::Duration;
 use supervisor::{Answer, Supervisor};
 use tokio::time::{Instant, sleep_until, timeout_at};
-use toolfence_protocol::Language;
 use toolfence_protocol::clip::{Clipped, HeadTail};
+use toolfence_protocol::{Language, Text};
 
 /// How much is read at once: the size of a pipe. Bigger reads and bigger pipes are slower.
 const CHUNK: usize = 64 << 10;
@@ -202,7 +203,7 @@ fn with_last_line(error: io::Error, output: &str) -> io::Error {
     match output.lines().map(str::trim).rfind(|line| !line.is_empty()) {
         Some(line) if !is_changed(&error) => {
             let line: String = line.chars().filter(|c| !c.is_control()).take(LONGEST).collect();
-            io::Error::new(error.kind(), format!("{error}: {line}"))
+            io::Error::new(error.kind(), messages::with_last_line(Text::from(&error), line))
         }
         _ => error,
     }
@@ -242,7 +243,7 @@ impl Running {
         let Some(supervisor) = &mut self.supervisor else { return Ok(()) };
         match timeout_at(Instant::now() + LAST_WAIT, supervisor.tell(told, input)).await {
             Ok(_) => Ok(()),
-            Err(_) => Err(io::Error::other("the helper of the sandbox does not listen")),
+            Err(_) => Err(io::Error::other(messages::helper_does_not_listen())),
         }
     }
 
@@ -287,10 +288,7 @@ impl Running {
             Answer::Ended(ending) => Ok(ending),
             Answer::Memory => Ok(Ending { memory: true, ..Ending::of(None) }),
             Answer::None if timed_out => Ok(Ending::of(None)),
-            Answer::None => Err(io::Error::other(format!(
-                "the helper that held the command ended before it ({status:?}); without a sandbox, what the command started may \
-                 go on running"
-            ))),
+            Answer::None => Err(io::Error::other(messages::helper_ended(format!("{status:?}")))),
             Answer::Trouble(error) => Err(error),
         }
     }
@@ -298,7 +296,7 @@ impl Running {
     async fn reap_leader(&mut self) -> io::Result<std::process::ExitStatus> {
         let ended = timeout_at(Instant::now() + LAST_WAIT, self.group.leader_ended(&mut self.leader)).await;
         let status = if ended.is_ok() { self.leader.ended()? } else { None };
-        let status = status.ok_or_else(|| io::Error::other("the command was killed and does not end"))?;
+        let status = status.ok_or_else(|| io::Error::other(messages::does_not_end()))?;
         self.group.is_over();
         Ok(status)
     }

@@ -1,6 +1,7 @@
 //! The line to a supervisor: the message to it, and the one line that it answers.
 
 use super::Ending;
+use crate::{messages, trouble};
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags};
 use std::io;
 use std::io::IoSlice;
@@ -89,9 +90,7 @@ impl Supervisor {
         match (word, rest.parse()) {
             ("status", Ok(code)) => Answer::Ended(Ending { code: Some(code), signal: None, memory: false }),
             ("signal", Ok(signal)) => Answer::Ended(Ending { code: None, signal: Some(signal), memory: false }),
-            ("changed", _) => Answer::Trouble(io::Error::new(io::ErrorKind::StaleNetworkFileHandle, rest.to_owned())),
-            ("failed", _) => Answer::Trouble(io::Error::other(rest.to_owned())),
-            _ => Answer::None,
+            _ => trouble::heard(line).map_or(Answer::None, Answer::Trouble),
         }
     }
 
@@ -117,7 +116,7 @@ fn send_with(line: BorrowedFd<'_>, bytes: &[u8], descriptor: BorrowedFd<'_>) -> 
     let mut told = SendAncillaryBuffer::new(&mut space);
     let all = [descriptor];
     if !told.push(SendAncillaryMessage::ScmRights(&all)) {
-        return Err(io::Error::other("there is no room for a descriptor"));
+        return Err(io::Error::other(messages::no_room_for_descriptor()));
     }
     rustix::net::sendmsg(line, &[IoSlice::new(bytes)], &mut told, SendFlags::empty())?;
     Ok(())

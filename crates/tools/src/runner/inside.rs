@@ -162,7 +162,7 @@ impl CommandRunner {
         let request =
             Request { command: words, folder, masks: masks.list(), network, looks, only_git, variables: &variables };
         let entry = self.enclosure().entry(&request);
-        let entry = entry.ok_or_else(|| io::Error::other("there is no plan for them"))?;
+        let entry = entry.ok_or_else(|| io::Error::other(messages::no_plan_for_masks()))?;
         let arguments: Vec<&OsStr> = entry.arguments.iter().map(OsString::as_os_str).collect();
         let helper = Job { program: &entry.program, args: &arguments, environment: &environment, ..*job };
         if writes_git {
@@ -258,5 +258,5 @@ fn unmasked(found: Unmasked) -> ToolFailure {
 }
 
 fn not_sandboxed(error: &io::Error) -> ToolFailure {
-    ToolFailure::new(ErrorCode::IoError, messages::not_sandboxed(error.to_string()))
+    ToolFailure::new(ErrorCode::IoError, messages::not_sandboxed(Text::from(error)))
 }

@@ -98,5 +98,5 @@ pub(super) fn no_container(why: Text) -> ToolFailure {
 }
 
 pub(super) fn not_started(error: &io::Error) -> ToolFailure {
-    ToolFailure::new(ErrorCode::IoError, messages::not_started(error.to_string()))
+    ToolFailure::new(ErrorCode::IoError, messages::not_started(Text::from(error)))
 }

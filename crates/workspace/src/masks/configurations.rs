@@ -6,7 +6,6 @@
 use crate::encoding::{path_bytes, path_from};
 use crate::masks::Masks;
 use crate::masks::set::MaskSet;
-use crate::root::text_of;
 use crate::stat::{Stamp, is_later};
 use crate::{messages, names};
 use serde::{Deserialize, Serialize};
@@ -114,7 +113,7 @@ impl Configurations {
                 let shown = shown(masks, file);
                 said.push(match unset(git, file, &key, value.as_deref()) {
                     Ok(()) => messages::key_taken_out(shown, key),
-                    Err(error) => messages::key_not_taken_out(shown, key, text_of(&error)),
+                    Err(error) => messages::key_not_taken_out(shown, key, Text::from(&error)),
                 });
             }
         }
@@ -137,7 +136,7 @@ impl Configurations {
         let shown = shown(masks, file);
         Some(match done {
             Ok(()) => messages::configuration_put_back(shown),
-            Err(error) => messages::configuration_not_put_back(shown, text_of(&error)),
+            Err(error) => messages::configuration_not_put_back(shown, Text::from(&error)),
         })
     }
 }

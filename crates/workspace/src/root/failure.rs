@@ -85,14 +85,8 @@ pub(crate) fn of_io(error: &io::Error, path: &str) -> ToolFailure {
     }
     match error.raw_os_error() {
         Some(code) => of_system(Errno::from_raw_os_error(code), path),
-        None => ToolFailure::new(ErrorCode::IoError, messages::system_failed(shown(path), text_of(error))),
+        None => ToolFailure::new(ErrorCode::IoError, messages::system_failed(shown(path), Text::from(error))),
     }
-}
-
-/// The words of an error: the [`Text`] that it holds, or else what the system says.
-pub(crate) fn text_of(error: &io::Error) -> Text {
-    let held = error.get_ref().and_then(|held| held.downcast_ref::<Text>());
-    held.cloned().unwrap_or_else(|| error.to_string().into())
 }
 
 /// The refusal of a change to a file that another process changed meanwhile.

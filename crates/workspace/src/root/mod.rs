@@ -15,7 +15,7 @@ mod suggest;
 pub(crate) mod twins;
 pub(crate) mod walk;
 
-pub(crate) use failure::{conflict, not_a_file, of_io, of_system, text_of};
+pub(crate) use failure::{conflict, not_a_file, of_io, of_system};
 pub(crate) use path_arg::invalid;
 pub use programs::Programs;
 

@@ -4,7 +4,7 @@
 use super::super::plan::Name;
 use super::super::stage_two::{What, next};
 use super::super::sys::Signals;
-use super::super::{Trouble, host_line};
+use super::super::{Barrier, Cause, Trouble, host_line};
 use super::Told;
 use rustix::process::{Pid, Signal};
 use std::fs::File;
@@ -23,15 +23,15 @@ const ENGINE_FAILED: i32 = 125;
 /// Runs the container that the message on stdin describes. Returns when the container has ended.
 pub(in super::super) fn main() -> i32 {
     host_line::with_host(|host, first| {
-        let told: Told = host_line::read_begun(host, first, "the plan")?;
-        run(&told, host).map_err(|error| Trouble::at("the container", told.program.path(), error))
+        let told: Told = host_line::read_begun(host, first, Barrier::Plan)?;
+        run(&told, host).map_err(|error| Trouble::at(Barrier::Container, told.program.path(), error))
     })
 }
 
 fn run(told: &Told, host: &File) -> io::Result<i32> {
     let mut client = command(told, &told.run).spawn()?;
     let number = i32::try_from(client.id()).ok().and_then(Pid::from_raw);
-    let number = number.ok_or_else(|| io::Error::other("the client has no number"))?;
+    let number = number.ok_or_else(|| io::Error::other(Cause::NoNumber))?;
     host_line::silence()?;
     let client_is = rustix::process::pidfd_open(number, rustix::process::PidfdFlags::empty())?;
     let term = Signals::block(&[libc::SIGTERM])?.descriptor()?;
@@ -52,7 +52,7 @@ fn run(told: &Told, host: &File) -> io::Result<i32> {
     if status.code() == Some(ENGINE_FAILED) {
         // Whatever it has begun.
         remove(told)?;
-        return Err(io::Error::other("its engine failed"));
+        return Err(io::Error::other(Cause::EngineFailed));
     }
     let word = status.code().map(|code| format!("status {code}\n"));
     host_line::tell(host, &word.unwrap_or_else(|| format!("signal {}\n", status.signal().unwrap_or_default())));

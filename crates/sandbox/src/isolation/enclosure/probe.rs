@@ -2,7 +2,7 @@
 
 use super::super::{Entry, Kind, Mode, Report, Request};
 use super::Enclosure;
-use crate::messages;
+use crate::{messages, trouble};
 use std::ffi::OsStr;
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
@@ -49,10 +49,21 @@ fn best(enclosure: &Enclosure) -> Report {
                 let holds = kind > Kind::Landlock && !enclosure.settings().network;
                 return Report { kind, why, helper, holds };
             }
-            Err(error) => why.push(messages::cannot_be_raised(format!("{kind:?}"), error)),
+            Err(error) => why.push(messages::cannot_be_raised(name(kind), error)),
         }
     }
     nothing(why)
+}
+
+/// What is set up, for the beginning of a sentence.
+fn name(kind: Kind) -> Text {
+    match kind {
+        Kind::Namespaces => messages::sandbox_of_namespaces(),
+        Kind::Bubblewrap => messages::sandbox_of_bubblewrap(),
+        Kind::Landlock => messages::sandbox_of_landlock(),
+        Kind::Container => messages::a_container(),
+        Kind::Nothing => messages::a_sandbox(),
+    }
 }
 
 fn attempt(enclosure: &Enclosure, kind: Kind) -> Result<(), Text> {
@@ -75,11 +86,11 @@ fn attempt(enclosure: &Enclosure, kind: Kind) -> Result<(), Text> {
         variables: &[],
     };
     let entry = enclosure.entry_of(kind, &request).ok_or_else(messages::no_plan)?;
-    let answer = ask(&entry).map_err(|error| error.to_string())?;
+    let answer = ask(&entry).map_err(|error| Text::from(&error))?;
     match answer.lines().next().unwrap_or_default() {
         "status 0" => Ok(()),
         "" => Err(messages::no_answer()),
-        other => Err(other.into()),
+        other => Err(trouble::heard(other).map_or_else(|| other.into(), |error| Text::from(&error))),
     }
 }
 

@@ -1,0 +1,226 @@
+//! What the helper tells its host where a barrier could not be set up: which barrier, where, and why. It crosses from one process to
+//! another as one line, and becomes a text in the language of the reader only behind that.
+
+use crate::messages;
+use serde::{Deserialize, Serialize};
+use std::{fmt, io};
+use toolfence_protocol::{Text, clip};
+
+/// Characters of a path or a cause on a line: what goes on for ever keeps its beginning and its end.
+const LONGEST: usize = 200;
+
+/// A part of what the helper does before there is a command, and around it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Barrier {
+    Plan,
+    Helper,
+    Input,
+    Limits,
+    Namespaces,
+    Tree,
+    Guards,
+    Masks,
+    RemovableMasks,
+    FirstProcess,
+    Session,
+    Capabilities,
+    Landlock,
+    SystemCalls,
+    Folder,
+    Command,
+    CommandWatch,
+    HostWatch,
+    Supervision,
+    Container,
+}
+
+impl Barrier {
+    fn text(self) -> Text {
+        match self {
+            Barrier::Plan => messages::plan(),
+            Barrier::Helper => messages::helper(),
+            Barrier::Input => messages::input(),
+            Barrier::Limits => messages::limits(),
+            Barrier::Namespaces => messages::namespaces(),
+            Barrier::Tree => messages::tree(),
+            Barrier::Guards => messages::guards(),
+            Barrier::Masks => messages::masks(),
+            Barrier::RemovableMasks => messages::removable_masks(),
+            Barrier::FirstProcess => messages::first_process(),
+            Barrier::Session => messages::session(),
+            Barrier::Capabilities => messages::capabilities(),
+            // The name of the kernel's own module.
+            Barrier::Landlock => "Landlock".into(),
+            Barrier::SystemCalls => messages::system_calls(),
+            Barrier::Folder => messages::folder(),
+            Barrier::Command => messages::command(),
+            Barrier::CommandWatch => messages::command_watch(),
+            Barrier::HostWatch => messages::host_watch(),
+            Barrier::Supervision => messages::supervision(),
+            Barrier::Container => messages::container(),
+        }
+    }
+}
+
+/// Why a barrier could not be set up. Inside of an [`io::Error`] it goes the way that an error of the system goes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Cause {
+    /// What the system says, or a library: the same words in every language.
+    Said(String),
+    Moved,
+    Replaced,
+    OtherRoot,
+    NobodyCame,
+    HostGone,
+    EngineFailed,
+    NoNumber,
+    TooLong,
+    NotForOverlay,
+    Threads(usize),
+    Version {
+        helper: String,
+        host: String,
+    },
+}
+
+impl Cause {
+    fn text(&self) -> Text {
+        match self {
+            Cause::Said(words) => words.clone().into(),
+            Cause::Moved => messages::moved(),
+            Cause::Replaced => messages::replaced(),
+            Cause::OtherRoot => messages::other_root(),
+            Cause::NobodyCame => messages::nobody_came(),
+            Cause::HostGone => messages::host_gone(),
+            Cause::EngineFailed => messages::its_engine_failed(),
+            Cause::NoNumber => messages::no_number(),
+            Cause::TooLong => messages::too_long(),
+            Cause::NotForOverlay => messages::not_for_overlay(),
+            Cause::Threads(count) => messages::threads(*count),
+            Cause::Version { helper, host } => messages::versions(helper, host),
+        }
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.text().fmt(f)
+    }
+}
+
+impl std::error::Error for Cause {}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Told {
+    barrier: Barrier,
+    at: Option<String>,
+    cause: Cause,
+}
+
+/// What a line of the helper says, where it says that something could not be set up. The kind of the error is
+/// [`StaleNetworkFileHandle`](io::ErrorKind::StaleNetworkFileHandle) where the host has to look at the project again.
+pub(crate) fn heard(line: &str) -> Option<io::Error> {
+    let (word, rest) = line.split_once(' ')?;
+    let kind = match word {
+        "changed" => io::ErrorKind::StaleNetworkFileHandle,
+        "failed" => io::ErrorKind::Other,
+        _ => return None,
+    };
+    // A helper of another version may say it in its own way.
+    let Ok(Told { barrier, at, cause }) = serde_json::from_str(rest) else {
+        return Some(io::Error::new(kind, Text::from(rest.to_owned())));
+    };
+    let (barrier, cause) = (barrier.text(), cause.text());
+    let text = match at {
+        Some(at) => messages::failed_at(barrier, at, cause),
+        None => messages::failed(barrier, cause),
+    };
+    Some(io::Error::new(kind, text))
+}
+
+#[cfg(target_os = "linux")]
+pub(crate) use told::Trouble;
+
+#[cfg(target_os = "linux")]
+mod told {
+    use super::{Barrier, Cause, LONGEST, Told, clip, io};
+    use std::path::Path;
+
+    /// What the helper tells the host instead of how the command ended.
+    #[derive(Debug)]
+    pub(crate) struct Trouble {
+        is_changed: bool,
+        told: Told,
+    }
+
+    impl Trouble {
+        pub(crate) fn new(barrier: Barrier, cause: io::Error) -> Trouble {
+            let is_changed = cause.kind() == io::ErrorKind::StaleNetworkFileHandle;
+            let ours = cause.get_ref().and_then(|held| held.downcast_ref::<Cause>()).cloned();
+            let cause = ours.unwrap_or_else(|| Cause::Said(plain(&cause.to_string())));
+            Trouble { is_changed, told: Told { barrier, at: None, cause } }
+        }
+
+        pub(crate) fn at(barrier: Barrier, at: &Path, cause: io::Error) -> Trouble {
+            let mut trouble = Trouble::new(barrier, cause);
+            trouble.told.at = Some(plain(&at.display().to_string()));
+            trouble
+        }
+
+        /// `changed` where the host has to look at the project again, else `failed`, and what [`heard`](super::heard) reads.
+        pub(crate) fn line(&self) -> String {
+            let word = if self.is_changed { "changed" } else { "failed" };
+            format!("{word} {}\n", serde_json::to_string(&self.told).unwrap_or_default())
+        }
+    }
+
+    fn plain(text: &str) -> String {
+        clip::middle(text, LONGEST).chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use std::path::Path;
+    use toolfence_protocol::Language;
+
+    fn crossed(trouble: &Trouble) -> (io::ErrorKind, Text) {
+        let line = trouble.line();
+        assert!(line.len() < 1000 && line.find('\n') == Some(line.len() - 1), "{line}");
+        let error = heard(line.trim_end()).expect("it says what failed");
+        (error.kind(), Text::from(&error))
+    }
+
+    #[test]
+    fn what_failed_is_told_in_the_language_of_the_reader() {
+        let error = io::Error::new(io::ErrorKind::StaleNetworkFileHandle, Cause::Moved);
+        let (kind, text) = crossed(&Trouble::at(Barrier::Masks, Path::new("/a/b"), error));
+        assert_eq!(kind, io::ErrorKind::StaleNetworkFileHandle);
+        assert_eq!(text, "the masks over blocked files at /a/b: it was moved away");
+        assert_eq!(
+            text.render(Language::Portuguese),
+            "as máscaras sobre os arquivos bloqueados em /a/b: foi movido para outro lugar"
+        );
+        let error = io::Error::other(Cause::Version { helper: "1".into(), host: "2".into() });
+        let (kind, text) = crossed(&Trouble::new(Barrier::Plan, error));
+        assert_eq!(kind, io::ErrorKind::Other);
+        assert_eq!(text, "the plan: the helper is version 1, the host 2");
+        let (_, text) = crossed(&Trouble::new(Barrier::Limits, io::Error::from_raw_os_error(1)));
+        assert_eq!(text.render(Language::Portuguese), "os limites: Operation not permitted (os error 1)");
+    }
+
+    #[test]
+    fn a_long_path_or_cause_does_not_make_a_long_line() {
+        let path = format!("/begin\n/{}/end", "d/".repeat(10_000));
+        let (_, text) = crossed(&Trouble::at(Barrier::Tree, Path::new(&path), io::Error::other("w\n".repeat(10_000))));
+        let text = text.to_string();
+        assert!(text.starts_with("the new tree of files at /begin /d") && text.contains("d//end: w w"), "{text}");
+    }
+
+    #[test]
+    fn what_is_no_trouble_is_none() {
+        assert!(heard("status 0").is_none() && heard("gone").is_none() && heard("").is_none());
+        assert_eq!(heard("failed as it did before").expect("it failed").to_string(), "as it did before");
+    }
+}
