@@ -2,4 +2,4 @@
 
 #[cfg(feature = "backend-http")]
 pub use toolfence_agent::backend::http::{Http, HttpOptions};
-pub use toolfence_agent::backend::{Backend, Chunk, Replay, Sink};
+pub use toolfence_agent::backend::{Backend, Chunk, Replay, Sink, Usage};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use toolfence::agent::{Agent, Host, Nobody};
-use toolfence::backend::{Backend, Replay};
+use toolfence::backend::{Backend, Chunk, Replay, Sink, Usage};
 use toolfence::parse::Event;
 use toolfence::policy::{AskMode, NoFacts, Pending};
 use toolfence::session::{Answer, Session, SessionOptions, StopReason};
@@ -284,4 +284,36 @@ fn a_turn_can_be_sent_to_another_thread() {
     fn is_send<T: Send>(_: T) {}
     let mut it = fixture(replay(&[]));
     is_send(it.agent.run("go", &mut Nobody));
+}
+
+/// Counts its replies, but for the last.
+struct Counting(AtomicUsize);
+
+impl Backend for Counting {
+    fn stream<'a>(&'a self, _: &'a [Message], sink: &'a mut dyn Sink) -> BoxFuture<'a, Result<FinishReason, Error>> {
+        Box::pin(async {
+            let reply = self.0.fetch_add(1, Ordering::SeqCst);
+            let text = if reply == 0 { block("look", "a", 0) } else { "12345678".to_owned() };
+            let _ = sink.chunk(Chunk::Reasoning("hm, "));
+            let _ = sink.chunk(Chunk::Text(&text));
+            if reply < 2 {
+                let _ = sink.chunk(Chunk::Usage(Usage::counted(100, 40, 10)));
+            }
+            Ok(FinishReason::Stop)
+        })
+    }
+}
+
+#[tokio::test]
+async fn what_replies_cost_is_added_up() {
+    let mut agent = fixture(Counting(AtomicUsize::new(0))).agent;
+    agent.run("question", &mut Nobody).await.unwrap();
+    let turn = agent.turn_usage();
+    assert_eq!((turn.replies, turn.input, turn.cached, turn.output, turn.estimated), (2, 200, 80, 20, 0));
+    agent.run("another", &mut Nobody).await.unwrap();
+    let turn = agent.turn_usage();
+    assert_eq!((turn.replies, turn.cached, turn.output, turn.estimated), (1, 0, 3, 1), "12 bytes are about 3 tokens");
+    let all = agent.usage();
+    assert_eq!((all.replies, all.input, all.output, all.estimated), (3, 200 + turn.input, 23, 1));
+    assert!((all.cost(1.0, 1e6) - (all.input as f64 / 1e6 + 23.0)).abs() < 1e-9);
 }

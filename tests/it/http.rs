@@ -78,6 +78,9 @@ impl Sink for Seen {
     fn chunk(&mut self, chunk: Chunk<'_>) -> ControlFlow<()> {
         match chunk {
             Chunk::Text(text) => self.told.push_str(text),
+            Chunk::Usage(usage) => {
+                self.told.push_str(&format!(" {} ({}) {}", usage.input, usage.cached, usage.output));
+            }
             Chunk::BrokeOff(why) => self.why.push_str(&format!(": {why}")),
             Chunk::Reasoning(text) => self.told.push_str(&format!("<{text}>")),
             Chunk::Call(call) => self.told.push_str(&format!("[{}]", serde_json::to_string(&call).unwrap())),
@@ -263,6 +266,7 @@ async fn the_request_says_what_was_asked_for() {
         body(&requests[0]),
         serde_json::json!({
             "model": "org::thinker-high", "stream": true, "max_tokens": 7, "grammar": "root ::= \"x\"",
+            "stream_options": {"include_usage": true},
             "messages": [{"role": "system", "content": "be brief"}, {"role": "user", "content": "hello"}],
         })
     );
@@ -270,4 +274,39 @@ async fn the_request_says_what_was_asked_for() {
     assert!(!requests[0].to_lowercase().contains("authorization"), "{}", requests[0]);
     assert!(requests[1].to_lowercase().contains("authorization: bearer secret"), "{}", requests[1]);
     assert_eq!(body(&requests[1])["model"], "tiny");
+}
+
+#[tokio::test]
+async fn what_a_reply_costs_is_told_once() {
+    let a = text("one");
+    let usage = |output: u32| {
+        serde_json::json!({"choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": output}}).to_string()
+    };
+    let (some, all, stop) = (usage(1), usage(3), end("stop"));
+    for (events, told) in [
+        (vec![a.as_str(), &stop, &all, "[DONE]"], "one 9 (0) 3"),
+        // Some count in every event, and some close where others send a mark.
+        (vec![&some, &a, &some, &stop, &all], "one 9 (0) 3"),
+        (vec![&a, &stop, "[DONE]"], "one"),
+        (vec![&a, &some], "one 9 (0) 1"),
+    ] {
+        assert_eq!(reply(vec![vec![(sse(&events), 0)]]).await.0, told);
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_refuses_to_be_asked_for_costs_is_not_asked_again() {
+    let answer = || vec![(sse(&[&text("x"), &end("stop"), "[DONE]"]), 0)];
+    let refused = refusal("422 Unprocessable Entity", "", "{\"detail\": \"extra_forbidden: stream_options\"}");
+    let (url, server) = serve(vec![refused, answer(), answer()]).await;
+    let mut options = options(&url);
+    options.retries = 0;
+    let http = Http::new(options).unwrap();
+    for _ in 0..2 {
+        let mut seen = Seen::default();
+        let finish = http.stream(&[Message::new(Role::User, "hello")], &mut seen).await.unwrap();
+        assert_eq!((finish, seen.told.as_str()), (FinishReason::Stop, "x"));
+    }
+    let asked: Vec<bool> = server.await.unwrap().iter().map(|request| request.contains("stream_options")).collect();
+    assert_eq!(asked, [true, false, false]);
 }

@@ -6,7 +6,7 @@
 pub mod hands;
 
 use crate::audit::Audit;
-use crate::backend::{Backend, Chunk, Sink};
+use crate::backend::{Backend, Chunk, Sink, Usage};
 use crate::messages;
 use futures_util::StreamExt;
 use hands::Hands;
@@ -134,6 +134,8 @@ pub struct Agent {
     audit: Option<Arc<Audit>>,
     history: Option<(Arc<History>, Arc<Workspace>)>,
     checks: Option<Arc<ProjectChecks>>,
+    /// Of the turn, and of the turns before it.
+    usage: (Usage, Usage),
 }
 
 impl fmt::Debug for Agent {
@@ -146,7 +148,8 @@ impl Agent {
     /// An agent that waits for the user. Its tools answer in the language of the session.
     pub fn new(session: Session, toolbox: Toolbox, backend: Arc<dyn Backend>) -> Agent {
         let toolbox = toolbox.in_language(session.language());
-        Agent { session, toolbox, backend, canceller: Canceller::default(), audit: None, history: None, checks: None }
+        let (canceller, usage) = Default::default();
+        Agent { session, toolbox, backend, canceller, audit: None, history: None, checks: None, usage }
     }
 
     /// The same with a log of what is decided and what comes of it.
@@ -211,6 +214,18 @@ impl Agent {
         &self.session
     }
 
+    /// What the replies of the last turn have cost, or of the one that is under way.
+    pub fn turn_usage(&self) -> Usage {
+        self.usage.0
+    }
+
+    /// What all replies have cost so far.
+    pub fn usage(&self) -> Usage {
+        let (mut sum, before) = self.usage;
+        sum += before;
+        sum
+    }
+
     /// A handle that stops this agent.
     pub fn canceller(&self) -> Canceller {
         self.canceller.clone()
@@ -228,6 +243,8 @@ impl Agent {
         self.session.handle(Input::Cancel);
         while self.session.poll().is_some() {}
         self.canceller.wish.send_replace(Wish::GoOn);
+        let turn = std::mem::take(&mut self.usage.0);
+        self.usage.1 += turn;
         let _turn = self.turn(user);
         self.session.handle(Input::User(user));
         let ended = self.drive(host).await;
@@ -276,12 +293,18 @@ impl Agent {
     async fn call_model(&mut self, host: &mut dyn Host) -> Result<(), Error> {
         let messages = self.session.messages();
         host.calling(&messages);
-        let mut feed = Feed { session: &mut self.session, audit: self.audit.as_deref(), host };
+        let audit = self.audit.as_deref();
+        let mut feed = Feed { session: &mut self.session, audit, host, bytes: 0, usage: None };
         let end = tokio::select! {
             biased;
             _ = self.canceller.wish(|wish| wish == Wish::StopAll) => None,
             end = self.backend.stream(&messages, &mut feed) => Some(end),
         };
+        let usage = feed.usage;
+        // A server counts when its reply is over: one that was stopped has cost something all the same.
+        if !matches!(end, Some(Err(_))) {
+            self.usage.0 += usage.unwrap_or_else(|| Usage::estimated(&messages, feed.bytes));
+        }
         match end {
             None => self.session.handle(Input::Cancel),
             Some(Ok(end)) => self.session.handle(Input::End(end)),
@@ -352,14 +375,24 @@ struct Feed<'a> {
     session: &'a mut Session,
     audit: Option<&'a Audit>,
     host: &'a mut dyn Host,
+    /// Of texts that came.
+    bytes: usize,
+    usage: Option<Usage>,
 }
 
 impl Sink for Feed<'_> {
     fn chunk(&mut self, chunk: Chunk<'_>) -> ControlFlow<()> {
         match chunk {
-            Chunk::Text(text) => self.session.handle(Input::Chunk(text)),
-            Chunk::Reasoning(text) => self.session.handle(Input::Reasoning(text)),
+            Chunk::Text(text) => {
+                self.bytes += text.len();
+                self.session.handle(Input::Chunk(text));
+            }
+            Chunk::Reasoning(text) => {
+                self.bytes += text.len();
+                self.session.handle(Input::Reasoning(text));
+            }
             Chunk::Call(call) => self.session.handle(Input::NativeCall(call)),
+            Chunk::Usage(usage) => self.usage = Some(usage),
             Chunk::BrokeOff(why) => self.host.broke_off(why),
         }
         let mut flow = ControlFlow::Continue(());

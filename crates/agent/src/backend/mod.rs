@@ -5,6 +5,7 @@
 #[cfg(feature = "http")]
 pub mod http;
 pub mod replay;
+mod usage;
 
 use std::ops::ControlFlow;
 use toolfence_protocol::{Error, FinishReason, Message, Text, ToolCall};
@@ -13,6 +14,7 @@ use toolfence_toolbox::BoxFuture;
 #[cfg(feature = "http")]
 pub use http::Http;
 pub use replay::Replay;
+pub use usage::Usage;
 
 /// Somebody who answers a conversation.
 pub trait Backend: Send + Sync {
@@ -47,6 +49,8 @@ pub enum Chunk<'a> {
     Reasoning(&'a str),
     /// A whole call of a channel apart from the answer, for backends that have one.
     Call(ToolCall),
+    /// What the reply has cost, as the server counts it: at most once a reply, behind its last text.
+    Usage(Usage),
     /// Why the reply breaks off here, for the person. The last piece of a reply that ends with [`FinishReason::Cut`].
     BrokeOff(&'a Text),
 }

@@ -1,7 +1,7 @@
 //! What one event of a stream says: an answer's next piece, why it ended, or that something went wrong.
 
 use super::calls::Piece;
-use crate::backend::Chunk;
+use crate::backend::{Chunk, Usage};
 use serde_json::Value;
 use toolfence_protocol::FinishReason;
 
@@ -14,6 +14,8 @@ pub(super) struct Said {
     pub(super) calls: Vec<Piece>,
     /// The server's word for why the reply ended.
     pub(super) reason: Option<String>,
+    /// What the reply has cost so far, by the server's count.
+    pub(super) usage: Option<Usage>,
     /// What the server says went wrong.
     pub(super) error: Option<Value>,
 }
@@ -44,6 +46,7 @@ pub(super) fn read(data: &str) -> Result<Said, serde_json::Error> {
         said.error = Some(error);
         return Ok(said);
     }
+    said.usage = usage_of(&event);
     let Some(choice) = event.pointer_mut("/choices/0") else { return Ok(said) };
     said.reason = choice.get("finish_reason").and_then(Value::as_str).map(str::to_owned);
     let Some(delta) = choice.get_mut("delta") else { return Ok(said) };
@@ -77,6 +80,19 @@ fn part_of(part: &Value, texts: &mut Vec<Spoken>) {
     }
 }
 
+/// The counts of an event. Each name is a server's own; of those that count as they go, the last event has the whole.
+fn usage_of(event: &Value) -> Option<Usage> {
+    let number = |paths: &[&str]| paths.iter().find_map(|path| event.pointer(path)?.as_u64());
+    // OpenAI and most servers, then DeepSeek, then llama.cpp, which counts what it still knew apart.
+    if let Some(output) = number(&["/usage/completion_tokens"]) {
+        let cached = number(&["/usage/prompt_tokens_details/cached_tokens", "/usage/prompt_cache_hit_tokens"]);
+        return Some(Usage::counted(number(&["/usage/prompt_tokens"])?, cached.unwrap_or(0), output));
+    }
+    let (output, read) = (number(&["/timings/predicted_n"])?, number(&["/timings/prompt_n"])?);
+    let cached = number(&["/timings/cache_n"]).unwrap_or(0);
+    Some(Usage::counted(read.saturating_add(cached), cached, output))
+}
+
 /// What the server's word for an end means. A word that is not known to be an end by the model itself is a cut: a call is
 /// never made from half of one.
 pub(super) fn finish_of(reason: &str) -> FinishReason {
@@ -91,6 +107,30 @@ pub(super) fn finish_of(reason: &str) -> FinishReason {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn costs_are_read_under_every_name() {
+        for (event, want) in [
+            (r#"{"choices":[],"usage":{"prompt_tokens":7,"completion_tokens":2}}"#, Some((7, 0, 2))),
+            (
+                r#"{"choices":[],"usage":{"prompt_tokens":7,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":5}}}"#,
+                Some((7, 5, 2)),
+            ),
+            (r#"{"usage":{"prompt_tokens":7,"completion_tokens":2,"prompt_cache_hit_tokens":6}}"#, Some((7, 6, 2))),
+            (r#"{"choices":[],"timings":{"prompt_n":3,"cache_n":90,"predicted_n":4}}"#, Some((93, 90, 4))),
+            (r#"{"usage":null}"#, None),
+            (r#"{"usage":{"prompt_tokens":-7,"completion_tokens":2}}"#, None),
+            (r#"{"usage":{"total_tokens":9}}"#, None),
+            ("[]", None),
+        ] {
+            let said = read(event).expect("it is JSON");
+            assert_eq!(
+                said.usage,
+                want.map(|(input, cached, output)| Usage::counted(input, cached, output)),
+                "{event}"
+            );
+        }
+    }
 
     #[test]
     fn texts_and_thoughts_are_told_apart() {

@@ -10,7 +10,7 @@ mod failure;
 mod overflow;
 mod preset;
 
-use super::{Backend, Chunk, Sink};
+use super::{Backend, Chunk, Sink, Usage};
 use crate::messages;
 use calls::Calls;
 use events::{Said, finish_of};
@@ -21,6 +21,7 @@ use reqwest::{Client, Response, Url};
 use serde_json::{Map, Value, json};
 use std::fmt;
 use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::time;
 use toolfence_http::sse;
@@ -32,6 +33,9 @@ const LONGEST_EVENT: usize = 8 << 20;
 
 /// What is read of a refusal, in bytes.
 const LONGEST_REFUSAL: usize = 64 << 10;
+
+/// The member of a request that asks for what the reply costs.
+const COUNTED: &str = "stream_options";
 
 /// Which model, where, and how patiently.
 #[derive(Clone)]
@@ -98,6 +102,8 @@ pub struct Http {
     /// The model's name as the server knows it.
     model: String,
     headers: HeaderMap,
+    /// The server has refused to be asked what a reply costs.
+    uncounted: AtomicBool,
 }
 
 impl fmt::Debug for Http {
@@ -125,7 +131,7 @@ impl Http {
         let url = url(&base)?;
         let client = toolfence_http::client(&url, None)?;
         let headers = headers(options.key.as_deref())?;
-        Ok(Http { options, client, url, model, headers })
+        Ok(Http { options, client, url, model, headers, uncounted: AtomicBool::new(false) })
     }
 
     /// Who is talked to, for messages to the person.
@@ -160,7 +166,12 @@ impl Http {
             Err(_) => return Err(Failure::Silent(limit)),
         };
         if !response.status().is_success() {
-            return Err(refusal(response, limit).await);
+            let refused = refusal(response, limit).await;
+            // Some servers refuse every member that they do not know. They are asked again without it, and from then on.
+            if refused.names(COUNTED) && !self.uncounted.swap(true, Ordering::Relaxed) {
+                return Box::pin(self.try_once(messages, sink)).await;
+            }
+            return Err(refused);
         }
         Reading::new(sink).read(response, &self.options).await
     }
@@ -182,6 +193,9 @@ impl Http {
         body.insert("model".into(), self.model.as_str().into());
         body.insert("stream".into(), true.into());
         body.insert("messages".into(), messages.into());
+        if !self.uncounted.load(Ordering::Relaxed) {
+            body.insert(COUNTED.into(), json!({"include_usage": true}));
+        }
         if let Some(most) = self.options.max_tokens {
             body.insert("max_tokens".into(), most.into());
         }
@@ -211,6 +225,8 @@ struct Reading<'a> {
     begun: bool,
     /// Why the server says the reply ended, once it does.
     reason: Option<String>,
+    /// What the server says the reply has cost.
+    usage: Option<Usage>,
     /// Whether the server has sent its mark for the end of the stream.
     done: bool,
     /// Whether there was an event, and whether there was anything else than white space.
@@ -220,7 +236,8 @@ struct Reading<'a> {
 
 impl<'a> Reading<'a> {
     fn new(sink: &'a mut dyn Sink) -> Reading<'a> {
-        Reading { sink, calls: Calls::default(), begun: false, reason: None, done: false, events: false, bytes: false }
+        let calls = Calls::default();
+        Reading { sink, calls, begun: false, reason: None, usage: None, done: false, events: false, bytes: false }
     }
 
     async fn read(mut self, mut response: Response, options: &HttpOptions) -> Result<FinishReason, Failure> {
@@ -260,7 +277,7 @@ impl<'a> Reading<'a> {
             self.done = true;
             return Ok(ControlFlow::Break(self.ended()));
         }
-        let Said { texts, calls, reason, error } = events::read(data).map_err(Failure::NotJson)?;
+        let Said { texts, calls, reason, usage, error } = events::read(data).map_err(Failure::NotJson)?;
         if let Some(error) = error {
             return Err(Failure::Said(error));
         }
@@ -276,6 +293,7 @@ impl<'a> Reading<'a> {
         if reason.is_some() {
             self.reason = reason;
         }
+        self.usage = usage.or(self.usage);
         Ok(ControlFlow::Continue(()))
     }
 
@@ -313,11 +331,19 @@ impl<'a> Reading<'a> {
                 }
             }
         }
+        self.count();
         finish
+    }
+
+    fn count(&mut self) {
+        if let Some(usage) = self.usage.take() {
+            let _ = self.sink.chunk(Chunk::Usage(usage)); // nothing comes behind it that a break would keep back
+        }
     }
 
     fn cut(&mut self, why: &Text) -> FinishReason {
         tracing::warn!(%why, "the reply broke off");
+        self.count();
         // It ends here, whether or not the sink wants more.
         let _ = self.sink.chunk(Chunk::BrokeOff(why));
         FinishReason::Cut

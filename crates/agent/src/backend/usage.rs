@@ -1,0 +1,59 @@
+//! What replies cost, in tokens.
+
+use std::ops::AddAssign;
+use toolfence_protocol::Message;
+
+/// Bytes of text that are counted as a token where nobody counts tokens: about right for English and for code.
+const BYTES_A_TOKEN: usize = 4;
+/// Tokens that a template puts around a message.
+const AROUND_MESSAGE: u64 = 4;
+
+/// Tokens that were read and written. Counts of several replies can be added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Usage {
+    /// Replies that are counted here.
+    pub replies: u64,
+    /// Tokens of the conversations that were sent.
+    pub input: u64,
+    /// Those of them that the server still knew.
+    pub cached: u64,
+    /// Tokens of the replies, reasoning included.
+    pub output: u64,
+    /// Replies of which the server did not say what they cost: their part is an estimate by the length of the texts.
+    pub estimated: u64,
+}
+
+impl Usage {
+    /// What a server says of one reply.
+    pub fn counted(input: u64, cached: u64, output: u64) -> Usage {
+        Usage { replies: 1, input, cached, output, estimated: 0 }
+    }
+
+    /// One reply of so many bytes, where nobody has counted it.
+    pub fn estimated(sent: &[Message], reply_bytes: usize) -> Usage {
+        let tokens = |bytes: usize| bytes.div_ceil(BYTES_A_TOKEN) as u64;
+        let input = sent.iter().map(|message| tokens(message.content.len()) + AROUND_MESSAGE).sum();
+        Usage { replies: 1, input, cached: 0, output: tokens(reply_bytes), estimated: 1 }
+    }
+
+    /// What it costs where a million tokens read cost `input` and a million tokens written cost `output`.
+    pub fn cost(&self, input: f64, output: f64) -> f64 {
+        (self.input as f64 * input + self.output as f64 * output) / 1e6
+    }
+}
+
+impl AddAssign for Usage {
+    fn add_assign(&mut self, other: Usage) {
+        for (sum, more) in [
+            (&mut self.replies, other.replies),
+            (&mut self.input, other.input),
+            (&mut self.cached, other.cached),
+            (&mut self.output, other.output),
+            (&mut self.estimated, other.estimated),
+        ] {
+            // What a server says may be anything.
+            *sum = sum.saturating_add(more);
+        }
+    }
+}
