@@ -109,6 +109,7 @@ fn every_repair_has_its_cases() {
         Repair::IndentedText,
         Repair::PositionalArgument,
         Repair::AfterBrokenBlock,
+        Repair::Stitched,
         Repair::Coerced,
         Repair::MovedReason,
     ];

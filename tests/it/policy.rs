@@ -244,6 +244,33 @@ fn a_guessed_call_only_reads() {
     assert_eq!(denied(review("bash", ls, Repair::AfterBrokenBlock)).code, ErrorCode::MalformedCall);
 }
 
+/// What was put together of two replies runs only where a person has seen it, whatever the settings say.
+#[test]
+fn a_stitched_change_always_asks() {
+    let review = |mode, name: &str, args: serde_json::Value, repairs: &[Repair]| {
+        let mut call = call(name, args);
+        call.repairs = repairs.to_vec();
+        settings("[commands]\nallow = [\"make\"]\n").ask(mode).review(call, &catalog(), &World::default())
+    };
+    let write = || serde_json::json!({"path": "x", "content": "y"});
+    let make = || serde_json::json!({"command": "make"});
+    for (name, args) in [("write_file", write()), ("bash", make())] {
+        match review(AskMode::Risky, name, args.clone(), &[Repair::Stitched]) {
+            Verdict::Ask(pending) => assert_eq!(pending.decision().rule, "stitched"),
+            other => panic!("{other:?}"),
+        }
+        let failure = denied(review(AskMode::Never, name, args.clone(), &[Repair::Stitched]));
+        assert_eq!(failure.code, ErrorCode::Denied);
+        // Another guess beside it is one too many.
+        let both = denied(review(AskMode::Risky, name, args, &[Repair::Stitched, Repair::AmbiguousEscape]));
+        assert_eq!(both.code, ErrorCode::MalformedCall);
+    }
+    let read = review(AskMode::Never, "read_file", serde_json::json!({"path": "x"}), &[Repair::Stitched]);
+    assert_eq!(kind(&read), "allow");
+    let ls = serde_json::json!({"command": "ls"});
+    assert_eq!(kind(&review(AskMode::Never, "bash", ls, &[Repair::Stitched])), "allow");
+}
+
 #[test]
 fn a_tool_of_unknown_effect_counts_as_execute() {
     let mut catalog = Catalog::new();

@@ -2,6 +2,9 @@
 //!
 //! After every step the law of the history is checked: instructions, then user and assistant in turn.
 
+mod memory;
+mod random;
+mod stitch;
 mod talk;
 
 use talk::{BROKEN, Talk, block, options};
@@ -323,6 +326,7 @@ fn a_call_that_only_repeats_itself_is_stopped() {
         talk.reply(&block("a", "look", "same")).works("a", "same");
         assert_eq!(talk.last(Role::User).contains("same result"), told, "time {time}");
     }
+    talk.told(&["4 times in a row"]);
     talk.reply(&block("a", "look", "same")).works("a", "same");
     assert_eq!(talk.log.last().unwrap(), "stop Loop");
     let mut talk = Talk::begun();

@@ -22,6 +22,10 @@ toolfence_protocol::texts! { "policy"
         en: "The same call stands in the result of {source}, which the model has read: it may repeat it.",
         pt: "A mesma chamada está no resultado de {source}, que o modelo leu: ele pode estar repetindo-a.",
     }
+    stitched() {
+        en: "The call broke off with one reply and was finished in the next: look whether the two were put together well.",
+        pt: "A chamada foi interrompida em uma resposta e terminada na seguinte: veja se as duas foram bem unidas.",
+    }
     refused(rule, reason) {
         en: "Refused by the rule {rule}: {reason} Do not repeat the call; do it another way or ask.",
         pt: "Recusada pela regra {rule}: {reason} Não repita a chamada; faça de outro jeito ou pergunte.",

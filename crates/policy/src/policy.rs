@@ -96,7 +96,9 @@ impl Policy {
         };
         // What could only be read by a guess may read, and do nothing more.
         let effect = spec.effect_of(&call.args);
-        if call.is_lossy() && effect != Effect::Read {
+        let stitched = call.repairs.contains(&Repair::Stitched);
+        let guesses = |repair: &Repair| !repair.lossless() && *repair != Repair::Stitched;
+        if call.repairs.iter().any(guesses) && effect != Effect::Read {
             let failure = guessed(&call);
             return refused(call, failure);
         }
@@ -106,6 +108,10 @@ impl Policy {
         let reads = effect == Effect::Read || decision.only_reads && decision.judgement == Judgement::Allow;
         if let Some(source) = source.filter(|_| !reads) {
             decision = echo(source).stricter(decision);
+        }
+        // Whether two replies were put together as they were meant, only a person can see.
+        if stitched && !reads {
+            decision = put_together().stricter(decision);
         }
         // The setting `ask` makes of the decision what is done.
         match self.effective(&decision, facts) {
@@ -237,6 +243,10 @@ impl Policy {
 fn echo(source: &str) -> Decision {
     let reason = messages::echo(shown(source, 120));
     Decision { needs_person: true, ..Decision::new(Judgement::Ask, "echo", reason) }
+}
+
+fn put_together() -> Decision {
+    Decision { needs_person: true, ..Decision::new(Judgement::Ask, "stitched", messages::stitched()) }
 }
 
 /// The answer to a denied call.

@@ -184,6 +184,9 @@ repairs! {
     PositionalArgument = "positional_argument", false;
     /// The call stands after a block that broke off: it may have been content of that block.
     AfterBrokenBlock = "after_broken_block", false;
+    /// The block broke off with its reply, and the next reply went on with it: the two were put together where their texts are
+    /// the same. Of all guesses this one can be shown to a person, who is always asked.
+    Stitched = "stitched", false;
 }
 
 impl Serialize for Repair {

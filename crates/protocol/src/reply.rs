@@ -5,6 +5,8 @@
 
 use crate::parse::{Event, Ignored};
 
+pub use crate::parse::reasoning::LeadingReasoning;
+
 /// Characters of a tool's name that are kept.
 const MOST_NAME: usize = 64;
 

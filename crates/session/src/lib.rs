@@ -15,6 +15,7 @@ mod messages;
 pub mod persona;
 mod reply;
 mod round;
+mod stitch;
 mod window;
 mod work;
 

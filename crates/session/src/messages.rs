@@ -1,7 +1,7 @@
 //! The words of this crate for the model and the host, in the order of the modules that use them.
 
 use toolfence_protocol::parse::ReadError;
-use toolfence_protocol::{ErrorCode, Text, ToolCall, ToolFailure, ToolResult};
+use toolfence_protocol::{ErrorCode, Text, ToolCall, ToolFailure, ToolResult, fence};
 
 // The answers to calls that did not run.
 toolfence_protocol::texts! { "session"
@@ -10,6 +10,25 @@ toolfence_protocol::texts! { "session"
              is long, split the work into several smaller calls.",
         pt: "A resposta foi interrompida dentro deste bloco, por isso ele não foi executado. Envie de novo o bloco inteiro, a \
              partir da cerca de abertura; se for longo, divida o trabalho em várias chamadas menores.",
+    }
+    block_broke_off_again() {
+        en: "The reply broke off inside this block for the second time, so it was not run. Do not go on with it: split the work \
+             into several smaller calls, and send the first of them whole, from its opening fence.",
+        pt: "A resposta foi interrompida dentro deste bloco pela segunda vez, por isso ele não foi executado. Não o continue: \
+             divida o trabalho em várias chamadas menores e envie a primeira inteira, a partir da cerca de abertura.",
+    }
+    block_to_be_continued() {
+        en: "The reply broke off inside this block, so it was not run yet. Go on with it as the note below says.",
+        pt: "A resposta foi interrompida dentro deste bloco, por isso ele ainda não foi executado. Continue-o como diz a nota \
+             abaixo.",
+    }
+    block_not_continued() {
+        en: "Not run: your reply was to go on with a block that broke off, and does not begin with the text that it was to \
+             repeat, so this may be content of that block. Send the whole call again as the first thing of your reply, from its \
+             opening fence; if it is long, split the work into several smaller calls.",
+        pt: "Não executada: a sua resposta devia continuar um bloco interrompido e não começa com o texto que devia repetir; por \
+             isso isto pode ser conteúdo daquele bloco. Envie de novo a chamada inteira no começo da sua resposta, a partir da \
+             cerca de abertura; se for longa, divida o trabalho em várias chamadas menores.",
     }
     skipped_after_failure() {
         en: "Not run: a change or command before it in your reply did not succeed. Look at that result first, then send this \
@@ -34,6 +53,22 @@ toolfence_protocol::texts! { "session"
              were dropped and not run. Write your calls, end the reply, and wait for the results.",
         pt: "Nota: a sua resposta continha um bloco `tool_result`. Só o host dá resultados; esse bloco e tudo o que vinha depois \
              foram descartados e não foram executados. Escreva as chamadas, termine a resposta e espere pelos resultados.",
+    }
+    go_on_with_block(fence, repeated) {
+        en: "Note: your reply broke off inside its last block. Go on with that block now. Begin your reply by repeating exactly \
+             the text below, without a fence around it, then write at once what comes next, and finish the block:\n\n\
+             {fence}\n{repeated}\n{fence}",
+        pt: "Nota: a sua resposta foi interrompida dentro do último bloco. Continue esse bloco agora. Comece a resposta repetindo \
+             exatamente o texto abaixo, sem cerca em volta, escreva logo em seguida o que vem depois e termine o bloco:\n\n\
+             {fence}\n{repeated}\n{fence}",
+    }
+    send_whole() {
+        en: "Note: the block that broke off was not run, for your reply does not begin with the text that it was to repeat. Send \
+             the whole call again as the first thing of your reply, from its opening fence; if it is long, split the work into \
+             several smaller calls. If you do not need it any more, answer in plain text.",
+        pt: "Nota: o bloco interrompido não foi executado, pois a sua resposta não começa com o texto que devia repetir. Envie de \
+             novo a chamada inteira no começo da resposta, a partir da cerca de abertura; se for longa, divida o trabalho em \
+             várias chamadas menores. Se não precisar mais dela, responda em texto simples.",
     }
     reasoning_unclosed() {
         en: "Note: the reasoning in your reply was never closed, so nothing behind its opening tag was read as an answer or a \
@@ -66,7 +101,7 @@ toolfence_protocol::texts! { "session"
              atingido.",
     }
     same_result_again(tool, times) {
-        en: "Note: this is the same {tool} call with the same result for the {times}th time. Repeating it will not help: do \
+        en: "Note: this is the same {tool} call with the same result, {times} times in a row. Repeating it will not help: do \
              something else, or answer with what you know.",
         pt: "Nota: esta é a {times}ª vez que a mesma chamada de {tool} tem o mesmo resultado. Repeti-la não ajuda: faça outra \
              coisa ou responda com o que sabe.",
@@ -140,9 +175,25 @@ pub(super) fn malformed(id: &str, tool: &str, error: &ReadError) -> ToolResult {
     refused(id, tool, ErrorCode::MalformedCall, error.answer())
 }
 
-/// The answer to a block that the reply's end cut off.
-pub(super) fn incomplete(id: &str, tool: &str) -> ToolResult {
-    refused(id, tool, ErrorCode::MalformedCall, block_broke_off())
+/// The answer to a block that the reply's end cut off, for the first time or again.
+pub(super) fn incomplete(id: &str, tool: &str, again: bool) -> ToolResult {
+    let message = if again { block_broke_off_again() } else { block_broke_off() };
+    refused(id, tool, ErrorCode::MalformedCall, message)
+}
+
+/// The answer to a block that the reply's end cut off and that the next reply is to go on with.
+pub(super) fn to_be_continued(id: &str, tool: &str) -> ToolResult {
+    refused(id, tool, ErrorCode::MalformedCall, block_to_be_continued())
+}
+
+/// What the model has to repeat so that the block that broke off can be taken up.
+pub(super) fn go_on_from(repeated: &str) -> Text {
+    go_on_with_block("`".repeat(fence::safe_length(repeated)), repeated)
+}
+
+/// The answer to what looks like a call in a reply that was to go on with a block and does not.
+pub(super) fn not_continued(id: &str, tool: &str) -> ToolResult {
+    refused(id, tool, ErrorCode::MalformedCall, block_not_continued())
 }
 
 /// The answer to a change that stands behind one that failed.

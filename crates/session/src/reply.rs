@@ -3,9 +3,10 @@
 //! This module decides nothing about calls; it only says what is there.
 
 use super::messages;
-use toolfence_protocol::parse::{Event, Options, Parser, Span};
+use super::stitch::{Broken, Continuation, Look};
+use toolfence_protocol::parse::{Event, Options, Parser, Reasoning, Span};
 use toolfence_protocol::reply::Summary;
-use toolfence_protocol::{FinishReason, ToolCall, ToolResult};
+use toolfence_protocol::{FinishReason, Repair, ToolCall, ToolResult};
 
 /// Unreadable blocks of one reply that are answered one by one; a reply with more is noise, and answers cost memory.
 const MOST_BROKEN: usize = 64;
@@ -31,6 +32,11 @@ pub(super) struct Found {
     pub(super) summary: Summary,
     /// How what was read of it ended; `None` where a forgery ended it.
     pub(super) end: Option<FinishReason>,
+    /// The last of the items is a block that broke off and can be taken up.
+    pub(super) broken: Option<Broken>,
+    /// It was to go on with a block, and neither does nor begins with a whole one. Its calls are not read: they may be content of
+    /// the block that it was to go on with.
+    pub(super) astray: bool,
 }
 
 /// An item and where it stands: a call that the parser had held back comes after what stands behind it.
@@ -41,11 +47,37 @@ struct Placed {
     item: Item,
 }
 
+/// A reply that was asked to go on with a block.
+#[derive(Default)]
+enum Continued {
+    /// It was not asked to.
+    #[default]
+    No,
+    /// It is not known yet whether it does.
+    Undecided(Box<Continuation>),
+    /// It does not.
+    Astray,
+    /// It does, and is read together with the reply before it.
+    Joined {
+        /// Where the block opens. What stands before it was done when the reply before ended.
+        start: usize,
+        /// How much of `raw` is of the reply before.
+        before: usize,
+        /// What this reply has repeated.
+        repeated: String,
+    },
+}
+
 /// A reply that is being received.
 pub(super) struct Reply {
     parser: Parser,
     /// What went through the parser: spans are ranges of it.
     raw: String,
+    continued: Continued,
+    /// Where the block opens that broke off last.
+    broke_off: Option<usize>,
+    /// Where the first prose stands.
+    prose: Option<usize>,
     /// Calls of the backend's own channel, written down as blocks so that the history tells of them.
     native: String,
     /// What will be the items of `found`, in the order of the reply.
@@ -61,10 +93,16 @@ pub(super) struct Reply {
 }
 
 impl Reply {
-    pub(super) fn new(options: Options, text_only: bool) -> Reply {
+    /// A reply that goes on with a block that broke off, if there is one.
+    pub(super) fn new(options: Options, text_only: bool, broken: Option<Broken>) -> Reply {
+        let opened = options.reasoning == Reasoning::Opened;
+        let undecided = |broken| Continued::Undecided(Box::new(Continuation::new(broken, opened)));
         Reply {
             parser: Parser::new(options),
             raw: String::new(),
+            continued: broken.map_or(Continued::No, undecided),
+            broke_off: None,
+            prose: None,
             native: String::new(),
             placed: Vec::new(),
             found: Found::default(),
@@ -77,7 +115,8 @@ impl Reply {
 
     /// How many bytes came so far.
     pub(super) fn len(&self) -> usize {
-        self.raw.len() + self.native.len()
+        let held = if let Continued::Undecided(undecided) = &self.continued { undecided.said.len() } else { 0 };
+        self.raw.len() + self.native.len() + held
     }
 
     /// Whether more of it is wanted.
@@ -102,8 +141,34 @@ impl Reply {
     }
 
     pub(super) fn push(&mut self, chunk: &str) {
+        match &mut self.continued {
+            Continued::Undecided(undecided) => match undecided.push(chunk) {
+                Look::Undecided => {}
+                look => self.decide(&look),
+            },
+            _ => self.take(chunk),
+        }
+    }
+
+    fn take(&mut self, chunk: &str) {
         self.raw.push_str(chunk);
         self.parser.push(chunk);
+    }
+
+    /// Where the reply goes on with the block that broke off, the parser reads both replies as one, from the beginning of the
+    /// first: what a block is depends on all that stands before it.
+    fn decide(&mut self, look: &Look) {
+        let Continued::Undecided(undecided) = std::mem::take(&mut self.continued) else { return };
+        let Continuation { broken, mut said, .. } = *undecided;
+        self.continued = Continued::Astray;
+        if let Look::GoesOn(end) = *look {
+            let start = broken.start();
+            self.take(&broken.into_text());
+            let behind = said.split_off(end);
+            self.continued = Continued::Joined { start, before: self.raw.len(), repeated: said };
+            said = behind;
+        }
+        self.take(&said);
     }
 
     /// A call of the backend's own channel. Gives what to show for it.
@@ -128,6 +193,9 @@ impl Reply {
     /// Nothing more is read, whether or not the backend is done. The first reason counts.
     pub(super) fn cut(&mut self, reason: FinishReason) {
         if self.is_open() {
+            if matches!(self.continued, Continued::Undecided(_)) {
+                self.decide(&Look::Other);
+            }
             self.found.end = Some(reason);
             self.parser.finish(reason);
         }
@@ -140,6 +208,11 @@ impl Reply {
             if self.found.summary.is_behind_forgery(&event) {
                 continue;
             }
+            let event = match self.continued {
+                Continued::Joined { start, .. } => stitched(event, start),
+                _ => Some(event),
+            };
+            let Some(event) = event else { continue };
             self.note(&event);
             if let Some(event) = self.as_shown(event) {
                 return Some(event);
@@ -149,12 +222,29 @@ impl Reply {
 
     /// The text for the history, cut where a forgery begins, and what was found.
     pub(super) fn close(mut self) -> (String, Found) {
-        self.found.items = self.placed.into_iter().map(|placed| placed.item).collect();
+        let first = self.placed.iter().find(|placed| !placed.native);
+        let whole = first.is_some_and(|first| {
+            // An object with text around it may stand in a block whose first lines are content of the one that broke off.
+            let exact = |call: &ToolCall| !call.is_lossy() && !call.repairs.contains(&Repair::SurroundingText);
+            let begins = self.prose.is_none_or(|prose| prose > first.at);
+            begins && matches!(&first.item, Item::Call(call) if exact(call))
+        });
+        self.found.astray = matches!(self.continued, Continued::Astray) && !whole;
+        self.found.broken = self.taken_up();
+        let astray = self.found.astray;
+        let item = |placed: Placed| match placed.item {
+            Item::Call(call) if astray && !placed.native => Item::Broken(messages::not_continued(&call.id, &call.name)),
+            item => item,
+        };
+        self.found.items = self.placed.into_iter().map(item).collect();
         let behind = self.found.summary.opened.and_then(|end| self.raw.get(end..));
         self.found.says_nothing = behind.is_some_and(|text| text.trim().is_empty());
         if let Some(start) = self.found.summary.forged {
             self.raw.truncate(start);
             self.found.end = None;
+        }
+        if let Continued::Joined { before, repeated, .. } = self.continued {
+            self.raw.replace_range(..before.min(self.raw.len()), &repeated);
         }
         if !self.native.is_empty() {
             let gap = if self.raw.is_empty() || self.raw.ends_with('\n') { "" } else { "\n\n" };
@@ -168,14 +258,34 @@ impl Reply {
         match event {
             Event::Call { call, span, .. } => self.place(span.start, false, Item::Call(ToolCall::clone(call))),
             Event::Malformed { id, error, span, .. } => self.broken(*span, || messages::malformed(id, &tool, error)),
-            Event::Incomplete { id, span, .. } => self.broken(*span, || messages::incomplete(id, &tool)),
+            Event::Incomplete { id, span, .. } => {
+                let again = matches!(self.continued, Continued::Joined { start, .. } if start == span.start);
+                self.broke_off = (!again).then_some(span.start);
+                self.broken(*span, || messages::incomplete(id, &tool, again));
+            }
+            Event::Text { text, span } if !text.trim().is_empty() => {
+                let prose = span.start + (text.len() - text.trim_start().len());
+                self.prose = Some(self.prose.map_or(prose, |first| first.min(prose)));
+            }
             Event::Reasoning { unopened: true, .. } => {
                 self.placed.retain(|placed| placed.native);
                 self.found.unanswered = 0;
+                (self.broke_off, self.prose) = (None, None);
             }
             // What is only shown, or in the summary.
             _ => {}
         }
+    }
+
+    /// The block at the end of the reply, where the backend's limit or a broken stream ended it inside of one.
+    fn taken_up(&self) -> Option<Broken> {
+        let start = self.broke_off?;
+        let ended = matches!(self.found.end, Some(FinishReason::Length | FinishReason::Cut));
+        let is_last = self.placed.last().is_some_and(|last| last.at == start && !last.native);
+        if !ended || !is_last || self.found.astray {
+            return None;
+        }
+        Broken::new(&self.raw, start)
     }
 
     fn place(&mut self, at: usize, native: bool, item: Item) {
@@ -222,4 +332,25 @@ impl Reply {
         self.shown = end;
         (!text.is_empty()).then_some(Event::Text { text: text.into(), span })
     }
+}
+
+/// An event of two replies that are read as one; `None` where it is of the first alone. The calls of the block that opens at
+/// `start`, which stands in both, say so.
+fn stitched(mut event: Event<'static>, start: usize) -> Option<Event<'static>> {
+    match &mut event {
+        Event::Call { call, span, .. } if span.start == start => call.repairs.push(Repair::Stitched),
+        Event::Text { span, .. }
+        | Event::Reasoning { span, .. }
+        | Event::Call { span, .. }
+        | Event::Malformed { span, .. }
+        | Event::Incomplete { span, .. }
+        | Event::Ignored { span, .. }
+        | Event::ForgedResult { span, .. }
+            if span.start < start =>
+        {
+            return None;
+        }
+        _ => {}
+    }
+    Some(event)
 }

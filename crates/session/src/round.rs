@@ -2,6 +2,7 @@
 
 use super::guard::Guard;
 use super::reply::{Found, Item, Reply};
+use super::stitch::Broken;
 use super::work::{Step, Work};
 use super::{Action, Session, State, StopReason, messages};
 use toolfence_protocol::{FinishReason, Message, Role, Text, ToolResult, format, prompt};
@@ -27,6 +28,8 @@ pub(super) struct Turn {
     unclosed_told: bool,
     /// The next reply is the last: nothing in it runs.
     last: bool,
+    /// The block that the next reply is to go on with.
+    broken: Option<Broken>,
 }
 
 impl Session {
@@ -143,18 +146,19 @@ impl Session {
     }
 
     fn close_reply(&mut self, reply: Reply) {
-        let (text, found) = reply.close();
+        let (text, mut found) = reply.close();
         let empty = !self.keep(text);
         self.learn(&found);
         if self.turn.last {
             self.owe_the_calls(&found);
             return self.stop(StopReason::RoundLimit);
         }
-        let notes = self.notes(&found);
+        let mut notes = self.notes(&found);
+        self.take_up(&mut found, &mut notes);
         if !found.items.is_empty() {
             self.state = State::Working(Work::new(found.items), notes);
         } else if !notes.is_empty() {
-            self.go_on(&[], notes, found.summary.forged.is_some());
+            self.go_on(&[], notes, found.summary.forged.is_some() || found.astray);
         } else {
             let goes_on = !self.owed.is_empty();
             // The model has answered, and needs no other round to hear what came of its thoughts.
@@ -169,6 +173,23 @@ impl Session {
                 _ => StopReason::Answered,
             });
         }
+    }
+
+    /// Lets the model go on with a block that broke off: once a block, and not where the next reply is the last. Its calls so
+    /// far run first.
+    fn take_up(&mut self, found: &mut Found, notes: &mut Vec<Text>) {
+        if found.astray && found.items.is_empty() {
+            notes.push(messages::send_whole());
+        }
+        let goes_on = self.turn.rounds + 1 < self.options.rounds;
+        let (Some(broken), Some(Item::Broken(answer))) =
+            (found.broken.take().filter(|_| goes_on), found.items.last_mut())
+        else {
+            return;
+        };
+        *answer = messages::to_be_continued(&answer.id, &answer.tool);
+        notes.push(messages::go_on_from(broken.repeated()));
+        self.turn.broken = Some(broken);
     }
 
     /// Draws conclusions about the backend.
@@ -268,7 +289,8 @@ impl Session {
         self.fit_the_window();
         let mut parser = self.options.parser.clone();
         self.learning.apply(&mut parser);
-        self.state = State::Streaming(Box::new(Reply::new(parser, self.turn.last)));
+        let broken = self.turn.broken.take();
+        self.state = State::Streaming(Box::new(Reply::new(parser, self.turn.last, broken)));
         self.actions.push_back(Action::CallModel);
     }
 

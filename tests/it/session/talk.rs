@@ -9,7 +9,7 @@ use toolfence::{
 };
 use toolfence_kit::Pieces;
 
-fn catalog() -> Catalog {
+pub(super) fn catalog() -> Catalog {
     let word = || Param::new("x", ParamKind::Text { content: false }, "a word");
     [("look", Effect::Read), ("change", Effect::Write), ("ask", Effect::Read)]
         .into_iter()

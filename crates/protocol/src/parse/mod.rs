@@ -52,7 +52,7 @@ mod parser;
 mod preview;
 mod queue;
 mod read;
-mod reasoning;
+pub(crate) mod reasoning;
 mod spans;
 mod tag;
 

@@ -56,6 +56,50 @@ impl Section {
     }
 }
 
+/// Follows the reasoning that a reply begins with, for whoever looks at what stands behind it before the reply is parsed.
+#[derive(Debug)]
+pub struct LeadingReasoning {
+    section: Option<Section>,
+    /// Up to here the reply is reasoning, or the whitespace before it.
+    end: usize,
+    /// Whether it is known if the reply begins with reasoning, and where that ends.
+    decided: bool,
+}
+
+impl LeadingReasoning {
+    /// `opened`: the template of the backend opens the reasoning.
+    pub fn new(opened: bool) -> LeadingReasoning {
+        LeadingReasoning { section: opened.then(|| Section::new(None, 0)), end: 0, decided: false }
+    }
+
+    /// Where the reply goes on behind its reasoning; `None` where more of it has to come first. Each call gets the same reply
+    /// with what has come behind it, and looks at that alone.
+    pub fn end(&mut self, reply: &str) -> Option<usize> {
+        if self.decided {
+            return Some(self.end);
+        }
+        if self.section.is_none() {
+            let text = reply.trim_start();
+            let could_begin = |tag: &&TagPair| text.starts_with(tag.open) || tag.open.starts_with(text);
+            match TAGS.iter().find(could_begin) {
+                Some(tag) if text.starts_with(tag.open) => {
+                    self.end = reply.len() - text.len() + tag.open.len();
+                    self.section = Some(Section::new(Some(tag), 0));
+                }
+                Some(_) => return None,
+                None => {
+                    self.decided = true;
+                    return Some(0);
+                }
+            }
+        }
+        let (certain, close) = self.section.as_ref()?.reach(&reply[self.end..], false);
+        self.end += certain + close;
+        self.decided = close > 0;
+        self.decided.then_some(self.end)
+    }
+}
+
 /// The bytes before what could still become a closing tag, or a line ending of two bytes.
 fn certain_length(text: &str) -> usize {
     let text = text.strip_suffix('\r').unwrap_or(text);
@@ -105,6 +149,25 @@ pub(super) fn count_lines(text: &str) -> (usize, usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn reasoning_at_the_beginning_is_passed_over() {
+        for (reply, opened, wanted) in [
+            ("hello", false, Some(0)),
+            (" \n<th", false, None),
+            ("\n<think>a</thin", false, None),
+            ("\n<think>a</reasoning></think>\nb", false, Some(29)),
+            ("[THINK]é[/THINK]b", false, Some(17)),
+            ("a</think>b", false, Some(0)),
+            ("a</think>b", true, Some(9)),
+            ("<thinking>a", false, None),
+        ] {
+            assert_eq!(LeadingReasoning::new(opened).end(reply), wanted, "{reply:?}");
+            let mut pieces = LeadingReasoning::new(opened);
+            let ends = (0..=reply.len()).filter(|at| reply.is_char_boundary(*at)).map(|at| pieces.end(&reply[..at]));
+            assert_eq!(ends.last().flatten(), wanted, "{reply:?} byte by byte");
+        }
+    }
 
     #[test]
     fn holds_back_what_may_close_the_section() {
