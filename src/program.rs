@@ -47,7 +47,7 @@ pub mod sandbox {
 
 /// The built-in tools, all and each by its name.
 pub mod tool {
-    pub use toolfence_toolset::{builtin, builtins};
+    pub use toolfence_toolset::{Change, builtin, builtins, change};
 }
 
 /// Which checkers are there on this machine, and the name under which the checks of a project give their results.

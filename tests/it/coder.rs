@@ -134,6 +134,10 @@ fn parse_reads_batches_and_explains() {
     assert_eq!(strict[0]["event"], "malformed");
     let shown = lines_of(&coder(folder.path(), &["parse", "--progress"], REPLY));
     assert!(["started", "progress"].iter().all(|wanted| shown.iter().any(|line| line["event"] == *wanted)));
+    let dialect = "<function=bash>\n<parameter=command>make";
+    let shown = lines_of(&coder(folder.path(), &["parse", "--progress", "--finish", "cut"], dialect));
+    let kinds: Vec<_> = shown.iter().map(|line| line["event"].as_str().unwrap_or_default()).collect();
+    assert_eq!((kinds, &shown[1]["text"]), (vec!["started", "progress", "incomplete"], &"make".into()));
 }
 
 #[test]

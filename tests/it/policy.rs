@@ -241,7 +241,10 @@ fn a_guessed_call_only_reads() {
     assert_eq!(kind(&review("write_file", write, Repair::Comment)), "allow");
     assert_eq!(kind(&review("read_file", serde_json::json!({"path": "x"}), Repair::AfterBrokenBlock)), "allow");
     let ls = serde_json::json!({"command": "ls"});
-    assert_eq!(denied(review("bash", ls, Repair::AfterBrokenBlock)).code, ErrorCode::MalformedCall);
+    assert_eq!(denied(review("bash", ls.clone(), Repair::AfterBrokenBlock)).code, ErrorCode::MalformedCall);
+    // The second call behind a block without its closing fence: what to do is to close the first one.
+    let doubtful = denied(review("bash", ls, Repair::DoubtfulFence)).message.to_string();
+    assert!(doubtful.contains("end each block with its closing fence, ```, alone on a line"), "{doubtful}");
 }
 
 /// What was put together of two replies runs only where a person has seen it, whatever the settings say.

@@ -39,6 +39,11 @@ toolfence_protocol::texts! { "policy"
         en: "Inside a string write quotes as \\\", or give the text as a verbatim body: \"<<TAG\" as the string, the text below the object.",
         pt: "Dentro de uma string, escreva aspas como \\\", ou dê o texto como corpo literal: \"<<TAG\" como string e o texto abaixo do objeto.",
     }
+    close_each_block() {
+        en: "A block before this one was not closed as it should be: end each block with its closing fence, ```, alone on a line.",
+        pt: "Um bloco antes deste não foi fechado como devia: termine cada bloco com a sua cerca de fechamento, ```, sozinha em uma \
+             linha.",
+    }
     guessed(repairs, tool, arguments) {
         en: "The call could only be read by a guess ({repairs}), and {tool} does more than read, so it did not run. It was read \
              as {tool} with the arguments {arguments}. If that is what was meant, write it again as a block with the info word `tool`, \

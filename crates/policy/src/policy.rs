@@ -274,5 +274,8 @@ fn guessed(call: &ToolCall) -> ToolFailure {
         // A model that did not escape its quotes once will not do so in the next try either.
         message = message.then(messages::body_instead_of_quotes());
     }
+    if call.repairs.contains(&Repair::DoubtfulFence) {
+        message = message.then(messages::close_each_block());
+    }
     ToolFailure::new(ErrorCode::MalformedCall, message)
 }

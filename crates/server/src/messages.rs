@@ -99,6 +99,10 @@ toolfence_protocol::texts! { "proxy"
         pt: "Este bloco não é JSON exato ({repairs}). Pode significar {reading}, mas isso é um palpite. Envie a chamada de novo, \
              exatamente.",
     }
+    close_each_block() {
+        en: "End each block with its closing fence, ```, alone on a line.",
+        pt: "Termine cada bloco com a sua cerca de fechamento, ```, sozinha em uma linha.",
+    }
     block_broke_off() {
         en: "The reply ended inside this block. Send the whole block again from its opening fence.",
         pt: "A resposta terminou dentro deste bloco. Envie de novo o bloco inteiro, a partir da cerca de abertura.",

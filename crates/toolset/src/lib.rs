@@ -8,8 +8,9 @@
 
 #![forbid(unsafe_code)]
 
+use serde_json::Value;
 use std::sync::{Arc, LazyLock};
-use toolfence_protocol::{Args, Catalog, Effect, Param, ParamKind, Request, ToolSpec, plan};
+use toolfence_protocol::{Args, Catalog, Effect, Param, ParamKind, Request, ToolCall, ToolSpec, plan};
 
 /// Seconds a command may run unless the call says otherwise: what the model is told, and what the tools do.
 pub const COMMAND_SECONDS: u32 = 30;
@@ -17,20 +18,42 @@ pub const COMMAND_SECONDS: u32 = 30;
 /// The most seconds a command in the foreground may run.
 pub const MOST_COMMAND_SECONDS: u32 = 600;
 
-static TABLE: LazyLock<Vec<ToolSpec>> = LazyLock::new(|| {
+/// A row of the table.
+struct Row {
+    spec: ToolSpec,
+    /// The part of a file that a call of the tool changes.
+    change: Option<fn(&Args) -> Option<Change<'_>>>,
+}
+
+impl Row {
+    fn changes(mut self, change: fn(&Args) -> Option<Change<'_>>) -> Row {
+        self.change = Some(change);
+        self
+    }
+}
+
+impl From<ToolSpec> for Row {
+    fn from(spec: ToolSpec) -> Row {
+        Row { spec, change: None }
+    }
+}
+
+static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
     vec![
-        read_file(),
-        list_files(),
-        search(),
-        write_file(),
-        edit_file(),
-        replace_text(),
-        apply_patch(),
-        bash(),
-        run_python(),
-        job(),
+        read_file().into(),
+        list_files().into(),
+        search().into(),
+        write_file().into(),
+        Row::from(edit_file()).changes(lines_changed),
+        Row::from(replace_text()).changes(passage_changed),
+        Row::from(apply_patch()).changes(patch_applied),
+        bash().into(),
+        run_python().into(),
+        job().into(),
     ]
 });
+
+static TABLE: LazyLock<Vec<ToolSpec>> = LazyLock::new(|| ROWS.iter().map(|row| row.spec.clone()).collect());
 
 static CATALOG: LazyLock<Arc<Catalog>> = LazyLock::new(|| Arc::new(TABLE.iter().cloned().collect()));
 
@@ -47,6 +70,56 @@ pub fn builtins() -> &'static [ToolSpec] {
 /// The catalog of all ten built-in tools, made once.
 pub fn catalog() -> Arc<Catalog> {
     CATALOG.clone()
+}
+
+/// The change that a call asks for, for whoever shows it before it is made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change<'a> {
+    /// Ranges of lines of one file.
+    Lines {
+        /// The file.
+        path: &'a str,
+        /// First line, last line and the text that replaces them.
+        edits: Vec<(u64, u64, &'a str)>,
+    },
+    /// A passage of one file.
+    Passage {
+        /// The file.
+        path: &'a str,
+        /// The passage as it is.
+        old: &'a str,
+        /// The passage as it shall be.
+        new: &'a str,
+    },
+    /// The text of a patch.
+    Patch(&'a str),
+}
+
+/// The part of files that a call changes; `None` where it changes none, or a whole file, or its arguments do not say which part.
+pub fn change(call: &ToolCall) -> Option<Change<'_>> {
+    let row = ROWS.iter().find(|row| row.spec.name == call.name)?;
+    row.change.and_then(|change| change(&call.args))
+}
+
+fn text_of<'a>(args: &'a Args, name: &str) -> Option<&'a str> {
+    args.get(name).and_then(Value::as_str)
+}
+
+fn lines_changed(args: &Args) -> Option<Change<'_>> {
+    fn edit(edit: &Value) -> Option<(u64, u64, &str)> {
+        let line = |name: &str| edit.get(name)?.as_u64();
+        Some((line("start_line")?, line("end_line")?, edit.get("replacement")?.as_str()?))
+    }
+    let edits = args.get("edits")?.as_array()?.iter().map(edit).collect::<Option<_>>()?;
+    Some(Change::Lines { path: text_of(args, "path")?, edits })
+}
+
+fn passage_changed(args: &Args) -> Option<Change<'_>> {
+    Some(Change::Passage { path: text_of(args, "path")?, old: text_of(args, "old")?, new: text_of(args, "new")? })
+}
+
+fn patch_applied(args: &Args) -> Option<Change<'_>> {
+    text_of(args, "patch").map(Change::Patch)
 }
 
 fn reads(_: &Args) -> Effect {
@@ -241,7 +314,6 @@ pub fn plan() -> ToolSpec {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use toolfence_protocol::ToolCall;
 
     /// What people are shown of a call, whatever name the model has given to the argument.
     #[test]
@@ -262,6 +334,25 @@ mod tests {
             let call = ToolCall::new("1", name, serde_json::from_str(args).expect("an object"));
             let spec = builtin(name).expect("it is one of ours");
             assert_eq!(spec.telling(&call.args).map(|(_, text)| text), telling, "{name} {args}");
+        }
+    }
+
+    /// A tool that writes files changes a part of one, unless its arguments hold the whole file.
+    #[test]
+    fn every_tool_that_changes_a_part_says_which() {
+        let changes = [
+            ("edit_file", r#"{"path": "a", "edits": [{"start_line": 1, "end_line": 2, "replacement": "x"}]}"#),
+            ("replace_text", r#"{"path": "a", "old": "x", "new": "y"}"#),
+            ("apply_patch", r#"{"patch": "x"}"#),
+        ];
+        for row in ROWS.iter() {
+            let args = changes.iter().find(|(name, _)| *name == row.spec.name).map(|(_, args)| *args);
+            let call = |args: &str| ToolCall::new("1", &*row.spec.name, serde_json::from_str(args).expect("an object"));
+            assert_eq!(change(&call(args.unwrap_or("{}"))).is_some(), args.is_some(), "{}", row.spec.name);
+            assert_eq!(change(&call("{}")), None, "{}", row.spec.name);
+            let whole = row.spec.params.iter().any(|param| param.name == "content");
+            let writes = row.spec.effect_of(&Args::new()) == Effect::Write;
+            assert_eq!(row.change.is_some(), writes && !whole, "{}", row.spec.name);
         }
     }
 

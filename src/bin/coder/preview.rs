@@ -3,12 +3,12 @@
 use crate::marks::{self, FOLDED, MOST_COLUMNS};
 use crate::messages;
 use crate::shown::{Words, escaped};
-use serde_json::Value;
 use similar::TextDiff;
 use std::ops::Range;
 use std::time::Duration;
 use toolfence::parts::files::{EditFile, EditLines, ReadFile, ReplaceText, Stop};
 use toolfence::policy::{Decision, Target};
+use toolfence::program::tool::Change;
 use toolfence::program::workspace::quoted;
 use toolfence::tool::ParamKind;
 use toolfence::workspace::Workspace;
@@ -148,25 +148,22 @@ fn diff(path: &str, content: &str, workspace: &Workspace) -> Vec<String> {
 
 /// What an edit or a patch would do, where it can be done and is text.
 fn edited(call: &ToolCall, workspace: &Workspace) -> Option<String> {
-    let text = |name: &str| call.args.get(name).and_then(Value::as_str);
-    match call.name.as_str() {
-        "edit_file" => {
-            let edits = call.args.get("edits")?.as_array()?.iter().map(lines_of).collect::<Option<_>>()?;
-            workspace.changes().edit(&EditFile { dry_run: true, ..EditFile::new(text("path")?, edits) }).ok()?.diff
+    let changes = workspace.changes();
+    match toolfence::program::tool::change(call)? {
+        Change::Lines { path, edits } => {
+            let lines = |(start_line, end_line, text): (u64, u64, &str)| {
+                let replacement = text.to_owned();
+                EditLines { start_line, end_line, replacement }
+            };
+            let edits = edits.into_iter().map(lines).collect();
+            changes.edit(&EditFile { dry_run: true, ..EditFile::new(path, edits) }).ok()?.diff
         }
-        "replace_text" => {
-            let wanted = ReplaceText::new(text("path")?, text("old")?, text("new")?);
-            workspace.changes().replace_text(&ReplaceText { dry_run: true, ..wanted }).ok()?.diff
+        Change::Passage { path, old, new } => {
+            let wanted = ReplaceText::new(path, old, new);
+            changes.replace_text(&ReplaceText { dry_run: true, ..wanted }).ok()?.diff
         }
-        "apply_patch" => workspace.changes().apply_patch(text("patch")?, true).ok()?.diff,
-        _ => None,
+        Change::Patch(patch) => changes.apply_patch(patch, true).ok()?.diff,
     }
-}
-
-fn lines_of(edit: &Value) -> Option<EditLines> {
-    let line = |name: &str| edit.get(name)?.as_u64();
-    let replacement = edit.get("replacement")?.as_str()?.to_owned();
-    Some(EditLines { start_line: line("start_line")?, end_line: line("end_line")?, replacement })
 }
 
 fn arguments(call: &ToolCall) -> Vec<String> {
@@ -232,7 +229,7 @@ fn fitting(line: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
     use toolfence::policy::Policy;
 
     fn call(name: &str, args: Value) -> ToolCall {

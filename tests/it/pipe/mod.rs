@@ -6,6 +6,7 @@ mod hostile;
 use client::{Client, fixture, served};
 use serde_json::{Value, json};
 use std::sync::Arc;
+use toolfence::Dialects;
 use toolfence::audit::Audit;
 use toolfence::policy::AskMode;
 use toolfence::program::tools::PROJECT_CHECK;
@@ -50,6 +51,43 @@ fn a_turn_goes_all_the_way() {
         client.say(end()).await;
         let stop = client.until("stop").await;
         assert_eq!((&stop["reason"], &stop["text"]), (&json!("answered"), &Value::Null));
+    });
+}
+
+/// A call in a dialect is told while it is written, as one of the protocol is.
+#[test]
+fn a_call_in_a_dialect_is_told_while_it_comes() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut pipe = fixture(folder.path());
+    pipe.session.parser.dialects = Dialects::ALL;
+    served(pipe, async |client: &mut Client| {
+        client.until("ready").await;
+        let pieces = [
+            "<tool_call>\n<function=write_file>\n<parameter=path>a.txt</parameter>\n<parameter=content>\none\n",
+            "two\n</parameter>\n</function>\n</tool_call>",
+        ];
+        let chunk = |text: &str| json!({"type": "chunk", "text": text});
+        client.say(chunk(pieces[0])).await;
+        let started = client.until("started").await;
+        assert_eq!(started["name"], "write_file");
+        let mut told = String::new();
+        while told != "one" {
+            let progress = client.until("progress").await;
+            assert_eq!(progress["id"], started["id"]);
+            if progress["arg"] == "content" {
+                told.push_str(progress["text"].as_str().unwrap());
+            }
+        }
+        client.say(chunk(pieces[1])).await;
+        assert_eq!(client.until("progress").await["text"], "\ntwo");
+        client.say(end()).await;
+        assert_eq!(client.until("call").await["dialect"], "qwen3_coder");
+        let ask = client.until("ask").await;
+        assert_eq!(ask["id"], started["id"], "{ask}");
+        client.say(json!({"type": "deny", "id": started["id"]})).await;
+        client.until("results").await;
+        client.say(json!({"type": "cancel"})).await;
+        client.until("stop").await;
     });
 }
 

@@ -144,10 +144,26 @@ async fn the_dialect_of_a_model_is_learned() {
 
 #[tokio::test]
 async fn a_call_is_told_while_it_is_written() {
-    let (first, rest) = (
-        "I look.\n\n```tool\n{\"name\": \"write\", \"args\": {\"path\": \"a.md\", \"content\": \"# On",
-        "e\\n\"}}\n```\n",
-    );
+    for (first, rest) in [
+        (
+            "I look.\n\n```tool\n{\"name\": \"write\", \"args\": {\"path\": \"a.md\", \"content\": \"# On",
+            "e\\n\"}}\n```\n",
+        ),
+        (
+            "I look.\n\n<tool_call>\n{\"name\": \"write\", \"arguments\": {\"path\": \"a.md\", \"content\": \"# On",
+            "e\\n\"}}\n</tool_call>\n",
+        ),
+        (
+            "I look.\n\n<function=write>\n<parameter=path>\na.md\n</parameter>\n<parameter=content>\n# On",
+            "e\n\n</parameter>\n</function>\n",
+        ),
+    ] {
+        told_while_written(first, rest).await;
+    }
+}
+
+/// What the client has before the upstream says the rest.
+async fn told_while_written(first: &str, rest: &str) {
     let gate = Arc::new(Notify::new());
     let script = vec![
         Step::Send(format!("{STREAM}{}", text(first)).into_bytes()),

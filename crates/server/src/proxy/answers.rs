@@ -1,7 +1,7 @@
 //! What the proxy itself answers to the model where its reply is of no use.
 
 use crate::messages;
-use toolfence_protocol::{ErrorCode, Text, ToolCall, ToolFailure, ToolResult};
+use toolfence_protocol::{ErrorCode, Repair, Text, ToolCall, ToolFailure, ToolResult};
 
 /// The answer to a call that was read by a guess.
 pub(super) fn lossy(call: &ToolCall) -> Text {
@@ -12,7 +12,11 @@ pub(super) fn lossy(call: &ToolCall) -> Text {
     if short.len() < reading.len() {
         short.push_str("...");
     }
-    messages::call_was_guessed(named.join(", "), short)
+    let message = messages::call_was_guessed(named.join(", "), short);
+    match call.repairs.contains(&Repair::DoubtfulFence) {
+        true => message.then(messages::close_each_block()),
+        false => message,
+    }
 }
 
 /// A result that says why a call was not passed on.
