@@ -89,7 +89,8 @@ async fn serve(window: usize, refuses: Refuses, replies: Vec<String>) -> (String
             } else {
                 let reply = replies.next().unwrap_or_else(|| "Nothing more.".into());
                 let piece = serde_json::json!({"choices": [{"index": 0, "delta": {"content": reply}}]});
-                let end = serde_json::json!({"choices": [{"index": 0, "finish_reason": "stop", "delta": {}}]});
+                let end = serde_json::json!({"choices": [{"index": 0, "finish_reason": "stop", "delta": {}}],
+                    "usage": {"prompt_tokens": tokens, "completion_tokens": 10}});
                 let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
                 format!("{head}data: {piece}\n\ndata: {end}\n\ndata: [DONE]\n\n")
             };
@@ -241,6 +242,9 @@ async fn fifty_replies_in_a_small_window_end_with_the_same_tree() {
         // The first refusal teaches the window to who did not know it.
         assert_eq!(refused, usize::from(!known), "{log:?}");
         assert_eq!(log.len(), 50 + refused);
+        // The server's counts make the estimates good: what it accepts is used up to 80 %.
+        let largest = log.iter().map(|(tokens, _)| *tokens).max().unwrap();
+        assert!(!known || (6400..=7200).contains(&largest), "{largest}");
         assert!(person.compacted.len() > 1 && person.compacted.iter().all(|done| done.after < done.before));
 
         assert_eq!(history.len(), 101, "the history keeps all of it");

@@ -7,12 +7,13 @@ use std::io::{BufRead, BufReader};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
-use toolfence::agent::{Agent, Nobody};
+use toolfence::agent::{Agent, Host, Nobody};
 use toolfence::backend::HttpOptions;
 use toolfence::backend::{Backend, Chunk, Http, Sink};
 use toolfence::policy::{AskMode, NoFacts};
-use toolfence::session::{Session, SessionOptions, StopReason};
+use toolfence::session::{Compacted, Session, SessionOptions, StopReason};
 use toolfence::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError, Toolbox};
 use toolfence::{Effect, Error, FinishReason, Message, Output, Role, ToolSpec};
 
@@ -183,4 +184,54 @@ async fn a_turn_goes_all_the_way() {
     assert_eq!(history.len(), 11);
     assert!(history.iter().skip(1).step_by(2).all(|message| message.content == reply));
     assert!(history.iter().skip(2).step_by(2).all(|message| message.content.contains("\na.txt\nb.txt\n")));
+}
+
+/// Gives another long list each time it is asked.
+struct LongList(ToolSpec, AtomicUsize);
+
+impl Tool for LongList {
+    fn spec(&self) -> &ToolSpec {
+        &self.0
+    }
+
+    fn run<'a>(&'a self, _: Permit<'a>, _: &'a dyn Progress) -> BoxFuture<'a, Result<Output, ToolError>> {
+        let number = self.1.fetch_add(1, Ordering::SeqCst);
+        Box::pin(async move { Ok(Output::text(format!("list {number}\n{}", "a-file.txt\n".repeat(60)))) })
+    }
+}
+
+/// Keeps what was compacted.
+#[derive(Default)]
+struct Watcher(Vec<Compacted>);
+
+impl Host for Watcher {
+    fn compacted(&mut self, done: &Compacted) {
+        self.0.push(*done);
+    }
+}
+
+/// Twenty rounds of long results are four times what the window holds: the server refuses once and teaches it, and from then on
+/// the conversation is compacted before it does.
+#[tokio::test]
+async fn a_conversation_that_overflows_the_window_goes_on() {
+    let reply = "Let me look.\n\n```tool\n{\"name\": \"list\"}\n```\n";
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), reply).unwrap();
+    let Some(server) = Server::start(&["--reply", file.path().to_str().unwrap(), "--context", "4096"]) else { return };
+    let list = ToolSpec::new("list", "List the files.").effect(|_| Effect::Read);
+    let toolbox = Toolbox::new().with(LongList(list, AtomicUsize::new(0)));
+    let policy = crate::support::policy(AskMode::Risky);
+    let session = Session::new(SessionOptions::default(), Arc::new(toolbox.catalog()), policy, Arc::new(NoFacts));
+    let backend = Http::new(options(&server.url, None)).unwrap();
+    let mut agent = Agent::new(session, toolbox, Arc::new(backend));
+    let mut watcher = Watcher::default();
+    assert_eq!(agent.run("list the files", &mut watcher).await.unwrap(), StopReason::RoundLimit);
+    println!("{:?}", watcher.0);
+    let bytes = |messages: &[Message]| messages.iter().map(|message| message.content.len()).sum::<usize>();
+    let (all, sent) = (bytes(agent.session().history()), bytes(&agent.session().messages()));
+    println!("{all} bytes in all, {sent} sent at the end");
+    assert!(all > 3 * 4096 && sent < 4096 && watcher.0.len() > 3, "{all} {sent} {:?}", watcher.0);
+    assert!(agent.session().messages()[0].content.starts_with("list the files\n\n[COMPACTED: "));
+    // It is not over: the next message of the user is answered too.
+    assert!(agent.run("and now?", &mut watcher).await.is_ok());
 }

@@ -305,6 +305,8 @@ impl Agent {
         if !matches!(end, Some(Err(_))) {
             self.usage.0 += usage.unwrap_or_else(|| Usage::estimated(&messages, feed.bytes));
         }
+        // Of the next conversation only its bytes are known.
+        usage.iter().for_each(|usage| self.session.measured(usage.input));
         match end {
             None => self.session.handle(Input::Cancel),
             Some(Ok(end)) => self.session.handle(Input::End(end)),
