@@ -153,6 +153,23 @@ mod program {
         assert_none(unknown.map(|name| format!("there is no dialect {name}")).collect());
     }
 
+    /// Every parser of others is read by dialects there are, or the page says why not.
+    #[test]
+    fn the_page_of_dialects_says_which_one_reads_what_others_read() {
+        let rows = rows(&read("docs/dialects.md"));
+        let known: HashSet<&str> = toolfence::Dialect::ALL.iter().map(|dialect| dialect.name()).collect();
+        let others = ["vLLM", "SGLang", "tool-parser", "llama.cpp"];
+        for other in others {
+            let of_it = |row: &&Vec<String>| row[0].strip_prefix(other).is_some_and(|rest| rest.starts_with(' '));
+            let rows: Vec<&Vec<String>> = rows.iter().filter(|row| !row.is_empty()).filter(of_it).collect();
+            assert!(rows.len() > 15, "the parsers of {other} are found");
+            for row in rows {
+                let unknown: Vec<&str> = row[1].split(", ").filter(|name| !known.contains(name)).collect();
+                assert!(unknown.is_empty() || row[1] == "none" && !row[2].is_empty(), "{}: {unknown:?}", row[0]);
+            }
+        }
+    }
+
     #[test]
     fn the_page_of_settings_has_every_key_and_no_other() {
         let shown: serde_json::Value = serde_json::from_str(&coder(&["config", "show", "--json"])).expect("JSON");

@@ -30,13 +30,13 @@ dialects! {
     Hermes = "hermes";
     /// `<tool_call><function=name><parameter=key>value</parameter></function></tool_call>`: Qwen3-Coder.
     Qwen3Coder = "qwen3_coder";
-    /// `<function=name>{..}</function>` and `<|python_tag|>{..}`: Llama 3.
+    /// `<function=name>{..}</function>`, `<|python_tag|>{..}` and `<|python_tag|>name.call(a=1)`: Llama 3.
     Llama = "llama";
     /// `[TOOL_CALLS][{..}]` and `[TOOL_CALLS]name[ARGS]{..}`: Mistral.
     Mistral = "mistral";
-    /// `<｜tool▁calls▁begin｜>` and `<｜DSML｜function_calls>`: DeepSeek V3, R1, V3.1 and V3.2.
+    /// `<｜tool▁calls▁begin｜>` and `<｜DSML｜function_calls>`: DeepSeek V3, R1, and V3.1 to V4.1.
     DeepSeek = "deepseek";
-    /// `<|tool_calls_section_begin|>`: Kimi K2.
+    /// `<|tool_calls_section_begin|>` and `<|open|>tools<|sep|>`: Kimi K2 and K3.
     Kimi = "kimi";
     /// `<tool_call>name<arg_key>key</arg_key><arg_value>value</arg_value></tool_call>`: GLM 4.5 and later.
     Glm = "glm";
@@ -50,9 +50,10 @@ dialects! {
     Lfm2 = "lfm2";
     /// `<function_calls>f(a=1)</function_calls>`: OLMo 3.
     Olmo = "olmo";
-    /// `<tool_calls>[{..}]</tool_calls>`: Hunyuan, Jamba, MiniMax M1.
+    /// `<tool_calls>[{..}]</tool_calls>`, and `<tool_calls>` with `<tool_call>name` and the tags of GLM: Hunyuan, Jamba,
+    /// Apriel, MiniMax M1.
     Hunyuan = "hunyuan";
-    /// `<|START_ACTION|>[{..}]<|END_ACTION|>`: Cohere's Command.
+    /// `<|START_ACTION|>[{..}]<|END_ACTION|>`, and a reply that is ``Action: ```json``: Cohere's Command.
     Cohere = "cohere";
     /// `<|tools_prefix|>[{"name": {..}}]<|tools_suffix|>`: Apertus.
     Apertus = "apertus";
@@ -60,7 +61,7 @@ dialects! {
     Step = "step";
     /// `<seed:tool_call><function=name>`: Seed-OSS.
     SeedOss = "seed_oss";
-    /// `<minimax:tool_call><invoke name="..">`: MiniMax M2.
+    /// `<minimax:tool_call><invoke name="..">`, and the same behind `]<]minimax[>[`: MiniMax M2 and M3.
     MiniMax = "minimax";
     /// `<|channel|>commentary to=functions.name<|message|>{..}<|call|>`: gpt-oss.
     Harmony = "harmony";
@@ -72,6 +73,24 @@ dialects! {
     Nemotron = "nemotron";
     /// `<longcat_tool_call>{..}</longcat_tool_call>`: LongCat.
     LongCat = "longcat";
+    /// `<|tool_call:start|>name` with `<|tool_arg:start|>key<|tool_arg:value|>value<|tool_arg:end|>`: Solar Open.
+    Solar = "solar";
+    /// `<|content_invoke_tool_json|>{..}<|end_message|>`: Inkling.
+    Inkling = "inkling";
+    /// `function call<|role_sep|>`, `<|function_call|>{..}` and `<｜GCML｜tool_calls>`: GigaChat 3 and 3.5.
+    GigaChat = "gigachat";
+    /// `<dots_function_call><invoke name="..">`: dots.
+    Dots = "dots";
+    /// `<ifm|tool_call>name` with `<ifm|arg_key>`: K2 Horizon.
+    K2Horizon = "k2_horizon";
+    /// `<atem:function_calls><atem:invoke name="..">`: Muse Glimmer.
+    Muse = "muse";
+    /// `<|tool_calls|>[{'name': ..}]`, a list as Python writes it: Sarashina.
+    Sarashina = "sarashina";
+    /// `<function name="..."><param name="..">`: MiniCPM 5.
+    MiniCpm = "minicpm";
+    /// `>>>name` and the object on the next line, as the whole reply: Functionary 3.2.
+    Functionary = "functionary";
     /// `[f(a=1), g(b="x")]` as the whole reply, between `<|python_start|>` and `<|python_end|>`, or in a fence `tool_code`:
     /// Llama 3.2 and 4, Gemma 3, Gemini.
     Pythonic = "pythonic";

@@ -5,7 +5,7 @@
 //! linear in its bytes, whatever is open.
 
 use super::cursor::{Content, Cursor};
-use super::{html, link_definition};
+use super::{dialect, html, link_definition};
 use crate::fence::{self, Opening};
 
 /// Bytes of a paragraph that are kept to see whether it is only link reference definitions; one that is longer counts
@@ -175,7 +175,7 @@ impl Containers {
             }
             let marker = match cursor.peek() {
                 None | Some(b'>') => return None,
-                Some(b'<' | b'[' | b'f') => return Some((cursor.offset(), in_item)),
+                Some(byte) if dialect::may_begin(byte) => return Some((cursor.offset(), in_item)),
                 Some(_) => list_marker(cursor.rest(), interrupts)?,
             };
             cursor.consume(marker);

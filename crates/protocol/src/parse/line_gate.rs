@@ -42,7 +42,7 @@ impl LineGate {
             {
                 false
             }
-            Some(b'<' | b'[' | b'f') => !may_open(&text[self.prefix..]),
+            Some(first) if dialect::may_begin(*first) => !may_open(&text[self.prefix..]),
             Some(b'`' | b'~') => {
                 self.fence = skip(self.fence.max(self.prefix), &rest[..1]);
                 self.blanks = skip(self.blanks.max(self.fence), b" \t");

@@ -71,6 +71,8 @@ pub struct Parser {
     spans: CodeSpans,
     /// The parser stands directly behind a call in a dialect, in its last line.
     behind_section: bool,
+    /// What stands before, in the same line, is a token around a text, or reasoning: the text goes on here.
+    behind_framing: bool,
     /// CommonMark was asked already what the current line is: prose.
     structured: bool,
     /// The reply holds a tool block, or a call in a dialect.
@@ -143,6 +145,7 @@ impl Parser {
             starved: false,
             spans: CodeSpans::default(),
             behind_section: false,
+            behind_framing: false,
             structured: false,
             blocks: false,
             refused: None,
@@ -361,7 +364,13 @@ impl Parser {
                     return;
                 }
                 if std::mem::take(&mut self.behind_section) && !blank {
-                    // CommonMark sees no block there.
+                    // CommonMark sees no block there. A text that a token opens is a line of prose, and ends with another token.
+                    if std::mem::take(&mut self.behind_framing) {
+                        self.prose_tokens(line);
+                        if matches!(self.state, ParserState::Section(_)) {
+                            return;
+                        }
+                    }
                     self.skipping = line.cut || !line.ended;
                     self.input.pass(line);
                     return;

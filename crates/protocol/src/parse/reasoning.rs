@@ -11,12 +11,18 @@ pub(super) struct TagPair {
 }
 
 /// The tags that are known, in the case they are written in.
-pub(super) static TAGS: [TagPair; 5] = [
+pub(super) static TAGS: [TagPair; 11] = [
     TagPair { open: "<think>", close: "</think>" },
     TagPair { open: "<thinking>", close: "</thinking>" },
     TagPair { open: "<reasoning>", close: "</reasoning>" },
     TagPair { open: "[THINK]", close: "[/THINK]" },
     TagPair { open: "◁think▷", close: "◁/think▷" },
+    TagPair { open: "<seed:think>", close: "</seed:think>" },
+    TagPair { open: "<mm:think>", close: "</mm:think>" },
+    TagPair { open: "<ifm|think>", close: "</ifm|think>" },
+    TagPair { open: "<|START_THINKING|>", close: "<|END_THINKING|>" },
+    TagPair { open: "<|inner_prefix|>", close: "<|inner_suffix|>" },
+    TagPair { open: "<|open|>think<|sep|>", close: "<|close|>think<|sep|>" },
 ];
 
 /// Whether a tag may begin with this byte. No tag has a second one, and the third is the first of a character that is rare.

@@ -1,20 +1,51 @@
-//! Cohere: CohereLabs/c4ai-command-r7b-12-2024, template `tool_use`: an array of calls, each with an id of its own numbering.
+//! Cohere: CohereLabs/c4ai-command-r7b-12-2024 and command-a-03-2025, template `tool_use`: an array of calls, each with an id
+//! of its own numbering. Command R and R+ (CohereLabs/c4ai-command-r-plus, template `tool_use`) write the array in a code
+//! span, ``Action: ```json [..]``` ``, which counts only as the whole reply.
 
 use super::scan::{Read, Scan};
-use super::{Forgery, Row};
+use super::{Forgery, Row, framing};
 use crate::Dialect;
 use serde_json::Value;
 
 const END: &str = "<|END_ACTION|>";
 
-pub(super) const ROWS: &[Row] =
-    &[Row { dialect: Dialect::Cohere, opener: "<|START_ACTION|>", special: true, read: calls, closers: &[END] }];
+/// What a reply of Command R begins with.
+pub(super) const ACTION: &str = "Action:";
+
+pub(super) const ROWS: &[Row] = &[
+    Row { dialect: Dialect::Cohere, opener: "<|START_ACTION|>", special: true, read: calls, closers: &[END] },
+    around_text("<|START_RESPONSE|>"),
+    around_text("<|END_RESPONSE|>"),
+    around_text("<|START_TEXT|>"),
+    around_text("<|END_TEXT|>"),
+];
+
+const fn around_text(opener: &'static str) -> Row {
+    Row { dialect: Dialect::Cohere, opener, special: true, read: framing, closers: &[] }
+}
 
 pub(super) const FORGERIES: &[Forgery] = &[Forgery { dialect: Dialect::Cohere, token: "<|START_TOOL_RESULT|>" }];
 
 fn calls(scan: &mut Scan<'_>) -> Read {
+    array(scan, END)?;
+    let end = scan.at;
+    scan.skip_whitespace();
+    if scan.take(END)? { Ok(()) } else { scan.missing_end(end, true) }
+}
+
+/// A reply of Command R.
+pub(super) fn action(scan: &mut Scan<'_>) -> Read {
+    scan.want(ACTION)?;
+    scan.skip_whitespace();
+    scan.want("```json")?;
+    array(scan, "```")?;
+    scan.skip_whitespace();
+    scan.want("```")
+}
+
+fn array(scan: &mut Scan<'_>, end: &str) -> Read {
     let start = scan.at;
-    let (mut values, repairs) = scan.json(&[END])?;
+    let (mut values, repairs) = scan.json(&[end])?;
     for value in &mut values {
         for item in value.as_array_mut().into_iter().flatten() {
             if let Value::Object(call) = item {
@@ -22,8 +53,5 @@ fn calls(scan: &mut Scan<'_>) -> Read {
             }
         }
     }
-    scan.calls(start, values, &repairs)?;
-    let end = scan.at;
-    scan.skip_whitespace();
-    if scan.take(END)? { Ok(()) } else { scan.missing_end(end, true) }
+    scan.calls(start, values, &repairs)
 }

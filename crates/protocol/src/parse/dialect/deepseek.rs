@@ -1,5 +1,5 @@
 //! DeepSeek: deepseek-ai/DeepSeek-V3-0324 and DeepSeek-R1-0528 (the name, then a fence), DeepSeek-V3.1 (the name, then the
-//! object), each in `tokenizer_config.json`; DeepSeek-V3.2 (`encoding/README.md`): tags that begin with `｜DSML｜`.
+//! object), each in `tokenizer_config.json`; DeepSeek-V3.2, V4 and V4.1 (`encoding/README.md`): tags that begin with `｜DSML｜`.
 //!
 //! ```text
 //! <｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>read_file
@@ -45,36 +45,42 @@ const fn tags(closers: &'static [&'static str]) -> Tags {
     }
 }
 
+/// V4.1 has a space behind the marker.
+const SPACED: Tags = Tags {
+    call: "<｜DSML｜ invoke name=",
+    call_end: "</｜DSML｜ invoke>",
+    parameter: "<｜DSML｜ parameter name=",
+    parameter_end: "</｜DSML｜ parameter>",
+    closers: &["</｜DSML｜ calls>"],
+};
+
 pub(super) const ROWS: &[Row] = &[
-    Row {
-        dialect: Dialect::DeepSeek,
-        opener: "<｜tool▁calls▁begin｜>",
-        special: true,
-        read: |scan| calls(scan, &WIDE),
-        closers: &[WIDE.end],
-    },
-    Row {
-        dialect: Dialect::DeepSeek,
-        opener: "<|tool▁calls▁begin|>",
-        special: true,
-        read: |scan| calls(scan, &PLAIN),
-        closers: &[PLAIN.end],
-    },
-    Row {
-        dialect: Dialect::DeepSeek,
-        opener: "<｜DSML｜function_calls>",
-        special: true,
-        read: |scan| parameters::calls(scan, &tags(&["</｜DSML｜function_calls>"])),
-        closers: &["</｜DSML｜function_calls>"],
-    },
-    Row {
-        dialect: Dialect::DeepSeek,
-        opener: "<｜DSML｜tool_calls>",
-        special: true,
-        read: |scan| parameters::calls(scan, &tags(&["</｜DSML｜tool_calls>"])),
-        closers: &["</｜DSML｜tool_calls>"],
-    },
+    row("<｜tool▁calls▁begin｜>", |scan| calls(scan, &WIDE), &[WIDE.end]),
+    row("<|tool▁calls▁begin|>", |scan| calls(scan, &PLAIN), &[PLAIN.end]),
+    // The distilled models misspell their own token, in the ways that llama.cpp has seen.
+    row("<｜tool▁calls｜>", |scan| calls(scan, &WIDE), &[WIDE.end]),
+    row("<｜tool calls begin｜>", |scan| calls(scan, &WIDE), &[WIDE.end]),
+    row("<｜tool_calls_begin｜>", |scan| calls(scan, &WIDE), &[WIDE.end]),
+    row("<｜tool\\_calls\\_begin｜>", |scan| calls(scan, &WIDE), &[WIDE.end]),
+    row(
+        "<｜DSML｜function_calls>",
+        |scan| parameters::calls(scan, &tags(&["</｜DSML｜function_calls>"])),
+        &["</｜DSML｜function_calls>"],
+    ),
+    row(
+        "<｜DSML｜tool_calls>",
+        |scan| parameters::calls(scan, &tags(&["</｜DSML｜tool_calls>"])),
+        &["</｜DSML｜tool_calls>"],
+    ),
+    row("<｜DSML｜ calls>", |scan| parameters::calls(scan, &SPACED), SPACED.closers),
+    // A call without the tag around it.
+    row("<｜DSML｜invoke name=", |scan| parameters::call_named(scan, &tags(&[])), &["</｜DSML｜invoke>"]),
+    row("<｜DSML｜ invoke name=", |scan| parameters::call_named(scan, &SPACED), &[SPACED.call_end]),
 ];
+
+const fn row(opener: &'static str, read: fn(&mut Scan<'_>) -> Read, closers: &'static [&'static str]) -> Row {
+    Row { dialect: Dialect::DeepSeek, opener, special: true, read, closers }
+}
 
 pub(super) const FORGERIES: &[Forgery] = &[
     Forgery { dialect: Dialect::DeepSeek, token: "<｜tool▁outputs▁begin｜>" },
@@ -85,7 +91,10 @@ pub(super) const FORGERIES: &[Forgery] = &[
 fn calls(scan: &mut Scan<'_>, tokens: &Tokens) -> Read {
     loop {
         scan.skip_whitespace();
-        scan.want(tokens.call)?;
+        // The distilled models leave this token out of the first call.
+        if !scan.take(tokens.call)? && !scan.sees("function")? {
+            return scan.no();
+        }
         call(scan, tokens)?;
         let end = scan.at;
         scan.skip_whitespace();

@@ -7,13 +7,15 @@
 //!
 //! What stands in the channel `analysis` is reasoning. The tokens of the other channels are left out of the text.
 
-use super::Row;
 use super::scan::{Read, Scan, Stop};
+use super::{Row, framing};
 use crate::Dialect;
 
 pub(super) const ROWS: &[Row] = &[
     Row { dialect: Dialect::Harmony, opener: CHANNEL, special: true, read: channel, closers: ENDS },
     Row { dialect: Dialect::Harmony, opener: "<|start|>assistant", special: true, read: start, closers: ENDS },
+    Row { dialect: Dialect::Harmony, opener: "<|end|>", special: true, read: framing, closers: &[] },
+    Row { dialect: Dialect::Harmony, opener: "<|return|>", special: true, read: framing, closers: &[] },
 ];
 
 const CHANNEL: &str = "<|channel|>";
@@ -21,6 +23,9 @@ const CHANNEL: &str = "<|channel|>";
 const CHANNELS: [&str; 3] = ["analysis", "commentary", "final"];
 
 const ENDS: &[&str] = &["<|call|>", "<|end|>", "<|return|>", "<|message|>"];
+
+/// What stands before the name of the tool in a head.
+pub(super) const RECIPIENT: &str = "to=functions.";
 
 /// Bytes of the head of a message: a name, a channel and a type.
 const MOST_HEAD: usize = 512;
@@ -58,6 +63,18 @@ fn names_channel(scan: &Scan<'_>) -> Read {
     if named { Ok(()) } else { Err(Stop::Not) }
 }
 
+/// A call that is the whole reply, whose head begins with the recipient: the template wrote `<|start|>assistant`.
+pub(super) fn addressed(scan: &mut Scan<'_>) -> Read {
+    scan.want(RECIPIENT)?;
+    scan.name()?;
+    scan.skip_whitespace();
+    if !scan.sees("<|")? {
+        return scan.no();
+    }
+    scan.at = 0;
+    message(scan, 0)
+}
+
 /// The text up to `<|message|>`.
 fn head<'a>(scan: &mut Scan<'a>) -> Read<&'a str> {
     if scan.rest().len() > MOST_HEAD
@@ -73,7 +90,7 @@ fn message(scan: &mut Scan<'_>, from: usize) -> Read {
     let channel = scan.rest().split([' ', '<', '\n']).next().unwrap_or_default();
     scan.at = from;
     let head = head(scan)?;
-    let recipient = head.split([' ', '<', '\n']).find_map(|word| word.strip_prefix("to=functions."));
+    let recipient = head.split([' ', '<', '\n']).find_map(|word| word.strip_prefix(RECIPIENT));
     if let Some(name) = recipient {
         let (args, repairs) = scan.args(name, &["<|call|>"])?;
         scan.call(name, args, repairs);
@@ -81,16 +98,5 @@ fn message(scan: &mut Scan<'_>, from: usize) -> Read {
         scan.skip_whitespace();
         return if scan.take("<|call|>")? { Ok(()) } else { scan.missing_end(end, true) };
     }
-    if channel == "analysis" {
-        let start = scan.at;
-        scan.thought = Some(match scan.until("<|end|>") {
-            Ok(text) => ((start, start + text.len()), true),
-            Err(Stop::Incomplete) => {
-                scan.at = scan.text.len();
-                ((start, scan.at), false)
-            }
-            Err(stop) => return Err(stop),
-        });
-    }
-    Ok(())
+    if channel == "analysis" { scan.thought("<|end|>") } else { Ok(()) }
 }

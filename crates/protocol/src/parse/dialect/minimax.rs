@@ -1,8 +1,18 @@
-//! MiniMax M2: MiniMaxAI/MiniMax-M2, `chat_template.jinja` and its tool calling guide.
+//! MiniMax M2: MiniMaxAI/MiniMax-M2, `chat_template.jinja` and its tool calling guide. MiniMax M3, as the
+//! parser `minimax_m3` of the crate `tool-parser` documents it: every tag stands behind a mark of its own, and lists and objects
+//! are elements in elements.
+//!
+//! ```text
+//! ]<]minimax[>[<tool_call>
+//! ]<]minimax[>[<invoke name="read_file">]<]minimax[>[<path>a.txt]<]minimax[>[</path>]<]minimax[>[</invoke>
+//! ]<]minimax[>[</tool_call>
+//! ```
 
 use super::Row;
 use super::parameters::{self, Tags};
-use crate::Dialect;
+use super::scan::{Read, Scan};
+use crate::{Args, Dialect, Repair, messages};
+use serde_json::{Map, Value};
 
 const TAGS: Tags = Tags {
     call: "<invoke name=",
@@ -12,10 +22,119 @@ const TAGS: Tags = Tags {
     closers: &["</minimax:tool_call>"],
 };
 
-pub(super) const ROWS: &[Row] = &[Row {
-    dialect: Dialect::MiniMax,
-    opener: "<minimax:tool_call>",
-    special: true,
-    read: |scan| parameters::calls(scan, &TAGS),
-    closers: &["</minimax:tool_call>"],
-}];
+const MARK: &str = "]<]minimax[>[";
+const INVOKE: &str = "]<]minimax[>[<invoke name=";
+const INVOKE_END: &str = "]<]minimax[>[</invoke>";
+const END: &str = "]<]minimax[>[</tool_call>";
+
+/// Levels of lists and objects.
+const MOST_DEPTH: usize = 64;
+
+pub(super) const ROWS: &[Row] = &[
+    Row {
+        dialect: Dialect::MiniMax,
+        opener: "<minimax:tool_call>",
+        special: true,
+        read: |scan| parameters::calls(scan, &TAGS),
+        closers: &["</minimax:tool_call>"],
+    },
+    Row {
+        dialect: Dialect::MiniMax,
+        opener: "]<]minimax[>[<tool_call>",
+        special: true,
+        read: section,
+        closers: &[END],
+    },
+    // The mark before the outer tag is left out at times, or the tag itself.
+    Row { dialect: Dialect::MiniMax, opener: "<tool_call>", special: true, read: section, closers: &[END] },
+    Row { dialect: Dialect::MiniMax, opener: INVOKE, special: true, read: invoke, closers: &[INVOKE_END] },
+];
+
+fn section(scan: &mut Scan<'_>) -> Read {
+    loop {
+        scan.skip_whitespace();
+        scan.want(INVOKE)?;
+        invoke(scan)?;
+        let end = scan.at;
+        scan.skip_whitespace();
+        if scan.take(END)? {
+            return Ok(());
+        }
+        if !scan.sees(INVOKE)? {
+            return scan.missing_end(end, true);
+        }
+    }
+}
+
+/// One call, behind the beginning of its opening tag.
+fn invoke(scan: &mut Scan<'_>) -> Read {
+    let name = parameters::unquoted(scan.head()?);
+    if name.is_empty() {
+        return scan.no();
+    }
+    scan.begins(name);
+    let mut args = Args::new();
+    loop {
+        let end = scan.at;
+        scan.skip_whitespace();
+        if scan.take(INVOKE_END)? {
+            scan.call(name, args, Vec::new());
+            return Ok(());
+        }
+        if !args.is_empty() && scan.sees(END)? {
+            scan.at = end;
+            scan.call(name, args, vec![Repair::MissingFence]);
+            return Ok(());
+        }
+        if !scan.take("]<]minimax[>[<")? || scan.peek() == Some(b'/') {
+            return scan.bad(messages::parameter_wanted("]<]minimax[>[<"));
+        }
+        let key = scan.until(">")?;
+        let value = element(scan, key, 0)?;
+        if args.insert(key.to_owned(), value).is_some() {
+            return scan.bad(messages::parameter_given_twice(key));
+        }
+    }
+}
+
+/// What an element holds, behind its opening tag, with the closing one: a text, a list of `item`, or an object.
+fn element(scan: &mut Scan<'_>, name: &str, depth: usize) -> Read<Value> {
+    if depth > MOST_DEPTH {
+        return scan.bad(messages::nested_too_deep());
+    }
+    let inside = scan.rest().trim_start();
+    let text = match inside.starts_with(MARK) || MARK.starts_with(inside) || depth > 0 {
+        true => scan.until(MARK)?,
+        // Something else than an element stands here: a text, which can be told.
+        false => scan.text(name, false, MARK, &[])?.0,
+    };
+    let mut members: Vec<(&str, Value)> = Vec::new();
+    loop {
+        if scan.take("</")? {
+            if scan.until(">")? != name {
+                return scan.bad(messages::parameter_wanted(format!("</{name}>")));
+            }
+            break;
+        }
+        if !text.trim().is_empty() || !scan.take("<")? {
+            return scan.bad(messages::parameter_wanted(format!("{MARK}</{name}>")));
+        }
+        let member = scan.until(">")?;
+        members.push((member, element(scan, member, depth + 1)?));
+        scan.skip_whitespace();
+        scan.want(MARK)?;
+    }
+    if members.is_empty() {
+        return Ok(Value::from(text));
+    }
+    if members.iter().all(|(name, _)| *name == "item") {
+        return Ok(members.into_iter().map(|(_, value)| value).collect());
+    }
+    let mut object = Map::new();
+    for (name, value) in members {
+        if object.insert(name.to_owned(), value).is_some() {
+            return scan.bad(messages::parameter_given_twice(name));
+        }
+    }
+    Ok(Value::Object(object))
+}

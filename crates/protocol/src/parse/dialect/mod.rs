@@ -10,21 +10,31 @@ mod anthropic;
 mod apertus;
 mod cohere;
 mod deepseek;
+mod dots;
+mod functionary;
 mod gemma;
+mod gigachat;
 mod glm;
 mod harmony;
+mod hunyuan;
+mod inkling;
+mod k2_horizon;
 mod kimi;
 mod lfm2;
 mod llama;
+mod minicpm;
 mod minimax;
 mod mistral;
+mod muse;
 mod olmo;
 mod parameters;
 mod python;
 mod qwen3_coder;
+mod sarashina;
 mod scan;
 mod seed_oss;
 pub(super) mod sketch;
+mod solar;
 mod step;
 pub(super) mod whole;
 mod wrapped;
@@ -60,6 +70,7 @@ const TABLES: &[&[Row]] = &[
     anthropic::ROWS,
     olmo::ROWS,
     llama::ROWS,
+    minicpm::ROWS,
     mistral::ROWS,
     deepseek::ROWS,
     kimi::ROWS,
@@ -71,6 +82,14 @@ const TABLES: &[&[Row]] = &[
     seed_oss::ROWS,
     minimax::ROWS,
     harmony::ROWS,
+    hunyuan::ROWS,
+    solar::ROWS,
+    inkling::ROWS,
+    gigachat::ROWS,
+    dots::ROWS,
+    k2_horizon::ROWS,
+    muse::ROWS,
+    sarashina::ROWS,
     wrapped::ROWS,
 ];
 
@@ -85,10 +104,22 @@ const FORGERIES: &[&[Forgery]] = &[
     glm::FORGERIES,
     gemma::FORGERIES,
     step::FORGERIES,
+    hunyuan::FORGERIES,
+    gigachat::FORGERIES,
 ];
 
 fn rows(dialects: Dialects) -> impl Iterator<Item = &'static Row> {
     TABLES.iter().copied().flatten().filter(move |row| dialects.contains(row.dialect))
+}
+
+/// Whether a token may begin with this byte. Asked at every line, so that nearly none is looked at further.
+pub(super) fn may_begin(byte: u8) -> bool {
+    matches!(byte, b'<' | b'[' | b']' | b'f')
+}
+
+/// Reads a token around text that is no call, such as the name of a channel: it is left out of the text.
+fn framing(_: &mut Scan<'_>) -> Read {
+    Ok(())
 }
 
 /// What a text begins with.
@@ -106,7 +137,10 @@ pub(super) enum Token {
 
 /// The token of a dialect that `rest` begins with. More of it may come unless it is `whole`.
 pub(super) fn token(rest: &str, whole: bool, dialects: Dialects) -> Token {
-    if !matches!(rest.as_bytes().first(), Some(b'<' | b'[' | b'f') | None) {
+    let bytes = rest.as_bytes();
+    if bytes.first().is_some_and(|first| !may_begin(*first))
+        || bytes.starts_with(b"]") && !b"]<".starts_with(&bytes[..2.min(bytes.len())])
+    {
         return Token::None; // nearly every line
     }
     let forged = FORGERIES.iter().copied().flatten().filter(|forgery| dialects.contains(forgery.dialect));
@@ -129,7 +163,7 @@ pub(super) fn token(rest: &str, whole: bool, dialects: Dialects) -> Token {
 /// The first place in `line` from `from` on where the special token of a call stands, or may begin.
 pub(super) fn special_token(line: &str, from: usize, whole: bool, dialects: Dialects) -> Option<(usize, Token)> {
     let bytes = line.as_bytes();
-    memchr::memchr2_iter(b'<', b'[', &bytes[from..]).map(|at| from + at).find_map(|at| {
+    memchr::memchr3_iter(b'<', b'[', b']', &bytes[from..]).map(|at| from + at).find_map(|at| {
         match token(&line[at..], whole, dialects) {
             Token::None | Token::Forged(_) | Token::Call { special: false, .. } => None,
             found => Some((at, found)),
@@ -239,7 +273,9 @@ mod tests {
         let forged = FORGERIES.iter().copied().flatten().map(|forgery| forgery.token);
         let tokens: Vec<&str> = openers.chain(forged).collect();
         for one in &tokens {
-            assert!(one.starts_with(['<', '[', 'f']), "the parser looks for no other beginning: {one}");
+            assert!(may_begin(one.as_bytes()[0]), "the parser looks for no other beginning: {one}");
+            let second = one.as_bytes()[1];
+            assert!(!one.starts_with(']') || second == b'<', "no other bracket is looked at: {one}");
             for other in &tokens {
                 assert!(one == other || !one.starts_with(other), "{one} {other}");
             }
@@ -247,9 +283,17 @@ mod tests {
     }
 
     #[test]
+    fn every_special_token_is_found_behind_prose() {
+        for row in rows(Dialects::ALL).filter(|row| row.special) {
+            let found = special_token(&format!("a {}", row.opener), 0, true, Dialects::ALL);
+            assert!(matches!(found, Some((2, Token::Call { .. }))), "{}", row.opener);
+        }
+    }
+
+    #[test]
     fn every_dialect_is_read() {
         for dialect in Dialect::ALL {
-            let whole = matches!(dialect, Dialect::BareJson);
+            let whole = matches!(dialect, Dialect::BareJson | Dialect::Functionary);
             assert!(whole || rows(Dialects::ALL).any(|row| row.dialect == *dialect), "{dialect}");
         }
     }

@@ -99,7 +99,7 @@ pub(super) fn calls(scan: &mut Scan<'_>, tags: &Tags) -> Read {
 }
 
 /// The name in the head of a tag: `name`, `"name"`, `"name" string="true"`.
-fn unquoted(head: &str) -> &str {
+pub(super) fn unquoted(head: &str) -> &str {
     let head = head.trim();
     for quote in ['"', '\''] {
         if let Some(quoted) = head.strip_prefix(quote) {

@@ -40,6 +40,16 @@ pub(super) fn one(scan: &mut Scan<'_>) -> Read {
         Some((_, last)) if !known(written) && !last.is_empty() => last,
         _ => written,
     };
+    arguments(scan, name)?;
+    if printed {
+        scan.skip_whitespace();
+        scan.want(")")?;
+    }
+    Ok(())
+}
+
+/// The arguments in parentheses of a call of the tool `name`.
+pub(super) fn arguments(scan: &mut Scan<'_>, name: &str) -> Read {
     scan.want("(")?;
     let (mut args, mut repairs) = (Args::new(), Vec::new());
     let mut positions = 0;
@@ -73,10 +83,6 @@ pub(super) fn one(scan: &mut Scan<'_>) -> Read {
             None => return scan.wait(),
         }
     }
-    if printed {
-        scan.skip_whitespace();
-        scan.want(")")?;
-    }
     repairs.dedup();
     scan.call(name, args, repairs);
     Ok(())
@@ -98,7 +104,8 @@ fn argument<'a>(scan: &mut Scan<'a>) -> Read<(Option<&'a str>, Value)> {
     Ok((None, value(scan, 0)?))
 }
 
-fn value(scan: &mut Scan<'_>, depth: usize) -> Read<Value> {
+/// A literal.
+pub(super) fn value(scan: &mut Scan<'_>, depth: usize) -> Read<Value> {
     if depth > MOST_DEPTH {
         return scan.bad(messages::nested_too_deep());
     }

@@ -74,6 +74,11 @@ impl<'a> Scan<'a> {
         self.ended.is_some() && self.at == self.text.len()
     }
 
+    /// Whether no more text comes.
+    pub(super) fn has_ended(&self) -> bool {
+        self.ended.is_some()
+    }
+
     /// What is wanted here is not there.
     pub(super) fn wait<T>(&self) -> Read<T> {
         Err(if self.ended.is_some() { Stop::Incomplete } else { Stop::More })
@@ -185,7 +190,7 @@ impl<'a> Scan<'a> {
         &mut self,
         arg: &str,
         own_lines: bool,
-        close: &'static str,
+        close: &str,
         behind: &[&str],
     ) -> Read<(&'a str, Option<Repair>)> {
         let start = self.at;
@@ -198,7 +203,7 @@ impl<'a> Scan<'a> {
                 end,
                 // A reader that must wait stands behind a closing token that it could not judge, or where it looks for one.
                 from: self.at.min(self.undecided.take().unwrap_or(self.at)),
-                close,
+                close: close.to_owned(),
                 own_lines,
             });
         }
@@ -432,8 +437,27 @@ impl<'a> Scan<'a> {
         Ok(())
     }
 
+    /// Reasoning up to the token, or to the end of the reply.
+    pub(super) fn thought(&mut self, close: &str) -> Read {
+        let start = self.at;
+        self.thought = Some(match self.until(close) {
+            Ok(text) => ((start, start + text.len()), true),
+            Err(Stop::Incomplete) => {
+                self.at = self.text.len();
+                ((start, self.at), false)
+            }
+            Err(stop) => return Err(stop),
+        });
+        Ok(())
+    }
+
     pub(super) fn catalog(&self) -> Option<&'a Catalog> {
         self.catalog
+    }
+
+    /// Whether a tool of this name is on offer.
+    pub(super) fn offers(&self, name: &str) -> bool {
+        call::spec(self.catalog, name).is_some()
     }
 }
 

@@ -49,7 +49,7 @@ pub(in crate::parse) struct RawText {
     pub(in crate::parse) end: Option<usize>,
     /// Up to here the text has no closing token that ends it.
     pub(in crate::parse) from: usize,
-    pub(in crate::parse) close: &'static str,
+    pub(in crate::parse) close: String,
     /// The line breaks at its ends are no part of it.
     pub(in crate::parse) own_lines: bool,
 }
@@ -109,8 +109,14 @@ mod tests {
                 ["", "\n", "\r\n", "a", "\na\n", "\n\n\na\n\n", "\r\na\r\n", "a\n", "\r", "\ra\r", "\na\r", "\n\r\n"]
             {
                 let whole = if own_lines { without_own_lines(raw) } else { raw };
-                let mut text =
-                    RawText { arg: String::new(), start: 0, end: Some(raw.len()), from: 0, close: "", own_lines };
+                let mut text = RawText {
+                    arg: String::new(),
+                    start: 0,
+                    end: Some(raw.len()),
+                    from: 0,
+                    close: String::new(),
+                    own_lines,
+                };
                 let (start, end) = text.certain(raw, raw.len());
                 assert_eq!(&raw[start..end], whole, "{raw:?}");
                 text.end = None;

@@ -1,11 +1,11 @@
-//! Replies that are calls from the first byte to the last: bare JSON (Llama 3, xLAM), and a list as Python writes it
-//! (meta-llama/Llama-3.2-3B-Instruct, MadeAgents/Hammer2.1-7b).
+//! Replies that are calls from the first byte to the last: bare JSON (Llama 3, xLAM), a list as Python writes it
+//! (meta-llama/Llama-3.2-3B-Instruct, MadeAgents/Hammer2.1-7b), and forms whose beginning the template of the model writes.
 //!
 //! Prose may begin with a bracket, and an answer may be JSON: so only a reply that is nothing else counts, only when it
 //! ended by itself, and only when every name in it is a tool on offer.
 
-use super::scan::{Scan, Stop};
-use super::{Dialect, python};
+use super::scan::{Read, Scan, Stop};
+use super::{Dialect, cohere, functionary, harmony, python, sarashina};
 use crate::json::Problem;
 use crate::parse::call::{self, Draft};
 use crate::{Catalog, Dialects, FinishReason};
@@ -17,8 +17,8 @@ pub(in crate::parse) enum Whole {
     Undecided,
     /// It is something else.
     Nothing,
-    /// It is these calls.
-    Calls(Dialect, Vec<Draft>),
+    /// It is these calls, from this byte on. What stands before is text.
+    Calls(Dialect, Vec<Draft>, usize),
     /// It was to be calls, and broke off.
     Incomplete(Dialect),
     /// It was to be calls, and cannot be read.
@@ -32,25 +32,18 @@ pub(in crate::parse) fn read(
     ended: Option<FinishReason>,
     catalog: Option<&Catalog>,
 ) -> Whole {
-    let second = text.get(1..).unwrap_or_default().trim_start().bytes().next();
-    let dialect = match (text.as_bytes().first(), second) {
-        (Some(b'{' | b'['), None) if ended.is_none() => return Whole::Undecided,
-        (Some(b'['), Some(next)) if next.is_ascii_alphabetic() => Dialect::Pythonic,
-        (Some(b'{' | b'['), _) => Dialect::BareJson,
-        _ => return Whole::Nothing,
-    };
+    let mut scan = Scan::new(text, ended, catalog);
+    let Some((dialect, reader)) = kind(text, ended.is_some()) else { return Whole::Undecided };
     if !dialects.contains(dialect) {
         return Whole::Nothing;
     }
-    let mut scan = Scan::new(text, ended, catalog);
-    let read = if dialect == Dialect::Pythonic { python::list(&mut scan) } else { scan.json_calls(&[]) };
-    let known =
-        |drafts: &[Draft]| !drafts.is_empty() && drafts.iter().all(|draft| call::spec(catalog, &draft.name).is_some());
+    let read = reader(&mut scan);
+    let known = |drafts: &[Draft]| !drafts.is_empty() && drafts.iter().all(|draft| scan.offers(&draft.name));
     match read {
-        Ok(()) if !scan.rest().trim().is_empty() || !known(&scan.drafts) => Whole::Nothing,
-        Ok(()) => match ended {
+        Ok(_) if !scan.rest().trim().is_empty() || !known(&scan.drafts) => Whole::Nothing,
+        Ok(from) => match ended {
             None => Whole::Undecided,
-            Some(FinishReason::Stop) => Whole::Calls(dialect, scan.drafts),
+            Some(FinishReason::Stop) => Whole::Calls(dialect, scan.drafts, from),
             // The array may have been cut off behind its last bracket: nothing says that it was meant to end there.
             Some(_) => Whole::Incomplete(dialect),
         },
@@ -62,6 +55,46 @@ pub(in crate::parse) fn read(
         }
         Err(Stop::Not | Stop::Bad(_) | Stop::Incomplete) => Whole::Nothing,
     }
+}
+
+/// Reads calls up to the end of a reply, and gives where they begin.
+type Reader = fn(&mut Scan<'_>) -> Read<usize>;
+
+/// The form of a reply that begins so; `None` where it may be several.
+fn kind(text: &str, whole: bool) -> Option<(Dialect, Reader)> {
+    let mut bytes = text.bytes().filter(|byte| !byte.is_ascii_whitespace());
+    match (bytes.next(), bytes.next(), bytes.next()) {
+        (Some(b'['), None, _) | (Some(b'['), Some(b'{'), None) if !whole => return None,
+        (Some(b'['), Some(b'{'), Some(b'\'')) => {
+            return Some((Dialect::Sarashina, |scan| from_start(sarashina::calls, scan)));
+        }
+        (Some(b'['), Some(next), _) if next.is_ascii_alphabetic() => {
+            return Some((Dialect::Pythonic, |scan| from_start(python::list, scan)));
+        }
+        (Some(b'{' | b'['), ..) => {
+            return Some((Dialect::BareJson, |scan| from_start(|scan| scan.json_calls(&[]), scan)));
+        }
+        _ => {}
+    }
+    for (beginning, dialect, reader) in NAMED {
+        if text.starts_with(beginning) {
+            return Some((dialect, reader));
+        }
+        if !whole && beginning.starts_with(text) {
+            return None;
+        }
+    }
+    Some((Dialect::Functionary, functionary::calls))
+}
+
+/// Forms whose replies begin with these words. The template of gpt-oss writes what stands before the second one.
+const NAMED: [(&str, Dialect, Reader); 2] = [
+    (cohere::ACTION, Dialect::Cohere, |scan| from_start(cohere::action, scan)),
+    (harmony::RECIPIENT, Dialect::Harmony, |scan| from_start(harmony::addressed, scan)),
+];
+
+fn from_start(read: fn(&mut Scan<'_>) -> Read, scan: &mut Scan<'_>) -> Read<usize> {
+    read(scan).map(|()| 0)
 }
 
 /// Whether the beginning of a reply names a tool on offer where a call has its name.

@@ -3,17 +3,23 @@
 //! - Hermes: the chat templates of NousResearch/Hermes-2-Pro and of Qwen/Qwen2.5-7B-Instruct, `tokenizer_config.json`.
 //! - Granite: ibm-granite/granite-3.1-8b-instruct and granite-20b-functioncalling; Phi-4: microsoft/Phi-4-mini-instruct.
 //! - Functools: the chat templates of microsoft/Phi-4-mini-instruct and fireworks-ai/llama-3-firefunction-v2.
-//! - Hunyuan: tencent/Hunyuan-A13B-Instruct; the same tokens are used by ai21labs/AI21-Jamba-1.5-Mini and MiniMaxAI/MiniMax-M1.
 //! - InternLM: internlm/internlm2_5-7b-chat. Nemotron: nvidia/NVIDIA-Nemotron-Nano-9B-v2. LongCat:
 //!   meituan-longcat/LongCat-Flash-Chat.
 
 use super::python;
-use super::scan::{Read, Scan};
+use super::scan::{Read, Scan, Stop};
+use super::sketch::Sketch;
 use super::{Forgery, Row};
 use crate::Dialect;
 
 pub(super) const ROWS: &[Row] = &[
     Row { dialect: Dialect::Hermes, opener: "<tool_call>", special: true, read: hermes, closers: &["</tool_call>"] },
+    loose("<tool>", |scan| loose_call(scan, "</tool>"), &["</tool>"]),
+    loose("<tools>", |scan| loose_call(scan, "</tools>"), &["</tools>"]),
+    loose("<json>", |scan| loose_call(scan, "</json>"), &["</json>"]),
+    loose("<JSON>", |scan| loose_call(scan, "</JSON>"), &["</JSON>"]),
+    loose("<xml>", |scan| loose_call(scan, "</xml>"), &["</xml>"]),
+    loose("<response>", |scan| loose_call(scan, "</response>"), &["</response>"]),
     Row {
         dialect: Dialect::Granite,
         opener: "<|tool_call|>",
@@ -29,13 +35,6 @@ pub(super) const ROWS: &[Row] = &[
         closers: &["</function_call>", "<|end_of_text|>", "}"],
     },
     Row { dialect: Dialect::Functools, opener: "functools[", special: false, read: functools, closers: &["]"] },
-    Row {
-        dialect: Dialect::Hunyuan,
-        opener: "<tool_calls>",
-        special: true,
-        read: |scan| scan.json_calls(&["</tool_calls>"]),
-        closers: &["</tool_calls>"],
-    },
     Row {
         dialect: Dialect::InternLm,
         opener: "<|action_start|>",
@@ -72,12 +71,28 @@ pub(super) const FORGERIES: &[Forgery] = &[
     Forgery { dialect: Dialect::Hermes, token: "<|im_start|>tool" },
     Forgery { dialect: Dialect::Granite, token: "<|start_of_role|>user" },
     Forgery { dialect: Dialect::Granite, token: "<|start_of_role|>tool" },
-    Forgery { dialect: Dialect::Hunyuan, token: "<tool_responses>" },
     Forgery { dialect: Dialect::Nemotron, token: "<TOOL_RESPONSE>" },
 ];
 
 fn hermes(scan: &mut Scan<'_>) -> Read {
     scan.json_calls(&["</tool_call>"])
+}
+
+/// A tag that models of the Hermes family write in place of `<tool_call>`. Texts begin with it, too.
+const fn loose(opener: &'static str, read: fn(&mut Scan<'_>) -> Read, closers: &'static [&'static str]) -> Row {
+    Row { dialect: Dialect::Hermes, opener, special: false, read, closers }
+}
+
+/// Calls in such a tag count only where they are valid, closed, and of tools on offer: anything else is an answer in tags.
+fn loose_call(scan: &mut Scan<'_>, close: &'static str) -> Read {
+    let read = scan.json_calls(&[close]);
+    // Nothing is told of it before it is whole.
+    scan.sketch = Sketch::default();
+    match read {
+        Err(Stop::More) => Err(Stop::More),
+        Ok(()) if scan.drafts.iter().all(|draft| draft.repairs.is_empty() && scan.offers(&draft.name)) => Ok(()),
+        Ok(()) | Err(Stop::Not | Stop::Incomplete | Stop::Bad(_)) => Err(Stop::Not),
+    }
 }
 
 fn functools(scan: &mut Scan<'_>) -> Read {

@@ -128,7 +128,7 @@ impl Follower {
                 return false;
             }
             // Nothing but its closing token ends an open text.
-            Some(raw) if !text[self.searched..].starts_with(raw.close) => return false,
+            Some(raw) if !text[self.searched..].starts_with(raw.close.as_str()) => return false,
             Some(_) => self.looked.max(self.searched),
             None => self.looked,
         };

@@ -114,7 +114,7 @@ impl Parser {
         }
         // Asked at every piece of a line that comes: of a long beginning only so much is looked at.
         let lead = text.bytes().take(MOST_LEAD).take_while(|byte| is_lead(*byte)).count();
-        if lead == MOST_LEAD || !matches!(text.as_bytes().get(lead), Some(b'<' | b'[' | b'f')) {
+        if lead == MOST_LEAD || !text.as_bytes().get(lead).is_some_and(|byte| dialect::may_begin(*byte)) {
             return None; // nearly every line
         }
         let blank = || text.bytes().take(lead).all(|byte| matches!(byte, b' ' | b'\t'));
@@ -263,6 +263,7 @@ impl Parser {
                 let (text, span) = (self.input.span(at, at), self.input.span(at, at + end));
                 self.queue.push(Queued::Reasoning { text, span, closed: Some(true) });
                 self.pass_section(end);
+                self.behind_framing = true;
             }
             Reading::Calls(dialect, drafts, end) => {
                 self.go_to(offset);
@@ -275,6 +276,7 @@ impl Parser {
                 let span = self.input.span(at, at + end);
                 self.queue.push(Queued::Reasoning { text, span, closed: Some(closed) });
                 self.pass_section(end);
+                self.behind_framing = true;
             }
         }
         true
@@ -380,6 +382,7 @@ impl Parser {
         self.spans.clear();
         self.state = ParserState::Prose;
         self.behind_section = true;
+        self.behind_framing = false;
         self.gate = crate::parse::line_gate::LineGate::default();
     }
 
@@ -413,9 +416,9 @@ impl Parser {
         match read {
             Whole::Undecided => return true,
             Whole::Nothing => {}
-            Whole::Calls(dialect, drafts) => {
-                let length = calls.trim_end().len();
-                self.go_to(blanks);
+            Whole::Calls(dialect, drafts, from) => {
+                let length = calls.trim_end().len() - from;
+                self.go_to(blanks + from);
                 self.end_section(length, Some(dialect), Ok(drafts));
             }
             Whole::Malformed(dialect, problem) => {
