@@ -7,7 +7,7 @@ use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use toolfence::agent::{Agent, Host};
-use toolfence::backend::{Http, HttpOptions};
+use toolfence::backend::{Backend, Http, HttpOptions};
 use toolfence::policy::{AskMode, PathRules, Pending, Policy};
 use toolfence::sandbox::Settings;
 use toolfence::session::{Answer, Compacted, Session, SessionOptions, StopReason};
@@ -81,7 +81,13 @@ async fn serve(window: usize, refuses: Refuses, replies: Vec<String>) -> (String
     tokio::spawn(async move {
         let mut replies = replies.into_iter();
         while let Ok((mut stream, _)) = listener.accept().await {
-            let tokens = tokens_of(&request(&mut stream).await);
+            let Some(messages) = request(&mut stream).await else {
+                let answer = "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+                // A client that has gone away is no concern of the server.
+                let _ = stream.write_all(answer.as_bytes()).await;
+                continue;
+            };
+            let tokens = tokens_of(&messages);
             seen.lock().unwrap().push((tokens, tokens > window));
             let answer = if tokens > window {
                 let (status, body) = refuses(tokens, window);
@@ -101,7 +107,8 @@ async fn serve(window: usize, refuses: Refuses, replies: Vec<String>) -> (String
     (url, log)
 }
 
-async fn request(stream: &mut TcpStream) -> Vec<Message> {
+/// The messages of a request; none where it only asks for something that is not there.
+async fn request(stream: &mut TcpStream) -> Option<Vec<Message>> {
     let (mut bytes, mut buffer) = (Vec::new(), [0; 65536]);
     loop {
         let got = stream.read(&mut buffer).await.unwrap();
@@ -109,6 +116,9 @@ async fn request(stream: &mut TcpStream) -> Vec<Message> {
         bytes.extend_from_slice(&buffer[..got]);
         let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") else { continue };
         let head = String::from_utf8_lossy(&bytes[..end]).to_lowercase();
+        if head.starts_with("get ") {
+            return None;
+        }
         let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse::<usize>().ok());
         if bytes.len() >= end + 4 + length.expect("a length") {
             let body: serde_json::Value = serde_json::from_slice(&bytes[end + 4..]).unwrap();
@@ -117,7 +127,7 @@ async fn request(stream: &mut TcpStream) -> Vec<Message> {
             let told = &roles[usize::from(roles[0] == Role::System)..];
             assert!(told.iter().step_by(2).all(|role| *role == Role::User), "user and assistant in turn: {roles:?}");
             assert!(told.iter().skip(1).step_by(2).all(|role| *role == Role::Assistant), "{roles:?}");
-            return messages;
+            return Some(messages);
         }
     }
 }
@@ -334,4 +344,43 @@ async fn what_was_compacted_can_be_taken_back() {
     agent.run(TASK, &mut Person::default()).await.unwrap();
     let first = &agent.session().messages()[1].content;
     assert!(first.ends_with(TASK) && first.contains("is still changed"), "{first}");
+}
+
+/// A server that tells its window at this place, and in which form.
+async fn telling(place: &'static str, told: &'static str) -> (String, Arc<Mutex<Vec<String>>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/v1", listener.local_addr().unwrap());
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let seen = asked.clone();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let mut buffer = [0; 4096];
+            let got = stream.read(&mut buffer).await.unwrap();
+            let line = String::from_utf8_lossy(&buffer[..got]).lines().next().unwrap_or_default().to_owned();
+            let (status, body) = if line.contains(&format!(" {place} ")) { ("200 OK", told) } else { ("404 No", "{}") };
+            seen.lock().unwrap().push(line);
+            let answer =
+                format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}", body.len());
+            let _ = stream.write_all(answer.as_bytes()).await;
+        }
+    });
+    (url, asked)
+}
+
+#[tokio::test]
+async fn servers_are_asked_for_their_window() {
+    for (place, told, wanted) in [
+        ("/v1/models", r#"{"data": [{"id": "small", "max_model_len": 8192}]}"#, Some(8192)),
+        ("/props", r#"{"default_generation_settings": {"n_ctx": 4096}}"#, Some(4096)),
+        ("/api/ps", r#"{"models": [{"name": "small:latest", "context_length": 2048}]}"#, Some(2048)),
+        ("/api/ps", "no JSON", None),
+        ("/nowhere", "{}", None),
+    ] {
+        let (url, asked) = telling(place, told).await;
+        let mut options = HttpOptions::new("small");
+        options.base_url = Some(url);
+        let http = Http::new(options).unwrap();
+        assert_eq!(http.window().await, wanted, "{place}");
+        assert!(asked.lock().unwrap().len() <= 3);
+    }
 }

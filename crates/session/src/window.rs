@@ -14,6 +14,9 @@ const USUAL_RATIO: u64 = 3500;
 /// Bounds of the ratio, for a number that a backend got wrong.
 const RATIOS: std::ops::RangeInclusive<u64> = 500..=20_000;
 
+/// Tokens of a conversation that every model can read.
+const SHORT: u64 = 2000;
+
 /// What a conversation is compacted to, in per cent of the window: enough that it does not happen again with the next reply.
 const TARGET: u64 = 50;
 
@@ -88,6 +91,16 @@ impl Session {
         if let Some(ratio) = bytes.saturating_mul(1000).checked_div(tokens) {
             self.window.ratio = ratio.clamp(*RATIOS.start(), *RATIOS.end());
         }
+    }
+
+    /// Whether it is time to find out the model's window: it is not known, and the conversation is no longer short.
+    pub fn wants_window(&self) -> bool {
+        self.options.window.is_none() && self.tokens(compact::size(&self.messages())) > SHORT
+    }
+
+    /// Says how many tokens the model can read, for the next time that it is called.
+    pub fn learn_window(&mut self, tokens: u64) {
+        self.options.window = Some(tokens);
     }
 
     /// The backend refused the last [`Action::CallModel`] because the conversation is longer than the model's window: compacts

@@ -75,7 +75,8 @@ pub(crate) struct Options {
     /// Whether the backend's template opens the model's reasoning, so that a reply has only the closing tag [default: unknown]
     #[arg(long, global = true, value_enum)]
     pub(crate) reasoning: Option<Reasoning>,
-    /// Tokens that the model can read: at 80 % of them the conversation is compacted [default: once the server refuses it]
+    /// Tokens that the model can read: at 80 % of them the conversation is compacted [default: what the server tells,
+    /// or once it refuses]
     #[arg(long, global = true, value_name = "TOKENS")]
     pub(crate) window: Option<u32>,
     /// Whether there are colours: auto where a terminal shows them and NO_COLOR is not set [default: auto]

@@ -136,6 +136,8 @@ pub struct Agent {
     checks: Option<Arc<ProjectChecks>>,
     /// Of the turn, and of the turns before it.
     usage: (Usage, Usage),
+    /// The backend was asked how much the model can read.
+    window_asked: bool,
 }
 
 impl fmt::Debug for Agent {
@@ -149,7 +151,17 @@ impl Agent {
     pub fn new(session: Session, toolbox: Toolbox, backend: Arc<dyn Backend>) -> Agent {
         let toolbox = toolbox.in_language(session.language());
         let (canceller, usage) = Default::default();
-        Agent { session, toolbox, backend, canceller, audit: None, history: None, checks: None, usage }
+        Agent {
+            session,
+            toolbox,
+            backend,
+            canceller,
+            audit: None,
+            history: None,
+            checks: None,
+            usage,
+            window_asked: false,
+        }
     }
 
     /// The same with a log of what is decided and what comes of it.
@@ -290,7 +302,22 @@ impl Agent {
         }
     }
 
+    /// Asks the backend, once, how much the model can read, where that begins to matter.
+    async fn find_window(&mut self) {
+        if self.window_asked || !self.session.wants_window() {
+            return;
+        }
+        self.window_asked = true;
+        let window = tokio::select! {
+            biased;
+            _ = self.canceller.wish(|wish| wish == Wish::StopAll) => None,
+            window = self.backend.window() => window,
+        };
+        window.into_iter().for_each(|window| self.session.learn_window(window));
+    }
+
     async fn call_model(&mut self, host: &mut dyn Host) -> Result<(), Error> {
+        self.find_window().await;
         let messages = self.session.messages();
         host.calling(&messages);
         let audit = self.audit.as_deref();

@@ -31,6 +31,11 @@ pub trait Backend: Send + Sync {
         messages: &'a [Message],
         sink: &'a mut dyn Sink,
     ) -> BoxFuture<'a, Result<FinishReason, Error>>;
+
+    /// Tokens that the model can read, if that can be found out soon. A driver asks once, when a conversation has become long.
+    fn window(&self) -> BoxFuture<'_, Option<u64>> {
+        Box::pin(async { None })
+    }
 }
 
 /// Where a reply goes while it comes. Whoever implements it acts on every piece at once, or nothing streams.

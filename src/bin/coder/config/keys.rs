@@ -73,7 +73,7 @@ const OWN: &[Key] = &[
         InProject::Trusted,
         "",
         "Tokens that the model can read. At 80 % of them the conversation is compacted: old tool output first, then old messages.\n\
-         Without it the conversation is compacted once the server refuses it.",
+         Without it the server is asked, and the conversation is compacted in any case once the server refuses it.",
     ),
     Key::new(
         "color",

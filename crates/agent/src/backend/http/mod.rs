@@ -9,6 +9,7 @@ mod events;
 mod failure;
 mod overflow;
 mod preset;
+mod window;
 
 use super::{Backend, Chunk, Sink, Usage};
 use crate::messages;
@@ -214,6 +215,10 @@ impl Backend for Http {
         sink: &'a mut dyn Sink,
     ) -> BoxFuture<'a, Result<FinishReason, Error>> {
         Box::pin(self.answer(messages, sink))
+    }
+
+    fn window(&self) -> BoxFuture<'_, Option<u64>> {
+        Box::pin(self.probe())
     }
 }
 
