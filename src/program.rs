@@ -56,6 +56,15 @@ pub mod tools {
     pub use toolfence_tools::{PROJECT_CHECK, Standing};
 }
 
+/// The records of transcripts, and where they are.
+#[cfg(feature = "agent")]
+pub mod transcript {
+    pub use toolfence_agent::transcript::{
+        Fork, Head, Kind, Record, RecordedCall, RecordedDecision, RecordedError, RecordedResult, Role, SCHEMA, Store,
+        Stored, Summary, Tokens, VERSION, lines,
+    };
+}
+
 /// Why a name was not put back.
 #[cfg(feature = "tools")]
 pub mod undo {

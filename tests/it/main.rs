@@ -54,6 +54,8 @@ mod texts;
 mod tokens;
 #[cfg(feature = "tools")]
 mod tools;
+#[cfg(feature = "agent")]
+mod transcript;
 #[cfg(feature = "tools")]
 mod undo;
 #[cfg(feature = "tools")]

@@ -22,6 +22,60 @@ toolfence_protocol::texts! { "audit"
     }
 }
 
+// Transcripts.
+toolfence_protocol::texts! { "transcript"
+    name_session() {
+        en: "name the session",
+        pt: "dar um nome à sessão",
+    }
+    open_session(path) {
+        en: "open the session {path}",
+        pt: "abrir a sessão {path}",
+    }
+    read_session(path) {
+        en: "read the session {path}",
+        pt: "ler a sessão {path}",
+    }
+    write_session(path) {
+        en: "write down the session in {path}",
+        pt: "gravar a sessão em {path}",
+    }
+    not_a_session(path) {
+        en: "{path} is not a transcript: its first line is not the head of a session.",
+        pt: "{path} não é uma transcrição: a primeira linha não é o cabeçalho de uma sessão.",
+    }
+    session_is_newer(path, version, known) {
+        en: "{path} was written by a newer coder: its records have the version {version}, and this one reads up to {known}. Update \
+             coder to read it.",
+        pt: "{path} foi gravada por um coder mais novo: os registros têm a versão {version}, e este lê até a {known}. Atualize o \
+             coder para ler a sessão.",
+    }
+    session_open_in_process(session, process) {
+        en: "The session {session} is open in another coder, process {process}. End that one, or fork the session: `coder resume \
+             {session} --fork`.",
+        pt: "A sessão {session} está aberta em outro coder, processo {process}. Encerre aquele ou bifurque a sessão: `coder resume \
+             {session} --fork`.",
+    }
+    session_open_elsewhere(session) {
+        en: "The session {session} is open in another coder. End that one, or fork the session: `coder resume {session} --fork`.",
+        pt: "A sessão {session} está aberta em outro coder. Encerre aquele ou bifurque a sessão: `coder resume {session} --fork`.",
+    }
+    no_such_session(beginning) {
+        en: "No session begins with {beginning}; `coder sessions` lists them.",
+        pt: "Nenhuma sessão começa com {beginning}; `coder sessions` lista as que existem.",
+    }
+    several_sessions(beginning, count) {
+        en: "{count} sessions begin with {beginning}; write more of the name.",
+        pt: "{count} sessões começam com {beginning}; escreva mais do nome.",
+    }
+    no_such_message(session, message, first, last) {
+        en: "The session {session} has no message {message}; its messages are {first} to {last}, and `coder export {session}` shows \
+             them.",
+        pt: "A sessão {session} não tem a mensagem {message}; as mensagens vão de {first} a {last}, e `coder export {session}` as \
+             mostra.",
+    }
+}
+
 // Recorded replies.
 toolfence_protocol::texts! { "replay"
     recording_is_empty(mark) {

@@ -291,6 +291,11 @@ impl Session {
         self.options.language
     }
 
+    /// How results are written for the model.
+    pub fn format(&self) -> &Format {
+        &self.options.format
+    }
+
     /// The tools on offer.
     pub fn catalog(&self) -> &Catalog {
         &self.judge.catalog

@@ -29,6 +29,9 @@ pub(crate) struct Cli {
     /// Answer this once and end; what is piped in on stdin is put below it
     #[arg(short, long, value_name = "TEXT")]
     pub(crate) prompt: Option<String>,
+    /// Go on with the last conversation about this project
+    #[arg(short, long)]
+    pub(crate) r#continue: bool,
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
 }
@@ -79,6 +82,9 @@ pub(crate) struct Options {
     /// or once it refuses]
     #[arg(long, global = true, value_name = "TOKENS")]
     pub(crate) window: Option<u32>,
+    /// Write no transcript of this conversation
+    #[arg(long, global = true)]
+    pub(crate) no_transcript: bool,
     /// Whether there are colours: auto where a terminal shows them and NO_COLOR is not set [default: auto]
     #[arg(long, global = true, value_enum)]
     pub(crate) color: Option<Color>,
@@ -141,6 +147,10 @@ pub(crate) enum Command {
     },
     /// Try to break each barrier of the sandbox, to see which hold here; and what checks changed files
     Doctor(DoctorArguments),
+    /// The conversations that were written down, the last one first
+    Sessions(SessionsArguments),
+    /// Go on with a conversation, or with a copy of it up to one of its messages; with -p answer once
+    Resume(ResumeArguments),
     /// Take back what the last turn changed in the project's files
     Undo(UndoArguments),
     /// Take the last undo back
@@ -205,6 +215,36 @@ pub(crate) struct ParseArguments {
     /// For people: what was found, and every repair by its name
     #[arg(long, conflicts_with = "batch")]
     pub(crate) explain: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SessionsArguments {
+    /// Only those in which all these words were said
+    #[arg(long, value_name = "WORDS")]
+    pub(crate) search: Option<String>,
+    /// Those about other projects too
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// One JSON line a conversation: {"v":1,"event":"session","id":..,"began":..,"changed":..,"turns":..,"title":..,"root":..,
+    /// "path":..}
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// The model gets the conversation again. What `undo` knows goes on. What you said "always" to is asked about again.
+#[derive(Debug, Args)]
+pub(crate) struct ResumeArguments {
+    /// The conversation, or the beginning of its name; without it you choose
+    pub(crate) session: Option<String>,
+    /// Go on in a new conversation that has everything up to this message; `coder export` shows their numbers
+    #[arg(long, value_name = "MESSAGE", requires = "session")]
+    pub(crate) from: Option<String>,
+    /// Go on in a new conversation that has everything of this one
+    #[arg(long)]
+    pub(crate) fork: bool,
+    /// Answer this once and end
+    #[arg(short, long, value_name = "TEXT")]
+    pub(crate) prompt: Option<String>,
 }
 
 /// A file that is not what the turn left is left as it is and told, and the rest is taken back; the status is 1 then. What

@@ -20,6 +20,7 @@ mod view;
 
 use args::{Cli, Command, PolicyCommand};
 use clap::Parser;
+use commands::sessions::Start;
 use failure::Failure;
 use std::process::ExitCode;
 
@@ -36,10 +37,12 @@ fn main() -> ExitCode {
 
 fn run(cli: &Cli) -> Result<ExitCode, Failure> {
     let options = &cli.options;
+    let last = if cli.r#continue { Start::Last } else { Start::New };
     match (&cli.command, &cli.prompt) {
+        (Some(_), _) if cli.r#continue => Err(Failure::wrong_use(messages::continue_beside_command())),
         (Some(_), Some(_)) => Err(Failure::wrong_use(messages::prompt_beside_command())),
-        (None, Some(prompt)) => commands::ask::run(options, prompt),
-        (None, None) => commands::chat::run(options),
+        (None, Some(prompt)) => commands::ask::run(options, prompt, &last),
+        (None, None) => commands::chat::run(options, &last),
         (Some(Command::Demo), _) => commands::demo::run(options),
         (Some(Command::Exec(arguments)), _) => commands::exec::run(options, arguments),
         (Some(Command::Parse(arguments)), _) => commands::parse::run(options, arguments),
@@ -55,6 +58,11 @@ fn run(cli: &Cli) -> Result<ExitCode, Failure> {
             commands::replay::run(options, arguments)
         }
         (Some(Command::Doctor(arguments)), _) => commands::doctor::run(options, arguments),
+        (Some(Command::Sessions(arguments)), _) => commands::sessions::list(options, arguments),
+        (Some(Command::Resume(arguments)), _) => match &arguments.prompt {
+            Some(prompt) => commands::ask::run(options, prompt, &Start::of(arguments)),
+            None => commands::chat::run(options, &Start::of(arguments)),
+        },
         (Some(Command::Undo(arguments)), _) => commands::undo::undo(options, arguments),
         (Some(Command::Redo(arguments)), _) => commands::undo::redo(options, arguments),
         (Some(Command::Diff(arguments)), _) => commands::undo::diff(options, arguments),

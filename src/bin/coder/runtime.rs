@@ -2,8 +2,11 @@
 
 use crate::failure::{Failure, HUNG_UP, INTERRUPTED, TERMINATED};
 use crate::messages;
+use crate::shown::Words;
+use crate::terminal::Terminal;
 use std::future::{Future, poll_fn};
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::io::{self, IsTerminal};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
 use std::time::{Duration, Instant};
@@ -63,6 +66,8 @@ pub(crate) struct Turns {
 #[derive(Default)]
 struct State {
     under_way: Mutex<Option<Canceller>>,
+    /// Whether a person is at a prompt on a terminal.
+    at_prompt: AtomicBool,
     /// The status to end with, once somebody wants the whole program to end.
     ending: AtomicU8,
 }
@@ -77,7 +82,13 @@ impl Turns {
         Ok(Turns { runtime: Some(runtime), state })
     }
 
-    /// Runs a turn. Ctrl-C stops its tools, or ends it; between turns it ends the program.
+    /// Whether a person types a line now. On a terminal, Ctrl-C drops what was typed of it, as the terminal does by itself, and
+    /// says how to leave; a second one within moments leaves.
+    pub(crate) fn at_prompt(&self, is: bool) {
+        self.state.at_prompt.store(is && io::stdin().is_terminal(), Ordering::SeqCst);
+    }
+
+    /// Runs a turn. Ctrl-C stops its tools, or ends it; between turns it ends the program, but for a prompt on a terminal.
     ///
     /// # Errors
     /// The program was told to end. What the turn had started has ended by then.
@@ -111,7 +122,16 @@ async fn listen(mut signals: Signals, state: Arc<State>) {
     loop {
         let status = signals.next().await;
         let under_way = state.under_way.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(canceller) = &*under_way else { std::process::exit(status.into()) };
+        let again = last.is_some_and(|last| last.elapsed() < TWICE);
+        let Some(canceller) = &*under_way else {
+            if status == INTERRUPTED && !again && state.at_prompt.load(Ordering::SeqCst) {
+                last = Some(Instant::now());
+                // Where the terminal is gone there is nobody to tell.
+                let _ = Terminal::stdout().write(&format!("\n{}\n> ", messages::how_to_leave().words()));
+                continue;
+            }
+            std::process::exit(status.into())
+        };
         if status != INTERRUPTED {
             state.ending.store(status, Ordering::SeqCst);
             canceller.cancel();

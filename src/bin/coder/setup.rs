@@ -9,6 +9,7 @@ use crate::shown::{self, Words, escaped, tell};
 use crate::terminal;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 use toolfence::agent::Agent;
 use toolfence::audit::Audit;
 use toolfence::backend::{Backend, Http, HttpOptions, Replay};
@@ -16,12 +17,14 @@ use toolfence::policy::{PathRules, Policy};
 use toolfence::program::backend::Preset;
 use toolfence::program::persona::Persona;
 use toolfence::program::settings::Value;
+use toolfence::program::transcript::Store;
 use toolfence::redact::Redactor;
 use toolfence::sandbox::Container;
 use toolfence::session::{Session, SessionOptions};
 use toolfence::toolbox::Toolbox;
 use toolfence::tools::Checker;
 use toolfence::tools::{self, CommandRunner, ProjectChecks};
+use toolfence::transcript::Transcript;
 use toolfence::undo::{History, Limits};
 use toolfence::workspace::Workspace;
 use toolfence::{Dialect, Dialects, Language, Learned, Text, prompt};
@@ -47,6 +50,10 @@ pub(crate) struct Setup {
     pub(crate) policy: Policy,
     /// Where the log of decisions and results is kept, if one is.
     audit: Option<PathBuf>,
+    /// The conversations that were written down, if there is a place for them.
+    pub(crate) sessions: Option<Store>,
+    /// Whether this one is.
+    transcripts: bool,
     /// What turns changed, if it is kept.
     pub(crate) history: Option<Arc<History>>,
     /// A reply is the inside of one tool block.
@@ -76,7 +83,9 @@ impl Setup {
         let policy = policy.protect(layers.places.inside_the_root());
         let profiles = Profiles::of(&layers.places);
         let setup = Setup::build(config, persona, root, policy, history)?;
-        Ok(Setup { audit, profiles, ..setup })
+        let sessions = layers.places.state.as_deref().map(Store::new);
+        let transcripts = setup.config.text("sessions.transcripts") != Some("off") && !options.no_transcript;
+        Ok(Setup { audit, profiles, sessions, transcripts, ..setup })
     }
 
     /// The demo's own: its folder, its persona, and every question asked, whatever options and files say.
@@ -109,32 +118,54 @@ impl Setup {
             toolbox = toolbox.with(tools::Plan::default()).only(names);
         }
         let language = shown::language();
-        let (audit, profiles, bare) = (None, None, false);
-        Ok(Setup { config, persona, language, workspace, commands, toolbox, policy, audit, history, bare, profiles })
+        Ok(Setup {
+            config,
+            persona,
+            language,
+            workspace,
+            commands,
+            toolbox,
+            policy,
+            audit: None,
+            sessions: None,
+            transcripts: false,
+            history,
+            bare: false,
+            profiles: None,
+        })
     }
 
-    /// An agent that talks to the backend of the settings, and the profile in which it is kept what its replies show of that.
-    pub(crate) fn talking(&self) -> Result<(Agent, Option<Profile>), Failure> {
+    /// The backend of the settings, and the profile in which it is kept what its replies show of it.
+    pub(crate) fn talking(&self) -> Result<Talk, Failure> {
         let profile = match (&self.profiles, server(&self.config, &self.persona)?) {
             (Some(profiles), Some((base_url, model))) => {
                 Some(Profile::open(profiles.clone(), base_url, model, &self.config))
             }
             _ => None,
         };
-        let learned = profile.as_ref().map(Profile::learned).unwrap_or_default();
-        Ok((self.agent_knowing(learned, self.backend()?)?, profile))
+        Ok(Talk { backend: self.backend()?, profile })
     }
 
     /// An agent in the person's service, with a backend of which nothing is known.
     pub(crate) fn agent(&self, backend: Arc<dyn Backend>) -> Result<Agent, Failure> {
-        self.agent_knowing(Learned::default(), backend)
+        self.agent_of(Learned::default(), backend, None)
     }
 
-    fn agent_knowing(&self, learned: Learned, backend: Arc<dyn Backend>) -> Result<Agent, Failure> {
+    /// An agent that goes on with the conversation of a transcript, and knows this of the backend.
+    pub(crate) fn agent_of(
+        &self,
+        learned: Learned,
+        backend: Arc<dyn Backend>,
+        transcript: Option<Transcript>,
+    ) -> Result<Agent, Failure> {
         let catalog = Arc::new(self.toolbox.catalog());
         let mut session = SessionOptions::default();
         session.learned = learned;
         session.language = self.language;
+        session.format.language = self.language;
+        if let Some(transcript) = &transcript {
+            session.history = transcript.history(&session.format);
+        }
         session.parser = self.parser()?;
         session.window = Some(self.config.count("window")).filter(|window| *window > 0);
         if self.config.choice::<Instructions>("instructions")? == Instructions::Inline {
@@ -150,10 +181,35 @@ impl Setup {
             Some(checks) => agent.checks(checks),
             None => agent,
         };
+        let agent = match transcript {
+            Some(transcript) => agent.transcript(transcript),
+            None => agent,
+        };
         Ok(match self.log() {
             Some(audit) => agent.audit(Arc::new(audit)),
             None => agent,
         })
+    }
+
+    /// Where a new conversation is written down, if it is. Those that nothing was said in for long go.
+    pub(crate) fn transcript(&self) -> Result<Option<Transcript>, Failure> {
+        let Some(store) = self.sessions.as_ref().filter(|_| self.transcripts) else { return Ok(None) };
+        let root = self.workspace.root_path();
+        store.drop_older(root, Duration::from_secs(self.config.count("sessions.keep") * 86_400));
+        let transcript = Transcript::create(&store.folder(root), root).map_err(Failure::broken)?;
+        Ok(Some(self.written(transcript)))
+    }
+
+    /// A transcript as this person wants it written from here on.
+    pub(crate) fn written(&self, transcript: Transcript) -> Transcript {
+        let redact = self.config.text("sessions.redact") != Some("off");
+        transcript.redactor(redact.then(redactor)).model(self.model())
+    }
+
+    /// Whoever answers, by name.
+    fn model(&self) -> Option<String> {
+        let model = self.config.text("model").map(str::to_owned).or_else(|| self.persona.model.clone());
+        model.or_else(|| self.config.text("backend").filter(|name| *name != "http").map(str::to_owned))
     }
 
     /// How replies of the model are read.
@@ -173,10 +229,7 @@ impl Setup {
 
     /// The log of decisions and results. Without one the work goes on, and the person is told.
     pub(crate) fn log(&self) -> Option<Audit> {
-        let own =
-            std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-        let redactor = Redactor::new().environment(own);
-        let opened = Audit::open(self.audit.as_ref()?, redactor, self.commands.clone());
+        let opened = Audit::open(self.audit.as_ref()?, redactor(), self.commands.clone());
         opened.map_err(|error| tell(&messages::nothing_is_logged(error.text()))).ok()
     }
 
@@ -240,6 +293,31 @@ pub(crate) fn server(config: &Config, persona: &Persona) -> Result<Option<(Strin
             Preset::of_model(&model).map(|(preset, name)| (preset.base_url.to_owned(), name.to_owned()))
         }
     })
+}
+
+/// Whoever answers, and what is known of them.
+pub(crate) struct Talk {
+    pub(crate) backend: Arc<dyn Backend>,
+    pub(crate) profile: Option<Profile>,
+}
+
+impl Talk {
+    /// What earlier replies have shown.
+    pub(crate) fn learned(&self) -> Learned {
+        self.profile.as_ref().map(Profile::learned).unwrap_or_default()
+    }
+
+    /// Keeps what the replies of this agent have shown.
+    pub(crate) fn keep(&mut self, agent: &Agent) {
+        self.profile.iter_mut().for_each(|profile| profile.keep(agent.session().learned()));
+    }
+}
+
+/// What takes secrets out of what is written down: it knows those of the environment too.
+pub(crate) fn redactor() -> Redactor {
+    let own =
+        std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    Redactor::new().environment(own)
 }
 
 /// The files of the project at this root.

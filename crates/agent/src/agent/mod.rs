@@ -8,6 +8,7 @@ pub mod hands;
 use crate::audit::Audit;
 use crate::backend::{Backend, Chunk, Sink, Usage};
 use crate::messages;
+use crate::transcript::Transcript;
 use futures_util::StreamExt;
 use hands::Hands;
 use std::fmt;
@@ -138,6 +139,7 @@ pub struct Agent {
     usage: (Usage, Usage),
     /// The backend was asked how much the model can read.
     window_asked: bool,
+    transcript: Option<Transcript>,
 }
 
 impl fmt::Debug for Agent {
@@ -161,6 +163,7 @@ impl Agent {
             checks: None,
             usage,
             window_asked: false,
+            transcript: None,
         }
     }
 
@@ -181,6 +184,19 @@ impl Agent {
     pub fn checks(mut self, checks: ProjectChecks) -> Agent {
         self.session.check_after_changes();
         Agent { checks: Some(Arc::new(checks)), ..self }
+    }
+
+    /// The same with a transcript, which is written while the agent works. A session that is resumed is made with the
+    /// [history](Transcript::history) of its transcript.
+    #[must_use]
+    pub fn transcript(self, mut transcript: Transcript) -> Agent {
+        transcript.attach(&self.session);
+        Agent { transcript: Some(transcript), ..self }
+    }
+
+    /// The transcript that is written, if one is.
+    pub fn recorded(&mut self) -> Option<&mut Transcript> {
+        self.transcript.as_mut()
     }
 
     /// Until it is dropped, what changes is of the turn that has this for a question.
@@ -253,27 +269,47 @@ impl Agent {
     pub async fn run(&mut self, user: &str, host: &mut dyn Host) -> Result<StopReason, Error> {
         // Where the future of the last turn was dropped, that turn is not over yet.
         self.session.handle(Input::Cancel);
-        while self.session.poll().is_some() {}
+        while let Some(action) = self.session.poll() {
+            self.record(&action);
+        }
         self.canceller.wish.send_replace(Wish::GoOn);
         let turn = std::mem::take(&mut self.usage.0);
         self.usage.1 += turn;
         let _turn = self.turn(user);
+        if let Some(transcript) = &mut self.transcript {
+            transcript.follow(&self.session);
+        }
         self.session.handle(Input::User(user));
+        if let Some(transcript) = &mut self.transcript {
+            transcript.user(user, &self.session);
+        }
         let ended = self.drive(host).await;
         if let Err(error) = &ended {
             self.session.handle(Input::Failed(error.text()));
             while let Some(action) = self.session.poll() {
+                self.record(&action);
                 self.tell(action, host);
             }
         }
+        if let Some(transcript) = &mut self.transcript {
+            transcript.ended(&ended);
+        }
         ended
+    }
+
+    fn record(&mut self, action: &Action) {
+        if let Some(transcript) = &mut self.transcript {
+            transcript.action(action, &self.session);
+        }
     }
 
     async fn drive(&mut self, host: &mut dyn Host) -> Result<StopReason, Error> {
         let toolbox = self.toolbox.clone();
         let mut hands = Hands::new(&toolbox, self.checks.clone());
         loop {
-            match self.session.poll() {
+            let action = self.session.poll();
+            action.iter().for_each(|action| self.record(action));
+            match action {
                 Some(Action::CallModel) => self.call_model(host).await?,
                 Some(Action::Ask(pending)) => self.ask(pending, host).await,
                 Some(Action::Run(cleared)) => {
@@ -320,8 +356,8 @@ impl Agent {
         self.find_window().await;
         let messages = self.session.messages();
         host.calling(&messages);
-        let audit = self.audit.as_deref();
-        let mut feed = Feed { session: &mut self.session, audit, host, bytes: 0, usage: None };
+        let (audit, transcript) = (self.audit.as_deref(), self.transcript.as_mut());
+        let mut feed = Feed { session: &mut self.session, audit, transcript, host, bytes: 0, usage: None };
         let end = tokio::select! {
             biased;
             _ = self.canceller.wish(|wish| wish == Wish::StopAll) => None,
@@ -330,7 +366,9 @@ impl Agent {
         let usage = feed.usage;
         // A server counts when its reply is over: one that was stopped has cost something all the same.
         if !matches!(end, Some(Err(_))) {
-            self.usage.0 += usage.unwrap_or_else(|| Usage::estimated(&messages, feed.bytes));
+            let usage = usage.unwrap_or_else(|| Usage::estimated(&messages, feed.bytes));
+            self.usage.0 += usage;
+            self.transcript.iter_mut().for_each(|transcript| transcript.cost(usage));
         }
         // Of the next conversation only its bytes are known.
         usage.iter().for_each(|usage| self.session.measured(usage.input));
@@ -353,6 +391,9 @@ impl Agent {
         };
         if let Some(answer) = &answer {
             self.log(|audit| audit.asked(&pending, answer));
+            if let Some(transcript) = &mut self.transcript {
+                transcript.asked(&pending, answer);
+            }
         }
         self.session.handle(answer.map_or(Input::Cancel, |answer| answer.to(pending)));
     }
@@ -403,6 +444,7 @@ impl Drop for Busy {
 struct Feed<'a> {
     session: &'a mut Session,
     audit: Option<&'a Audit>,
+    transcript: Option<&'a mut Transcript>,
     host: &'a mut dyn Host,
     /// Of texts that came.
     bytes: usize,
@@ -414,6 +456,7 @@ impl Sink for Feed<'_> {
         match chunk {
             Chunk::Text(text) => {
                 self.bytes += text.len();
+                self.transcript.iter_mut().for_each(|transcript| transcript.chunk(text));
                 self.session.handle(Input::Chunk(text));
             }
             Chunk::Reasoning(text) => {
@@ -426,6 +469,7 @@ impl Sink for Feed<'_> {
         }
         let mut flow = ControlFlow::Continue(());
         while let Some(action) = self.session.poll() {
+            self.transcript.iter_mut().for_each(|transcript| transcript.action(&action, self.session));
             match action {
                 Action::StopModel => flow = ControlFlow::Break(()),
                 action => shown(action, self.audit, self.host),

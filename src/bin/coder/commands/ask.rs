@@ -2,6 +2,7 @@
 
 use crate::args::Options;
 use crate::commands::read_stdin;
+use crate::commands::sessions::{Start, begin, tell_trouble};
 use crate::confirm::AtTheTerminal;
 use crate::failure::{Failure, status_of};
 use crate::messages;
@@ -12,17 +13,19 @@ use std::io::IsTerminal;
 use std::process::ExitCode;
 
 /// Answers once.
-pub(crate) fn run(options: &Options, prompt: &str) -> Result<ExitCode, Failure> {
+pub(crate) fn run(options: &Options, prompt: &str, start: &Start) -> Result<ExitCode, Failure> {
     let setup = Setup::new(options)?;
     let piped = if std::io::stdin().is_terminal() { String::new() } else { read_stdin()? };
     let question = if piped.is_empty() { prompt.to_owned() } else { format!("{prompt}\n\n{piped}") };
-    let (mut agent, mut profile) = setup.talking()?;
+    let mut talk = setup.talking()?;
+    let mut agent = begin(&setup, start, &talk)?.agent;
     agent.attach(&messages::what_was_piped_in().words(), &piped);
     let person = AtTheTerminal { commands: setup.commands.clone() };
     let mut view = View::new(person, agent.canceller(), true);
     let stopped = crate::runtime::run(agent.canceller(), agent.run(&question, &mut view))?;
     view.end()?;
-    profile.iter_mut().for_each(|profile| profile.keep(agent.session().learned()));
+    talk.keep(&agent);
     setup.tell_notes();
+    tell_trouble(&mut agent);
     status_of(&stopped.map_err(Failure::broken)?)
 }

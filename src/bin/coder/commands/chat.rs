@@ -1,30 +1,36 @@
 //! `coder`: a conversation, line by line.
 
 use crate::args::Options;
+use crate::commands::sessions::{self, Begun, Start};
 use crate::commands::{stdin_lines, undo};
 use crate::confirm::AtTheTerminal;
 use crate::failure::{Failure, status_of};
 use crate::messages;
 use crate::preview::one_line;
 use crate::runtime::Turns;
-use crate::setup::Setup;
+use crate::setup::{Setup, Talk};
 use crate::terminal::{Style, Terminal};
 use crate::view::View;
 use std::process::ExitCode;
+use toolfence::Text;
 use toolfence::agent::Agent;
 
 /// Talks until the input ends.
-pub(crate) fn run(options: &Options) -> Result<ExitCode, Failure> {
+pub(crate) fn run(options: &Options, start: &Start) -> Result<ExitCode, Failure> {
     let setup = Setup::new(options)?;
-    let (mut agent, mut profile) = setup.talking()?;
+    let mut talk = setup.talking()?;
+    let Begun { mut agent, resumed } = sessions::begin(&setup, start, &talk)?;
     let turns = Turns::new()?;
     let mut out = Terminal::stdout();
     let root = setup.workspace.root_path().display().to_string();
     out.styled_line(Style::Dim, &messages::conversation_begins(&setup.persona.name, root))?;
+    show(&resumed, &mut out)?;
     let mut lines = stdin_lines();
     loop {
         out.write("> ")?;
+        turns.at_prompt(true);
         let Some(line) = lines.next() else { break };
+        turns.at_prompt(false);
         match line?.trim() {
             "" => {}
             "/quit" | "/exit" => return Ok(ExitCode::SUCCESS),
@@ -47,15 +53,49 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Failure> {
                 }
                 None => out.line(&messages::nothing_to_retry())?,
             },
+            "/sessions" => said(sessions::typed_list(&setup, &mut out), &mut out)?,
+            command if is(command, "/resume") || is(command, "/fork") => {
+                other(command, &setup, &talk, &mut agent, &mut out)?;
+            }
             command if command.starts_with('/') => typed(command, &setup, &mut agent, &mut out)?,
             text => {
                 turn(&turns, &mut agent, text, &setup, &mut out)?;
-                profile.iter_mut().for_each(|profile| profile.keep(agent.session().learned()));
+                talk.keep(&agent);
             }
         }
     }
     out.write("\n")?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn is(line: &str, command: &str) -> bool {
+    line.split_whitespace().next() == Some(command)
+}
+
+/// What goes wrong is said, and the conversation goes on.
+fn said(done: Result<(), Failure>, out: &mut Terminal) -> Result<(), Failure> {
+    done.or_else(|failure| out.styled_line(Style::Bad, failure.message()))
+}
+
+fn show(lines: &[(Style, Text)], out: &mut Terminal) -> Result<(), Failure> {
+    lines.iter().try_for_each(|(style, line)| out.styled_line(*style, line))
+}
+
+/// Goes on with another conversation, or with a copy of this one.
+fn other(command: &str, setup: &Setup, talk: &Talk, agent: &mut Agent, out: &mut Terminal) -> Result<(), Failure> {
+    let (name, rest) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
+    let begun = match (name, rest.trim()) {
+        ("/fork", message) => sessions::fork(setup, talk, agent, message),
+        (_, "") => sessions::begin(setup, &Start::Chosen { fork: false }, talk),
+        (_, name) => sessions::begin(setup, &Start::Named { name: name.to_owned(), fork: None }, talk),
+    };
+    match begun {
+        Ok(Begun { agent: other, resumed }) => {
+            *agent = other;
+            show(&resumed, out)
+        }
+        Err(failure) => out.styled_line(Style::Bad, failure.message()),
+    }
 }
 
 /// A command with what stands behind it. What goes wrong is said, and the conversation goes on.
@@ -88,6 +128,7 @@ fn turn(turns: &Turns, agent: &mut Agent, text: &str, setup: &Setup, out: &mut T
     let stopped = turns.run(agent.canceller(), agent.run(text, &mut view))?;
     view.end()?;
     setup.tell_notes();
+    sessions::tell_trouble(agent);
     let failed = match stopped {
         Ok(reason) => status_of(&reason).err(),
         Err(error) => Some(Failure::broken(error)),

@@ -13,6 +13,7 @@ pub(crate) mod policy;
 pub(crate) mod prompt;
 pub(crate) mod proxy;
 pub(crate) mod replay;
+pub(crate) mod sessions;
 pub(crate) mod tools;
 pub(crate) mod undo;
 

@@ -226,9 +226,42 @@ const UNDO: &[Key] = &[
     ),
 ];
 
+/// What is kept of conversations. It is the person's own: a project has no say in it.
+const SESSIONS: &[Key] = &[
+    Key::new(
+        "sessions.transcripts",
+        Takes::Choice(&["off", "on"]),
+        InProject::Never,
+        "\"on\"",
+        "Whether conversations are written down below $XDG_STATE_HOME/toolfence, so that they can be resumed and exported.",
+    ),
+    Key::new(
+        "sessions.redact",
+        Takes::Choice(&["off", "on"]),
+        InProject::Never,
+        "\"on\"",
+        "Whether secrets are taken out of what is written down. A resumed conversation has them no more.",
+    ),
+    Key::new(
+        "sessions.keep",
+        Takes::Count(36_500),
+        InProject::Never,
+        "365",
+        "Days that a conversation is kept after something was last said in it.",
+    ),
+];
+
 /// Every key a file may hold, in the order they are explained.
 pub(crate) fn all() -> Vec<&'static Key> {
-    OWN.iter().chain(KEYS).chain(SANDBOX).chain(GIT).chain(CONTAINER).chain(CHECKS).chain(UNDO).collect()
+    OWN.iter()
+        .chain(KEYS)
+        .chain(SANDBOX)
+        .chain(GIT)
+        .chain(CONTAINER)
+        .chain(CHECKS)
+        .chain(UNDO)
+        .chain(SESSIONS)
+        .collect()
 }
 
 /// The keys of the policy and the sandbox: all that a persona may hold.

@@ -6,12 +6,14 @@
 mod failures;
 mod question;
 mod reports;
+mod sessions;
 mod turn;
 mod undo;
 
 pub(crate) use failures::*;
 pub(crate) use question::*;
 pub(crate) use reports::*;
+pub(crate) use sessions::*;
 pub(crate) use turn::*;
 pub(crate) use undo::*;
 

@@ -1,0 +1,327 @@
+//! What the driver tells a transcript: from actions and the history of a session to records.
+//!
+//! Results and the user's words are written down when they come, replies when they are over. What else the model is told is found
+//! by comparing the history with what was written: it is whatever stands there besides. A history that is no longer what it was
+//! (it was made shorter, say) is written down as a whole, so that a resumed session sends what this one would have sent.
+
+use super::Transcript;
+use super::record::{Kind, Record, RecordedCall, RecordedDecision, RecordedResult, Role, Tokens};
+use crate::backend::Usage;
+use std::collections::{HashMap, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use toolfence_policy::{Cleared, Decision, Pending};
+use toolfence_protocol::parse::Event;
+use toolfence_protocol::{Error, ErrorCode, Message, ToolResult, format};
+use toolfence_session::{Action, Answer, Session, StopReason};
+
+/// The most calls of a reply that are remembered until they have their answer.
+const MOST_CALLS: usize = 1000;
+
+/// What is known of a session that is under way.
+#[derive(Debug, Default)]
+pub(super) struct Recording {
+    /// The history as far as it is written down.
+    marks: Vec<Mark>,
+    reply: Reply,
+    /// The calls of the reply that have no answer yet, in its order.
+    calls: VecDeque<RecordedCall>,
+    decisions: HashMap<String, RecordedDecision>,
+    /// Results that were written down and are not in a message yet.
+    results: Vec<ToolResult>,
+    /// What the user said, was written down, and is in no message yet.
+    typed: Option<String>,
+}
+
+/// A reply that comes in.
+#[derive(Debug, Default)]
+struct Reply {
+    raw: String,
+    prose: String,
+    thoughts: String,
+    tokens: Option<Tokens>,
+}
+
+/// A message by which its text is known again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Mark {
+    role: toolfence_protocol::Role,
+    length: usize,
+    hash: u64,
+}
+
+impl Mark {
+    fn of(message: &Message) -> Mark {
+        Mark { role: message.role, length: message.content.len(), hash: hash(&message.content) }
+    }
+
+    /// What was added to the message of this mark, where something was.
+    fn behind<'m>(&self, message: &'m Message) -> Option<&'m str> {
+        let (before, behind) = message.content.split_at_checked(self.length)?;
+        (self.role == message.role && hash(before) == self.hash).then_some(behind)
+    }
+}
+
+fn hash(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// The messages of a session without its instructions.
+fn messages(session: &Session) -> &[Message] {
+    match session.history() {
+        [first, rest @ ..] if first.role == toolfence_protocol::Role::System => rest,
+        all => all,
+    }
+}
+
+/// What of a message is neither the results in front of it nor the user's words at its end.
+fn between<'m>(text: &'m str, front: &str, end: &str) -> Option<&'m str> {
+    let text = text.strip_prefix("\n\n").unwrap_or(text);
+    let text = text.strip_prefix(front)?;
+    let text = text.strip_suffix(end)?;
+    Some(text.trim_matches('\n'))
+}
+
+impl Transcript {
+    /// The session begins with what it has in its history.
+    pub(crate) fn attach(&mut self, session: &Session) {
+        self.recording.marks = messages(session).iter().map(Mark::of).collect();
+        self.forget_stored();
+    }
+
+    /// The user says this, and the session knows it by now.
+    pub(crate) fn user(&mut self, words: &str, session: &Session) {
+        let instructions = session.history().first().filter(|first| first.role == toolfence_protocol::Role::System);
+        self.begin_turn(words, instructions.map_or("", |message| &message.content));
+        self.recording.typed = Some(words.to_owned());
+        self.follow(session);
+        self.append(Record::new(Role::User, words));
+    }
+
+    /// A piece of a reply as the backend sent it.
+    pub(crate) fn chunk(&mut self, text: &str) {
+        self.recording.reply.raw.push_str(text);
+    }
+
+    /// What the reply cost that is over.
+    pub(crate) fn cost(&mut self, usage: Usage) {
+        let Usage { input, output, estimated, .. } = usage;
+        self.recording.reply.tokens = Some(Tokens { input, output, estimated: estimated > 0 });
+    }
+
+    /// What comes out of the session, before anything is done about it.
+    pub(crate) fn action(&mut self, action: &Action, session: &Session) {
+        match action {
+            Action::Show(event) => self.event(event),
+            Action::Answered(result) => {
+                self.replied(session);
+                self.answered(result, session);
+            }
+            Action::Run(cleared) => {
+                self.replied(session);
+                self.running(cleared);
+            }
+            Action::CallModel | Action::Stop(_) => self.follow(session),
+            // A question may stand for hours: the reply is written down before it.
+            Action::Ask(_) => self.replied(session),
+            _ => {}
+        }
+    }
+
+    fn event(&mut self, event: &Event<'_>) {
+        let recording = &mut self.recording;
+        let known = match event {
+            Event::Text { text, .. } => return recording.reply.prose.push_str(text),
+            Event::Reasoning { unopened: true, .. } => {
+                // All before it was thought.
+                let prose = std::mem::take(&mut recording.reply.prose);
+                return recording.reply.thoughts.push_str(&prose);
+            }
+            Event::Reasoning { text, .. } => return recording.reply.thoughts.push_str(text),
+            Event::Call { call, .. } => RecordedCall::of(call),
+            Event::Malformed { id, .. } | Event::Incomplete { id, .. } => {
+                RecordedCall { id: id.to_string(), ..RecordedCall::default() }
+            }
+            _ => return,
+        };
+        if recording.calls.len() < MOST_CALLS {
+            recording.calls.push_back(known);
+        }
+    }
+
+    fn running(&mut self, cleared: &Cleared) {
+        let by = if cleared.is_approved() { "person" } else { "policy" };
+        let call = cleared.call();
+        self.decided(&call.id, cleared.decision(), by);
+        // The call under the names that are taught, with its arguments as they are run.
+        if let Some(known) = self.recording.calls.iter_mut().find(|known| known.id == call.id) {
+            known.name.clone_from(&call.name);
+            known.args.clone_from(&call.args);
+        }
+    }
+
+    /// A person was asked, and answered.
+    pub(crate) fn asked(&mut self, pending: &Pending, answer: &Answer) {
+        if matches!(answer, Answer::No(_)) {
+            self.decided(&pending.call().id, pending.decision(), "person");
+        }
+    }
+
+    fn decided(&mut self, id: &str, decision: &Decision, by: &str) {
+        let verdict = serde_json::to_value(decision.judgement).ok();
+        let decision = RecordedDecision {
+            rule: Some(decision.rule.clone()),
+            verdict: verdict.as_ref().and_then(|verdict| verdict.as_str()).unwrap_or_default().to_owned(),
+            by: by.to_owned(),
+        };
+        self.recording.decisions.insert(id.to_owned(), decision);
+    }
+
+    fn answered(&mut self, result: &ToolResult, session: &Session) {
+        let recording = &mut self.recording;
+        // Of two calls with one id the session renames the second, and calls are answered in their order.
+        let at = recording.calls.iter().position(|call| call.id == result.id);
+        let at = at.or_else(|| recording.calls.iter().position(|call| call.name == result.tool));
+        let mut call = at
+            .and_then(|at| recording.calls.remove(at))
+            .unwrap_or_else(|| RecordedCall { name: result.tool.clone(), ..RecordedCall::default() });
+        call.id.clone_from(&result.id);
+        let denied = result.error.as_ref().is_some_and(|error| {
+            matches!(error.code, ErrorCode::Denied | ErrorCode::PermissionDenied) && result.execution_time_ms == 0
+        });
+        let by_result = || denied.then(|| RecordedDecision { rule: None, verdict: "deny".into(), by: "policy".into() });
+        call.decision = recording.decisions.remove(&result.id).or_else(by_result);
+        let mut record = Record::new(Role::Tool, "");
+        record.tool_call = Some(call);
+        record.tool_result = Some(RecordedResult::of(result, session.language()));
+        recording.results.push(result.clone());
+        self.append(record);
+    }
+
+    /// How a turn ended.
+    pub(crate) fn ended(&mut self, ended: &Result<StopReason, Error>) {
+        let how = match ended {
+            Ok(StopReason::Answered) => None,
+            Ok(reason) => Some(match serde_json::to_value(reason) {
+                Ok(serde_json::Value::String(word)) => word,
+                Ok(other) => other.to_string(),
+                Err(_) => String::new(),
+            }),
+            Err(error) => Some(error.to_string()),
+        };
+        if let Some(how) = how {
+            let mut record = Record::new(Role::Note, how);
+            record.kind = Some(Kind::End);
+            self.append(record);
+        }
+        self.settle();
+    }
+
+    /// Writes down the reply that has become part of the history, if one has. What the user is about to be told is not looked at:
+    /// not all of its results were told yet.
+    fn replied(&mut self, session: &Session) {
+        let history = messages(session);
+        let known = self.recording.marks.len();
+        if let Some(message) = history.get(known)
+            && message.role == toolfence_protocol::Role::Assistant
+        {
+            self.reply(&message.content);
+            self.recording.marks.push(Mark::of(message));
+        }
+    }
+
+    /// Writes down everything that the history has become.
+    pub(crate) fn follow(&mut self, session: &Session) {
+        let history = messages(session);
+        let marks = &self.recording.marks;
+        let same = marks.iter().zip(history).take_while(|(mark, message)| **mark == Mark::of(message)).count();
+        let behind = match (marks.get(same), history.get(same)) {
+            (None, _) => None,
+            (Some(mark), Some(message))
+                if same + 1 == marks.len() && message.role == toolfence_protocol::Role::User =>
+            {
+                match mark.behind(message) {
+                    Some(behind) => Some(behind),
+                    None => return self.replaced(history),
+                }
+            }
+            _ => return self.replaced(history),
+        };
+        self.recording.marks.truncate(same);
+        for (number, message) in history[same..].iter().enumerate() {
+            let told = match (message.role, behind.filter(|_| number == 0)) {
+                (toolfence_protocol::Role::Assistant, _) => {
+                    self.reply(&message.content);
+                    true
+                }
+                (_, Some(behind)) => self.told(behind, session),
+                (_, None) => self.told(&message.content, session),
+            };
+            if !told {
+                return self.replaced(history);
+            }
+            self.recording.marks.push(Mark::of(message));
+        }
+    }
+
+    /// The model is told this. Says whether it is what was written down, with notes between.
+    fn told(&mut self, text: &str, session: &Session) -> bool {
+        let recording = &mut self.recording;
+        let front = match recording.results.is_empty() {
+            true => String::new(),
+            false => format::results(&recording.results, session.format()),
+        };
+        let end = recording.typed.clone().unwrap_or_default();
+        let Some(note) = between(text, &front, &end) else { return false };
+        recording.results.clear();
+        recording.typed = None;
+        if !note.is_empty() {
+            let mut record = Record::new(Role::Note, note);
+            record.kind = Some(Kind::Told);
+            self.append(record);
+        }
+        true
+    }
+
+    /// The model wrote this, as the history has it.
+    fn reply(&mut self, kept: &str) {
+        let Reply { raw, prose, thoughts, tokens } = std::mem::take(&mut self.recording.reply);
+        let mut record = Record::new(Role::Assistant, prose);
+        record.model = self.answers();
+        record.tokens = tokens;
+        record.thoughts = Some(thoughts).filter(|thoughts| !thoughts.trim().is_empty());
+        record.raw = Some(raw).filter(|raw| *raw != record.content);
+        if kept != record.written() {
+            record.kept = Some(kept.to_owned());
+        }
+        self.append(record);
+    }
+
+    /// What goes to the model is another history from here on.
+    fn replaced(&mut self, history: &[Message]) {
+        let recording = &mut self.recording;
+        recording.results.clear();
+        let typed = recording.typed.take();
+        recording.marks = history.iter().map(Mark::of).collect();
+        let unwritten = !recording.reply.raw.is_empty();
+        if unwritten {
+            let raw = recording.reply.raw.clone();
+            self.reply(&raw);
+        }
+        let mut record = Record::new(Role::Note, "");
+        record.kind = Some(Kind::History);
+        let mut history = history.to_vec();
+        // The user's words get a record of their own behind this one.
+        if let (Some(typed), Some(last)) = (typed, history.last_mut())
+            && let Some(before) = last.content.strip_suffix(&typed)
+        {
+            last.content = before.trim_end_matches('\n').to_owned();
+            if last.content.is_empty() {
+                history.pop();
+            }
+        }
+        record.history = Some(history);
+        self.append(record);
+    }
+}

@@ -1,0 +1,163 @@
+//! The sessions of the projects of one person, and those among them that are wanted.
+
+use super::record::{Fork, Record, Role};
+use crate::messages;
+use std::fs::{DirEntry, File};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+use toolfence_protocol::{Error, ErrorKind, Result};
+use toolfence_workspace::undo::History;
+
+/// What is read of a session's first line to list it.
+const MOST_OF_HEAD: u64 = 1 << 20;
+
+/// What is read of a session's end at first to find its last record; four times as much each time that is too little.
+const TAIL: u64 = 16 << 10;
+
+/// The folders of all sessions.
+#[derive(Debug, Clone)]
+pub struct Store {
+    /// The host's folder of state.
+    state: PathBuf,
+}
+
+/// A session in a list. It is made of the first and the last line of the file.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Summary {
+    /// Its name.
+    pub id: String,
+    /// The file.
+    pub path: PathBuf,
+    /// The project it is about.
+    pub root: String,
+    /// The first words of the user.
+    pub title: String,
+    /// When it began: RFC 3339.
+    pub began: String,
+    /// When something was last written to it.
+    pub changed: SystemTime,
+    /// Turns of the user.
+    pub turns: u64,
+    /// Bytes of the file.
+    pub bytes: u64,
+    /// Who answered when it began.
+    pub model: Option<String>,
+    /// Where it was forked from.
+    pub fork: Option<Fork>,
+}
+
+impl Store {
+    /// The sessions below the folder of a host's state.
+    pub fn new(state: &Path) -> Store {
+        Store { state: state.to_owned() }
+    }
+
+    /// The folder of the sessions of the project at this root.
+    pub fn folder(&self, root: &Path) -> PathBuf {
+        let undo = History::folder(&self.state, root);
+        undo.parent().unwrap_or(&self.state).join("sessions")
+    }
+
+    /// The sessions of the project at this root, or of all, the one that was written to last first. What cannot be listed is
+    /// left out.
+    pub fn list(&self, root: Option<&Path>) -> Vec<Summary> {
+        let mut found: Vec<Summary> =
+            self.folders(root).iter().flat_map(|folder| files(folder)).filter_map(|file| summary(&file).ok()).collect();
+        found.sort_by(|one, other| other.changed.cmp(&one.changed).then_with(|| one.id.cmp(&other.id)));
+        found
+    }
+
+    /// The session whose name begins so: of the project at this root, else of any.
+    ///
+    /// # Errors
+    /// There is none, or there are several.
+    pub fn find(&self, root: &Path, beginning: &str) -> Result<Summary> {
+        for root in [Some(root), None] {
+            let mut found = self.list(root);
+            found.retain(|session| session.id.starts_with(beginning));
+            match found.len() {
+                0 => {}
+                1 => return Ok(found.remove(0)),
+                count => {
+                    let message = messages::several_sessions(beginning, count);
+                    return Err(Error::with_kind(ErrorKind::InvalidInput, message));
+                }
+            }
+        }
+        Err(Error::with_kind(ErrorKind::NotFound, messages::no_such_session(beginning)))
+    }
+
+    /// Deletes the sessions of the project at this root to which nothing was written for so long. One that is open stays.
+    pub fn drop_older(&self, root: &Path, age: Duration) {
+        let Some(before) = SystemTime::now().checked_sub(age) else { return };
+        for path in self.folders(Some(root)).iter().flat_map(|folder| files(folder)) {
+            let old = std::fs::metadata(&path).and_then(|meta| meta.modified()).is_ok_and(|changed| changed < before);
+            if old && File::open(&path).is_ok_and(|file| file.try_lock().is_ok()) {
+                // Another program may have deleted it a moment ago.
+                let _ = std::fs::remove_file(&path);
+            }
+        }
+    }
+
+    fn folders(&self, root: Option<&Path>) -> Vec<PathBuf> {
+        match root {
+            Some(root) => vec![self.folder(root)],
+            None => entries(&self.state.join("projects")).map(|project| project.path().join("sessions")).collect(),
+        }
+    }
+}
+
+fn entries(folder: &Path) -> impl Iterator<Item = DirEntry> {
+    std::fs::read_dir(folder).into_iter().flatten().flatten()
+}
+
+/// The files of sessions in a folder. A link or a pipe is none.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let plain = |entry: &DirEntry| entry.file_type().is_ok_and(|kind| kind.is_file());
+    let paths = entries(folder).filter(plain).map(|entry| entry.path());
+    paths.filter(|path| path.extension().is_some_and(|ending| ending == "jsonl")).collect()
+}
+
+/// What the first and the last line tell.
+fn summary(path: &Path) -> io::Result<Summary> {
+    let mut file = File::open(path)?;
+    let meta = file.metadata()?;
+    let mut first = Vec::new();
+    BufReader::new(&file).take(MOST_OF_HEAD).read_until(b'\n', &mut first)?;
+    let head: Record = serde_json::from_slice(&first)?;
+    let session = head.session.filter(|_| head.role == Role::Head).ok_or(io::ErrorKind::InvalidData)?;
+    let turns = last_record(&mut file, meta.len())?.map_or(0, |record| record.turn);
+    Ok(Summary {
+        id: session.id,
+        path: path.to_owned(),
+        root: session.root,
+        title: session.title,
+        began: head.timestamp,
+        changed: meta.modified()?,
+        turns,
+        bytes: meta.len(),
+        model: session.model,
+        fork: session.fork,
+    })
+}
+
+/// The last whole line of a file, read from its end.
+fn last_record(file: &mut File, length: u64) -> io::Result<Option<Record>> {
+    let mut most = TAIL;
+    loop {
+        let start = length.saturating_sub(most);
+        file.seek(SeekFrom::Start(start))?;
+        let mut bytes = Vec::new();
+        file.take(length - start).read_to_end(&mut bytes)?;
+        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(&[][..], |end| &bytes[..end]);
+        if let Some(before) = whole.iter().rposition(|byte| *byte == b'\n') {
+            return Ok(serde_json::from_slice(&whole[before + 1..]).ok());
+        }
+        if start == 0 {
+            return Ok(None);
+        }
+        most = most.saturating_mul(4);
+    }
+}

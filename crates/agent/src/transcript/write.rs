@@ -1,0 +1,383 @@
+//! The file of one session while it grows.
+
+use super::read::Stored;
+use super::record::{Fork, Head, Record, Role};
+use super::recording::Recording;
+use super::rfc3339;
+use crate::messages;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use toolfence_project::random_name;
+use toolfence_protocol::clip::middle;
+use toolfence_protocol::format::Format;
+use toolfence_protocol::redact::Redactor;
+use toolfence_protocol::{Error, ErrorKind, Message, Result, Text};
+
+/// The most characters of a title.
+const LONGEST_TITLE: usize = 120;
+
+/// What is read of a file at a time to find its last line.
+const TAIL: u64 = 64 << 10;
+
+/// Writes down what is said and done in one session, as JSON lines, while an [`Agent`](crate::agent::Agent) drives it.
+///
+/// The file is made with the first message of the user, for its owner alone, and is locked until the transcript is dropped. A
+/// record that cannot be written stops nothing; [`trouble`](Transcript::trouble) tells of it.
+#[derive(Debug)]
+pub struct Transcript {
+    path: PathBuf,
+    head: Head,
+    model: Option<String>,
+    redactor: Option<Redactor>,
+    /// The open, locked file with the length of its whole lines. None until there is something to write.
+    file: Option<(File, u64)>,
+    /// The number of the next record.
+    next: u64,
+    /// The turn under way.
+    turn: u64,
+    trouble: Option<Text>,
+    /// What was read of the file before it was opened.
+    stored: Vec<Record>,
+    /// How many lines of it were left out.
+    unreadable: usize,
+    pub(super) recording: Recording,
+}
+
+impl Transcript {
+    /// A new session about the project at `root`, in a folder of sessions. Nothing is on the disk until the user says something.
+    ///
+    /// # Errors
+    /// There is no randomness to name the session by.
+    pub fn create(folder: &Path, root: &Path) -> Result<Transcript> {
+        let id = random_name().map_err(|cause| Error::because(messages::name_session(), cause))?;
+        let head = Head { id, root: root.display().to_string(), ..Head::default() };
+        Ok(Transcript::of(folder.join(format!("{}.jsonl", head.id)), head))
+    }
+
+    /// Goes on with the session in this file. Where a process was killed while it wrote the last line, that line is taken away.
+    ///
+    /// # Errors
+    /// The file cannot be read, is not a transcript or one of a newer version, or another process has it open
+    /// ([`ErrorKind::Busy`]).
+    pub fn resume(path: &Path) -> Result<Transcript> {
+        let doing = || messages::open_session(path.display().to_string());
+        let failed = |cause: io::Error| Error::because(doing(), cause);
+        let mut file = OpenOptions::new().read(true).append(true).open(path).map_err(failed)?;
+        lock(&file, path)?;
+        let length = whole_lines(&mut file).map_err(failed)?;
+        let stored = Stored::read(path)?;
+        if file.metadata().map_err(failed)?.len() > length {
+            file.set_len(length).map_err(failed)?;
+        }
+        let mut transcript = Transcript::of(path.to_owned(), stored.head);
+        transcript.file = Some((file, length));
+        transcript.next = next_id(&stored.records);
+        transcript.turn = stored.records.last().map_or(0, |record| record.turn);
+        transcript.stored = stored.records;
+        transcript.unreadable = stored.unreadable;
+        Ok(transcript)
+    }
+
+    /// A new session beside the one in this file, with all its records up to `message`, or with all of them. The first session is
+    /// only read.
+    ///
+    /// # Errors
+    /// The file cannot be read, it has no such message, or the new file cannot be written.
+    pub fn fork(path: &Path, message: Option<&str>) -> Result<Transcript> {
+        let stored = Stored::read(path)?;
+        let last = match message {
+            None => stored.records.len(),
+            Some(wanted) => match stored.records.iter().position(|record| record.id == wanted) {
+                Some(at) => at + 1,
+                None => {
+                    let (first, last) = (stored.records.first(), stored.records.last());
+                    let id = |record: Option<&Record>| record.map_or("0", |record| record.id.as_str()).to_owned();
+                    let message = messages::no_such_message(&stored.head.id, wanted, id(first), id(last));
+                    return Err(Error::with_kind(ErrorKind::NotFound, message));
+                }
+            },
+        };
+        let id = random_name().map_err(|cause| Error::because(messages::name_session(), cause))?;
+        let from = stored.records[..last].last().map_or("0", |record| record.id.as_str()).to_owned();
+        let fork = Some(Fork { session: stored.head.id.clone(), message: from });
+        let head = Head { id, fork, ..stored.head };
+        let folder = path.parent().unwrap_or(Path::new("."));
+        let mut transcript = Transcript::of(folder.join(format!("{}.jsonl", head.id)), head);
+        let mut text = transcript.head_line(&stored.instructions);
+        // Lines are copied as they are, so that nothing is lost that this version does not know.
+        for line in &stored.lines[..last] {
+            text.push_str(line);
+            text.push('\n');
+        }
+        transcript
+            .make(&text)
+            .map_err(|cause| Error::because(messages::write_session(transcript.path.display().to_string()), cause))?;
+        transcript.stored = stored.records;
+        transcript.stored.truncate(last);
+        transcript.next = next_id(&transcript.stored);
+        transcript.turn = transcript.stored.last().map_or(0, |record| record.turn);
+        Ok(transcript)
+    }
+
+    fn of(path: PathBuf, head: Head) -> Transcript {
+        Transcript {
+            path,
+            head,
+            model: None,
+            redactor: Some(Redactor::new()),
+            file: None,
+            next: 1,
+            turn: 0,
+            trouble: None,
+            stored: Vec::new(),
+            unreadable: 0,
+            recording: Recording::default(),
+        }
+    }
+
+    /// The same with another redactor, which knows what else is a secret; none writes everything down as it is.
+    #[must_use]
+    pub fn redactor(self, redactor: Option<Redactor>) -> Transcript {
+        Transcript { redactor, ..self }
+    }
+
+    /// The same with the name of whoever answers from here on.
+    #[must_use]
+    pub fn model(self, model: Option<String>) -> Transcript {
+        Transcript { model, ..self }
+    }
+
+    /// The name of the session.
+    pub fn id(&self) -> &str {
+        &self.head.id
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The conversation so far as a session takes it in
+    /// [`SessionOptions::history`](toolfence_session::SessionOptions), without the instructions. Empty for a new one.
+    pub fn history(&self, format: &Format) -> Vec<Message> {
+        super::read::history(&self.stored, format)
+    }
+
+    /// How many lines of the file are no records, and were left out.
+    #[doc(hidden)]
+    pub fn unreadable(&self) -> usize {
+        self.unreadable
+    }
+
+    /// What the session is.
+    #[doc(hidden)]
+    pub fn head(&self) -> &Head {
+        &self.head
+    }
+
+    /// The records there were when the session was opened, without the head. Once an agent has the transcript they are gone.
+    #[doc(hidden)]
+    pub fn stored(&self) -> &[Record] {
+        &self.stored
+    }
+
+    /// Gives the memory of what was read back.
+    pub(super) fn forget_stored(&mut self) {
+        self.stored = Vec::new();
+    }
+
+    /// Why a record could not be written, if one could not: told once.
+    pub fn trouble(&mut self) -> Option<Text> {
+        self.trouble.take()
+    }
+
+    /// Whoever answers from here on.
+    pub(super) fn answers(&self) -> Option<String> {
+        self.model.clone()
+    }
+
+    /// Something the user said begins a turn, and with the first one the file.
+    pub(super) fn begin_turn(&mut self, words: &str, instructions: &str) {
+        if self.file.is_none() {
+            let first = words.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+            self.head.title = middle(self.clean(first.trim()).as_str(), LONGEST_TITLE).into_owned();
+            self.head.model = self.model.clone();
+            let line = self.head_line(instructions);
+            if let Err(error) = self.make(&line) {
+                self.failed(&error);
+            }
+        }
+        self.turn += 1;
+    }
+
+    fn head_line(&self, instructions: &str) -> String {
+        let mut record = Record::new(Role::Head, self.clean(instructions));
+        record.id = "0".to_owned();
+        record.timestamp = rfc3339::now();
+        record.session = Some(self.head.clone());
+        line(&record)
+    }
+
+    /// Adds a record. Where that fails the next one is tried all the same.
+    pub(super) fn append(&mut self, mut record: Record) {
+        record.id = self.next.to_string();
+        record.parent = Some((self.next - 1).to_string());
+        record.timestamp = rfc3339::now();
+        record.turn = self.turn;
+        self.redact(&mut record);
+        let text = line(&record);
+        let Some((file, length)) = &mut self.file else { return };
+        match file.write_all(text.as_bytes()) {
+            Ok(()) => {
+                *length += text.len() as u64;
+                self.next += 1;
+            }
+            Err(error) => {
+                // What was written of the line must not stand before the next one.
+                let _ = file.set_len(*length);
+                self.failed(&error);
+            }
+        }
+    }
+
+    /// A turn is over: what it said survives a loss of power from here on.
+    pub(super) fn settle(&mut self) {
+        if let Some((file, _)) = &self.file
+            && let Err(error) = file.sync_data()
+        {
+            self.failed(&error);
+        }
+    }
+
+    fn failed(&mut self, error: &io::Error) {
+        tracing::warn!(path = %self.path.display(), %error, "the transcript cannot be written");
+        let doing = messages::write_session(self.path.display().to_string());
+        self.trouble = Some(Error::because(doing, io::Error::from(error.kind())).text());
+    }
+
+    /// Makes the file with these first lines.
+    fn make(&mut self, text: &str) -> io::Result<()> {
+        if let Some(folder) = self.path.parent() {
+            std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        }
+        let mut file = OpenOptions::new().read(true).append(true).create_new(true).mode(0o600).open(&self.path)?;
+        // Nobody else knows the name yet.
+        let _ = file.try_lock();
+        file.write_all(text.as_bytes())?;
+        self.file = Some((file, text.len() as u64));
+        Ok(())
+    }
+
+    fn clean(&self, text: &str) -> String {
+        self.redactor.as_ref().map_or_else(|| text.to_owned(), |redactor| redactor.text(text).into_owned())
+    }
+
+    fn redact(&self, record: &mut Record) {
+        let Some(redactor) = &self.redactor else { return };
+        redacted(record, redactor);
+    }
+}
+
+/// Takes the secrets out of a record.
+pub(super) fn redacted(record: &mut Record, redactor: &Redactor) {
+    let clean = |text: &mut String| {
+        if let std::borrow::Cow::Owned(new) = redactor.text(text) {
+            *text = new;
+        }
+    };
+    clean(&mut record.content);
+    let replies = [&mut record.raw, &mut record.kept, &mut record.thoughts];
+    replies.into_iter().flatten().for_each(clean);
+    if let Some(head) = &mut record.session {
+        clean(&mut head.title);
+    }
+    if let Some(call) = &mut record.tool_call {
+        if let serde_json::Value::Object(args) =
+            redactor.value(&serde_json::Value::Object(std::mem::take(&mut call.args)))
+        {
+            call.args = args;
+        }
+        call.reason.iter_mut().for_each(clean);
+    }
+    if let Some(result) = &mut record.tool_result {
+        clean(&mut result.output);
+        result.data = result.data.as_ref().map(|data| redactor.value(data));
+        if let Some(error) = &mut result.error {
+            clean(&mut error.message);
+            error.suggestions.iter_mut().for_each(clean);
+        }
+    }
+    record.history.iter_mut().flatten().for_each(|message| clean(&mut message.content));
+}
+
+/// A record as its line.
+fn line(record: &Record) -> String {
+    // A record holds nothing that JSON cannot.
+    serde_json::to_string(record).unwrap_or_default() + "\n"
+}
+
+fn next_id(records: &[Record]) -> u64 {
+    records.last().and_then(|record| record.id.parse::<u64>().ok()).unwrap_or(0) + 1
+}
+
+/// Keeps everybody else from writing.
+fn lock(file: &File, path: &Path) -> Result<()> {
+    /// A process that has just ended, or one that is being started elsewhere and has not given up what it inherited, holds a
+    /// lock for moments.
+    const MOMENTS: u32 = 10;
+    const MOMENT: Duration = Duration::from_millis(20);
+    let mut tried = file.try_lock();
+    for _ in 0..MOMENTS {
+        if !matches!(tried, Err(TryLockError::WouldBlock)) {
+            break;
+        }
+        std::thread::sleep(MOMENT);
+        tried = file.try_lock();
+    }
+    match tried {
+        Ok(()) => Ok(()),
+        Err(TryLockError::WouldBlock) => {
+            let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            let message = match holder(file) {
+                Some(process) => messages::session_open_in_process(name, process),
+                None => messages::session_open_elsewhere(name),
+            };
+            Err(Error::with_kind(ErrorKind::Busy, message))
+        }
+        // A file system without locks: then nobody else has one either.
+        Err(TryLockError::Error(_)) => Ok(()),
+    }
+}
+
+/// The process that holds the lock of a file, as `/proc/locks` has it: `1: FLOCK  ADVISORY  WRITE 1234 08:01:131 0 EOF`.
+fn holder(file: &File) -> Option<u32> {
+    let meta = file.metadata().ok()?;
+    let inode = format!(":{}", meta.ino());
+    let locks = std::fs::read_to_string("/proc/locks").ok()?;
+    locks.lines().find_map(|line| {
+        let mut words = line.split_whitespace().filter(|word| *word != "->").skip(1);
+        let (kind, _, _) = (words.next()?, words.next()?, words.next()?);
+        let (process, place) = (words.next()?.parse::<u32>().ok()?, words.next()?);
+        (kind == "FLOCK" && place.ends_with(&inode) && process != 0).then_some(process)
+    })
+}
+
+/// The length of a file up to its last newline.
+fn whole_lines(file: &mut File) -> io::Result<u64> {
+    let mut end = file.metadata()?.len();
+    let mut bytes = Vec::new();
+    while end > 0 {
+        let start = end.saturating_sub(TAIL);
+        file.seek(SeekFrom::Start(start))?;
+        bytes.clear();
+        (&*file).take(end - start).read_to_end(&mut bytes)?;
+        if let Some(at) = bytes.iter().rposition(|byte| *byte == b'\n') {
+            return Ok(start + at as u64 + 1);
+        }
+        end = start;
+    }
+    Ok(0)
+}

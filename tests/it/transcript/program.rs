@@ -1,0 +1,244 @@
+//! `coder` as a person or a script uses it with conversations that were written down.
+
+use super::records;
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tempfile::TempDir;
+use toolfence_kit::{Program, Ran, Random};
+
+const CODER: &str = env!("CARGO_BIN_EXE_coder");
+
+/// A project and a home of its own.
+struct Place {
+    home: TempDir,
+    root: TempDir,
+}
+
+impl Place {
+    fn new() -> Place {
+        Place { home: tempfile::tempdir().unwrap(), root: tempfile::tempdir().unwrap() }
+    }
+
+    fn coder(&self, args: &[&str], input: &str) -> Ran {
+        Program::new(CODER, self.home.path()).args(args).run(self.root.path(), input)
+    }
+
+    /// One run with these replies.
+    fn replayed(&self, replies: &[&str], args: &[&str], input: &str) -> Ran {
+        let file = self.home.path().join("replies");
+        let recording: String = replies.iter().map(|reply| format!("%%% reply\n{reply}\n")).collect();
+        std::fs::write(&file, recording).unwrap();
+        let start = ["--backend", "replay", "--replies", file.to_str().unwrap()];
+        self.coder(&[&start, args].concat(), input)
+    }
+
+    /// The files of all conversations, the newest first as the program has it.
+    fn sessions(&self) -> Vec<Value> {
+        let ran = self.coder(&["sessions", "--json"], "");
+        assert_eq!(ran.status, 0, "{}", ran.err);
+        ran.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    fn newest(&self) -> PathBuf {
+        PathBuf::from(self.sessions()[0]["path"].as_str().unwrap())
+    }
+}
+
+/// A server that answers each request with the next reply, and what it was asked.
+fn server(replies: &'static [&'static str]) -> (String, Arc<Mutex<Vec<Value>>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/v1", listener.local_addr().unwrap());
+    let asked: Arc<Mutex<Vec<Value>>> = Arc::default();
+    let seen = asked.clone();
+    std::thread::spawn(move || {
+        for reply in replies {
+            let (stream, _) = listener.accept().unwrap();
+            seen.lock().unwrap().push(answer(stream, reply));
+        }
+    });
+    (url, asked)
+}
+
+fn answer(mut stream: TcpStream, reply: &str) -> Value {
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line).unwrap();
+        if let Some(value) = line.to_lowercase().strip_prefix("content-length:") {
+            length = value.trim().parse().unwrap();
+        }
+        if line.trim().is_empty() {
+            break;
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).unwrap();
+    let delta = serde_json::json!({"choices": [{"delta": {"content": reply}, "finish_reason": null}]});
+    let end = serde_json::json!({"choices": [{"delta": {}, "finish_reason": "stop"}]});
+    let events = format!("data: {delta}\n\ndata: {end}\n\ndata: [DONE]\n\n");
+    let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n";
+    stream.write_all((head.to_owned() + &events).as_bytes()).unwrap();
+    serde_json::from_slice(&body).unwrap()
+}
+
+#[test]
+fn a_continued_conversation_is_sent_again() {
+    let place = Place::new();
+    let call = "I look.\n\n```tool\n{\"name\": \"list_files\"}\n```\n";
+    let (url, asked) = server(&["I look.\n\n```tool\n{\"name\": \"list_files\"}\n```\n", "One.", "Two.", "Three."]);
+    assert_eq!(place.coder(&["--base-url", &url, "-p", "First."], "").status, 0);
+    let again = place.coder(&["--base-url", &url, "--continue", "-p", "Second."], "");
+    assert_eq!((again.status, again.out.trim()), (0, "Two."), "{}", again.err);
+    let id = place.sessions()[0]["id"].as_str().unwrap().to_owned();
+    let resumed = place.coder(&["--base-url", &url, "resume", &id[..6]], "Third.\n/quit\n");
+    assert!(resumed.status == 0 && resumed.out.contains("Three."), "{}", resumed.said());
+    assert!(resumed.out.contains("2 turns so far") && resumed.out.contains("> Second."), "{}", resumed.out);
+
+    let asked = asked.lock().unwrap();
+    let messages = |request: usize| asked[request]["messages"].as_array().unwrap();
+    assert_eq!(messages(2)[..4], messages(1)[..4], "what was sent before is sent again");
+    assert_eq!(messages(2)[2]["content"], call);
+    assert_eq!(messages(2)[4]["content"], "One.");
+    assert!(messages(2)[5]["content"].as_str().unwrap().ends_with("Second."));
+    assert!(messages(2)[5]["content"].as_str().unwrap().contains("resumed after a break"));
+    assert_eq!(messages(3)[..6], messages(2)[..6]);
+    assert_eq!(place.sessions().len(), 1);
+    assert_eq!(records(&place.newest()).last().unwrap()["turn"], 3);
+}
+
+#[test]
+fn conversations_are_listed_searched_and_forked() {
+    let place = Place::new();
+    assert_eq!(place.coder(&["--continue", "-p", "x"], "").status, 2, "there is none yet");
+    place.replayed(&["The answer is in Lisbon."], &["-p", "Where is it?"], "");
+    place.replayed(&["Nothing."], &["-p", "Something else"], "");
+    let listed = place.coder(&["sessions"], "");
+    let rows: Vec<&str> = listed.out.lines().collect();
+    assert!(rows.len() == 2 && rows[0].ends_with("Something else") && rows[0].contains("1 turn"), "{}", listed.out);
+    let found = place.coder(&["sessions", "--search", "lisbon WHERE"], "");
+    assert!(found.status == 0 && found.out.contains("Where is it?") && !found.out.contains("else"), "{}", found.out);
+    assert_eq!(place.coder(&["sessions", "--search", "porto"], "").status, 1);
+
+    let id = place.sessions()[1]["id"].as_str().unwrap().to_owned();
+    let forked = place.replayed(&["In Porto."], &["resume", &id, "--from", "1"], "Or where?\n");
+    assert!(forked.status == 0 && forked.out.contains("up to message 1"), "{}", forked.said());
+    let sessions = place.sessions();
+    assert_eq!(
+        (sessions.len(), &sessions[0]["fork"]["session"], &sessions[0]["turns"]),
+        (3, &id.as_str().into(), &2.into())
+    );
+    let typed = "One.\n/fork 1\nTwo.\n/sessions\n/resume zz\n/resume\n";
+    let ran = place.replayed(&["First.", "Second."], &[], typed);
+    assert!(ran.status == 0 && ran.out.contains("First.") && ran.out.contains("Second."), "{}", ran.said());
+    assert!(ran.out.contains("No session begins with zz") && ran.out.contains("name the conversation"), "{}", ran.out);
+    assert_eq!(place.sessions().len(), 5);
+}
+
+#[test]
+fn nothing_is_written_where_nobody_wants_it() {
+    let place = Place::new();
+    place.replayed(&["Yes."], &["--no-transcript", "-p", "Is it?"], "");
+    assert_eq!(place.sessions().len(), 0);
+    place.replayed(&[], &[], "/quit\n");
+    assert_eq!(place.sessions().len(), 0, "nothing was said");
+    let config = place.home.path().join("config/toolfence");
+    std::fs::create_dir_all(&config).unwrap();
+    std::fs::write(config.join("config.toml"), "[sessions]\ntranscripts = \"off\"\n").unwrap();
+    place.replayed(&["Yes."], &["-p", "Is it?"], "");
+    assert_eq!(place.sessions().len(), 0);
+    std::fs::write(config.join("config.toml"), "[sessions]\nredact = \"off\"\n").unwrap();
+    place.replayed(&["Yes."], &["-p", "My key is AKIAIOSFODNN7EXAMPLE."], "");
+    assert!(std::fs::read_to_string(place.newest()).unwrap().contains("AKIAIOSFODNN7EXAMPLE"));
+}
+
+#[test]
+fn a_conversation_about_another_project_is_not_resumed_here() {
+    let place = Place::new();
+    place.replayed(&["Yes."], &["-p", "Is it?"], "");
+    let id = place.sessions()[0]["id"].as_str().unwrap().to_owned();
+    let elsewhere = Place { root: tempfile::tempdir().unwrap(), home: place.home };
+    let ran = elsewhere.replayed(&["No."], &["resume", &id, "-p", "Is it?"], "");
+    assert!(ran.status == 2 && ran.err.contains("--root"), "{}", ran.err);
+    assert_eq!(elsewhere.sessions().len(), 0);
+    assert_eq!(elsewhere.coder(&["sessions", "--all"], "").out.lines().count(), 1);
+}
+
+/// A conversation that goes on until it is killed.
+fn talking(place: &Place, args: &[&str]) -> Child {
+    let file = place.home.path().join("many");
+    let replies: String = (0..400).map(|n| format!("%%% reply\nAnswer {n}: {}\n", "words ".repeat(n % 90))).collect();
+    std::fs::write(&file, replies).unwrap();
+    let mut command = Command::new(CODER);
+    command.args(["--backend", "replay", "--replies", file.to_str().unwrap()]).args(args);
+    command.current_dir(place.root.path()).env("HOME", place.home.path());
+    command.env("XDG_CONFIG_HOME", place.home.path().join("config"));
+    command.env("XDG_STATE_HOME", place.home.path().join("state"));
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap()
+}
+
+#[test]
+fn a_second_coder_is_told_who_has_the_conversation() {
+    let place = Place::new();
+    let mut first = talking(&place, &[]);
+    let (mut keys, mut out) = (first.stdin.take().unwrap(), BufReader::new(first.stdout.take().unwrap()));
+    keys.write_all(b"Begin.\n").unwrap();
+    let mut line = String::new();
+    while !line.contains("Answer 0") {
+        assert_ne!(out.read_line(&mut line).unwrap(), 0, "it answers: {line}");
+    }
+    let second = place.replayed(&["No."], &["--continue", "-p", "Me too."], "");
+    let process = format!("process {}", first.id());
+    assert!(second.status == 2 && second.err.contains(&process), "{}", second.err);
+    let fork = place.replayed(
+        &["Yes."],
+        &["resume", &place.sessions()[0]["id"].as_str().unwrap()[..8], "--fork", "-p", "Me."],
+        "",
+    );
+    assert_eq!((fork.status, fork.out.trim()), (0, "Yes."), "{}", fork.err);
+    drop(keys);
+    drop(out);
+    assert!(first.wait().is_ok());
+}
+
+/// Killed at any moment, a conversation loses at most the line that was being written, and goes on.
+#[test]
+fn whoever_is_killed_leaves_whole_records() {
+    let place = Place::new();
+    let mut random = Random::new(7);
+    let mut most = 0;
+    for round in 0..8 {
+        let mut child = talking(&place, if round == 0 { &[] } else { &["--continue"] });
+        let mut keys = child.stdin.take().unwrap();
+        let mut out = child.stdout.take().unwrap();
+        let drain = std::thread::spawn(move || std::io::copy(&mut out, &mut std::io::sink()));
+        let typed: String = (0..400).map(|n| format!("Question {n}\n")).collect();
+        std::thread::spawn(move || keys.write_all(typed.as_bytes()));
+        std::thread::sleep(Duration::from_millis(150 + random.below(250) as u64));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        drain.join().unwrap().unwrap();
+        let sessions = place.sessions();
+        assert!(sessions.len() <= 1, "{sessions:?}");
+        let Some(session) = sessions.first() else { continue };
+        let text = std::fs::read(session["path"].as_str().unwrap()).unwrap();
+        let whole = text.iter().rposition(|byte| *byte == b'\n').unwrap() + 1;
+        let lines: Vec<Value> = text[..whole]
+            .split(|byte| *byte == b'\n')
+            .filter(|line| !line.is_empty())
+            .map(|line| serde_json::from_slice(line).expect("a whole line is a record"))
+            .collect();
+        assert!(lines.iter().enumerate().all(|(number, line)| line["id"] == *number.to_string()));
+        assert!(lines.len() >= most, "nothing of before is lost");
+        most = lines.len();
+    }
+    assert!(most > 20, "{most} records");
+    let ran = place.replayed(&["All is well."], &["--continue", "-p", "Well?"], "");
+    assert_eq!((ran.status, ran.out.trim()), (0, "All is well."), "{}", ran.err);
+    assert!(records(&place.newest()).len() > most);
+}
