@@ -317,3 +317,23 @@ async fn what_replies_cost_is_added_up() {
     assert_eq!((all.replies, all.input, all.output, all.estimated), (3, 200 + turn.input, 23, 1));
     assert!((all.cost(1.0, 1e6) - (all.input as f64 / 1e6 + 23.0)).abs() < 1e-9);
 }
+
+/// The whole way: a recorded reply that breaks off in a block, and the next that goes on with it.
+#[tokio::test]
+async fn a_block_that_broke_off_is_finished_by_the_next_reply() {
+    let (one, two) = ("A first line of a text that is long.", "A second line that breaks off.");
+    let block =
+        format!("```tool\n{{\"name\": \"change\", \"args\": {{\"word\": \"<<EOF\"}}}}\n{one}\n{two}\nEOF\n```\n");
+    let (first, rest) = block.split_at(block.find("breaks").unwrap());
+    let again = &first[first.find(one).unwrap()..];
+    let recording = format!("%%% reply finish=length\n{first}\n%%% reply\n{again}{rest}\n%%% reply\nDone.\n");
+    let mut fixture = fixture(Replay::parse(&recording).unwrap());
+    let mut watcher = Watcher::default();
+    let stopped = fixture.agent.run("question", &mut watcher).await.unwrap();
+    let history = fixture.agent.session().history();
+    let log = watcher.log.join("\n");
+    assert_eq!(stopped, StopReason::Answered, "{log}");
+    assert!(log.contains("ask change"), "{log}");
+    assert_eq!(fixture.writes.ended.load(Ordering::SeqCst), 1, "{log}\n{history:#?}");
+    assert!(history[history.len() - 2].content.contains(&format!("{one}\n{two}")), "{history:#?}");
+}

@@ -162,7 +162,12 @@ impl Audit {
     }
 
     fn call(&self, call: &ToolCall) -> Value {
-        json!({"id": self.short(&call.id), "tool": self.short(&call.name), "args": self.args(&call.args)})
+        let mut line =
+            json!({"id": self.short(&call.id), "tool": self.short(&call.name), "args": self.args(&call.args)});
+        if !call.repairs.is_empty() {
+            line["repairs"] = call.repairs.iter().map(|repair| repair.name()).collect();
+        }
+        line
     }
 
     fn args(&self, args: &Args) -> Value {

@@ -62,6 +62,9 @@ pub(crate) struct Options {
     /// Ask for nothing: run whatever is not denied, as --ask never does
     #[arg(long, global = true, conflicts_with = "ask")]
     pub(crate) yes: bool,
+    /// Below each turn, on stderr: what the replies cost in tokens, and by the prices of the settings
+    #[arg(long, global = true)]
+    pub(crate) stats: bool,
     /// Calls, results and path decisions as JSON lines on stderr
     #[arg(long, global = true)]
     pub(crate) debug: bool,

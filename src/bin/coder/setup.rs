@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use toolfence::agent::Agent;
 use toolfence::audit::Audit;
-use toolfence::backend::{Backend, Http, HttpOptions, Replay};
+use toolfence::backend::{Backend, Http, HttpOptions, Replay, Usage};
 use toolfence::policy::{PathRules, Policy};
 use toolfence::program::backend::Preset;
 use toolfence::program::persona::Persona;
@@ -60,6 +60,8 @@ pub(crate) struct Setup {
     pub(crate) bare: bool,
     /// Where it is kept what replies have shown of backends.
     profiles: Option<Profiles>,
+    /// Whether it is told below each turn what the replies cost.
+    stats: bool,
 }
 
 impl Setup {
@@ -85,7 +87,7 @@ impl Setup {
         let setup = Setup::build(config, persona, root, policy, history)?;
         let sessions = layers.places.state.as_deref().map(Store::new);
         let transcripts = setup.config.text("sessions.transcripts") != Some("off") && !options.no_transcript;
-        Ok(Setup { audit, profiles, sessions, transcripts, ..setup })
+        Ok(Setup { audit, profiles, sessions, transcripts, stats: options.stats, ..setup })
     }
 
     /// The demo's own: its folder, its persona, and every question asked, whatever options and files say.
@@ -132,6 +134,7 @@ impl Setup {
             history,
             bare: false,
             profiles: None,
+            stats: false,
         })
     }
 
@@ -237,6 +240,31 @@ impl Setup {
     pub(crate) fn tell_notes(&self) {
         let notes = self.history.iter().flat_map(|history| history.take_notes());
         notes.for_each(|note| tell(&note));
+    }
+
+    /// What replies cost; also in money, where the settings have the price of the model.
+    pub(crate) fn cost(&self, usage: &Usage) -> Text {
+        let mut cost = messages::replies_cost(usage.replies, usage.input, usage.cached, usage.output);
+        if usage.estimated > 0 {
+            cost.push(messages::replies_estimated(usage.estimated));
+        }
+        let model = self.config.text("model").or(self.persona.model.as_deref());
+        let price = self.config.merged.entries("prices").find_map(|entry| match &entry.value {
+            Value::Price(rule) if Some(rule.model.as_str()) == model => Some(rule),
+            _ => None,
+        });
+        if let Some(price) = price {
+            let price = usage.cost(price.input as f64 / 1e6, price.output as f64 / 1e6);
+            cost.push(messages::replies_price(format!("{price:.4}")));
+        }
+        cost
+    }
+
+    /// Says what a turn has cost, where that is wanted.
+    pub(crate) fn tell_cost(&self, usage: &Usage) {
+        if self.stats {
+            tell(&self.cost(usage));
+        }
     }
 
     /// Persona and instructions, as the model is told them.

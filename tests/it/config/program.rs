@@ -334,6 +334,46 @@ fn a_checker_that_cannot_be_is_told_what_to_write() {
     }
 }
 
+/// What models cost stands in the person's own file, and is counted with.
+#[test]
+fn prices_are_read_and_counted_with() {
+    for (written, says) in [
+        ("prices = 1", "prices is a table: { \"qwen3-coder\" = { input = 0.5, output = 1.5 } }"),
+        ("prices = [1]", "prices is a table: "),
+        ("[prices]\na = 1", "a is { input = 0.5, output = 1.5 }; this is a number."),
+        ("[prices.a]\ninput = 1", "output of a is a number: "),
+        ("[prices.a]\ninput = 1\noutput = \"1\"", "output of a is a number: "),
+        ("[prices.a]\ninput = -1\noutput = 1", "input of a is a number: "),
+        ("[prices.a]\ninput = nan\noutput = 1", "input of a is a number: "),
+        ("[prices.a]\ninput = 1\noutput = 1\ncached = 1", "a price has no cached; it has input and output."),
+    ] {
+        let ran = Place::new().own(&format!("{written}\n")).run(&["tools"], "");
+        assert_eq!(ran.status, 2, "{written}");
+        assert!(ran.err.contains(says) && ran.err.contains("config.toml: line "), "{written}: {}", ran.err);
+    }
+    let place = Place::new().own(
+        "model = \"tiny\"\n[prices.tiny]\ninput = 1000\noutput = 2_000.5\n[prices.\"b/c\"]\ninput = 0\noutput = 1\n",
+    );
+    let shown = place.run(&["config", "show"], "").out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(shown.contains("prices tiny: 1000, 2000.5") && shown.contains("b/c: 0, 1"), "{shown}");
+    std::fs::write(place.root().join("replies"), "%%% reply\n12345678\n%%% reply\n1234").unwrap();
+    let replay = ["--backend", "replay", "--replies", "replies", "--instructions", "external"];
+    let ran = place.run(&[&["--stats", "-p", "abcd"], &replay[..]].concat(), "");
+    // 4 bytes and what is around them are 5 tokens, and 8 bytes are 2.
+    assert!(
+        ran.err.contains("1 reply: 5 tokens in, 0 of them cached, 2 out; 1 reply is an estimate; cost 0.0090"),
+        "{}",
+        ran.err
+    );
+    let ran = place.run(&[&["--lang", "pt"], &replay[..]].concat(), "abcd\nefgh\n/stats\n");
+    assert!(
+        ran.out.contains("2 respostas: ") && ran.out.contains("3 de saída; 2 respostas são uma estimativa"),
+        "{}",
+        ran.out
+    );
+    assert!(!ran.err.contains("tokens"), "{}", ran.err);
+}
+
 /// Tries to write a file by the tool for it.
 fn write(path: &str) -> String {
     let call = json!({"name": "write_file", "args": {"path": path, "content": "ask = \"never\"\n"}});

@@ -14,7 +14,7 @@ const REPLY: &str = r#"
 {"name": "read_file", "args": {"path": ".env"}}
 ```
 ```tool
-{"name": "read_file", "args": {"path": "plain"}}
+{"name": "read_file", "args": {"path": "plain"},}
 ```
 ```tool
 {"name": "bash", "args": {"command": "rm -rf / ghp_0123456789abcdefghij0123456789abcdefgh"}}
@@ -88,6 +88,8 @@ fn decisions_and_results_are_logged_without_secrets() {
         run["args"]["command"].as_str().is_some_and(|command| command.contains("[redacted: GitHub token]")),
         "{run}"
     );
+    let read = lines.iter().find(|line| line["event"] == "run" && line["tool"] == "read_file").expect("it ran");
+    assert_eq!((run.get("repairs"), &read["repairs"]), (None, &serde_json::json!(["trailing_comma"])));
     let result = lines.iter().find(|line| line["event"] == "result" && line["tool"] == "bash").expect("it has ended");
     assert_eq!((&result["status"], &result["bytes"].as_u64().map(|bytes| bytes > 40)), (&0.into(), &Some(true)));
     // What never ran has no other line, so its arguments are here.

@@ -1,7 +1,7 @@
 //! What a settings file says: a value with its key and its place, or a mistake with its place.
 
 use super::super::shell::shown;
-use super::{CheckerRule, CommandRule, Key, messages};
+use super::{CheckerRule, CommandRule, Key, PriceRule, messages};
 use std::fmt;
 use std::sync::Arc;
 use toolfence_protocol::{Error, ErrorKind, Text};
@@ -72,6 +72,8 @@ pub enum Value {
     Glob(String),
     /// A program that checks files.
     Checker(CheckerRule),
+    /// What a model costs.
+    Price(PriceRule),
 }
 
 /// Characters of a checker's command that are shown: it may be a script.
@@ -84,6 +86,10 @@ impl fmt::Display for Value {
             Value::Command(rule) => f.write_str(&rule.words().join(" ")),
             Value::Checker(rule) => {
                 write!(f, "{}: {}", rule.files.join(" "), shown(&rule.command.join(" "), MOST_SHOWN))
+            }
+            Value::Price(rule) => {
+                let (input, output) = (rule.input as f64 / 1e6, rule.output as f64 / 1e6);
+                write!(f, "{}: {input}, {output}", shown(&rule.model, MOST_SHOWN))
             }
         }
     }

@@ -22,12 +22,17 @@ pub enum Takes {
     Checkers,
     /// A list of some of these words.
     Words(&'static [&'static str]),
+    /// A table of what models cost.
+    Prices,
 }
 
 impl Takes {
-    /// Whether it is a list, whose items each have an origin.
+    /// Whether it is a list or a table, whose items each have an origin.
     pub fn is_list(self) -> bool {
-        matches!(self, Takes::Commands | Takes::Globs | Takes::Lines | Takes::Checkers | Takes::Words(_))
+        matches!(
+            self,
+            Takes::Commands | Takes::Globs | Takes::Lines | Takes::Checkers | Takes::Words(_) | Takes::Prices
+        )
     }
 }
 

@@ -130,6 +130,18 @@ toolfence_protocol::texts! { "settings"
 
 // Programs that check files.
 toolfence_protocol::texts! { "settings"
+    price_has_no(field) {
+        en: "a price has no {field}; it has input and output.",
+        pt: "um preço não tem {field}; ele tem input e output.",
+    }
+    is_no_price(model, field) {
+        en: "{field} of {model} is a number: what a million tokens cost, such as 0.5.",
+        pt: "{field} de {model} é um número: quanto custa um milhão de tokens, como 0.5.",
+    }
+    table_like(example) {
+        en: "a table: {example}",
+        pt: "uma tabela: {example}",
+    }
     checker_has_no(field) {
         en: "a checker has no {field}; it has files, command and reads.",
         pt: "um verificador não tem {field}; ele tem files, command e reads.",

@@ -26,6 +26,7 @@ mod entry;
 mod keys;
 mod merge;
 mod messages;
+mod price;
 mod read;
 mod rule;
 
@@ -33,6 +34,7 @@ pub use checker::CheckerRule;
 pub use entry::{Entry, Layer, Mistake, Origin, Value};
 pub use keys::{InProject, KEYS, Key, Takes, template};
 pub use merge::Merged;
+pub use price::PriceRule;
 pub use read::read;
 pub use rule::CommandRule;
 

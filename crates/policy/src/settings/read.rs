@@ -1,7 +1,9 @@
 //! One text, read: its values with their places, or the first mistake in it.
 
 use super::super::shell::shown;
-use super::{CheckerRule, CommandRule, Entry, InProject, Key, Layer, Mistake, Origin, Takes, Value, messages};
+use super::{
+    CheckerRule, CommandRule, Entry, InProject, Key, Layer, Mistake, Origin, PriceRule, Takes, Value, messages,
+};
 use std::ops::Range;
 use std::sync::Arc;
 use toml::de::{DeTable, DeValue};
@@ -162,7 +164,15 @@ impl FileReading<'_> {
                     _ => self.wrong(span.start, messages::is_from_one_to(key.name, most)),
                 }
             }
-            (takes, DeValue::Array(items)) if takes.is_list() => {
+            (Takes::Prices, DeValue::Table(models)) => {
+                for (model, price) in models {
+                    match PriceRule::read(model.get_ref(), price.get_ref()) {
+                        Ok(price) => self.keep(model.span().start, key, Value::Price(price)),
+                        Err(message) => self.wrong(price.span().start, message),
+                    }
+                }
+            }
+            (takes, DeValue::Array(items)) if takes.is_list() && takes != Takes::Prices => {
                 for item in items {
                     match item_of(key, item.get_ref()) {
                         Ok(value) => self.keep(item.span().start, key, value),
@@ -177,6 +187,7 @@ impl FileReading<'_> {
                     Takes::Count(most) => messages::number_from_one_to(most),
                     Takes::Commands | Takes::Globs | Takes::Lines | Takes::Words(_) => messages::list_of("\"...\""),
                     Takes::Checkers => messages::list_of(CheckerRule::EXAMPLE),
+                    Takes::Prices => messages::table_like(PriceRule::EXAMPLE),
                 };
                 self.wrong(span.start, messages::wrong_kind(key.name, wanted, kind(value)));
             }

@@ -27,5 +27,6 @@ pub(crate) fn run(options: &Options, prompt: &str, start: &Start) -> Result<Exit
     talk.keep(&agent);
     setup.tell_notes();
     tell_trouble(&mut agent);
+    setup.tell_cost(&agent.turn_usage());
     status_of(&stopped.map_err(Failure::broken)?)
 }

@@ -37,6 +37,7 @@ pub(crate) fn run(options: &Options, start: &Start) -> Result<ExitCode, Failure>
             "/help" => out.line(&messages::conversation_help())?,
             "/tools" => list(&agent, &mut out)?,
             "/allowed" => allowed(&agent, &mut out)?,
+            "/stats" => out.line(&setup.cost(&agent.usage()))?,
             "/compact" => match agent.compact() {
                 Some(done) => out.styled_line(Style::Dim, &messages::compacted(&done))?,
                 None => out.line(&messages::nothing_to_compact())?,
@@ -129,6 +130,7 @@ fn turn(turns: &Turns, agent: &mut Agent, text: &str, setup: &Setup, out: &mut T
     view.end()?;
     setup.tell_notes();
     sessions::tell_trouble(agent);
+    setup.tell_cost(&agent.turn_usage());
     let failed = match stopped {
         Ok(reason) => status_of(&reason).err(),
         Err(error) => Some(Failure::broken(error)),

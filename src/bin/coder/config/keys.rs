@@ -76,6 +76,14 @@ const OWN: &[Key] = &[
          Without it the server is asked, and the conversation is compacted in any case once the server refuses it.",
     ),
     Key::new(
+        "prices",
+        Takes::Prices,
+        InProject::Never,
+        "{}",
+        "What a million tokens of a model cost, in the currency you think of; --stats and /stats count with it.\n\
+         \"qwen3-coder\" = { input = 0.5, output = 1.5 }: the name is that of the setting model.",
+    ),
+    Key::new(
         "color",
         Takes::Choice(&["auto", "always", "never"]),
         InProject::Never,

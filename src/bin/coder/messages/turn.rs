@@ -87,6 +87,7 @@ toolfence::program::texts! { "coder"
                /help     this\n  \
                /tools    the tools the model has\n  \
                /allowed  what you said always to, until the end\n  \
+               /stats    what the replies cost so far\n  \
                /diff     what the last turn changed; /diff 3 the last three, /diff all what this session has\n  \
                /undo     take back what the last turn changed; /undo 3 the last three, /undo list those there are\n  \
                /redo     take the last undo back\n  \
@@ -102,6 +103,7 @@ toolfence::program::texts! { "coder"
                /help     esta ajuda\n  \
                /tools    as ferramentas que o modelo tem\n  \
                /allowed  aquilo a que você disse sempre, até o fim\n  \
+               /stats    quanto as respostas custaram até agora\n  \
                /diff     o que o último turno alterou; /diff 3 os três últimos, /diff all o que esta sessão alterou\n  \
                /undo     desfaz o que o último turno alterou; /undo 3 os três últimos, /undo list os que existem\n  \
                /redo     refaz o que foi desfeito por último\n  \
@@ -132,6 +134,18 @@ toolfence::program::texts! { "coder"
     said_again(text) {
         en: "again: {text}",
         pt: "de novo: {text}",
+    }
+    replies_cost(replies, input, cached, output) {
+        en: "{replies} {replies|reply|replies}: {input} tokens in, {cached} of them cached, {output} out",
+        pt: "{replies} {replies|resposta|respostas}: {input} tokens de entrada, {cached} deles em cache, {output} de saída",
+    }
+    replies_estimated(count) {
+        en: "; {count} {count|reply is|replies are} an estimate",
+        pt: "; {count} {count|resposta é|respostas são} uma estimativa",
+    }
+    replies_price(price) {
+        en: "; cost {price}",
+        pt: "; custo {price}",
     }
     nothing_is_allowed() {
         en: "nothing but what the settings allow; `coder config show` has those",
