@@ -210,28 +210,46 @@ impl Host for Watcher {
     }
 }
 
-/// Twenty rounds of long results are four times what the window holds: the server refuses once and teaches it, and from then on
-/// the conversation is compacted before it does.
+/// The server without what it tells of its window, so that only a refusal does.
+struct Reserved(Http);
+
+impl Backend for Reserved {
+    fn stream<'a>(
+        &'a self,
+        messages: &'a [Message],
+        sink: &'a mut dyn Sink,
+    ) -> BoxFuture<'a, Result<FinishReason, Error>> {
+        self.0.stream(messages, sink)
+    }
+}
+
+/// Twenty rounds of long results are four times what the window holds. The server tells the window, or refuses once and so
+/// teaches it; from then on the conversation is compacted before the server refuses it.
 #[tokio::test]
 async fn a_conversation_that_overflows_the_window_goes_on() {
     let reply = "Let me look.\n\n```tool\n{\"name\": \"list\"}\n```\n";
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), reply).unwrap();
     let Some(server) = Server::start(&["--reply", file.path().to_str().unwrap(), "--context", "4096"]) else { return };
-    let list = ToolSpec::new("list", "List the files.").effect(|_| Effect::Read);
-    let toolbox = Toolbox::new().with(LongList(list, AtomicUsize::new(0)));
-    let policy = crate::support::policy(AskMode::Risky);
-    let session = Session::new(SessionOptions::default(), Arc::new(toolbox.catalog()), policy, Arc::new(NoFacts));
-    let backend = Http::new(options(&server.url, None)).unwrap();
-    let mut agent = Agent::new(session, toolbox, Arc::new(backend));
-    let mut watcher = Watcher::default();
-    assert_eq!(agent.run("list the files", &mut watcher).await.unwrap(), StopReason::RoundLimit);
-    println!("{:?}", watcher.0);
-    let bytes = |messages: &[Message]| messages.iter().map(|message| message.content.len()).sum::<usize>();
-    let (all, sent) = (bytes(agent.session().history()), bytes(&agent.session().messages()));
-    println!("{all} bytes in all, {sent} sent at the end");
-    assert!(all > 3 * 4096 && sent < 4096 && watcher.0.len() > 3, "{all} {sent} {:?}", watcher.0);
-    assert!(agent.session().messages()[0].content.starts_with("list the files\n\n[COMPACTED: "));
-    // It is not over: the next message of the user is answered too.
-    assert!(agent.run("and now?", &mut watcher).await.is_ok());
+    let http = || Http::new(options(&server.url, None)).unwrap();
+    assert_eq!(http().window().await, Some(4096));
+    let backends: [(&str, Arc<dyn Backend>); 2] = [("told", Arc::new(http())), ("refused", Arc::new(Reserved(http())))];
+    for (how, backend) in backends {
+        let list = ToolSpec::new("list", "List the files.").effect(|_| Effect::Read);
+        let toolbox = Toolbox::new().with(LongList(list, AtomicUsize::new(0)));
+        let policy = crate::support::policy(AskMode::Risky);
+        let session = Session::new(SessionOptions::default(), Arc::new(toolbox.catalog()), policy, Arc::new(NoFacts));
+        let mut agent = Agent::new(session, toolbox, backend);
+        let mut watcher = Watcher::default();
+        assert_eq!(agent.run("list the files", &mut watcher).await.unwrap(), StopReason::RoundLimit, "{how}");
+        let bytes = |messages: &[Message]| messages.iter().map(|message| message.content.len()).sum::<usize>();
+        let (all, sent) = (bytes(agent.session().history()), bytes(&agent.session().messages()));
+        println!("{how}: {all} bytes in all, {sent} sent at the end; first {:?}", watcher.0.first());
+        assert!(all > 3 * 4096 && sent < 4096 && watcher.0.len() > 3, "{how}: {all} {sent} {:?}", watcher.0);
+        // Only a refusal lets it come so far.
+        assert_eq!(watcher.0[0].before > 4096, how == "refused", "{how}: {:?}", watcher.0[0]);
+        assert!(agent.session().messages()[0].content.starts_with("list the files\n\n[COMPACTED: "));
+        // It is not over: the next message of the user is answered too.
+        assert!(agent.run("and now?", &mut watcher).await.is_ok(), "{how}");
+    }
 }
