@@ -586,6 +586,10 @@ fn a_persona_that_names_it_has_the_tool_for_plans() {
     let ran = coder(folder.path(), &replay, "");
     assert!(ran.err.contains("    [x] read it\n    [>] write it\n    [ ] go\n"), "{}{}", ran.out, ran.err);
 
+    let again = ["--backend", "replay", "--replies", "recording.txt", "--persona", "planner.md", "--continue"];
+    let ran = coder(folder.path(), &again, "/quit\n");
+    assert!(ran.out.contains("    [x] read it\n    [>] write it\n    [ ] go\n> "), "{}{}", ran.out, ran.err);
+
     let ran = coder(folder.path(), &["exec"], &good);
     assert_eq!(codes(&results_of(&ran)), [Some(ErrorCode::UnknownTool)], "nobody else has it");
     let told = coder(folder.path(), &["tools"], "").out;

@@ -24,7 +24,7 @@ pub(crate) fn run(options: &Options, start: &Start) -> Result<ExitCode, Failure>
     let mut out = Terminal::stdout();
     let root = setup.workspace.root_path().display().to_string();
     out.styled_line(Style::Dim, &messages::conversation_begins(&setup.persona.name, root))?;
-    show(&resumed, &mut out)?;
+    show(&resumed, &agent, &mut out)?;
     let mut lines = stdin_lines();
     loop {
         out.write("> ")?;
@@ -51,6 +51,7 @@ pub(crate) fn run(options: &Options, start: &Start) -> Result<ExitCode, Failure>
                     let first = said.lines().next().unwrap_or_default();
                     out.styled_line(Style::Dim, &messages::said_again(one_line(first)))?;
                     turn(&turns, &mut agent, &said, &setup, &mut out)?;
+                    talk.keep(&agent);
                 }
                 None => out.line(&messages::nothing_to_retry())?,
             },
@@ -78,8 +79,11 @@ fn said(done: Result<(), Failure>, out: &mut Terminal) -> Result<(), Failure> {
     done.or_else(|failure| out.styled_line(Style::Bad, failure.message()))
 }
 
-fn show(lines: &[(Style, Text)], out: &mut Terminal) -> Result<(), Failure> {
-    lines.iter().try_for_each(|(style, line)| out.styled_line(*style, line))
+/// What is told of a conversation that is gone on with, and the plan that the model has in it.
+fn show(lines: &[(Style, Text)], agent: &Agent, out: &mut Terminal) -> Result<(), Failure> {
+    lines.iter().try_for_each(|(style, line)| out.styled_line(*style, line))?;
+    let plan = agent.session().plan().unwrap_or_default();
+    plan.lines().try_for_each(|step| out.styled_line(Style::Dim, &format!("    {step}")))
 }
 
 /// Goes on with another conversation, or with a copy of this one.
@@ -93,7 +97,7 @@ fn other(command: &str, setup: &Setup, talk: &Talk, agent: &mut Agent, out: &mut
     match begun {
         Ok(Begun { agent: other, resumed }) => {
             *agent = other;
-            show(&resumed, out)
+            show(&resumed, agent, out)
         }
         Err(failure) => out.styled_line(Style::Bad, failure.message()),
     }
