@@ -6,7 +6,7 @@
 use super::talk::{Talk, block, options};
 use toolfence::policy::AskMode;
 use toolfence::session::{Answer, Input};
-use toolfence::{FinishReason, Role};
+use toolfence::{Dialects, FinishReason, Role};
 use toolfence_kit::Random;
 
 const LINES: &str =
@@ -225,6 +225,36 @@ fn who_cancels_or_has_no_round_left_is_not_asked_to_go_on() {
     talk.give(Input::Cancel).user("something else").log.clear();
     talk.reply(&format!("{again}{behind}"));
     assert!(!talk.log.contains(&"saw change".to_owned()), "{:?}", talk.log);
+}
+
+/// In the forms that models were trained to write, too.
+#[test]
+fn calls_in_dialects_are_taken_up() {
+    let hermes = "<tool_call>\n{\"name\": \"change\", \"arguments\": {\"x\": \"a text that is \\\"long enough\\\" to be cut in it\"}}\n</tool_call>\n";
+    let qwen = "<tool_call>\n<function=change>\n<parameter=x>\nline one of a text that is long\nline two of it, é\n</parameter>\n</function>\n</tool_call>\n";
+    for reply in [hermes, qwen] {
+        let talk = || {
+            let mut options = options();
+            options.parser.dialects = Dialects::ALL;
+            let mut talk = Talk::with(AskMode::Risky, options);
+            talk.user("begin").log.clear();
+            talk
+        };
+        let mut whole = talk();
+        whole.reply(reply);
+        let wanted = asked(&mut whole).unwrap_or_else(|| panic!("it is a call: {:?}", whole.log));
+        let mut put_together = 0;
+        for at in 1..reply.len() {
+            let mut talk = talk();
+            talk.chunk = 1 + at % 9;
+            let Some((again, behind)) = cut(&mut talk, reply, at) else { continue };
+            talk.log.clear();
+            talk.reply(&format!("{again}{behind}"));
+            assert_eq!(asked(&mut talk).as_deref(), Some(wanted.as_str()), "cut at {at} of {reply}");
+            put_together += 1;
+        }
+        assert!(put_together > 20, "{put_together}");
+    }
 }
 
 #[test]
