@@ -516,6 +516,9 @@ fn the_program_speaks_the_language_of_the_option_or_the_setting() {
     let set = |args: &[&str]| Program::new(CODER, home.path()).args(args).run(folder.path(), "");
     let ran = set(&replay);
     assert!(ran.status == 1 && ran.err.contains("a resposta para no limite de tamanho"), "{}", ran.err);
+    assert!(
+        set(&["--help"]).out.contains("Uso: coder") && set(&["--help", "--lang", "en"]).out.contains("Usage: coder")
+    );
     let ran = set(&[&["--lang", "en"], &replay[..]].concat());
     assert!(ran.err.contains("the answer breaks off at the length limit"), "{}", ran.err);
     // What a program reads is English in any language.
@@ -594,4 +597,36 @@ fn a_persona_that_names_it_has_the_tool_for_plans() {
     assert_eq!(codes(&results_of(&ran)), [Some(ErrorCode::UnknownTool)], "nobody else has it");
     let told = coder(folder.path(), &["tools"], "").out;
     assert!(!told.contains("plan("), "{told}");
+}
+
+#[test]
+fn the_version_is_the_same_whoever_answers() {
+    let root = TempDir::new().unwrap();
+    let said = |args: &[&str]| coder(root.path(), args, "").out;
+    // With an option beside it, the parser of the command line answers.
+    let long = said(&["--debug", "--version"]);
+    assert_eq!(long, format!("coder {}\n", env!("CARGO_PKG_VERSION")));
+    assert_eq!([said(&["--version"]), said(&["-V"])], [long.clone(), long]);
+}
+
+#[test]
+fn help_is_in_the_language_that_was_settled() {
+    let root = TempDir::new().unwrap();
+    let help = |args: &[&str]| coder(root.path(), args, "").out;
+    for args in [&["--help"][..], &["--lang", "en", "help"], &["--lang"]] {
+        assert!(!help(args).contains("Uso:"), "{args:?}");
+    }
+    assert!(help(&["-h"]).contains("Usage: coder"));
+    for args in [&["--lang", "pt", "-h"][..], &["--lang=pt", "help"], &["--help", "--lang", "pt-BR"]] {
+        let help = help(args);
+        assert!(
+            help.contains("Uso: coder") && help.contains("Desfaz o que o último turno alterou"),
+            "{args:?}: {help}"
+        );
+    }
+    // What is missing beside the help does not matter, and neither does a project that is not there.
+    let proxy = help(&["proxy", "--lang", "pt", "--help"]);
+    assert!(proxy.contains("Quem responde: a URL base") && proxy.contains("[padrão: 127.0.0.1:4141]"), "{proxy}");
+    let parse = help(&["parse", "--help", "--lang", "pt", "--root", "/nowhere"]);
+    assert!(parse.contains("- cut: O stream foi interrompido"), "{parse}");
 }

@@ -9,6 +9,7 @@ mod debug;
 mod edit;
 mod explain;
 mod failure;
+mod help;
 mod marks;
 mod messages;
 mod preview;
@@ -19,7 +20,6 @@ mod terminal;
 mod view;
 
 use args::{Cli, Command, PolicyCommand};
-use clap::Parser;
 use commands::sessions::Start;
 use failure::Failure;
 use std::process::ExitCode;
@@ -27,7 +27,7 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     // Before anything else: this program is also the helper that sets up the sandbox around a command.
     toolfence::sandbox::enter_if_asked();
-    let cli = Cli::parse();
+    let cli = help::parse();
     shown::set_language(cli.options.lang.map(Into::into).unwrap_or_default());
     if cli.options.debug {
         debug::start();

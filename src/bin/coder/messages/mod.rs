@@ -1,9 +1,10 @@
 //! What the program tells a person in the two languages, in files by what a person is doing. The help of the command line is
-//! in `args.rs`.
+//! in `args.rs` in English, and here in Portuguese.
 //!
 //! What a text names stays as it is: options, settings' keys, commands, tools, and the words that are typed in a conversation.
 
 mod failures;
+mod help;
 mod question;
 mod reports;
 mod sessions;
@@ -11,6 +12,7 @@ mod turn;
 mod undo;
 
 pub(crate) use failures::*;
+pub(crate) use help::PORTUGUESE_HELP;
 pub(crate) use question::*;
 pub(crate) use reports::*;
 pub(crate) use sessions::*;

@@ -1,0 +1,174 @@
+//! The command line as it was typed, and its help in Portuguese. The English texts are the comments in `args`; the Portuguese ones stand in
+//! `messages/help.rs`, each beside the English text whose place it takes.
+
+use crate::args::{Cli, Options};
+use crate::config::Layers;
+use crate::messages::PORTUGUESE_HELP;
+use crate::shown;
+use clap::builder::{PossibleValue, StyledStr};
+use clap::error::ErrorKind;
+use clap::{Arg, Command, CommandFactory, Parser};
+use std::io::Write;
+use toolfence::Language;
+
+/// The command line as it was typed. Ends the program where it asked for help or cannot be understood.
+pub(crate) fn parse() -> Cli {
+    // All commands and options take longer to describe than the program takes to start, so who asks for the version alone does
+    // not wait for that.
+    let mut typed = std::env::args_os().skip(1);
+    if let (Some(word), None) = (typed.next(), typed.next())
+        && (word == "--version" || word == "-V")
+    {
+        let _ = writeln!(std::io::stdout(), "coder {}", env!("CARGO_PKG_VERSION"));
+        std::process::exit(0);
+    }
+    Cli::try_parse().unwrap_or_else(|error| {
+        let asks = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand);
+        if asks && settled_language() == Language::Portuguese {
+            in_portuguese(Cli::command()).get_matches();
+        }
+        error.exit()
+    })
+}
+
+/// The language that `--lang` or the files of settings name. Whoever asks for help may have typed anything beside it, so
+/// nothing else of the command line is read.
+fn settled_language() -> Language {
+    let Ok(Cli { options, .. }) = Cli::try_parse_from(["coder"]) else { return Language::English };
+    let typed: Vec<String> = std::env::args().collect();
+    let named = typed.iter().enumerate().find_map(|(at, word)| match word.strip_prefix("--lang") {
+        Some("") => typed.get(at + 1).map(String::as_str),
+        Some(value) => value.strip_prefix('='),
+        None => None,
+    });
+    let lang = named.and_then(|name| <crate::args::Lang as clap::ValueEnum>::from_str(name, true).ok());
+    // Settings that cannot be read are told of by every command but this.
+    let _ = Layers::read(&Options { lang, ..options });
+    shown::language()
+}
+
+/// This command with Portuguese texts. It prints help; what it parses has other types than the English one.
+fn in_portuguese(mut command: Command) -> Command {
+    // The help flag and the help command are there only then.
+    command.build();
+    translated(command)
+}
+
+fn translated(mut command: Command) -> Command {
+    const TEMPLATE: &str = "{before-help}{about-with-newline}\nUso: {usage}\n\n{all-args}{after-help}";
+    if let Some(about) = command.get_about().map(portuguese) {
+        command = command.about(about);
+    }
+    if let Some(about) = command.get_long_about().map(portuguese) {
+        command = command.long_about(about);
+    }
+    if let Some(after) = command.get_after_help().map(portuguese) {
+        command = command.after_help(after);
+    }
+    command
+        .help_template(TEMPLATE)
+        .subcommand_help_heading("Comandos")
+        .subcommand_value_name("COMANDO")
+        .mut_args(translated_argument)
+        .mut_subcommands(translated)
+}
+
+/// The lists of values and the default are part of the text, for clap has words for them in English alone.
+fn translated_argument(argument: Arg) -> Arg {
+    let Some(help) = argument.get_help().map(portuguese) else { return argument };
+    let long = argument.get_long_help().map_or_else(|| help.clone(), portuguese);
+    let heading = match argument.get_help_heading() {
+        Some(heading) => translation(heading).unwrap_or("Opções"),
+        None if argument.is_positional() => "Argumentos",
+        None => "Opções",
+    };
+    let values = if argument.is_hide_possible_values_set() { Vec::new() } else { argument.get_possible_values() };
+    let names: Vec<&str> = values.iter().map(PossibleValue::get_name).collect();
+    let defaults = argument.get_default_values().iter().filter_map(|value| value.to_str());
+    let default =
+        if argument.get_action().takes_values() { defaults.collect::<Vec<_>>().join(" ") } else { String::new() };
+    let (mut short, mut long) = (help.to_string(), long.to_string());
+    if !default.is_empty() {
+        short += &format!(" [padrão: {default}]");
+        long += &format!(" [padrão: {default}]");
+    }
+    if !names.is_empty() {
+        short += &format!(" [valores possíveis: {}]", names.join(", "));
+        long += "\n\nValores possíveis:";
+        for value in &values {
+            let said = value.get_help().map(portuguese).unwrap_or_default();
+            long += &format!("\n- {}: {said}", value.get_name());
+        }
+    }
+    argument.help(short).long_help(long).help_heading(heading).hide_possible_values(true).hide_default_value(true)
+}
+
+fn portuguese(english: &StyledStr) -> StyledStr {
+    let english = english.to_string();
+    translation(&english).map_or_else(|| english.clone().into(), StyledStr::from)
+}
+
+fn translation(english: &str) -> Option<&'static str> {
+    PORTUGUESE_HELP.iter().find(|(text, _)| *text == english).map(|(_, text)| *text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    /// Every English text of the help.
+    fn english() -> BTreeSet<String> {
+        fn collect(command: &Command, texts: &mut BTreeSet<String>) {
+            let of_command = [command.get_about(), command.get_long_about(), command.get_after_help()];
+            texts.extend(of_command.into_iter().flatten().map(ToString::to_string));
+            for argument in command.get_arguments() {
+                let of_argument = [argument.get_help(), argument.get_long_help()];
+                texts.extend(of_argument.into_iter().flatten().map(ToString::to_string));
+                texts.extend(argument.get_help_heading().map(str::to_owned));
+                if argument.get_action().takes_values() {
+                    let values = argument.get_possible_values();
+                    texts.extend(values.iter().filter_map(PossibleValue::get_help).map(ToString::to_string));
+                }
+            }
+            command.get_subcommands().for_each(|command| collect(command, texts));
+        }
+        let mut command = Cli::command();
+        command.build();
+        let mut texts = BTreeSet::new();
+        collect(&command, &mut texts);
+        texts
+    }
+
+    #[test]
+    fn every_text_of_the_help_has_a_portuguese_one() {
+        let english = english();
+        let translated: BTreeSet<String> = PORTUGUESE_HELP.iter().map(|(text, _)| (*text).to_owned()).collect();
+        assert!(english.len() > 100, "the texts are found");
+        let missing: Vec<_> = english.difference(&translated).collect();
+        assert!(missing.is_empty(), "messages/help.rs lacks {missing:#?}");
+        let unused: Vec<_> = translated.difference(&english).collect();
+        assert!(unused.is_empty(), "nothing says {unused:#?}");
+        assert_eq!(translated.len(), PORTUGUESE_HELP.len(), "each text is there once");
+    }
+
+    #[test]
+    fn no_help_in_portuguese_has_an_english_text() {
+        fn check(command: &mut Command, english: &BTreeSet<String>) {
+            let long = command.render_long_help().to_string();
+            for help in [command.render_help().to_string(), long] {
+                let words = help.split_whitespace().collect::<Vec<_>>().join(" ");
+                let left = english.iter().map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "));
+                let left: Vec<_> = left.filter(|text| text.len() > 20 && words.contains(text.as_str())).collect();
+                assert!(left.is_empty(), "{}: {left:#?}", command.get_name());
+                for word in
+                    ["Usage:", "Options:", "Commands:", "Arguments:", "[default:", "[possible values:", "Possible"]
+                {
+                    assert!(!help.contains(word), "{}: {word}", command.get_name());
+                }
+            }
+            command.get_subcommands_mut().for_each(|command| check(command, english));
+        }
+        check(&mut in_portuguese(Cli::command()), &english());
+    }
+}

@@ -1,0 +1,434 @@
+//! The help of the command line in Portuguese: each text beside the English one, which `args.rs` says in a comment.
+
+/// English and Portuguese. What is no text of `args.rs` is one of clap's.
+pub(crate) const PORTUGUESE_HELP: &[(&str, &str)] = &[
+    (
+        "A coding agent for chat models that can only talk",
+        "Um agente de programação para modelos de chat que só sabem conversar",
+    ),
+    (
+        "A coding agent for chat models that can only talk.\n\nWithout a command it talks with you; with -p it \
+         answers once.",
+        "Um agente de programação para modelos de chat que só sabem conversar.\n\nSem um comando ele conversa com \
+         você; com -p responde uma vez.",
+    ),
+    (
+        "A provider that is known by the model's name, with its key in its usual variable",
+        "Um provedor reconhecido pelo nome do modelo, com a chave na variável de costume",
+    ),
+    (
+        "A recorded model mends a small project; every tool call really runs",
+        "Um modelo gravado conserta um pequeno projeto; cada chamada de ferramenta é executada de verdade",
+    ),
+    (
+        "A session for a chat client in any language: JSON lines in, JSON lines out",
+        "Uma sessão para um cliente de chat em qualquer linguagem: entram linhas JSON, saem linhas JSON",
+    ),
+    ("Accept no repair", "Não aceita nenhum reparo"),
+    (
+        "An OpenAI-shaped server: llama.cpp, vLLM, Ollama, LM Studio, a gateway",
+        "Um servidor no formato da OpenAI: llama.cpp, vLLM, Ollama, LM Studio, um gateway",
+    ),
+    (
+        "Answer this once and end; what is piped in on stdin is put below it",
+        "Responde a isto uma vez e termina; o que chega por stdin é posto abaixo",
+    ),
+    ("As one JSON object", "Como um objeto JSON"),
+    (
+        "As one JSON object: \
+         {\"v\":1,\"kind\":\"namespaces|landlock|nothing\",\"holds\":..,\"why\":[..],\"helper\":..,\"kernel\":.., \
+         \"user\":..,\"findings\":[{\"barrier\":..,\"attempt\":..,\"result\":\"yes|no|open|unknown\",\"said\":..,\"advice\":..}],\"advice\":[..], \
+         \"checks\":{\"programs\":[{\"files\":[..],\"program\":..,\"found\":..,\"asked\":..,\"reads\":\"text|project:FILE\",\"built_in\":.., \
+         \"without\":[..]}],\"in_process\":[{\"language\":..,\"files\":[..]}]}}",
+        "Como um objeto JSON: \
+         {\"v\":1,\"kind\":\"namespaces|landlock|nothing\",\"holds\":..,\"why\":[..],\"helper\":..,\"kernel\":.., \
+         \"user\":..,\"findings\":[{\"barrier\":..,\"attempt\":..,\"result\":\"yes|no|open|unknown\",\"said\":..,\"advice\":..}],\"advice\":[..], \
+         \"checks\":{\"programs\":[{\"files\":[..],\"program\":..,\"found\":..,\"asked\":..,\"reads\":\"text|project:FILE\",\"built_in\":.., \
+         \"without\":[..]}],\"in_process\":[{\"language\":..,\"files\":[..]}]}}",
+    ),
+    (
+        "As one JSON object: \
+         {\"v\":1,\"profiles\":[{\"v\":1,\"base_url\":..,\"model\":..,\"dialect\":{\"value\":..,\"at\":..,\"how\":..}?, \
+         \"reasoning\":{..}?}]}",
+        "Como um objeto JSON: \
+         {\"v\":1,\"profiles\":[{\"v\":1,\"base_url\":..,\"model\":..,\"dialect\":{\"value\":..,\"at\":..,\"how\":..}?, \
+         \"reasoning\":{..}?}]}",
+    ),
+    (
+        "As one JSON object: \
+         {\"v\":1,\"values\":[{\"key\":..,\"value\":..,\"origin\":{\"layer\":..,\"name\":..,\"line\":..}}],..}",
+        "Como um objeto JSON: \
+         {\"v\":1,\"values\":[{\"key\":..,\"value\":..,\"origin\":{\"layer\":..,\"name\":..,\"line\":..}}],..}",
+    ),
+    (
+        "As project-write, in the container that the settings name",
+        "Como project-write, no contêiner que as configurações indicam",
+    ),
+    (
+        "Ask for nothing: run whatever is not denied, as --ask never does",
+        "Não pergunta nada: executa o que não for negado, como --ask never",
+    ),
+    ("At the backend's length limit", "No limite de tamanho do backend"),
+    ("Brazilian Portuguese", "Português do Brasil"),
+    ("By itself", "Por si mesma"),
+    (
+        "Calls, results and path decisions as JSON lines on stderr",
+        "Chamadas, resultados e decisões sobre caminhos, em linhas JSON na saída stderr",
+    ),
+    ("English", "Inglês"),
+    (
+        "Every backend and model there is a profile of, in place of the one that the settings name",
+        "Todo backend e modelo de que há um perfil, em vez daquele que as configurações indicam",
+    ),
+    ("Every turn that can be undone", "Todos os turnos que podem ser desfeitos"),
+    ("Every value that counts, with the place it comes from", "Cada valor que vale, com o lugar de onde vem"),
+    ("Everything asks", "Tudo é perguntado"),
+    (
+        "Exit status:\n  0    done; for exec: every call succeeded\n  1    something that was asked for did not \
+         succeed: a call, a turn, a line of a batch, the demo's test; or you said no\n       to config trust\n  2    \
+         wrong use: arguments, files, settings\n  3    the backend or the machine failed\n  130  interrupted by \
+         Ctrl-C\n  129  the terminal went away, 143 terminated: what ran was ended first",
+        "Status de saída:\n  0    feito; em exec: todas as chamadas deram certo\n  1    algo que foi pedido não deu \
+         certo: uma chamada, um turno, uma linha de um lote, o teste da demo; ou você disse não\n       a config \
+         trust\n  2    uso errado: argumentos, arquivos, configurações\n  3    o backend ou a máquina falhou\n  130  \
+         interrompido por Ctrl-C\n  129  o terminal se foi, 143 terminado: o que estava em execução foi encerrado \
+         antes",
+    ),
+    (
+        "Feed the reply in pieces of N bytes, never splitting a character",
+        "Entrega a resposta em pedaços de N bytes, sem nunca dividir um caractere",
+    ),
+    (
+        "For people: what was found, and every repair by its name",
+        "Para pessoas: o que foi encontrado, e cada reparo pelo nome",
+    ),
+    ("For programs", "Para programas"),
+    ("For whom it is written", "Para quem ela é escrita"),
+    ("Forget it", "Esquece"),
+    (
+        "Function calling for a model that can only talk: an OpenAI-shaped server in front of another one",
+        "Chamada de funções para um modelo que só sabe conversar: um servidor no formato da OpenAI diante de outro",
+    ),
+    ("How large a request may be, in MiB", "O tamanho máximo de uma requisição, em MiB"),
+    (
+        "How long it may be silent within its answer, in seconds",
+        "Quanto tempo ele pode ficar em silêncio durante a resposta, em segundos",
+    ),
+    (
+        "How long it may take to begin its answer, in seconds; without streaming it begins when the model is done",
+        "Quanto tempo ele pode levar para começar a resposta, em segundos; sem streaming ela começa quando o modelo \
+         termina",
+    ),
+    (
+        "How long the upstream may take to be reached, in seconds",
+        "Quanto tempo pode levar a conexão com o upstream, em segundos",
+    ),
+    ("How the reply ended", "Como a resposta terminou"),
+    ("In pipes too", "Também em pipes"),
+    ("It has both tags in the reply, or none", "Ele tem as duas tags na resposta, ou nenhuma"),
+    (
+        "It is not: a closing tag by itself closes what the template opened, and no call before it counts",
+        "Não se sabe: uma tag de fechamento sozinha fecha o que o template abriu, e nenhuma chamada antes dela vale",
+    ),
+    (
+        "JSON Schema of one bare call, for backends with structured output",
+        "JSON Schema de uma chamada sem bloco, para backends com saída estruturada",
+    ),
+    (
+        "JSON lines in, {\"id\":..,\"command\":..} or {\"id\":..,\"tool\":..,\"args\":..}, and the JSON above with \
+         the id out, or {\"v\":1,\"id\":..,\"error\":..}",
+        "Entram linhas JSON, {\"id\":..,\"command\":..} ou {\"id\":..,\"tool\":..,\"args\":..}, e sai o JSON acima \
+         com o id, ou {\"v\":1,\"id\":..,\"error\":..}",
+    ),
+    (
+        "JSON lines in, {\"id\":..,\"text\":..,\"chunk\":..?,\"finish\":..?,\"dialects\":..?,\"tools\":[..]?}, and \
+         {\"v\":1,\"id\":..,\"events\":[..]} out, or {\"v\":1,\"id\":..,\"error\":..} for a line that is wrong",
+        "Entram linhas JSON, {\"id\":..,\"text\":..,\"chunk\":..?,\"finish\":..?,\"dialects\":..?,\"tools\":[..]?}, \
+         e sai {\"v\":1,\"id\":..,\"events\":[..]}, ou {\"v\":1,\"id\":..,\"error\":..} para uma linha errada",
+    ),
+    ("Judge a call of this tool instead of a command", "Julga uma chamada desta ferramenta em vez de um comando"),
+    (
+        "Keys, from the environment:\n  TOOLFENCE_PROXY_KEY  clients must send it: Authorization: Bearer KEY. It \
+         goes no further\n  TOOLFENCE_API_KEY    sent to the upstream, where the client sends no key or sends the \
+         proxy's\n\nExample:\n  llama-server -m model.gguf --port 8080\n  coder proxy --upstream \
+         http://127.0.0.1:8080/v1\n  OPENAI_BASE_URL=http://127.0.0.1:4141/v1 OPENAI_API_KEY=none python3 my_agent.py",
+        "Chaves, do ambiente:\n  TOOLFENCE_PROXY_KEY  os clientes devem enviá-la: Authorization: Bearer KEY. Ela não \
+         vai além\n  TOOLFENCE_API_KEY    enviada ao upstream, onde o cliente não envia chave ou envia a do \
+         proxy\n\nExemplo:\n  llama-server -m model.gguf --port 8080\n  coder proxy --upstream \
+         http://127.0.0.1:8080/v1\n  OPENAI_BASE_URL=http://127.0.0.1:4141/v1 OPENAI_API_KEY=none python3 my_agent.py",
+    ),
+    ("Let every command use the network", "Deixa todo comando usar a rede"),
+    (
+        "Model text in on stdin, its calls run, their results out as chat text",
+        "Texto do modelo por stdin, execução das chamadas, resultados na saída como texto de chat",
+    ),
+    ("Never open files of this name", "Nunca abre arquivos com este nome"),
+    ("Never run commands that begin with these words", "Nunca executa comandos que começam com estas palavras"),
+    ("Nothing asks, and whatever is not denied runs", "Nada é perguntado, e o que não for negado é executado"),
+    ("Nothing but what is private to the command", "Nada além do que é privado do comando"),
+    ("Nowhere", "Em lugar nenhum"),
+    (
+        "On stderr, for people: what was found in the text, every repair by its name, what ran and why the rest did \
+         not",
+        "Na saída stderr, para pessoas: o que foi encontrado no texto, cada reparo pelo nome, o que foi executado e \
+         por que o resto não foi",
+    ),
+    ("One JSON line a name", "Uma linha JSON por nome"),
+    ("One JSON line a turn", "Uma linha JSON por turno"),
+    (
+        "One line a result instead of chat text: \
+         {\"v\":1,\"event\":\"result\",\"tool\":..,\"success\":..,\"output\":..,..}, or \
+         {\"v\":1,\"event\":\"ignored\",\"message\":..} where no call counts that was meant to",
+        "Uma linha por resultado em vez de texto de chat: \
+         {\"v\":1,\"event\":\"result\",\"tool\":..,\"success\":..,\"output\":..,..}, ou \
+         {\"v\":1,\"event\":\"ignored\",\"message\":..} onde não vale nenhuma chamada que se pretendia",
+    ),
+    (
+        "One line for every call, \
+         {\"v\":1,\"event\":\"call\",\"id\":..,\"tool\":..,\"now\":{\"verdict\":..,\"effective\":..,\"rule\":.., \
+         \"reason\":..},\"then\":{..},\"differs\":..}, and \
+         {\"v\":1,\"event\":\"summary\",\"calls\":..,\"differ\":..,\"unreadable\":..}",
+        "Uma linha por chamada, \
+         {\"v\":1,\"event\":\"call\",\"id\":..,\"tool\":..,\"now\":{\"verdict\":..,\"effective\":..,\"rule\":.., \
+         \"reason\":..},\"then\":{..},\"differs\":..}, e \
+         {\"v\":1,\"event\":\"summary\",\"calls\":..,\"differ\":..,\"unreadable\":..}",
+    ),
+    (
+        "Only this tool; may be given several times. Without it all tools are allowed",
+        "Só esta ferramenta; pode ser dado várias vezes. Sem isto todas as ferramentas são permitidas",
+    ),
+    (
+        "Open files of this name although the built-in list blocks them",
+        "Abre arquivos com este nome, embora a lista interna os bloqueie",
+    ),
+    ("Options everywhere", "Opções para todos os comandos"),
+    (
+        "Persona and instructions as text, to paste into a web chat",
+        "Persona e instruções como texto, para colar em um chat na web",
+    ),
+    ("Print help (see a summary with '-h')", "Mostra a ajuda (resumida com '-h')"),
+    ("Print help (see more with '--help')", "Mostra a ajuda (mais completa com '--help')"),
+    ("Print the JSON Schema of all lines, and end", "Imprime o JSON Schema de todas as linhas e termina"),
+    (
+        "Print this message or the help of the given subcommand(s)",
+        "Mostra esta mensagem ou a ajuda dos comandos indicados",
+    ),
+    ("Print version", "Mostra a versão"),
+    (
+        "Recorded replies from --replies; the tools run for real",
+        "Respostas gravadas de --replies; as ferramentas são executadas de verdade",
+    ),
+    (
+        "Replies from the trigger \"```tool\" on, for grammars that only begin there",
+        "Respostas a partir do gatilho \"```tool\", para gramáticas que só começam ali",
+    ),
+    (
+        "Run commands that begin with these words without a question; may be given several times",
+        "Executa sem perguntar comandos que começam com estas palavras; pode ser dado várias vezes",
+    ),
+    (
+        "Run no commands but those that begin with one of these",
+        "Não executa comandos além dos que começam com uma destas",
+    ),
+    ("Say what would be done, and change nothing", "Diz o que seria feito e não altera nada"),
+    ("Show the calls too that both decide alike", "Mostra também as chamadas que ambas decidem do mesmo modo"),
+    (
+        "Show the project's file and trust it as it is: then it may also choose backend and model. Changed, it is \
+         untrusted again",
+        "Mostra o arquivo do projeto e confia nele como está: então ele também pode escolher backend e modelo. \
+         Alterado, deixa de ser confiável",
+    ),
+    ("So many turns together", "Tantos turnos juntos"),
+    ("So many, the last one first", "Tantos, o último primeiro"),
+    (
+        "Take back what the last turn changed in the project's files",
+        "Desfaz o que o último turno alterou nos arquivos do projeto",
+    ),
+    ("Take the last undo back", "Refaz o que foi desfeito por último"),
+    ("The arguments of that call, as a JSON object", "Os argumentos dessa chamada, como um objeto JSON"),
+    (
+        "The files of settings: what they hold, and what counts",
+        "Os arquivos de configuração: o que contêm, e o que vale",
+    ),
+    (
+        "The forms in which calls are read beside the blocks that the instructions teach: all, none, or names with \
+         commas between them [default: all]",
+        "As formas em que chamadas são lidas além dos blocos que as instruções ensinam: all, none, ou nomes \
+         separados por vírgulas [padrão: all]",
+    ),
+    (
+        "The language of what you and the model are told [default: en]",
+        "A língua do que você e o modelo leem [padrão: en]",
+    ),
+    ("The model, as the backend names it", "O modelo, como o backend o chama"),
+    ("The other settings: a file in the place of your own", "As outras configurações: um arquivo no lugar do seu"),
+    (
+        "The project, but for what is blocked and for hooks and settings of git",
+        "O projeto, exceto o que está bloqueado e os hooks e configurações do git",
+    ),
+    ("The project: tools see nothing outside of it", "O projeto: as ferramentas não veem nada fora dele"),
+    ("The provisional events too: started and progress", "Também os eventos provisórios: started e progress"),
+    ("The recorded replies of the replay backend", "As respostas gravadas do backend replay"),
+    (
+        "The rules met by a command, or by any call, and what would be done",
+        "As regras que um comando, ou qualquer chamada, encontra, e o que seria feito",
+    ),
+    ("The shell command to judge", "O comando de shell a julgar"),
+    ("The stream broke off", "O stream foi interrompido"),
+    ("The template opens it: a reply begins in reasoning", "O template o abre: uma resposta começa em raciocínio"),
+    (
+        "The text is what stands inside a tool block: its object, and the bodies below it",
+        "O texto é o que fica dentro de um bloco de ferramenta: o objeto, e os corpos abaixo dele",
+    ),
+    ("The text itself, or a JSON object with its parts", "O próprio texto, ou um objeto JSON com as partes"),
+    ("The tools on offer, with their signatures", "As ferramentas oferecidas, com as assinaturas"),
+    (
+        "The tools on offer: a file with an array of function definitions, as the API of OpenAI has them [default: \
+         those of coder]",
+        "As ferramentas oferecidas: um arquivo com uma lista de definições de funções, como as da API da OpenAI \
+         [padrão: as do coder]",
+    ),
+    ("The turns there are, the newest first", "Os turnos que há, os mais novos primeiro"),
+    ("There is none, and what only the sandbox holds asks", "Não há nenhum, e o que só o sandbox contém é perguntado"),
+    ("They are the first message", "Elas são a primeira mensagem"),
+    ("They were pasted into the backend: nothing is sent", "Elas foram coladas no backend: nada é enviado"),
+    ("To copy", "Para copiar"),
+    ("Trust it no more", "Deixa de confiar nele"),
+    (
+        "Try to break each barrier of the sandbox, to see which hold here; and what checks changed files",
+        "Tenta romper cada barreira do sandbox, para ver quais resistem aqui; e o que verifica arquivos alterados",
+    ),
+    (
+        "What a backend that constrains decoding needs, so that the model can write no malformed call",
+        "O que um backend que restringe a decodificação precisa, para que o modelo não possa escrever nenhuma \
+         chamada malformada",
+    ),
+    (
+        "What is known to be harmless runs, everything else asks",
+        "O que se sabe ser inofensivo é executado, todo o resto é perguntado",
+    ),
+    ("What may run, besides the files of settings", "O que pode ser executado, além dos arquivos de configuração"),
+    (
+        "What other settings would have decided about recorded calls: those of your files beside those of --config \
+         and of the options about what may run",
+        "O que outras configurações teriam decidido sobre chamadas gravadas: as dos seus arquivos ao lado das de \
+         --config e das opções sobre o que pode ser executado",
+    ),
+    (
+        "What replies have shown of the backend and its model, which is kept from run to run; or forget it",
+        "O que as respostas mostraram do backend e do modelo dele, que é guardado de uma execução para outra; ou o \
+         esquece",
+    ),
+    ("What the last turn changed", "O que o último turno alterou"),
+    (
+        "What the parser sees in a reply on stdin, as JSON lines",
+        "O que o parser vê em uma resposta por stdin, em linhas JSON",
+    ),
+    ("What the policy says to a call", "O que a política diz de uma chamada"),
+    (
+        "What the sandbox around a command fully holds runs too",
+        "O que o sandbox em volta de um comando contém por completo também é executado",
+    ),
+    (
+        "What the sandbox around a command leaves writable [default: project-write]",
+        "O que o sandbox em volta de um comando deixa gravável [padrão: project-write]",
+    ),
+    ("When you are asked [default: risky]", "Quando você é perguntado [padrão: risky]"),
+    ("Where a terminal shows them and NO_COLOR is not set", "Onde um terminal as mostra e NO_COLOR não está definida"),
+    (
+        "Where clients find the proxy; port 0 takes a free one",
+        "Onde os clientes encontram o proxy; a porta 0 escolhe uma livre",
+    ),
+    (
+        "Where the OpenAI-shaped server is; its key, if it wants one, comes from TOOLFENCE_API_KEY [default: \
+         http://127.0.0.1:8080/v1]",
+        "Onde está o servidor no formato da OpenAI; a chave, se ele quiser uma, vem de TOOLFENCE_API_KEY [padrão: \
+         http://127.0.0.1:8080/v1]",
+    ),
+    ("Where the calls are; - for stdin", "Onde estão as chamadas; - para stdin"),
+    ("Where the files are", "Onde estão os arquivos"),
+    (
+        "Whether persona and instructions are sent: external where they are pasted into the backend already \
+         [default: inline]",
+        "Se persona e instruções são enviadas: external onde já estão coladas no backend [padrão: inline]",
+    ),
+    (
+        "Whether the backend's template opens the model's reasoning, so that a reply has only the closing tag \
+         [default: unknown]",
+        "Se o template do backend abre o raciocínio do modelo, de modo que uma resposta só tem a tag de fechamento \
+         [padrão: unknown]",
+    ),
+    (
+        "Whether there are colours: auto where a terminal shows them and NO_COLOR is not set [default: auto]",
+        "Se há cores: auto onde um terminal as mostra e NO_COLOR não está definida [padrão: auto]",
+    ),
+    ("Who answers [default: http]", "Quem responde [padrão: http]"),
+    (
+        "Who answers: the base URL of an OpenAI-shaped server, such as http://127.0.0.1:8080/v1",
+        "Quem responde: a URL base de um servidor no formato da OpenAI, como http://127.0.0.1:8080/v1",
+    ),
+    (
+        "Who the model is: coder, reviewer, or a file [default: coder]",
+        "Quem o modelo é: coder, reviewer ou um arquivo [padrão: coder]",
+    ),
+    (
+        "Whole replies for llama.cpp: prose and tool blocks",
+        "Respostas inteiras para o llama.cpp: prosa e blocos de ferramenta",
+    ),
+    (
+        "Write your own file with every key explained and none set; an existing one is left alone",
+        "Escreve o seu próprio arquivo com cada chave explicada e nenhuma definida; um que já existe é deixado como \
+         está",
+    ),
+    (
+        "{\"v\":1,\"verdict\":..,\"effective\":..,\"rule\":..,\"reason\":..,\"commands\":[..],\"met\":[..],\"marks\":[[..]],\"always\":[..]}: \
+         `commands` as the parse has them, in `met` the index of the one that met a rule, `marks` the bytes of what \
+         is not allowed, `writes_git` whether it is a call of git alone for which the repository is writable, \
+         `always` what that answer would store, or `not_always` why it stores nothing",
+        "{\"v\":1,\"verdict\":..,\"effective\":..,\"rule\":..,\"reason\":..,\"commands\":[..],\"met\":[..],\"marks\":[[..]],\"always\":[..]}: \
+         `commands` como a análise os tem, em `met` o índice daquele que encontrou uma regra, `marks` os bytes do \
+         que não é permitido, `writes_git` se é uma chamada só de git para a qual o repositório é gravável, `always` \
+         o que essa resposta guardaria, ou `not_always` por que não guarda nada",
+    ),
+    (
+        "Below each turn, on stderr: what the replies cost in tokens, and by the prices of the settings",
+        "Abaixo de cada turno, na saída stderr: quanto as respostas custam em tokens, e pelos preços das \
+         configurações",
+    ),
+    ("Answer this once and end", "Responde a isto uma vez e termina"),
+    ("Go on in a new conversation that has everything of this one", "Continua em uma nova conversa que tem tudo desta"),
+    (
+        "Go on in a new conversation that has everything up to this message; `coder export` shows their numbers",
+        "Continua em uma nova conversa que tem tudo até esta mensagem; `coder export` mostra os números delas",
+    ),
+    (
+        "Go on with a conversation, or with a copy of it up to one of its messages; with -p answer once",
+        "Continua uma conversa, ou uma cópia dela até uma das mensagens; com -p responde uma vez",
+    ),
+    ("Go on with the last conversation about this project", "Continua a última conversa sobre este projeto"),
+    (
+        "One JSON line a conversation: \
+         {\"v\":1,\"event\":\"session\",\"id\":..,\"began\":..,\"changed\":..,\"turns\":..,\"title\":..,\"root\":.., \
+         \"path\":..}",
+        "Uma linha JSON por conversa: \
+         {\"v\":1,\"event\":\"session\",\"id\":..,\"began\":..,\"changed\":..,\"turns\":..,\"title\":..,\"root\":.., \
+         \"path\":..}",
+    ),
+    ("Only those in which all these words were said", "Só aquelas em que todas estas palavras foram ditas"),
+    (
+        "The conversation, or the beginning of its name; without it you choose",
+        "A conversa, ou o começo do nome dela; sem isto você escolhe",
+    ),
+    (
+        "The conversations that were written down, the last one first",
+        "As conversas que foram gravadas, a última primeiro",
+    ),
+    ("Those about other projects too", "Também as de outros projetos"),
+    (
+        "Tokens that the model can read: at 80 % of them the conversation is compacted [default: what the server \
+         tells, or once it refuses]",
+        "Tokens que o modelo consegue ler: a 80 % deles a conversa é compactada [padrão: o que o servidor informa, \
+         ou assim que ele recusa]",
+    ),
+    ("Write no transcript of this conversation", "Não grava esta conversa"),
+];
