@@ -140,6 +140,51 @@ fn parse_reads_batches_and_explains() {
     assert_eq!((kinds, &shown[1]["text"]), (vec!["started", "progress", "incomplete"], &"make".into()));
 }
 
+/// Which form a call has, and why one does not count, in words.
+#[test]
+fn parse_explains_dialects_and_what_does_not_count() {
+    let folder = root();
+    let call = "{\"name\": \"list_files\", \"args\": {}}";
+    for (reply, said) in [
+        (format!("<tool_call>\n{call}\n</tool_call>"), "in the dialect hermes; "),
+        (format!("> ```tool\n> {call}\n> ```"), "it stands in a block quote"),
+        (format!("````\n```tool\n{call}\n```\n````"), "it stands inside another fence"),
+        (format!("<div>\n```tool\n{call}\n```\n</div>"), "it stands in HTML"),
+        (format!("So:\n\n    ```tool\n    {call}\n    ```"), "it is indented by four columns or more"),
+        (format!("```json\n{}\n```\n", call.replace("name", "tool")), "its fence has another word than tool"),
+        (format!("So:\n{call}\nYes."), "it stands in no fence"),
+        (format!("So: [f(a=1)] ```tool\n{call}\n```"), "something stands before it on its line"),
+        (format!("```tool\n{call}\n```\n</think>\nNo."), "it was only thought"),
+    ] {
+        let ran = coder(folder.path(), &["parse", "--explain"], &reply);
+        assert!(ran.out.contains(said), "{said}: {}", ran.out);
+    }
+    let told = coder(folder.path(), &["parse", "--help"], "").out;
+    assert!(toolfence::Dialect::ALL.iter().all(|dialect| told.contains(dialect.name())), "{told}");
+}
+
+/// A text for a model that writes as it was trained to; what it then writes is a call.
+#[test]
+fn prompt_speaks_the_dialect_that_is_named() {
+    let folder = root();
+    let told = coder(folder.path(), &["prompt", "--dialect", "hermes"], "").out;
+    assert!(told.contains("<tool_call>\n{\"name\": \"") && !told.contains("```tool\n"), "{told}");
+    let from = told.find("<tool_call>").unwrap();
+    let call = &told[from..told.find("</tool_call>").unwrap() + "</tool_call>".len()];
+    let ran = coder(folder.path(), &["exec"], call);
+    assert_eq!(codes(&results_of(&ran)), [Some(ErrorCode::NotFound)], "it is run: {}", ran.out);
+    let json = coder(folder.path(), &["prompt", "--dialect", "hermes", "--format", "json", "--lang", "pt"], "").out;
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert!(json["dialect"] == "hermes" && json["text"].as_str().unwrap().contains("no início de uma linha"), "{json}");
+    for name in ["pythonic", "qwen3_coder", "nobody"] {
+        let refused = coder(folder.path(), &["prompt", "--dialect", name], "");
+        assert!(refused.status == 2 && refused.err.contains("hermes, llama, mistral"), "{}", refused.err);
+    }
+    let help = coder(folder.path(), &["prompt", "--help"], "").out;
+    assert!(toolfence::Dialect::ALL.iter().all(|dialect| help.contains(dialect.name())), "{help}");
+    assert!(help.contains("--dialects NAMES") && help.contains("--dialect NAME"), "{help}");
+}
+
 #[test]
 fn a_bad_line_of_a_batch_is_answered_in_its_place() {
     let folder = root();
@@ -219,7 +264,7 @@ fn exec_explains_what_it_found() {
     assert_eq!(codes(&results_of(&ran)), [None, Some(ErrorCode::InvalidArgument)]);
     for said in [
         "mended: quotes (lossless)",
-        "does not count: Quote",
+        "does not count: it stands in a block quote",
         "running    call_1: list_files",
         "answered   call_1: done",
     ] {

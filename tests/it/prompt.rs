@@ -1,11 +1,10 @@
 //! What the model is taught is what the parser reads without mending.
 
-use toolfence::Language;
-use toolfence::parse::parse;
+use toolfence::parse::{Event, Options, for_each, parse};
 use toolfence::program::tool::builtins;
-use toolfence::prompt::{instructions, reminder};
+use toolfence::prompt::{instructions, instructions_in, reminder};
 use toolfence::tool::catalog;
-use toolfence::{Catalog, Param, ParamKind, ToolSpec};
+use toolfence::{Catalog, Dialect, Dialects, FinishReason, Language, Param, ParamKind, ToolSpec};
 
 const LANGUAGES: [Language; 2] = [Language::English, Language::Portuguese];
 
@@ -45,6 +44,33 @@ fn any_tool_can_be_the_only_one() {
         let calls = taught(&instructions(&catalog, Language::English), &catalog);
         assert!(!calls.is_empty() && calls.iter().all(|name| *name == spec.name), "{calls:?}");
     }
+}
+
+/// What a model is shown in the form of its training is read as that, without mending, and nothing else in the text is a call.
+#[test]
+fn the_examples_of_a_dialect_are_calls_in_it() {
+    let catalog = catalog();
+    let mut shown = Vec::new();
+    for (dialect, language) in Dialect::ALL.iter().flat_map(|dialect| LANGUAGES.map(|language| (*dialect, language))) {
+        let Some(told) = instructions_in(&catalog, language, dialect) else { continue };
+        let mut options = Options::default();
+        (options.dialects, options.catalog) = (Dialects::ALL, Some(catalog.clone()));
+        let mut calls = Vec::new();
+        for_each(&told, options, FinishReason::Stop, |event| match event {
+            Event::Text { .. } | Event::Started { .. } | Event::Progress { .. } => {}
+            Event::Call { call, .. } => calls.push(*call),
+            other => panic!("{dialect}: {other:?} in {told}"),
+        });
+        assert_eq!(calls.len(), 1, "{told}");
+        assert_eq!((calls[0].dialect, calls[0].repairs.len(), calls[0].name.as_str()), (Some(dialect), 0, "read_file"));
+        catalog.resolve(&mut calls[0]).unwrap_or_else(|failure| panic!("{}", failure.message));
+        assert!(!told.contains("```") && !told.contains("<<") && !told.contains("object."), "{told}");
+        assert!(told.len() < instructions(&catalog, language).len(), "{told}");
+        shown.push(dialect.name());
+    }
+    shown.dedup();
+    let wanted = ["hermes", "llama", "mistral", "granite", "functools", "hunyuan", "cohere", "apertus", "internlm"];
+    assert_eq!(shown, [&wanted[..], &["nemotron", "longcat"]].concat());
 }
 
 #[test]

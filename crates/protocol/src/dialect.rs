@@ -104,6 +104,31 @@ impl fmt::Display for Dialect {
     }
 }
 
+impl Dialect {
+    /// A call as a model of this dialect writes it, to show to a model; `args` is the text of a JSON object. `None` for a dialect
+    /// whose calls are not JSON between two tokens.
+    pub(crate) fn shown(self, name: &str, args: &str) -> Option<String> {
+        let quoted = serde_json::Value::from(name);
+        let call = |key: &str| format!("{{\"name\": {quoted}, \"{key}\": {args}}}");
+        Some(match self {
+            Dialect::Hermes => format!("<tool_call>\n{}\n</tool_call>", call("arguments")),
+            Dialect::Llama => format!("<function={name}>{args}</function>"),
+            Dialect::Mistral => format!("[TOOL_CALLS][{}]", call("arguments")),
+            Dialect::Granite => format!("<|tool_call|>[{}]", call("arguments")),
+            Dialect::Functools => format!("functools[{}]", call("arguments")),
+            Dialect::Hunyuan => format!("<tool_calls>[{}]</tool_calls>", call("arguments")),
+            Dialect::Nemotron => format!("<TOOLCALL>[{}]</TOOLCALL>", call("arguments")),
+            Dialect::LongCat => format!("<longcat_tool_call>{}</longcat_tool_call>", call("arguments")),
+            Dialect::InternLm => format!("<|action_start|><|plugin|>{}<|action_end|>", call("parameters")),
+            Dialect::Cohere => format!(
+                "<|START_ACTION|>[{{\"tool_call_id\": \"0\", \"tool_name\": {quoted}, \"parameters\": {args}}}]<|END_ACTION|>"
+            ),
+            Dialect::Apertus => format!("<|tools_prefix|>[{{{quoted}: {args}}}]<|tools_suffix|>"),
+            _ => return None,
+        })
+    }
+}
+
 /// A set of dialects: those in which calls are read.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct Dialects(u64);

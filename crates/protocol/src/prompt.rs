@@ -7,7 +7,7 @@
 mod words;
 
 use crate::schema::Schema;
-use crate::{Args, Catalog, Language, Param, ParamKind, ToolSpec};
+use crate::{Args, Catalog, Dialect, Language, Param, ParamKind, ToolSpec};
 use serde_json::{Value, json};
 use words::Words;
 
@@ -38,18 +38,52 @@ pub fn instructions(catalog: &Catalog, language: Language) -> String {
     if let Some((spec, param)) = long_text(catalog) {
         out.push_str(&format!("\n{}\n\n{}\n", words.verbatim, block(spec, Some((param, words.sample)))));
     }
-    out.push_str(&format!("\n{}\n\n{}\n", rules(catalog, words), words.tools));
+    out.push_str(&format!("\n{}\n\n{}\n", rules(catalog, words, false), words.tools));
+    tell_all(catalog, language, false, &mut out, |spec| block(spec, None));
+    out
+}
+
+/// The instructions for a model that is known to write this dialect: the calls in them are in its form. `None` for a dialect
+/// whose calls are not JSON between two tokens, and where there is no tool.
+///
+/// Such a model is taught no verbatim bodies: these stand only in the blocks of the protocol.
+///
+/// ```
+/// # use toolfence_protocol as toolfence;
+/// use toolfence::{Catalog, Dialect, Language, ToolSpec, prompt};
+///
+/// let catalog: Catalog = [ToolSpec::new("now", "Tell the time.")].into_iter().collect();
+/// let told = prompt::instructions_in(&catalog, Language::English, Dialect::Hermes).unwrap();
+/// assert!(told.contains("<tool_call>\n{\"name\": \"now\", \"arguments\": {}}\n</tool_call>"));
+/// assert_eq!(prompt::instructions_in(&catalog, Language::English, Dialect::Pythonic), None);
+/// ```
+pub fn instructions_in(catalog: &Catalog, language: Language, dialect: Dialect) -> Option<String> {
+    let words = words::of(language);
+    let example = |spec: &ToolSpec| dialect.shown(&spec.name, &args(spec, None));
+    let first = example(catalog.specs().first()?)?;
+    let mut out = format!("{}\n\n{first}\n\n{}\n\n{}\n", words.call_in, rules(catalog, words, true), words.tools);
+    tell_all(catalog, language, true, &mut out, |spec| example(spec).unwrap_or_default());
+    Some(out)
+}
+
+/// The list of tools. `plain`: calls are not blocks, so nothing may be said of blocks.
+fn tell_all(
+    catalog: &Catalog,
+    language: Language,
+    plain: bool,
+    out: &mut String,
+    example: impl Fn(&ToolSpec) -> String,
+) {
     let mut examples = MOST_EXAMPLES;
     for (index, spec) in catalog.specs().iter().enumerate() {
-        tell(spec, words, language, &mut out);
+        tell(spec, language, plain, out);
         // Nested arguments are shown, not only told; those of the first tool are shown already.
         let nested = spec.schema().is_some_and(Schema::is_nested) && index > 0;
         if nested && examples > 0 {
             examples -= 1;
-            out.push_str(&format!("\n{}\n\n", block(spec, None)));
+            out.push_str(&format!("\n{}\n\n", example(spec)));
         }
     }
-    out
 }
 
 /// Whether the instructions for these tools teach verbatim bodies. Who shows the model calls that it wrote earlier shows them in
@@ -59,13 +93,14 @@ pub fn teaches_bodies(catalog: &Catalog) -> bool {
 }
 
 /// The rules for these tools. A model that has only tools of other servers gets no rules for our session and files.
-fn rules(catalog: &Catalog, words: &Words) -> String {
+fn rules(catalog: &Catalog, words: &Words, plain: bool) -> String {
     let ours = catalog.specs().iter().any(|spec| !spec.is_foreign());
     let kinds = || catalog.specs().iter().flat_map(|spec| &spec.params).map(|param| &param.kind);
     let paths = kinds().any(|kind| matches!(kind, ParamKind::Path | ParamKind::Patch));
     let cancelled = if ours { words.cancelled } else { "" };
     let paths = if paths { words.paths } else { "" };
-    format!("{}{cancelled}{}{paths}", words.rules, words.quoting)
+    let (several, quoting) = if plain { (words.several_in, words.quoting_in) } else { (words.several, words.quoting) };
+    format!("{several}{}{cancelled}{quoting}{paths}", words.rules)
 }
 
 /// The reminder for a model after a reply whose call could not be found or read.
@@ -73,13 +108,15 @@ pub fn reminder(language: Language) -> String {
     words::of(language).reminder.to_owned()
 }
 
-fn tell(spec: &ToolSpec, words: &Words, language: Language, out: &mut String) {
-    let purpose = words.purpose(spec);
-    out.push_str(&format!("- `{}`: {}\n", spec.signature(), purpose.trim().replace('\n', "\n  ")));
+fn tell(spec: &ToolSpec, language: Language, plain: bool, out: &mut String) {
+    let words = words::of(language);
+    let purpose = words.purpose(spec).trim();
+    let purpose = purpose.strip_suffix(words.below).filter(|_| plain).unwrap_or(purpose);
+    out.push_str(&format!("- `{}`: {}\n", spec.signature(), purpose.replace('\n', "\n  ")));
     if let Some(schema) = spec.schema() {
         out.push_str(&schema.outline(language));
     }
-    if let Some(example) = &spec.example {
+    if let Some(example) = spec.example.as_ref().filter(|_| !plain) {
         out.push_str(&format!("\n{example}\n\n"));
     }
 }
@@ -106,6 +143,11 @@ fn long_text(catalog: &Catalog) -> Option<(&ToolSpec, &Param)> {
 /// A call as it is to be written, with the text of one argument below the object.
 fn block(spec: &ToolSpec, body: Option<(&Param, &str)>) -> String {
     let below = body.map(|(_, text)| format!("\n{text}\nEOF")).unwrap_or_default();
+    format!("```tool\n{{\"name\": {}, \"args\": {}}}{below}\n```", json!(spec.name), args(spec, body))
+}
+
+/// Arguments that fit, as the text of a JSON object; that of a text below the object is announced.
+fn args(spec: &ToolSpec, body: Option<(&Param, &str)>) -> String {
     let value = |param: &Param| match body {
         Some((long, _)) if long.name == param.name => "<<EOF".into(),
         _ => sample(param),
@@ -123,7 +165,7 @@ fn block(spec: &ToolSpec, body: Option<(&Param, &str)>) -> String {
             required.map(|param| format!("{}: {}", json!(param.name), value(param))).collect()
         }
     };
-    format!("```tool\n{{\"name\": {}, \"args\": {{{}}}}}{below}\n```", json!(spec.name), args.join(", "))
+    format!("{{{}}}", args.join(", "))
 }
 
 /// A value that fits the argument.

@@ -4,8 +4,8 @@ use crate::messages;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use toolfence::Language;
 use toolfence::sandbox;
+use toolfence::{Dialect, Language};
 
 /// The statuses as `--help` tells them; `failure` gives them.
 const STATUSES: &str = "\
@@ -193,6 +193,7 @@ pub(crate) struct PipeArguments {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = dialects_help())]
 pub(crate) struct ParseArguments {
     /// Feed the reply in pieces of N bytes, never splitting a character
     #[arg(long, value_name = "N", value_parser = at_least_one)]
@@ -215,7 +216,7 @@ pub(crate) struct ParseArguments {
     /// {"v":1,"id":..,"error":..} for a line that is wrong
     #[arg(long)]
     pub(crate) batch: bool,
-    /// For people: what was found, and every repair by its name
+    /// For people: what was found, every repair by its name, the dialect of each call, and why a call does not count
     #[arg(long, conflicts_with = "batch")]
     pub(crate) explain: bool,
 }
@@ -296,10 +297,28 @@ pub(crate) struct ToolsArguments {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = prompt_help())]
 pub(crate) struct PromptArguments {
     /// The text itself, or a JSON object with its parts
     #[arg(long, value_enum, default_value_t = PromptFormat::Text)]
     pub(crate) format: PromptFormat,
+    /// For a model that is known to write this dialect: the calls in the instructions are in its form
+    #[arg(long, value_name = "NAME")]
+    pub(crate) dialect: Option<String>,
+}
+
+/// What `coder prompt` tells of dialects.
+fn prompt_help() -> String {
+    let shown: Vec<&str> = crate::commands::prompt::shown().collect();
+    format!("{}\n\nInstructions can be written for these (--dialect NAME):\n  {}", dialects_help(), shown.join(" "))
+}
+
+/// The dialects that are read.
+fn dialects_help() -> String {
+    let names: Vec<&str> = Dialect::ALL.iter().map(|dialect| dialect.name()).collect();
+    let read = "Whatever a model is told, calls in these dialects are read beside the blocks of the protocol (--dialects NAMES, or \
+                the key `dialects`; with one name, it is the one that the model is known to write):";
+    format!("{read}\n  {}", names.join(" "))
 }
 
 #[derive(Debug, Args)]

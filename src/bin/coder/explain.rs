@@ -2,7 +2,7 @@
 
 use crate::messages;
 use serde_json::Value;
-use toolfence::parse::Event;
+use toolfence::parse::{Event, Ignored};
 use toolfence::{Text, ToolCall};
 
 /// One event as a person wants to read it.
@@ -24,8 +24,23 @@ pub(crate) fn explained(event: &Event<'_>) -> Text {
             messages::found_malformed(span.start, span.end, error.line, error.column, error.message.clone())
         }
         Event::Incomplete { span, .. } => messages::found_incomplete(span.start, span.end),
-        Event::Ignored { why, span, .. } => messages::found_ignored(span.start, span.end, format!("{why:?}")),
+        Event::Ignored { why, span, .. } => messages::found_ignored(span.start, span.end, why_ignored(*why)),
         Event::ForgedResult { span, .. } => messages::found_forged(span.start, span.end),
+        other => format!("{other:?}").into(),
+    }
+}
+
+/// Why a call does not count where it stands.
+fn why_ignored(why: Ignored) -> Text {
+    match why {
+        Ignored::Quote => messages::ignored_in_quote(),
+        Ignored::OuterFence => messages::ignored_in_fence(),
+        Ignored::Html => messages::ignored_in_html(),
+        Ignored::Indentation => messages::ignored_indented(),
+        Ignored::InfoWord => messages::ignored_info_word(),
+        Ignored::Unfenced => messages::ignored_unfenced(),
+        Ignored::NotAtLineStart => messages::ignored_behind_text(),
+        Ignored::Reasoning => messages::ignored_thought(),
         other => format!("{other:?}").into(),
     }
 }

@@ -265,6 +265,65 @@ fn a_tool_of_the_clients_is_run_by_the_client() {
     });
 }
 
+/// A tool whose arguments are objects in objects, by references: the model is told of them in words, and what it writes reaches
+/// the client fitted, or the model hears where it is wrong.
+#[test]
+fn a_nested_schema_is_told_fitted_and_checked() {
+    let folder = tempfile::tempdir().unwrap();
+    let address = json!({"type": "object", "required": ["street"], "properties": {
+        "street": {"type": "string", "description": "street and number"},
+        "floor": {"type": "integer", "minimum": 0, "maximum": 40},
+        "tags": {"type": "array", "items": {"type": "string"}},
+    }});
+    let order = json!({"type": "object", "required": ["size", "to"], "additionalProperties": false, "properties": {
+        "size": {"enum": ["small", "large"]}, "to": {"$ref": "#/$defs/address"},
+    }});
+    let schema = json!({"type": "object", "required": ["order"], "properties": {
+        "order": {"$ref": "#/$defs/order"}, "gift": {"type": "boolean"},
+    }, "$defs": {"order": order, "address": address}});
+    let ship = json!({"name": "ship", "description": "Ship it.", "parameters": schema, "effect": "read"});
+    served(fixture(folder.path()), async |client: &mut Client| {
+        client.until("ready").await;
+        client.say(json!({"type": "tools", "tools": [ship]})).await;
+        let told = client.until("ready").await["instructions"].as_str().unwrap().to_owned();
+        for words in ["order", "street and number", "\"small\", \"large\"", "from 0 to 40", "true or false"] {
+            assert!(told.contains(words), "{words}: {told}");
+        }
+        assert!(!told.contains("$ref") && !told.contains("$defs") && !told.contains("\"properties\""), "{told}");
+        let shown = toolfence::parse::parse(&told).calls;
+        let example = shown.iter().find(|call| call.name == "ship").expect("an example");
+        assert!(example.args["order"]["to"]["street"].is_string(), "{example:?}");
+
+        let loose = json!({"order": {"size": "large", "to": {"street": "Rua 1", "floor": "3", "tags": "door"}}, "gift": "true"});
+        client.say(call(&json!({"name": "ship", "args": loose}))).await;
+        client.say(end()).await;
+        let run = client.until("run").await;
+        let fitted =
+            json!({"order": {"size": "large", "to": {"street": "Rua 1", "floor": 3, "tags": ["door"]}}, "gift": true});
+        assert_eq!((&run["tool"], &run["args"]), (&json!("ship"), &fitted));
+        client.say(json!({"type": "tool_result", "id": run["id"], "output": "sent"})).await;
+        client.until("results").await;
+
+        for (wrong, place, wanted) in [
+            (json!({"order": {"size": "huge", "to": {"street": "a"}}}), "order.size", "\"small\", \"large\""),
+            (json!({"order": {"size": "small", "to": {"street": "a", "floor": 41}}}), "order.to.floor", "from 0 to 40"),
+            (json!({"order": {"size": "small", "to": {}}}), "order.to", "street"),
+            (json!({"order": {"size": "small", "to": {"street": "a"}, "more": 1}}), "order", "more"),
+        ] {
+            client.say(call(&json!({"name": "ship", "args": wrong}))).await;
+            client.say(end()).await;
+            let error = client.until("result").await["error"].take();
+            let message = error["message"].as_str().unwrap();
+            assert!(
+                error["code"] == "invalid_argument" && message.contains(place) && message.contains(wanted),
+                "{error}"
+            );
+            let results = client.until("results").await;
+            assert!(results["text"].as_str().unwrap().contains(&json!(message).to_string()), "{results}");
+        }
+    });
+}
+
 #[test]
 fn what_the_model_was_not_told_stands_before_the_next_message() {
     let folder = tempfile::tempdir().unwrap();

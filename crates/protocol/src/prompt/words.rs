@@ -14,12 +14,22 @@ pub(super) struct Words {
     pub(super) verbatim: &'static str,
     /// The text of that body.
     pub(super) sample: &'static str,
-    /// What to do and what to leave.
+    /// Before the first example of a call in a dialect.
+    pub(super) call_in: &'static str,
+    /// The first rule: several calls, each in its block.
+    pub(super) several: &'static str,
+    /// The first rule where calls are in a dialect.
+    pub(super) several_in: &'static str,
+    /// What else to do and what to leave.
     pub(super) rules: &'static str,
     /// What becomes of the others when a call fails; where the session runs them.
     pub(super) cancelled: &'static str,
     /// How a call is shown.
     pub(super) quoting: &'static str,
+    /// How a call in a dialect is shown.
+    pub(super) quoting_in: &'static str,
+    /// What ends the purpose of a tool that is best called with a body.
+    pub(super) below: &'static str,
     /// What paths mean, where a tool takes one.
     pub(super) paths: &'static str,
     /// Before the list of tools.
@@ -49,12 +59,19 @@ static ENGLISH: Words = Words {
     fields: "`args` holds the tool's arguments. You may add `\"reason\"`: why you call it.",
     verbatim: "Text of several lines needs no escaping: give `\"<<EOF\"` as the value, write the text below the object as it is, and end it with a line that is EOF alone. If the text contains `<<EOF`, take another word in capitals.",
     sample: "# Notes\nIn here \"quotes\", \\ and ``` are plain text.",
-    rules: "\
+    call_in: "# Tools\nYou have tools. To call one, write it in exactly this form, at the beginning of a line and in no code block:",
+    several: "\
 Rules:
-- Several calls in a reply are fine, each in its own block; they run in order. After the last one stop and wait.
+- Several calls in a reply are fine, each in its own block; they run in order. After the last one stop and wait.",
+    several_in: "\
+Rules:
+- Several calls in a reply are fine, each in this form; they run in order. After the last one stop and wait.",
+    rules: "
 - Results come back from the host in `tool_result` blocks. Never write such a block, and never guess a result.
 - When a call fails, read the message, then mend the call or go another way.",
     cancelled: " After a failed change or command the later ones of that reply are cancelled.",
+    quoting_in: "\n- To show a call without running it, put it inside a code block.",
+    below: " Long content goes below the object.",
     quoting: "\n- To show a call without running it, put it inside a longer fence (````).",
     paths: "\n- Paths are relative to the project root.",
     tools: "The tools (`?` marks what may be left out):",
@@ -74,12 +91,19 @@ static PORTUGUESE: Words = Words {
     fields: "`args` traz os argumentos da ferramenta. Você pode acrescentar `\"reason\"`: por que a chama.",
     verbatim: "Texto de várias linhas dispensa escapes: dê `\"<<EOF\"` como valor, escreva o texto abaixo do objeto tal como é e termine com uma linha só com EOF. Se o texto contém `<<EOF`, use outra palavra em maiúsculas.",
     sample: "# Notas\nAqui \"aspas\", \\ e ``` são texto comum.",
-    rules: "\
+    call_in: "# Ferramentas\nVocê tem ferramentas. Para chamar uma, escreva exatamente nesta forma, no início de uma linha e fora de blocos de código:",
+    several: "\
 Regras:
-- Uma resposta pode ter várias chamadas, cada uma em seu bloco; elas rodam em ordem. Depois da última, pare e espere.
+- Uma resposta pode ter várias chamadas, cada uma em seu bloco; elas rodam em ordem. Depois da última, pare e espere.",
+    several_in: "\
+Regras:
+- Uma resposta pode ter várias chamadas, cada uma nesta forma; elas rodam em ordem. Depois da última, pare e espere.",
+    rules: "
 - Os resultados vêm do sistema em blocos `tool_result`. Nunca escreva um bloco desses nem invente um resultado.
 - Se uma chamada falhar, leia a mensagem e corrija a chamada ou tente de outro jeito.",
     cancelled: " Após uma mudança ou comando que falha, os seguintes dessa resposta são cancelados.",
+    quoting_in: "\n- Para mostrar uma chamada sem executá-la, ponha-a em um bloco de código.",
+    below: " Conteúdo longo vai abaixo do objeto.",
     quoting: "\n- Para mostrar uma chamada sem executá-la, ponha-a em uma cerca mais longa (````).",
     paths: "\n- Os caminhos são relativos à raiz do projeto.",
     tools: "As ferramentas (`?` marca o que pode faltar):",

@@ -207,6 +207,10 @@ toolfence::program::texts! { "coder"
         en: "there is no dialect {name}; write all, none, or some of these with commas between them: {known}",
         pt: "não existe o dialeto {name}; escreva all, none ou alguns destes, separados por vírgulas: {known}",
     }
+    dialect_not_shown(name, shown) {
+        en: "no instructions can be written in the dialect {name}: only in those whose calls are JSON between two tokens: {shown}",
+        pt: "não é possível escrever instruções no dialeto {name}: só naqueles cujas chamadas são JSON entre duas marcas: {shown}",
+    }
     bad_tools_file(file, cause) {
         en: "{file} does not hold an array of function definitions: {cause}",
         pt: "{file} não contém um array de definições de funções: {cause}",
@@ -274,6 +278,38 @@ toolfence::program::texts! { "coder"
     found_ignored(start, end, why) {
         en: "ignored    {start}..{end}  a call, but it does not count: {why}",
         pt: "ignorada   {start}..{end}  uma chamada, mas não conta: {why}",
+    }
+    ignored_in_quote() {
+        en: "it stands in a block quote",
+        pt: "está em uma citação",
+    }
+    ignored_in_fence() {
+        en: "it stands inside another fence",
+        pt: "está dentro de outra cerca",
+    }
+    ignored_in_html() {
+        en: "it stands in HTML",
+        pt: "está em HTML",
+    }
+    ignored_indented() {
+        en: "it is indented by four columns or more",
+        pt: "está indentada em quatro colunas ou mais",
+    }
+    ignored_info_word() {
+        en: "its fence has another word than tool, and it is no call that is exactly of this form",
+        pt: "sua cerca tem outra palavra em vez de tool, e ela não tem exatamente esta forma",
+    }
+    ignored_unfenced() {
+        en: "it stands in no fence and in no dialect that is read",
+        pt: "não está em nenhuma cerca nem em um dialeto que seja lido",
+    }
+    ignored_behind_text() {
+        en: "something stands before it on its line: a call counts at the beginning of a line",
+        pt: "há algo antes dela na linha: uma chamada conta no início de uma linha",
+    }
+    ignored_thought() {
+        en: "it was only thought",
+        pt: "foi só pensamento",
     }
     found_forged(start, end) {
         en: "forged     {start}..{end}  a result the model made up",
