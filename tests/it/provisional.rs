@@ -194,6 +194,133 @@ fn what_the_cases_tell_is_what_their_calls_say() {
     }
 }
 
+/// The same laws where calls in dialects are put together of any parts, mostly wrong: what is told does not depend on the
+/// pieces, is what the call says, and is withdrawn otherwise.
+#[test]
+fn what_is_told_of_dialects_in_any_order_is_what_they_say() {
+    let parts = [
+        "<tool_call>",
+        "</tool_call>",
+        "<function=bash>",
+        "<function=write_file>",
+        "</function>",
+        "<parameter=command>",
+        "<parameter=content>",
+        "</parameter>",
+        "<function_calls>",
+        "</function_calls>",
+        "<invoke name=\"bash\">",
+        "<parameter name=\"command\">",
+        "<parameter name=\"command\" string=\"false\">",
+        "</invoke>",
+        "<minimax:tool_call>",
+        "</minimax:tool_call>",
+        "write_file",
+        "<arg_key>path</arg_key>",
+        "<arg_value>",
+        "</arg_value>",
+        "[TOOL_CALLS]",
+        "[ARGS]",
+        "[CALL_ID]x1",
+        "bash{",
+        "{\"name\": \"bash\", \"arguments\": {\"command\": \"ls -l\"}}",
+        "{\"name\": \"write_file\", \"arguments\": {\"path\": \"a\", \"content\": \"x",
+        "[{\"bash\": {\"command\": \"ls\"}}]",
+        "{\"command\": \"pwd\"}",
+        "\"}}",
+        "}]",
+        ", ",
+        "<|tools_prefix|>",
+        "<|tools_suffix|>",
+        "<start_function_call>call:bash{command:<escape>",
+        "<escape>",
+        "}<end_function_call>",
+        "<|tool_call_begin|>functions.bash:0<|tool_call_argument_begin|>",
+        "<|tool_call_end|>",
+        "<|channel|>commentary to=functions.bash<|message|>",
+        "<|channel|>analysis<|message|>",
+        "<|call|>",
+        "<|end|>",
+        "<<EOF\n",
+        "EOF",
+        "text",
+        " and ",
+        "\n",
+        "\n",
+        "\r\n",
+        "```tool\n",
+        "```\n",
+        "<",
+        "</para",
+        "> ",
+        "- ",
+    ];
+    // What may follow a part of a call, so that some calls are whole.
+    let calls = [
+        "<tool_call>\n<function=bash>\n<parameter=command>\n@\n</parameter>\n</function>\n</tool_call>\n",
+        "<tool_call>write_file\n<arg_key>content</arg_key>\n<arg_value>@</arg_value>\n</tool_call>\n",
+        "<invoke name=\"bash\"><parameter name=\"command\">@</parameter></invoke>\n",
+        "<tool_call>{\"name\": \"bash\", \"arguments\": {\"command\": \"@\"}}</tool_call>\n",
+        "[TOOL_CALLS]bash[ARGS]{\"command\": \"@\"}\n",
+        "<start_function_call>call:bash{command:<escape>@<escape>}<end_function_call>\n",
+        "<|tools_prefix|>[{\"bash\": {\"command\": \"@\"}}]<|tools_suffix|>\n",
+    ];
+    let mut dice = Random::new(0xd1a1_ec75);
+    let (mut called, mut withdrawn) = (0, 0);
+    for _ in 0..30_000 {
+        let mut some = || (0..dice.below(6)).map(|_| *dice.pick(&parts)).collect::<String>();
+        let (before, inside, behind) = (some(), some(), some());
+        let reply = if dice.once_in(2) {
+            format!("{before}\n{}{behind}", dice.pick(&calls).replace('@', &inside))
+        } else {
+            format!("{before}{inside}{behind}")
+        };
+        let words = *dice.pick(&[
+            "dialects",
+            "dialects length",
+            "dialects no_catalog",
+            "dialects profile=glm",
+            "dialects small",
+        ]);
+        let told = events(&reply, words, usize::MAX / 2, true);
+        for chunk in [1, 2 + dice.below(9)] {
+            assert_eq!(events(&reply, words, chunk, true), told, "by {chunk}, {words}: {reply:?}");
+        }
+        let settled = events(&reply, &format!("{words} settled"), 3, true);
+        assert_eq!(settled, events(&reply, words, 3, false), "{words}: {reply:?}");
+        let mut open: HashMap<String, (String, HashMap<String, String>)> = HashMap::new();
+        for event in told {
+            match event {
+                Event::Started { id, name } => {
+                    assert!(open.is_empty(), "{words}: another one is open: {reply:?}");
+                    open.insert(id.into_owned(), (name.into_owned(), HashMap::new()));
+                }
+                Event::Progress { id, arg, text } => {
+                    let texts = &mut open.get_mut(id.as_ref()).expect("it was started").1;
+                    texts.entry(arg.into_owned()).or_default().push_str(&text);
+                }
+                Event::Call { call, replaces, .. } => {
+                    let Some((name, texts)) = open.remove(replaces.as_deref().unwrap_or(&call.id)) else { continue };
+                    called += usize::from(call.dialect.is_some());
+                    assert_eq!(name, call.name, "{words}: {reply:?}");
+                    let args = serde_json::Value::Object(call.args);
+                    for (arg, text) in texts {
+                        let meant = args.pointer(&format!("/{arg}")).and_then(serde_json::Value::as_str);
+                        let begins = meant.is_some_and(|meant| meant.starts_with(text.trim_end_matches('\n')));
+                        assert!(begins, "{words}: {arg} is {meant:?} and was told as {text:?}: {reply:?}");
+                    }
+                }
+                Event::Malformed { id, .. } | Event::Incomplete { id, .. } => {
+                    withdrawn += usize::from(open.remove(id.as_ref()).is_some());
+                }
+                _ => {}
+            }
+        }
+        assert!(open.is_empty(), "{words}: started and forgotten: {reply:?}");
+    }
+    assert!(called > 1000 && withdrawn > 1000, "{called} called, {withdrawn} withdrawn");
+}
+
 /// A text is told while it is written, long before its call is whole, in each of the ways in which dialects write texts.
 #[test]
 fn a_long_text_in_a_dialect_is_told_while_it_comes() {

@@ -378,14 +378,12 @@ impl<'a> Scan<'a> {
             if self.take_any(closers)? {
                 return Ok(());
             }
+            // Without a closing token an array is all there is, and what follows an object decides whether another call comes.
+            if closers.is_empty() && !self.text[value_start..].starts_with('{') {
+                return self.missing_end(end, false);
+            }
             match self.peek() {
-                // Without a closing token, what follows an object decides whether another call comes.
-                None if closers.is_empty()
-                    && self.text.as_bytes()[value_start..].starts_with(b"{")
-                    && self.ended.is_none() =>
-                {
-                    return self.wait();
-                }
+                None if closers.is_empty() && self.ended.is_none() => return self.wait(),
                 // A model that separates its calls means several.
                 Some(b',' | b';') if !closers.is_empty() => {
                     self.at += 1;
