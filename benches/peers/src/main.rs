@@ -3,11 +3,12 @@
 //! Its `QwenParser` is the one of its many that reads JSON calls between prose: they stand between `<tool_call>` tags where
 //! ours have a fence, and everything else is the same text. It gives the text of arguments as it comes, as ours does. Its
 //! futures never wait, so no runtime is in its way. `.ci/figures` runs this; with the word `dialects` it compares the calls
-//! that both read in the case files of dialects.
+//! that both read in the case files of dialects, and with `speed` the time that both take for a reply in a dialect.
 
 mod dialects;
 #[path = "../../shared/ours.rs"]
 mod ours;
+mod speed;
 #[path = "../../shared/texts.rs"]
 mod texts;
 #[path = "../../shared/timing.rs"]
@@ -26,9 +27,11 @@ const CHUNK: usize = 4;
 const SIZES: [usize; 4] = [1_000, 10_000, 100_000, 1_000_000];
 
 fn main() {
-    if std::env::args().nth(1).as_deref() == Some("dialects") {
-        let cases = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/cases/parse");
-        std::process::exit(i32::from(!dialects::compare(cases.as_ref())));
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    match std::env::args().nth(1).as_deref() {
+        Some("dialects") => std::process::exit(i32::from(!dialects::compare(root.as_ref()))),
+        Some("speed") => return speed::compare(),
+        _ => {}
     }
     println!("\n| ns a 4-byte chunk | 1 KB | 10 KB | 100 KB | 1 MB |\n|---|---:|---:|---:|---:|");
     // Quadratic in a block: a megabyte would take half an hour.
