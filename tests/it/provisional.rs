@@ -267,7 +267,7 @@ fn what_is_told_of_dialects_in_any_order_is_what_they_say() {
     ];
     let mut dice = Random::new(0xd1a1_ec75);
     let (mut called, mut withdrawn) = (0, 0);
-    for _ in 0..30_000 {
+    for _ in 0..6_000 {
         let mut some = || (0..dice.below(6)).map(|_| *dice.pick(&parts)).collect::<String>();
         let (before, inside, behind) = (some(), some(), some());
         let reply = if dice.once_in(2) {
@@ -318,7 +318,7 @@ fn what_is_told_of_dialects_in_any_order_is_what_they_say() {
         }
         assert!(open.is_empty(), "{words}: started and forgotten: {reply:?}");
     }
-    assert!(called > 1000 && withdrawn > 1000, "{called} called, {withdrawn} withdrawn");
+    assert!(called > 500 && withdrawn > 200, "{called} called, {withdrawn} withdrawn");
 }
 
 /// A text is told while it is written, long before its call is whole, in each of the ways in which dialects write texts.
