@@ -105,7 +105,9 @@ fn translated_argument(argument: Arg) -> Arg {
 
 fn portuguese(english: &StyledStr) -> StyledStr {
     let english = english.to_string();
-    translation(&english).map_or_else(|| english.clone().into(), StyledStr::from)
+    let lines = || english.lines().map(|line| translation(line).unwrap_or(line)).collect::<Vec<_>>().join("\n");
+    // A list of names that the program makes stands below a sentence and has no words.
+    translation(&english).map_or_else(|| lines().into(), StyledStr::from)
 }
 
 fn translation(english: &str) -> Option<&'static str> {
@@ -120,8 +122,18 @@ mod tests {
     /// Every English text of the help.
     fn english() -> BTreeSet<String> {
         fn collect(command: &Command, texts: &mut BTreeSet<String>) {
-            let of_command = [command.get_about(), command.get_long_about(), command.get_after_help()];
+            let of_command = [command.get_about(), command.get_long_about()];
             texts.extend(of_command.into_iter().flatten().map(ToString::to_string));
+            if let Some(after) = command.get_after_help().map(ToString::to_string) {
+                // Where the program makes lists of names, which are set in, the sentences above them are the texts.
+                match translation(&after) {
+                    Some(_) => drop(texts.insert(after)),
+                    None => {
+                        let sentences = after.lines().filter(|line| !line.is_empty() && !line.starts_with("  "));
+                        texts.extend(sentences.map(str::to_owned));
+                    }
+                }
+            }
             for argument in command.get_arguments() {
                 let of_argument = [argument.get_help(), argument.get_long_help()];
                 texts.extend(of_argument.into_iter().flatten().map(ToString::to_string));

@@ -99,8 +99,22 @@ pub(crate) const PORTUGUESE_HELP: &[(&str, &str)] = &[
         "Entrega a resposta em pedaços de N bytes, sem nunca dividir um caractere",
     ),
     (
-        "For people: what was found, and every repair by its name",
-        "Para pessoas: o que foi encontrado, e cada reparo pelo nome",
+        "For people: what was found, every repair by its name, the dialect of each call, and why a call does not count",
+        "Para pessoas: o que foi encontrado, cada reparo pelo nome, o dialeto de cada chamada e por que uma chamada não conta",
+    ),
+    (
+        "For a model that is known to write this dialect: the calls in the instructions are in its form",
+        "Para um modelo que sabidamente escreve este dialeto: as chamadas nas instruções têm a forma dele",
+    ),
+    (
+        "Whatever a model is told, calls in these dialects are read beside the blocks of the protocol (--dialects NAMES, or \
+         the key `dialects`; with one name, it is the one that the model is known to write):",
+        "Diga-se o que se disser ao modelo, chamadas nestes dialetos são lidas além dos blocos do protocolo (--dialects NAMES ou \
+         a chave `dialects`; um nome só é o do dialeto que o modelo sabidamente escreve):",
+    ),
+    (
+        "Instructions can be written for these (--dialect NAME):",
+        "É possível escrever instruções para estes (--dialect NAME):",
     ),
     ("For programs", "Para programas"),
     ("For whom it is written", "Para quem ela é escrita"),
