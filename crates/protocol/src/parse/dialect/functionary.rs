@@ -15,6 +15,9 @@ use super::scan::{Read, Scan, Stop};
 const NEXT: &str = ">>>";
 const ALL: &str = "all\n";
 
+/// Bytes in which a recipient ends: of a text full of marks each is looked at only so far.
+const MOST_NAME: usize = 512;
+
 /// Calls up to the end of the reply, behind a text to `all`. Gives where the calls begin.
 pub(super) fn calls(scan: &mut Scan<'_>) -> Read<usize> {
     let mut start = 0;
@@ -22,8 +25,11 @@ pub(super) fn calls(scan: &mut Scan<'_>) -> Read<usize> {
     if scan.take(ALL)? {
         // Where the first call begins is certain only at the end.
         let text = scan.rest();
-        let recipient =
-            |at: usize| text[at + NEXT.len()..].split_once('\n').is_some_and(|(name, _)| is_tool(scan, name));
+        let recipient = |at: usize| {
+            let behind = &text[at + NEXT.len()..];
+            let line = &behind[..crate::clip::floor_boundary(behind, MOST_NAME)];
+            line.split_once('\n').is_some_and(|(name, _)| is_tool(scan, name))
+        };
         let Some(at) = text.match_indices(NEXT).map(|(at, _)| at).find(|at| recipient(*at)) else {
             return if scan.has_ended() { Err(Stop::Not) } else { Err(Stop::More) };
         };
