@@ -59,6 +59,7 @@ pub mod tools {
 /// The records of transcripts, and where they are.
 #[cfg(feature = "agent")]
 pub mod transcript {
+    pub use toolfence_agent::transcript::export;
     pub use toolfence_agent::transcript::{
         Fork, Head, Kind, Record, RecordedCall, RecordedDecision, RecordedError, RecordedResult, Role, SCHEMA, Store,
         Stored, Summary, Tokens, VERSION, lines,

@@ -76,6 +76,82 @@ toolfence_protocol::texts! { "transcript"
     }
 }
 
+// What stands beside the words of a conversation on a page.
+toolfence_protocol::texts! { "export"
+    export_title(session) {
+        en: "Conversation {session}",
+        pt: "Conversa {session}",
+    }
+    export_project(root) {
+        en: "Project: {root}",
+        pt: "Projeto: {root}",
+    }
+    export_began(time) {
+        en: "Began: {time}",
+        pt: "Início: {time}",
+    }
+    export_user() {
+        en: "You",
+        pt: "Você",
+    }
+    export_assistant() {
+        en: "Model",
+        pt: "Modelo",
+    }
+    export_model(name) {
+        en: "Model ({name})",
+        pt: "Modelo ({name})",
+    }
+    export_told() {
+        en: "Told to the model",
+        pt: "Dito ao modelo",
+    }
+    export_ended() {
+        en: "The turn ended without an answer",
+        pt: "O turno terminou sem resposta",
+    }
+    export_shortened() {
+        en: "From here on the model was sent less of the conversation",
+        pt: "Daqui em diante o modelo recebeu menos da conversa",
+    }
+    export_thoughts() {
+        en: "Thoughts",
+        pt: "Pensamentos",
+    }
+    export_result() {
+        en: "Result",
+        pt: "Resultado",
+    }
+    export_succeeded() {
+        en: "succeeded",
+        pt: "deu certo",
+    }
+    export_failed(code) {
+        en: "failed: {code}",
+        pt: "falhou: {code}",
+    }
+    export_decided_by_policy(rule) {
+        en: "decided by the rule {rule}",
+        pt: "decidido pela regra {rule}",
+    }
+    export_decided_by_person(rule) {
+        en: "decided by a person, asked because of {rule}",
+        pt: "decidido por uma pessoa, consultada por causa de {rule}",
+    }
+    export_outcome(status, milliseconds, decision) {
+        en: "{status} ({milliseconds} ms), {decision}",
+        pt: "{status} ({milliseconds} ms), {decision}",
+    }
+    export_outcome_alone(status) {
+        en: "{status}",
+        pt: "{status}",
+    }
+    export_left_out(count) {
+        en: "({count} {count|line|lines} left out)",
+        pt: "({count} {count|linha omitida|linhas omitidas})",
+    }
+}
+
 // Recorded replies.
 toolfence_protocol::texts! { "replay"
     recording_is_empty(mark) {

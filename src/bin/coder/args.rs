@@ -4,6 +4,7 @@ use crate::messages;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 use toolfence::sandbox;
 use toolfence::{Dialect, Language};
 
@@ -154,6 +155,10 @@ pub(crate) enum Command {
     Sessions(SessionsArguments),
     /// Go on with a conversation, or with a copy of it up to one of its messages; with -p answer once
     Resume(ResumeArguments),
+    /// A conversation as Markdown, as JSON lines, or as a page for a browser
+    Export(ExportArguments),
+    /// The log of decisions and results
+    Audit(AuditArguments),
     /// Take back what the last turn changed in the project's files
     Undo(UndoArguments),
     /// Take the last undo back
@@ -213,7 +218,7 @@ pub(crate) struct ParseArguments {
     pub(crate) tools: Option<PathBuf>,
     /// JSON lines in, {"id":..,"text":..,"chunk":..?,"finish":..?,"dialects":..?,"tools":[..]?}, and
     /// {"v":1,"id":..,"events":[..]} out, or
-    /// {"v":1,"id":..,"error":..} for a line that is wrong
+    /// {"v":1,"id":..,"error":..} for a line that is wrong. Records of a transcript are read too: its replies
     #[arg(long)]
     pub(crate) batch: bool,
     /// For people: what was found, every repair by its name, the dialect of each call, and why a call does not count
@@ -249,6 +254,110 @@ pub(crate) struct ResumeArguments {
     /// Answer this once and end
     #[arg(short, long, value_name = "TEXT")]
     pub(crate) prompt: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExportArguments {
+    /// The conversation, or the beginning of its name
+    #[arg(required_unless_present = "schema")]
+    pub(crate) session: Option<String>,
+    /// md and html are for people, json has the records
+    #[arg(long, value_enum, default_value_t = ExportFormat::Md)]
+    pub(crate) format: ExportFormat,
+    /// Write it to this file
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// What the model thought too
+    #[arg(long)]
+    pub(crate) thoughts: bool,
+    /// How much of what tools gave back
+    #[arg(long, value_enum, default_value_t = ResultsShown::Head)]
+    pub(crate) results: ResultsShown,
+    /// From this message on
+    #[arg(long, value_name = "MESSAGE")]
+    pub(crate) from: Option<String>,
+    /// Up to this message
+    #[arg(long, value_name = "MESSAGE")]
+    pub(crate) to: Option<String>,
+    /// Whether secrets are taken out, those of the environment too
+    #[arg(long, value_enum, default_value_t = Switch::On)]
+    pub(crate) redact: Switch,
+    /// Print the JSON Schema of a record, and end
+    #[arg(long)]
+    pub(crate) schema: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AuditArguments {
+    /// What is not older than this: 90s, 30m, 2h, 7d
+    #[arg(long, value_name = "AGE", value_parser = age)]
+    pub(crate) since: Option<Duration>,
+    /// Of the session whose name in the log begins so
+    #[arg(long, value_name = "ID")]
+    pub(crate) session: Option<String>,
+    /// What was denied
+    #[arg(long)]
+    pub(crate) denied: bool,
+    /// What a person was asked
+    #[arg(long)]
+    pub(crate) asked: bool,
+    /// What did not succeed
+    #[arg(long)]
+    pub(crate) failed: bool,
+    /// Calls of this tool
+    #[arg(long, value_name = "NAME")]
+    pub(crate) tool: Option<String>,
+    /// The lines as they are
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Go on with what is added
+    #[arg(long)]
+    pub(crate) follow: bool,
+}
+
+/// How a conversation is exported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportFormat {
+    /// Markdown in which nothing is a call
+    Md,
+    /// The records, one JSON object a line
+    Json,
+    /// One page that needs nothing else
+    Html,
+}
+
+/// How much of a result is exported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ResultsShown {
+    /// All that was kept
+    Full,
+    /// The first lines
+    Head,
+    /// Only whether it went well
+    None,
+}
+
+/// Whether something is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Switch {
+    /// It is
+    On,
+    /// It is not
+    Off,
+}
+
+/// A number with s, m, h or d behind it.
+fn age(text: &str) -> Result<Duration, String> {
+    let (number, unit) = text.split_at(text.len() - text.chars().next_back().map_or(0, char::len_utf8));
+    let seconds = match unit {
+        "s" => 1,
+        "m" => 60,
+        "h" => 3600,
+        "d" => 86_400,
+        _ => return Err("s, m, h, d".to_owned()),
+    };
+    let number: u64 = number.parse().map_err(|_| "90s, 30m, 2h, 7d".to_owned())?;
+    Ok(Duration::from_secs(number.saturating_mul(seconds)))
 }
 
 /// A file that is not what the turn left is left as it is and told, and the rest is taken back; the status is 1 then. What
@@ -381,7 +490,8 @@ pub(crate) enum PolicyCommand {
 
 /// The calls come as JSON lines, with any of: what `coder parse` prints ({"event":"call","name":..,"args":..}; other
 /// events are passed over) or `coder parse --batch` ({"id":..,"events":[..]}), {"id":..,"tool":..,"args":..}, or
-/// {"id":..,"command":..} for bash. They are judged in the project as it is now, each by itself.
+/// {"id":..,"command":..} for bash, lines of the audit log, and records of transcripts. They are judged in the project as it
+/// is now, each by itself.
 #[derive(Debug, Args)]
 pub(crate) struct ReplayArguments {
     /// Where the calls are; - for stdin

@@ -63,6 +63,8 @@ fn run(cli: &Cli) -> Result<ExitCode, Failure> {
             Some(prompt) => commands::ask::run(options, prompt, &Start::of(arguments)),
             None => commands::chat::run(options, &Start::of(arguments)),
         },
+        (Some(Command::Export(arguments)), _) => commands::export::run(options, arguments),
+        (Some(Command::Audit(arguments)), _) => commands::audit::run(options, arguments),
         (Some(Command::Undo(arguments)), _) => commands::undo::undo(options, arguments),
         (Some(Command::Redo(arguments)), _) => commands::undo::redo(options, arguments),
         (Some(Command::Diff(arguments)), _) => commands::undo::diff(options, arguments),

@@ -236,6 +236,11 @@ impl Setup {
         opened.map_err(|error| tell(&messages::nothing_is_logged(error.text()))).ok()
     }
 
+    /// The file of that log.
+    pub(crate) fn log_file(&self) -> Option<PathBuf> {
+        self.audit.clone()
+    }
+
     /// Says what could not be recorded.
     pub(crate) fn tell_notes(&self) {
         let notes = self.history.iter().flat_map(|history| history.take_notes());

@@ -18,6 +18,7 @@
 //! Every line says its version as `v`. Fields that this version does not know are ignored and kept where lines are copied; a line
 //! of a newer version is refused, for its fields may mean something else.
 
+pub mod export;
 mod read;
 mod record;
 mod recording;

@@ -1,11 +1,13 @@
 //! One file a command.
 
 pub(crate) mod ask;
+pub(crate) mod audit;
 pub(crate) mod chat;
 pub(crate) mod config;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod exec;
+pub(crate) mod export;
 pub(crate) mod grammar;
 pub(crate) mod parse;
 pub(crate) mod pipe;
@@ -35,7 +37,7 @@ pub(crate) const SCHEMA: u32 = 1;
 /// Bytes of stdin that are read at a time: all of it, or a line where it is read line by line.
 const MOST_BYTES: usize = 64 << 20;
 
-/// Answers the JSON lines of stdin, one line for each. A line that cannot be answered gets its error in its place, and
+/// Answers the JSON lines of stdin, one line for each, but for those that are answered by null. A line that cannot be answered gets its error in its place, and
 /// the rest is read on; then the status says so.
 pub(crate) fn batch<T: DeserializeOwned>(
     out: &mut Terminal,
@@ -55,7 +57,10 @@ pub(crate) fn batch<T: DeserializeOwned>(
             status = UNSUCCESSFUL.into();
             json!({"v": SCHEMA, "id": id_of(line), "error": messages::in_line(index + 1, error)})
         });
-        out.line(&value.to_string())?;
+        // A line that asks for nothing.
+        if !value.is_null() {
+            out.line(&value.to_string())?;
+        }
     }
     Ok(status)
 }

@@ -48,28 +48,46 @@ struct Stored {
     tools: Option<Vec<Value>>,
 }
 
+/// What a line of a batch may be.
+const WANTED: &str =
+    r#"{"id":..,"text":..,"chunk":..?,"finish":..?,"dialects":..?,"tools":[..]?} or a record of a transcript"#;
+
+/// The reply of a line. A record of a transcript that is no reply has none.
+fn stored(line: Value) -> Result<Option<Stored>, Text> {
+    let role = line.get("role").and_then(Value::as_str).filter(|_| line.get("v").is_some());
+    match role {
+        None => {
+            let stored = serde_json::from_value(line);
+            stored.map(Some).map_err(|error| messages::not_what_is_wanted(WANTED, error.to_string()))
+        }
+        Some("assistant") => {
+            let text = line.get("raw").or(line.get("content")).and_then(Value::as_str).unwrap_or_default().to_owned();
+            let id = line.get("id").cloned().unwrap_or_default();
+            Ok(Some(Stored { id, text, chunk: None, finish: None, dialects: None, tools: None }))
+        }
+        Some(_) => Ok(None),
+    }
+}
+
 fn batch(options: &CommandLine, arguments: &ParseArguments, out: &mut Terminal) -> Result<ExitCode, Failure> {
     let reader = Reader::new(options, arguments)?;
-    super::batch(
-        out,
-        r#"{"id":..,"text":..,"chunk":..?,"finish":..?,"dialects":..?,"tools":[..]?}"#.into(),
-        |stored: Stored| {
-            if stored.chunk == Some(0) {
-                return Err(messages::chunk_too_small());
-            }
-            let reason = stored.finish.unwrap_or(finish(arguments.finish));
-            let chunk = stored.chunk.or(arguments.chunk);
-            let mut reader = reader.clone();
-            if let Some(names) = &stored.dialects {
-                read_dialects(names, &mut reader.options)?;
-            }
-            if let Some(tools) = &stored.tools {
-                reader.options.catalog = Some(Arc::new(catalog(tools)?));
-            }
-            let events = reader.read(&stored.text, chunk, reason);
-            Ok(json!({"v": super::SCHEMA, "id": stored.id, "events": events}))
-        },
-    )
+    super::batch(out, WANTED.into(), |line: Value| {
+        let Some(stored) = stored(line)? else { return Ok(Value::Null) };
+        if stored.chunk == Some(0) {
+            return Err(messages::chunk_too_small());
+        }
+        let reason = stored.finish.unwrap_or(finish(arguments.finish));
+        let chunk = stored.chunk.or(arguments.chunk);
+        let mut reader = reader.clone();
+        if let Some(names) = &stored.dialects {
+            read_dialects(names, &mut reader.options)?;
+        }
+        if let Some(tools) = &stored.tools {
+            reader.options.catalog = Some(Arc::new(catalog(tools)?));
+        }
+        let events = reader.read(&stored.text, chunk, reason);
+        Ok(json!({"v": super::SCHEMA, "id": stored.id, "events": events}))
+    })
 }
 
 fn finish(end: End) -> FinishReason {

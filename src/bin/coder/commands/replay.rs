@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::process::ExitCode;
 use toolfence::policy::{Decision, Effective, Judgement};
-use toolfence::{Args, Effect, Text, ToolCall, ToolFailure};
+use toolfence::{Args, Effect, Repair, Text, ToolCall, ToolFailure};
 
 /// Compares.
 pub(crate) fn run(options: &Options, arguments: &ReplayArguments) -> Result<ExitCode, Failure> {
@@ -59,11 +59,26 @@ struct Record {
     repairs: Vec<Repaired>,
     /// The events of one reply.
     events: Option<Vec<Record>>,
+    /// The call of a record of a transcript; the others have a role and no call.
+    tool_call: Option<Box<Record>>,
+    role: Option<String>,
 }
 
+/// With whether it is lossless, or by its name alone.
 #[derive(Deserialize)]
-struct Repaired {
-    lossless: bool,
+#[serde(untagged)]
+enum Repaired {
+    Told { lossless: bool },
+    Named(String),
+}
+
+impl Repaired {
+    fn is_lossless(&self) -> bool {
+        match self {
+            Repaired::Told { lossless } => *lossless,
+            Repaired::Named(name) => Repair::ALL.iter().any(|repair| repair.name() == *name && repair.lossless()),
+        }
+    }
 }
 
 struct Replay<'a> {
@@ -89,6 +104,12 @@ impl Replay<'_> {
             Ok(Record { events: Some(events), id, .. }) => {
                 events.into_iter().try_for_each(|event| self.record(Record { id: id.clone(), ..event }, number))
             }
+            Ok(Record { tool_call: Some(call), id, .. }) => match call.name.as_deref() {
+                // A block that could not be read.
+                None | Some("") => Ok(()),
+                Some(_) => self.record(Record { id, ..*call }, number),
+            },
+            Ok(Record { role: Some(_), .. }) => Ok(()),
             Ok(record) => self.record(record, number),
             Err(error) => self.unreadable(number, error.to_string().into()),
         }
@@ -97,12 +118,14 @@ impl Replay<'_> {
     fn record(&mut self, record: Record, number: usize) -> Result<(), Failure> {
         let Record { id, event, name, args, command, repairs, .. } = record;
         let call = match (name, command, event.as_deref()) {
-            (Some(name), None, None | Some("call" | "tool_call")) => ToolCall::new("1", name, args),
+            (Some(name), None, None | Some("call" | "tool_call" | "run" | "ask")) => ToolCall::new("1", name, args),
+            // In the audit log a result has arguments where the call neither ran nor was asked about.
+            (Some(name), None, Some("result")) if !args.is_empty() => ToolCall::new("1", name, args),
             (None, Some(command), None) => call_of_command(&command),
             (_, _, Some(_)) => return Ok(()),
             _ => return self.unreadable(number, messages::neither_tool_nor_command()),
         };
-        let guessed = repairs.iter().any(|repair| !repair.lossless);
+        let guessed = repairs.iter().any(|repair| !repair.is_lossless());
         let (now, then) = (said(&self.now, &call, guessed), said(&self.then, &call, guessed));
         let differs = now.verdict != then.verdict || now.effective != then.effective;
         self.count.calls += 1;
@@ -142,6 +165,9 @@ impl Replay<'_> {
 
     fn end(mut self) -> Result<ExitCode, Failure> {
         let Count { calls, differ, unreadable } = self.count;
+        if calls == 0 {
+            return Err(Failure::wrong_use(messages::no_record_in_file()));
+        }
         if self.arguments.json {
             let told = json!({
                 "v": super::SCHEMA, "event": "summary", "calls": calls, "differ": differ, "unreadable": unreadable,

@@ -156,9 +156,11 @@ pub(crate) const PORTUGUESE_HELP: &[(&str, &str)] = &[
     ),
     (
         "JSON lines in, {\"id\":..,\"text\":..,\"chunk\":..?,\"finish\":..?,\"dialects\":..?,\"tools\":[..]?}, and \
-         {\"v\":1,\"id\":..,\"events\":[..]} out, or {\"v\":1,\"id\":..,\"error\":..} for a line that is wrong",
+         {\"v\":1,\"id\":..,\"events\":[..]} out, or {\"v\":1,\"id\":..,\"error\":..} for a line that is wrong. \
+         Records of a transcript are read too: its replies",
         "Entram linhas JSON, {\"id\":..,\"text\":..,\"chunk\":..?,\"finish\":..?,\"dialects\":..?,\"tools\":[..]?}, \
-         e sai {\"v\":1,\"id\":..,\"events\":[..]}, ou {\"v\":1,\"id\":..,\"error\":..} para uma linha errada",
+         e sai {\"v\":1,\"id\":..,\"events\":[..]}, ou {\"v\":1,\"id\":..,\"error\":..} para uma linha errada. \
+         Registros de uma transcrição também são lidos: as respostas dela",
     ),
     ("Judge a call of this tool instead of a command", "Julga uma chamada desta ferramenta em vez de um comando"),
     (
@@ -445,4 +447,37 @@ pub(crate) const PORTUGUESE_HELP: &[(&str, &str)] = &[
          ou assim que ele recusa]",
     ),
     ("Write no transcript of this conversation", "Não grava esta conversa"),
+    (
+        "A conversation as Markdown, as JSON lines, or as a page for a browser",
+        "Uma conversa como Markdown, como linhas JSON ou como página para um navegador",
+    ),
+    ("The log of decisions and results", "O log de decisões e resultados"),
+    ("The conversation, or the beginning of its name", "A conversa, ou o começo do nome dela"),
+    ("md and html are for people, json has the records", "md e html são para pessoas, json tem os registros"),
+    ("Write it to this file", "Grava neste arquivo"),
+    ("What the model thought too", "Também o que o modelo pensou"),
+    ("How much of what tools gave back", "Quanto do que as ferramentas devolveram"),
+    ("From this message on", "A partir desta mensagem"),
+    ("Up to this message", "Até esta mensagem"),
+    (
+        "Whether secrets are taken out, those of the environment too",
+        "Se os segredos são retirados, também os do ambiente",
+    ),
+    ("Print the JSON Schema of a record, and end", "Mostra o JSON Schema de um registro e termina"),
+    ("What is not older than this: 90s, 30m, 2h, 7d", "O que não é mais antigo que isto: 90s, 30m, 2h, 7d"),
+    ("Of the session whose name in the log begins so", "Da sessão cujo nome no log começa assim"),
+    ("What was denied", "O que foi negado"),
+    ("What a person was asked", "O que foi perguntado a uma pessoa"),
+    ("What did not succeed", "O que não deu certo"),
+    ("Calls of this tool", "Chamadas desta ferramenta"),
+    ("The lines as they are", "As linhas como estão"),
+    ("Go on with what is added", "Continua com o que for acrescentado"),
+    ("Markdown in which nothing is a call", "Markdown em que nada é uma chamada"),
+    ("The records, one JSON object a line", "Os registros, um objeto JSON por linha"),
+    ("One page that needs nothing else", "Uma página que não precisa de mais nada"),
+    ("All that was kept", "Tudo o que foi guardado"),
+    ("The first lines", "As primeiras linhas"),
+    ("Only whether it went well", "Só se deu certo"),
+    ("It is", "Sim"),
+    ("It is not", "Não"),
 ];

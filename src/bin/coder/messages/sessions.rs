@@ -60,6 +60,48 @@ toolfence::program::texts! { "coder"
     }
 }
 
+// Pages and the log.
+toolfence::program::texts! { "coder"
+    no_message_of_number(message, count) {
+        en: "this conversation has no message {message}; it has {count} {count|message|messages}",
+        pt: "esta conversa não tem a mensagem {message}; ela tem {count} {count|mensagem|mensagens}",
+    }
+    nothing_is_kept_in_the_log() {
+        en: "there is no log: audit is off, or there is no place for it (set HOME or XDG_STATE_HOME)",
+        pt: "não há log: audit está off, ou não há lugar para isso (defina HOME ou XDG_STATE_HOME)",
+    }
+    log_session(root) {
+        en: "session in {root}",
+        pt: "sessão em {root}",
+    }
+    log_run(call, rule) {
+        en: "ran {call} (rule {rule})",
+        pt: "executou {call} (regra {rule})",
+    }
+    log_run_by_person(call, rule) {
+        en: "ran {call}, allowed by a person (rule {rule})",
+        pt: "executou {call}, permitido por uma pessoa (regra {rule})",
+    }
+    log_asked(call, answer, rule) {
+        en: "asked about {call}: {answer} (rule {rule})",
+        pt: "perguntou sobre {call}: {answer} (regra {rule})",
+    }
+    log_succeeded(tool, milliseconds) {
+        en: "{tool} succeeded, {milliseconds} ms",
+        pt: "{tool} deu certo, {milliseconds} ms",
+    }
+    log_failed(tool, code, message) {
+        en: "{tool} failed, {code}: {message}",
+        pt: "{tool} falhou, {code}: {message}",
+    }
+    no_record_in_file() {
+        en: "there is no call in this file. It takes lines of `coder parse`, of `coder parse --batch`, of the audit log (run, ask, and \
+             results with args), of transcripts, and `id` with `tool` and `args` or with `command`",
+        pt: "não há nenhuma chamada neste arquivo. Ele aceita linhas de `coder parse`, de `coder parse --batch`, do log de auditoria \
+             (run, ask e resultados com args), de transcrições, e `id` com `tool` e `args` ou com `command`",
+    }
+}
+
 // What the model is told.
 toolfence::program::texts! { "coder"
     resumed_later() {

@@ -1,0 +1,80 @@
+//! `coder export`: a conversation as Markdown, as its records, or as a page for a browser.
+
+use super::sessions::named;
+use crate::args::{ExportArguments, ExportFormat, Options, ResultsShown, Switch};
+use crate::failure::Failure;
+use crate::messages;
+use crate::setup::{Setup, redactor};
+use crate::shown::language;
+use crate::terminal::Terminal;
+use serde_json::Value;
+use std::process::ExitCode;
+use toolfence::program::transcript::export::{self, Results, Shown};
+use toolfence::program::transcript::{Record, SCHEMA, Stored, lines};
+
+/// Prints a conversation, or writes it to a file.
+pub(crate) fn run(options: &Options, arguments: &ExportArguments) -> Result<ExitCode, Failure> {
+    let mut out = Terminal::stdout();
+    if arguments.schema {
+        out.line(SCHEMA.trim_end())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let setup = Setup::new(options)?;
+    let name = arguments.session.as_deref().unwrap_or_default();
+    let summary = named(&setup, name)?;
+    let mut stored = Stored::read(&summary.path).map_err(Failure::wrong_use)?;
+    let (from, to) =
+        (place(&stored, arguments.from.as_deref(), 0)?, place(&stored, arguments.to.as_deref(), usize::MAX)?);
+    let redact = arguments.redact == Switch::On;
+    let text = match arguments.format {
+        ExportFormat::Json => {
+            let mut text = String::new();
+            for (number, line) in lines(&summary.path).map_err(Failure::broken)?.enumerate() {
+                let Ok(value) = serde_json::from_str::<Value>(&line.map_err(Failure::broken)?) else { continue };
+                let id = value["id"].as_str().unwrap_or_default();
+                let at = stored.records.iter().position(|record| record.id == id);
+                if number == 0 || at.is_some_and(|at| (from..=to).contains(&at)) {
+                    let value = if redact { redactor().value(&value) } else { value };
+                    text.push_str(&value.to_string());
+                    text.push('\n');
+                }
+            }
+            text
+        }
+        format => {
+            if redact {
+                stored.redact(&redactor());
+            }
+            let chosen: Vec<&Record> = stored
+                .records
+                .iter()
+                .enumerate()
+                .filter(|(at, _)| (from..=to).contains(at))
+                .map(|(_, record)| record)
+                .collect();
+            let results = match arguments.results {
+                ResultsShown::Full => Results::Full,
+                ResultsShown::Head => Results::Head,
+                ResultsShown::None => Results::None,
+            };
+            let shown = Shown { thoughts: arguments.thoughts, results, language: language() };
+            match format {
+                ExportFormat::Html => export::html(&stored, &chosen, shown),
+                _ => export::markdown(&stored, &chosen, shown, &toolfence::tool::catalog()),
+            }
+        }
+    };
+    match &arguments.output {
+        None => out.write(&text)?,
+        Some(path) => std::fs::write(path, text)
+            .map_err(|error| Failure::broken(messages::cannot_write(path.display().to_string(), error.to_string())))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Where a message stands.
+fn place(stored: &Stored, id: Option<&str>, default: usize) -> Result<usize, Failure> {
+    let Some(id) = id else { return Ok(default) };
+    let at = stored.records.iter().position(|record| record.id == id);
+    at.ok_or_else(|| Failure::wrong_use(messages::no_message_of_number(id, stored.records.len())))
+}
