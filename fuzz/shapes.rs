@@ -278,5 +278,8 @@ pub(crate) const DIALECTS: &[Shape] = &[
     ("half tokens", |n| "<\u{ff5c}tool\u{2581}calls".repeat(2 * n)),
     ("runs of backticks", |n| (1..n / 8).map(|length| "`".repeat(length % 90) + " ").collect()),
     ("blocks under a wrong word", |n| "```json\n{\"name\": \"list_files\", \"args\": {}}\n```\n".repeat(n)),
+    ("texts to all behind reasoning", |n| "<think>a</think>all\nx>>".repeat(2 * n)),
+    ("marks of recipients", |n| format!("all\n{}", ">>>read_fil".repeat(4 * n))),
+    ("elements of elements", |n| format!("<minimax:tool_call><invoke name=\"a\"><b>{}", "<item><b>".repeat(4 * n))),
     ("names of Gemma", |n| format!("<start_function_call>call:a{{{}", "k:<escape>".repeat(4 * n))),
 ];

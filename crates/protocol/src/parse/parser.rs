@@ -81,6 +81,8 @@ pub struct Parser {
     refused: Option<usize>,
     /// Nothing but whitespace was read of the reply, or of what follows reasoning: it may be calls from end to end.
     whole: Option<Tries>,
+    /// How often a document began anew behind reasoning.
+    documents: u32,
     /// Whether the fast path is taken. The test of its law switches it off.
     #[cfg(test)]
     pub(super) fast: bool,
@@ -121,6 +123,9 @@ const MOST_AT_ONCE: usize = 16 * 1024;
 /// reply again, and the time must stay linear.
 const MOST_SPECULATIONS: u8 = 3;
 
+/// Sections of reasoning behind which a reply may be calls from end to end.
+const MOST_WHOLE: u32 = 16;
+
 impl Parser {
     /// A parser at the beginning of a reply.
     pub fn new(mut options: Options) -> Parser {
@@ -150,6 +155,7 @@ impl Parser {
             blocks: false,
             refused: None,
             whole: Some(Tries::default()),
+            documents: 0,
             #[cfg(test)]
             fast: true,
             options,
@@ -541,7 +547,9 @@ impl Parser {
         self.ignored = ignored_calls(&self.options);
         self.gate = LineGate::default();
         self.spans.clear();
-        self.whole = Some(Tries::default());
+        // Each of these readings may go to the end of the reply: of a reply full of reasoning only so many are made.
+        self.documents = self.documents.saturating_add(1);
+        self.whole = (self.documents <= MOST_WHOLE).then(Tries::default);
     }
 
     fn advance_reasoning(&mut self) -> bool {

@@ -158,15 +158,17 @@ impl<'a> Scan<'a> {
     /// The head of a tag, up to the `>` that is passed. It is one short line: anything else is prose that speaks of the tag.
     pub(super) fn head(&mut self) -> Read<&'a str> {
         let rest = self.rest();
-        let end = memchr::memchr(b'>', rest.as_bytes());
-        let head = &rest[..end.unwrap_or(rest.len())];
-        if head.len() > MOST_HEAD || head.trim_end().contains(['<', '\n']) {
+        // Asked at every token of a text: only so much of it is looked at.
+        let near = &rest.as_bytes()[..rest.len().min(MOST_HEAD + 1)];
+        let end = memchr::memchr(b'>', near);
+        let line = &near[..end.unwrap_or(near.len())];
+        if line.len() > MOST_HEAD || memchr::memchr2(b'<', b'\n', line.trim_ascii_end()).is_some() {
             return Err(Stop::Not);
         }
         match end {
             Some(end) => {
                 self.at += end + 1;
-                Ok(head)
+                Ok(&rest[..end])
             }
             None => self.wait(),
         }
