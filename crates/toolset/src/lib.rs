@@ -1,4 +1,4 @@
-//! The ten built-in tools as data: names, arguments, aliases, effects and wording, which live here alone; and [`plan`], which is
+//! The ten built-in tools as data: names, arguments, aliases, effects and wording, which live here alone; and [`plan()`], which is
 //! offered only where it is asked for.
 //!
 //! This crate does not run a tool and does not judge a call. The parser and the policy know these tools only through the
