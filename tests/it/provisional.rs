@@ -264,6 +264,10 @@ fn what_is_told_of_dialects_in_any_order_is_what_they_say() {
         "[TOOL_CALLS]bash[ARGS]{\"command\": \"@\"}\n",
         "<start_function_call>call:bash{command:<escape>@<escape>}<end_function_call>\n",
         "<|tools_prefix|>[{\"bash\": {\"command\": \"@\"}}]<|tools_suffix|>\n",
+        "<|open|>tools<|sep|><|open|>call tool=\"bash\"<|sep|><|open|>json type=\"object\"<|sep|>{\"command\": \"@\"}\
+         <|close|>json<|sep|><|close|>call<|sep|><|close|>tools<|sep|>\n",
+        "<|open|>tools<|sep|><|open|>call tool=\"bash\"<|sep|><|open|>argument key=\"command\" type=\"string\"<|sep|>@\
+         <|close|>argument<|sep|><|close|>call<|sep|><|close|>tools<|sep|>\n",
     ];
     let mut dice = Random::new(0xd1a1_ec75);
     let (mut called, mut withdrawn) = (0, 0);

@@ -82,8 +82,8 @@ pub(super) struct Preview {
     call: CallSoFar,
     /// Nothing more is queued: the end of the block is undecided.
     pub(super) muted: bool,
-    /// What the JSON is.
-    form: Form,
+    /// What the JSON is. Known when its first byte is read.
+    pub(super) form: Form,
     /// An argument was queued that does not stand in an object of arguments.
     pub(super) loose: bool,
     frames: Vec<OpenValue>,
@@ -141,10 +141,8 @@ impl Preview {
         self.calls.get(token.call).unwrap_or(&self.call).name.as_deref()
     }
 
-    /// A call whose name stands outside of its arguments begins. Its arguments come as JSON, where `form` says so, or as
-    /// [texts](Preview::tell).
-    pub(super) fn begin(&mut self, name: Option<&str>, id: Option<&str>, form: Form, queue: &mut Queue) {
-        self.form = form;
+    /// A call begins. Where its name stands outside of its arguments, these come as JSON, or as [texts](Preview::tell).
+    pub(super) fn begin(&mut self, name: Option<&str>, id: Option<&str>, queue: &mut Queue) {
         self.call.name = name.map(str::to_owned);
         self.call.model_id = id.map(str::to_owned);
         self.start(queue);

@@ -8,7 +8,7 @@ use super::MOST_AT_ONCE;
 use crate::Dialect;
 use crate::clip::floor_boundary;
 use crate::parse::block::Block;
-use crate::parse::dialect::sketch::{Form, Sketch};
+use crate::parse::dialect::sketch::Sketch;
 use crate::parse::queue::Queue;
 
 /// How often the reader is asked only to learn what can be told. After that a section is read when there is twice as much of it.
@@ -61,14 +61,15 @@ impl Follower {
         }
         block.guessed |= self.sketch.guessed;
         if !std::mem::replace(&mut self.started, true) {
-            let Sketch { name, id, json, form, .. } = &self.sketch;
-            // Of raw texts the name is all there is to the beginning.
-            let form = if json.is_some() { *form } else { Form::Calls };
-            block.preview.begin(name.as_deref(), id.as_deref(), form, queue);
+            block.preview.begin(self.sketch.name.as_deref(), self.sketch.id.as_deref(), queue);
             return true;
         }
         match self.sketch.json {
-            Some(start) => self.follow_json(start, text, block, queue),
+            Some(start) => {
+                // A name may have been told long before it was known that JSON follows it.
+                block.preview.form = self.sketch.form;
+                self.follow_json(start, text, block, queue)
+            }
             None => self.follow_texts(text, block, queue),
         }
     }
