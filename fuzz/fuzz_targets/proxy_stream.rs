@@ -7,6 +7,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Value, json};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -271,7 +272,10 @@ fn catalog() -> Catalog {
     tools().as_array().into_iter().flatten().map(spec).collect()
 }
 
+/// A request to a model of its own: what the proxy learns of a model from one input must not count for the next.
 fn request(streamed: bool) -> Value {
+    static MODELS: AtomicU64 = AtomicU64::new(0);
+    let model = format!("m{}", MODELS.fetch_add(1, Relaxed));
     let messages = json!([{"role": "user", "content": "go"}]);
-    json!({"model": "m", "messages": messages, "tools": tools(), "stream": streamed})
+    json!({"model": model, "messages": messages, "tools": tools(), "stream": streamed})
 }
