@@ -186,7 +186,7 @@ impl Agent {
         Agent { checks: Some(Arc::new(checks)), ..self }
     }
 
-    /// The same with a transcript, which is written while the agent works. A session that is resumed is made with the
+    /// Sets the transcript, to which the agent writes while it works. To resume a session, make the session with the
     /// [history](Transcript::history) of its transcript.
     #[must_use]
     pub fn transcript(self, mut transcript: Transcript) -> Agent {

@@ -79,7 +79,7 @@ pub struct Record {
     /// Of a tool: the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_call: Option<RecordedCall>,
-    /// Of a tool: what came of the call.
+    /// Of a tool: the result of the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_result: Option<RecordedResult>,
     /// Of a note of the kind `history`: what the model is sent instead of all before.
@@ -158,7 +158,7 @@ pub struct RecordedDecision {
     pub by: String,
 }
 
-/// What came of a call.
+/// The result of a call: what the tool gave back, or why it did not run.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct RecordedResult {
     /// The tool, as the catalog names it.
@@ -216,7 +216,7 @@ impl Record {
         self.raw.as_deref().unwrap_or(&self.content)
     }
 
-    /// What came of the call of a tool, as a session has it.
+    /// The result in a record of the role `tool`, in the form in which a session takes results. `None` for any other record.
     pub(super) fn result(&self) -> Option<ToolResult> {
         let (call, result) = (self.tool_call.as_ref()?, self.tool_result.as_ref()?);
         let mut told = ToolResult::refused(&call.id, &result.tool_name, ToolFailure::new(ErrorCode::IoError, ""));
@@ -251,7 +251,7 @@ impl RecordedCall {
 }
 
 impl RecordedResult {
-    /// What came of a call, its failure in the language that the model was told it in.
+    /// Makes the record of a result. Its failure is written in the language in which the model was told of it.
     pub(super) fn of(result: &ToolResult, language: Language) -> RecordedResult {
         let words = |text: &Text| text.render(language);
         RecordedResult {

@@ -138,13 +138,14 @@ impl Transcript {
         }
     }
 
-    /// The same with another redactor, which knows what else is a secret; none writes everything down as it is.
+    /// Sets the redactor that takes secrets out of each record before it is written. Without one, records are written as they
+    /// are. A new transcript has a redactor that knows secrets by their form.
     #[must_use]
     pub fn redactor(self, redactor: Option<Redactor>) -> Transcript {
         Transcript { redactor, ..self }
     }
 
-    /// The same with the name of whoever answers from here on.
+    /// Sets the name of the model, which stands in each reply that is written from here on.
     #[must_use]
     pub fn model(self, model: Option<String>) -> Transcript {
         Transcript { model, ..self }
@@ -194,7 +195,7 @@ impl Transcript {
         self.trouble.take()
     }
 
-    /// Whoever answers from here on.
+    /// The name of the model that answers, for the record of a reply.
     pub(super) fn answers(&self) -> Option<String> {
         self.model.clone()
     }

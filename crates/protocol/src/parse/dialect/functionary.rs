@@ -66,7 +66,8 @@ fn is_tool(scan: &Scan<'_>, name: &str) -> bool {
     scan.catalog().is_some_and(|catalog| catalog.specs().iter().any(|spec| spec.name == name))
 }
 
-/// What came of the line of a name: more of it may come where a tool on offer begins so.
+/// Decides about a line of a name that has no end yet: the reader waits for more of it where the name of a tool on offer
+/// begins so; otherwise the text is no call.
 fn may_be_name<T>(scan: &Scan<'_>) -> Read<T> {
     let text = scan.rest();
     let begins = |catalog: &crate::Catalog| catalog.specs().iter().any(|spec| spec.name.starts_with(text));
