@@ -315,7 +315,11 @@ async fn what_replies_cost_is_added_up() {
     assert_eq!((turn.replies, turn.cached, turn.output, turn.estimated), (1, 0, 3, 1), "12 bytes are about 3 tokens");
     let all = agent.usage();
     assert_eq!((all.replies, all.input, all.output, all.estimated), (3, 200 + turn.input, 23, 1));
-    assert!((all.cost(1.0, 1e6) - (all.input as f64 / 1e6 + 23.0)).abs() < 1e-9);
+    assert!((all.cost(1.0, 1.0, 1e6) - (all.input as f64 / 1e6 + 23.0)).abs() < 1e-9);
+    let apart = (all.input - 80) as f64 + 80.0 * 0.25 + 23.0 * 2.0;
+    assert!((all.cost(1e6, 0.25e6, 2e6) - apart).abs() < 1e-6, "cached tokens are not paid for twice");
+    let odd = Usage::counted(10, u64::MAX, 0);
+    assert!((odd.cost(1e6, 1e5, 0.0) - 1.0).abs() < 1e-9, "a server cannot know more than it was sent");
 }
 
 /// The whole way: a recorded reply that breaks off in a block, and the next that goes on with it.

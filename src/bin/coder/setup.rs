@@ -259,7 +259,9 @@ impl Setup {
             _ => None,
         });
         if let Some(price) = price {
-            let price = usage.cost(price.input as f64 / 1e6, price.output as f64 / 1e6);
+            let cached = price.cached.unwrap_or(price.input);
+            let [input, cached, output] = [price.input, cached, price.output].map(|price| price as f64 / 1e6);
+            let price = usage.cost(input, cached, output);
             cost.push(messages::replies_price(format!("{price:.4}")));
         }
         cost

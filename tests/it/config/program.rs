@@ -345,17 +345,18 @@ fn prices_are_read_and_counted_with() {
         ("[prices.a]\ninput = 1\noutput = \"1\"", "output of a is a number: "),
         ("[prices.a]\ninput = -1\noutput = 1", "input of a is a number: "),
         ("[prices.a]\ninput = nan\noutput = 1", "input of a is a number: "),
-        ("[prices.a]\ninput = 1\noutput = 1\ncached = 1", "a price has no cached; it has input and output."),
+        ("[prices.a]\ninput = 1\noutput = 1\ncached = -1", "cached of a is a number: "),
+        ("[prices.a]\ninput = 1\noutput = 1\ncache = 1", "a price has no cache; it has input, output and, "),
     ] {
         let ran = Place::new().own(&format!("{written}\n")).run(&["tools"], "");
         assert_eq!(ran.status, 2, "{written}");
         assert!(ran.err.contains(says) && ran.err.contains("config.toml: line "), "{written}: {}", ran.err);
     }
     let place = Place::new().own(
-        "model = \"tiny\"\n[prices.tiny]\ninput = 1000\noutput = 2_000.5\n[prices.\"b/c\"]\ninput = 0\noutput = 1\n",
+        "model = \"tiny\"\n[prices.tiny]\ninput = 1000\noutput = 2_000.5\n[prices.\"b/c\"]\ninput = 0\ncached = 0.5\noutput = 1\n",
     );
     let shown = place.run(&["config", "show"], "").out.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(shown.contains("prices tiny: 1000, 2000.5") && shown.contains("b/c: 0, 1"), "{shown}");
+    assert!(shown.contains("prices tiny: 1000, 2000.5") && shown.contains("b/c: 0, cached 0.5, 1"), "{shown}");
     std::fs::write(place.root().join("replies"), "%%% reply\n12345678\n%%% reply\n1234").unwrap();
     let replay = ["--backend", "replay", "--replies", "replies", "--instructions", "external"];
     let ran = place.run(&[&["--stats", "-p", "abcd"], &replay[..]].concat(), "");

@@ -37,9 +37,12 @@ impl Usage {
         Usage { replies: 1, input, cached: 0, output: tokens(reply_bytes), estimated: 1 }
     }
 
-    /// What it costs where a million tokens read cost `input` and a million tokens written cost `output`.
-    pub fn cost(&self, input: f64, output: f64) -> f64 {
-        (self.input as f64 * input + self.output as f64 * output) / 1e6
+    /// What it costs where a million tokens cost `input` that are read, `cached` that are read and that the server still knew, and
+    /// `output` that are written.
+    pub fn cost(&self, input: f64, cached: f64, output: f64) -> f64 {
+        // A server may say that it knew more than it was sent.
+        let known = self.cached.min(self.input);
+        ((self.input - known) as f64 * input + known as f64 * cached + self.output as f64 * output) / 1e6
     }
 }
 

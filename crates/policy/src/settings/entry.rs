@@ -88,8 +88,10 @@ impl fmt::Display for Value {
                 write!(f, "{}: {}", rule.files.join(" "), shown(&rule.command.join(" "), MOST_SHOWN))
             }
             Value::Price(rule) => {
-                let (input, output) = (rule.input as f64 / 1e6, rule.output as f64 / 1e6);
-                write!(f, "{}: {input}, {output}", shown(&rule.model, MOST_SHOWN))
+                let price = |millionths: u64| millionths as f64 / 1e6;
+                write!(f, "{}: {}", shown(&rule.model, MOST_SHOWN), price(rule.input))?;
+                rule.cached.map_or(Ok(()), |cached| write!(f, ", cached {}", price(cached)))?;
+                write!(f, ", {}", price(rule.output))
             }
         }
     }

@@ -131,8 +131,8 @@ toolfence_protocol::texts! { "settings"
 // Programs that check files.
 toolfence_protocol::texts! { "settings"
     price_has_no(field) {
-        en: "a price has no {field}; it has input and output.",
-        pt: "um preço não tem {field}; ele tem input e output.",
+        en: "a price has no {field}; it has input, output and, where you want, cached.",
+        pt: "um preço não tem {field}; ele tem input, output e, se quiser, cached.",
     }
     is_no_price(model, field) {
         en: "{field} of {model} is a number: what a million tokens cost, such as 0.5.",

@@ -17,6 +17,8 @@ pub struct PriceRule {
     pub model: String,
     /// Tokens that are read, in millionths of the currency.
     pub input: u64,
+    /// Tokens that are read and that the server still knew, in millionths of the currency; as much as others where it is not said.
+    pub cached: Option<u64>,
     /// Tokens that are written, in millionths of the currency.
     pub output: u64,
 }
@@ -32,10 +34,11 @@ impl PriceRule {
         let DeValue::Table(table) = value else {
             return Err(messages::wrong_kind(of(), "{ input = 0.5, output = 1.5 }", kind(value)));
         };
-        let (mut input, mut output) = (None, None);
+        let (mut input, mut cached, mut output) = (None, None, None);
         for (key, value) in table {
             let price = match &**key.get_ref() {
                 "input" => &mut input,
+                "cached" => &mut cached,
                 "output" => &mut output,
                 other => return Err(messages::price_has_no(shown(other, 64))),
             };
@@ -47,6 +50,7 @@ impl PriceRule {
         Ok(PriceRule {
             model: model.to_owned(),
             input: input.ok_or_else(missing("input"))?,
+            cached,
             output: output.ok_or_else(missing("output"))?,
         })
     }

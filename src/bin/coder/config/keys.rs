@@ -81,7 +81,8 @@ const OWN: &[Key] = &[
         InProject::Never,
         "{}",
         "What a million tokens of a model cost, in the currency you think of; --stats and /stats count with it.\n\
-         \"qwen3-coder\" = { input = 0.5, output = 1.5 }: the name is that of the setting model.",
+         \"qwen3-coder\" = { input = 0.5, cached = 0.05, output = 1.5 }: the name is that of the setting model. Without cached, tokens\n\
+         that the server still knew cost as much as others.",
     ),
     Key::new(
         "color",
