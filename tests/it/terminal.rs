@@ -240,6 +240,71 @@ fn nothing_steers_the_terminal() {
     assert!(!shown.contains(['\u{1b}', '\u{9b}', '\u{202e}', '\u{7}']), "{shown:?}");
 }
 
+/// Types each part as it is once what stands before it was shown. Gives what the terminal showed.
+fn conversed(root: &Path, line: &str, steps: &[(&str, &str)]) -> String {
+    let mut command = Command::new("script");
+    command.args(["-qec", line, "/dev/null"]).current_dir(root).env("CODER", CODER).env("SHELL", "/bin/bash");
+    command
+        .env("XDG_CONFIG_HOME", root.join("no-config"))
+        .env("XDG_STATE_HOME", root.join("state"))
+        .env("NO_COLOR", "1");
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let (mut keys, mut out) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    let seen: Arc<Mutex<Vec<u8>>> = Arc::default();
+    let reader = thread::spawn({
+        let seen = seen.clone();
+        move || {
+            let mut buffer = [0; 4096];
+            while let Ok(count @ 1..) = out.read(&mut buffer) {
+                seen.lock().unwrap().extend_from_slice(&buffer[..count]);
+            }
+        }
+    });
+    let shown = || String::from_utf8_lossy(&seen.lock().unwrap()).replace("\r\n", "\n");
+    let begun = Instant::now();
+    let mut at = 0;
+    for (wanted, typed) in steps {
+        while !shown()[at..].contains(wanted) {
+            assert!(begun.elapsed() < PATIENCE, "{wanted:?} is not shown behind byte {at}: {}", shown());
+            thread::sleep(Duration::from_millis(20));
+        }
+        at += shown()[at..].find(wanted).unwrap() + wanted.len();
+        keys.write_all(typed.as_bytes()).unwrap();
+    }
+    while child.try_wait().unwrap().is_none() && begun.elapsed() < PATIENCE {
+        thread::sleep(Duration::from_millis(20));
+    }
+    // It has ended, or it never will.
+    let _ = child.kill();
+    child.wait().unwrap();
+    reader.join().unwrap();
+    shown()
+}
+
+/// Ctrl-C drops what was typed of a line and says how to leave; twice within moments it leaves.
+#[test]
+fn ctrl_c_at_the_prompt_drops_the_line_and_twice_leaves() {
+    if is_ignored("INT") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("replies"), "%%% reply\nHello.\n").unwrap();
+    let line = "set -m; \"$CODER\" --backend replay --replies replies; echo \"status $?\"";
+    let drops =
+        [("> ", "half a li"), ("half a li", "\u{3}"), ("Ctrl-C again", ""), ("> ", "whole\n"), ("Hello.\n", "")];
+    let shown = conversed(folder.path(), line, &[&drops[..], &[("> ", "/quit\n")]].concat());
+    assert!(shown.contains("status 0"), "{shown}");
+    let leaves = [("> ", "half a li"), ("half a li", "\u{3}"), ("Ctrl-C again", "\u{3}")];
+    let shown = conversed(folder.path(), line, &leaves);
+    assert!(shown.contains("status 130"), "{shown}");
+
+    let mut list = Command::new(CODER);
+    list.args(["sessions", "--json"]).current_dir(folder.path());
+    list.env("XDG_CONFIG_HOME", folder.path().join("no-config")).env("XDG_STATE_HOME", folder.path().join("state"));
+    let sessions = String::from_utf8(list.output().unwrap().stdout).unwrap();
+    assert!(sessions.lines().count() == 1 && sessions.contains("\"title\":\"whole\""), "{sessions}");
+}
+
 #[test]
 fn ctrl_c_ends_the_demo_and_says_no_more() {
     if is_ignored("INT") {
