@@ -62,7 +62,7 @@ pub mod transcript {
     pub use toolfence_agent::transcript::export;
     pub use toolfence_agent::transcript::{
         Fork, Head, Kind, Record, RecordedCall, RecordedDecision, RecordedError, RecordedResult, Role, SCHEMA, Store,
-        Stored, Summary, Tokens, VERSION, lines,
+        Stored, Summary, Tokens, VERSION, lines, rfc3339,
     };
 }
 

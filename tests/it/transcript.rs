@@ -8,12 +8,17 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use toolfence::agent::{Agent, Host, Nobody};
+use toolfence::audit::Audit;
 use toolfence::backend::{Backend, Chunk, Replay, Sink};
-use toolfence::policy::{AskMode, NoFacts, Pending};
+use toolfence::policy::{AskMode, NoFacts, PathRules, Pending};
 use toolfence::program::transcript::{SCHEMA, Store, Stored};
+use toolfence::redact::Redactor;
+use toolfence::sandbox::Settings;
 use toolfence::session::{Answer, Session, SessionOptions};
 use toolfence::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError, Toolbox};
+use toolfence::tools::CommandRunner;
 use toolfence::transcript::Transcript;
+use toolfence::workspace::Workspace;
 use toolfence::{Effect, Error, ErrorKind, FinishReason, Message, Output, Param, ParamKind, ToolSpec};
 
 /// Gives its word back; `fail` fails for the host.
@@ -192,15 +197,72 @@ async fn what_was_taken_back_or_cleared_is_not_sent_again() {
         ["First.", "One.", "Second.", "Other."]
     );
     first.clear();
+    let next = first.recorded().unwrap().path().to_owned();
+    assert!(next != path && !next.exists(), "nothing was said in the next one");
+    first.clear();
+    assert_eq!(first.recorded().unwrap().path(), next, "a conversation in which nothing was said goes on");
     first.run("Third.", &mut Nobody).await.unwrap();
-    let history = without_instructions(&first);
+    let third = without_instructions(&first);
     drop(first);
-    assert_eq!((resumed(&path), history.len()), (history, 2));
+    assert_eq!((resumed(&next), third.len()), (third, 2));
+    assert_eq!(resumed(&path), history, "what was put aside can be gone on with");
     let all = records(&path);
     let said: Vec<&Value> =
         all.iter().filter(|record| record["role"] == "user").map(|record| &record["content"]).collect();
-    assert_eq!(said, ["First.", "Second.", "Second.", "Third."]);
+    assert_eq!(said, ["First.", "Second.", "Second."]);
     assert!(all.iter().any(|record| record["content"] == "Two."), "what was said stays in the file");
+    assert_eq!(all.last().unwrap()["kind"], "cleared");
+    let third = records(&next);
+    assert_eq!((&third[0]["session"]["title"], &third[1]["content"]), (&"Third.".into(), &"Third.".into()));
+}
+
+/// The log and the transcript name the session alike, also for two agents that share a log, and in the next conversation.
+#[tokio::test]
+async fn the_log_has_the_session_of_the_transcript() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("audit.jsonl");
+    let workspace = Arc::new(Workspace::open(folder.path(), PathRules::default()).unwrap());
+    let runner = Arc::new(CommandRunner::new(workspace, Settings::new()));
+    let audit = Arc::new(Audit::open(&log, Redactor::new(), runner).unwrap());
+    let logged = || {
+        let text = std::fs::read_to_string(&log).unwrap();
+        let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        lines.iter().map(|line| (line["session"].clone(), line["event"].clone())).collect::<Vec<_>>()
+    };
+    assert_eq!(logged(), [], "nothing was decided yet");
+    let replies = [ROUND[0], "Done.", ROUND[0], "Done."];
+    let transcript = || Transcript::create(folder.path(), folder.path()).unwrap();
+    let mut one = agent(Replay::new(replies), instructed(), transcript()).audit(audit.clone());
+    let mut two = agent(Replay::new(replies), instructed(), transcript()).audit(audit);
+    let mut want = Vec::new();
+    for turn in 0..3 {
+        let agent = if turn == 1 { &mut two } else { &mut one };
+        if turn == 2 {
+            agent.clear();
+        }
+        agent.run("Do it.", &mut Nobody).await.unwrap();
+        let session = Value::from(agent.recorded().unwrap().id());
+        want.extend(["session", "run", "run", "result", "result"].map(|event| (session.clone(), event.into())));
+    }
+    assert_eq!(logged(), want);
+    assert_ne!(want[0].0, want[10].0, "after clear it is another session");
+}
+
+/// Who says no is told, and that nobody was there to say anything.
+#[tokio::test]
+async fn a_no_of_nobody_is_not_a_persons() {
+    let folder = tempfile::tempdir().unwrap();
+    let change = "```tool\n{\"name\": \"change\", \"args\": {\"word\": \"a\"}}\n```\n";
+    for (host, by) in [(&mut Wavering(1) as &mut dyn Host, "person"), (&mut Nobody, "nobody")] {
+        let transcript = Transcript::create(folder.path(), folder.path()).unwrap();
+        let path = transcript.path().to_owned();
+        agent(Replay::new([change, "Then not."]), instructed(), transcript).run("Do it.", host).await.unwrap();
+        let all = records(&path);
+        let tool = all.iter().find(|record| record["role"] == "tool").unwrap();
+        let decision = &tool["tool_call"]["decision"];
+        assert_eq!((&decision["by"], &decision["verdict"]), (&by.into(), &"ask".into()), "{tool}");
+        assert_eq!(tool["tool_result"]["error"]["code"], "denied");
+    }
 }
 
 /// A backend whose reply breaks off in the middle, and then waits for ever.

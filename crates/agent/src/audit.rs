@@ -3,14 +3,14 @@
 //! The log is English whatever the language of the session is: it is for programs and for searching, and the lines of two
 //! sessions can be compared.
 //!
-//! This module decides nothing and reads nothing back. Every line is one write to a file opened for appending, so that two
+//! The session of a line is that of the transcript, where there is one. This module decides nothing and reads nothing back. Every line is one write to a file opened for appending, so that two
 //! programs can share it; a line is never longer than some kilobytes. It has times, in milliseconds since 1970.
 //!
 //! | event | fields besides `v` (1), `at`, `session` |
 //! |---|---|
 //! | `session` | `root` |
 //! | `run` | `id`, `tool`, `args`, `effect`, `verdict` (`allow` or `ask`), `rule`, `reason`, `by` (`policy` or `person`), for what executes `sandbox` (`namespaces`, `landlock` or `nothing`) and `hold` |
-//! | `ask` | `id`, `tool`, `args`, `rule`, `reason`, `answer` (`yes`, `always`, `no`, `edit`), `why` |
+//! | `ask` | `id`, `tool`, `args`, `rule`, `reason`, `answer` (`yes`, `always`, `no`, `edit`), `by` (`person`, or `nobody` where nobody was there to be asked), `why` |
 //! | `result` | `id`, `tool`, `success`, `code`, `message`, `status`, `bytes`, `truncated`, `ms`; for what neither ran nor was asked about (denied, cancelled, wrong arguments) also `args`, or `body` where the block could not be read |
 
 use crate::messages;
@@ -20,6 +20,7 @@ use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 use toolfence_policy::{Cleared, Decision, Pending};
@@ -51,13 +52,21 @@ const MOST_UNLOGGED: usize = 1000;
 /// The log of one session.
 #[derive(Debug)]
 pub struct Audit {
-    path: PathBuf,
-    redactor: Redactor,
+    log: Arc<Log>,
     session: String,
-    commands: Arc<CommandRunner>,
-    file: Mutex<Option<File>>,
+    /// Whether the log says that this session began: it does with the first line that it has about it.
+    begun: AtomicBool,
     /// What was read in a reply and is in no line yet, in its order.
     unlogged: Mutex<VecDeque<Read>>,
+}
+
+/// The file, and what is the same for all sessions that write to it.
+#[derive(Debug)]
+struct Log {
+    path: PathBuf,
+    redactor: Redactor,
+    commands: Arc<CommandRunner>,
+    file: Mutex<Option<File>>,
 }
 
 /// A call, or a block that is none, as it will stand in a line.
@@ -70,7 +79,8 @@ struct Read {
 
 impl Audit {
     /// Adds to the file, which is made with its folder where it is missing, for its owner alone. It is about the commands and
-    /// files of the project of this runner.
+    /// files of the project of this runner. Its lines have a session of their own, until an [`Agent`](crate::agent::Agent) that
+    /// has the log beside a transcript gives them the session of that.
     ///
     /// # Errors
     /// The file cannot be made or written.
@@ -78,11 +88,15 @@ impl Audit {
         let doing = || messages::open_audit_log(path.display().to_string());
         let session = random_name().map_err(|cause| Error::because(doing(), cause))?;
         let file = opened(path).map_err(|cause| Error::because(doing(), cause))?;
-        let root = commands.workspace().root().path().display().to_string();
         let file = Mutex::new(Some(file));
-        let audit = Audit { path: path.to_owned(), redactor, session, commands, file, unlogged: Mutex::default() };
-        audit.line("session", json!({"root": root}));
-        Ok(audit)
+        let log = Arc::new(Log { path: path.to_owned(), redactor, commands, file });
+        Ok(Audit { log, session, begun: AtomicBool::new(false), unlogged: Mutex::default() })
+    }
+
+    /// A log in the same file about the session of this name.
+    pub(crate) fn of_session(&self, name: &str) -> Audit {
+        let log = self.log.clone();
+        Audit { log, session: name.to_owned(), begun: AtomicBool::new(false), unlogged: Mutex::default() }
     }
 
     /// Something was found in a reply. What becomes of it is logged later.
@@ -106,14 +120,14 @@ impl Audit {
         line["by"] = if cleared.is_approved() { "person" } else { "policy" }.into();
         if cleared.effect() == Effect::Execute {
             let outside = decision.outside_sandbox;
-            let report = self.commands.enclosure().report();
+            let report = self.log.commands.enclosure().report();
             line["sandbox"] = json!(if outside { Kind::Nothing } else { report.kind });
             line["hold"] = (report.holds && !outside).into();
         }
         self.line("run", line);
     }
 
-    /// A person was asked, and answered.
+    /// There was a question, and an answer.
     pub fn asked(&self, pending: &Pending, answer: &Answer) {
         self.forget(&pending.call().id);
         if let Answer::Edit(args) = answer {
@@ -124,12 +138,13 @@ impl Audit {
         let (word, why) = match answer {
             Answer::Yes => ("yes", None),
             Answer::Always(_) => ("always", None),
-            Answer::No(why) => ("no", Some(self.short(&why.to_string()))),
+            Answer::No(why) | Answer::Nobody(why) => ("no", Some(self.short(&why.to_string()))),
             Answer::Edit(_) => ("edit", None),
             // What a later version of the session may add.
             _ => ("other", None),
         };
         line["answer"] = word.into();
+        line["by"] = if matches!(answer, Answer::Nobody(_)) { "nobody" } else { "person" }.into();
         line["why"] = why.into();
         self.line("ask", line);
     }
@@ -156,7 +171,7 @@ impl Audit {
         if !decision.targets.is_empty() {
             // More files than these a patch cannot change.
             let targets = decision.targets.iter().take(MOST_TARGETS);
-            line["targets"] = targets.map(|target| shortened(&self.redactor.value(&json!(target)))).collect();
+            line["targets"] = targets.map(|target| shortened(&self.log.redactor.value(&json!(target)))).collect();
         }
         line
     }
@@ -171,7 +186,7 @@ impl Audit {
     }
 
     fn args(&self, args: &Args) -> Value {
-        let args = shortened(&self.redactor.value(&Value::Object(args.clone())));
+        let args = shortened(&self.log.redactor.value(&Value::Object(args.clone())));
         match args.to_string() {
             text if text.len() > 4 * LONGEST => clip(&text, LONGEST, Language::English).text.into(),
             _ => args,
@@ -198,23 +213,33 @@ impl Audit {
     }
 
     fn short(&self, text: &str) -> String {
-        clip(&self.redactor.text(text), LONGEST, Language::English).text
+        clip(&self.log.redactor.text(text), LONGEST, Language::English).text
     }
 
     /// What cannot be logged is told to whoever watches and stops nothing.
-    fn line(&self, event: &str, mut line: Value) {
+    fn line(&self, event: &str, line: Value) {
+        if !self.begun.swap(true, Ordering::Relaxed) {
+            let root = self.log.commands.workspace().root().path().display().to_string();
+            self.write("session", json!({"root": root}));
+        }
+        self.write(event, line);
+    }
+
+    fn write(&self, event: &str, mut line: Value) {
         let at = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_millis());
         line["v"] = VERSION.into();
         line["at"] = u64::try_from(at).unwrap_or(u64::MAX).into();
         line["session"] = self.session.as_str().into();
         line["event"] = event.into();
         let text = line.to_string() + "\n";
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Err(error) = self.written(&mut file, text.as_bytes()) {
-            tracing::warn!(path = %self.path.display(), %error, "the audit log cannot be written");
+        let mut file = self.log.file.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Err(error) = self.log.written(&mut file, text.as_bytes()) {
+            tracing::warn!(path = %self.log.path.display(), %error, "the audit log cannot be written");
         }
     }
+}
 
+impl Log {
     fn written(&self, file: &mut Option<File>, line: &[u8]) -> std::io::Result<()> {
         let current = match file.take() {
             Some(file) if file.metadata()?.len() < FULL => file,

@@ -114,6 +114,10 @@ toolfence_protocol::texts! { "export"
         en: "From here on the model was sent less of the conversation",
         pt: "Daqui em diante o modelo recebeu menos da conversa",
     }
+    export_cleared() {
+        en: "The conversation was put aside here",
+        pt: "A conversa foi deixada de lado aqui",
+    }
     export_thoughts() {
         en: "Thoughts",
         pt: "Pensamentos",
@@ -137,6 +141,10 @@ toolfence_protocol::texts! { "export"
     export_decided_by_person(rule) {
         en: "decided by a person, asked because of {rule}",
         pt: "decidido por uma pessoa, consultada por causa de {rule}",
+    }
+    export_decided_by_nobody(rule) {
+        en: "denied because nobody was there to be asked about {rule}",
+        pt: "negado porque não havia ninguém a consultar sobre {rule}",
     }
     export_outcome(status, milliseconds, decision) {
         en: "{status} ({milliseconds} ms), {decision}",

@@ -181,7 +181,7 @@ pub enum StopReason {
     Failed(Text),
 }
 
-/// What a person says to a [`Pending`].
+/// What becomes of a [`Pending`]: what a person says to it, or that nobody is there to say anything.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Answer {
@@ -192,6 +192,8 @@ pub enum Answer {
     Always(Option<Rule>),
     /// Do not; the model is told why.
     No(Text),
+    /// Nobody is there to be asked, so it does not run; the model is told this.
+    Nobody(Text),
     /// Run it with these arguments instead, if the policy agrees.
     Edit(Args),
 }
@@ -206,7 +208,7 @@ impl Answer {
                 let (cleared, rules) = pending.approve_always();
                 Input::Always(cleared, rules)
             }
-            Answer::No(why) => Input::Denied(pending.deny(why)),
+            Answer::No(why) | Answer::Nobody(why) => Input::Denied(pending.deny(why)),
             Answer::Edit(args) => Input::Edited(pending.edit(args)),
         }
     }

@@ -33,7 +33,9 @@ impl Person for AtTheTerminal {
     fn ask<'a>(&'a mut self, pending: &'a Pending) -> BoxFuture<'a, Answer> {
         let preview = Preview::new(pending.call(), pending.decision(), colours(true), self.commands.workspace());
         let hooks = hooks(pending, &self.commands);
-        Box::pin(async move { asked(pending, &preview, &hooks).await.unwrap_or_else(|_| Answer::No(nobody(pending))) })
+        Box::pin(
+            async move { asked(pending, &preview, &hooks).await.unwrap_or_else(|_| Answer::Nobody(nobody(pending))) },
+        )
     }
 }
 

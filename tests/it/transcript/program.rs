@@ -140,6 +140,47 @@ fn conversations_are_listed_searched_and_forked() {
     assert_eq!(place.sessions().len(), 5);
 }
 
+/// Whoever clears a conversation does not get it back by `--continue`; it is still there.
+#[test]
+fn what_was_cleared_does_not_come_back_by_itself() {
+    let place = Place::new();
+    place.replayed(&["Zero."], &["-p", "Nothing."], "");
+    let ran = place.replayed(&["One."], &[], "First.\n/clear\n");
+    let old = place.sessions()[0].clone();
+    let id = old["id"].as_str().unwrap();
+    assert!(ran.out.contains(&format!("`coder resume {}` goes on with the old one", &id[..8])), "{}", ran.said());
+    assert_eq!((&old["title"], &old["cleared"], place.sessions().len()), (&"First.".into(), &true.into(), 2));
+
+    let ran = place.replayed(&["Unsaid."], &["--continue"], "/quit\n");
+    assert!(!ran.out.contains("First.") && ran.err.contains("put aside with /clear"), "{}", ran.said());
+    let ran = place.replayed(&["Two."], &["--continue", "-p", "Second."], "");
+    assert!(ran.status == 0 && ran.err.contains(&format!("`coder resume {}`", &id[..8])), "{}", ran.said());
+    let sessions = place.sessions();
+    assert_eq!((sessions.len(), &sessions[0]["title"], &sessions[0]["cleared"]), (3, &"Second.".into(), &false.into()));
+    let ran = place.replayed(&["Three."], &["--continue", "-p", "Third."], "");
+    assert!(ran.status == 0 && !ran.err.contains("put aside"), "{}", ran.said());
+    assert_eq!((place.sessions().len(), &place.sessions()[0]["turns"]), (3, &2.into()));
+
+    let ran = place.replayed(&["Four."], &["resume", id], "Fourth.\n/clear\nFifth.\n");
+    assert!(ran.out.contains("> First.") && ran.out.contains("Four."), "{}", ran.said());
+    let sessions = place.sessions();
+    let titles: Vec<&str> = sessions.iter().map(|session| session["title"].as_str().unwrap()).collect();
+    assert_eq!(titles, ["Fifth.", "First.", "Second.", "Nothing."]);
+    let page = place.coder(&["export", id], "");
+    assert_eq!(page.out.matches("The conversation was put aside here").count(), 2, "{}", page.said());
+}
+
+/// Times are RFC 3339, so that they can be compared as text.
+#[test]
+fn times_of_sessions_are_written_alike() {
+    let place = Place::new();
+    place.replayed(&["One."], &["-p", "First."], "");
+    let session = place.sessions().remove(0);
+    let (began, changed) = (session["began"].as_str().unwrap(), session["changed"].as_str().unwrap());
+    assert!(began.len() == 24 && changed.len() == 24 && changed.ends_with('Z'), "{session}");
+    assert!(began[..19] <= changed[..19], "{session}");
+}
+
 #[test]
 fn nothing_is_written_where_nobody_wants_it() {
     let place = Place::new();
@@ -368,6 +409,21 @@ fn the_log_is_printed_and_both_are_replayed() {
     let lines: Vec<Value> = denied.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert!(!lines.is_empty() && lines.iter().all(|line| line["tool"] == "bash"), "{}", denied.out);
     assert_eq!(place.coder(&["audit", "--session", "zz"], "").out, "");
+    let id = place.sessions()[0]["id"].as_str().unwrap().to_owned();
+    place.coder(&["exec"], "```tool\n{\"name\": \"list_files\"}\n```\n");
+    let all = place.coder(&["audit", "--json"], "").out;
+    for beginning in [&id[..], &id[..8]] {
+        let of_session = place.coder(&["audit", "--session", beginning, "--json"], "").out;
+        assert!(of_session.lines().count() == 5 && all.starts_with(&of_session), "{of_session}\n{all}");
+    }
+    assert_eq!(all.lines().count(), 8, "what is no conversation has a session of its own: {all}");
+    let asked = place.coder(&["audit", "--asked", "--json"], "").out;
+    assert!(asked.contains("\"by\":\"nobody\"") && !asked.contains("\"by\":\"person\""), "{asked}");
+    assert!(log.out.contains("would have asked about bash curl http://x.example: nobody was there"), "{}", log.out);
+    for (format, says) in [("md", "nobody was there to be asked"), ("json", "\"by\":\"nobody\"")] {
+        let page = place.coder(&["export", &id, "--format", format], "");
+        assert!(page.out.contains(says), "{}", page.said());
+    }
     assert_eq!(place.coder(&["audit", "--since", "soon"], "").status, 2);
 
     let audit = place.home.path().join("state/toolfence/audit.jsonl");

@@ -51,7 +51,7 @@ pub trait Host: Send {
 
     /// Whether this may run.
     fn ask<'a>(&'a mut self, _pending: &'a Pending) -> BoxFuture<'a, Answer> {
-        Box::pin(async { Answer::No(messages::nobody_could_allow()) })
+        Box::pin(async { Answer::Nobody(messages::nobody_could_allow()) })
     }
 }
 
@@ -167,10 +167,22 @@ impl Agent {
         }
     }
 
-    /// The same with a log of what is decided and what comes of it.
+    /// The same with a log of what is decided and what comes of it. With a transcript, the lines of both have one session.
     #[must_use]
     pub fn audit(self, audit: Arc<Audit>) -> Agent {
-        Agent { audit: Some(audit), ..self }
+        Agent { audit: Some(audit), ..self }.with_one_session()
+    }
+
+    /// The log names the session as the transcript does.
+    fn with_one_session(mut self) -> Agent {
+        self.log_the_recorded_session();
+        self
+    }
+
+    fn log_the_recorded_session(&mut self) {
+        if let (Some(audit), Some(transcript)) = (&mut self.audit, &self.transcript) {
+            *audit = Arc::new(audit.of_session(transcript.id()));
+        }
     }
 
     /// The same with a history: what each turn changes in this workspace, which has to know it as its recorder, can be undone.
@@ -191,7 +203,7 @@ impl Agent {
     #[must_use]
     pub fn transcript(self, mut transcript: Transcript) -> Agent {
         transcript.attach(&self.session);
-        Agent { transcript: Some(transcript), ..self }
+        Agent { transcript: Some(transcript), ..self }.with_one_session()
     }
 
     /// The transcript that is written, if one is.
@@ -226,9 +238,17 @@ impl Agent {
         self.session.take_back()
     }
 
-    /// Begins a new conversation with the same settings: see [`Session::clear`].
+    /// Begins a new conversation with the same settings: see [`Session::clear`]. A transcript in which something was said ends,
+    /// and what is said from here on stands in a new one.
     pub fn clear(&mut self) {
+        self.end_dropped_turn();
         self.session.clear();
+        if let Some(transcript) = self.transcript.take() {
+            let mut next = transcript.cleared();
+            next.attach(&self.session);
+            self.transcript = Some(next);
+            self.log_the_recorded_session();
+        }
     }
 
     fn log(&self, what: impl FnOnce(&Audit)) {
@@ -267,11 +287,7 @@ impl Agent {
     /// The backend failed before its reply began, or a tool failed in a way the model can do nothing about. The session
     /// can be used further.
     pub async fn run(&mut self, user: &str, host: &mut dyn Host) -> Result<StopReason, Error> {
-        // Where the future of the last turn was dropped, that turn is not over yet.
-        self.session.handle(Input::Cancel);
-        while let Some(action) = self.session.poll() {
-            self.record(&action);
-        }
+        self.end_dropped_turn();
         self.canceller.wish.send_replace(Wish::GoOn);
         let turn = std::mem::take(&mut self.usage.0);
         self.usage.1 += turn;
@@ -295,6 +311,14 @@ impl Agent {
             transcript.ended(&ended);
         }
         ended
+    }
+
+    /// Where the future of the last turn was dropped, that turn is not over yet.
+    fn end_dropped_turn(&mut self) {
+        self.session.handle(Input::Cancel);
+        while let Some(action) = self.session.poll() {
+            self.record(&action);
+        }
     }
 
     fn record(&mut self, action: &Action) {

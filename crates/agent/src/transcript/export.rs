@@ -95,6 +95,7 @@ fn outcome(call: &RecordedCall, result: &RecordedResult) -> Text {
         let rule = decision.rule.as_deref().map_or_else(|| plain(&decision.verdict), plain);
         match decision.by.as_str() {
             "person" => messages::export_decided_by_person(rule),
+            "nobody" => messages::export_decided_by_nobody(rule),
             _ => messages::export_decided_by_policy(rule),
         }
     });
@@ -115,6 +116,7 @@ fn name_of(record: &Record) -> Option<Text> {
         (Role::Note, Some(Kind::Told)) => messages::export_told(),
         (Role::Note, Some(Kind::End)) => messages::export_ended(),
         (Role::Note, Some(Kind::History)) => messages::export_shortened(),
+        (Role::Note, Some(Kind::Cleared)) => messages::export_cleared(),
         _ => return None,
     })
 }

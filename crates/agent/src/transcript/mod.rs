@@ -30,6 +30,7 @@ pub use read::{Stored, lines};
 pub use record::{
     Fork, Head, Kind, Record, RecordedCall, RecordedDecision, RecordedError, RecordedResult, Role, Tokens,
 };
+pub use rfc3339::rfc3339;
 pub use store::{Store, Summary};
 pub use write::Transcript;
 

@@ -34,6 +34,8 @@ pub enum Kind {
     End,
     /// What goes to the model from here on was replaced as a whole: it was made shorter, say. The record has it as `history`.
     History,
+    /// The user put the conversation aside and began another one. No model is told it.
+    Cleared,
 }
 
 /// One line.
@@ -121,6 +123,9 @@ pub struct Tokens {
     pub input: u64,
     /// What came back.
     pub output: u64,
+    /// What of that which was sent the server still knew.
+    #[serde(default)]
+    pub cached: u64,
     /// Whether they were counted here because the server did not tell.
     #[serde(default)]
     pub estimated: bool,
@@ -154,7 +159,7 @@ pub struct RecordedDecision {
     pub rule: Option<String>,
     /// `allow`, `ask` or `deny`.
     pub verdict: String,
-    /// `policy` or `person`.
+    /// `policy`, `person`, or `nobody` where nobody was there to be asked.
     pub by: String,
 }
 

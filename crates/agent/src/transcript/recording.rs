@@ -106,8 +106,8 @@ impl Transcript {
 
     /// What the reply cost that is over.
     pub(crate) fn cost(&mut self, usage: Usage) {
-        let Usage { input, output, estimated, .. } = usage;
-        self.recording.reply.tokens = Some(Tokens { input, output, estimated: estimated > 0 });
+        let Usage { input, cached, output, estimated, .. } = usage;
+        self.recording.reply.tokens = Some(Tokens { input, output, cached, estimated: estimated > 0 });
     }
 
     /// What comes out of the session, before anything is done about it.
@@ -161,10 +161,12 @@ impl Transcript {
         }
     }
 
-    /// A person was asked, and answered.
+    /// There was a question, and an answer. What was allowed is written down when it runs.
     pub(crate) fn asked(&mut self, pending: &Pending, answer: &Answer) {
-        if matches!(answer, Answer::No(_)) {
-            self.decided(&pending.call().id, pending.decision(), "person");
+        match answer {
+            Answer::No(_) => self.decided(&pending.call().id, pending.decision(), "person"),
+            Answer::Nobody(_) => self.decided(&pending.call().id, pending.decision(), "nobody"),
+            _ => {}
         }
     }
 

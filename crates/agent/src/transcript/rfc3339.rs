@@ -4,7 +4,12 @@ use std::time::SystemTime;
 
 /// This moment.
 pub(super) fn now() -> String {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    rfc3339(SystemTime::now())
+}
+
+/// A time as RFC 3339 writes it: UTC, in milliseconds. One before 1970 is written as 1970.
+pub fn rfc3339(time: SystemTime) -> String {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     written(since.as_secs(), since.subsec_millis())
 }
 

@@ -1,6 +1,6 @@
 //! The sessions of the projects of one person, and those among them that are wanted.
 
-use super::record::{Fork, Record, Role};
+use super::record::{Fork, Kind, Record, Role};
 use crate::messages;
 use std::fs::{DirEntry, File};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
@@ -40,6 +40,8 @@ pub struct Summary {
     pub changed: SystemTime,
     /// Turns of the user.
     pub turns: u64,
+    /// Whether the user put it aside, and has said nothing in it since.
+    pub cleared: bool,
     /// Bytes of the file.
     pub bytes: u64,
     /// Who answered when it began.
@@ -128,7 +130,8 @@ fn summary(path: &Path) -> io::Result<Summary> {
     BufReader::new(&file).take(MOST_OF_HEAD).read_until(b'\n', &mut first)?;
     let head: Record = serde_json::from_slice(&first)?;
     let session = head.session.filter(|_| head.role == Role::Head).ok_or(io::ErrorKind::InvalidData)?;
-    let turns = last_record(&mut file, meta.len())?.map_or(0, |record| record.turn);
+    let last = last_record(&mut file, meta.len())?;
+    let turns = last.as_ref().map_or(0, |record| record.turn);
     Ok(Summary {
         id: session.id,
         path: path.to_owned(),
@@ -137,6 +140,7 @@ fn summary(path: &Path) -> io::Result<Summary> {
         began: head.timestamp,
         changed: meta.modified()?,
         turns,
+        cleared: last.is_some_and(|record| record.kind == Some(Kind::Cleared)),
         bytes: meta.len(),
         model: session.model,
         fork: session.fork,

@@ -1,7 +1,7 @@
 //! The file of one session while it grows.
 
 use super::read::Stored;
-use super::record::{Fork, Head, Record, Role};
+use super::record::{Fork, Head, Kind, Record, Role};
 use super::recording::Recording;
 use super::rfc3339;
 use crate::messages;
@@ -120,6 +120,26 @@ impl Transcript {
         transcript.next = next_id(&transcript.stored);
         transcript.turn = transcript.stored.last().map_or(0, |record| record.turn);
         Ok(transcript)
+    }
+
+    /// The user puts the conversation aside: says so in its file, and gives the transcript of the next one, beside it. Where nothing
+    /// was said yet, that is this one.
+    pub(crate) fn cleared(mut self) -> Transcript {
+        if self.file.is_none() {
+            return self;
+        }
+        let Ok(id) = random_name() else {
+            // Then the next conversation stands in the same file, which says that the history was replaced.
+            return self;
+        };
+        let mut record = Record::new(Role::Note, "");
+        record.kind = Some(Kind::Cleared);
+        self.append(record);
+        self.settle();
+        let folder = self.path.parent().unwrap_or(Path::new("."));
+        let head = Head { id, root: self.head.root.clone(), ..Head::default() };
+        let next = Transcript::of(folder.join(format!("{}.jsonl", head.id)), head);
+        Transcript { model: self.model, redactor: self.redactor, trouble: self.trouble, ..next }
     }
 
     fn of(path: PathBuf, head: Head) -> Transcript {

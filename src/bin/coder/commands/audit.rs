@@ -110,6 +110,7 @@ fn shown(value: &Value, line: &str, as_json: bool, out: &mut Terminal) -> Result
         "session" => (Style::Dim, messages::log_session(word("root"))),
         "run" if value["by"] == "person" => (Style::Action, messages::log_run_by_person(call(), word("rule"))),
         "run" => (Style::Action, messages::log_run(call(), word("rule"))),
+        "ask" if value["by"] == "nobody" => (Style::Plain, messages::log_nobody_asked(call(), word("rule"))),
         "ask" => (Style::Plain, messages::log_asked(call(), word("answer"), word("rule"))),
         "result" if value["success"] == true => {
             (Style::Good, messages::log_succeeded(word("tool"), value["ms"].as_u64().unwrap_or(0)))

@@ -42,10 +42,7 @@ pub(crate) fn run(options: &Options, start: &Start) -> Result<ExitCode, Failure>
                 Some(done) => out.styled_line(Style::Dim, &messages::compacted(&done))?,
                 None => out.line(&messages::nothing_to_compact())?,
             },
-            "/clear" => {
-                agent.clear();
-                out.styled_line(Style::Dim, &messages::conversation_cleared())?;
-            }
+            "/clear" => out.styled_line(Style::Dim, &cleared(&mut agent))?,
             "/retry" => match agent.take_back() {
                 Some(said) => {
                     let first = said.lines().next().unwrap_or_default();
@@ -68,6 +65,18 @@ pub(crate) fn run(options: &Options, start: &Start) -> Result<ExitCode, Failure>
     }
     out.write("\n")?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Begins a new conversation; says so, and how to go on with the old one.
+fn cleared(agent: &mut Agent) -> Text {
+    let name = |agent: &mut Agent| agent.recorded().map(|transcript| transcript.id().to_owned());
+    let before = name(agent);
+    agent.clear();
+    let mut told = messages::conversation_cleared();
+    if let Some(old) = before.filter(|old| name(agent).as_ref() != Some(old)) {
+        told.push(messages::cleared_stays(sessions::short(&old)));
+    }
+    told
 }
 
 fn is(line: &str, command: &str) -> bool {

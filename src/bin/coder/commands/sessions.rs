@@ -16,7 +16,7 @@ use std::time::SystemTime;
 use toolfence::agent::{Agent, Canceller};
 use toolfence::parse::{Event, Options as Reading, Parser};
 use toolfence::program::clip;
-use toolfence::program::transcript::{Record, Role, Store, Stored, Summary};
+use toolfence::program::transcript::{Record, Role, Store, Stored, Summary, rfc3339};
 use toolfence::transcript::Transcript;
 use toolfence::{FinishReason, Text};
 
@@ -83,7 +83,13 @@ pub(crate) fn begin(setup: &Setup, start: &Start, talk: &Talk) -> Result<Begun, 
         }
         Start::Last => {
             let newest = store(setup)?.list(Some(setup.workspace.root_path())).into_iter().next();
-            (newest.ok_or_else(|| Failure::wrong_use(messages::no_conversation_yet()))?, None)
+            let newest = newest.ok_or_else(|| Failure::wrong_use(messages::no_conversation_yet()))?;
+            if newest.cleared {
+                // Whoever puts a conversation aside does not want it back by surprise, nor one from before it.
+                tell(&messages::last_conversation_was_cleared(short(&newest.id)));
+                return begin(setup, &Start::New, talk);
+            }
+            (newest, None)
         }
         Start::Chosen { fork } => (chosen(setup)?, fork.then_some(None)),
         Start::Named { name, fork } => (named(setup, name)?, fork.clone()),
@@ -277,10 +283,9 @@ fn row(session: &Summary, with_root: bool) -> String {
 }
 
 fn as_json(session: &Summary, found: Option<&str>) -> serde_json::Value {
-    let changed = session.changed.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_millis();
     let mut line = json!({
         "v": SCHEMA, "event": "session", "id": session.id, "began": session.began,
-        "changed": u64::try_from(changed).unwrap_or(u64::MAX), "turns": session.turns, "title": session.title,
+        "changed": rfc3339(session.changed), "cleared": session.cleared, "turns": session.turns, "title": session.title,
         "root": session.root, "model": session.model, "fork": session.fork, "bytes": session.bytes,
         "path": session.path.display().to_string(),
     });

@@ -34,6 +34,10 @@ toolfence::program::texts! { "coder"
         en: "that is no number from 1 to {count}",
         pt: "isso não é um número de 1 a {count}",
     }
+    last_conversation_was_cleared(session) {
+        en: "the last conversation was put aside with /clear, so this is a new one; `coder resume {session}` goes on with that one",
+        pt: "a última conversa foi deixada de lado com /clear, então esta é nova; `coder resume {session}` continua aquela",
+    }
     conversation_resumed(session, turns) {
         en: "conversation {session}, {turns} {turns|turn|turns} so far; what you said always to is asked about again",
         pt: "conversa {session}, {turns} {turns|turno|turnos} até aqui; aquilo a que você disse sempre volta a ser perguntado",
@@ -85,6 +89,10 @@ toolfence::program::texts! { "coder"
     log_asked(call, answer, rule) {
         en: "asked about {call}: {answer} (rule {rule})",
         pt: "perguntou sobre {call}: {answer} (regra {rule})",
+    }
+    log_nobody_asked(call, rule) {
+        en: "would have asked about {call}: nobody was there, so no (rule {rule})",
+        pt: "teria perguntado sobre {call}: não havia ninguém, então não (regra {rule})",
     }
     log_succeeded(tool, milliseconds) {
         en: "{tool} succeeded, {milliseconds} ms",

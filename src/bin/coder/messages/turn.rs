@@ -131,6 +131,10 @@ toolfence::program::texts! { "coder"
         en: "a new conversation; files stay as they are, and what you allowed stays allowed",
         pt: "uma conversa nova; os arquivos ficam como estão, e o que você permitiu continua permitido",
     }
+    cleared_stays(session) {
+        en: "; `coder resume {session}` goes on with the old one",
+        pt: "; `coder resume {session}` continua a antiga",
+    }
     said_again(text) {
         en: "again: {text}",
         pt: "de novo: {text}",
