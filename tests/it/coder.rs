@@ -655,6 +655,46 @@ fn the_version_is_the_same_whoever_answers() {
 }
 
 #[test]
+fn a_command_line_that_cannot_be_read_is_told_in_the_settled_language() {
+    let root = TempDir::new().unwrap();
+    let told = |args: &[&str]| {
+        let ran = coder(root.path(), args, "");
+        assert!(ran.status == 2 && ran.out.is_empty(), "{args:?}: {ran:?}");
+        ran.err
+    };
+    // Each with what the two languages say first of all.
+    let cases: [(&[&str], &str, &str); 12] = [
+        (&["--fo"], "unexpected argument --fo", "argumento inesperado --fo"),
+        (&["fix the bug"], "there is no command fix the bug", "não há nenhum comando fix the bug"),
+        (&["config", "sow"], "did you mean show", "você quis dizer show"),
+        (&["--ask", "maybe"], "\"maybe\" is no value of --ask <ASK>", "\"maybe\" não é um valor de --ask <ASK>"),
+        (&["--root"], "--root <DIR> needs a value", "--root <DIR> precisa de um valor"),
+        (&["proxy"], "this is missing: --upstream <URL>", "falta isto: --upstream <URL>"),
+        (&["parse", "--chunk", "0"], "a whole number of at least 1 is wanted", "um número inteiro de pelo menos 1"),
+        (&["proxy", "--upstream", "http://h", "--max-request", "0"], "from 1 to 1024", "de 1 a 1024"),
+        (&["proxy", "--upstream", "http://h", "--listen", "x"], "with a port is wanted", "com uma porta"),
+        (&["audit", "--since", "7w"], "such as 90s or 7d", "como 90s ou 7d"),
+        (
+            &["--ask", "never", "--ask", "risky"],
+            "--ask <ASK> can be given only once",
+            "--ask <ASK> só pode ser dado uma vez",
+        ),
+        (&["undo", "--list", "--dry-run"], "cannot be given together with", "não pode ser dado junto com"),
+    ];
+    for (args, english, portuguese) in cases {
+        let (en, pt) = (told(args), told(&[&["--lang", "pt"], args].concat()));
+        assert!(en.starts_with("coder: ") && en.contains(english) && en.contains("--help says more."), "{en}");
+        assert!(pt.starts_with("coder: ") && pt.contains(portuguese) && pt.contains("--help diz mais."), "{pt}");
+        assert!(!pt.contains("Usage") && !pt.contains("[OPTIONS]") && !pt.contains("[COMMAND]"), "{pt}");
+    }
+    assert!(told(&["undo", "--turn", "1"]).contains("did you mean --turns?"));
+    assert!(told(&["--ask", "maybe"]).contains("possible values: never, sandboxed, risky, always"));
+    let stray = told(&["--lang", "pt", "x y"]);
+    assert!(stray.contains("Uso: coder") && stray.contains("[COMANDO]"), "{stray}");
+    assert!(told(&["--fo\u{1b}[31m"]).contains("--fo\\u{1b}[31m"), "nothing that was typed steers the terminal");
+}
+
+#[test]
 fn help_is_in_the_language_that_was_settled() {
     let root = TempDir::new().unwrap();
     let help = |args: &[&str]| coder(root.path(), args, "").out;

@@ -2,11 +2,12 @@
 
 use crate::messages;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 use toolfence::sandbox;
-use toolfence::{Dialect, Language};
+use toolfence::{Dialect, Language, Text};
 
 /// The statuses as `--help` tells them; `failure` gives them.
 const STATUSES: &str = "\
@@ -347,16 +348,17 @@ pub(crate) enum Switch {
 }
 
 /// A number with s, m, h or d behind it.
-fn age(text: &str) -> Result<Duration, String> {
+fn age(text: &str) -> Result<Duration, Wrong> {
     let (number, unit) = text.split_at(text.len() - text.chars().next_back().map_or(0, char::len_utf8));
+    let wrong = || Wrong(messages::no_age());
     let seconds = match unit {
         "s" => 1,
         "m" => 60,
         "h" => 3600,
         "d" => 86_400,
-        _ => return Err("s, m, h, d".to_owned()),
+        _ => return Err(wrong()),
     };
-    let number: u64 = number.parse().map_err(|_| "90s, 30m, 2h, 7d".to_owned())?;
+    let number: u64 = number.parse().map_err(|_| wrong())?;
     Ok(Duration::from_secs(number.saturating_mul(seconds)))
 }
 
@@ -449,19 +451,19 @@ pub(crate) struct ProxyArguments {
     #[arg(long, value_name = "URL")]
     pub(crate) upstream: String,
     /// Where clients find the proxy; port 0 takes a free one
-    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:4141")]
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:4141", value_parser = address)]
     pub(crate) listen: SocketAddr,
     /// How long the upstream may take to be reached, in seconds
-    #[arg(long, value_name = "S", default_value_t = 10, value_parser = seconds())]
+    #[arg(long, value_name = "S", default_value_t = 10, value_parser = seconds)]
     pub(crate) connect_timeout: u64,
     /// How long it may take to begin its answer, in seconds; without streaming it begins when the model is done
-    #[arg(long, value_name = "S", default_value_t = 300, value_parser = seconds())]
+    #[arg(long, value_name = "S", default_value_t = 300, value_parser = seconds)]
     pub(crate) first_byte_timeout: u64,
     /// How long it may be silent within its answer, in seconds
-    #[arg(long, value_name = "S", default_value_t = 120, value_parser = seconds())]
+    #[arg(long, value_name = "S", default_value_t = 120, value_parser = seconds)]
     pub(crate) between_timeout: u64,
     /// How large a request may be, in MiB
-    #[arg(long, value_name = "MIB", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    #[arg(long, value_name = "MIB", default_value_t = 16, value_parser = mebibytes)]
     pub(crate) max_request: u32,
 }
 
@@ -475,8 +477,16 @@ Example:
   coder proxy --upstream http://127.0.0.1:8080/v1
   OPENAI_BASE_URL=http://127.0.0.1:4141/v1 OPENAI_API_KEY=none python3 my_agent.py";
 
-fn seconds() -> clap::builder::RangedU64ValueParser<u64> {
-    clap::value_parser!(u64).range(1..=86_400)
+fn seconds(text: &str) -> Result<u64, Wrong> {
+    up_to(86_400, text)
+}
+
+fn mebibytes(text: &str) -> Result<u32, Wrong> {
+    up_to(1024, text)
+}
+
+fn address(text: &str) -> Result<SocketAddr, Wrong> {
+    text.parse().map_err(|_| Wrong(messages::no_address()))
 }
 
 #[derive(Debug, Subcommand)]
@@ -724,8 +734,26 @@ impl From<Lang> for Language {
     }
 }
 
-fn at_least_one(text: &str) -> Result<usize, String> {
-    text.parse().ok().filter(|n| *n > 0).ok_or_else(|| messages::at_least_one().to_string())
+fn at_least_one(text: &str) -> Result<usize, Wrong> {
+    text.parse().ok().filter(|n| *n > 0).ok_or_else(|| Wrong(messages::at_least_one()))
+}
+
+/// What is wrong with the value of an option, to be said in the language that is settled later.
+#[derive(Debug)]
+pub(crate) struct Wrong(pub(crate) Text);
+
+impl fmt::Display for Wrong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl std::error::Error for Wrong {}
+
+/// A whole number from 1 to this.
+fn up_to<N: TryFrom<u64>>(most: u64, text: &str) -> Result<N, Wrong> {
+    let number = text.parse().ok().filter(|number| (1..=most).contains(number));
+    number.and_then(|number| number.try_into().ok()).ok_or_else(|| Wrong(messages::number_up_to(most)))
 }
 
 #[cfg(test)]

@@ -1,15 +1,16 @@
 //! The command line as it was typed, and its help in Portuguese. The English texts are the comments in `args`; the Portuguese ones stand in
 //! `messages/help.rs`, each beside the English text whose place it takes.
 
-use crate::args::{Cli, Options};
+use crate::args::{Cli, Options, Wrong};
 use crate::config::Layers;
-use crate::messages::PORTUGUESE_HELP;
+use crate::failure::{Failure, WRONG_USE};
+use crate::messages::{self, PORTUGUESE_HELP};
 use crate::shown;
 use clap::builder::{PossibleValue, StyledStr};
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, CommandFactory, Parser};
 use std::io::Write;
-use toolfence::Language;
+use toolfence::{Language, Text};
 
 /// The command line as it was typed. Ends the program where it asked for help or cannot be understood.
 pub(crate) fn parse() -> Cli {
@@ -23,12 +24,87 @@ pub(crate) fn parse() -> Cli {
         std::process::exit(0);
     }
     Cli::try_parse().unwrap_or_else(|error| {
-        let asks = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand);
-        if asks && settled_language() == Language::Portuguese {
-            in_portuguese(Cli::command()).get_matches();
+        let language = settled_language();
+        match error.kind() {
+            ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+                if language == Language::Portuguese =>
+            {
+                in_portuguese(Cli::command()).get_matches();
+            }
+            ErrorKind::DisplayHelp
+            | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+            | ErrorKind::DisplayVersion
+            | ErrorKind::Io => {}
+            _ => {
+                Failure::wrong_use(misread(&error, language)).report();
+                std::process::exit(i32::from(WRONG_USE));
+            }
         }
         error.exit()
     })
+}
+
+/// Why the command line cannot be read, and what was meant. clap has words for it in English alone.
+fn misread(error: &clap::Error, language: Language) -> Text {
+    let context = |kind| match error.get(kind) {
+        Some(ContextValue::String(word)) => Some(word.clone()),
+        Some(ContextValue::Strings(words)) => Some(words.join(", ")),
+        _ => None,
+    };
+    let argument = context(ContextKind::InvalidArg).unwrap_or_default();
+    let mut told = match (error.kind(), context(ContextKind::InvalidValue)) {
+        (ErrorKind::InvalidValue | ErrorKind::ValueValidation | ErrorKind::TooManyValues, Some(value)) => {
+            if value.is_empty() {
+                messages::no_value_for(argument)
+            } else {
+                messages::invalid_value_for(argument, format!("{value:?}"))
+            }
+        }
+        (ErrorKind::NoEquals | ErrorKind::TooFewValues | ErrorKind::WrongNumberOfValues, _) => {
+            messages::no_value_for(argument)
+        }
+        (ErrorKind::InvalidSubcommand, _) => {
+            messages::no_command_of_name(context(ContextKind::InvalidSubcommand).unwrap_or_default())
+        }
+        (ErrorKind::MissingRequiredArgument, _) => messages::arguments_missing(argument),
+        (ErrorKind::MissingSubcommand, _) => {
+            messages::command_missing(context(ContextKind::InvalidSubcommand).unwrap_or_default())
+        }
+        (ErrorKind::ArgumentConflict, _) => match context(ContextKind::PriorArg) {
+            Some(prior) if prior != argument => messages::not_together(argument, prior),
+            _ => messages::only_once(argument),
+        },
+        (ErrorKind::InvalidUtf8, _) => messages::no_utf8_argument(),
+        _ => messages::unexpected_argument(argument),
+    };
+    if let Some(source) = std::error::Error::source(error) {
+        let wrong = source.downcast_ref::<Wrong>().map(|wrong| wrong.0.clone());
+        told.push(messages::because(wrong.unwrap_or_else(|| source.to_string().into())));
+    }
+    let values = context(ContextKind::ValidValue).or_else(|| context(ContextKind::ValidSubcommand));
+    if let Some(values) = values.filter(|values| !values.is_empty()) {
+        told.push(messages::possible_values(values));
+    }
+    let suggested = [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand, ContextKind::SuggestedValue];
+    if let Some(names) = suggested.into_iter().find_map(context) {
+        told.push(messages::did_you_mean(names));
+    }
+    told.push(match error.get(ContextKind::Usage) {
+        Some(ContextValue::StyledStr(usage)) => {
+            let usage = usage.to_string();
+            messages::usage_and_help(in_words(usage.trim_start_matches("Usage:").trim(), language))
+        }
+        _ => messages::help_says_more(),
+    });
+    told
+}
+
+/// How a command is written, with the words for what may stand in it in this language.
+fn in_words(usage: &str, language: Language) -> String {
+    match language {
+        Language::Portuguese => usage.replace("[OPTIONS]", "[OPÇÕES]").replace("COMMAND", "COMANDO"),
+        _ => usage.to_owned(),
+    }
 }
 
 /// The language that `--lang` or the files of settings name. Whoever asks for help may have typed anything beside it, so
@@ -65,7 +141,10 @@ fn translated(mut command: Command) -> Command {
     if let Some(after) = command.get_after_help().map(portuguese) {
         command = command.after_help(after);
     }
+    let usage = command.render_usage().to_string();
+    let usage = in_words(usage.trim_start_matches("Usage:").trim(), Language::Portuguese);
     command
+        .override_usage(usage)
         .help_template(TEMPLATE)
         .subcommand_help_heading("Comandos")
         .subcommand_value_name("COMANDO")

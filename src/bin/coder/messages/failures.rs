@@ -6,10 +6,77 @@ toolfence::program::texts! { "coder"
         en: "-p is for a question by itself; leave it or the command out",
         pt: "-p serve para uma pergunta avulsa; omita essa opção ou o comando",
     }
-    /// Said by the parser of the command line, in English like all that it says.
     at_least_one() {
         en: "a whole number of at least 1 is wanted",
         pt: "é preciso um número inteiro de pelo menos 1",
+    }
+    number_up_to(most) {
+        en: "a whole number from 1 to {most} is wanted",
+        pt: "é preciso um número inteiro de 1 a {most}",
+    }
+    no_address() {
+        en: "an address with a port is wanted, such as 127.0.0.1:4141",
+        pt: "é preciso um endereço com uma porta, como 127.0.0.1:4141",
+    }
+    no_age() {
+        en: "a number with s, m, h or d behind it is wanted, such as 90s or 7d",
+        pt: "é preciso um número seguido de s, m, h ou d, como 90s ou 7d",
+    }
+    unexpected_argument(argument) {
+        en: "unexpected argument {argument}",
+        pt: "argumento inesperado {argument}",
+    }
+    no_command_of_name(name) {
+        en: "there is no command {name}; a question to the model goes behind -p: coder -p \"...\"",
+        pt: "não há nenhum comando {name}; uma pergunta ao modelo vai depois de -p: coder -p \"...\"",
+    }
+    no_value_for(argument) {
+        en: "{argument} needs a value",
+        pt: "{argument} precisa de um valor",
+    }
+    invalid_value_for(argument, value) {
+        en: "{value} is no value of {argument}",
+        pt: "{value} não é um valor de {argument}",
+    }
+    because(wrong) {
+        en: ": {wrong}",
+        pt: ": {wrong}",
+    }
+    possible_values(values) {
+        en: "\n  possible values: {values}",
+        pt: "\n  valores possíveis: {values}",
+    }
+    arguments_missing(arguments) {
+        en: "this is missing: {arguments}",
+        pt: "falta isto: {arguments}",
+    }
+    command_missing(name) {
+        en: "{name} needs a command",
+        pt: "{name} precisa de um comando",
+    }
+    only_once(argument) {
+        en: "{argument} can be given only once",
+        pt: "{argument} só pode ser dado uma vez",
+    }
+    not_together(argument, other) {
+        en: "{argument} cannot be given together with {other}",
+        pt: "{argument} não pode ser dado junto com {other}",
+    }
+    did_you_mean(names) {
+        en: "\n  did you mean {names}?",
+        pt: "\n  você quis dizer {names}?",
+    }
+    no_utf8_argument() {
+        en: "an argument is no UTF-8 text",
+        pt: "um argumento não é um texto UTF-8",
+    }
+    usage_and_help(usage) {
+        en: "\n\nUsage: {usage}\n\n--help says more.",
+        pt: "\n\nUso: {usage}\n\n--help diz mais.",
+    }
+    help_says_more() {
+        en: "\n\n--help says more.",
+        pt: "\n\n--help diz mais.",
     }
     bad_rule(option, line, wrong) {
         en: "{option} {line}: {wrong}",
