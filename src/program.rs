@@ -16,6 +16,9 @@ pub use toolfence_sandbox::{environment, process};
 #[cfg(feature = "tools")]
 pub use toolfence_trial as trial;
 
+#[cfg(feature = "agent")]
+pub use toolfence_agent::probe;
+
 /// The results of a reply as several messages, and how a message of results is read back.
 pub mod format {
     pub use toolfence_protocol::format::{envelope, read_back, results_in_parts};

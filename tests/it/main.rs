@@ -31,6 +31,8 @@ mod patch;
 mod pipe;
 #[cfg(feature = "policy")]
 mod policy;
+#[cfg(feature = "agent")]
+mod probe;
 mod prompt;
 mod provisional;
 #[cfg(feature = "proxy")]

@@ -1,7 +1,7 @@
 //! What drives a session on tokio: it calls the model, runs the tools, asks the host, and feeds back what came.
 //!
-//! [`agent`] is the driver, [`backend`] is whoever answers, [`audit`] writes down what was decided and what came of it, and
-//! [`transcript`] what was said, so that a session can be resumed.
+//! [`agent`] is the driver, [`backend`] is whoever answers, [`probe`] finds out what a backend does to texts. [`audit`] writes
+//! down what was decided and what came of it, and [`transcript`] what was said, so that a session can be resumed.
 //! This crate decides nothing: what may run was judged by the policy, and what comes next the session says.
 //!
 //! It is internal: only the crate `toolfence`, which re-exports what is for users, makes promises.
@@ -12,4 +12,5 @@ pub mod agent;
 pub mod audit;
 pub mod backend;
 mod messages;
+pub mod probe;
 pub mod transcript;

@@ -9,12 +9,14 @@
 //! in an argument that takes any JSON. This module knows no parser, no results and no backend.
 
 mod call;
+mod form;
 mod integer;
 mod prose;
 mod rules;
 mod schema;
 
 use crate::Catalog;
+pub use form::Form;
 use rules::Rules;
 use serde_json::Value;
 

@@ -7,7 +7,9 @@ pub mod http;
 pub mod replay;
 mod usage;
 
+use serde_json::{Map, Value};
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use toolfence_protocol::{Error, FinishReason, Message, Text, ToolCall};
 use toolfence_toolbox::BoxFuture;
 
@@ -35,6 +37,12 @@ pub trait Backend: Send + Sync {
     /// Tokens that the model can read, if that can be found out soon. A driver asks once, when a conversation has become long.
     fn window(&self) -> BoxFuture<'_, Option<u64>> {
         Box::pin(async { None })
+    }
+
+    /// This backend with further members in the body of every request, such as the `grammar` of llama.cpp. `None` where there
+    /// is no such body.
+    fn with_members(&self, _members: &Map<String, Value>) -> Option<Arc<dyn Backend>> {
+        None
     }
 }
 

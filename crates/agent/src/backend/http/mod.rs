@@ -22,6 +22,7 @@ use reqwest::{Client, Response, Url};
 use serde_json::{Map, Value, json};
 use std::fmt;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::time;
@@ -219,6 +220,15 @@ impl Backend for Http {
 
     fn window(&self) -> BoxFuture<'_, Option<u64>> {
         Box::pin(self.probe())
+    }
+
+    fn with_members(&self, members: &Map<String, Value>) -> Option<Arc<dyn Backend>> {
+        let mut options = self.options.clone();
+        options.body.extend(members.clone());
+        let (client, url, model, headers) =
+            (self.client.clone(), self.url.clone(), self.model.clone(), self.headers.clone());
+        let uncounted = AtomicBool::new(self.uncounted.load(Ordering::Relaxed));
+        Some(Arc::new(Http { options, client, url, model, headers, uncounted }))
     }
 }
 
