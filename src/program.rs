@@ -24,10 +24,10 @@ pub mod format {
     pub use toolfence_protocol::format::{envelope, read_back, results_in_parts};
 }
 
-/// The providers that are known by name.
+/// The providers that are known by name, and the servers on this machine.
 #[cfg(feature = "backend-http")]
 pub mod backend {
-    pub use toolfence_agent::backend::http::Preset;
+    pub use toolfence_agent::backend::http::{LocalModel, LocalServer, Preset, choose_model, local_servers, models};
 }
 
 /// The bare reader of JSON, and how deep it goes.

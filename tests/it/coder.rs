@@ -412,7 +412,7 @@ fn a_server_that_fails_in_the_middle_is_quoted() {
         while matches!(std::io::Read::read(&mut stream, &mut request), Ok(1..)) {}
     });
     let folder = root();
-    let ran = coder(folder.path(), &["--base-url", &url, "-p", "go"], "");
+    let ran = coder(folder.path(), &["--base-url", &url, "--model", "default", "-p", "go"], "");
     said.join().unwrap();
     assert_eq!((ran.status, ran.out.as_str()), (1, "Half\n"), "{}", ran.err);
     assert!(ran.err.contains("! the reply broke off: the server said: out of memory"), "{}", ran.err);

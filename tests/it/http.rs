@@ -310,3 +310,52 @@ async fn a_server_that_refuses_to_be_asked_for_costs_is_not_asked_again() {
     let asked: Vec<bool> = server.await.unwrap().iter().map(|request| request.contains("stream_options")).collect();
     assert_eq!(asked, [true, false, false]);
 }
+
+fn messages_of(request: &str) -> serde_json::Value {
+    let body: serde_json::Value = serde_json::from_str(request.split_once("\r\n\r\n").unwrap().1).unwrap();
+    body["messages"].clone()
+}
+
+/// A template that takes no system message says so once; from then on the user says it.
+#[tokio::test]
+async fn a_server_without_a_system_role_is_told_by_the_user() {
+    let answer = || vec![(sse(&[&text("x"), &end("stop"), "[DONE]"]), 0)];
+    let refusal = refusal("500 Internal Server Error", "", "{\"error\":{\"message\":\"System role not supported\"}}");
+    let (url, server) = serve(vec![refusal, answer(), answer()]).await;
+    let mut options = options(&url);
+    options.retries = 0;
+    let http = Http::new(options).unwrap();
+    let talk = [Message::new(Role::System, "be brief"), Message::new(Role::User, "hello")];
+    for _ in 0..2 {
+        let mut seen = Seen::default();
+        assert_eq!(http.stream(&talk, &mut seen).await.unwrap(), FinishReason::Stop);
+    }
+    let requests = server.await.unwrap();
+    assert_eq!(messages_of(&requests[0])[0]["role"], "system");
+    let told = serde_json::json!([{"role": "user", "content": "be brief\n\nhello"}]);
+    assert_eq!([messages_of(&requests[1]), messages_of(&requests[2])], [told.clone(), told]);
+}
+
+#[tokio::test]
+async fn the_newer_name_of_the_limit_is_learned() {
+    let refused = "{\"error\":{\"message\":\"Unsupported parameter: 'max_tokens' is not supported with this model. Use \
+                   'max_completion_tokens' instead.\"}}";
+    let answer = vec![(sse(&[&text("x"), &end("stop"), "[DONE]"]), 0)];
+    let scripts = vec![refusal("400 Bad Request", "", refused), answer];
+    let (_, ended, requests) = reply_with(|options| options.max_tokens = Some(7), scripts).await;
+    assert_eq!(ended, "Stop");
+    assert!(requests[0].contains("\"max_tokens\":7") && !requests[0].contains("max_completion_tokens"), "{requests:?}");
+    assert!(
+        requests[1].contains("\"max_completion_tokens\":7") && !requests[1].contains("\"max_tokens\""),
+        "{requests:?}"
+    );
+}
+
+#[test]
+fn a_provider_without_an_address_of_its_own_wants_one() {
+    let error = Http::new(HttpOptions::new("azure::mine")).unwrap_err().to_string();
+    assert!(error.contains("give it as the base URL, beside the model azure::NAME"), "{error}");
+    let mut given = HttpOptions::new("azure::mine");
+    given.base_url = Some("https://mine.example/openai/v1".to_owned());
+    assert!(Http::new(given).is_ok());
+}

@@ -20,6 +20,8 @@ mod http;
 mod json;
 #[cfg(feature = "backend-http")]
 mod live;
+#[cfg(feature = "cli")]
+mod local;
 mod manifests;
 #[cfg(feature = "tools")]
 mod marks;

@@ -191,6 +191,12 @@ toolfence_protocol::texts! { "backend"
         pt: "O nome do modelo {model} não indica um provedor. Dê uma URL base ou escreva o provedor antes do nome, como \
              groq::{short}; os conhecidos são {known}.",
     }
+    provider_needs_address(provider) {
+        en: "Every customer of {provider} has an address of their own: give it as the base URL, beside the model \
+             {provider}::NAME.",
+        pt: "Cada cliente de {provider} tem um endereço próprio: informe-o como URL base, junto com o modelo \
+             {provider}::NOME.",
+    }
     base_url_scheme(url) {
         en: "The base URL {url} begins with neither http:// nor https://.",
         pt: "A URL base {url} não começa com http:// nem com https://.",

@@ -15,6 +15,7 @@ use reqwest::{Client, Url};
 use rustls::ClientConfig;
 use rustls_platform_verifier::BuilderVerifierExt;
 use std::error::Error as StdError;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use toolfence_protocol::Error;
@@ -42,8 +43,11 @@ pub fn client(server: &Url, connect: Option<Duration>) -> Result<Client, Error> 
     client.map_err(|error| Error::because(messages::make_client(), error))
 }
 
-fn is_on_this_machine(server: &Url) -> bool {
-    matches!(server.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"))
+/// Whether a server at this address is on this machine, whatever the network is.
+pub fn is_on_this_machine(server: &Url) -> bool {
+    let host = server.host_str().unwrap_or_default();
+    let address = host.trim_start_matches('[').trim_end_matches(']').parse();
+    host == "localhost" || address.is_ok_and(|address: IpAddr| address.is_loopback())
 }
 
 fn tls() -> Result<ClientConfig, Error> {

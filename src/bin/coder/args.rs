@@ -51,8 +51,8 @@ pub(crate) struct Options {
     /// Who answers [default: http]
     #[arg(long, global = true, value_enum)]
     pub(crate) backend: Option<BackendKind>,
-    /// Where the OpenAI-shaped server is; its key, if it wants one, comes from TOOLFENCE_API_KEY [default:
-    /// http://127.0.0.1:8080/v1]
+    /// Where the OpenAI-shaped server is; its key, if it wants one, comes from TOOLFENCE_API_KEY [default: a server that
+    /// answers at its usual address on this machine]
     #[arg(long, global = true, value_name = "URL")]
     pub(crate) base_url: Option<String>,
     /// The recorded replies of the replay backend
@@ -564,6 +564,8 @@ pub(crate) enum ConfigCommand {
     Trust(TrustArguments),
     /// What replies have shown of the backend and its model, which is kept from run to run; or forget it
     Profile(ProfileArguments),
+    /// The providers that are known by name, with the variables of their keys; and the servers that answer on this machine
+    Backends(BackendsArguments),
 }
 
 #[derive(Debug, Args)]
@@ -586,6 +588,14 @@ pub(crate) struct ProfileArguments {
     /// As one JSON object: {"v":1,"profiles":[{"v":1,"base_url":..,"model":..,"dialect":{"value":..,"at":..,"how":..}?,
     /// "reasoning":{..}?}]}
     #[arg(long, conflicts_with = "forget")]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BackendsArguments {
+    /// As one JSON object: {"v":1,"providers":[{"name":..,"base_url":..,"key_variable":..,"key_set":..,"models":[..]}],
+    /// "local":[{"kind":..,"base_url":..,"models":[{"name":..,"loaded":..}]}]}
+    #[arg(long)]
     pub(crate) json: bool,
 }
 

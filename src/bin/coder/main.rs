@@ -14,6 +14,7 @@ mod marks;
 mod messages;
 mod preview;
 mod runtime;
+mod server;
 mod setup;
 mod shown;
 mod terminal;

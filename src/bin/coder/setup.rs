@@ -5,16 +5,16 @@ use crate::config::profile::{Profile, Profiles};
 use crate::config::{Config, Layers};
 use crate::failure::Failure;
 use crate::messages;
+use crate::server::Server;
 use crate::shown::{self, Words, escaped, tell};
 use crate::terminal;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use toolfence::agent::Agent;
 use toolfence::audit::Audit;
-use toolfence::backend::{Backend, Http, HttpOptions, Replay, Usage};
+use toolfence::backend::{Backend, Http, Replay, Usage};
 use toolfence::policy::{PathRules, Policy};
-use toolfence::program::backend::Preset;
 use toolfence::program::persona::Persona;
 use toolfence::program::settings::Value;
 use toolfence::program::transcript::Store;
@@ -62,6 +62,8 @@ pub(crate) struct Setup {
     profiles: Option<Profiles>,
     /// Whether it is told below each turn what the replies cost.
     stats: bool,
+    /// The server that answers, once it is known.
+    server: OnceLock<Option<Server>>,
 }
 
 impl Setup {
@@ -135,12 +137,14 @@ impl Setup {
             bare: false,
             profiles: None,
             stats: false,
+            server: OnceLock::new(),
         })
     }
 
     /// The backend of the settings, and the profile in which it is kept what its replies show of it.
     pub(crate) fn talking(&self) -> Result<Talk, Failure> {
-        let profile = match (&self.profiles, server(&self.config, &self.persona)?) {
+        let server = self.server()?.map(Server::place);
+        let profile = match (&self.profiles, server) {
             (Some(profiles), Some((base_url, model))) => {
                 Some(Profile::open(profiles.clone(), base_url, model, &self.config))
             }
@@ -211,8 +215,10 @@ impl Setup {
 
     /// Whoever answers, by name.
     fn model(&self) -> Option<String> {
-        let model = self.config.text("model").map(str::to_owned).or_else(|| self.persona.model.clone());
-        model.or_else(|| self.config.text("backend").filter(|name| *name != "http").map(str::to_owned))
+        let answers = self.server.get().and_then(Option::as_ref).map(|server| server.model.clone());
+        answers
+            .or_else(|| model_of(&self.config, &self.persona))
+            .or_else(|| self.config.text("backend").filter(|name| *name != "http").map(str::to_owned))
     }
 
     /// How replies of the model are read.
@@ -253,9 +259,9 @@ impl Setup {
         if usage.estimated > 0 {
             cost.push(messages::replies_estimated(usage.estimated));
         }
-        let model = self.config.text("model").or(self.persona.model.as_deref());
+        let model = self.model();
         let price = self.config.merged.entries("prices").find_map(|entry| match &entry.value {
-            Value::Price(rule) if Some(rule.model.as_str()) == model => Some(rule),
+            Value::Price(rule) if model.as_ref() == Some(&rule.model) => Some(rule),
             _ => None,
         });
         if let Some(price) = price {
@@ -284,18 +290,23 @@ impl Setup {
     pub(crate) fn backend(&self) -> Result<Arc<dyn Backend>, Failure> {
         match self.config.choice("backend")? {
             BackendKind::Replay => self.replay(),
-            BackendKind::Http => self.http(self.config.text("base_url").map(str::to_owned)),
-            BackendKind::Provider => self.http(None),
+            BackendKind::Http | BackendKind::Provider => self.http(),
         }
     }
 
-    fn http(&self, base_url: Option<String>) -> Result<Arc<dyn Backend>, Failure> {
-        let model = model(&self.config, &self.persona, base_url.is_some())?;
-        let preset = if base_url.is_none() { Preset::of_model(&model).map(|(preset, _)| preset) } else { None };
-        let mut wanted = HttpOptions::new(model);
-        wanted.key = key(preset);
-        wanted.base_url = base_url;
-        let http = Http::new(wanted).map_err(Failure::wrong_use)?;
+    /// The server that answers; `None` where none does. What was looked for is looked for once.
+    fn server(&self) -> Result<Option<&Server>, Failure> {
+        if self.server.get().is_none() {
+            let server = Server::of(&self.config, &self.persona)?;
+            server.iter().filter_map(|server| server.chosen.as_ref()).for_each(tell);
+            let _ = self.server.set(server); // nobody else sets it meanwhile
+        }
+        Ok(self.server.get().and_then(Option::as_ref))
+    }
+
+    fn http(&self) -> Result<Arc<dyn Backend>, Failure> {
+        let Some(server) = self.server()? else { return Err(Failure::wrong_use(messages::provider_needs_model())) };
+        let http = Http::new(server.options()?).map_err(Failure::wrong_use)?;
         Ok(Arc::new(http))
     }
 
@@ -309,25 +320,9 @@ impl Setup {
     }
 }
 
-/// The model that is asked for. A server of one's own may have only one, and take any name for it.
-fn model(config: &Config, persona: &Persona, own: bool) -> Result<String, Failure> {
-    let model = config.text("model").map(str::to_owned).or_else(|| persona.model.clone());
-    let only = own.then(|| "default".to_owned());
-    model.or(only).ok_or_else(|| Failure::wrong_use(messages::provider_needs_model()))
-}
-
-/// The URL of the server that answers and the model as that knows it; `None` where recordings answer.
-pub(crate) fn server(config: &Config, persona: &Persona) -> Result<Option<(String, String)>, Failure> {
-    Ok(match config.choice("backend")? {
-        BackendKind::Replay => None,
-        BackendKind::Http => {
-            Some((config.text("base_url").unwrap_or_default().to_owned(), model(config, persona, true)?))
-        }
-        BackendKind::Provider => {
-            let model = model(config, persona, false)?;
-            Preset::of_model(&model).map(|(preset, name)| (preset.base_url.to_owned(), name.to_owned()))
-        }
-    })
+/// The model that settings, options or the persona name.
+pub(crate) fn model_of(config: &Config, persona: &Persona) -> Option<String> {
+    config.text("model").map(str::to_owned).or_else(|| persona.model.clone())
 }
 
 /// Whoever answers, and what is known of them.
@@ -378,14 +373,6 @@ fn history(config: &Config, state: Option<&Path>, root: &Path) -> Result<Option<
     limits.snapshot_bytes = config.count("undo.snapshot_megabytes") << 20;
     let history = History::open(&History::folder(state, root), limits).map_err(Failure::broken)?;
     Ok(Some(Arc::new(history)))
-}
-
-/// The key that is meant for this program, or the one in the provider's usual variable. Another service's key, such as
-/// OPENAI_API_KEY, is never sent to a server that was only named by its URL.
-fn key(preset: Option<Preset>) -> Option<String> {
-    let variables = ["TOOLFENCE_API_KEY", preset.map_or("", |preset| preset.key_variable)];
-    let set = |name: &str| std::env::var(name).ok().filter(|key| !key.is_empty());
-    variables.into_iter().filter(|name| !name.is_empty()).find_map(set)
 }
 
 /// The person's own checkers.

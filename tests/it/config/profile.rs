@@ -47,6 +47,8 @@ impl Place {
         let project = self.folder.path().join("project");
         Program::new(env!("CARGO_BIN_EXE_coder"), self.folder.path())
             .args(&["--base-url", &self.url])
+            // Where none is named, the server is asked for its models.
+            .args(if args.contains(&"--model") { &[] } else { &["--model", "default"] })
             .args(args)
             .run(&project, "")
     }
@@ -204,7 +206,7 @@ fn no_password_is_kept() {
     *place.replies.lock().unwrap() = vec![("Hm.\n</think>\nYes.\n".to_owned(), "stop")];
     let project = place.folder.path().join("project");
     let coder = Program::new(env!("CARGO_BIN_EXE_coder"), place.folder.path());
-    coder.args(&["--base-url", &url, "-p", "begin"]).run(&project, "");
+    coder.args(&["--base-url", &url, "--model", "default", "-p", "begin"]).run(&project, "");
     let kept = std::fs::read_to_string(only(&place.files("json"))).unwrap();
     assert!(!kept.contains("hidden") && !kept.contains("me:"), "{kept}");
     assert_eq!(place.known()[0]["reasoning"]["value"], "opened", "with the password or without, it is one server");

@@ -92,11 +92,11 @@ fn a_continued_conversation_is_sent_again() {
     let place = Place::new();
     let call = "I look.\n\n```tool\n{\"name\": \"list_files\"}\n```\n";
     let (url, asked) = server(&["I look.\n\n```tool\n{\"name\": \"list_files\"}\n```\n", "One.", "Two.", "Three."]);
-    assert_eq!(place.coder(&["--base-url", &url, "-p", "First."], "").status, 0);
-    let again = place.coder(&["--base-url", &url, "--continue", "-p", "Second."], "");
+    assert_eq!(place.coder(&["--base-url", &url, "--model", "default", "-p", "First."], "").status, 0);
+    let again = place.coder(&["--base-url", &url, "--model", "default", "--continue", "-p", "Second."], "");
     assert_eq!((again.status, again.out.trim()), (0, "Two."), "{}", again.err);
     let id = place.sessions()[0]["id"].as_str().unwrap().to_owned();
-    let resumed = place.coder(&["--base-url", &url, "resume", &id[..6]], "Third.\n/quit\n");
+    let resumed = place.coder(&["--base-url", &url, "--model", "default", "resume", &id[..6]], "Third.\n/quit\n");
     assert!(resumed.status == 0 && resumed.out.contains("Three."), "{}", resumed.said());
     assert!(resumed.out.contains("2 turns so far") && resumed.out.contains("> Second."), "{}", resumed.out);
 

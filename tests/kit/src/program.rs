@@ -6,8 +6,8 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::thread;
 
-/// A program that runs apart from any terminal, so that it can ask nobody, and does not see the settings or the keys of who
-/// runs the tests.
+/// A program that runs apart from any terminal, so that it can ask nobody, and does not see the settings, the keys or the model
+/// servers of who runs the tests.
 #[derive(Debug)]
 pub struct Program(Command);
 
@@ -28,7 +28,8 @@ impl Program {
         let mut command = Command::new("setsid");
         command.arg("--wait").arg(path).env("HOME", home);
         command.env("XDG_CONFIG_HOME", home.join("config")).env("XDG_STATE_HOME", home.join("state"));
-        command.env_remove("TOOLFENCE_API_KEY").env_remove("OPENAI_API_KEY");
+        command.env_remove("TOOLFENCE_API_KEY").env_remove("OPENAI_API_KEY").env_remove("OLLAMA_HOST");
+        command.env("TOOLFENCE_LOCAL_SERVERS", "");
         Program(command)
     }
 

@@ -1,6 +1,6 @@
 //! `coder config`: the files of settings, what they hold, and what counts of all of it.
 
-use crate::args::{ConfigCommand, Options, ProfileArguments, ShowArguments, TrustArguments};
+use crate::args::{BackendsArguments, ConfigCommand, Options, ProfileArguments, ShowArguments, TrustArguments};
 use crate::commands::undo::age;
 use crate::config::places::{self, Places};
 use crate::config::profile::{Fact, Known, Profiles, counting};
@@ -8,6 +8,7 @@ use crate::config::{Config, Layers, Project, keys, profile, trust};
 use crate::failure::{Failure, UNSUCCESSFUL};
 use crate::messages;
 use crate::runtime::cannot_start;
+use crate::server::{self, Server};
 use crate::setup;
 use crate::shown::{Words, language};
 use crate::terminal::{Style, Terminal, set_colours};
@@ -18,6 +19,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::process::ExitCode;
 use toolfence::Text;
+use toolfence::program::backend::{LocalModel, LocalServer, Preset};
 use toolfence::program::persona::Persona;
 use toolfence::program::settings::{Entry, Key, Layer, Origin, template};
 
@@ -29,6 +31,7 @@ pub(crate) fn run(options: &Options, command: &ConfigCommand) -> Result<ExitCode
         ConfigCommand::Path => path(&settled(options)?),
         ConfigCommand::Trust(arguments) => trust(options, &settled(options)?, arguments),
         ConfigCommand::Profile(arguments) => profile(options, arguments),
+        ConfigCommand::Backends(arguments) => backends(options, arguments),
     }
 }
 
@@ -188,7 +191,9 @@ fn path(places: &Places) -> Result<ExitCode, Failure> {
 
 /// What counts of the profile of the backend that the settings name, by the keys in whose place it counts.
 fn learned(layers: &Layers, config: &Config, persona: &Persona) -> Result<Vec<(&'static str, &'static str)>, Failure> {
-    let Some((base_url, model)) = setup::server(config, persona)? else { return Ok(Vec::new()) };
+    let Some((base_url, model)) = Server::settled(config, persona)?.as_ref().map(Server::place) else {
+        return Ok(Vec::new());
+    };
     let known = Profiles::of(&layers.places).map(|profiles| profiles.learned(&base_url, &model));
     let counts = counting(known.unwrap_or_default(), config);
     let dialect = counts.dialect.map(|dialect| ("dialects", dialect.name()));
@@ -202,7 +207,10 @@ fn profile(options: &Options, arguments: &ProfileArguments) -> Result<ExitCode, 
     let mut out = Terminal::stdout();
     let no_place = || Failure::wrong_use(messages::no_place_for_profiles());
     let profiles = Profiles::of(&layers.places).ok_or_else(no_place)?;
-    let server = setup::server(&config, &persona)?;
+    let server = match arguments.all {
+        true => None,
+        false => Server::of(&config, &persona)?.as_ref().map(Server::place),
+    };
     let known: Vec<Known> = match &server {
         _ if arguments.all => profiles.all(),
         Some((base_url, model)) => profiles.known(base_url, model).into_iter().collect(),
@@ -213,7 +221,7 @@ fn profile(options: &Options, arguments: &ProfileArguments) -> Result<ExitCode, 
         return Ok(ExitCode::SUCCESS);
     }
     if known.is_empty() {
-        out.line(&match server.filter(|_| !arguments.all) {
+        out.line(&match server {
             Some((base_url, model)) => messages::nothing_known_of(profile::address(&base_url), model),
             None => messages::nothing_known_of_any(),
         })?;
@@ -233,6 +241,55 @@ fn profile(options: &Options, arguments: &ProfileArguments) -> Result<ExitCode, 
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn backends(options: &Options, arguments: &BackendsArguments) -> Result<ExitCode, Failure> {
+    settled(options)?;
+    let found = server::look()?;
+    let providers = Preset::all().iter().filter(|preset| !preset.is_local());
+    let mut out = Terminal::stdout();
+    if arguments.json {
+        let providers: Vec<Value> = providers.map(told_of_provider).collect();
+        let model = |model: &LocalModel| json!({"name": model.name, "loaded": model.loaded});
+        let server = |server: &LocalServer| {
+            let models: Vec<Value> = server.models.iter().map(model).collect();
+            json!({"kind": server.kind, "base_url": server.base_url, "models": models})
+        };
+        let local: Vec<Value> = found.iter().map(server).collect();
+        out.line(&json!({"v": super::SCHEMA, "providers": providers, "local": local}).to_string())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    out.line(&messages::providers_are())?;
+    for preset in providers {
+        let (style, state) = match server::has_key(preset) {
+            true => (Style::Good, messages::key_is_set()),
+            false => (Style::Dim, messages::key_is_not_set()),
+        };
+        out.write(&format!("  {:<13}{:<21}", preset.name, preset.key_variable))?;
+        out.styled(style, &format!("{:<9}", state.words()))?;
+        let place = if preset.base_url.is_empty() { messages::address_of_your_own() } else { preset.base_url.into() };
+        out.styled_line(Style::Dim, &place)?;
+    }
+    out.line(&messages::local_servers_are())?;
+    for url in server::addresses() {
+        let running = found.iter().find(|server| server.base_url == url);
+        let usual = Preset::all().iter().find(|preset| preset.base_url == url).map(|preset| preset.name);
+        out.write(&format!("  {:<13}{url:<30}", running.and_then(|server| server.kind).or(usual).unwrap_or("-")))?;
+        match running {
+            Some(server) => out.styled_line(Style::Good, &server::described(server))?,
+            None => out.styled_line(Style::Dim, &messages::does_not_answer())?,
+        }
+    }
+    out.line(&messages::how_to_name_backends())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn told_of_provider(preset: &Preset) -> Value {
+    let base_url = Some(preset.base_url).filter(|url| !url.is_empty());
+    json!({
+        "name": preset.name, "base_url": base_url, "key_variable": preset.key_variable,
+        "key_set": server::has_key(preset), "models": preset.models,
+    })
 }
 
 fn trust(options: &Options, places: &Places, arguments: &TrustArguments) -> Result<ExitCode, Failure> {

@@ -17,8 +17,9 @@ const OWN: &[Key] = &[
         "base_url",
         Takes::Text,
         InProject::Trusted,
-        "\"http://127.0.0.1:8080/v1\"",
-        "Where the OpenAI-shaped server is. Its key comes from the variable TOOLFENCE_API_KEY and from no file.",
+        "",
+        "Where the OpenAI-shaped server is, such as \"http://127.0.0.1:8080/v1\". Where it is not set, the usual addresses on this\n\
+         machine are looked at. Its key comes from the variable TOOLFENCE_API_KEY and from no file.",
     ),
     Key::new("model", Takes::Text, InProject::Trusted, "", "The model, as the backend names it."),
     Key::new(

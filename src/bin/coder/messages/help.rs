@@ -356,10 +356,22 @@ pub(crate) const PORTUGUESE_HELP: &[(&str, &str)] = &[
         "Onde os clientes encontram o proxy; a porta 0 escolhe uma livre",
     ),
     (
-        "Where the OpenAI-shaped server is; its key, if it wants one, comes from TOOLFENCE_API_KEY [default: \
-         http://127.0.0.1:8080/v1]",
-        "Onde está o servidor no formato da OpenAI; a chave, se ele quiser uma, vem de TOOLFENCE_API_KEY [padrão: \
-         http://127.0.0.1:8080/v1]",
+        "Where the OpenAI-shaped server is; its key, if it wants one, comes from TOOLFENCE_API_KEY [default: a server that \
+         answers at its usual address on this machine]",
+        "Onde está o servidor no formato da OpenAI; a chave, se ele quiser uma, vem de TOOLFENCE_API_KEY [padrão: um servidor \
+         que responda no endereço de costume nesta máquina]",
+    ),
+    (
+        "The providers that are known by name, with the variables of their keys; and the servers that answer on this machine",
+        "Os provedores conhecidos pelo nome, com as variáveis das suas chaves; e os servidores que respondem nesta máquina",
+    ),
+    (
+        "As one JSON object: \
+         {\"v\":1,\"providers\":[{\"name\":..,\"base_url\":..,\"key_variable\":..,\"key_set\":..,\"models\":[..]}], \
+         \"local\":[{\"kind\":..,\"base_url\":..,\"models\":[{\"name\":..,\"loaded\":..}]}]}",
+        "Como um objeto JSON: \
+         {\"v\":1,\"providers\":[{\"name\":..,\"base_url\":..,\"key_variable\":..,\"key_set\":..,\"models\":[..]}], \
+         \"local\":[{\"kind\":..,\"base_url\":..,\"models\":[{\"name\":..,\"loaded\":..}]}]}",
     ),
     ("Where the calls are; - for stdin", "Onde estão as chamadas; - para stdin"),
     ("Where the files are", "Onde estão os arquivos"),

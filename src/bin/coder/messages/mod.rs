@@ -3,6 +3,7 @@
 //!
 //! What a text names stays as it is: options, settings' keys, commands, tools, and the words that are typed in a conversation.
 
+mod backends;
 mod failures;
 mod help;
 mod question;
@@ -11,6 +12,7 @@ mod sessions;
 mod turn;
 mod undo;
 
+pub(crate) use backends::*;
 pub(crate) use failures::*;
 pub(crate) use help::PORTUGUESE_HELP;
 pub(crate) use question::*;

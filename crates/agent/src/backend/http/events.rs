@@ -50,8 +50,8 @@ pub(super) fn read(data: &str) -> Result<Said, serde_json::Error> {
     let Some(choice) = event.pointer_mut("/choices/0") else { return Ok(said) };
     said.reason = choice.get("finish_reason").and_then(Value::as_str).map(str::to_owned);
     let Some(delta) = choice.get_mut("delta") else { return Ok(said) };
-    // The field has two names in use; a server that fills both says the same in both.
-    for name in ["reasoning_content", "reasoning"] {
+    // The field has three names in use; a server that fills several says the same in all.
+    for name in ["reasoning_content", "reasoning", "thinking"] {
         if let Some(text) = delta.get(name).and_then(Value::as_str).filter(|text| !text.is_empty()) {
             said.texts.push(Spoken::Thought(text.to_owned()));
             break;
@@ -68,14 +68,20 @@ pub(super) fn read(data: &str) -> Result<Said, serde_json::Error> {
     Ok(said)
 }
 
-/// A part of a content that is a list, as Mistral's reasoning models send it.
+/// A part of a content that is a list, as Mistral's models and gateways to those of others send it. What thinks has its text in
+/// a list of parts, in a string of its own, or in the place of an answer's.
 fn part_of(part: &Value, texts: &mut Vec<Spoken>) {
-    if let Some(text) = part.get("text").and_then(Value::as_str) {
-        texts.push(Spoken::Answer(text.to_owned()));
-    }
-    for thought in part.get("thinking").and_then(Value::as_array).into_iter().flatten() {
-        if let Some(text) = thought.get("text").and_then(Value::as_str) {
-            texts.push(Spoken::Thought(text.to_owned()));
+    let thinks = matches!(part.get("type").and_then(Value::as_str), Some("thinking" | "reasoning"));
+    let spoken = |text: &str| if thinks { Spoken::Thought(text.to_owned()) } else { Spoken::Answer(text.to_owned()) };
+    texts.extend(part.get("text").and_then(Value::as_str).map(spoken));
+    for name in ["thinking", "reasoning"] {
+        match part.get(name) {
+            Some(Value::String(thought)) => texts.push(Spoken::Thought(thought.clone())),
+            Some(Value::Array(thoughts)) => {
+                let inner = thoughts.iter().filter_map(|thought| thought.get("text")?.as_str());
+                texts.extend(inner.map(|text| Spoken::Thought(text.to_owned())));
+            }
+            _ => {}
         }
     }
 }
@@ -145,6 +151,13 @@ mod tests {
                 r#"{"content":[{"type":"thinking","thinking":[{"type":"text","text":"b"}]},{"type":"text","text":"a"}]}"#,
                 vec![thought("b"), answer("a")],
             ),
+            (r#"{"thinking":"b","content":"a"}"#, vec![thought("b"), answer("a")]),
+            (
+                r#"{"content":[{"type":"reasoning","text":"b"},{"type":"text","text":"a"}]}"#,
+                vec![thought("b"), answer("a")],
+            ),
+            (r#"{"content":[{"type":"thinking","thinking":"b","signature":"x"}]}"#, vec![thought("b")]),
+            (r#"{"content":[{"type":"reasoning","reasoning":[{"text":"b"}]}]}"#, vec![thought("b")]),
             (r#"{"content":7}"#, vec![]),
             ("null", vec![]),
         ] {

@@ -50,11 +50,6 @@ impl Failure {
         }
     }
 
-    /// Whether it is a refusal of the request itself that names this member of it.
-    pub(super) fn names(&self, member: &str) -> bool {
-        matches!(self, Failure::Refused { status: 400 | 422, body, .. } if body.contains(member))
-    }
-
     /// What the server wishes, in seconds; dates are not read.
     pub(super) fn retry_after(&self) -> Option<Duration> {
         match self {

@@ -7,8 +7,10 @@
 mod calls;
 mod events;
 mod failure;
+mod local;
 mod overflow;
 mod preset;
+mod quirks;
 mod window;
 
 use super::{Backend, Chunk, Sink, Usage};
@@ -16,18 +18,19 @@ use crate::messages;
 use calls::Calls;
 use events::{Said, finish_of};
 use failure::Failure;
+pub use local::{LocalModel, LocalServer, choose_model, local_servers, models};
 pub use preset::Preset;
+use quirks::Quirks;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER, USER_AGENT};
 use reqwest::{Client, Response, Url};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use std::fmt;
 use std::ops::ControlFlow;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::time;
 use toolfence_http::sse;
-use toolfence_protocol::{Error, ErrorKind, FinishReason, Message, Role, Text};
+use toolfence_protocol::{Error, ErrorKind, FinishReason, Message, Text};
 use toolfence_toolbox::BoxFuture;
 
 /// The longest event of a stream, in bytes.
@@ -35,9 +38,6 @@ const LONGEST_EVENT: usize = 8 << 20;
 
 /// What is read of a refusal, in bytes.
 const LONGEST_REFUSAL: usize = 64 << 10;
-
-/// The member of a request that asks for what the reply costs.
-const COUNTED: &str = "stream_options";
 
 /// Which model, where, and how patiently.
 #[derive(Clone)]
@@ -104,8 +104,8 @@ pub struct Http {
     /// The model's name as the server knows it.
     model: String,
     headers: HeaderMap,
-    /// The server has refused to be asked what a reply costs.
-    uncounted: AtomicBool,
+    /// What the server takes otherwise than most, as far as it is known by now.
+    quirks: Mutex<Quirks>,
 }
 
 impl fmt::Debug for Http {
@@ -123,17 +123,28 @@ impl Http {
         if options.model.trim().is_empty() {
             return Err(Error::with_kind(ErrorKind::InvalidInput, messages::no_model()));
         }
-        let (base, model) = match &options.base_url {
-            Some(base) => (base.clone(), options.model.clone()),
-            None => match Preset::of_model(&options.model) {
-                Some((preset, model)) => (preset.base_url.to_owned(), model.to_owned()),
-                None => return Err(unknown_provider(&options.model)),
-            },
+        let named = Preset::of_model(&options.model);
+        let (base, model, preset) = match (&options.base_url, named) {
+            // A provider that every customer has another address of is named in front of the model all the same.
+            (Some(base), Some((preset, model))) if preset.base_url.is_empty() => {
+                (base.clone(), model.to_owned(), Some(preset))
+            }
+            (Some(base), _) => (base.clone(), options.model.clone(), Preset::at(base)),
+            (None, Some((preset, _))) if preset.base_url.is_empty() => {
+                return Err(Error::with_kind(ErrorKind::InvalidInput, messages::provider_needs_address(preset.name)));
+            }
+            (None, Some((preset, model))) => (preset.base_url.to_owned(), model.to_owned(), Some(preset)),
+            (None, None) => return Err(unknown_provider(&options.model)),
         };
         let url = url(&base)?;
         let client = toolfence_http::client(&url, None)?;
         let headers = headers(options.key.as_deref())?;
-        Ok(Http { options, client, url, model, headers, uncounted: AtomicBool::new(false) })
+        let quirks = Mutex::new(preset.map_or(Quirks::NONE, |preset| preset.quirks));
+        Ok(Http { options, client, url, model, headers, quirks })
+    }
+
+    fn quirks(&self) -> Quirks {
+        *self.quirks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Who is talked to, for messages to the person.
@@ -169,38 +180,23 @@ impl Http {
         };
         if !response.status().is_success() {
             let refused = refusal(response, limit).await;
-            // Some servers refuse every member that they do not know. They are asked again without it, and from then on.
-            if refused.names(COUNTED) && !self.uncounted.swap(true, Ordering::Relaxed) {
-                return Box::pin(self.try_once(messages, sink)).await;
-            }
-            return Err(refused);
+            // Some servers refuse what most take. They are asked again in their own way, and from then on.
+            let taught = self.quirks().taught_by(&refused, messages);
+            let Some(taught) = taught else { return Err(refused) };
+            *self.quirks.lock().unwrap_or_else(PoisonError::into_inner) = taught;
+            return Box::pin(self.try_once(messages, sink)).await;
         }
         Reading::new(sink).read(response, &self.options).await
     }
 
     /// The request's body. The host's own members go before everything else.
     fn body(&self, messages: &[Message]) -> Value {
-        let messages: Vec<Value> = messages
-            .iter()
-            .map(|message| {
-                let role = match message.role {
-                    Role::System => "system",
-                    Role::User => "user",
-                    Role::Assistant => "assistant",
-                };
-                json!({"role": role, "content": message.content})
-            })
-            .collect();
+        let quirks = self.quirks();
         let mut body = Map::new();
         body.insert("model".into(), self.model.as_str().into());
         body.insert("stream".into(), true.into());
-        body.insert("messages".into(), messages.into());
-        if !self.uncounted.load(Ordering::Relaxed) {
-            body.insert(COUNTED.into(), json!({"include_usage": true}));
-        }
-        if let Some(most) = self.options.max_tokens {
-            body.insert("max_tokens".into(), most.into());
-        }
+        body.insert("messages".into(), quirks.messages(messages));
+        quirks.write(&mut body, self.options.max_tokens);
         if let Some(temperature) = self.options.temperature {
             body.insert("temperature".into(), temperature.into());
         }
@@ -227,8 +223,7 @@ impl Backend for Http {
         options.body.extend(members.clone());
         let (client, url, model, headers) =
             (self.client.clone(), self.url.clone(), self.model.clone(), self.headers.clone());
-        let uncounted = AtomicBool::new(self.uncounted.load(Ordering::Relaxed));
-        Some(Arc::new(Http { options, client, url, model, headers, uncounted }))
+        Some(Arc::new(Http { options, client, url, model, headers, quirks: Mutex::new(self.quirks()) }))
     }
 }
 

@@ -1,73 +1,162 @@
-//! Providers that are known by name: where their OpenAI-shaped API begins, and which variable holds the key.
+//! Providers that are known by name: where their OpenAI-shaped API begins, which variable holds the key, and what they take
+//! otherwise than most.
 
-/// A provider that a host can offer by its name.
+use super::quirks::Quirks;
+
+/// A provider or a kind of server that a host can offer by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Preset {
     /// The name, as it stands before `::` in a model's name: `groq::llama-3.3-70b-versatile`.
     pub name: &'static str,
-    /// Where the OpenAI-shaped API begins.
+    /// Where the OpenAI-shaped API begins; empty where every customer has an address of their own.
     pub base_url: &'static str,
     /// The environment variable that usually holds the key; empty for a server on this machine, which needs none.
     pub key_variable: &'static str,
     /// How the names of its models begin, where that names the provider.
-    models: &'static [&'static str],
+    pub models: &'static [&'static str],
+    /// What it takes otherwise than most.
+    pub(super) quirks: Quirks,
 }
 
-const fn preset(
-    name: &'static str,
-    base_url: &'static str,
-    key_variable: &'static str,
-    models: &'static [&'static str],
-) -> Preset {
-    Preset { name, base_url, key_variable, models }
+const fn preset(name: &'static str, base_url: &'static str, key_variable: &'static str) -> Preset {
+    Preset { name, base_url, key_variable, models: &[], quirks: Quirks::NONE }
 }
 
-/// Each address is the one in the provider's own documentation of its OpenAI-compatible API.
+impl Preset {
+    const fn models(self, models: &'static [&'static str]) -> Preset {
+        Preset { models, ..self }
+    }
+
+    const fn quirks(self, quirks: Quirks) -> Preset {
+        Preset { quirks, ..self }
+    }
+}
+
+/// Each address and variable is the one in the page named above it: the provider's own documentation of its
+/// OpenAI-compatible API.
 const PRESETS: &[Preset] = &[
-    preset("openai", "https://api.openai.com/v1", "OPENAI_API_KEY", &["gpt-", "chatgpt-", "o1", "o3", "o4", "codex-"]),
-    preset("anthropic", "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY", &["claude-"]),
-    preset(
-        "gemini",
-        "https://generativelanguage.googleapis.com/v1beta/openai",
-        "GEMINI_API_KEY",
-        &["gemini-", "gemma-"],
-    ),
-    preset(
-        "mistral",
-        "https://api.mistral.ai/v1",
-        "MISTRAL_API_KEY",
-        &["mistral-", "codestral-", "devstral-", "magistral-"],
-    ),
-    preset("deepseek", "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY", &["deepseek-"]),
-    preset("xai", "https://api.x.ai/v1", "XAI_API_KEY", &["grok-"]),
-    preset("cohere", "https://api.cohere.ai/compatibility/v1", "COHERE_API_KEY", &["command-"]),
-    preset("groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY", &[]),
-    preset("openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", &[]),
-    preset("together", "https://api.together.xyz/v1", "TOGETHER_API_KEY", &[]),
-    preset("fireworks", "https://api.fireworks.ai/inference/v1", "FIREWORKS_API_KEY", &[]),
-    preset("cerebras", "https://api.cerebras.ai/v1", "CEREBRAS_API_KEY", &[]),
-    preset("ollama", "http://127.0.0.1:11434/v1", "", &[]),
-    preset("lmstudio", "http://127.0.0.1:1234/v1", "", &[]),
-    preset("llama.cpp", "http://127.0.0.1:8080/v1", "", &[]),
-    preset("vllm", "http://127.0.0.1:8000/v1", "", &[]),
+    // platform.openai.com/docs/api-reference/chat: max_tokens is deprecated, and the models that reason refuse it.
+    preset("openai", "https://api.openai.com/v1", "OPENAI_API_KEY")
+        .models(&["gpt-", "chatgpt-", "o1", "o3", "o4", "codex-"])
+        .quirks(Quirks::COMPLETION_TOKENS),
+    // docs.claude.com/en/api/openai-sdk: system messages may stand anywhere and are put together in front.
+    preset("anthropic", "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY").models(&["claude-"]),
+    // ai.google.dev/gemini-api/docs/openai
+    preset("gemini", "https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY")
+        .models(&["gemini-", "gemma-"]),
+    // docs.mistral.ai/api: the last event counts by itself, and members that are not known are refused.
+    preset("mistral", "https://api.mistral.ai/v1", "MISTRAL_API_KEY")
+        .models(&["mistral-", "ministral-", "codestral-", "devstral-", "magistral-"])
+        .quirks(Quirks::UNCOUNTED),
+    // api-docs.deepseek.com
+    preset("deepseek", "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY").models(&["deepseek-"]),
+    // docs.x.ai/docs/api-reference
+    preset("xai", "https://api.x.ai/v1", "XAI_API_KEY").models(&["grok-"]),
+    // docs.cohere.com/docs/compatibility-api
+    preset("cohere", "https://api.cohere.ai/compatibility/v1", "COHERE_API_KEY").models(&["command-"]),
+    // docs.perplexity.ai/guides/chat-completions-guide: there is no /v1.
+    preset("perplexity", "https://api.perplexity.ai", "PERPLEXITY_API_KEY").models(&["sonar"]),
+    // platform.moonshot.ai/docs/api/chat
+    preset("moonshot", "https://api.moonshot.ai/v1", "MOONSHOT_API_KEY").models(&["kimi-", "moonshot-"]),
+    // docs.z.ai/guides/develop/openai/python
+    preset("zai", "https://api.z.ai/api/paas/v4", "ZAI_API_KEY").models(&["glm-"]),
+    // alibabacloud.com/help/en/model-studio/compatibility-of-openai-with-dashscope: the address for all countries but China.
+    preset("dashscope", "https://dashscope-intl.aliyuncs.com/compatible-mode/v1", "DASHSCOPE_API_KEY").models(&[
+        "qwen-max",
+        "qwen-plus",
+        "qwen-flash",
+        "qwen-turbo",
+    ]),
+    // platform.minimax.io/docs/api-reference/text-openai-api
+    preset("minimax", "https://api.minimax.io/v1", "MINIMAX_API_KEY").models(&["MiniMax-"]),
+    // docs.ai21.com/reference/jamba-1-6-api-ref
+    preset("ai21", "https://api.ai21.com/studio/v1", "AI21_API_KEY").models(&["jamba-"]),
+    // console.groq.com/docs/openai
+    preset("groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY"),
+    // openrouter.ai/docs/quickstart
+    preset("openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
+    // docs.together.ai/docs/openai-api-compatibility
+    preset("together", "https://api.together.xyz/v1", "TOGETHER_API_KEY"),
+    // docs.fireworks.ai/tools-sdks/openai-compatibility
+    preset("fireworks", "https://api.fireworks.ai/inference/v1", "FIREWORKS_API_KEY"),
+    // inference-docs.cerebras.ai/resources/openai
+    preset("cerebras", "https://api.cerebras.ai/v1", "CEREBRAS_API_KEY"),
+    // docs.github.com/en/rest/models/inference: a token with the permission models:read.
+    preset("github", "https://models.github.ai/inference", "GITHUB_TOKEN"),
+    // huggingface.co/docs/inference-providers
+    preset("huggingface", "https://router.huggingface.co/v1", "HF_TOKEN"),
+    // docs.api.nvidia.com/nim/reference/llm-apis
+    preset("nvidia", "https://integrate.api.nvidia.com/v1", "NVIDIA_API_KEY"),
+    // docs.sambanova.ai/cloud/docs/capabilities/openai-compatibility
+    preset("sambanova", "https://api.sambanova.ai/v1", "SAMBANOVA_API_KEY"),
+    // deepinfra.com/docs/openai_api
+    preset("deepinfra", "https://api.deepinfra.com/v1/openai", "DEEPINFRA_API_KEY"),
+    // docs.hyperbolic.xyz/docs/rest-api
+    preset("hyperbolic", "https://api.hyperbolic.xyz/v1", "HYPERBOLIC_API_KEY"),
+    // novita.ai/docs/guides/llm-api
+    preset("novita", "https://api.novita.ai/openai/v1", "NOVITA_API_KEY"),
+    // docs.siliconflow.com/en/userguide/quickstart: the address for all countries but China.
+    preset("siliconflow", "https://api.siliconflow.com/v1", "SILICONFLOW_API_KEY"),
+    // docs.tokenfactory.nebius.com/quickstart
+    preset("nebius", "https://api.tokenfactory.nebius.com/v1", "NEBIUS_API_KEY"),
+    // scaleway.com/en/docs/generative-apis/quickstart
+    preset("scaleway", "https://api.scaleway.ai/v1", "SCW_SECRET_KEY"),
+    // docs.baseten.co/development/model-apis/overview
+    preset("baseten", "https://inference.baseten.co/v1", "BASETEN_API_KEY"),
+    // vercel.com/docs/ai-gateway/openai-compat
+    preset("vercel", "https://ai-gateway.vercel.sh/v1", "AI_GATEWAY_API_KEY"),
+    // docs.ollama.com/cloud
+    preset("ollama-cloud", "https://ollama.com/v1", "OLLAMA_API_KEY"),
+    // learn.microsoft.com/azure/ai-foundry/openai/api-version-lifecycle: https://RESOURCE.openai.azure.com/openai/v1
+    preset("azure", "", "AZURE_OPENAI_API_KEY").quirks(Quirks::COMPLETION_TOKENS),
+    // developers.cloudflare.com/workers-ai/configuration/open-ai-compatibility:
+    // https://api.cloudflare.com/client/v4/accounts/ACCOUNT/ai/v1
+    preset("cloudflare", "", "CLOUDFLARE_API_TOKEN"),
+    // github.com/ggml-org/llama.cpp/tree/master/tools/server
+    preset("llama.cpp", "http://127.0.0.1:8080/v1", ""),
+    // docs.vllm.ai/en/latest/serving/openai_compatible_server.html
+    preset("vllm", "http://127.0.0.1:8000/v1", ""),
+    // lmstudio.ai/docs/developer/openai-compat
+    preset("lmstudio", "http://127.0.0.1:1234/v1", ""),
+    // docs.ollama.com/openai
+    preset("ollama", "http://127.0.0.1:11434/v1", ""),
+    // docs.sglang.ai/basic_usage/openai_api.html
+    preset("sglang", "http://127.0.0.1:30000/v1", ""),
+    // github.com/LostRuins/koboldcpp/wiki
+    preset("koboldcpp", "http://127.0.0.1:5001/v1", ""),
 ];
 
 impl Preset {
-    /// All of them.
+    /// All of them: those in the network first, then servers on this machine.
     pub fn all() -> &'static [Preset] {
         PRESETS
+    }
+
+    /// Whether it is a kind of server on this machine.
+    pub fn is_local(&self) -> bool {
+        self.key_variable.is_empty()
+    }
+
+    /// The preset of this name.
+    pub fn named(name: &str) -> Option<Preset> {
+        PRESETS.iter().find(|preset| preset.name.eq_ignore_ascii_case(name)).copied()
     }
 
     /// The provider that a model's name names, and the name as that provider knows it: `groq::x` is `x` at groq, and
     /// `gpt-4o` is OpenAI's. `None` where the name tells no provider.
     pub fn of_model(model: &str) -> Option<(Preset, &str)> {
         if let Some((provider, model)) = model.split_once("::") {
-            let preset = PRESETS.iter().find(|preset| preset.name.eq_ignore_ascii_case(provider))?;
-            return Some((*preset, model));
+            return Some((Preset::named(provider)?, model));
         }
         let preset = PRESETS.iter().find(|preset| preset.models.iter().any(|begin| model.starts_with(begin)))?;
         Some((*preset, model))
+    }
+
+    /// The provider whose API begins here.
+    pub(super) fn at(base_url: &str) -> Option<Preset> {
+        let base_url = base_url.trim_end_matches('/');
+        PRESETS.iter().find(|preset| !base_url.is_empty() && preset.base_url == base_url).copied()
     }
 }
 
@@ -80,15 +169,35 @@ mod tests {
         for (model, want) in [
             ("gpt-4o-mini", Some(("openai", "gpt-4o-mini"))),
             ("claude-sonnet-4-5", Some(("anthropic", "claude-sonnet-4-5"))),
+            ("kimi-k2-0711-preview", Some(("moonshot", "kimi-k2-0711-preview"))),
+            ("glm-4.6", Some(("zai", "glm-4.6"))),
             ("groq::llama-3.3-70b", Some(("groq", "llama-3.3-70b"))),
+            ("azure::my-deployment", Some(("azure", "my-deployment"))),
             ("Ollama::qwen3:8b", Some(("ollama", "qwen3:8b"))),
             ("nobody::x", None),
             ("qwen3", None),
         ] {
             assert_eq!(Preset::of_model(model).map(|(preset, model)| (preset.name, model)), want, "{model}");
         }
-        for preset in Preset::all() {
-            assert!(reqwest::Url::parse(preset.base_url).is_ok() && !preset.base_url.ends_with('/'), "{preset:?}");
+    }
+
+    #[test]
+    fn the_table_is_consistent() {
+        let mut names: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), PRESETS.len(), "a name is one provider's");
+        for preset in PRESETS {
+            let url = reqwest::Url::parse(preset.base_url);
+            let host = url.as_ref().ok().and_then(reqwest::Url::host_str);
+            assert!(preset.base_url.is_empty() || host.is_some() && !preset.base_url.ends_with('/'), "{preset:?}");
+            assert_eq!(
+                host == Some("127.0.0.1"),
+                preset.is_local(),
+                "only a server on this machine needs no key: {preset:?}"
+            );
+            assert!(preset.is_local() || preset.base_url.is_empty() || preset.base_url.starts_with("https://"));
+            assert_eq!(Preset::at(preset.base_url).map(|found| found.name), host.map(|_| preset.name));
         }
     }
 }

@@ -4,16 +4,13 @@
 //! it is not known: then a refusal says it, or the person.
 
 use super::Http;
-use reqwest::Url;
+use super::local::page;
 use serde_json::Value;
 use std::time::Duration;
 use tokio::time;
 
 /// How long all questions together may take.
 const PATIENCE: Duration = Duration::from_secs(3);
-
-/// What is read of an answer, in bytes: the list of a gateway's models is long.
-const LONGEST_ANSWER: usize = 4 << 20;
 
 impl Http {
     /// Tokens of the model's window.
@@ -40,19 +37,7 @@ impl Http {
 
     /// What stands at a place relative to the completions.
     async fn get(&self, place: &str) -> Option<Value> {
-        let url: Url = self.url.join(place).ok()?;
-        let mut response = self.client.get(url).headers(self.headers.clone()).send().await.ok()?;
-        if !response.status().is_success() {
-            return None;
-        }
-        let mut bytes = Vec::new();
-        while let Some(more) = response.chunk().await.ok()? {
-            if bytes.len() + more.len() > LONGEST_ANSWER {
-                return None;
-            }
-            bytes.extend_from_slice(&more);
-        }
-        serde_json::from_slice(&bytes).ok()
+        page(&self.client, self.headers.clone(), self.url.join(place).ok()?).await
     }
 }
 

@@ -1,0 +1,161 @@
+//! What a server takes otherwise than most: known of a provider, or learned from a refusal that says so.
+
+use super::failure::Failure;
+use serde_json::{Map, Value, json};
+use toolfence_protocol::{Message, Role};
+
+/// The member of a request that asks for what the reply costs.
+const COUNTED: &str = "stream_options";
+
+/// The two names of the limit of a reply: the common one, and that of OpenAI's newer models.
+const LIMIT: &str = "max_tokens";
+const NEWER_LIMIT: &str = "max_completion_tokens";
+
+/// Parts of refusals, in lower case, that say that a system message is not taken. Templates that want roles to alternate begin
+/// with the user: where no role stands twice, it is the system message that they refuse.
+const NO_SYSTEM: &[&str] = &[
+    "system role not supported",         // the templates of Gemma, in llama.cpp, vLLM and others
+    "system role is not supported",      // gateways
+    "system message is not supported",   // gateways
+    "system messages are not supported", // gateways
+    "does not support 'system'",         // OpenAI's first models that reason
+    "developer instruction is not enabled", // Gemini, of Gemma
+    "must alternate",                    // the templates of Llama 2, Mistral and Gemma
+    "only user and assistant roles",     // the templates of Mistral
+];
+
+/// What a server takes otherwise than most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Quirks {
+    /// It refuses to be asked what a reply costs.
+    uncounted: bool,
+    /// Its limit of a reply is `max_completion_tokens`.
+    completion_tokens: bool,
+    /// It takes no system message: what that says stands in front of what the user says first.
+    no_system: bool,
+}
+
+impl Quirks {
+    pub(super) const NONE: Quirks = Quirks { uncounted: false, completion_tokens: false, no_system: false };
+    pub(super) const UNCOUNTED: Quirks = Quirks { uncounted: true, ..Quirks::NONE };
+    pub(super) const COMPLETION_TOKENS: Quirks = Quirks { completion_tokens: true, ..Quirks::NONE };
+
+    /// What is known with this refusal; `None` where it tells nothing new, so that asking again would change nothing.
+    pub(super) fn taught_by(self, failure: &Failure, messages: &[Message]) -> Option<Quirks> {
+        // A template that fails is an error of the server's own in llama.cpp.
+        let Failure::Refused { status: status @ (400 | 422 | 500), body, .. } = failure else { return None };
+        let body = body.to_lowercase();
+        let mut now = self;
+        if *status != 500 {
+            now.uncounted |= body.contains(COUNTED);
+            now.completion_tokens |= body.contains(NEWER_LIMIT) && body.contains(LIMIT);
+        }
+        let has_system = messages.iter().any(|message| message.role == Role::System);
+        now.no_system |= has_system && NO_SYSTEM.iter().any(|sign| body.contains(sign));
+        (now != self).then_some(now)
+    }
+
+    /// Adds what a request says of its reply: the limit, and that it is to be counted.
+    pub(super) fn write(self, body: &mut Map<String, Value>, most: Option<u32>) {
+        if !self.uncounted {
+            body.insert(COUNTED.into(), json!({"include_usage": true}));
+        }
+        if let Some(most) = most {
+            body.insert(if self.completion_tokens { NEWER_LIMIT } else { LIMIT }.into(), most.into());
+        }
+    }
+
+    /// The messages as this server takes them. Messages of one role that follow each other are one: many templates refuse
+    /// them, and to the others it is the same.
+    pub(super) fn messages(self, messages: &[Message]) -> Value {
+        let mut turns: Vec<(&str, String)> = Vec::new();
+        for message in messages {
+            let role = match message.role {
+                Role::System if self.no_system => "user",
+                Role::System => "system",
+                Role::User => "user",
+                Role::Assistant => "assistant",
+            };
+            match turns.last_mut() {
+                Some((last, content)) if *last == role => {
+                    content.push_str("\n\n");
+                    content.push_str(&message.content);
+                }
+                _ => turns.push((role, message.content.to_string())),
+            }
+        }
+        turns.into_iter().map(|(role, content)| json!({"role": role, "content": content})).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(status: u16, body: &str) -> Failure {
+        Failure::Refused { status, body: body.to_owned(), retry_after: None }
+    }
+
+    #[test]
+    fn refusals_teach() {
+        let talk = [Message::new(Role::System, "s"), Message::new(Role::User, "u")];
+        let no_system = Quirks { no_system: true, ..Quirks::NONE };
+        for (status, body, want) in [
+            (
+                422,
+                r#"{"detail":[{"type":"extra_forbidden","loc":["body","stream_options"]}]}"#,
+                Some(Quirks::UNCOUNTED),
+            ),
+            (
+                400,
+                r#"{"error":{"message":"Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."}}"#,
+                Some(Quirks::COMPLETION_TOKENS),
+            ),
+            (
+                500,
+                r#"{"error":{"code":500,"message":"Jinja Exception: System role not supported","type":"server_error"}}"#,
+                Some(no_system),
+            ),
+            (
+                400,
+                r#"{"error":{"message":"Conversation roles must alternate user/assistant/user/assistant/..."}}"#,
+                Some(no_system),
+            ),
+            (
+                400,
+                r#"[{"error":{"code":400,"message":"Developer instruction is not enabled for models/gemma-3-27b-it"}}]"#,
+                Some(no_system),
+            ),
+            (400, r#"{"error":{"message":"temperature must be at most 2"}}"#, None),
+            (500, r#"{"error":{"message":"stream_options: out of memory"}}"#, None),
+            (404, "System role not supported", None),
+        ] {
+            assert_eq!(Quirks::NONE.taught_by(&refused(status, body), &talk), want, "{body}");
+        }
+        assert_eq!(no_system.taught_by(&refused(500, "System role not supported"), &talk), None, "it is known");
+        assert_eq!(Quirks::NONE.taught_by(&refused(400, "roles must alternate"), &talk[1..]), None, "there is none");
+    }
+
+    #[test]
+    fn roles_alternate_whatever_the_server_takes() {
+        let said = |role, text: &str| Message::new(role, text);
+        let talk = [
+            said(Role::System, "s"),
+            said(Role::User, "u"),
+            said(Role::Assistant, "a"),
+            said(Role::User, "b"),
+            said(Role::User, "c"),
+        ];
+        let most = json!([
+            {"role": "system", "content": "s"}, {"role": "user", "content": "u"},
+            {"role": "assistant", "content": "a"}, {"role": "user", "content": "b\n\nc"},
+        ]);
+        assert_eq!(Quirks::NONE.messages(&talk), most);
+        let strict = Quirks { no_system: true, ..Quirks::NONE };
+        let want = json!([
+            {"role": "user", "content": "s\n\nu"}, {"role": "assistant", "content": "a"},
+            {"role": "user", "content": "b\n\nc"},
+        ]);
+        assert_eq!(strict.messages(&talk), want);
+    }
+}

@@ -1,0 +1,137 @@
+//! Which server answers, and what to do where none does.
+
+toolfence::program::texts! { "coder"
+    provider_needs_key(provider, variable) {
+        en: "{provider} wants a key: put it into the variable {variable}, or into TOOLFENCE_API_KEY",
+        pt: "{provider} quer uma chave: ponha-a na variável {variable} ou em TOOLFENCE_API_KEY",
+    }
+    server_found(kind, url, model) {
+        en: "using {kind} at {url}, model {model}",
+        pt: "usando {kind} em {url}, modelo {model}",
+    }
+    server_beside(kind, url, models) {
+        en: "\n  also {kind} at {url}: {models}",
+        pt: "\n  também {kind} em {url}: {models}",
+    }
+    how_to_choose() {
+        en: "\n  choose with --base-url and --model, or in your settings",
+        pt: "\n  escolha com --base-url e --model, ou nas suas configurações",
+    }
+    model_chosen(model, count) {
+        en: "using the model {model}, one of {count}; choose with --model",
+        pt: "usando o modelo {model}, um de {count}; escolha com --model",
+    }
+    key_is_not_sent() {
+        en: "\n  TOOLFENCE_API_KEY is not sent to a server that was only found: name it with --base-url",
+        pt: "\n  TOOLFENCE_API_KEY não é enviada a um servidor que só foi encontrado: indique-o com --base-url",
+    }
+    some_server() {
+        en: "an OpenAI-shaped server",
+        pt: "um servidor no formato da OpenAI",
+    }
+    no_model_there() {
+        en: "no model",
+        pt: "nenhum modelo",
+    }
+    and_more_models(names, count) {
+        en: "{names} and {count} more",
+        pt: "{names} e mais {count}",
+    }
+}
+
+// Where no server can answer.
+toolfence::program::texts! { "coder"
+    no_server_named() {
+        en: "no model server is named, and none is looked for on this machine.",
+        pt: "nenhum servidor de modelos foi indicado, e nenhum é procurado nesta máquina.",
+    }
+    no_server_answers(places) {
+        en: "no model server is named, and none answers on this machine ({places}).",
+        pt: "nenhum servidor de modelos foi indicado, e nenhum responde nesta máquina ({places}).",
+    }
+    servers_have_no_model() {
+        en: "a model server answers on this machine, but it has no model; get one first, such as with `ollama pull qwen2.5-coder`.",
+        pt: "um servidor de modelos responde nesta máquina, mas não tem nenhum modelo; obtenha um antes, por exemplo com `ollama \
+             pull qwen2.5-coder`.",
+    }
+    no_server_has(model) {
+        en: "no model server on this machine has the model {model}; name one that is there, or get it first.",
+        pt: "nenhum servidor de modelos nesta máquina tem o modelo {model}; indique um dos que existem ou obtenha-o antes.",
+    }
+    model_of_provider(model, provider) {
+        en: "\n  {model} is a model of {provider}: coder --backend provider --model {model}",
+        pt: "\n  {model} é um modelo de {provider}: coder --backend provider --model {model}",
+    }
+    ollama_elsewhere(url) {
+        en: "\n  OLLAMA_HOST names another machine, which is not asked by itself: coder --base-url {url} --model NAME",
+        pt: "\n  OLLAMA_HOST indica outra máquina, que não é consultada por conta própria: coder --base-url {url} --model NOME",
+    }
+    no_key_is_set() {
+        en: "No key of a provider is set.",
+        pt: "Nenhuma chave de provedor está definida.",
+    }
+    keys_are_set(keys) {
+        en: "Set here: {keys}.",
+        pt: "Definidas aqui: {keys}.",
+    }
+    how_to_get_a_server(keys) {
+        en: "\n\nStart a server on this machine, then `coder`:\n  \
+             llama-server -m MODEL.gguf --port 8080 -c 32768\n  \
+             ollama serve                                        and `ollama pull qwen2.5-coder`\n\
+             Use a provider, with its key in its variable:\n  \
+             OPENAI_API_KEY=... coder --backend provider --model gpt-4o-mini\n  \
+             {keys} `coder config backends` lists all providers.\n\
+             Use any other OpenAI-shaped server:\n  \
+             TOOLFENCE_API_KEY=... coder --base-url https://HOST/v1 --model NAME\n\
+             Use a web page to chat in:\n  \
+             `coder prompt` prints what to paste into it; `coder exec` runs what it answers\n\
+             See how it works without a model:\n  \
+             coder demo\n\
+             What you always use belongs into your settings: `coder config init`.",
+        pt: "\n\nInicie um servidor nesta máquina e depois `coder`:\n  \
+             llama-server -m MODELO.gguf --port 8080 -c 32768\n  \
+             ollama serve                                        e `ollama pull qwen2.5-coder`\n\
+             Use um provedor, com a chave na variável dele:\n  \
+             OPENAI_API_KEY=... coder --backend provider --model gpt-4o-mini\n  \
+             {keys} `coder config backends` lista todos os provedores.\n\
+             Use qualquer outro servidor no formato da OpenAI:\n  \
+             TOOLFENCE_API_KEY=... coder --base-url https://HOST/v1 --model NOME\n\
+             Use uma página da web para conversar:\n  \
+             `coder prompt` mostra o que colar nela; `coder exec` executa o que ela responde\n\
+             Veja como funciona sem um modelo:\n  \
+             coder demo\n\
+             O que você sempre usa fica nas suas configurações: `coder config init`.",
+    }
+}
+
+// `coder config backends`.
+toolfence::program::texts! { "coder"
+    providers_are() {
+        en: "Providers, and the variables of their keys:",
+        pt: "Provedores e as variáveis das suas chaves:",
+    }
+    key_is_set() {
+        en: "set",
+        pt: "definida",
+    }
+    key_is_not_set() {
+        en: "-",
+        pt: "-",
+    }
+    address_of_your_own() {
+        en: "an address of your own: --base-url",
+        pt: "um endereço só seu: --base-url",
+    }
+    local_servers_are() {
+        en: "\nServers on this machine:",
+        pt: "\nServidores nesta máquina:",
+    }
+    does_not_answer() {
+        en: "does not answer",
+        pt: "não responde",
+    }
+    how_to_name_backends() {
+        en: "\nA provider: coder --backend provider --model NAME::MODEL. A server: coder --base-url URL --model MODEL.",
+        pt: "\nUm provedor: coder --backend provider --model NOME::MODELO. Um servidor: coder --base-url URL --model MODELO.",
+    }
+}

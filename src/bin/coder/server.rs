@@ -1,0 +1,305 @@
+//! Which server answers: the one that the settings name, a provider, or one that answers on this machine.
+//!
+//! Nothing but this machine is looked at without being named, and what was only found there is sent no key.
+
+use crate::args::BackendKind;
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::messages;
+use crate::runtime::cannot_start;
+use crate::setup::model_of;
+use std::future::Future;
+use toolfence::Text;
+use toolfence::backend::HttpOptions;
+use toolfence::program::backend::{LocalServer, Preset, choose_model, local_servers, models};
+use toolfence::program::persona::Persona;
+
+/// The key that is meant for this program, whoever answers.
+const KEY: &str = "TOOLFENCE_API_KEY";
+
+/// Base URLs that are looked at in the place of the usual ones, with commas between them; empty to look at none.
+const LOCAL_SERVERS: &str = "TOOLFENCE_LOCAL_SERVERS";
+
+/// Where Ollama listens, by its own variable.
+const OLLAMA_HOST: &str = "OLLAMA_HOST";
+const OLLAMA_PORT: &str = "11434";
+
+/// Models that are named of a server.
+const MOST_NAMED: usize = 3;
+
+/// The name that is sent where neither the person nor the server names a model: a server that has only one takes any.
+const ANY: &str = "default";
+
+/// The server that answers.
+#[derive(Debug, Clone)]
+pub(crate) struct Server {
+    /// Where it is; `None` for a provider.
+    base_url: Option<String>,
+    /// The model, as the backend names it.
+    pub(crate) model: String,
+    preset: Option<Preset>,
+    /// What is said of the choice, where the person did not make it.
+    pub(crate) chosen: Option<Text>,
+    /// Whether the person did not name the server.
+    found: bool,
+    /// Whether nobody named the model.
+    any_model: bool,
+}
+
+impl Server {
+    /// The server of the settings, or else one that answers on this machine; `None` where no server answers.
+    ///
+    /// # Errors
+    /// No server is named and none answers: what to do is in the message.
+    pub(crate) fn of(config: &Config, persona: &Persona) -> Result<Option<Server>, Failure> {
+        let named = Server::settled(config, persona)?;
+        match named {
+            None if config.choice::<BackendKind>("backend")? == BackendKind::Http => found(config, persona).map(Some),
+            Some(server) if server.any_model => server.with_listed_model().map(Some),
+            named => Ok(named),
+        }
+    }
+
+    /// The server that the settings name, without a look at any.
+    pub(crate) fn settled(config: &Config, persona: &Persona) -> Result<Option<Server>, Failure> {
+        let base_url = config.text("base_url").map(str::to_owned);
+        let model = model_of(config, persona);
+        let any_model = model.is_none();
+        let server =
+            |base_url, model, preset| Server { base_url, model, preset, chosen: None, found: false, any_model };
+        Ok(match config.choice("backend")? {
+            BackendKind::Replay => None,
+            BackendKind::Http => base_url.map(|url| {
+                let model = model.unwrap_or_else(|| ANY.to_owned());
+                let preset =
+                    Preset::of_model(&model).map(|(preset, _)| preset).filter(|preset| preset.base_url.is_empty());
+                server(Some(url), model, preset)
+            }),
+            BackendKind::Provider => {
+                let model = model.ok_or_else(|| Failure::wrong_use(messages::provider_needs_model()))?;
+                let preset = Preset::of_model(&model).map(|(preset, _)| preset);
+                // An address counts only where the provider has none of its own: its key goes there.
+                let own = preset.is_some_and(|preset| preset.base_url.is_empty());
+                Some(server(base_url.filter(|_| own), model, preset))
+            }
+        })
+    }
+
+    /// The base URL and the model as the server knows it: what is known of a backend is kept by them.
+    pub(crate) fn place(&self) -> (String, String) {
+        let named = Preset::of_model(&self.model).filter(|_| self.preset.is_some());
+        let (preset, model) = named.map_or((None, &*self.model), |(preset, model)| (Some(preset), model));
+        let base_url = self.base_url.clone().or_else(|| Some(preset?.base_url.to_owned()));
+        (base_url.unwrap_or_default(), model.to_owned())
+    }
+
+    /// What the library is told.
+    ///
+    /// # Errors
+    /// The provider wants a key, and there is none.
+    pub(crate) fn options(&self) -> Result<HttpOptions, Failure> {
+        let mut options = HttpOptions::new(&self.model);
+        options.base_url.clone_from(&self.base_url);
+        options.key = self.key();
+        if let Some(preset) = self.preset.filter(|preset| !preset.is_local() && options.key.is_none()) {
+            let (name, variable) = (preset.name, preset.key_variable);
+            return Err(Failure::wrong_use(messages::provider_needs_key(name, variable)));
+        }
+        Ok(options)
+    }
+
+    /// The key that is meant for this program, or the one in the provider's usual variable. Another service's key, such as
+    /// OPENAI_API_KEY, is never sent to a server that was only named by its URL.
+    fn key(&self) -> Option<String> {
+        let usual = self.preset.map_or("", |preset| preset.key_variable);
+        if self.found { None } else { variable(KEY).or_else(|| variable(usual)) }
+    }
+
+    /// The model that the server lists, where the person named none.
+    fn with_listed_model(mut self) -> Result<Server, Failure> {
+        let listed = wait(models(self.options()?))?;
+        if let Some(model) = choose_model(&listed) {
+            self.model.clone_from(&model.name);
+            let several = listed.len() > 1;
+            self.chosen = several.then(|| messages::model_chosen(&model.name, listed.len()));
+        }
+        Ok(self)
+    }
+}
+
+/// Whether there is a key for this provider.
+pub(crate) fn has_key(preset: &Preset) -> bool {
+    variable(preset.key_variable).is_some()
+}
+
+/// The servers that answer on this machine.
+pub(crate) fn look() -> Result<Vec<LocalServer>, Failure> {
+    wait(local_servers(&addresses()))
+}
+
+/// What a server has, in a few words.
+pub(crate) fn described(server: &LocalServer) -> Text {
+    let names: Vec<&str> = server.models.iter().take(MOST_NAMED).map(|model| model.name.as_str()).collect();
+    let names = names.join(", ");
+    match server.models.len().saturating_sub(MOST_NAMED) {
+        _ if server.models.is_empty() => messages::no_model_there(),
+        0 => names.into(),
+        more => messages::and_more_models(names, more),
+    }
+}
+
+/// A server on this machine that has the model, or where none is named, one that has a model in memory, or else any.
+fn found(config: &Config, persona: &Persona) -> Result<Server, Failure> {
+    let servers = look()?;
+    let wanted = model_of(config, persona);
+    let Some((at, model)) = choice(&servers, wanted.as_deref()) else {
+        return Err(Failure::wrong_use(nothing_found(&servers, wanted.as_deref())));
+    };
+    let server = &servers[at];
+    let mut chosen = messages::server_found(kind(server), &server.base_url, &model);
+    for (_, other) in servers.iter().enumerate().filter(|(other, _)| *other != at) {
+        chosen.push(messages::server_beside(kind(other), &other.base_url, described(other)));
+    }
+    if servers.len() > 1 || wanted.is_none() && server.models.len() > 1 {
+        chosen.push(messages::how_to_choose());
+    }
+    if variable(KEY).is_some() {
+        chosen.push(messages::key_is_not_sent());
+    }
+    let base_url = Some(server.base_url.clone());
+    Ok(Server { base_url, model, preset: None, chosen: Some(chosen), found: true, any_model: false })
+}
+
+fn choice(servers: &[LocalServer], wanted: Option<&str>) -> Option<(usize, String)> {
+    let Some(wanted) = wanted else {
+        let with_models =
+            || servers.iter().enumerate().filter_map(|(at, server)| Some((at, choose_model(&server.models)?)));
+        let chosen = with_models().find(|(_, model)| model.loaded).or_else(|| with_models().next());
+        return chosen.map(|(at, model)| (at, model.name.clone()));
+    };
+    let has = |server: &LocalServer| {
+        let is = |name: &str| name == wanted || name.strip_suffix(":latest") == Some(wanted);
+        server.models.iter().any(|model| is(&model.name))
+    };
+    // llama.cpp with one model answers to any name.
+    let takes_any = |server: &LocalServer| server.kind == Some("llama.cpp") && server.models.len() == 1;
+    let at = servers.iter().position(has).or_else(|| servers.iter().position(takes_any))?;
+    Some((at, wanted.to_owned()))
+}
+
+fn kind(server: &LocalServer) -> Text {
+    match server.kind {
+        Some("llama.cpp") => "llama.cpp".into(),
+        Some("vllm") => "vLLM".into(),
+        Some("lmstudio") => "LM Studio".into(),
+        Some("ollama") => "Ollama".into(),
+        Some(other) => other.into(),
+        None => messages::some_server(),
+    }
+}
+
+/// What to do where no server on this machine can answer: one page.
+fn nothing_found(servers: &[LocalServer], wanted: Option<&str>) -> Text {
+    let looked: Vec<String> = addresses();
+    let mut page = match wanted {
+        Some(model) if !servers.is_empty() => messages::no_server_has(format!("{model:?}")),
+        _ if !servers.is_empty() => messages::servers_have_no_model(),
+        _ if looked.is_empty() => messages::no_server_named(),
+        _ => messages::no_server_answers(looked.join(", ")),
+    };
+    for server in servers {
+        page.push(messages::server_beside(kind(server), &server.base_url, described(server)));
+    }
+    if let Some((preset, name)) = wanted.and_then(Preset::of_model) {
+        let model = if preset.models.is_empty() { format!("{}::{name}", preset.name) } else { name.to_owned() };
+        page.push(messages::model_of_provider(model, preset.name));
+    }
+    if let Some(elsewhere) = variable(OLLAMA_HOST).and_then(|host| ollama(&host)).filter(|url| !looked.contains(url)) {
+        page.push(messages::ollama_elsewhere(elsewhere));
+    }
+    let set: Vec<String> = Preset::all()
+        .iter()
+        .filter(|preset| has_key(preset))
+        .map(|preset| format!("{} ({}::MODEL)", preset.key_variable, preset.name))
+        .collect();
+    let keys = if set.is_empty() { messages::no_key_is_set() } else { messages::keys_are_set(set.join(", ")) };
+    page.push(messages::how_to_get_a_server(keys));
+    page
+}
+
+/// The base URLs that are looked at. Ollama's own variable moves its address, where it stays on this machine.
+pub(crate) fn addresses() -> Vec<String> {
+    if let Ok(list) = std::env::var(LOCAL_SERVERS) {
+        let urls = list.split(',').map(|url| url.trim().trim_end_matches('/'));
+        return urls.filter(|url| !url.is_empty()).map(str::to_owned).collect();
+    }
+    let mut urls = LocalServer::usual_addresses();
+    let moved = variable(OLLAMA_HOST).and_then(|host| ollama(&host)).filter(|url| is_loopback(url));
+    let usual = urls.iter_mut().find(|url| url.contains(OLLAMA_PORT));
+    if let (Some(usual), Some(moved)) = (usual, moved) {
+        *usual = moved;
+    }
+    urls
+}
+
+/// The base URL that a value of `OLLAMA_HOST` means: a host, a port, both, or a URL. A server that listens on all addresses
+/// is reached on this machine's own.
+fn ollama(host: &str) -> Option<String> {
+    let host = host.trim().trim_end_matches('/');
+    let (scheme, host) = host.split_once("://").unwrap_or(("http", host));
+    let host = host.split('/').next().unwrap_or_default();
+    let bracketed = host.rfind(']').unwrap_or(0);
+    let (name, port) = match host[bracketed..].rfind(':') {
+        Some(at) => (&host[..bracketed + at], &host[bracketed + at + 1..]),
+        None => (host, OLLAMA_PORT),
+    };
+    let name = match name {
+        "" | "0.0.0.0" => "127.0.0.1",
+        "[::]" => "[::1]",
+        name => name,
+    };
+    let is_port = port.parse::<u16>().is_ok_and(|port| port > 0);
+    (is_port && !name.contains(char::is_whitespace)).then(|| format!("{scheme}://{name}:{port}/v1"))
+}
+
+/// Whether the host of a URL is this machine by its name alone; the library looks again before it asks.
+fn is_loopback(url: &str) -> bool {
+    let host = url.split_once("://").map_or("", |(_, rest)| rest);
+    ["127.", "localhost:", "[::1]:"].iter().any(|own| host.starts_with(own))
+}
+
+fn variable(name: &str) -> Option<String> {
+    if name.is_empty() {
+        return None;
+    }
+    std::env::var(name).ok().filter(|value| !value.trim().is_empty())
+}
+
+fn wait<T>(what: impl Future<Output = T>) -> Result<T, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(cannot_start)?;
+    Ok(runtime.block_on(what))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ollama_says_where_it_is() {
+        for (value, want) in [
+            ("127.0.0.1:11500", Some("http://127.0.0.1:11500/v1")),
+            ("0.0.0.0", Some("http://127.0.0.1:11434/v1")),
+            (":11500", Some("http://127.0.0.1:11500/v1")),
+            ("[::]:1", Some("http://[::1]:1/v1")),
+            ("http://box.example:80/", Some("http://box.example:80/v1")),
+            ("https://box.example/ollama", Some("https://box.example:11434/v1")),
+            ("box:port", None),
+            ("a b", None),
+        ] {
+            assert_eq!(ollama(value).as_deref(), want, "{value}");
+        }
+        assert!(is_loopback("http://127.0.0.1:1/v1") && is_loopback("http://[::1]:1/v1"));
+        assert!(!is_loopback("http://127.example:1/v1") || ollama("127.example").is_some(), "the library looks again");
+        assert!(!is_loopback("http://box.example:80/v1"));
+    }
+}

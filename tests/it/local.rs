@@ -1,0 +1,250 @@
+//! Servers on this machine are found where none is named: stand-ins that answer as each kind of server does.
+
+use serde_json::{Value, json};
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+use toolfence::program::backend::{choose_model, local_servers};
+use toolfence_kit::{Program, Ran};
+
+/// A server that has these pages, and answers every conversation with a word. It notes what it was asked.
+struct Stub {
+    url: String,
+    asked: Arc<Mutex<Vec<String>>>,
+}
+
+impl Stub {
+    fn new(pages: Vec<(&'static str, Value)>) -> Stub {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/v1", listener.local_addr().unwrap());
+        let asked: Arc<Mutex<Vec<String>>> = Arc::default();
+        let noted = asked.clone();
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                answer(stream.unwrap(), &pages, &noted);
+            }
+        });
+        Stub { url, asked }
+    }
+
+    fn llama(model: &str) -> Stub {
+        Stub::new(vec![("/v1/models", json!({"data": [{"id": model, "owned_by": "llamacpp"}]}))])
+    }
+
+    fn ollama(models: &[&str], running: &[&str]) -> Stub {
+        let list: Vec<Value> = models.iter().map(|model| json!({"id": model, "owned_by": "library"})).collect();
+        let running: Vec<Value> = running.iter().map(|model| json!({"name": model})).collect();
+        Stub::new(vec![("/v1/models", json!({"data": list})), ("/api/ps", json!({"models": running}))])
+    }
+
+    fn asked(&self) -> Vec<String> {
+        self.asked.lock().unwrap().clone()
+    }
+}
+
+fn answer(mut stream: TcpStream, pages: &[(&str, Value)], asked: &Mutex<Vec<String>>) {
+    let (mut request, mut buffer) = (Vec::new(), [0; 65536]);
+    let text = loop {
+        let got = stream.read(&mut buffer).unwrap_or(0);
+        request.extend_from_slice(&buffer[..got]);
+        let text = String::from_utf8_lossy(&request).into_owned();
+        let Some((head, body)) = text.split_once("\r\n\r\n").filter(|_| got > 0) else { return };
+        let lower = head.to_lowercase();
+        let length = lower.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse::<usize>().ok());
+        if body.len() >= length.unwrap_or(0) {
+            break text;
+        }
+    };
+    let path = text.split(' ').nth(1).unwrap_or_default().to_owned();
+    asked.lock().unwrap().push(text);
+    let page = pages.iter().find(|(name, _)| *name == path).map(|(_, page)| page.to_string());
+    let (status, kind, body) = match page {
+        Some(page) => ("200 OK", "application/json", page),
+        None if path.ends_with("/chat/completions") => {
+            let said = json!({"choices": [{"delta": {"content": "Found."}, "finish_reason": "stop"}]});
+            ("200 OK", "text/event-stream", format!("data: {said}\n\ndata: [DONE]\n\n"))
+        }
+        None => ("404 Not Found", "text/plain", "no".to_owned()),
+    };
+    let length = body.len();
+    let head =
+        format!("HTTP/1.1 {status}\r\ncontent-type: {kind}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n");
+    let _ = stream.write_all((head + &body).as_bytes()); // whoever has enough goes away
+}
+
+struct Place(TempDir);
+
+impl Place {
+    fn new() -> Place {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("project")).unwrap();
+        Place(folder)
+    }
+
+    fn coder(&self, urls: &[&str], args: &[&str]) -> Ran {
+        let program = Program::new(env!("CARGO_BIN_EXE_coder"), self.0.path());
+        let program = program.env("TOOLFENCE_LOCAL_SERVERS", urls.join(",")).env("TOOLFENCE_API_KEY", "s3kr1t");
+        program.args(args).run(&self.0.path().join("project"), "")
+    }
+}
+
+/// An address at which nobody listens.
+const NOBODY: &str = "http://127.0.0.1:1/v1";
+
+#[tokio::test]
+async fn each_kind_is_known_by_what_it_says() {
+    let pages = |owner: &str, more: Vec<(&'static str, Value)>| {
+        [vec![("/v1/models", json!({"data": [{"id": "m", "owned_by": owner}]}))], more].concat()
+    };
+    let states = json!({"data": [
+        {"id": "m", "state": "not-loaded", "type": "llm"}, {"id": "n", "state": "loaded", "type": "vlm"},
+        {"id": "vectors", "state": "loaded", "type": "embeddings"},
+    ]});
+    let studio = json!({"data": [
+        {"id": "m", "owned_by": "organization_owner"}, {"id": "n"}, {"id": "vectors"},
+    ]});
+    let stubs = [
+        (Stub::llama("q.gguf"), Some("llama.cpp"), "q.gguf"),
+        (Stub::new(pages("vllm", vec![])), Some("vllm"), "m"),
+        (Stub::ollama(&["a", "b"], &["b"]), Some("ollama"), "b"),
+        (Stub::new(vec![("/v1/models", studio), ("/api/v0/models", states)]), Some("lmstudio"), "n"),
+        // Their owners tell nothing, and their pages do.
+        (
+            Stub::new(pages("me", vec![("/api/tags", json!({"models": []})), ("/api/ps", json!({"models": []}))])),
+            Some("ollama"),
+            "m",
+        ),
+        (Stub::new(pages("me", vec![("/props", json!({"default_generation_settings": {}}))])), Some("llama.cpp"), "m"),
+        (Stub::new(pages("me", vec![])), None, "m"),
+    ];
+    let urls: Vec<String> = stubs.iter().map(|(stub, ..)| stub.url.clone()).collect();
+    let found = local_servers(&urls).await;
+    assert_eq!(found.len(), stubs.len(), "{found:?}");
+    for (server, (stub, kind, model)) in found.iter().zip(&stubs) {
+        assert_eq!((server.kind, &server.base_url), (*kind, &stub.url));
+        assert_eq!(choose_model(&server.models).map(|model| model.name.as_str()), Some(*model), "{server:?}");
+        assert!(stub.asked().iter().all(|request| request.starts_with("GET ") && !request.contains("uthorization")));
+    }
+}
+
+/// Whoever listens and says nothing, or something else, holds nothing up.
+#[tokio::test]
+async fn what_is_no_server_is_passed_over_soon() {
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let silent = format!("http://{}/v1", silent.local_addr().unwrap());
+    let page = Stub::new(vec![("/v1/models", json!("<html>"))]);
+    let other = Stub::new(vec![("/v1/models", json!({"data": {"models": 7}}))]);
+    let begin = Instant::now();
+    assert_eq!(local_servers(&[silent, page.url, other.url, NOBODY.to_owned()]).await, []);
+    assert!(begin.elapsed() < Duration::from_millis(900), "{:?}", begin.elapsed());
+}
+
+#[test]
+fn a_server_that_answers_is_used_and_named() {
+    let (place, llama) = (Place::new(), Stub::llama("q.gguf"));
+    let ran = place.coder(&[NOBODY, &llama.url], &["-p", "hello"]);
+    assert_eq!((ran.status, ran.out.as_str()), (0, "Found.\n"), "{}", ran.err);
+    let named = format!("using llama.cpp at {}, model q.gguf", llama.url);
+    assert!(ran.err.contains(&named) && !ran.err.contains("also"), "{}", ran.err);
+    assert!(ran.err.contains("TOOLFENCE_API_KEY is not sent"), "{}", ran.err);
+    let asked = llama.asked();
+    assert!(asked.iter().all(|request| !request.contains("s3kr1t")), "a server that was only found gets no key");
+    assert!(asked.last().unwrap().contains("\"model\":\"q.gguf\""), "{asked:?}");
+}
+
+#[test]
+fn among_several_the_loaded_model_counts_and_the_person_can_choose() {
+    let place = Place::new();
+    let (studio, ollama) = (
+        Stub::new(vec![("/v1/models", json!({"data": [{"id": "idle"}]}))]),
+        Stub::ollama(&["a", "b:latest"], &["b:latest"]),
+    );
+    let urls = [studio.url.as_str(), ollama.url.as_str()];
+    let ran = place.coder(&urls, &["-p", "hello"]);
+    let named = format!("using Ollama at {}, model b:latest\n", ollama.url);
+    assert!(ran.err.contains(&named), "{}", ran.err);
+    assert!(ran.err.contains(&format!("also an OpenAI-shaped server at {}: idle", studio.url)), "{}", ran.err);
+    assert!(ran.err.contains("choose with --base-url and --model"), "{}", ran.err);
+    let ran = place.coder(&urls, &["--model", "idle", "-p", "hello"]);
+    assert!(ran.err.contains(&format!("at {}, model idle", studio.url)), "{}", ran.err);
+    let ran = place.coder(&urls, &["--model", "b", "-p", "hello"]);
+    assert!(ran.err.contains(&format!("using Ollama at {}, model b", ollama.url)), "{}", ran.err);
+    let ran = place.coder(&urls, &["--model", "c", "-p", "hello"]);
+    assert_eq!(ran.status, 2);
+    assert!(
+        ran.err.contains("no model server on this machine has the model \"c\"") && ran.err.contains("a, b:latest"),
+        "{}",
+        ran.err
+    );
+}
+
+/// A server that is named is asked for its models where none is named; then it gets its key.
+#[test]
+fn the_model_of_a_server_that_is_named_is_looked_up() {
+    let (place, ollama) = (Place::new(), Stub::ollama(&["nomic-embed-text", "a", "b"], &["b"]));
+    let ran = place.coder(&[], &["--base-url", &ollama.url, "-p", "hello"]);
+    assert_eq!(ran.status, 0, "{}", ran.err);
+    assert!(ran.err.contains("using the model b, one of 2; choose with --model"), "{}", ran.err);
+    let asked = ollama.asked();
+    assert!(asked.last().unwrap().contains("\"model\":\"b\""), "{asked:?}");
+    assert!(asked.last().unwrap().to_lowercase().contains("authorization: bearer s3kr1t"), "{asked:?}");
+    let bare = Stub::new(vec![]);
+    let ran = place.coder(&[], &["--base-url", &bare.url, "-p", "hello"]);
+    assert_eq!((ran.status, ran.err.as_str()), (0, ""), "a server that lists nothing takes any name");
+    assert!(bare.asked().last().unwrap().contains("\"model\":\"default\""));
+}
+
+#[test]
+fn without_a_server_one_page_says_what_to_do() {
+    let place = Place::new();
+    let begin = Instant::now();
+    let ran = place.coder(&[NOBODY], &["-p", "hello"]);
+    assert!(begin.elapsed() < Duration::from_secs(5));
+    assert_eq!((ran.status, ran.out.as_str()), (2, ""));
+    for told in [
+        "none answers on this machine (http://127.0.0.1:1/v1)",
+        "llama-server -m MODEL.gguf --port 8080",
+        "ollama serve",
+        "coder --backend provider --model gpt-4o-mini",
+        "--base-url https://HOST/v1",
+        "`coder prompt`",
+        "coder demo",
+    ] {
+        assert!(ran.err.contains(told), "{told}: {}", ran.err);
+    }
+    let ran = place.coder(&[NOBODY], &["--model", "gpt-4o", "-p", "hello"]);
+    assert!(ran.err.contains("gpt-4o is a model of openai: coder --backend provider --model gpt-4o"), "{}", ran.err);
+}
+
+#[test]
+fn a_provider_without_its_key_is_told_before_anything_is_sent() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = Program::new(env!("CARGO_BIN_EXE_coder"), folder.path()).env("GROQ_API_KEY", "");
+    let ran = program.args(&["--backend", "provider", "--model", "groq::x", "-p", "hello"]).run(folder.path(), "");
+    assert_eq!(ran.status, 2);
+    assert!(ran.err.contains("groq wants a key: put it into the variable GROQ_API_KEY"), "{}", ran.err);
+}
+
+#[test]
+fn backends_are_listed_with_their_keys() {
+    let (folder, ollama) = (tempfile::tempdir().unwrap(), Stub::ollama(&["a", "b", "c", "d"], &[]));
+    let coder = |args: &[&str]| {
+        let program = Program::new(env!("CARGO_BIN_EXE_coder"), folder.path()).env("GROQ_API_KEY", "s3kr1t");
+        let program =
+            program.env("MISTRAL_API_KEY", "").env("TOOLFENCE_LOCAL_SERVERS", format!("{},{NOBODY}", ollama.url));
+        program.args(args).run(folder.path(), "")
+    };
+    let ran = coder(&["config", "backends"]);
+    let row = |name: &str| ran.out.lines().find(|line| line.trim_start().starts_with(name)).unwrap_or_default();
+    assert!(row("groq ").contains("GROQ_API_KEY         set "), "{}", ran.out);
+    assert!(!row("mistral ").contains(" set "), "{}", ran.out);
+    assert!(row("ollama ").contains("a, b, c and 1 more"), "{}", ran.out);
+    assert!(row("- ").contains("does not answer"), "{}", ran.out);
+    assert!(!ran.said().contains("s3kr1t"));
+    let told: Value = serde_json::from_str(&coder(&["config", "backends", "--json"]).out).unwrap();
+    assert_eq!(told["local"][0]["models"][3], json!({"name": "d", "loaded": false}));
+    let providers = told["providers"].as_array().unwrap();
+    assert!(providers.iter().any(|provider| provider["name"] == "azure" && provider["base_url"].is_null()));
+}
