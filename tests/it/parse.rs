@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 use std::cell::Cell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use toolfence::parse::{self, Event, Ignored, Options, Parser, Reasoning, Span};
 use toolfence::{Dialect, Dialects, FinishReason, Repair};
 use toolfence_kit::{CaseFiles, Comparison, Pieces, Random, Reply};
@@ -371,6 +371,97 @@ fn a_quoted_reply_holds_no_call() {
             assert_eq!(parsed.text, reply, "{}", case.title);
         }
     }
+}
+
+/// Tokens of dialects, and tags of reasoning, as they stand in the cases.
+fn tokens(cases: &[Reply]) -> Vec<String> {
+    const MOST: usize = 40;
+    let ends = [('<', '>'), ('[', ']')];
+    let mut tokens = BTreeSet::new();
+    for case in cases {
+        for (at, c) in case.reply.char_indices() {
+            let Some((_, end)) = ends.iter().find(|(begin, _)| *begin == c) else { continue };
+            let inside = case.reply[at + 1..].split(*end).next().unwrap_or_default();
+            let named = !inside.is_empty() && inside.len() < MOST && !inside.contains([' ', '\n', '\r', '"', '{', c]);
+            if named && at + inside.len() + 2 <= case.reply.len() {
+                tokens.insert(case.reply[at..at + inside.len() + 2].to_owned());
+            }
+        }
+    }
+    tokens.into_iter().collect()
+}
+
+/// Ways in which a whole text is quoted, at document level.
+fn quotes(text: &str) -> Vec<String> {
+    let with = |first: &str, others: &str| {
+        format!("{first}{}\n", text.trim_end_matches(['\n', '\r']).replace(['\n', '\r'], &format!("\n{others}")))
+    };
+    let mut all = vec![
+        with("> ", "> "),
+        with(">", ">"),
+        with("   > ", ">"),
+        with("> > ", "> > "),
+        with("> - ", ">   "),
+        with("- > ", "  > "),
+        with("1. - > ", "     > "),
+        with("Text.\n\n    ", "    "),
+        with("- item\n\n      ", "      "),
+    ];
+    let (backticks, tildes) = ("`".repeat(toolfence_protocol::fence::safe_length(text)), text.replace("~~~", "~ ~ ~"));
+    all.push(format!("{backticks}markdown\n{text}\n{backticks}\n"));
+    all.push(format!("~~~\n{tildes}\n~~~\n"));
+    all.push(format!("- {backticks}\n  {}\n  {backticks}\n", text.replace(['\n', '\r'], "\n  ")));
+    all.push(format!("<!--\n{}\n-->\n", text.replace("--", "- -")));
+    all.push(format!("<pre>\n{}\n</pre>\n", text.replace("</", "<")));
+    all
+}
+
+/// Whatever is quoted in whatever way, no dialect reads a call in it, nor the host's words: not behind the tokens of another
+/// dialect in the quote or before it, and not where those are tags of reasoning.
+#[test]
+fn what_is_quoted_never_runs_in_any_dialect() {
+    let all = cases();
+    let tokens = tokens(&all);
+    assert!(tokens.len() > 100, "{tokens:?}");
+    let mut random = Random::new(11);
+    let mut looked_at = 0;
+    let acts = |event: &Event<'_>| match event {
+        // A fence with the wrong word is a guess, and nothing that is quoted in words.
+        Event::Call { call, .. } => !call.repairs.contains(&Repair::WrongWord),
+        Event::Malformed { .. } | Event::Incomplete { .. } | Event::ForgedResult { .. } => true,
+        Event::Ignored { why, .. } => *why == Ignored::WrongForm,
+        _ => false,
+    };
+    let mut check = |reply: &str, words: &str, title: &str| {
+        looked_at += 1;
+        let events = events(reply, words, usize::MAX / 2, false);
+        let acting = events.iter().find(|event| acts(event));
+        assert!(acting.is_none(), "{title} | {words}: {} in {reply:?}", describe(acting.unwrap()));
+    };
+    for case in &all {
+        if case.options.contains("bare") {
+            continue;
+        }
+        // The first closing tag ends what the template opened, wherever it stands; a call behind it in its line is quoted.
+        let quoted = format!("> {}\n", case.reply.trim_end_matches(['\n', '\r']).replace(['\n', '\r'], "\n> "));
+        for opened in [quoted.clone(), format!("> a {quoted}")] {
+            check(&opened, "dialects opened", &case.title);
+        }
+        check(&format!("<think>\n{quoted}"), "dialects", &case.title);
+        for words in ["dialects", "dialects unknown"] {
+            for quoted in quotes(&case.reply) {
+                check(&quoted, words, &case.title);
+            }
+            for _ in 0..6 {
+                let token = random.pick(&tokens);
+                let glue = *random.pick(&["", " ", "\n", "\n\n", " text ", "x"]);
+                for quoted in quotes(&format!("{token}{glue}{}", case.reply)) {
+                    check(&quoted, words, &case.title);
+                }
+            }
+        }
+    }
+    assert!(looked_at > 10_000, "{looked_at} quotes");
 }
 
 #[test]

@@ -48,6 +48,58 @@ fn secrets_go() {
     }
 }
 
+/// A secret at the end of a sentence, in brackets or in quotes goes too, and nothing of it is left; what stands behind one that
+/// is known by its shape stays.
+#[test]
+fn punctuation_hides_no_secret() {
+    let redactor = Redactor::new();
+    let around = [
+        ("", "."),
+        ("", "..."),
+        ("", ". So it is."),
+        ("", ","),
+        ("", ";"),
+        ("", ":"),
+        ("", "!"),
+        ("", "?"),
+        ("(", ")"),
+    ];
+    let more = [
+        ("[", "]"),
+        ("{", "}"),
+        ("\"", "\""),
+        ("'", "'"),
+        ("`", "`"),
+        ("<", ">"),
+        ("**", "**"),
+        ("*", "*"),
+        ("“", "”"),
+    ];
+    let last =
+        [("", "…"), ("", "。"), ("", " —"), ("", "\n"), ("", "\\n"), ("\\n", ""), ("/", "/"), ("\t", "|"), ("=", "&x")];
+    let pairs = CaseFiles::of("redact/secrets.tsv").pairs();
+    let shapes = pairs.iter().map(|(_, secret)| filled(secret.text()));
+    // Random characters alone are no shape: these are secrets by their names.
+    let shapes: Vec<String> =
+        shapes.filter(|secret| redactor.text(&format!("x {secret} y")).contains("[redacted")).collect();
+    assert!(shapes.len() > 15, "{shapes:?}");
+    for secret in &shapes {
+        for (before, behind) in around.into_iter().chain(more).chain(last) {
+            let text = format!("the key {before}{secret}{behind}");
+            let clean = redactor.text(&text);
+            let wanted =
+                clean.starts_with(&format!("the key {before}[redacted: ")) && clean.ends_with(&format!("]{behind}"));
+            assert!(wanted, "{text}\n{clean}");
+        }
+    }
+    for (text, secret) in pairs.iter().map(|(text, secret)| (filled(text.text()), filled(secret.text()))) {
+        for behind in [".", ",", ")", "!", "…", "\n"] {
+            let clean = redactor.text(&format!("{text}{behind}")).into_owned();
+            assert!(!clean.contains(&secret), "{text}{behind}\n{clean}");
+        }
+    }
+}
+
 #[test]
 fn what_is_no_secret_stays() {
     for line in CaseFiles::of("redact/plain.txt").texts().flat_map(str::lines) {

@@ -40,6 +40,7 @@ fn why_ignored(why: Ignored) -> Text {
         Ignored::InfoWord => messages::ignored_info_word(),
         Ignored::Unfenced => messages::ignored_unfenced(),
         Ignored::NotAtLineStart => messages::ignored_behind_text(),
+        Ignored::WrongForm => messages::ignored_wrong_form(),
         Ignored::Reasoning => messages::ignored_thought(),
         other => format!("{other:?}").into(),
     }

@@ -124,6 +124,7 @@ impl<P: Person> View<P> {
             Event::Ignored { why: Ignored::InfoWord, .. } => self.aside(Style::Dim, messages::call_in_other_block()),
             Event::Ignored { why: Ignored::Unfenced, .. } => self.aside(Style::Dim, messages::call_without_fence()),
             Event::Ignored { why: Ignored::NotAtLineStart, .. } => self.aside(Style::Dim, messages::call_behind_text()),
+            Event::Ignored { why: Ignored::WrongForm, .. } => self.aside(Style::Dim, messages::call_in_wrong_form()),
             Event::Ignored { why: Ignored::Reasoning, name, .. } => {
                 let tool = one_line(name.as_deref().unwrap_or("unknown"));
                 self.aside(Style::Dim, messages::thought_call(tool))

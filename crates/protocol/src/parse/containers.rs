@@ -190,6 +190,11 @@ impl Containers {
         matches!(self.leaf, Leaf::Paragraph(_))
     }
 
+    /// Whether an HTML block is open.
+    pub(super) fn in_html(&self) -> bool {
+        matches!(self.leaf, Leaf::Html(_))
+    }
+
     /// Takes a line and says what it is.
     pub(super) fn line<'a>(&mut self, line: &'a str) -> LineKind<'a> {
         let mut cursor = Cursor::new(line);

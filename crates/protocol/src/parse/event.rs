@@ -216,6 +216,9 @@ pub enum Ignored {
     Unfenced,
     /// The fence, or the token of a dialect, stands behind other text on its line.
     NotAtLineStart,
+    /// Behind the token of a dialect, or in no fence, in a form that is not read: the name of a tool on offer, and something
+    /// like arguments behind it.
+    WrongForm,
     /// In reasoning that the template of the backend had opened, as a closing tag behind it shows.
     Reasoning,
 }
@@ -225,9 +228,12 @@ impl Ignored {
     /// outer fence is an example, and one in reasoning is a thought: the model needs no reminder.
     pub fn is_misplaced(self) -> bool {
         match self {
-            Ignored::Html | Ignored::Indentation | Ignored::InfoWord | Ignored::Unfenced | Ignored::NotAtLineStart => {
-                true
-            }
+            Ignored::Html
+            | Ignored::Indentation
+            | Ignored::InfoWord
+            | Ignored::Unfenced
+            | Ignored::NotAtLineStart
+            | Ignored::WrongForm => true,
             Ignored::Quote | Ignored::OuterFence | Ignored::Reasoning => false,
         }
     }

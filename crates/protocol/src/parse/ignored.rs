@@ -5,9 +5,10 @@
 
 use super::call::{self, Draft};
 use super::event::{Event, Ignored, Span};
+use super::wrong_form::{self, WrongForm};
 use crate::fence::{self, Opening};
 use crate::json::{self, Unique};
-use crate::{Catalog, Repair, ToolCall};
+use crate::{Catalog, Dialects, Repair, ToolCall};
 use serde_json::{Deserializer, Value};
 use std::sync::Arc;
 
@@ -35,10 +36,11 @@ pub(super) struct IgnoredCalls {
     drawn: Option<Suspect>,
     /// A call in the right form but under the wrong word: a call after all where nothing else in the reply is one.
     candidate: Option<Candidate>,
+    /// A paragraph that may hold a call in a form that nobody has.
+    wrong_form: Option<WrongForm>,
+    dialects: Dialects,
     /// Bytes of a body that are kept; a longer one is not looked at.
     limit: usize,
-    /// Whether candidates and calls outside of any fence are looked for, as where dialects are read.
-    lenient: bool,
     catalog: Option<Arc<Catalog>>,
 }
 
@@ -58,8 +60,13 @@ const MOST_WORD: usize = 128;
 const BUTTONS: [&str; 6] = ["Copy code", "Copy", "Copiar código", "Copiar", "Edit", "Editar"];
 
 impl IgnoredCalls {
-    pub(super) fn new(limit: usize, lenient: bool, catalog: Option<Arc<Catalog>>) -> IgnoredCalls {
-        IgnoredCalls { fence: None, drawn: None, candidate: None, limit, lenient, catalog }
+    /// `dialects`: those that are read. Where none is, neither candidates nor calls outside of any fence are looked for.
+    pub(super) fn new(limit: usize, dialects: Dialects, catalog: Option<Arc<Catalog>>) -> IgnoredCalls {
+        IgnoredCalls { fence: None, drawn: None, candidate: None, wrong_form: None, dialects, limit, catalog }
+    }
+
+    fn is_lenient(&self) -> bool {
+        !self.dialects.is_empty()
     }
 
     /// Whether nothing is being watched.
@@ -113,7 +120,36 @@ impl IgnoredCalls {
 
     /// What was watched is over, wherever it stood.
     pub(super) fn end_all(&mut self) -> Option<Event<'static>> {
-        self.fence_ends(None).or_else(|| self.end_drawn())
+        self.fence_ends(None).or_else(|| self.end_drawn()).or_else(|| self.end_wrong_form())
+    }
+
+    /// At `at` of the reply, in the current line, stands a token that no call of its dialect follows.
+    pub(super) fn refused(&mut self, at: usize, opener: &'static str) {
+        let dialects = self.dialects;
+        self.wrong_form.get_or_insert_with(|| WrongForm::new(dialects)).place(at, opener);
+    }
+
+    /// A line begins outside of any fence, quote or code span: it may be a call in a form of its own.
+    pub(super) fn begins_line(&mut self, line: &str, span: Span) {
+        if self.is_lenient() && self.wrong_form.is_none() && wrong_form::may_begin(line, self.catalog.as_deref()) {
+            let blanks = line.len() - line.trim_start_matches([' ', '\t']).len();
+            self.refused(span.end - line.len() + blanks, "");
+        }
+    }
+
+    /// Whether calls in a form of their own are looked for in the next line.
+    pub(super) fn watches_form(&self) -> bool {
+        self.wrong_form.is_some()
+    }
+
+    /// A line of prose, or the part of one that stands before something else.
+    pub(super) fn form_line(&mut self, line: &str, span: Span) -> Option<Event<'static>> {
+        let over = self.wrong_form.as_mut()?.line(line, span);
+        if over { self.end_wrong_form() } else { None }
+    }
+
+    fn end_wrong_form(&mut self) -> Option<Event<'static>> {
+        self.wrong_form.take()?.judge(self.catalog.as_deref())
     }
 
     /// A line of prose that is not blank: what was drawn ends, unless it stands in prose itself.
@@ -126,7 +162,8 @@ impl IgnoredCalls {
             return None;
         }
         let ended = self.end_drawn();
-        if self.lenient && !quoted {
+        if self.is_lenient() && !quoted {
+            self.begins_line(line, span);
             self.drawn = Suspect::in_prose(line, span, self.limit);
         }
         ended
@@ -155,7 +192,7 @@ impl IgnoredCalls {
 
     /// Says what a suspect is. `closed`: it came to its end.
     fn judge(&mut self, suspect: Suspect, closed: bool) -> Option<Event<'static>> {
-        if self.lenient
+        if self.is_lenient()
             && closed
             && let Some(draft) = suspect.candidate(self.catalog.as_deref())
         {

@@ -55,6 +55,7 @@ mod read;
 pub(crate) mod reasoning;
 mod spans;
 mod tag;
+mod wrong_form;
 
 pub use event::{Event, Ignored, ReadError, Span};
 pub use parser::Parser;

@@ -36,7 +36,7 @@ use super::{Options, Reasoning};
 use crate::clip::floor_boundary;
 use crate::fence::{self, Opening};
 use crate::json::MOST_NESTING;
-use crate::{Dialect, FinishReason, ToolCall};
+use crate::{Dialect, Dialects, FinishReason, ToolCall};
 use section::{Section, Tries};
 
 /// The streaming parser.
@@ -53,7 +53,7 @@ pub struct Parser {
     ignored: IgnoredCalls,
     /// Whether the beginning of the current line may be shown.
     gate: LineGate,
-    /// The current line was longer than the limit: its rest is text.
+    /// The rest of the current line is text: it was longer than the limit, or reasoning ended in it inside of a quote.
     skipping: bool,
     /// What the open block has of the current line already.
     given: Given,
@@ -378,6 +378,7 @@ impl Parser {
                         }
                     }
                     self.skipping = line.cut || !line.ended;
+                    self.watch_form(line);
                     self.input.pass(line);
                     return;
                 }
@@ -391,11 +392,23 @@ impl Parser {
                 return;
             }
         }
+        if matches!(self.state, ParserState::Prose) {
+            self.watch_form(line);
+        }
         self.input.pass(line);
         match self.state {
             ParserState::Block => self.try_fast(),
             _ if self.skipping || self.input.is_large() => self.show(self.input.at),
             _ => {}
+        }
+    }
+
+    /// A line of prose is over: looks for a call in it whose form no dialect has.
+    fn watch_form(&mut self, line: InputLine) {
+        if self.ignored.watches_form() {
+            let (at, end) = (self.input.at, line.end);
+            let found = self.ignored.form_line(self.input.slice(at, end), self.input.span(at, end));
+            self.announce(found, end);
         }
     }
 
@@ -441,6 +454,7 @@ impl Parser {
         let span = self.input.span(at, line.end);
         let in_paragraph = self.containers.in_paragraph();
         let is_call = |opening: &Opening<'_>| !matches!(info_word(opening), InfoWord::Other);
+        let in_html = self.containers.in_html();
         let (kind, doubtful) = other_reading::read_line(&mut self.containers, &mut self.other, text, is_call);
         if matches!(kind, LineKind::Prose) && !self.dialects().is_empty() {
             if !in_paragraph {
@@ -459,7 +473,12 @@ impl Parser {
         let found = match kind {
             LineKind::Inside(content) => self.ignored.inside(content.text, span),
             LineKind::Closes(_) => self.ignored.fence_ends(Some(span)),
-            LineKind::Html(rest) => self.ignored.drawn(Ignored::Html, rest, span),
+            LineKind::Html(rest) => {
+                if !in_html && !self.containers.in_quote() {
+                    self.ignored.begins_line(rest, span);
+                }
+                self.ignored.drawn(Ignored::Html, rest, span)
+            }
             LineKind::Indented(rest) => self.ignored.drawn(Ignored::Indentation, rest, span),
             LineKind::Prose if fence::is_blank(text) => None,
             LineKind::Prose => self.ignored.prose(text, span, false),
@@ -491,8 +510,8 @@ impl Parser {
 }
 
 fn ignored_calls(options: &Options) -> IgnoredCalls {
-    let lenient = !options.dialects.is_empty() && !options.strict && !options.bare;
-    IgnoredCalls::new(options.limits.block, lenient, options.catalog.clone())
+    let dialects = if options.strict || options.bare { Dialects::NONE } else { options.dialects };
+    IgnoredCalls::new(options.limits.block, dialects, options.catalog.clone())
 }
 
 fn info_word(opening: &Opening<'_>) -> InfoWord {
@@ -562,6 +581,8 @@ impl Parser {
         if used == 0 && !finished {
             return false;
         }
+        section.pass(&text[..length]);
+        let quoted = section.is_quoted();
         let (lines, chars) = reasoning::count_lines(&text[..used]);
         let end = self.input.offset(at + used);
         let span = Span { start: std::mem::replace(&mut section.start, end), end };
@@ -578,6 +599,7 @@ impl Parser {
             Some(false) => self.end(),
             Some(true) => {
                 self.begin_document();
+                self.skipping = quoted;
                 true
             }
         }

@@ -1,6 +1,7 @@
 //! The tags around what a model thinks aloud, and where a section of it ends. Reasoning never holds a call.
 
 use super::containers::Containers;
+use crate::clip::floor_boundary;
 use crate::fence;
 
 /// An opening and a closing tag.
@@ -40,12 +41,35 @@ pub(super) struct Section {
     tag: Option<&'static TagPair>,
     /// Where the next piece of its span begins, in the reply.
     pub(super) start: usize,
+    /// The beginning of the current line.
+    line: String,
 }
+
+/// Bytes that are kept of a line of reasoning: enough to see whether it is one of a quote.
+const MOST_LINE: usize = 64;
 
 impl Section {
     /// A section that the tag at `start` opens, or that was open before the reply began.
     pub(super) fn new(tag: Option<&'static TagPair>, start: usize) -> Section {
-        Section { tag, start }
+        Section { tag, start, line: String::new() }
+    }
+
+    /// Takes text of the section that is over.
+    pub(super) fn pass(&mut self, text: &str) {
+        let line = text.rsplit(['\n', '\r']).next().unwrap_or_default();
+        if line.len() < text.len() {
+            self.line.clear();
+        }
+        let room = MOST_LINE.saturating_sub(self.line.len());
+        self.line.push_str(&line[..floor_boundary(line, room)]);
+    }
+
+    /// Whether the current line is one of a block quote: what is quoted in the thought is no call, also behind a closing tag that
+    /// is quoted with it.
+    pub(super) fn is_quoted(&self) -> bool {
+        let mut containers = Containers::new();
+        containers.line(self.line.trim_start());
+        containers.in_quote()
     }
 
     /// How many bytes of `text` are reasoning for certain, and how many the closing tag behind them has: none where it is

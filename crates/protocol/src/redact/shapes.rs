@@ -53,13 +53,13 @@ const SHORTEST_CREDENTIAL: usize = 16;
 
 /// A token that begins here.
 pub(super) fn token(bytes: &[u8], at: usize) -> Option<Found<'static>> {
-    if at > 0 && is_token(bytes[at - 1]) {
+    if at > 0 && is_token(bytes[at - 1]) && !is_behind_escape(&bytes[..at]) {
         return None;
     }
     let rest = &bytes[at..];
     if let Some(scheme) = SCHEMES.iter().find(|scheme| rest.starts_with(scheme.as_bytes())) {
         let start = at + scheme.len();
-        let end = start + bytes[start..].iter().take_while(|&&byte| is_credential(byte)).count();
+        let end = without_stop(bytes, end(bytes, start, is_credential));
         return (end - start >= SHORTEST_CREDENTIAL && is_mixed(&bytes[start..end])).then_some(Found {
             start,
             end,
@@ -68,14 +68,35 @@ pub(super) fn token(bytes: &[u8], at: usize) -> Option<Found<'static>> {
     }
     let &(prefix, least, what) = TOKENS.iter().find(|(prefix, ..)| rest.starts_with(prefix.as_bytes()))?;
     let start = at + prefix.len();
-    let is_body = |byte| is_token(byte) || byte == b'.';
+    // The id of a key at Amazon has no other characters: what stands behind it may be anything but a letter.
+    let is_id = what == "AWS key id";
+    let is_body = |byte: u8| match is_id {
+        true => byte.is_ascii_uppercase() || byte.is_ascii_digit(),
+        false => is_token(byte) || byte == b'.',
+    };
     let body = near(bytes, start, is_body);
     let is_one = match what {
         "JWT" => body.iter().filter(|&&byte| byte == b'.').count() >= 2,
-        "AWS key id" => body.iter().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit()),
+        "AWS key id" => !bytes.get(start + body.len()).is_some_and(u8::is_ascii_lowercase),
         _ => is_mixed(body),
     };
-    (body.len() >= least && is_one).then(|| Found { start: at, end: end(bytes, start, is_body), what })
+    (body.len() >= least && is_one).then(|| Found {
+        start: at,
+        end: without_stop(bytes, end(bytes, start, is_body)),
+        what,
+    })
+}
+
+/// Whether a text ends with an escape, as in JSON: `\n`, `\u003c`. Its letters belong to no word.
+fn is_behind_escape(before: &[u8]) -> bool {
+    let letter = before.ends_with(b"n") || before.ends_with(b"r") || before.ends_with(b"t");
+    letter && before[..before.len() - 1].ends_with(b"\\")
+        || before.len() >= 6 && before[..before.len() - 4].ends_with(b"\\u")
+}
+
+/// The end of a secret without the full stop of the sentence that it ends.
+fn without_stop(bytes: &[u8], end: usize) -> usize {
+    end - bytes[..end].iter().rev().take_while(|&&byte| byte == b'.').count()
 }
 
 /// The characters of a kind that stand here; not more than say what it is, for what is no secret is looked at again

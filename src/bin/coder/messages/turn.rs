@@ -30,6 +30,10 @@ toolfence::program::texts! { "coder"
         en: "a tool block that does not begin a line does not count",
         pt: "um bloco de ferramenta que não começa uma linha não conta",
     }
+    call_in_wrong_form() {
+        en: "a call in a form that is not read does not count",
+        pt: "uma chamada em uma forma que não é lida não conta",
+    }
     made_up_result() {
         en: "the model made up a result; that and what follows it is dropped",
         pt: "o modelo inventou um resultado; ele e o que vem depois são descartados",
@@ -310,6 +314,10 @@ toolfence::program::texts! { "coder"
     ignored_behind_text() {
         en: "something stands before it on its line: a call counts at the beginning of a line",
         pt: "há algo antes dela na linha: uma chamada conta no início de uma linha",
+    }
+    ignored_wrong_form() {
+        en: "it names a tool in a form that neither a tool block nor a dialect has",
+        pt: "ela nomeia uma ferramenta em uma forma que nem um bloco de ferramenta nem um dialeto tem",
     }
     ignored_thought() {
         en: "it was only thought",

@@ -166,6 +166,9 @@ impl Parser {
     /// What stands `offset` bytes behind the parser's place is certain to be no prose: the parser goes there.
     fn go_to(&mut self, offset: usize) {
         let at = self.input.at + offset;
+        let (text, span) = (self.input.slice(self.input.at, at), self.input.span(self.input.at, at));
+        let before = self.ignored.form_line(text, span);
+        self.announce(before, at);
         let ignored = self.ignored.end_all();
         self.show(at);
         self.announce(ignored, at);
@@ -311,7 +314,11 @@ impl Parser {
 
     /// What stands here is no call: the line is read as if the token meant nothing.
     fn refuse_section(&mut self, offset: usize) {
-        self.refused = Some(self.input.offset(self.input.at + offset));
+        let at = self.input.offset(self.input.at + offset);
+        self.refused = Some(at);
+        if let ParserState::Section(section) = &self.state {
+            self.ignored.refused(at, section.opener);
+        }
         // Behind prose, CommonMark was asked already what the line is.
         self.structured = matches!(&self.state, ParserState::Section(section) if section.mid_line);
         self.state = ParserState::Prose;
@@ -402,6 +409,11 @@ impl Parser {
         let blanks = text.len() - calls.len();
         if calls.is_empty() && ended.is_none() && !dialects.is_empty() {
             return false; // whitespace is shown, and the beginning is still to come
+        }
+        // The rest of a line of a quote is no beginning.
+        if self.skipping && !calls.is_empty() && !text[..blanks].contains(['\n', '\r']) {
+            self.whole = None;
+            return false;
         }
         // Code that is indented by four columns is quoted.
         let indent = text[..blanks].rsplit(['\n', '\r']).next().unwrap_or_default();
