@@ -178,6 +178,85 @@ toolfence_protocol::texts! { "replay"
     }
 }
 
+// A program as a backend: what it is given, why no reply came of it, and what to do.
+toolfence_protocol::texts! { "command"
+    command_is_empty() {
+        en: "The command of the backend is empty. Write a program and its arguments, such as `llm -m gpt-4o-mini`.",
+        pt: "O comando do backend está vazio. Escreva um programa e os argumentos dele, como `llm -m gpt-4o-mini`.",
+    }
+    command_unreadable(line, problem) {
+        en: "The command of the backend cannot be read: {line}: {problem}. It is no shell script: write words, with quotes around those \
+             that have blanks.",
+        pt: "Não foi possível ler o comando do backend: {line}: {problem}. Ele não é um script de shell: escreva palavras, entre aspas \
+             as que têm espaços.",
+    }
+    get_answer_of(program) {
+        en: "get an answer from the program {program}",
+        pt: "obter uma resposta do programa {program}",
+    }
+    program_missing() {
+        en: "there is no such program. Install it, write its full path, or check the PATH.",
+        pt: "esse programa não existe. Instale-o, escreva o caminho completo ou confira o PATH.",
+    }
+    program_silent(seconds) {
+        en: "it wrote nothing to its stdout for {seconds} s and was ended. Try it by hand in a terminal: it may wait for a login or a \
+             model. If it is only slow, wait longer for it.",
+        pt: "ele não escreveu nada na saída stdout durante {seconds} s e foi encerrado. Experimente-o à mão em um terminal: talvez \
+             espere um login ou um modelo. Se só for lento, espere mais por ele.",
+    }
+    program_failed(how) {
+        en: "it ended with {how} and without an answer. Try it by hand in a terminal, with a question on its stdin.",
+        pt: "ele terminou com {how} e sem resposta. Experimente-o à mão em um terminal, com uma pergunta na entrada stdin.",
+    }
+    program_said_nothing() {
+        en: "it ended without writing anything to its stdout. The answer has to come there; try it by hand, with a question on its \
+             stdin.",
+        pt: "ele terminou sem escrever nada na saída stdout. A resposta tem de vir por ali; experimente-o à mão, com uma pergunta na \
+             entrada stdin.",
+    }
+    program_said_error(said) {
+        en: "it said: {said}.",
+        pt: "ele disse: {said}.",
+    }
+    program_lost_it() {
+        en: "it said again that it lost the conversation, although it was told to begin a new one (TOOLFENCE_FIRST=1). Mend the \
+             program.",
+        pt: "ele disse de novo que perdeu a conversa, embora devesse começar uma nova (TOOLFENCE_FIRST=1). Corrija o programa.",
+    }
+    on_stderr(failure, said) {
+        en: "{failure} Its stderr: {said}",
+        pt: "{failure} A saída stderr dele: {said}",
+    }
+    status(code) {
+        en: "status {code}",
+        pt: "status {code}",
+    }
+    signal(number) {
+        en: "signal {number}",
+        pt: "sinal {number}",
+    }
+    broke_off_silent(seconds) {
+        en: "the program wrote nothing more for {seconds} s",
+        pt: "o programa não escreveu mais nada durante {seconds} s",
+    }
+    broke_off_with(how) {
+        en: "the program ended with {how}",
+        pt: "o programa terminou com {how}",
+    }
+    broke_off_saying(said) {
+        en: "the program said: {said}",
+        pt: "o programa disse: {said}",
+    }
+    broke_off_too_long(bytes) {
+        en: "the program wrote more than {bytes} bytes",
+        pt: "o programa escreveu mais de {bytes} bytes",
+    }
+    broke_off_unsupervised() {
+        en: "nobody knows how the program ended",
+        pt: "não se sabe como o programa terminou",
+    }
+}
+
 // The backend over HTTP: what it is given.
 #[cfg(feature = "http")]
 toolfence_protocol::texts! { "backend"

@@ -4,22 +4,25 @@
 //! [`Host`] does.
 
 pub mod hands;
+mod kept;
 
 use crate::audit::Audit;
-use crate::backend::{Backend, Chunk, Sink, Usage};
+use crate::backend::{Backend, Chunk, Request, Sink, Usage};
 use crate::messages;
 use crate::transcript::Transcript;
 use futures_util::StreamExt;
 use hands::Hands;
+use kept::Kept;
 use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::sync::watch;
 use toolfence_policy::Pending;
+use toolfence_project::random_name;
 use toolfence_protocol::parse::Event;
 use toolfence_protocol::redact::Redactor;
-use toolfence_protocol::{Error, ErrorKind, Message, Text, ToolCall, ToolResult};
+use toolfence_protocol::{Error, ErrorKind, Message, Role, Text, ToolCall, ToolResult};
 use toolfence_session::{Action, Answer, Compacted, Input, Session, StopReason};
 use toolfence_toolbox::{BoxFuture, Toolbox};
 use toolfence_tools::ProjectChecks;
@@ -140,6 +143,12 @@ pub struct Agent {
     /// The backend was asked how much the model can read.
     window_asked: bool,
     transcript: Option<Transcript>,
+    /// What the backend keeps of the conversation by itself.
+    kept: Kept,
+    /// The name of the session, where no transcript has one.
+    name: String,
+    /// The turn of the user, counted from 1.
+    turn: u64,
 }
 
 impl fmt::Debug for Agent {
@@ -164,6 +173,10 @@ impl Agent {
             usage,
             window_asked: false,
             transcript: None,
+            kept: Kept::default(),
+            // Without randomness the backend is told no name.
+            name: random_name().unwrap_or_default(),
+            turn: 0,
         }
     }
 
@@ -202,8 +215,17 @@ impl Agent {
     /// [history](Transcript::history) of its transcript.
     #[must_use]
     pub fn transcript(self, mut transcript: Transcript) -> Agent {
+        let messages = self.session.messages();
+        let instructions = messages.first().filter(|message| message.role == Role::System);
+        let system = usize::from(instructions.is_some());
+        let told = instructions.map_or("", |message| &message.content);
+        let kept = transcript.stored_state(self.session.format(), told).and_then(|(known, state)| {
+            let sent = messages.get(..system + known.checked_sub(1)?)?;
+            Some(Kept::new(sent, state))
+        });
         transcript.attach(&self.session);
-        Agent { transcript: Some(transcript), ..self }.with_one_session()
+        let turn = transcript.turn();
+        Agent { transcript: Some(transcript), kept: kept.unwrap_or_default(), turn, ..self }.with_one_session()
     }
 
     /// The transcript that is written, if one is.
@@ -212,7 +234,7 @@ impl Agent {
     }
 
     /// Until it is dropped, what changes is of the turn that has this for a question.
-    fn turn(&self, user: &str) -> Option<Turn> {
+    fn undone_together(&self, user: &str) -> Option<Turn> {
         let (history, workspace) = self.history.as_ref()?;
         Some(history.begin(workspace, &Redactor::new().text(user.trim_start().lines().next().unwrap_or_default())))
     }
@@ -243,6 +265,7 @@ impl Agent {
     pub fn clear(&mut self) {
         self.end_dropped_turn();
         self.session.clear();
+        (self.kept, self.name, self.turn) = (Kept::default(), random_name().unwrap_or_default(), 0);
         if let Some(transcript) = self.transcript.take() {
             let mut next = transcript.cleared();
             next.attach(&self.session);
@@ -291,7 +314,8 @@ impl Agent {
         self.canceller.wish.send_replace(Wish::GoOn);
         let turn = std::mem::take(&mut self.usage.0);
         self.usage.1 += turn;
-        let _turn = self.turn(user);
+        self.turn += 1;
+        let _turn = self.undone_together(user);
         if let Some(transcript) = &mut self.transcript {
             transcript.follow(&self.session);
         }
@@ -380,17 +404,24 @@ impl Agent {
         self.find_window().await;
         let messages = self.session.messages();
         host.calling(&messages);
+        let (known, state) = self.kept.of(&messages);
+        let name = self.transcript.as_ref().map_or(&*self.name, Transcript::id).to_owned();
+        let request = Request { messages: &messages, session: &name, turn: self.turn, known, state };
         let (audit, transcript) = (self.audit.as_deref(), self.transcript.as_mut());
-        let mut feed = Feed { session: &mut self.session, audit, transcript, host, bytes: 0, usage: None };
+        let mut feed = Feed { session: &mut self.session, audit, transcript, host, bytes: 0, usage: None, kept: None };
         let end = tokio::select! {
             biased;
             _ = self.canceller.wish(|wish| wish == Wish::StopAll) => None,
-            end = self.backend.stream(&messages, &mut feed) => Some(end),
+            end = self.backend.answer(request, &mut feed) => Some(end),
         };
-        let usage = feed.usage;
+        let Feed { usage, kept, bytes, .. } = feed;
+        if let Some(state) = kept.filter(|_| matches!(end, Some(Ok(_)))) {
+            self.transcript.iter_mut().for_each(|transcript| transcript.kept(&state));
+            self.kept = Kept::new(&messages, state);
+        }
         // A server counts when its reply is over: one that was stopped has cost something all the same.
         if !matches!(end, Some(Err(_))) {
-            let usage = usage.unwrap_or_else(|| Usage::estimated(&messages, feed.bytes));
+            let usage = usage.unwrap_or_else(|| Usage::estimated(&messages, bytes));
             self.usage.0 += usage;
             self.transcript.iter_mut().for_each(|transcript| transcript.cost(usage));
         }
@@ -473,6 +504,7 @@ struct Feed<'a> {
     /// Of texts that came.
     bytes: usize,
     usage: Option<Usage>,
+    kept: Option<String>,
 }
 
 impl Sink for Feed<'_> {
@@ -489,6 +521,7 @@ impl Sink for Feed<'_> {
             }
             Chunk::Call(call) => self.session.handle(Input::NativeCall(call)),
             Chunk::Usage(usage) => self.usage = Some(usage),
+            Chunk::Kept(state) => self.kept = Some(state.to_owned()),
             Chunk::BrokeOff(why) => self.host.broke_off(why),
         }
         let mut flow = ControlFlow::Continue(());

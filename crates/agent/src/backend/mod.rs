@@ -2,17 +2,20 @@
 //!
 //! A backend sends text and brings text back as it comes. It knows no tools, no blocks and no policy.
 
+pub mod command;
 #[cfg(feature = "http")]
 pub mod http;
 pub mod replay;
 mod usage;
 
 use serde_json::{Map, Value};
+use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use toolfence_protocol::{Error, FinishReason, Message, Text, ToolCall};
 use toolfence_toolbox::BoxFuture;
 
+pub use command::{Command, CommandOptions};
 #[cfg(feature = "http")]
 pub use http::Http;
 pub use replay::Replay;
@@ -34,6 +37,19 @@ pub trait Backend: Send + Sync {
         sink: &'a mut dyn Sink,
     ) -> BoxFuture<'a, Result<FinishReason, Error>>;
 
+    /// Does what [`stream`](Backend::stream) does, for a backend that wants to know where the conversation stands: one that keeps it by
+    /// itself. A driver calls this.
+    ///
+    /// # Errors
+    /// The errors of [`stream`](Backend::stream).
+    fn answer<'a>(
+        &'a self,
+        request: Request<'a>,
+        sink: &'a mut dyn Sink,
+    ) -> BoxFuture<'a, Result<FinishReason, Error>> {
+        self.stream(request.messages, sink)
+    }
+
     /// Tokens that the model can read, if that can be found out soon. A driver asks once, when a conversation has become long.
     fn window(&self) -> BoxFuture<'_, Option<u64>> {
         Box::pin(async { None })
@@ -43,6 +59,44 @@ pub trait Backend: Send + Sync {
     /// is no such body.
     fn with_members(&self, _members: &Map<String, Value>) -> Option<Arc<dyn Backend>> {
         None
+    }
+}
+
+/// What a backend is asked for: a conversation to answer, and where it stands.
+#[derive(Clone, Copy)]
+#[non_exhaustive]
+pub struct Request<'a> {
+    /// The whole conversation, as [`Backend::stream`] gets it.
+    pub messages: &'a [Message],
+    /// The name of the session: that of its transcript, where it has one.
+    pub session: &'a str,
+    /// The turn of the user, counted from 1. A turn may need several replies.
+    pub turn: u64,
+    /// So many of the first messages the backend has in the conversation that it keeps by itself, as it said with [`Chunk::Kept`];
+    /// the last of them is its own reply. 0 where it keeps none, or the conversation is no longer what it keeps: it was
+    /// compacted, forked or taken back.
+    pub known: usize,
+    /// What the backend said with [`Chunk::Kept`], where `known` is not 0.
+    pub state: &'a str,
+}
+
+impl<'a> Request<'a> {
+    /// A conversation of which the backend keeps nothing, in its first turn.
+    pub fn new(messages: &'a [Message]) -> Request<'a> {
+        Request { messages, session: "", turn: 1, known: 0, state: "" }
+    }
+}
+
+impl fmt::Debug for Request<'_> {
+    /// Without what was said.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Request { messages, session, turn, known, .. } = self;
+        f.debug_struct("Request")
+            .field("messages", &messages.len())
+            .field("session", session)
+            .field("turn", turn)
+            .field("known", known)
+            .finish_non_exhaustive()
     }
 }
 
@@ -64,6 +118,10 @@ pub enum Chunk<'a> {
     Call(ToolCall),
     /// What the reply has cost, as the server counts it: at most once a reply, behind its last text.
     Usage(Usage),
+    /// The backend keeps the conversation by itself, with this reply as its last message, and wants this text back with the next
+    /// request, also from another process that resumes the session: the name of its own conversation, say. It is written down in
+    /// the transcript as it is. At most once a reply, behind its last text.
+    Kept(&'a str),
     /// Why the reply breaks off here, for the person. The last piece of a reply that ends with [`FinishReason::Cut`].
     BrokeOff(&'a Text),
 }

@@ -70,7 +70,11 @@ impl Stored {
     pub fn redact(&mut self, redactor: &Redactor) {
         self.instructions = redactor.text(&self.instructions).into_owned();
         self.head.title = redactor.text(&self.head.title).into_owned();
-        self.records.iter_mut().for_each(|record| super::write::redacted(record, redactor));
+        for record in &mut self.records {
+            super::write::redacted(record, redactor);
+            // Written as it is, for the backend could do nothing with another one.
+            record.state = record.state.as_ref().map(|state| redactor.text(state).into_owned());
+        }
     }
 }
 

@@ -78,6 +78,9 @@ pub struct Record {
     /// Of a reply: what it cost, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<Tokens>,
+    /// Of a reply: what its backend wants back with the next request, for it keeps the conversation by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<String>,
     /// Of a tool: the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_call: Option<RecordedCall>,

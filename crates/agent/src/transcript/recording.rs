@@ -39,6 +39,7 @@ struct Reply {
     prose: String,
     thoughts: String,
     tokens: Option<Tokens>,
+    state: Option<String>,
 }
 
 /// A message by which its text is known again.
@@ -108,6 +109,11 @@ impl Transcript {
     pub(crate) fn cost(&mut self, usage: Usage) {
         let Usage { input, cached, output, estimated, .. } = usage;
         self.recording.reply.tokens = Some(Tokens { input, output, cached, estimated: estimated > 0 });
+    }
+
+    /// The backend of the reply that is over wants this back with the next request.
+    pub(crate) fn kept(&mut self, state: &str) {
+        self.recording.reply.state = Some(state.to_owned());
     }
 
     /// What comes out of the session, before anything is done about it.
@@ -288,10 +294,11 @@ impl Transcript {
 
     /// The model wrote this, as the history has it.
     fn reply(&mut self, kept: &str) {
-        let Reply { raw, prose, thoughts, tokens } = std::mem::take(&mut self.recording.reply);
+        let Reply { raw, prose, thoughts, tokens, state } = std::mem::take(&mut self.recording.reply);
         let mut record = Record::new(Role::Assistant, prose);
         record.model = self.answers();
         record.tokens = tokens;
+        record.state = state;
         record.thoughts = Some(thoughts).filter(|thoughts| !thoughts.trim().is_empty());
         record.raw = Some(raw).filter(|raw| *raw != record.content);
         if kept != record.written() {

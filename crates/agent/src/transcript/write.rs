@@ -41,6 +41,8 @@ pub struct Transcript {
     trouble: Option<Text>,
     /// What was read of the file before it was opened.
     stored: Vec<Record>,
+    /// The instructions that stand in that file.
+    instructions: String,
     /// How many lines of it were left out.
     unreadable: usize,
     pub(super) recording: Recording,
@@ -77,6 +79,7 @@ impl Transcript {
         transcript.next = next_id(&stored.records);
         transcript.turn = stored.records.last().map_or(0, |record| record.turn);
         transcript.stored = stored.records;
+        transcript.instructions = stored.instructions;
         transcript.unreadable = stored.unreadable;
         Ok(transcript)
     }
@@ -153,6 +156,7 @@ impl Transcript {
             turn: 0,
             trouble: None,
             stored: Vec::new(),
+            instructions: String::new(),
             unreadable: 0,
             recording: Recording::default(),
         }
@@ -208,6 +212,27 @@ impl Transcript {
     /// Gives the memory of what was read back.
     pub(super) fn forget_stored(&mut self) {
         self.stored = Vec::new();
+        self.instructions = String::new();
+    }
+
+    /// What the backend of the last reply that it keeps by itself wants back, and how many messages it keeps, without the instructions. `None` where it keeps nothing: the conversation was replaced since then, this session is a fork of the one
+    /// that the backend keeps, or the instructions are others now.
+    pub(crate) fn stored_state(&self, format: &Format, instructions: &str) -> Option<(usize, String)> {
+        let last = self.stored.iter().rposition(|record| record.state.is_some())?;
+        let state = self.stored[last].state.clone()?;
+        let number = |id: &str| id.parse::<u64>().unwrap_or(0);
+        let of_fork =
+            self.head.fork.as_ref().is_some_and(|fork| number(&self.stored[last].id) <= number(&fork.message));
+        let replaced = self.stored[last..].iter().any(|record| record.kind == Some(Kind::History));
+        if of_fork || replaced || self.clean(instructions) != self.instructions {
+            return None;
+        }
+        Some((super::read::history(&self.stored[..=last], format).len(), state))
+    }
+
+    /// The number of the last turn.
+    pub(crate) fn turn(&self) -> u64 {
+        self.turn
     }
 
     /// Why a record could not be written, if one could not: told once.

@@ -8,7 +8,7 @@
 //! Most of it needs no command. A helper that is told the beginning of a plan raises what it can and waits for the rest, so
 //! that a host can have one ready.
 
-use super::host_line::{is_of_this_build, read_begun, with_host};
+use super::host_line::{First, is_of_this_build, read_begun, with_host};
 use super::memory::Limit;
 use super::plan::Plan;
 use super::sys::{self, Side};
@@ -18,10 +18,10 @@ use std::os::unix::net::UnixStream;
 
 /// Does what the plan on stdin says. Comes back only where that is over.
 pub(super) fn main() -> i32 {
-    with_host(|host, first| read_plan(host, first).and_then(|plan| run(&plan, host)))
+    with_host(|host, first| read_plan(host, &first).and_then(|plan| run(&plan, host)))
 }
 
-fn read_plan(host: &File, first: u8) -> Result<Plan, Trouble> {
+fn read_plan(host: &File, first: &First) -> Result<Plan, Trouble> {
     let barrier = Barrier::Plan;
     let plan: Plan = read_begun(host, first, barrier)?;
     is_of_this_build(&plan.version)?;

@@ -3,6 +3,7 @@
 use super::plan::LONGEST;
 use super::sys;
 use super::{Barrier, Cause, Trouble};
+use rustix::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags};
@@ -14,8 +15,16 @@ use std::mem::MaybeUninit;
 /// What the helper ends with when the command was not started.
 pub(super) const NOT_STARTED: i32 = 125;
 
+/// The first byte of the host's message. A descriptor that comes with it has become stdin.
+#[derive(Debug)]
+pub(super) struct First {
+    byte: u8,
+    /// The second descriptor that came with it: where a program writes what is for its host alone.
+    pub(super) notes: Option<OwnedFd>,
+}
+
 /// Takes the line to the host and the first byte of its message, does `work`, and tells the host what went wrong.
-pub(super) fn with_host(work: impl FnOnce(&File, u8) -> Result<i32, Trouble>) -> i32 {
+pub(super) fn with_host(work: impl FnOnce(&File, First) -> Result<i32, Trouble>) -> i32 {
     let host = match take_stdin() {
         Ok(host) => host,
         Err(error) => {
@@ -50,10 +59,10 @@ fn empty(number: u8) -> io::Result<()> {
     Ok(())
 }
 
-/// The first byte of the plan. What comes with it becomes the command's stdin.
-fn take_input(host: &File) -> Result<u8, Trouble> {
+/// The first byte of the plan. The first descriptor that comes with it becomes the command's stdin.
+fn take_input(host: &File) -> Result<First, Trouble> {
     let trouble = |error: Errno| Trouble::new(Barrier::Input, error.into());
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
     let mut came = RecvAncillaryBuffer::new(&mut space);
     let mut first = [0];
     let flags = RecvFlags::CMSG_CLOEXEC | RecvFlags::WAITALL;
@@ -61,12 +70,14 @@ fn take_input(host: &File) -> Result<u8, Trouble> {
     if read.bytes == 0 {
         return Err(Trouble::new(Barrier::Plan, io::ErrorKind::UnexpectedEof.into()));
     }
+    let mut notes = None;
     for message in came.drain() {
-        if let RecvAncillaryMessage::ScmRights(descriptors) = message {
-            descriptors.into_iter().try_for_each(rustix::stdio::dup2_stdin).map_err(trouble)?;
+        if let RecvAncillaryMessage::ScmRights(mut descriptors) = message {
+            descriptors.next().map_or(Ok(()), rustix::stdio::dup2_stdin).map_err(trouble)?;
+            notes = descriptors.next();
         }
     }
-    Ok(first[0])
+    Ok(First { byte: first[0], notes })
 }
 
 pub(super) fn is_of_this_build(host: &str) -> Result<(), Trouble> {
@@ -84,8 +95,8 @@ pub(super) fn read<T: DeserializeOwned>(host: &File, barrier: Barrier) -> Result
 }
 
 /// Reads the first part of the host's message, of which one byte was read already.
-pub(super) fn read_begun<T: DeserializeOwned>(host: &File, first: u8, barrier: Barrier) -> Result<T, Trouble> {
-    parsed(&read_text(host, &[first], barrier)?, barrier)
+pub(super) fn read_begun<T: DeserializeOwned>(host: &File, first: &First, barrier: Barrier) -> Result<T, Trouble> {
+    parsed(&read_text(host, &[first.byte], barrier)?, barrier)
 }
 
 /// Reads a part of the host's message as text, without parsing it.

@@ -52,6 +52,6 @@ mod types;
 
 #[cfg(target_os = "linux")]
 use crate::trouble::{Barrier, Cause, Trouble};
-pub use enclosure::{Enclosure, enter_if_asked};
+pub use enclosure::{Enclosure, enter_if_asked, supervised};
 use types::Engine;
 pub use types::{Container, Entry, Kind, Mode, Report, Request, Settings};

@@ -22,15 +22,18 @@ impl Spawned {
         use std::os::unix::process::CommandExt;
         let (reading, writing) = io::pipe()?;
         command.stdin(input).stdout(writing.try_clone()?).stderr(writing).process_group(0);
-        let leader = Leader(Some(command.spawn()?));
-        // The command holds the writing end: as long as it lives, the output has no end.
-        drop(command);
+        let leader = Leader::of(command)?;
         rustix::io::ioctl_fionbio(&reading, true)?;
         Ok(Spawned { leader, output: reading.into() })
     }
 }
 
 impl Leader {
+    /// Starts a child. The command holds the other ends of its pipes: as long as it lives, they have no end, so it goes here.
+    pub(super) fn of(mut command: Command) -> io::Result<Leader> {
+        Ok(Leader(Some(command.spawn()?)))
+    }
+
     pub(super) fn id(&self) -> Option<u32> {
         self.0.as_ref().map(Child::id)
     }

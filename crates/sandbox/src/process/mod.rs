@@ -9,11 +9,13 @@ mod child;
 mod group;
 mod output;
 mod overflow;
+mod piped;
 mod prespawn;
 mod supervisor;
 
 pub use background::{Background, Sent};
 pub use overflow::Overflow;
+pub use piped::{Exit, Heard, Piped, Program};
 pub use prespawn::Prespawn;
 
 use crate::messages;
@@ -21,7 +23,7 @@ use child::{Leader, Spawned};
 use group::Group;
 use output::Output;
 use prespawn::{Beginning, Started};
-use rustix::fd::{BorrowedFd, OwnedFd};
+use rustix::fd::{AsFd, BorrowedFd};
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::process::Stdio;
@@ -124,7 +126,8 @@ pub async fn run(job: &Job<'_>) -> io::Result<Outcome> {
 pub async fn run_supervised(job: &Job<'_>, told: &[u8]) -> io::Result<Outcome> {
     let (supervisor, theirs) = Supervisor::new()?;
     let (mut running, output) = Running::new(spawned(job, theirs.into())?, Some(supervisor))?;
-    running.tell(told, job.live.and_then(Background::stdin)).await?;
+    let input = job.live.and_then(Background::stdin).map(AsFd::as_fd);
+    running.tell(told, input.as_slice()).await?;
     follow(job, running, output).await
 }
 
@@ -146,7 +149,7 @@ pub async fn run_prespawned(job: &Job<'_>, told: &[u8], beginning: usize, ahead:
     let outcome = match ready {
         Some(Started { spawned, line }) => {
             let (mut running, output) = Running::new(spawned, Some(Supervisor::of(line)?))?;
-            running.tell(rest, None).await?;
+            running.tell(rest, &[]).await?;
             follow(job, running, output).await
         }
         None => run_supervised(job, told).await,
@@ -233,15 +236,19 @@ struct Running {
 impl Running {
     fn new(spawned: Spawned, supervisor: Option<Supervisor>) -> io::Result<(Running, Output)> {
         let Spawned { leader, output } = spawned;
+        Ok((Running::led_by(leader, supervisor)?, Output::new(output)))
+    }
+
+    fn led_by(leader: Leader, supervisor: Option<Supervisor>) -> io::Result<Running> {
         let mut group = Group::led_by(&leader)?;
         group.ends_by_itself(supervisor.is_some());
-        Ok((Running { group, supervisor, seen_off: false, has_left: false, leader }, Output::new(output)))
+        Ok(Running { group, supervisor, seen_off: false, has_left: false, leader })
     }
 
     /// Says to the supervisor what it has to know. One that ends before it has heard it has an answer.
-    async fn tell(&mut self, told: &[u8], input: Option<&OwnedFd>) -> io::Result<()> {
+    async fn tell(&mut self, told: &[u8], descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
         let Some(supervisor) = &mut self.supervisor else { return Ok(()) };
-        match timeout_at(Instant::now() + LAST_WAIT, supervisor.tell(told, input)).await {
+        match timeout_at(Instant::now() + LAST_WAIT, supervisor.tell(told, descriptors)).await {
             Ok(_) => Ok(()),
             Err(_) => Err(io::Error::other(messages::helper_does_not_listen())),
         }

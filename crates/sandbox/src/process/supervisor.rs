@@ -42,13 +42,13 @@ impl Supervisor {
         Ok(Supervisor { line: UnixStream::from_std(line)?, heard: Vec::new(), silent: false })
     }
 
-    /// The first byte goes with the descriptor that shall be the command's stdin, where there is one: see unix(7) for
-    /// `SCM_RIGHTS`.
-    pub(super) async fn tell(&mut self, told: &[u8], input: Option<&OwnedFd>) -> io::Result<()> {
+    /// The first byte goes with the descriptors that shall be the command's stdin and its descriptor 3, where there are any: see
+    /// unix(7) for `SCM_RIGHTS`.
+    pub(super) async fn tell(&mut self, told: &[u8], descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
         let (first, rest) = told.split_at(told.len().min(1));
-        match input {
-            Some(input) => send_with(self.line.as_fd(), first, input.as_fd())?,
-            None => self.line.write_all(first).await?,
+        match descriptors {
+            [] => self.line.write_all(first).await?,
+            some => send_with(self.line.as_fd(), first, some)?,
         }
         self.line.write_all(rest).await
     }
@@ -111,11 +111,10 @@ impl Supervisor {
 }
 
 /// The line is new and empty, so that a byte is taken at once.
-fn send_with(line: BorrowedFd<'_>, bytes: &[u8], descriptor: BorrowedFd<'_>) -> io::Result<()> {
-    let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+fn send_with(line: BorrowedFd<'_>, bytes: &[u8], descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
+    let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
     let mut told = SendAncillaryBuffer::new(&mut space);
-    let all = [descriptor];
-    if !told.push(SendAncillaryMessage::ScmRights(&all)) {
+    if !told.push(SendAncillaryMessage::ScmRights(descriptors)) {
         return Err(io::Error::other(messages::no_room_for_descriptor()));
     }
     rustix::net::sendmsg(line, &[IoSlice::new(bytes)], &mut told, SendFlags::empty())?;

@@ -23,7 +23,7 @@ const ENGINE_FAILED: i32 = 125;
 /// Runs the container that the message on stdin describes. Returns when the container has ended.
 pub(in super::super) fn main() -> i32 {
     host_line::with_host(|host, first| {
-        let told: Told = host_line::read_begun(host, first, Barrier::Plan)?;
+        let told: Told = host_line::read_begun(host, &first, Barrier::Plan)?;
         run(&told, host).map_err(|error| Trouble::at(Barrier::Container, told.program.path(), error))
     })
 }

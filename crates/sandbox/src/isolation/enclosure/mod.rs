@@ -29,6 +29,21 @@ pub fn enter_if_asked(settle: fn() -> i32) {
     helper::is_hooked();
 }
 
+/// What to start for a program of the host's own that runs without a sandbox and outside of any project, so that nothing of it is
+/// left behind; `None` where there is no helper that could see to that. Its memory has no limit.
+pub fn supervised(command: &[&OsStr]) -> Option<Entry> {
+    let search_path = std::env::var_os("PATH").unwrap_or_default();
+    // A folder that is named from the current one may be any.
+    let absolute = std::env::split_paths(&search_path).filter(|folder| folder.is_absolute());
+    supervised_by(&helper::find(&std::env::join_paths(absolute).unwrap_or_default())?, 0, command)
+}
+
+fn supervised_by(helper: &Path, memory: u64, command: &[&OsStr]) -> Option<Entry> {
+    let command = command.iter().map(|word| Name::from(*word)).collect();
+    let told = Supervised { version: env!("CARGO_PKG_VERSION").into(), memory, command };
+    Some(Entry { program: helper.into(), arguments: vec![helper::SUPERVISE.into()], told: part(&told)?, beginning: 0 })
+}
+
 /// The sandbox around the commands of one project: looked up once, set up anew around each command.
 #[derive(Debug)]
 pub struct Enclosure {
@@ -83,10 +98,7 @@ impl Enclosure {
     /// What to start for a command that runs without a sandbox, so that nothing of it is left behind and its memory has a limit;
     /// `None` where there is no helper that could see to that.
     pub fn supervised(&self, command: &[&OsStr]) -> Option<Entry> {
-        let command = command.iter().map(|word| Name::from(*word)).collect();
-        let told = Supervised { version: env!("CARGO_PKG_VERSION").into(), memory: self.settings.memory, command };
-        let program = self.helper.as_ref()?.into();
-        Some(Entry { program, arguments: vec![helper::SUPERVISE.into()], told: part(&told)?, beginning: 0 })
+        supervised_by(self.helper()?, self.settings.memory, command)
     }
 
     /// Why no command may run outside of the sandbox either: a container was asked for and is not there.

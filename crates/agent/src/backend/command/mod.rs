@@ -1,0 +1,503 @@
+//! A program that answers: it reads the conversation on its stdin and prints the reply. A bridge to a web chat, `llm`, `ollama run`, or
+//! a script of a few lines.
+//!
+//! The program is started for each reply, by its words and without a shell, with the environment of the host. It is the person's own,
+//! so it runs outside of any sandbox.
+//!
+//! # What the program gets
+//! - On its stdin, the messages. As text: the instructions first, then each message below a line that says whose it is,
+//!   `--- user ---` or `--- assistant ---`, where there is more than one. As JSON: a line `{"role":..,"content":..}` for each.
+//! - In its arguments, in the places of `{session}`, `{turn}` and `{model}`, and in the variables `TOOLFENCE_SESSION`,
+//!   `TOOLFENCE_TURN` and `TOOLFENCE_MODEL`: the name of the session, the turn of the user, and the model.
+//! - `TOOLFENCE_FIRST`: 1 where the program has to begin a new conversation, 0 where it goes on with the one that it keeps.
+//! - `TOOLFENCE_STATE`: the line that it wrote to its descriptor 3 with the last reply, while it goes on with that conversation.
+//!
+//! A program that keeps its [own conversation](CommandOptions::own_conversation) gets only what is new in it.
+//!
+//! # What the program gives
+//! - On its stdout, the reply. Escape sequences of terminals are taken out, and bytes that are not UTF-8 are replaced.
+//! - On its descriptor 3, if it likes, one line of JSON: `usage` with `input` and `output` in tokens; `finish`, which is `stop`,
+//!   `length` or `error`; `message`, which says why for `error`; `lost`, which is true where it lost its conversation: it is then
+//!   started again, with all messages. The line is kept in the transcript and given back.
+//! - A status other than 0 says that the reply failed or broke off, and the end of its stderr says why.
+//!
+//! The program and all that it started are ended when the reply is over, is cancelled or comes too slowly, and, where the host's
+//! `main` begins with `enter_if_asked`, when the host dies. Without that, there is no descriptor 3.
+
+mod notes;
+mod plain;
+mod told;
+
+use super::{Backend, Chunk, Request, Sink, Usage};
+use crate::messages;
+use notes::{Finish, Note, Notes};
+use plain::Plain;
+use serde_json::{Value, json};
+use std::collections::VecDeque;
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::ops::ControlFlow;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tokio::time::{Instant, timeout_at};
+use toolfence_protocol::{Error, ErrorKind, FinishReason, Message, Text};
+use toolfence_sandbox::isolation;
+use toolfence_sandbox::process::{Exit, Heard, Piped, Program};
+use toolfence_toolbox::BoxFuture;
+
+/// Bytes of stderr that are shown, from its end.
+const SHOWN: usize = 600;
+
+/// As long as is waited where there is no other limit.
+const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
+/// Which program, and how it is talked with.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct CommandOptions {
+    /// The program and its arguments. `{session}`, `{turn}` and `{model}` are replaced in the arguments.
+    pub words: Vec<String>,
+    /// The model, for a program that wants to be told.
+    pub model: Option<String>,
+    /// Whether the program keeps the conversation by itself. Then it gets everything only with the first message, and with later ones
+    /// what is new.
+    pub own_conversation: bool,
+    /// Whether the messages come as lines of JSON, in the place of text.
+    pub json: bool,
+    /// The folder that the program runs in; that of the host where there is none.
+    pub folder: Option<PathBuf>,
+    /// How long the first piece of a reply may take.
+    pub first_byte: Duration,
+    /// How long every further piece may take, and after the last one the end of the program.
+    pub between: Duration,
+    /// The most bytes of a reply. What is longer ends there, as at a length limit of the model.
+    pub most_bytes: usize,
+    /// How often the program is started again where it failed before it had written anything.
+    pub retries: u32,
+}
+
+impl CommandOptions {
+    /// A program that gets the whole conversation as text with every message. It has five minutes for the first piece and one for
+    /// every further one, 16 MiB for a reply, and one try.
+    pub fn new(words: impl IntoIterator<Item = impl Into<String>>) -> CommandOptions {
+        CommandOptions {
+            words: words.into_iter().map(Into::into).collect(),
+            model: None,
+            own_conversation: false,
+            json: false,
+            folder: None,
+            first_byte: Duration::from_secs(300),
+            between: Duration::from_secs(60),
+            most_bytes: 16 << 20,
+            retries: 0,
+        }
+    }
+
+    /// The defaults for the program of a line: words with blanks between them, and quotes as a shell reads them. No shell sees it.
+    ///
+    /// # Errors
+    /// A quote has no end.
+    pub fn parse(line: &str) -> Result<CommandOptions, Error> {
+        let words = shell_words::split(line).map_err(|problem| {
+            Error::with_kind(ErrorKind::InvalidInput, messages::command_unreadable(line, problem.to_string()))
+        })?;
+        Ok(CommandOptions::new(words))
+    }
+}
+
+impl fmt::Debug for CommandOptions {
+    /// Without the arguments, which may hold a key.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CommandOptions")
+            .field("program", &self.words.first())
+            .field("own_conversation", &self.own_conversation)
+            .field("json", &self.json)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A program as a backend.
+///
+/// ```
+/// # mod toolfence { pub use {toolfence_agent::backend, toolfence_protocol::{Error, FinishReason, Message, Role}}; }
+/// use toolfence::backend::{Backend, Chunk, Command, CommandOptions, Sink};
+/// use toolfence::{FinishReason, Message, Role};
+///
+/// struct Said(String);
+///
+/// impl Sink for Said {
+///     fn chunk(&mut self, chunk: Chunk<'_>) -> std::ops::ControlFlow<()> {
+///         if let Chunk::Text(text) = chunk {
+///             self.0.push_str(text);
+///         }
+///         std::ops::ControlFlow::Continue(())
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), toolfence::Error> {
+/// let echo = Command::new(CommandOptions::parse("sed 's/^/You said: /'")?)?;
+/// let mut said = Said(String::new());
+/// let finish = echo.stream(&[Message::new(Role::User, "Hello.")], &mut said).await?;
+/// assert_eq!((finish, said.0.as_str()), (FinishReason::Stop, "You said: Hello.\n"));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Command {
+    options: CommandOptions,
+}
+
+/// What came of one run of the program.
+enum Ran {
+    Replied(FinishReason),
+    /// The program does not have the conversation that it was to go on with.
+    Lost,
+    /// It failed before it had written anything.
+    Failed(Text),
+}
+
+impl Command {
+    /// Nothing is started yet.
+    ///
+    /// # Errors
+    /// There is no word.
+    pub fn new(options: CommandOptions) -> Result<Command, Error> {
+        match options.words.first() {
+            Some(program) if !program.trim().is_empty() => Ok(Command { options }),
+            _ => Err(Error::with_kind(ErrorKind::InvalidInput, messages::command_is_empty())),
+        }
+    }
+
+    fn program(&self) -> &str {
+        self.options.words.first().map_or("", String::as_str)
+    }
+
+    async fn reply(&self, mut request: Request<'_>, sink: &mut dyn Sink) -> Result<FinishReason, Error> {
+        let failed = |cause: Text| Error::because(messages::get_answer_of(self.program()), cause);
+        let mut state = self.said(request.state);
+        if state.is_none() {
+            // What is kept is kept by another program.
+            request.known = 0;
+        }
+        let mut retries = self.options.retries;
+        loop {
+            match self.run(&request, state.as_deref(), sink).await {
+                Ok(Ran::Replied(finish)) => return Ok(finish),
+                Ok(Ran::Lost) if request.known > 0 => {
+                    tracing::info!(program = self.program(), "it lost its conversation and begins a new one");
+                    (request.known, state) = (0, None);
+                }
+                Ok(Ran::Lost) => return Err(failed(messages::program_lost_it()).of_kind(ErrorKind::Rejected)),
+                Ok(Ran::Failed(why)) if retries == 0 => return Err(failed(why).of_kind(ErrorKind::Unreachable)),
+                Ok(Ran::Failed(why)) => {
+                    tracing::info!(program = self.program(), %why, "trying again");
+                    retries -= 1;
+                }
+                Err(error) => return Err(Error::because(messages::get_answer_of(self.program()), error)),
+            }
+        }
+    }
+
+    async fn run(
+        &self,
+        request: &Request<'_>,
+        state: Option<&str>,
+        sink: &mut dyn Sink,
+    ) -> Result<Ran, std::io::Error> {
+        let options = &self.options;
+        let Some(program) = self.found() else { return Ok(Ran::Failed(messages::program_missing())) };
+        let mut piped = self.start(program.as_os_str(), request, state).await?;
+        let mut reply = Reply::new(sink, options);
+        let end = loop {
+            match timeout_at(reply.deadline, piped.next()).await {
+                Err(_) => break End::Silent,
+                Ok(None) => break End::ByItself,
+                Ok(Some(Heard::Output(bytes))) => {
+                    if let ControlFlow::Break(end) = reply.output(bytes) {
+                        break end;
+                    }
+                }
+                Ok(Some(Heard::Errors(bytes))) => reply.errors(bytes),
+                Ok(Some(Heard::Notes(bytes))) => reply.notes.push(bytes),
+                Ok(Some(_)) => {}
+            }
+        };
+        let exit = match end {
+            End::ByItself => piped.end().await.map(Some),
+            // What it started ends with it, and nobody needs to know how.
+            _ => {
+                drop(piped);
+                Ok(None)
+            }
+        };
+        let note = std::mem::take(&mut reply.notes).finish();
+        Ok(match exit {
+            Ok(exit) => reply.finish(end, exit, &note, &self.kept(&note)),
+            Err(error) if !reply.began() => return Err(error),
+            Err(error) => {
+                tracing::info!(program = self.program(), %error, "the end of the program is not known");
+                reply.broke_off(&messages::broke_off_unsupervised())
+            }
+        })
+    }
+
+    async fn start(
+        &self,
+        program: &OsStr,
+        request: &Request<'_>,
+        state: Option<&str>,
+    ) -> Result<Piped, std::io::Error> {
+        let options = &self.options;
+        let turn = request.turn.to_string();
+        let model = options.model.as_deref();
+        let args = options.words[1..].iter().map(|word| {
+            let word = replaced(word, &[("session", request.session), ("turn", &turn), ("model", model.unwrap_or(""))]);
+            OsString::from(word)
+        });
+        let args: Vec<OsString> = args.collect();
+        let value = |text: &str| Some(OsString::from(text));
+        let environment = [
+            ("TERM", value("dumb")),
+            ("NO_COLOR", value("1")),
+            ("TOOLFENCE_SESSION", value(request.session)),
+            ("TOOLFENCE_TURN", value(&turn)),
+            ("TOOLFENCE_FIRST", value(if request.known == 0 { "1" } else { "0" })),
+            // Where this host was itself started by a backend, its variables are not for ours.
+            ("TOOLFENCE_MODEL", model.and_then(value)),
+            ("TOOLFENCE_STATE", state.and_then(value)),
+        ];
+        let known = if options.own_conversation { request.known } else { 0 };
+        let input = told::told(request.messages.get(known..).unwrap_or_default(), options.json).into_bytes();
+        let words: Vec<&OsStr> = std::iter::once(program).chain(args.iter().map(OsString::as_os_str)).collect();
+        let folder = options.folder.as_deref();
+        let supervisor = isolation::supervised(&words);
+        let (program, args, told) = match &supervisor {
+            Some(entry) => (entry.program.as_os_str(), &*entry.arguments, Some(&*entry.told)),
+            None => (program, &*args, None),
+        };
+        Piped::start(Program { program, args, folder, environment: &environment, input, told }).await
+    }
+
+    /// The program by its path; `None` where there is none.
+    fn found(&self) -> Option<PathBuf> {
+        let name = Path::new(self.program());
+        let runs =
+            |path: &PathBuf| path.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0);
+        if name.components().count() > 1 || name.is_absolute() {
+            // Named from the folder that it runs in, as it would be after a change to it.
+            let path = self.options.folder.as_ref().map_or_else(|| name.to_owned(), |folder| folder.join(name));
+            return Some(path).filter(runs);
+        }
+        let search_path = std::env::var_os("PATH")?;
+        std::env::split_paths(&search_path).map(|folder| folder.join(name)).find(runs)
+    }
+
+    /// What the program has to be given back; `None` where what is kept is not of this program.
+    fn said(&self, kept: &str) -> Option<String> {
+        let kept: Value = serde_json::from_str(kept).ok()?;
+        (kept["by"] == self.is()).then(|| kept["said"].as_str().unwrap_or_default().to_owned())
+    }
+
+    /// What is to be kept, if anything: of a program with a conversation of its own, or that has said something.
+    fn kept(&self, note: &Note) -> Option<String> {
+        let keeps = (self.options.own_conversation || note.line.is_some()) && !note.lost;
+        keeps.then(|| json!({"by": self.is(), "said": note.line.as_deref().unwrap_or_default()}).to_string())
+    }
+
+    /// By what a program is known again, without its arguments, which may hold a key.
+    fn is(&self) -> String {
+        let mut hasher = DefaultHasher::new();
+        (&self.options.words, &self.options.model).hash(&mut hasher);
+        format!("{:016x}", hasher.finish())
+    }
+}
+
+impl Backend for Command {
+    fn stream<'a>(
+        &'a self,
+        messages: &'a [Message],
+        sink: &'a mut dyn Sink,
+    ) -> BoxFuture<'a, Result<FinishReason, Error>> {
+        Box::pin(self.reply(Request::new(messages), sink))
+    }
+
+    fn answer<'a>(
+        &'a self,
+        request: Request<'a>,
+        sink: &'a mut dyn Sink,
+    ) -> BoxFuture<'a, Result<FinishReason, Error>> {
+        Box::pin(self.reply(request, sink))
+    }
+}
+
+/// A word with each `{name}` of these replaced. What stands in a value is not looked at again.
+fn replaced(word: &str, values: &[(&str, &str)]) -> String {
+    let mut out = String::new();
+    let mut rest = word;
+    while let Some(at) = rest.find('{') {
+        out.push_str(&rest[..at]);
+        let behind = &rest[at + 1..];
+        let found =
+            values.iter().find_map(|(name, value)| Some((value, behind.strip_prefix(name)?.strip_prefix('}')?)));
+        rest = match found {
+            Some((value, behind)) => {
+                out.push_str(value);
+                behind
+            }
+            None => {
+                out.push('{');
+                behind
+            }
+        };
+    }
+    out + rest
+}
+
+/// Why no more is read of a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// It has ended.
+    ByItself,
+    /// Nobody wants more.
+    Unwanted,
+    /// The reply is longer than the limit.
+    TooLong,
+    /// It wrote nothing for too long.
+    Silent,
+}
+
+/// A reply that comes in.
+struct Reply<'a> {
+    sink: &'a mut dyn Sink,
+    options: &'a CommandOptions,
+    plain: Plain,
+    notes: Notes,
+    /// The end of stderr.
+    errors: VecDeque<u8>,
+    /// Bytes of text so far.
+    bytes: usize,
+    deadline: Instant,
+}
+
+impl<'a> Reply<'a> {
+    fn new(sink: &'a mut dyn Sink, options: &'a CommandOptions) -> Reply<'a> {
+        let deadline = Instant::now() + options.first_byte.min(LONGEST);
+        let (plain, notes, errors) = Default::default();
+        Reply { sink, options, plain, notes, errors, bytes: 0, deadline }
+    }
+
+    fn began(&self) -> bool {
+        self.bytes > 0
+    }
+
+    /// A piece of stdout. What is no text moves no deadline: a spinner that turns for ever is not an answer.
+    fn output(&mut self, bytes: &[u8]) -> ControlFlow<End> {
+        let mut text = self.plain.push(bytes);
+        self.text(&mut text)
+    }
+
+    fn text(&mut self, text: &mut String) -> ControlFlow<End> {
+        if text.is_empty() {
+            return ControlFlow::Continue(());
+        }
+        let room = self.options.most_bytes - self.bytes;
+        let whole = text.len() <= room;
+        if !whole {
+            text.truncate(toolfence_protocol::clip::floor_boundary(text, room));
+        }
+        self.bytes += text.len();
+        self.deadline = Instant::now() + self.options.between.min(LONGEST);
+        match self.sink.chunk(Chunk::Text(text)) {
+            ControlFlow::Break(()) => ControlFlow::Break(End::Unwanted),
+            ControlFlow::Continue(()) if whole => ControlFlow::Continue(()),
+            ControlFlow::Continue(()) => ControlFlow::Break(End::TooLong),
+        }
+    }
+
+    fn errors(&mut self, bytes: &[u8]) {
+        let kept = &bytes[bytes.len().saturating_sub(SHOWN)..];
+        self.errors.extend(kept);
+        self.errors.drain(..self.errors.len().saturating_sub(SHOWN));
+    }
+
+    /// What became of the reply.
+    fn finish(&mut self, end: End, exit: Option<Exit>, note: &Note, kept: &Option<String>) -> Ran {
+        let seconds = |limit: Duration| limit.as_secs_f32().to_string();
+        match end {
+            End::Unwanted => return Ran::Replied(FinishReason::Cut),
+            End::TooLong => return Ran::Replied(FinishReason::Length),
+            End::Silent if self.began() => {
+                return self.broke_off(&messages::broke_off_silent(seconds(self.options.between)));
+            }
+            End::Silent => return self.failed(messages::program_silent(seconds(self.options.first_byte))),
+            End::ByItself => {}
+        }
+        let mut last = std::mem::take(&mut self.plain).finish();
+        if let ControlFlow::Break(end) = self.text(&mut last) {
+            return Ran::Replied(if end == End::TooLong { FinishReason::Length } else { FinishReason::Cut });
+        }
+        if note.lost && !self.began() {
+            return Ran::Lost;
+        }
+        let said = || note.message.clone().unwrap_or_else(|| "error".to_owned());
+        let how = match exit {
+            Some(Exit { code: Some(0), .. }) => None,
+            Some(Exit { code: Some(code), .. }) => Some(messages::status(code)),
+            Some(Exit { signal: Some(number), .. }) => Some(messages::signal(number)),
+            _ => None,
+        };
+        match (self.began(), how) {
+            (true, Some(how)) => self.broke_off(&messages::broke_off_with(how)),
+            (true, None) if note.finish == Finish::Error => self.broke_off(&messages::broke_off_saying(said())),
+            (true, None) => {
+                // A break at what is no text changes nothing: the reply is over.
+                if let Some((input, output)) = note.usage {
+                    let _ = self.sink.chunk(Chunk::Usage(Usage::counted(input, 0, output)));
+                }
+                if let Some(kept) = kept {
+                    let _ = self.sink.chunk(Chunk::Kept(kept));
+                }
+                let length = note.finish == Finish::Length;
+                Ran::Replied(if length { FinishReason::Length } else { FinishReason::Stop })
+            }
+            (false, _) if note.finish == Finish::Error => self.failed(messages::program_said_error(said())),
+            (false, Some(how)) => self.failed(messages::program_failed(how)),
+            (false, None) => self.failed(messages::program_said_nothing()),
+        }
+    }
+
+    /// The end of what the program wrote to its stderr, on one line.
+    fn stderr(&self) -> Option<String> {
+        let bytes: Vec<u8> = self.errors.iter().copied().collect();
+        let text = Plain::text_of(&bytes);
+        // It may begin in the middle of a character.
+        let words: Vec<&str> = text.trim_start_matches('\u{FFFD}').split_whitespace().collect();
+        Some(words.join(" ")).filter(|text| !text.is_empty())
+    }
+
+    fn with_stderr(&self, why: Text) -> Text {
+        match self.stderr() {
+            Some(said) => messages::on_stderr(why, said),
+            None => why,
+        }
+    }
+
+    fn failed(&self, why: Text) -> Ran {
+        Ran::Failed(self.with_stderr(why))
+    }
+
+    fn broke_off(&mut self, why: &Text) -> Ran {
+        let why = match self.stderr() {
+            Some(said) => Text::join([why.clone(), said.into()], ": "),
+            None => why.clone(),
+        };
+        let _ = self.sink.chunk(Chunk::BrokeOff(&why));
+        Ran::Replied(FinishReason::Cut)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,127 @@
+use super::*;
+use toolfence_protocol::Role;
+
+/// What comes of a reply.
+#[derive(Debug, Default)]
+struct Came {
+    text: String,
+    usage: Option<Usage>,
+    kept: Option<String>,
+    why: Option<String>,
+    /// Breaks at this many bytes.
+    most: Option<usize>,
+}
+
+impl Sink for Came {
+    fn chunk(&mut self, chunk: Chunk<'_>) -> ControlFlow<()> {
+        match chunk {
+            Chunk::Text(text) => self.text.push_str(text),
+            Chunk::Usage(usage) => self.usage = Some(usage),
+            Chunk::Kept(kept) => self.kept = Some(kept.to_owned()),
+            Chunk::BrokeOff(why) => self.why = Some(why.to_string()),
+            _ => {}
+        }
+        match self.most {
+            Some(most) if self.text.len() >= most => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        }
+    }
+}
+
+fn script(script: &str) -> CommandOptions {
+    CommandOptions::new(["sh", "-c", script])
+}
+
+async fn run(options: CommandOptions) -> (Result<FinishReason, String>, Came) {
+    run_with(options, Came::default()).await
+}
+
+async fn run_with(options: CommandOptions, mut came: Came) -> (Result<FinishReason, String>, Came) {
+    let messages = [Message::new(Role::System, "Be brief."), Message::new(Role::User, "Hello.")];
+    let command = Command::new(options).unwrap();
+    let finish = command.stream(&messages, &mut came).await.map_err(|error| error.to_string());
+    (finish, came)
+}
+
+#[tokio::test]
+async fn it_reads_the_conversation_and_prints_the_reply() {
+    let mut options = script("cat; printf '%s %s %s' \"$TOOLFENCE_FIRST\" \"$TERM\" \"$0\"");
+    options.words.push("{turn}-{model}{session}-{other".into());
+    options.model = Some("m {turn}".into());
+    let (finish, came) = run(options).await;
+    assert_eq!(finish, Ok(FinishReason::Stop));
+    assert_eq!(came.text, "Be brief.\n\nHello.\n1 dumb 1-m {turn}-{other");
+    assert_eq!((came.kept, came.usage, came.why), (None, None, None));
+}
+
+#[tokio::test]
+async fn a_failure_says_what_to_do() {
+    let failed = async |options| run(options).await.0.unwrap_err();
+    let said = failed(script("echo 'no \u{1b}[1mkey' >&2; exit 7")).await;
+    assert!(said.contains("status 7") && said.ends_with("Its stderr: no key"), "{said}");
+    let said = failed(script("kill -9 $$")).await;
+    assert!(said.contains("signal 9"), "{said}");
+    let said = failed(script("exit 0")).await;
+    assert!(said.contains("without writing anything"), "{said}");
+    let said = failed(CommandOptions::new(["toolfence-is-not-there"])).await;
+    assert!(said.contains("toolfence-is-not-there") && said.contains("Install it"), "{said}");
+    let mut options = script("printf '\\033[K'; sleep 30");
+    options.first_byte = Duration::from_millis(100);
+    let said = failed(options).await;
+    assert!(said.contains("nothing to its stdout for 0.1 s"), "{said}");
+    assert!(CommandOptions::parse("llm 'x").unwrap_err().to_string().contains("llm 'x"));
+    assert!(Command::new(CommandOptions::parse(" ").unwrap()).is_err());
+}
+
+#[tokio::test]
+async fn a_reply_that_breaks_off_is_cut() {
+    let (finish, came) = run(script("echo half; echo gone >&2; exit 3")).await;
+    assert_eq!((finish, came.text.as_str()), (Ok(FinishReason::Cut), "half\n"));
+    assert_eq!(came.why.as_deref(), Some("the program ended with status 3: gone"));
+    let mut options = script("echo half; sleep 30");
+    options.between = Duration::from_millis(100);
+    let (finish, came) = run(options).await;
+    assert_eq!((finish, came.text.as_str()), (Ok(FinishReason::Cut), "half\n"));
+    assert!(came.why.is_some_and(|why| why.contains("nothing more for 0.1 s")));
+}
+
+#[tokio::test]
+async fn a_reply_without_an_end_is_ended() {
+    let mut options = script("yes");
+    options.most_bytes = 1001;
+    let (finish, came) = run(options).await;
+    assert_eq!((finish, came.text.len()), (Ok(FinishReason::Length), 1001));
+    let (finish, came) = run_with(script("yes"), Came { most: Some(10), ..Came::default() }).await;
+    assert_eq!(finish, Ok(FinishReason::Cut));
+    assert!(came.text.len() < 1 << 20);
+}
+
+#[tokio::test]
+async fn a_program_that_failed_is_started_again_where_it_shall_be() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut options = script("if [ -e tried ]; then echo yes; else touch tried; exit 1; fi");
+    options.folder = Some(folder.path().to_owned());
+    options.retries = 1;
+    let (finish, came) = run(options).await;
+    assert_eq!((finish, came.text.as_str()), (Ok(FinishReason::Stop), "yes\n"));
+}
+
+#[tokio::test]
+async fn what_another_program_keeps_is_not_asked_for() {
+    let messages = [(Role::User, "One."), (Role::Assistant, "1"), (Role::User, "Two.")];
+    let messages = messages.map(|(role, text)| Message::new(role, text));
+    let told = async |words: &str, kept: &str| {
+        let mut options = script(&format!("{words} cat; echo \"$TOOLFENCE_FIRST [$TOOLFENCE_STATE]\""));
+        options.own_conversation = true;
+        let mut request = Request::new(&messages);
+        (request.known, request.state) = (2, kept);
+        let mut came = Came::default();
+        Command::new(options).unwrap().answer(request, &mut came).await.unwrap();
+        (came.text, came.kept.unwrap())
+    };
+    let all = "--- user ---\nOne.\n\n--- assistant ---\n1\n\n--- user ---\nTwo.\n1 []\n";
+    let (text, kept) = told("", "").await;
+    assert_eq!(text, all);
+    assert_eq!(told("", &kept).await.0, "Two.\n0 []\n");
+    assert_eq!(told(":;", &kept).await.0, all, "it is another program");
+}

@@ -1,0 +1,80 @@
+//! What a program reads of a conversation.
+
+use serde_json::json;
+use std::fmt::Write as _;
+use toolfence_protocol::{Message, Role};
+
+/// These messages as lines of JSON, or as text.
+///
+/// In the text each message stands below a line that says whose it is, unless it is the only one; the instructions stand above all
+/// without such a line. A line in a message that looks like one gets a space in front of it.
+pub(super) fn told(messages: &[Message], json: bool) -> String {
+    let mut out = String::new();
+    if json {
+        for message in messages {
+            // Writing to a String cannot fail.
+            let _ = writeln!(out, "{}", json!({"role": name(message.role), "content": message.content}));
+        }
+        return out;
+    }
+    let alone = messages.iter().filter(|message| message.role != Role::System).count() == 1;
+    for message in messages {
+        if !out.is_empty() {
+            out.push('\n');
+        }
+        if message.role == Role::System || alone {
+            out.push_str(&message.content);
+        } else {
+            out.push_str(&mark(message.role));
+            out.push('\n');
+            for line in message.content.split_inclusive('\n') {
+                let looks_like_one = [Role::User, Role::Assistant].iter().any(|role| line.trim_end() == mark(*role));
+                out.extend(looks_like_one.then_some(' '));
+                out.push_str(line);
+            }
+        }
+        if !out.ends_with('\n') {
+            out.push('\n');
+        }
+    }
+    out
+}
+
+fn mark(role: Role) -> String {
+    format!("--- {} ---", name(role))
+}
+
+fn name(role: Role) -> &'static str {
+    match role {
+        Role::System => "system",
+        Role::User => "user",
+        Role::Assistant => "assistant",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_conversation_as_text_and_as_lines() {
+        let all = [
+            (Role::System, "Be brief."),
+            (Role::User, "Hi.\n--- user ---\n"),
+            (Role::Assistant, "Yes?"),
+            (Role::User, "é"),
+        ];
+        let all: Vec<Message> = all.iter().map(|(role, text)| Message::new(*role, *text)).collect();
+        assert_eq!(
+            told(&all, false),
+            "Be brief.\n\n--- user ---\nHi.\n --- user ---\n\n--- assistant ---\nYes?\n\n--- user ---\né\n"
+        );
+        assert_eq!(told(&all[..2], false), "Be brief.\n\nHi.\n--- user ---\n");
+        assert_eq!(told(&all[3..], false), "é\n");
+        assert_eq!(
+            told(&all[2..], true),
+            "{\"role\":\"assistant\",\"content\":\"Yes?\"}\n{\"role\":\"user\",\"content\":\"é\"}\n"
+        );
+        assert_eq!(told(&[], false), "");
+    }
+}

@@ -1,0 +1,266 @@
+//! A program that is talked with: its stdin is fed, and its stdout, its stderr and its descriptor 3 are read apart, piece by piece,
+//! while it runs.
+
+use super::child::Leader;
+use super::supervisor::Supervisor;
+use super::{Ending, LINGER, Running};
+use rustix::fd::{AsFd, OwnedFd};
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::unix::pipe::{Receiver, Sender};
+use tokio::time::{Instant, sleep_until};
+
+/// What is read of stdout at once: the size of a pipe.
+const CHUNK: usize = 64 << 10;
+
+/// What is read at once of the two others, which say little.
+const SMALL_CHUNK: usize = 4 << 10;
+
+/// What to start, and what to tell it.
+#[derive(Debug)]
+pub struct Program<'a> {
+    /// An absolute path, or a name looked for in the caller's PATH. With `told`, a supervisor.
+    pub program: &'a OsStr,
+    /// The arguments of the program.
+    pub args: &'a [OsString],
+    /// The folder that it runs in; the caller's own where there is none.
+    pub folder: Option<&'a Path>,
+    /// Variables besides those of the caller; what has no value is taken away.
+    pub environment: &'a [(&'a str, Option<OsString>)],
+    /// The text on its stdin. A program that does not read it is not waited for.
+    pub input: Vec<u8>,
+    /// The message to a supervisor, which starts the program and ends all that it started, also when the caller dies. Without it only
+    /// what stays in the group of the program is ended, only while the caller lives, and there is no descriptor 3.
+    pub told: Option<&'a [u8]>,
+}
+
+/// A program that runs. Dropping it ends the program and what it started.
+pub struct Piped {
+    running: Running,
+    stdin: Option<Sender>,
+    input: Vec<u8>,
+    /// Bytes of the input that were written.
+    sent: usize,
+    stdout: Stream,
+    stderr: Stream,
+    notes: Stream,
+    /// When the program ended.
+    ended: Option<Instant>,
+}
+
+/// A piece of what a program writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Heard<'a> {
+    /// On its stdout.
+    Output(&'a [u8]),
+    /// On its stderr.
+    Errors(&'a [u8]),
+    /// On its descriptor 3.
+    Notes(&'a [u8]),
+}
+
+/// How a program ended; neither where it was ended, or nobody knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Exit {
+    /// Its status.
+    pub code: Option<i32>,
+    /// The signal that ended it.
+    pub signal: Option<i32>,
+}
+
+/// The reading end of a pipe until its end, and the last piece that came out of it.
+#[derive(Debug)]
+struct Stream {
+    pipe: Option<Receiver>,
+    piece: Box<[u8]>,
+}
+
+impl fmt::Debug for Piped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Piped").field("ended", &self.ended).finish_non_exhaustive()
+    }
+}
+
+impl Stream {
+    fn new(pipe: OwnedFd, size: usize) -> io::Result<Stream> {
+        rustix::io::ioctl_fionbio(&pipe, true)?;
+        let pipe = Receiver::from_owned_fd(pipe)?;
+        Ok(Stream { pipe: Some(pipe), piece: vec![0; size].into_boxed_slice() })
+    }
+
+    /// Reads a piece and gives its length; 0 at the end, and never after it. Nothing is lost if the future is dropped.
+    async fn read(&mut self) -> usize {
+        let Some(pipe) = &mut self.pipe else { return std::future::pending().await };
+        match pipe.read(&mut self.piece).await {
+            Ok(read) if read > 0 => read,
+            _ => {
+                self.pipe = None;
+                0
+            }
+        }
+    }
+}
+
+impl Piped {
+    /// Starts the program.
+    ///
+    /// # Errors
+    /// It cannot be started, or the system runs out of descriptors.
+    pub async fn start(program: Program<'_>) -> io::Result<Piped> {
+        let Program { program, args, folder, environment, input, told } = program;
+        let (stdin, writing) = io::pipe()?;
+        let (stdout, out) = io::pipe()?;
+        let (stderr, err) = io::pipe()?;
+        let (notes, to_notes) = io::pipe()?;
+        let mut command = Command::new(program);
+        command.args(args).stdout(out).stderr(err).process_group(0);
+        if let Some(folder) = folder {
+            command.current_dir(folder);
+        }
+        for (name, value) in environment {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        let running = match told {
+            None => {
+                command.stdin(stdin);
+                Running::led_by(Leader::of(command)?, None)?
+            }
+            Some(told) => {
+                let (supervisor, theirs) = Supervisor::new()?;
+                command.stdin(theirs);
+                let mut running = Running::led_by(Leader::of(command)?, Some(supervisor))?;
+                running.tell(told, &[stdin.as_fd(), to_notes.as_fd()]).await?;
+                running
+            }
+        };
+        let writing = OwnedFd::from(writing);
+        rustix::io::ioctl_fionbio(&writing, true)?;
+        Ok(Piped {
+            running,
+            stdin: if input.is_empty() { None } else { Some(Sender::from_owned_fd(writing)?) },
+            input,
+            sent: 0,
+            stdout: Stream::new(stdout.into(), CHUNK)?,
+            stderr: Stream::new(stderr.into(), SMALL_CHUNK)?,
+            notes: Stream::new(notes.into(), SMALL_CHUNK)?,
+            ended: None,
+        })
+    }
+
+    /// Waits for what the program writes next; `None` when it has ended and all of that was given. What outlives the program and holds
+    /// its output is not waited for long. Nothing is lost if the future is dropped.
+    pub async fn next(&mut self) -> Option<Heard<'_>> {
+        loop {
+            let Piped { running, stdin, input, sent, stdout, stderr, notes, ended } = self;
+            let all_read = stdout.pipe.is_none() && stderr.pipe.is_none() && notes.pipe.is_none();
+            if ended.is_some() && all_read {
+                return None;
+            }
+            let Running { group, supervisor, leader, .. } = running;
+            tokio::select! {
+                read = stdout.read() => if read > 0 { return Some(Heard::Output(&self.stdout.piece[..read])) },
+                read = stderr.read() => if read > 0 { return Some(Heard::Errors(&self.stderr.piece[..read])) },
+                read = notes.read() => if read > 0 { return Some(Heard::Notes(&self.notes.piece[..read])) },
+                () = write(stdin, input, sent) => {}
+                () = Supervisor::answered(supervisor), if ended.is_none() => *ended = Some(Instant::now()),
+                _ = group.leader_ended(leader), if ended.is_none() => *ended = Some(Instant::now()),
+                () = lingered(*ended) => return None,
+            }
+        }
+    }
+
+    /// Ends whatever is still there, and says how the program ended.
+    ///
+    /// # Errors
+    /// A supervisor could not start the program, or was ended itself.
+    pub async fn end(self) -> io::Result<Exit> {
+        let Piped { mut running, ended, .. } = self;
+        running.end().await;
+        let Ending { code, signal, .. } = running.reap(ended.is_none()).await?;
+        Ok(Exit { code, signal })
+    }
+}
+
+/// Writes some of the input, and closes the pipe behind the last of it, or where nobody reads it any more.
+async fn write(stdin: &mut Option<Sender>, input: &[u8], sent: &mut usize) {
+    let Some(pipe) = stdin else { return std::future::pending().await };
+    match pipe.write(&input[*sent..]).await {
+        Ok(written) if written > 0 && *sent + written < input.len() => *sent += written,
+        _ => *stdin = None,
+    }
+}
+
+/// Waits until what outlives a program that has ended has held its output for long enough.
+async fn lingered(ended: Option<Instant>) {
+    match ended {
+        Some(ended) => sleep_until(ended + LINGER).await,
+        None => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    async fn shell(script: &str, input: &str) -> Piped {
+        let args = ["-c".into(), script.into()];
+        let environment = [("WORD", Some("said".into()))];
+        let (program, input) = (OsStr::new("sh"), input.as_bytes().to_vec());
+        let program = Program { program, args: &args, folder: None, environment: &environment, input, told: None };
+        Piped::start(program).await.unwrap()
+    }
+
+    /// All that a program writes to its stdout and its stderr, and how it ends.
+    async fn all(mut piped: Piped) -> (String, String, Exit) {
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        while let Some(heard) = piped.next().await {
+            match heard {
+                Heard::Output(bytes) => out.extend_from_slice(bytes),
+                Heard::Errors(bytes) => err.extend_from_slice(bytes),
+                Heard::Notes(bytes) => panic!("{bytes:?}"),
+            }
+        }
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (text(out), text(err), piped.end().await.unwrap())
+    }
+
+    #[tokio::test]
+    async fn what_it_writes_is_read_apart() {
+        let (out, err, exit) = all(shell("cat; echo $WORD >&2; exit 3", "asked\n").await).await;
+        assert_eq!((out.as_str(), err.as_str()), ("asked\n", "said\n"));
+        assert_eq!((exit.code, exit.signal), (Some(3), None));
+        assert_eq!(all(shell("kill -9 $$", "").await).await.2.signal, Some(9));
+    }
+
+    #[tokio::test]
+    async fn a_program_that_does_not_read_is_not_waited_for() {
+        let long = "x".repeat(4 << 20);
+        assert_eq!(all(shell("echo one", &long).await).await.0, "one\n");
+        // It also gets all of it.
+        assert_eq!(all(shell("sleep 0.1; wc -c", &long).await).await.0.trim(), long.len().to_string());
+    }
+
+    #[tokio::test]
+    async fn what_outlives_it_is_ended() {
+        let began = Instant::now();
+        let (out, ..) = all(shell("sleep 60 & echo $!", "").await).await;
+        assert!(began.elapsed() < Duration::from_secs(30), "it was not waited for");
+        let stat = || std::fs::read_to_string(format!("/proc/{}/stat", out.trim()));
+        // The kernel may still be at it.
+        while stat().is_ok_and(|stat| !stat.contains(") Z ")) {
+            assert!(began.elapsed() < Duration::from_secs(30), "it still runs");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+}
