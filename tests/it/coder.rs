@@ -514,7 +514,7 @@ fn wrong_use_is_status_2_and_says_what_to_do() {
         (&["--nonsense"][..], "", "--nonsense"),
         (&["parse", "--chunk", "0"], "", "at least 1"),
         (&["tools", "--root", "missing"], "", "--root"),
-        (&["tools", "--persona", "nobody"], "", "coder, reviewer"),
+        (&["tools", "--persona", "nobody"], "", "coder, explainer, reviewer"),
         (&["--backend", "replay"], "", "--replies FILE"),
         (&["--backend", "provider"], "", "--model"),
         (&["policy", "explain"], "", "COMMAND"),

@@ -30,6 +30,7 @@ mod parse;
 #[cfg(feature = "patch")]
 mod patch;
 #[cfg(feature = "pipe")]
+mod personas;
 mod pipe;
 #[cfg(feature = "policy")]
 mod policy;

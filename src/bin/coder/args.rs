@@ -58,7 +58,7 @@ pub(crate) struct Options {
     /// The recorded replies of the replay backend
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) replies: Option<String>,
-    /// Who the model is: coder, reviewer, or a file [default: coder]
+    /// Who the model is: coder, explainer, reviewer, another that `coder personas` lists, or a file [default: coder]
     #[arg(long, global = true, value_name = "NAME|FILE")]
     pub(crate) persona: Option<String>,
     /// Ask for nothing: run whatever is not denied, as --ask never does
@@ -87,6 +87,9 @@ pub(crate) struct Options {
     /// or once it refuses]
     #[arg(long, global = true, value_name = "TOKENS")]
     pub(crate) window: Option<u32>,
+    /// Tell the model nothing of AGENTS.md and its kin
+    #[arg(long, global = true)]
+    pub(crate) no_agents_files: bool,
     /// Write no transcript of this conversation
     #[arg(long, global = true)]
     pub(crate) no_transcript: bool,
@@ -166,6 +169,8 @@ pub(crate) enum Command {
     Redo(BackArguments),
     /// What the last turn changed
     Diff(DiffArguments),
+    /// Who the model can be: the personas that there are
+    Personas(PersonasArguments),
     /// The files of settings: what they hold, and what counts
     Config {
         #[command(subcommand)]
@@ -566,6 +571,39 @@ pub(crate) enum ConfigCommand {
     Profile(ProfileArguments),
     /// The providers that are known by name, with the variables of their keys; and the servers that answer on this machine
     Backends(BackendsArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PersonasArguments {
+    /// As one JSON object: {"v":1,"personas":[{"name":..,"place":"built_in|own|project","file":..?,"description":..,"languages":[..],
+    /// "tools":[..]?,"model":..?,"tightens":[..],"error":..?}]}
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(subcommand)]
+    pub(crate) command: Option<PersonasCommand>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PersonasCommand {
+    /// One of them as it is written, in the language that is set
+    Show {
+        /// A name, or a file
+        #[arg(value_name = "NAME|FILE")]
+        name: String,
+    },
+    /// Write a persona with everything explained, for you to change; an existing one is left alone
+    Init {
+        /// What it is called
+        name: String,
+        /// In the folder .toolfence/personas of the project instead of your own
+        #[arg(long)]
+        project: bool,
+    },
+    /// Whether a file is a persona that can be used, and what it asks for
+    Check {
+        /// The file
+        file: PathBuf,
+    },
 }
 
 #[derive(Debug, Args)]

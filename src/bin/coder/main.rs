@@ -1,5 +1,6 @@
 //! `coder`: the terminal program on `toolfence`. It sees the library only through its public face.
 
+mod agents_files;
 mod args;
 mod checks;
 mod commands;
@@ -12,6 +13,7 @@ mod failure;
 mod help;
 mod marks;
 mod messages;
+mod personas;
 mod preview;
 mod runtime;
 mod server;
@@ -69,6 +71,7 @@ fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         (Some(Command::Undo(arguments)), _) => commands::undo::undo(options, arguments),
         (Some(Command::Redo(arguments)), _) => commands::undo::redo(options, arguments),
         (Some(Command::Diff(arguments)), _) => commands::undo::diff(options, arguments),
+        (Some(Command::Personas(arguments)), _) => commands::personas::run(options, arguments),
         (Some(Command::Config { command }), _) => commands::config::run(options, command),
     }
 }

@@ -1,23 +1,25 @@
 //! What the options ask for, built: persona, workspace, tools, policy, backend, agent.
 
+use crate::agents_files;
 use crate::args::{BackendKind, Color, Instructions, Options, Reasoning, Sandbox};
 use crate::config::profile::{Profile, Profiles};
 use crate::config::{Config, Layers};
 use crate::failure::Failure;
 use crate::messages;
+use crate::personas::{self, Folders, Place};
 use crate::server::Server;
 use crate::shown::{self, Words, escaped, tell};
 use crate::terminal;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use toolfence::agent::Agent;
 use toolfence::audit::Audit;
 use toolfence::backend::{Backend, Http, Replay, Usage};
 use toolfence::policy::{PathRules, Policy};
 use toolfence::program::persona::Persona;
 use toolfence::program::settings::Value;
-use toolfence::program::transcript::Store;
+use toolfence::program::transcript::{Store, rfc3339};
 use toolfence::redact::Redactor;
 use toolfence::sandbox::Container;
 use toolfence::session::{Session, SessionOptions};
@@ -28,12 +30,6 @@ use toolfence::transcript::Transcript;
 use toolfence::undo::{History, Limits};
 use toolfence::workspace::Workspace;
 use toolfence::{Dialect, Dialects, Language, Learned, Text, prompt};
-
-/// The personas that come with the program: name, English, Portuguese.
-const PERSONAS: &[(&str, &str, &str)] = &[
-    ("coder", include_str!("../../../personas/coder.md"), include_str!("../../../personas/coder.pt.md")),
-    ("reviewer", include_str!("../../../personas/reviewer.md"), include_str!("../../../personas/reviewer.md")),
-];
 
 /// The log of decisions and results, below the folder of what the program remembers.
 const LOG: &str = "audit.jsonl";
@@ -64,6 +60,8 @@ pub(crate) struct Setup {
     stats: bool,
     /// The server that answers, once it is known.
     server: OnceLock<Option<Server>>,
+    /// What the project says to agents, as the model is told it.
+    agents_files: Option<String>,
 }
 
 impl Setup {
@@ -89,15 +87,17 @@ impl Setup {
         let setup = Setup::build(config, persona, root, policy, history)?;
         let sessions = layers.places.state.as_deref().map(Store::new);
         let transcripts = setup.config.text("sessions.transcripts") != Some("off") && !options.no_transcript;
-        Ok(Setup { audit, profiles, sessions, transcripts, stats: options.stats, ..setup })
+        let agents_files = (setup.config.text("agents_files") != Some("off"))
+            .then(|| agents_files::told(&layers.places, setup.language))
+            .flatten();
+        Ok(Setup { audit, profiles, sessions, transcripts, stats: options.stats, agents_files, ..setup })
     }
 
     /// The demo's own: its folder, its persona, and every question asked, whatever options and files say.
     pub(crate) fn for_demo(options: &Options, root: &Path) -> Result<Setup, Failure> {
         let config = Config::typed(options)?;
         terminal::set_colours(config.choice::<Color>("color")?);
-        let missing = || Err(Failure::broken(messages::no_persona()));
-        let persona = built_in("coder", shown::language()).unwrap_or_else(missing)?;
+        let persona = personas::default(shown::language())?;
         Setup::build(config, persona, root, Policy::default(), None)
     }
 
@@ -138,6 +138,7 @@ impl Setup {
             profiles: None,
             stats: false,
             server: OnceLock::new(),
+            agents_files: None,
         })
     }
 
@@ -283,7 +284,18 @@ impl Setup {
     /// Persona and instructions, as the model is told them.
     pub(crate) fn told(&self) -> String {
         let instructions = prompt::instructions(&self.toolbox.catalog(), self.language);
-        format!("{}\n\n{}", self.persona.text.trim(), instructions.trim_end())
+        let place = messages::where_the_model_works(
+            &rfc3339(SystemTime::now())[..10],
+            system(),
+            self.workspace.root_path().display().to_string(),
+        );
+        let parts = [
+            Some(self.persona.text.trim().to_owned()),
+            Some(place.render(self.language)),
+            self.agents_files.clone(),
+            Some(instructions.trim_end().to_owned()),
+        ];
+        parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n")
     }
 
     /// Whoever shall answer.
@@ -318,6 +330,15 @@ impl Setup {
         let text = std::fs::read_to_string(&path).map_err(|error| wrong(error.to_string().into()))?;
         Ok(Arc::new(Replay::parse(&text).map_err(|error| wrong(error.text()))?))
     }
+}
+
+/// The system that commands run on, such as `Linux 6.1 (x86_64)`.
+fn system() -> String {
+    let name = rustix::system::uname();
+    let release = name.release().to_string_lossy();
+    // Two numbers say which system it is; the rest is the packager's.
+    let version = release.split(['.', '-']).take(2).collect::<Vec<_>>().join(".");
+    format!("{} {version} ({})", name.sysname().to_string_lossy(), std::env::consts::ARCH)
 }
 
 /// The model that settings, options or the persona name.
@@ -427,27 +448,25 @@ fn container(config: &Config) -> Result<Option<Container>, Failure> {
 /// The persona that the layers name, and the layers with what it asks for.
 pub(crate) fn with_persona(layers: Layers) -> Result<(Layers, Persona), Failure> {
     let config = layers.merged();
-    let persona = persona(&config)?;
+    let persona = persona(&layers, &config)?;
     Ok((layers.with_persona(&persona)?, persona))
 }
 
-/// A persona by its name, or else from a file.
-fn persona(config: &Config) -> Result<Persona, Failure> {
+/// The persona that is wanted: one by its name, or else one in a file.
+fn persona(layers: &Layers, config: &Config) -> Result<Persona, Failure> {
     let wanted = config.text("persona").unwrap_or_default();
-    if let Some(persona) = built_in(wanted, shown::language()) {
-        return persona;
+    let folders = Folders::of(&layers.places);
+    if let Some(found) = folders.find(wanted, shown::language())? {
+        return Ok(found.persona);
     }
-    let text = std::fs::read_to_string(config.file("persona").unwrap_or_default()).map_err(|error| {
-        let names: Vec<&str> = PERSONAS.iter().map(|(name, ..)| *name).collect();
-        Failure::wrong_use(messages::no_persona_of_name(wanted, error.to_string(), names.join(", ")))
-    })?;
-    Persona::parse(&text).map_err(|error| Failure::wrong_use(messages::located(wanted, error.text())))
-}
-
-fn built_in(wanted: &str, language: Language) -> Option<Result<Persona, Failure>> {
-    let (_, english, portuguese) = PERSONAS.iter().find(|(name, ..)| *name == wanted)?;
-    let text = if language == Language::Portuguese { portuguese } else { english };
-    Some(Persona::parse(text).map_err(Failure::broken))
+    let file = config.file("persona").unwrap_or_default();
+    match personas::read(&file, Place::File)? {
+        Some(found) => Ok(found.persona),
+        None => {
+            let names = folders.names().into_iter().collect::<Vec<_>>().join(", ");
+            Err(Failure::wrong_use(messages::no_persona_of_name(wanted, names)))
+        }
+    }
 }
 
 /// Sets the dialects that `names` says. A single one is the one that the model is known to write.
@@ -465,24 +484,4 @@ pub(crate) fn read_dialects(names: &str, options: &mut toolfence::parse::Options
 
 fn known() -> String {
     Dialect::ALL.iter().map(|dialect| dialect.name()).collect::<Vec<_>>().join(", ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_personas_are_whole() {
-        for (name, english, portuguese) in PERSONAS {
-            for text in [english, portuguese] {
-                let persona = Persona::parse(text).unwrap_or_else(|error| panic!("{name}: {error}"));
-                assert_eq!(persona.name, *name);
-                let tools = persona.tools.unwrap_or_default();
-                assert!(
-                    !tools.is_empty() && tools.iter().all(|tool| toolfence::program::tool::builtin(tool).is_some()),
-                    "{tools:?}"
-                );
-            }
-        }
-    }
 }

@@ -27,7 +27,17 @@ const OWN: &[Key] = &[
         Takes::Text,
         InProject::Never,
         "\"coder\"",
-        "Who the model is: coder, reviewer, or a file. A file that is not named from / is looked for beside this one.",
+        "Who the model is: coder, explainer, reviewer, another that `coder personas` lists, or a file. A file that is not named\n\
+         from / is looked for beside this one.",
+    ),
+    Key::new(
+        "agents_files",
+        Takes::Choice(&["on", "off"]),
+        InProject::Stricter,
+        "\"on\"",
+        "Whether the model is told what a project says to agents: in each folder from the root to the one where you are, the\n\
+         first of AGENTS.md, CLAUDE.md, GEMINI.md and .github/copilot-instructions.md, at most 32 KiB in all, and before them\n\
+         the one beside this file.",
     ),
     Key::new(
         "replies",

@@ -39,6 +39,11 @@ impl Places {
         Ok(Places { user, state, project: root.join(PROJECT_FILE), root })
     }
 
+    /// The root with every link followed.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
     /// What steers the program and lies inside the root, as when that is somebody's home: by name and by real name,
     /// relative to the root.
     pub(crate) fn inside_the_root(&self) -> Vec<String> {
@@ -79,25 +84,52 @@ pub(crate) fn read_of_project(path: &Path) -> Result<Option<String>, Failure> {
     read(path, OFlags::NOFOLLOW)
 }
 
+/// The first bytes of a file that is no link, and whether they are all of it; never half of a character. `None` where there is no
+/// such file.
+pub(crate) fn read_first_bytes(path: &Path, most: usize) -> Result<Option<(String, bool)>, Failure> {
+    let Some(mut bytes) = read_bytes(path, OFlags::NOFOLLOW, most as u64)? else { return Ok(None) };
+    let whole = bytes.len() <= most;
+    bytes.truncate(most);
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(Some((text, whole))),
+        Err(error) if !whole && error.utf8_error().error_len().is_none() => {
+            let valid = error.utf8_error().valid_up_to();
+            let mut bytes = error.into_bytes();
+            bytes.truncate(valid);
+            Ok(Some((String::from_utf8_lossy(&bytes).into_owned(), false)))
+        }
+        Err(_) => Err(cannot_read(path, messages::not_utf8())),
+    }
+}
+
 fn read(path: &Path, more: OFlags) -> Result<Option<String>, Failure> {
-    let wrong = |why: Text| Failure::wrong_use(messages::cannot_read(path.display().to_string(), why));
-    let system = |error: &dyn std::error::Error| wrong(error.to_string().into());
+    let Some(bytes) = read_bytes(path, more, MOST_BYTES)? else { return Ok(None) };
+    if bytes.len() as u64 > MOST_BYTES {
+        return Err(cannot_read(path, messages::larger_than(MOST_BYTES >> 10)));
+    }
+    String::from_utf8(bytes).map(Some).map_err(|_| cannot_read(path, messages::not_utf8()))
+}
+
+fn cannot_read(path: &Path, why: Text) -> Failure {
+    Failure::wrong_use(messages::cannot_read(path.display().to_string(), why))
+}
+
+/// At most one byte more than these, which tells that there are more.
+fn read_bytes(path: &Path, more: OFlags, most: u64) -> Result<Option<Vec<u8>>, Failure> {
+    let system = |error: &dyn std::error::Error| cannot_read(path, error.to_string().into());
     // A pipe must not make it wait.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC | more;
     let file = match rustix::fs::open(path, flags, Mode::empty()) {
         Ok(file) => file,
         Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR) => return Ok(None),
-        Err(rustix::io::Errno::LOOP) => return Err(wrong(messages::is_a_link())),
+        Err(rustix::io::Errno::LOOP) => return Err(cannot_read(path, messages::is_a_link())),
         Err(error) => return Err(system(&error)),
     };
     let stat = rustix::fs::fstat(&file).map_err(|error| system(&error))?;
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-        return Err(wrong(messages::not_a_plain_file()));
+        return Err(cannot_read(path, messages::not_a_plain_file()));
     }
     let mut bytes = Vec::new();
-    File::from(file).take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(|error| system(&error))?;
-    if bytes.len() as u64 > MOST_BYTES {
-        return Err(wrong(messages::larger_than(MOST_BYTES >> 10)));
-    }
-    String::from_utf8(bytes).map(Some).map_err(|_| wrong(messages::not_utf8()))
+    File::from(file).take(most + 1).read_to_end(&mut bytes).map_err(|error| system(&error))?;
+    Ok(Some(bytes))
 }

@@ -23,6 +23,7 @@ pub(crate) fn entries(options: &Options) -> Result<Vec<Entry>, Failure> {
         ("instructions", "--instructions", word(options.instructions)),
         ("dialects", "--dialects", options.dialects.clone()),
         ("reasoning", "--reasoning", word(options.reasoning)),
+        ("agents_files", "--no-agents-files", options.no_agents_files.then(|| "off".to_owned())),
         ("color", "--color", word(options.color)),
         ("sandbox.mode", "--sandbox", word(rules.sandbox)),
         ("sandbox.network", "--network", rules.network.then(|| "on".to_owned())),

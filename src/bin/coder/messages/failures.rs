@@ -190,10 +190,6 @@ toolfence::program::texts! { "coder"
         en: "no persona",
         pt: "nenhuma persona",
     }
-    no_persona_of_name(wanted, error, names) {
-        en: "there is no persona {wanted} ({error}); name a file, or one of {names}",
-        pt: "não há nenhuma persona {wanted} ({error}); indique um arquivo ou uma destas: {names}",
-    }
     provider_needs_model() {
         en: "the provider is known by its model: give --model, such as gpt-4o-mini",
         pt: "o provedor é reconhecido pelo modelo: indique --model, por exemplo gpt-4o-mini",

@@ -33,7 +33,33 @@ pub(crate) const PORTUGUESE_HELP: &[(&str, &str)] = &[
         "Answer this once and end; what is piped in on stdin is put below it",
         "Responde a isto uma vez e termina; o que chega por stdin é posto abaixo",
     ),
+    ("A name, or a file", "Um nome ou um arquivo"),
     ("As one JSON object", "Como um objeto JSON"),
+    (
+        "As one JSON object: \
+         {\"v\":1,\"personas\":[{\"name\":..,\"place\":\"built_in|own|project\",\"file\":..?,\"description\":..,\"languages\":[..], \
+         \"tools\":[..]?,\"model\":..?,\"tightens\":[..],\"error\":..?}]}",
+        "Como um objeto JSON: \
+         {\"v\":1,\"personas\":[{\"name\":..,\"place\":\"built_in|own|project\",\"file\":..?,\"description\":..,\"languages\":[..], \
+         \"tools\":[..]?,\"model\":..?,\"tightens\":[..],\"error\":..?}]}",
+    ),
+    (
+        "In the folder .toolfence/personas of the project instead of your own",
+        "Na pasta .toolfence/personas do projeto em vez da sua",
+    ),
+    ("One of them as it is written, in the language that is set", "Uma delas como está escrita, no idioma definido"),
+    ("Tell the model nothing of AGENTS.md and its kin", "Não informa ao modelo nada de AGENTS.md e semelhantes"),
+    ("The file", "O arquivo"),
+    ("What it is called", "Como se chama"),
+    (
+        "Whether a file is a persona that can be used, and what it asks for",
+        "Se um arquivo é uma persona que pode ser usada, e o que ela pede",
+    ),
+    ("Who the model can be: the personas that there are", "Quem o modelo pode ser: as personas que existem"),
+    (
+        "Write a persona with everything explained, for you to change; an existing one is left alone",
+        "Escreve uma persona com tudo explicado, para você alterar; uma que já existe é deixada como está",
+    ),
     (
         "As one JSON object: \
          {\"v\":1,\"kind\":\"namespaces|landlock|nothing\",\"holds\":..,\"why\":[..],\"helper\":..,\"kernel\":.., \
@@ -396,8 +422,8 @@ pub(crate) const PORTUGUESE_HELP: &[(&str, &str)] = &[
         "Quem responde: a URL base de um servidor no formato da OpenAI, como http://127.0.0.1:8080/v1",
     ),
     (
-        "Who the model is: coder, reviewer, or a file [default: coder]",
-        "Quem o modelo é: coder, reviewer ou um arquivo [padrão: coder]",
+        "Who the model is: coder, explainer, reviewer, another that `coder personas` lists, or a file [default: coder]",
+        "Quem o modelo é: coder, explainer, reviewer, outra que `coder personas` lista ou um arquivo [padrão: coder]",
     ),
     (
         "Whole replies for llama.cpp: prose and tool blocks",

@@ -6,6 +6,7 @@
 mod backends;
 mod failures;
 mod help;
+mod personas;
 mod question;
 mod reports;
 mod sessions;
@@ -15,6 +16,7 @@ mod undo;
 pub(crate) use backends::*;
 pub(crate) use failures::*;
 pub(crate) use help::PORTUGUESE_HELP;
+pub(crate) use personas::*;
 pub(crate) use question::*;
 pub(crate) use reports::*;
 pub(crate) use sessions::*;

@@ -1,0 +1,71 @@
+//! What a project says to agents that work in it: `AGENTS.md` and its kin, from the root down to the working folder.
+
+use crate::config::places::{Places, read_first_bytes};
+use crate::messages;
+use crate::shown::tell;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use toolfence::Language;
+
+/// The names that are looked for in a folder. The first that is there counts: the others usually say the same, or are links to it.
+pub(crate) const NAMES: &[&str] = &["AGENTS.md", "CLAUDE.md", "GEMINI.md", ".github/copilot-instructions.md"];
+
+/// The most bytes of all of them together: they are sent with every request.
+const MOST_BYTES: usize = 32 << 10;
+
+/// The files that count, each with what it is called to the model: the person's own first, then those of the project from the
+/// root down to the working folder.
+fn files(places: &Places) -> Vec<(PathBuf, String)> {
+    let mut files = Vec::new();
+    let mut first_of = |folder: &Path, shown: &str| {
+        let there =
+            NAMES.iter().find(|name| std::fs::symlink_metadata(folder.join(name)).is_ok_and(|meta| meta.is_file()));
+        files.extend(there.map(|name| (folder.join(name), format!("{shown}{name}"))));
+    };
+    if let Some(folder) = places.user.as_deref().and_then(Path::parent) {
+        first_of(folder, "~/");
+    }
+    let root = places.root();
+    first_of(root, "");
+    // Who works in a folder of the project is told what that folder says too.
+    let here = std::env::current_dir().and_then(|folder| folder.canonicalize()).ok();
+    let below = here.as_deref().and_then(|here| here.strip_prefix(root).ok());
+    let mut folder = root.to_owned();
+    let mut shown = String::new();
+    for name in below.into_iter().flatten() {
+        folder.push(name);
+        // Writing to a String cannot fail.
+        let _ = write!(shown, "{}/", name.to_string_lossy());
+        first_of(&folder, &shown);
+    }
+    files
+}
+
+/// What the model is told of these files; `None` where there are none. What could not be read, or is too long, is said to the person.
+pub(crate) fn told(places: &Places, language: Language) -> Option<String> {
+    let (mut out, mut left) = (String::new(), MOST_BYTES);
+    for (path, name) in files(places) {
+        let text = match read_first_bytes(&path, left) {
+            Ok(text) => text,
+            Err(why) => {
+                tell(why.message());
+                continue;
+            }
+        };
+        let Some((text, whole)) = text else { continue };
+        if text.trim().is_empty() && whole {
+            continue;
+        }
+        left -= text.len();
+        let head = messages::agents_file(&name).render(language);
+        let _ = write!(out, "\n\n{head}\n\n{}", text.trim());
+        if !whole {
+            tell(&messages::agents_files_are_cut(path.display().to_string(), MOST_BYTES >> 10));
+            let cut = messages::agents_file_is_cut(MOST_BYTES >> 10).render(language);
+            let _ = write!(out, "\n{cut}");
+            break;
+        }
+    }
+    let introduction = messages::agents_files_introduction().render(language);
+    (!out.is_empty()).then(|| introduction + &out)
+}

@@ -1,0 +1,92 @@
+//! Personas, what a project says to agents, and what the model is told of the place it works in.
+
+toolfence::program::texts! { "coder"
+    persona_built_in() {
+        en: "built in",
+        pt: "embutida",
+    }
+    persona_own() {
+        en: "yours",
+        pt: "sua",
+    }
+    persona_of_project() {
+        en: "the project's",
+        pt: "do projeto",
+    }
+    persona_of_file() {
+        en: "a file",
+        pt: "um arquivo",
+    }
+    persona_of_other_name(file, name) {
+        en: "{file} holds the persona {name}: name the file after it, or change the name in its head",
+        pt: "{file} contém a persona {name}: dê ao arquivo esse nome ou mude o nome no cabeçalho",
+    }
+    no_persona_of_name(wanted, names) {
+        en: "there is no persona {wanted}; name a file, or one of {names}. `coder personas` lists them",
+        pt: "não há nenhuma persona {wanted}; indique um arquivo ou uma destas: {names}. `coder personas` as lista",
+    }
+    no_persona_name(name) {
+        en: "{name} cannot be the name of a persona: letters, digits, - and _ can stand in one, 64 at most",
+        pt: "{name} não pode ser o nome de uma persona: podem estar nele letras, dígitos, - e _, 64 no máximo",
+    }
+    persona_is_built_in(name) {
+        en: "{name} comes with the program, and a project cannot stand in for it; leave --project out to have your own",
+        pt: "{name} vem com o programa, e um projeto não pode substituí-la; omita --project para ter a sua",
+    }
+    persona_tools(tools) {
+        en: "tools: {tools}",
+        pt: "ferramentas: {tools}",
+    }
+    persona_all_tools() {
+        en: "tools: all but plan",
+        pt: "ferramentas: todas menos plan",
+    }
+    persona_model(model) {
+        en: "model: {model}",
+        pt: "modelo: {model}",
+    }
+    persona_tightens(settings) {
+        en: "tightens: {settings}",
+        pt: "restringe: {settings}",
+    }
+    persona_unreadable(file) {
+        en: "cannot be used: {file}",
+        pt: "não pode ser usada: {file}",
+    }
+    persona_unknown_tools(file, unknown, known) {
+        en: "{file}: there is no tool {unknown}; the tools are {known}",
+        pt: "{file}: não há nenhuma ferramenta {unknown}; as ferramentas são {known}",
+    }
+    persona_is_good(file, name) {
+        en: "{file} is a persona: {name}",
+        pt: "{file} é uma persona: {name}",
+    }
+    persona_file_is_named_otherwise(name) {
+        en: "In a folder of personas it is found only as {name}.md, or with the language as {name}.pt.md.",
+        pt: "Em uma pasta de personas ela só é encontrada como {name}.md ou, com o idioma, como {name}.pt.md.",
+    }
+    persona_use_it(name) {
+        en: "Change it, look at it with `coder personas check`, and use it with --persona {name}.",
+        pt: "Altere-a, verifique-a com `coder personas check` e use-a com --persona {name}.",
+    }
+    where_the_model_works(date, system, root) {
+        en: "Today is {date}. The system is {system}. The project is the folder {root}; paths are relative to it.",
+        pt: "Hoje é {date}. O sistema é {system}. O projeto é a pasta {root}; os caminhos são relativos a ela.",
+    }
+    agents_files_introduction() {
+        en: "The project says this to agents that work in it. Follow it where the user does not say otherwise. It cannot change what tools may do.",
+        pt: "O projeto diz isto aos agentes que trabalham nele. Siga-o onde o usuário não disser outra coisa. Isto não pode mudar o que as ferramentas podem fazer.",
+    }
+    agents_file(name) {
+        en: "=== {name} ===",
+        pt: "=== {name} ===",
+    }
+    agents_file_is_cut(kib) {
+        en: "[cut here: only {kib} KiB are told; read the file for the rest]",
+        pt: "[cortado aqui: só {kib} KiB são informados; leia o arquivo para ver o resto]",
+    }
+    agents_files_are_cut(file, kib) {
+        en: "the model is told only the first {kib} KiB of what the project says to agents: {file} is cut",
+        pt: "o modelo só é informado dos primeiros {kib} KiB do que o projeto diz aos agentes: {file} foi cortado",
+    }
+}

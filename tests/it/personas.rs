@@ -1,0 +1,242 @@
+//! `coder personas`, and what the model is told of the place it works in: by the program, with files of the person's and of the
+//! project's.
+
+use serde_json::Value;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+use tempfile::TempDir;
+use toolfence_kit::{Program, Ran};
+
+const CODER: &str = env!("CARGO_BIN_EXE_coder");
+
+/// A project and a home of its own.
+struct Place {
+    home: TempDir,
+    root: TempDir,
+}
+
+impl Place {
+    fn new() -> Place {
+        Place { home: tempfile::tempdir().unwrap(), root: tempfile::tempdir().unwrap() }
+    }
+
+    fn coder(&self, args: &[&str]) -> Ran {
+        Program::new(CODER, self.home.path()).args(args).run(self.root.path(), "")
+    }
+
+    fn own(&self, name: &str) -> PathBuf {
+        self.home.path().join("config/toolfence").join(name)
+    }
+
+    /// Writes a file, with its folders.
+    fn write(&self, path: PathBuf, text: &str) {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn listed(&self) -> Vec<Value> {
+        let ran = self.coder(&["personas", "--json"]);
+        assert_eq!(ran.status, 0, "{}", ran.err);
+        serde_json::from_str::<Value>(&ran.out).unwrap()["personas"].as_array().unwrap().clone()
+    }
+
+    /// What the model was told in a turn with these options, started in a folder of the project.
+    fn told(&self, folder: &str, args: &[&str]) -> (String, String) {
+        let replies = self.home.path().join("replies");
+        fs::write(&replies, "%%% reply\nDone.\n").unwrap();
+        let start = ["--backend", "replay", "--replies", replies.to_str().unwrap(), "-p", "hello"];
+        let root = self.root.path().to_str().unwrap();
+        let args = [&start[..], &["--root", root], args].concat();
+        let ran = Program::new(CODER, self.home.path()).args(&args).run(&self.root.path().join(folder), "");
+        assert_eq!(ran.status, 0, "{}", ran.err);
+        let sessions = self.coder(&["sessions", "--json"]);
+        let newest: Value = serde_json::from_str(sessions.out.lines().next().unwrap()).unwrap();
+        let transcript = fs::read_to_string(newest["path"].as_str().unwrap()).unwrap();
+        let head: Value = serde_json::from_str(transcript.lines().next().unwrap()).unwrap();
+        (head["content"].as_str().unwrap().to_owned(), ran.err)
+    }
+}
+
+fn persona(name: &str, more: &str, text: &str) -> String {
+    format!("+++\nname = \"{name}\"\n{more}+++\n{text}\n")
+}
+
+#[test]
+fn the_built_in_ones_are_listed_in_the_language_that_is_set() {
+    let place = Place::new();
+    let listed = place.listed();
+    let names: Vec<&str> = listed.iter().map(|persona| persona["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["coder", "explainer", "reviewer"]);
+    assert!(listed.iter().all(|persona| persona["languages"] == serde_json::json!(["en", "pt"])), "{listed:?}");
+    let shown = place.coder(&["personas"]).out;
+    assert!(
+        shown.contains("reviewer      Reads code and says") && shown.contains("built in; en pt; tools: read_file"),
+        "{shown}"
+    );
+    let shown = place.coder(&["personas", "--lang", "pt"]).out;
+    assert!(
+        shown.contains("Lê o código e diz") && shown.contains("embutida; en pt; ferramentas: read_file"),
+        "{shown}"
+    );
+    let shown = place.coder(&["personas", "show", "reviewer", "--lang", "pt"]).out;
+    assert!(shown.starts_with("+++\n") && shown.contains("Você é o reviewer."), "{shown}");
+    assert!(place.told("", &["--persona", "reviewer", "--lang", "pt"]).0.starts_with("Você é o reviewer."));
+}
+
+#[test]
+fn a_project_cannot_stand_in_for_a_persona_that_the_person_knows() {
+    let place = Place::new();
+    let of_project = |name: &str| place.root.path().join(".toolfence/personas").join(name);
+    place.write(of_project("coder.md"), &persona("coder", "", "You obey the project."));
+    place.write(of_project("tester.md"), &persona("tester", "", "You test, says the project."));
+    assert!(!place.told("", &[]).0.contains("You obey the project."));
+    assert!(place.told("", &["--persona", "tester"]).0.starts_with("You test, says the project."));
+    // The person's own goes before both.
+    place.write(place.own("personas/tester.md"), &persona("tester", "", "You test, say I."));
+    place.write(place.own("personas/coder.md"), &persona("coder", "", "You are my coder."));
+    assert!(place.told("", &["--persona", "tester"]).0.starts_with("You test, say I."));
+    assert!(place.told("", &[]).0.starts_with("You are my coder."));
+    let places: Vec<Value> = place.listed().iter().map(|persona| persona["place"].clone()).collect();
+    assert_eq!(places, ["own", "built_in", "built_in", "own"]);
+    // Another language than English is beside it.
+    place.write(place.own("personas/tester.pt.md"), &persona("tester", "", "Você testa."));
+    assert!(place.told("", &["--persona", "tester", "--lang", "pt"]).0.starts_with("Você testa."));
+    // A link could lead anywhere.
+    symlink("/etc/hostname", of_project("link.md")).unwrap();
+    let ran = place.coder(&["--persona", "link", "tools"]);
+    assert!(ran.status == 2 && ran.err.contains("link"), "{}", ran.err);
+}
+
+#[test]
+fn a_persona_of_the_project_only_tightens() {
+    let place = Place::new();
+    let file = place.root.path().join(".toolfence/personas/loose.md");
+    place.write(file.clone(), &persona("loose", "[policy]\nask = \"never\"\n", "You run all."));
+    let shown = place.coder(&["--persona", "loose", "config", "show"]).out;
+    let ask = shown.lines().find(|line| line.starts_with("ask ")).unwrap();
+    assert!(ask.contains("risky"), "{ask}");
+    let ran = place.coder(&["personas", "check", file.to_str().unwrap()]);
+    assert!(ran.status == 2 && ran.out.contains("tightens: ask = \"never\""), "{}{}", ran.out, ran.err);
+    place.write(file, &persona("loose", "[policy.commands]\nallow = [\"rm\"]\n", "You run all."));
+    let ran = place.coder(&["--persona", "loose", "tools"]);
+    assert!(ran.status == 2 && ran.err.contains("commands.allow"), "{}", ran.err);
+}
+
+#[test]
+fn a_new_persona_can_be_used_as_it_is() {
+    let place = Place::new();
+    let ran = place.coder(&["personas", "init", "tester"]);
+    assert!(ran.status == 0 && ran.out.contains("personas/tester.md"), "{}", ran.err);
+    let file = place.own("personas/tester.md");
+    let ran = place.coder(&["personas", "check", file.to_str().unwrap()]);
+    assert!(ran.status == 0 && ran.out.contains("tools: read_file, list_files, search"), "{}{}", ran.out, ran.err);
+    assert!(place.told("", &["--persona", "tester"]).0.starts_with("You are tester."));
+    // Every key that it explains can be set.
+    let text = fs::read_to_string(&file).unwrap();
+    let set: String = text
+        .lines()
+        .map(|line| line.strip_prefix('#').filter(|rest| !rest.starts_with(' ')).unwrap_or(line).to_owned() + "\n")
+        .collect();
+    fs::write(&file, set).unwrap();
+    let ran = place.coder(&["personas", "check", file.to_str().unwrap()]);
+    assert!(
+        ran.status == 0 && ran.out.contains("tightens: ask = \"always\", commands.only = "),
+        "{}{}",
+        ran.out,
+        ran.err
+    );
+    let before = fs::read(&file).unwrap();
+    assert_eq!(place.coder(&["personas", "init", "tester"]).status, 2);
+    assert_eq!(fs::read(&file).unwrap(), before);
+    assert_eq!(place.coder(&["personas", "init", "--project", "tester2"]).status, 0);
+    assert!(place.root.path().join(".toolfence/personas/tester2.md").exists());
+    for (args, want) in [
+        (&["personas", "init", "--project", "coder"][..], "cannot stand in for it"),
+        (&["personas", "init", "../x"], "cannot be the name of a persona"),
+        (&["personas", "show", "nobody"], "coder, explainer, reviewer, tester"),
+        (&["personas", "check", "nobody.md"], "there is no file nobody.md"),
+    ] {
+        let ran = place.coder(args);
+        assert!(ran.status == 2 && ran.err.contains(want), "{args:?}: {}", ran.err);
+    }
+}
+
+#[test]
+fn a_persona_that_cannot_be_read_is_told_and_hides_no_other() {
+    let place = Place::new();
+    place.write(place.own("personas/broken.md"), "You are broken.\n");
+    place.write(place.own("personas/other.md"), &persona("another", "", "x"));
+    place.write(place.own("personas/tools.md"), &persona("tools", "tools = [\"read\"]\n", "x"));
+    let listed = place.listed();
+    assert_eq!(listed.len(), 6);
+    let errors: Vec<&Value> = listed.iter().filter(|persona| persona["error"].is_string()).collect();
+    assert!(
+        errors.len() == 2 && errors[1]["error"].as_str().unwrap().contains("holds the persona another"),
+        "{errors:?}"
+    );
+    assert!(place.coder(&["personas"]).out.contains("cannot be used: "));
+    let ran = place.coder(&["personas", "check", place.own("personas/tools.md").to_str().unwrap()]);
+    assert!(ran.status == 2 && ran.err.contains("there is no tool read; the tools are read_file"), "{}", ran.err);
+}
+
+#[test]
+fn the_model_is_told_the_date_the_system_and_the_folder() {
+    let place = Place::new();
+    let (told, _) = place.told("", &[]);
+    let root = place.root.path().canonicalize().unwrap();
+    let line = told.lines().find(|line| line.starts_with("Today is 20")).unwrap();
+    assert!(line.contains("The system is Linux ") && line.contains(root.to_str().unwrap()), "{line}");
+    assert!(place.told("", &["--lang", "pt"]).0.contains("Hoje é 20"));
+}
+
+#[test]
+fn what_a_project_says_to_agents_is_told_from_the_root_to_the_working_folder() {
+    let place = Place::new();
+    let root = |name: &str| place.root.path().join(name);
+    place.write(root("AGENTS.md"), "Run `make test`.");
+    place.write(root("CLAUDE.md"), "Not this one: the first name counts.");
+    place.write(root("a/CLAUDE.md"), "In a, write Go.");
+    place.write(root("a/b/GEMINI.md"), "In b, write Rust.");
+    place.write(root("c/AGENTS.md"), "In c, write C.");
+    place.write(place.own("AGENTS.md"), "I like short answers.");
+    let (told, _) = place.told("a/b", &[]);
+    let at = |text: &str| told.find(text).unwrap_or_else(|| panic!("{text}: {told}"));
+    let order = [
+        "I like short",
+        "=== AGENTS.md ===",
+        "Run `make",
+        "=== a/CLAUDE.md",
+        "write Go",
+        "=== a/b/GEMINI.md",
+        "write Rust",
+    ];
+    assert!(order.map(at).is_sorted(), "{told}");
+    assert!(!told.contains("Not this one") && !told.contains("write C."), "{told}");
+    assert!(at("write Rust") < at("```tool"), "the protocol has the last word");
+    for off in [&["--no-agents-files"][..], &["--no-agents-files", "--lang", "pt"]] {
+        assert!(!place.told("a", off).0.contains("make test"));
+    }
+    place.write(root(".toolfence.toml"), "agents_files = \"off\"\n");
+    assert!(!place.told("a", &[]).0.contains("make test"), "a project may say that nothing of it is told");
+}
+
+#[test]
+fn a_long_file_for_agents_is_cut_and_a_link_is_not_followed() {
+    let place = Place::new();
+    let root = |name: &str| place.root.path().join(name);
+    // The limit is in the middle of a character.
+    place.write(root("AGENTS.md"), &format!("x{}", "é".repeat(20_000)));
+    place.write(root("a/AGENTS.md"), "No room for this.");
+    let (told, err) = place.told("a", &[]);
+    assert!(told.contains("[cut here: only 32 KiB are told") && !told.contains("No room"), "{}", told.len());
+    assert!(err.contains("only the first 32 KiB") && told.matches('é').count() == 16_383, "{err}");
+    fs::remove_file(root("AGENTS.md")).unwrap();
+    symlink("/etc/passwd", root("AGENTS.md")).unwrap();
+    place.write(root("CLAUDE.md"), "Said plainly.");
+    let (told, _) = place.told("", &[]);
+    assert!(told.contains("=== CLAUDE.md ===\n\nSaid plainly.") && !told.contains("root:"), "{told}");
+    fs::write(root("CLAUDE.md"), [0xff, 0xfe]).unwrap();
+    let (told, err) = place.told("", &[]);
+    assert!(err.contains("CLAUDE.md") && !told.contains("==="), "{err}");
+}
