@@ -24,9 +24,10 @@ pub mod format {
     pub use toolfence_protocol::format::{envelope, read_back, results_in_parts};
 }
 
-/// The providers that are known by name, and the servers on this machine.
+/// The providers that are known by name, the servers on this machine, and a backend with what is known of it.
 #[cfg(feature = "backend-http")]
 pub mod backend {
+    pub use toolfence_agent::backend::Adapted;
     pub use toolfence_agent::backend::http::{LocalModel, LocalServer, Preset, choose_model, local_servers, models};
 }
 

@@ -408,3 +408,152 @@ fn every_damage_has_a_name_of_its_own() {
         assert_eq!(Style::from_name(style.name()), Some(style));
     }
 }
+
+/// The program against a server of this process: what a probe finds counts in the runs after it.
+#[cfg(feature = "cli")]
+mod program {
+    use super::*;
+    use serde_json::json;
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream};
+    use std::sync::Mutex;
+    use tempfile::TempDir;
+    use toolfence_kit::{Program, Ran};
+
+    /// A home, a project, and a server that says what the stub says.
+    struct Place {
+        folder: TempDir,
+        url: String,
+        /// The bodies of all requests.
+        asked: Arc<Mutex<Vec<Value>>>,
+    }
+
+    impl Place {
+        fn new(stub: Stub) -> Place {
+            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+            let url = format!("http://{}/v1", listener.local_addr().unwrap());
+            let asked = Arc::new(Mutex::new(Vec::new()));
+            let seen = asked.clone();
+            std::thread::spawn(move || listener.incoming().for_each(|stream| answer(stream.unwrap(), &stub, &seen)));
+            Place { folder: tempfile::tempdir().unwrap(), url, asked }
+        }
+
+        fn coder(&self, args: &[&str]) -> Ran {
+            let program = Program::new(env!("CARGO_BIN_EXE_coder"), self.folder.path());
+            program.args(&["--base-url", &self.url]).args(args).run(self.folder.path(), "")
+        }
+
+        /// The body of the last request.
+        fn last(&self) -> Value {
+            self.asked.lock().unwrap().last().unwrap().clone()
+        }
+    }
+
+    fn answer(mut stream: TcpStream, stub: &Stub, seen: &Mutex<Vec<Value>>) {
+        let (mut request, mut buffer) = (Vec::new(), [0; 65536]);
+        let body = loop {
+            let got = stream.read(&mut buffer).unwrap();
+            request.extend_from_slice(&buffer[..got]);
+            let text = String::from_utf8_lossy(&request).into_owned();
+            let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
+            let head = head.to_lowercase();
+            let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse().ok());
+            if got == 0 || length.is_none_or(|length: usize| body.len() >= length) {
+                break body.to_owned();
+            }
+        };
+        // What is no conversation is not known here: the list of models, say.
+        let Ok(body) = serde_json::from_str::<Value>(&body) else {
+            let _ = stream.write_all(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+            return;
+        };
+        let role = |name: &Value| if name == "system" { Role::System } else { Role::User };
+        let messages: Vec<Message> = body["messages"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|message| Message::new(role(&message["role"]), message["content"].as_str().unwrap()))
+            .collect();
+        let members = ["grammar", "structured_outputs", "guided_grammar"];
+        let held = members.iter().any(|member| body.get(member).is_some());
+        let members = held.then(|| body.as_object().unwrap().clone());
+        let stub = Stub { members, ..stub.clone() };
+        let reply = (stub.bridge)(&stub.answer(&messages), &messages.last().unwrap().content, 0);
+        seen.lock().unwrap().push(body);
+        let event = |delta: Value, end: Option<&str>| {
+            format!("data: {}\n\n", json!({"choices": [{"index": 0, "finish_reason": end, "delta": delta}]}))
+        };
+        let events = event(json!({"content": reply}), None) + &event(json!({}), Some("stop")) + "data: [DONE]\n\n";
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+        let _ = stream.write_all(format!("{head}{events}").as_bytes()); // a client that has enough goes away
+    }
+
+    #[test]
+    fn what_the_doctor_finds_counts_from_then_on() {
+        let stub = Stub {
+            system: System::Lost,
+            obeys: Some(Form::Structured),
+            ..Stub::behind(|reply| reply.replace("```tool", "```").replace('\t', "  "))
+        };
+        let place = Place::new(stub);
+        let before = place.coder(&["-p", "Say hello."]);
+        assert!(
+            place.last().get("structured_outputs").is_none() && !before.err.contains("unreliable"),
+            "{}",
+            before.err
+        );
+
+        let ran = place.coder(&["doctor", "--backend"]);
+        println!("{}{}", ran.err, ran.out);
+        assert_eq!(ran.status, 1, "{}", ran.said());
+        assert!(ran.err.contains("this takes at most "), "{}", ran.err);
+        for said in [
+            "A system message does not reach the model.",
+            "TROUBLE  The word behind the backticks that open a block is lost.",
+            "TROUBLE  Tabs become blanks.",
+            "The server holds the model to a grammar: `structured_outputs`.",
+        ] {
+            assert!(ran.out.contains(said), "{said}: {}", ran.out);
+        }
+        let told: Value = serde_json::from_str(&place.coder(&["doctor", "--backend", "http", "--json"]).out).unwrap();
+        let named: Vec<&str> =
+            told["findings"].as_array().unwrap().iter().filter_map(|finding| finding["mangling"].as_str()).collect();
+        assert_eq!((named, &told["kept"]), (vec!["info_word_lost", "tabs_lost"], &json!(true)));
+
+        let known = place.coder(&["config", "profile"]);
+        println!("{}", known.out);
+        for fact in
+            ["grammar", "structured_outputs", "system", "lost", "mangling", "info_word_lost", "the backend was asked"]
+        {
+            assert!(known.out.contains(fact), "{fact}: {}", known.out);
+        }
+        let ran = place.coder(&["-p", "Say hello."]);
+        assert!(ran.err.contains("makes calls unreliable: The word behind the backticks"), "{}", ran.err);
+        let last = place.last();
+        let grammar = last["structured_outputs"]["grammar"].as_str().unwrap();
+        assert!(grammar.contains("root ::=") && grammar.contains("list_files"), "{grammar}");
+        assert_eq!((last["messages"].as_array().unwrap().len(), &last["messages"][0]["role"]), (1, &json!("user")));
+        assert!(last["messages"][0]["content"].as_str().unwrap().contains("Say hello."), "{last}");
+
+        place.coder(&["-p", "Say hello.", "--grammar", "off"]);
+        assert!(place.last().get("structured_outputs").is_none());
+        place.coder(&["-p", "Say hello.", "--grammar", "on", "--model", "other"]);
+        assert!(place.last()["grammar"].as_str().is_some_and(|grammar| grammar.contains("list_files")));
+
+        assert_eq!(place.coder(&["config", "profile", "--forget"]).status, 0);
+        let ran = place.coder(&["-p", "Say hello."]);
+        assert!(place.last().get("structured_outputs").is_none() && !ran.err.contains("unreliable"), "{}", ran.err);
+        assert_eq!(place.last()["messages"][0]["role"], "system");
+    }
+
+    #[test]
+    fn only_the_doctor_takes_the_option_without_a_value() {
+        let place = Place::new(Stub::clean());
+        let ran = place.coder(&["-p", "Say hello.", "--backend"]);
+        assert_eq!(ran.status, 2, "{}", ran.said());
+        assert!(ran.err.contains("--backend"), "{}", ran.err);
+        let ran = place.coder(&["doctor", "--backend", "--lang", "pt"]);
+        assert_eq!(ran.status, 0, "{}", ran.said());
+        assert!(ran.out.contains("Os textos voltam como eram") && !ran.out.contains("Texts"), "{}", ran.out);
+    }
+}

@@ -3,6 +3,7 @@
 //! The session and the proxy learn by these rules. Nothing here is stored: a host that wants to know it the next time keeps
 //! [`Learned`] where it likes.
 
+use crate::grammar::Form;
 use crate::parse::{Options, Reasoning};
 use crate::reply::Summary;
 use crate::{Dialect, FinishReason};
@@ -21,8 +22,13 @@ const KNOWN_AFTER: u32 = 3;
 pub struct Learned {
     /// The template of the backend opens the reasoning of every reply: one had a closing tag without an opening one.
     pub opened: bool,
+    /// The template opens no reasoning. No reply shows that by itself: a host that has asked the backend for it may say so, and
+    /// then calls are delivered while the reply is still coming.
+    pub never_opened: bool,
     /// The dialect in which the model writes its calls: three of them came in it.
     pub dialect: Option<Dialect>,
+    /// How the server takes a grammar that it was seen to obey. A host that has asked the backend for it may say so.
+    pub grammar: Option<Form>,
 }
 
 /// Learns from one reply after the other.
@@ -46,11 +52,20 @@ impl Learning {
 
     /// Adds what is known to what the host says.
     pub fn apply(&self, options: &mut Options) {
-        if self.learned.opened && options.reasoning == Reasoning::Unknown && !options.bare {
-            options.reasoning = Reasoning::Opened;
+        if options.reasoning == Reasoning::Unknown && !options.bare {
+            if self.learned.opened {
+                options.reasoning = Reasoning::Opened;
+            } else if self.learned.never_opened {
+                options.reasoning = Reasoning::Known;
+            }
         }
         let dialect = self.learned.dialect.filter(|dialect| options.dialects.contains(*dialect));
         options.dialect = options.dialect.or(dialect);
+    }
+
+    /// The server has refused a grammar, so none is sent any more.
+    pub fn give_up_grammar(&mut self) {
+        self.learned.grammar = None;
     }
 
     /// Takes a reply: what it is as a whole, how it ended, and the dialects of its calls. `options`: what the host says.
@@ -119,7 +134,7 @@ mod tests {
 
     #[test]
     fn what_the_host_says_counts_and_teaches_nothing() {
-        let known = Learned { opened: true, dialect: Some(Dialect::Hermes) };
+        let known = Learned { opened: true, dialect: Some(Dialect::Hermes), ..Learned::default() };
         let mut learning = Learning::from(known);
         let mut read = options();
         learning.apply(&mut read);
@@ -138,6 +153,20 @@ mod tests {
         let mut bare = Options { bare: true, ..Options::default() };
         learning.apply(&mut bare);
         assert_eq!(bare.reasoning, Reasoning::Unknown, "a reply that is one object has no reasoning");
+    }
+
+    #[test]
+    fn what_was_asked_for_makes_calls_come_at_once() {
+        let known = Learned { never_opened: true, ..Learned::default() };
+        let read = |known: Learned, said: Reasoning| {
+            let mut read = Options { reasoning: said, ..Options::default() };
+            Learning::from(known).apply(&mut read);
+            read.reasoning
+        };
+        assert_eq!(read(known, Reasoning::Unknown), Reasoning::Known);
+        assert_eq!(read(known, Reasoning::Opened), Reasoning::Opened);
+        // A reply that showed otherwise counts more.
+        assert_eq!(read(Learned { opened: true, ..known }, Reasoning::Unknown), Reasoning::Opened);
     }
 
     #[test]

@@ -50,7 +50,7 @@ pub(crate) struct Options {
     pub(crate) model: Option<String>,
     /// Who answers [default: http]
     #[arg(long, global = true, value_enum)]
-    pub(crate) backend: Option<BackendKind>,
+    pub(crate) backend: Option<Option<BackendKind>>,
     /// Where the OpenAI-shaped server is; its key, if it wants one, comes from TOOLFENCE_API_KEY [default: a server that
     /// answers at its usual address on this machine]
     #[arg(long, global = true, value_name = "URL")]
@@ -83,6 +83,10 @@ pub(crate) struct Options {
     /// Whether the backend's template opens the model's reasoning, so that a reply has only the closing tag [default: unknown]
     #[arg(long, global = true, value_enum)]
     pub(crate) reasoning: Option<Reasoning>,
+    /// Whether the server is held to the grammar of the tools: auto where `coder doctor --backend` saw that it obeys one
+    /// [default: auto]
+    #[arg(long, global = true, value_enum)]
+    pub(crate) grammar: Option<Grammar>,
     /// Tokens that the model can read: at 80 % of them the conversation is compacted [default: what the server tells,
     /// or once it refuses]
     #[arg(long, global = true, value_name = "TOKENS")]
@@ -153,7 +157,8 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: PolicyCommand,
     },
-    /// Try to break each barrier of the sandbox, to see which hold here; and what checks changed files
+    /// Try to break each barrier of the sandbox, to see which hold here; and what checks changed files. With --backend: ask the
+    /// backend what it does to texts, and keep what it shows
     Doctor(DoctorArguments),
     /// The conversations that were written down, the last one first
     Sessions(SessionsArguments),
@@ -546,12 +551,16 @@ pub(crate) struct ExplainArguments {
     pub(crate) args: Option<String>,
 }
 
+/// With --backend, which needs no value here, the backend that the settings name is asked up to twenty questions, and what it
+/// shows is kept in its profile.
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArguments {
     /// As one JSON object: {"v":1,"kind":"namespaces|landlock|nothing","holds":..,"why":[..],"helper":..,"kernel":..,
     /// "user":..,"findings":[{"barrier":..,"attempt":..,"result":"yes|no|open|unknown","said":..,"advice":..}],"advice":[..],
     /// "checks":{"programs":[{"files":[..],"program":..,"found":..,"asked":..,"reads":"text|project:FILE","built_in":..,
-    /// "without":[..]}],"in_process":[{"language":..,"files":[..]}]}}
+    /// "without":[..]}],"in_process":[{"language":..,"files":[..]}]}}; with --backend {"v":1,"base_url":..,"model":..,
+    /// "requests":..,"findings":[{"subject":..,"verdict":"good|neutral|bad|unknown","said":..,"advice":..?,"mangling":..?}],
+    /// "kept":..}
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -567,7 +576,7 @@ pub(crate) enum ConfigCommand {
     /// Show the project's file and trust it as it is: then it may also choose backend and model. Changed, it is untrusted
     /// again
     Trust(TrustArguments),
-    /// What replies have shown of the backend and its model, which is kept from run to run; or forget it
+    /// What replies and `coder doctor --backend` have shown of the backend and its model, which is kept; or forget it
     Profile(ProfileArguments),
     /// The providers that are known by name, with the variables of their keys; and the servers that answer on this machine
     Backends(BackendsArguments),
@@ -613,8 +622,8 @@ pub(crate) struct ShowArguments {
     pub(crate) json: bool,
 }
 
-/// A profile says how replies are read: that the template of the backend opens the reasoning, and in which dialect the model
-/// writes its calls. `reasoning` and `dialects`, where they are set, count over it.
+/// A profile says how replies are read: how the reasoning comes, and in which dialect the model writes its calls. It also has what
+/// `coder doctor --backend` has found. `reasoning`, `dialects`, `grammar` and `window`, where they are set, count over it.
 #[derive(Debug, Args)]
 pub(crate) struct ProfileArguments {
     /// Every backend and model there is a profile of, in place of the one that the settings name
@@ -624,7 +633,7 @@ pub(crate) struct ProfileArguments {
     #[arg(long)]
     pub(crate) forget: bool,
     /// As one JSON object: {"v":1,"profiles":[{"v":1,"base_url":..,"model":..,"dialect":{"value":..,"at":..,"how":..}?,
-    /// "reasoning":{..}?}]}
+    /// "reasoning":{..}?,"grammar":{..}?,"system":{..}?,"message_limit":{..}?,"manglings":[{..}]?}]}
     #[arg(long, conflicts_with = "forget")]
     pub(crate) json: bool,
 }
@@ -714,6 +723,17 @@ impl From<Reasoning> for toolfence::parse::Reasoning {
             Reasoning::Opened => toolfence::parse::Reasoning::Opened,
         }
     }
+}
+
+/// Whether a grammar goes with each request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Grammar {
+    /// Where the server was seen to obey one, and the model does not reason in its text
+    Auto,
+    /// Always, in the form that the server was seen to obey, or in that of llama.cpp
+    On,
+    /// Never
+    Off,
 }
 
 /// Whether there are colours.

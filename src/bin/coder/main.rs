@@ -41,6 +41,9 @@ fn main() -> ExitCode {
 fn run(cli: &Cli) -> Result<ExitCode, Failure> {
     let options = &cli.options;
     let last = if cli.r#continue { Start::Last } else { Start::New };
+    if options.backend == Some(None) && !matches!(cli.command, Some(Command::Doctor(_))) {
+        return Err(Failure::wrong_use(messages::no_value_for("--backend <BACKEND>")));
+    }
     match (&cli.command, &cli.prompt) {
         (Some(_), _) if cli.r#continue => Err(Failure::wrong_use(messages::continue_beside_command())),
         (Some(_), Some(_)) => Err(Failure::wrong_use(messages::prompt_beside_command())),

@@ -2,7 +2,7 @@
 
 use crate::agents_files;
 use crate::args::{BackendKind, Color, Instructions, Options, Reasoning, Sandbox};
-use crate::config::profile::{Profile, Profiles};
+use crate::config::profile::{Profile, Profiles, counting};
 use crate::config::{Config, Layers};
 use crate::failure::Failure;
 use crate::messages;
@@ -16,8 +16,11 @@ use std::time::{Duration, SystemTime};
 use toolfence::agent::Agent;
 use toolfence::audit::Audit;
 use toolfence::backend::{Backend, Http, Replay, Usage};
+use toolfence::grammar::{self, GrammarOptions};
 use toolfence::policy::{PathRules, Policy};
+use toolfence::program::backend::Adapted;
 use toolfence::program::persona::Persona;
+use toolfence::program::probe::Mangling;
 use toolfence::program::settings::Value;
 use toolfence::program::transcript::{Store, rfc3339};
 use toolfence::redact::Redactor;
@@ -55,7 +58,7 @@ pub(crate) struct Setup {
     /// A reply is the inside of one tool block.
     pub(crate) bare: bool,
     /// Where it is kept what replies have shown of backends.
-    profiles: Option<Profiles>,
+    pub(crate) profiles: Option<Profiles>,
     /// Whether it is told below each turn what the replies cost.
     stats: bool,
     /// The server that answers, once it is known.
@@ -151,7 +154,37 @@ impl Setup {
             }
             _ => None,
         };
-        Ok(Talk { backend: self.backend()?, profile })
+        let backend = self.adapted(self.backend()?, profile.as_ref())?;
+        Ok(Talk { backend, profile })
+    }
+
+    /// A backend, talked to as its profile and the settings say. What makes its calls unreliable is told.
+    fn adapted(&self, backend: Arc<dyn Backend>, profile: Option<&Profile>) -> Result<Arc<dyn Backend>, Failure> {
+        let learned = profile.map_or_else(|| counting(Learned::default(), &self.config), Profile::learned);
+        let mut adapted = Adapted::new(backend);
+        if let Some(form) = learned.grammar {
+            let (member, value) = form.member(&self.grammar());
+            adapted = adapted.member(member, value);
+        }
+        let Some(known) = profile.and_then(Profile::known) else { return Ok(Arc::new(adapted)) };
+        if known.loses_system() {
+            adapted = adapted.without_system();
+        }
+        if let Some(window) = known.window() {
+            adapted = adapted.window(window);
+        }
+        let trouble = known.trouble();
+        if !trouble.is_empty() {
+            tell(&messages::backend_damages_texts(Text::join(trouble.into_iter().map(Mangling::said), " ")));
+        }
+        Ok(Arc::new(adapted))
+    }
+
+    /// The grammar of replies with these tools: as much of everything as a grammar can count, for a file may be long.
+    pub(crate) fn grammar(&self) -> String {
+        let mut options = GrammarOptions::default();
+        (options.longest_text, options.most_lines, options.most_items) = (2000, 2000, 64);
+        grammar::gbnf(&self.toolbox.catalog(), &options)
     }
 
     /// An agent in the person's service, with a backend of which nothing is known.
@@ -307,7 +340,7 @@ impl Setup {
     }
 
     /// The server that answers; `None` where none does. What was looked for is looked for once.
-    fn server(&self) -> Result<Option<&Server>, Failure> {
+    pub(crate) fn server(&self) -> Result<Option<&Server>, Failure> {
         if self.server.get().is_none() {
             let server = Server::of(&self.config, &self.persona)?;
             server.iter().filter_map(|server| server.chosen.as_ref()).for_each(tell);

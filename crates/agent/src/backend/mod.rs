@@ -2,6 +2,7 @@
 //!
 //! A backend sends text and brings text back as it comes. It knows no tools, no blocks and no policy.
 
+mod adapted;
 pub mod command;
 #[cfg(feature = "http")]
 pub mod http;
@@ -15,6 +16,7 @@ use std::sync::Arc;
 use toolfence_protocol::{Error, FinishReason, Message, Text, ToolCall};
 use toolfence_toolbox::BoxFuture;
 
+pub use adapted::Adapted;
 pub use command::{Command, CommandOptions};
 #[cfg(feature = "http")]
 pub use http::Http;

@@ -372,10 +372,11 @@ toolfence_protocol::texts! { "probe"
              resposta. Conteúdos de arquivos ficam mais seguros em corpos literais (<<EOF).",
     }
     fences_are_needed() {
-        en: "Calls are not found without their fences. Let the bridge give the source of the reply, or name a dialect that needs \
-             no fence with --dialects, such as hermes.",
-        pt: "Sem as cercas as chamadas não são encontradas. Faça a ponte entregar o texto-fonte da resposta, ou indique com \
-             --dialects um dialeto que não precise de cercas, como hermes.",
+        en: "Calls are not found without their fences. Let the bridge give the source of the reply, or teach the model a form \
+             without fences: `coder prompt --dialect hermes` prints the instructions, and `--instructions external` sends no others.",
+        pt: "Sem as cercas as chamadas não são encontradas. Faça a ponte entregar o texto-fonte da resposta, ou ensine ao modelo \
+             uma forma sem cercas: `coder prompt --dialect hermes` imprime as instruções, e `--instructions external` não envia \
+             outras.",
     }
     typography_off() {
         en: "Switch typography off in the bridge (smart quotes, SmartyPants). Quotes around JSON are repaired; quotes in code are not.",

@@ -3,7 +3,7 @@
 use crate::args::{BackendsArguments, ConfigCommand, Options, ProfileArguments, ShowArguments, TrustArguments};
 use crate::commands::undo::age;
 use crate::config::places::{self, Places};
-use crate::config::profile::{Fact, Known, Profiles, counting};
+use crate::config::profile::{Known, Profiles, counting};
 use crate::config::{Config, Layers, Project, keys, profile, trust};
 use crate::failure::{Failure, UNSUCCESSFUL};
 use crate::messages;
@@ -197,7 +197,13 @@ fn learned(layers: &Layers, config: &Config, persona: &Persona) -> Result<Vec<(&
     let known = Profiles::of(&layers.places).map(|profiles| profiles.learned(&base_url, &model));
     let counts = counting(known.unwrap_or_default(), config);
     let dialect = counts.dialect.map(|dialect| ("dialects", dialect.name()));
-    Ok(dialect.into_iter().chain(counts.opened.then_some(("reasoning", "opened"))).collect())
+    let reasoning = match (counts.opened, counts.never_opened) {
+        (true, _) => Some("opened"),
+        (false, true) => Some("known"),
+        (false, false) => None,
+    };
+    let grammar = counts.grammar.filter(|_| config.set("grammar").is_none()).map(|form| ("grammar", form.name()));
+    Ok(dialect.into_iter().chain(reasoning.map(|value| ("reasoning", value))).chain(grammar).collect())
 }
 
 fn profile(options: &Options, arguments: &ProfileArguments) -> Result<ExitCode, Failure> {
@@ -233,11 +239,9 @@ fn profile(options: &Options, arguments: &ProfileArguments) -> Result<ExitCode, 
             continue;
         }
         out.line(&format!("{}  {}", known.base_url, known.model))?;
-        for (key, fact) in [("dialect", &known.dialect), ("reasoning", &known.reasoning)] {
-            let Some(Fact { value, at, .. }) = fact else { continue };
-            out.write(&format!("  {key:<10} {value:<12} "))?;
-            let shown_by = fact.as_ref().map(Fact::shown_by).unwrap_or_default();
-            out.styled_line(Style::Dim, &messages::learned_ago(shown_by, age(*at)))?;
+        for (key, fact) in known.facts() {
+            out.write(&format!("  {key:<14} {:<22} ", fact.value))?;
+            out.styled_line(Style::Dim, &messages::learned_ago(fact.shown_by(), age(fact.at)))?;
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -1,23 +1,28 @@
 //! `coder doctor`: which barriers of the sandbox hold here, found out by trying to break each; why the others do not, and what to do. And what
-//! looks at changed files.
+//! looks at changed files. With `--backend`: what the backend does to texts.
 
 use crate::args::{DoctorArguments, Options};
 use crate::checks;
-use crate::config::Layers;
+use crate::config::{Layers, profile};
 use crate::failure::{Failure, UNSUCCESSFUL};
 use crate::messages;
 use crate::runtime::cannot_start;
-use crate::setup;
-use crate::shown::Words;
+use crate::server::Server;
+use crate::setup::{self, Setup};
+use crate::shown::{Words, tell};
 use crate::terminal::{Style, Terminal, set_colours};
 use serde_json::{Value, json};
 use std::process::ExitCode;
 use toolfence::Text;
+use toolfence::program::probe::{self, Step, Verdict};
 use toolfence::program::trial::{self, Finding, Held, Trial};
 use toolfence::sandbox::{Kind, Mode, Settings};
 
-/// Tries the sandbox of the settings, and tells.
+/// Tries the sandbox of the settings, or asks their backend, and tells.
 pub(crate) fn run(options: &Options, arguments: &DoctorArguments) -> Result<ExitCode, Failure> {
+    if options.backend.is_some() {
+        return backend(options, arguments.json);
+    }
     let (layers, _) = setup::with_persona(Layers::read(options)?)?;
     let config = layers.merged();
     set_colours(config.choice("color")?);
@@ -37,6 +42,60 @@ pub(crate) fn run(options: &Options, arguments: &DoctorArguments) -> Result<Exit
         }
     }
     Ok(if trial.all_held() { ExitCode::SUCCESS } else { UNSUCCESSFUL.into() })
+}
+
+/// Asks the backend of the settings what it does to texts, tells, and keeps what it shows.
+fn backend(options: &Options, json: bool) -> Result<ExitCode, Failure> {
+    let setup = Setup::new(options)?;
+    let whom = setup.server()?.map(Server::place);
+    let backend = setup.backend()?;
+    let mut wanted = probe::Options::default();
+    (wanted.language, wanted.grammar) = (setup.language, Some(setup.grammar()));
+    let (most, long) = (wanted.most_requests(), wanted.long_bytes() as u64 / 4);
+    if let Some((base_url, model)) = &whom {
+        tell(&messages::probe_begins(profile::address(base_url), model));
+    }
+    tell(&messages::probe_costs(most, wanted.sizes.len(), long));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(cannot_start)?;
+    let mut watch = |step: &Step| tell(&messages::probe_step(step.number, step.about.clone()));
+    let probed = runtime.block_on(probe::backend(&*backend, &wanted, &mut watch));
+    let answers = probed.findings.first().is_some_and(|finding| finding.verdict == Verdict::Good);
+    let kept = match (&setup.profiles, &whom) {
+        (Some(profiles), Some((base_url, model))) if answers => {
+            let stored = profiles.probed(base_url, model, &probed.facts);
+            stored.inspect_err(|why| tell(&messages::profile_not_kept(why.clone()))).is_ok()
+        }
+        _ => false,
+    };
+    let mut out = Terminal::stdout();
+    if json {
+        let (base_url, model) = whom.map(|(url, model)| (profile::address(&url), model)).unzip();
+        let told = json!({
+            "v": super::SCHEMA, "base_url": base_url, "model": model, "requests": probed.requests,
+            "findings": probed.findings, "kept": kept,
+        });
+        out.line(&told.to_string())?;
+    } else {
+        out.write("\n")?;
+        probed.findings.iter().try_for_each(|finding| found(finding, &mut out))?;
+        if kept {
+            out.styled_line(Style::Dim, &messages::probe_kept())?;
+        }
+    }
+    let fine = answers && probed.findings.iter().all(|finding| finding.verdict != Verdict::Bad);
+    Ok(if fine { ExitCode::SUCCESS } else { UNSUCCESSFUL.into() })
+}
+
+fn found(finding: &probe::Finding, out: &mut Terminal) -> Result<(), Failure> {
+    let (style, word) = match finding.verdict {
+        Verdict::Good => (Style::Good, messages::found_good()),
+        Verdict::Neutral => (Style::Dim, messages::found_neutral()),
+        Verdict::Bad => (Style::Bad, messages::found_bad()),
+        Verdict::Unknown => (Style::Dim, messages::unknown()),
+    };
+    out.styled(style, &format!("  {:<8}", word.words()))?;
+    out.line(&format!(" {}", finding.said.words()))?;
+    finding.advice.iter().try_for_each(|advice| out.styled_line(Style::Dim, &format!("           {}", advice.words())))
 }
 
 fn tried(settings: &Settings) -> Result<Trial, Failure> {

@@ -1,6 +1,6 @@
 //! `coder proxy`: function calling for clients that insist on it, in front of an upstream that only talks.
 
-use crate::args::{Options, ProxyArguments};
+use crate::args::{Grammar, Options, ProxyArguments};
 use crate::config::places::Places;
 use crate::config::profile;
 use crate::failure::Failure;
@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::net::TcpListener;
 use toolfence::Learned;
+use toolfence::grammar::Form;
 use toolfence::proxy::{Profiles, Proxy, ProxyOptions};
 
 /// Serves until a signal ends it.
@@ -64,6 +65,8 @@ struct Upstream {
     base_url: String,
     /// Whether an option names the dialects.
     dialects: bool,
+    /// What an option says of grammars.
+    grammar: Option<Grammar>,
     told: AtomicBool,
 }
 
@@ -74,13 +77,19 @@ fn upstream(options: &Options, arguments: &ProxyArguments) -> Option<Upstream> {
     // The proxy adds it where there is no path.
     let bare = address.split_once("://").is_some_and(|(_, rest)| !rest.contains('/'));
     let base_url = if bare { address + "/v1" } else { address };
-    Some(Upstream { profiles, base_url, dialects: options.dialects.is_some(), told: AtomicBool::new(false) })
+    let (dialects, grammar) = (options.dialects.is_some(), options.grammar);
+    Some(Upstream { profiles, base_url, dialects, grammar, told: AtomicBool::new(false) })
 }
 
 impl Profiles for Upstream {
     fn known(&self, model: &str) -> Learned {
         let mut known = self.profiles.learned(&self.base_url, model);
         known.dialect = known.dialect.filter(|_| !self.dialects);
+        known.grammar = match self.grammar {
+            Some(Grammar::Off) => None,
+            Some(Grammar::On) => Some(known.grammar.unwrap_or(Form::Grammar)),
+            _ => known.grammar,
+        };
         known
     }
 

@@ -79,6 +79,15 @@ const OWN: &[Key] = &[
          opened: a reply begins in reasoning.",
     ),
     Key::new(
+        "grammar",
+        Takes::Choice(&["auto", "on", "off"]),
+        InProject::Trusted,
+        "\"auto\"",
+        "Whether a grammar goes with each request, by which the server lets the model write prose and valid calls only.\n\
+         auto: where `coder doctor --backend` saw that the server obeys one, and that the model does not reason in its text.\n\
+         on: always, in the form that it was seen to obey, or else in that of llama.cpp.",
+    ),
+    Key::new(
         "window",
         Takes::Count(100_000_000),
         InProject::Trusted,

@@ -1,11 +1,13 @@
-//! What replies have shown of backends, beyond one run: one file for each server and model, in the person's own state folder.
+//! What replies and probes have shown of backends, beyond one run: one file for each server and model, in the person's own state
+//! folder.
 //!
-//! A profile says how replies are read and nothing else: no rule about what may run comes from it. Settings and options count over
+//! A profile says how a backend is talked to and how its replies are read, and nothing else: no rule about what may run comes from it. Settings and options count over
 //! it, so nothing that is learned can undo what the person says.
 
 use super::Config;
 use super::places::{Places, read_own};
 use super::trust::hash;
+use crate::args::Grammar;
 use crate::failure::Failure;
 use crate::messages;
 use crate::shown::tell;
@@ -16,6 +18,8 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
+use toolfence::grammar::Form;
+use toolfence::program::probe::{Facts, Mangling, Style};
 use toolfence::{Dialect, Learned, Text};
 
 /// The folder of profiles, below that of what the program remembers.
@@ -30,8 +34,23 @@ const CLOSING_TAG: &str = "closing_tag";
 /// How the dialect of a model was seen.
 const THREE_CALLS: &str = "three_calls";
 
-/// The one value of `reasoning` that is learned.
+/// How a fact was found out by asking for it.
+const PROBE: &str = "probe";
+
+/// The value of `reasoning` that is learned from replies too.
 const OPENED: &str = "opened";
+
+/// The value of a fact that the backend has none of it.
+const NONE: &str = "none";
+
+/// The value of `system` where a system message does not reach the model.
+const LOST: &str = "lost";
+
+/// Bytes of a message for a token of the window: fewer than most texts have, so that a message that just fits is not cut.
+const BYTES_A_TOKEN: u64 = 3;
+
+/// What is less than this is no limit to work with, and compacting to it would leave nothing.
+const LEAST_LIMIT: u64 = 8_000;
 
 /// A file of what is known.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,6 +62,18 @@ pub(crate) struct Known {
     pub(crate) dialect: Option<Fact>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) reasoning: Option<Fact>,
+    /// How the server takes a grammar that it obeys.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) grammar: Option<Fact>,
+    /// Whether a system message reaches the model, where it does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) system: Option<Fact>,
+    /// Bytes of a message that is read whole, where a longer one was not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) message_limit: Option<Fact>,
+    /// What happens to texts on their way.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) manglings: Vec<Fact>,
 }
 
 /// One thing that is known.
@@ -67,6 +98,7 @@ impl Fact {
         match self.how.as_str() {
             CLOSING_TAG => messages::closing_tag_showed_it(),
             THREE_CALLS => messages::three_calls_showed_it(),
+            PROBE => messages::probe_showed_it(),
             other => other.into(),
         }
     }
@@ -75,15 +107,69 @@ impl Fact {
 impl Known {
     fn learned(&self) -> Learned {
         let mut learned = Learned::default();
-        learned.opened = self.reasoning.as_ref().is_some_and(|fact| fact.value == OPENED);
+        let style = self.reasoning.as_ref().and_then(|fact| Style::from_name(&fact.value));
+        learned.opened = style == Some(Style::Opened);
+        learned.never_opened = style.is_some_and(|style| style != Style::Opened);
+        // The grammar has no word for what a model thinks in its text.
+        let form = self.grammar.as_ref().and_then(|fact| Form::from_name(&fact.value));
+        learned.grammar = form.filter(|_| style == Some(Style::None));
         // A name that a later version knows is none here.
         let named = |fact: &Fact| Dialect::ALL.iter().copied().find(|dialect| dialect.name() == fact.value);
         learned.dialect = self.dialect.as_ref().and_then(named);
         learned
     }
 
+    /// Every fact by its name, in the order in which they are shown.
+    pub(crate) fn facts(&self) -> impl Iterator<Item = (&'static str, &Fact)> {
+        let single = [
+            ("dialect", &self.dialect),
+            ("reasoning", &self.reasoning),
+            ("grammar", &self.grammar),
+            ("system", &self.system),
+            ("message_limit", &self.message_limit),
+        ];
+        let single = single.into_iter().filter_map(|(name, fact)| Some((name, fact.as_ref()?)));
+        single.chain(self.manglings.iter().map(|fact| ("mangling", fact)))
+    }
+
     fn is_empty(&self) -> bool {
-        self.dialect.is_none() && self.reasoning.is_none()
+        self.facts().next().is_none()
+    }
+
+    /// Whether a system message does not reach the model.
+    pub(crate) fn loses_system(&self) -> bool {
+        self.system.as_ref().is_some_and(|fact| fact.value == LOST)
+    }
+
+    /// Tokens that the model can be given at most, by the longest message that it reads whole.
+    pub(crate) fn window(&self) -> Option<u64> {
+        let bytes: u64 = self.message_limit.as_ref()?.value.parse().ok()?;
+        Some(bytes / BYTES_A_TOKEN).filter(|_| bytes >= LEAST_LIMIT)
+    }
+
+    /// What happens to texts on their way that makes calls unreliable.
+    pub(crate) fn trouble(&self) -> Vec<Mangling> {
+        let known = self.manglings.iter().filter_map(|fact| Mangling::from_name(&fact.value));
+        known.filter(|mangling| mangling.spoils_calls()).collect()
+    }
+
+    /// Takes what a probe has found. What it could not find out stays.
+    fn take(&mut self, facts: &Facts) {
+        let fact = |value: &str| Some(Fact::new(value, PROBE));
+        if let Some(style) = facts.reasoning {
+            self.reasoning = fact(style.name());
+        }
+        if let Some(dialect) = facts.dialect {
+            self.dialect = fact(dialect.name());
+        }
+        if let Some(reaches) = facts.system {
+            self.system = if reaches { None } else { fact(LOST) };
+        }
+        if let Some(form) = facts.grammar {
+            self.grammar = fact(form.map_or(NONE, Form::name));
+        }
+        self.message_limit = facts.message_limit.and_then(|bytes| fact(&bytes.to_string()));
+        self.manglings = facts.manglings.iter().filter_map(|mangling| fact(mangling.name())).collect();
     }
 
     /// Takes what changed from `before` to `now`. What another process learned meanwhile of the rest stays.
@@ -123,6 +209,15 @@ impl Profiles {
 
     /// Stores what was learned since `before`.
     pub(crate) fn store(&self, base_url: &str, model: &str, before: Learned, now: Learned) -> Result<(), Text> {
+        self.update(base_url, model, |known| known.change(before, now))
+    }
+
+    /// Stores what a probe has found.
+    pub(crate) fn probed(&self, base_url: &str, model: &str, facts: &Facts) -> Result<(), Text> {
+        self.update(base_url, model, |known| known.take(facts))
+    }
+
+    fn update(&self, base_url: &str, model: &str, change: impl FnOnce(&mut Known)) -> Result<(), Text> {
         let _locked = self.lock().map_err(|error| self.unwritable(&error))?;
         let path = self.path(base_url, model);
         let fresh = || Known {
@@ -131,9 +226,13 @@ impl Profiles {
             model: model.to_owned(),
             dialect: None,
             reasoning: None,
+            grammar: None,
+            system: None,
+            message_limit: None,
+            manglings: Vec::new(),
         };
         let mut known = self.read(&path)?.unwrap_or_else(fresh);
-        known.change(before, now);
+        change(&mut known);
         let written = if known.is_empty() { removed(&path).map(drop) } else { self.write(&path, &known) };
         written.map_err(|error| self.unwritable(&error))
     }
@@ -217,6 +316,8 @@ pub(crate) struct Profile {
     profiles: Profiles,
     base_url: String,
     model: String,
+    /// What is known beside that; nothing where there is no file.
+    known: Option<Known>,
     /// What the session has been given and what of it is stored.
     last: Learned,
     /// It was told that nothing can be stored.
@@ -226,8 +327,17 @@ pub(crate) struct Profile {
 impl Profile {
     /// The profile as it counts beside the settings: what they say is not taken from it.
     pub(crate) fn open(profiles: Profiles, base_url: String, model: String, config: &Config) -> Profile {
-        let last = counting(profiles.learned(&base_url, &model), config);
-        Profile { profiles, base_url, model, last, told: false }
+        let known = profiles.known(&base_url, &model);
+        let mut last = counting(known.as_ref().map(Known::learned).unwrap_or_default(), config);
+        // A session runs no call before its reply is over, so nothing is gained by what a probe said, and a reply that shows
+        // otherwise would be read wrongly.
+        last.never_opened = false;
+        Profile { profiles, base_url, model, known, last, told: false }
+    }
+
+    /// What is known of the backend.
+    pub(crate) fn known(&self) -> Option<&Known> {
+        self.known.as_ref()
     }
 
     /// What a session is to know from its first reply on.
@@ -255,6 +365,12 @@ impl Profile {
 pub(crate) fn counting(learned: Learned, config: &Config) -> Learned {
     let mut counting = learned;
     counting.opened &= config.set("reasoning").is_none();
+    counting.never_opened &= config.set("reasoning").is_none();
+    counting.grammar = match config.choice("grammar") {
+        Ok(Grammar::Off) => None,
+        Ok(Grammar::On) => Some(learned.grammar.unwrap_or(Form::Grammar)),
+        _ => learned.grammar,
+    };
     counting.dialect = learned.dialect.filter(|_| config.set("dialects").is_none());
     counting
 }
@@ -275,7 +391,7 @@ mod tests {
         }
     }
 
-    fn learned(opened: bool, dialect: Option<Dialect>) -> Learned {
+    fn learned_of(opened: bool, dialect: Option<Dialect>) -> Learned {
         let mut learned = Learned::default();
         (learned.opened, learned.dialect) = (opened, dialect);
         learned
@@ -286,28 +402,57 @@ mod tests {
     fn two_runs_at_a_time_lose_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let profiles = Profiles(folder.path().join("profiles"));
-        let (url, nothing, llama) = ("http://h/v1", learned(false, None), Some(Dialect::Llama));
+        let (url, nothing, llama) = ("http://h/v1", learned_of(false, None), Some(Dialect::Llama));
         std::thread::scope(|scope| {
-            let opened = || (0..50).for_each(|_| profiles.store(url, "m", nothing, learned(true, None)).unwrap());
-            let dialect = || (0..50).for_each(|_| profiles.store(url, "m", nothing, learned(false, llama)).unwrap());
+            let opened = || (0..50).for_each(|_| profiles.store(url, "m", nothing, learned_of(true, None)).unwrap());
+            let dialect = || (0..50).for_each(|_| profiles.store(url, "m", nothing, learned_of(false, llama)).unwrap());
             scope.spawn(opened);
             scope.spawn(dialect);
         });
-        assert_eq!(profiles.learned(url, "m"), learned(true, Some(Dialect::Llama)));
+        assert_eq!(profiles.learned(url, "m"), learned_of(true, Some(Dialect::Llama)));
         assert_eq!(profiles.learned(url, "other"), nothing);
         // One that is given up leaves the other.
-        profiles.store(url, "m", learned(true, None), nothing).unwrap();
-        assert_eq!(profiles.learned(url, "m"), learned(false, Some(Dialect::Llama)));
+        profiles.store(url, "m", learned_of(true, None), nothing).unwrap();
+        assert_eq!(profiles.learned(url, "m"), learned_of(false, Some(Dialect::Llama)));
         assert_eq!(profiles.all().len(), 1);
         assert!(profiles.forget(url, "m").unwrap() && !profiles.forget(url, "m").unwrap());
         assert!(profiles.all().is_empty());
     }
 
     #[test]
+    fn what_a_probe_finds_is_kept_until_the_next_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let profiles = Profiles(folder.path().join("profiles"));
+        let mut facts = Facts {
+            reasoning: Some(Style::None),
+            grammar: Some(Some(Form::Structured)),
+            system: Some(false),
+            message_limit: Some(16_000),
+            manglings: vec![Mangling::FencesLost, Mangling::TrailingBlanksLost],
+            ..Facts::default()
+        };
+        profiles.probed("http://h/v1", "m", &facts).unwrap();
+        let known = profiles.known("http://h/v1", "m").unwrap();
+        let learned = known.learned();
+        assert_eq!((learned.never_opened, learned.grammar), (true, Some(Form::Structured)));
+        assert_eq!((known.loses_system(), known.window()), (true, Some(5333)));
+        assert_eq!((known.trouble(), known.facts().count()), (vec![Mangling::FencesLost], 6));
+        // A model that thinks in its text is held to no grammar, and a limit that is too small is none.
+        facts = Facts { reasoning: Some(Style::Tags), message_limit: Some(4_000), ..Facts::default() };
+        profiles.probed("http://h/v1", "m", &facts).unwrap();
+        let known = profiles.known("http://h/v1", "m").unwrap();
+        assert_eq!((known.learned().grammar, known.window(), known.trouble()), (None, None, Vec::new()));
+        // A reply that shows otherwise counts more than what was asked for.
+        profiles.store("http://h/v1", "m", Learned::default(), learned_of(true, None)).unwrap();
+        let learned = profiles.learned("http://h/v1", "m");
+        assert_eq!((learned.opened, learned.never_opened), (true, false));
+    }
+
+    #[test]
     fn a_damaged_profile_is_put_aside_and_one_of_a_later_version_is_left_alone() {
         let folder = tempfile::tempdir().unwrap();
         let profiles = Profiles(folder.path().to_owned());
-        let (url, nothing) = ("http://h/v1", learned(false, None));
+        let (url, nothing) = ("http://h/v1", learned_of(false, None));
         let path = profiles.path(url, "m");
         for text in
             ["", "{", "[]", "{\"v\":1}", "{\"v\":1,\"base_url\":\"\",\"model\":\"\",\"reasoning\":\"opened\"}", "\u{0}"]
@@ -315,12 +460,12 @@ mod tests {
             std::fs::write(&path, text).unwrap();
             assert!(profiles.read(&path).is_err(), "{text}");
             assert_eq!(profiles.read(&path), Ok(None), "{text}");
-            profiles.store(url, "m", nothing, learned(true, None)).unwrap();
-            assert_eq!(profiles.learned(url, "m"), learned(true, None));
+            profiles.store(url, "m", nothing, learned_of(true, None)).unwrap();
+            assert_eq!(profiles.learned(url, "m"), learned_of(true, None));
         }
         let later = "{\"v\":2,\"base_url\":\"\",\"model\":\"\",\"more\":1}";
         std::fs::write(&path, later).unwrap();
-        assert!(profiles.store(url, "m", nothing, learned(true, None)).is_err());
+        assert!(profiles.store(url, "m", nothing, learned_of(true, None)).is_err());
         assert_eq!((std::fs::read_to_string(&path).unwrap().as_str(), profiles.learned(url, "m")), (later, nothing));
         // What is not known here is left out; what is known counts.
         let odd = "{\"v\":1,\"base_url\":\"\",\"model\":\"\",\"dialect\":{\"value\":\"new\",\"at\":1,\"how\":\"x\"},\

@@ -14,7 +14,7 @@ pub(crate) fn entries(options: &Options) -> Result<Vec<Entry>, Failure> {
     let ask = rules.ask.or(options.yes.then_some(AskMode::Never));
     let mut entries = Vec::new();
     for (key, option, text) in [
-        ("backend", "--backend", word(options.backend)),
+        ("backend", "--backend", word(options.backend.flatten())),
         ("base_url", "--base-url", options.base_url.clone()),
         ("model", "--model", options.model.clone()),
         ("persona", "--persona", options.persona.clone()),
@@ -24,6 +24,7 @@ pub(crate) fn entries(options: &Options) -> Result<Vec<Entry>, Failure> {
         ("dialects", "--dialects", options.dialects.clone()),
         ("reasoning", "--reasoning", word(options.reasoning)),
         ("agents_files", "--no-agents-files", options.no_agents_files.then(|| "off".to_owned())),
+        ("grammar", "--grammar", word(options.grammar)),
         ("color", "--color", word(options.color)),
         ("sandbox.mode", "--sandbox", word(rules.sandbox)),
         ("sandbox.network", "--network", rules.network.then(|| "on".to_owned())),
@@ -64,7 +65,7 @@ fn entry(key: &str, option: &str, value: Value) -> Option<Entry> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::{BackendKind, Color, Instructions, Lang, Reasoning, Sandbox};
+    use crate::args::{BackendKind, Color, Grammar, Instructions, Lang, Reasoning, Sandbox};
     use toolfence::program::settings::Takes;
 
     /// The words a file may hold and those that can be typed are the same.
@@ -78,6 +79,7 @@ mod tests {
             ("lang", words::<Lang>()),
             ("instructions", words::<Instructions>()),
             ("reasoning", words::<Reasoning>()),
+            ("grammar", words::<Grammar>()),
             ("color", words::<Color>()),
             ("ask", words::<AskMode>()),
             ("sandbox.mode", words::<Sandbox>()),

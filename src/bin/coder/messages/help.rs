@@ -65,20 +65,24 @@ pub(crate) const PORTUGUESE_HELP: &[(&str, &str)] = &[
          {\"v\":1,\"kind\":\"namespaces|landlock|nothing\",\"holds\":..,\"why\":[..],\"helper\":..,\"kernel\":.., \
          \"user\":..,\"findings\":[{\"barrier\":..,\"attempt\":..,\"result\":\"yes|no|open|unknown\",\"said\":..,\"advice\":..}],\"advice\":[..], \
          \"checks\":{\"programs\":[{\"files\":[..],\"program\":..,\"found\":..,\"asked\":..,\"reads\":\"text|project:FILE\",\"built_in\":.., \
-         \"without\":[..]}],\"in_process\":[{\"language\":..,\"files\":[..]}]}}",
+         \"without\":[..]}],\"in_process\":[{\"language\":..,\"files\":[..]}]}}; with --backend {\"v\":1,\"base_url\":..,\"model\":.., \
+         \"requests\":..,\"findings\":[{\"subject\":..,\"verdict\":\"good|neutral|bad|unknown\",\"said\":..,\"advice\":..?,\"mangling\":..?}], \
+         \"kept\":..}",
         "Como um objeto JSON: \
          {\"v\":1,\"kind\":\"namespaces|landlock|nothing\",\"holds\":..,\"why\":[..],\"helper\":..,\"kernel\":.., \
          \"user\":..,\"findings\":[{\"barrier\":..,\"attempt\":..,\"result\":\"yes|no|open|unknown\",\"said\":..,\"advice\":..}],\"advice\":[..], \
          \"checks\":{\"programs\":[{\"files\":[..],\"program\":..,\"found\":..,\"asked\":..,\"reads\":\"text|project:FILE\",\"built_in\":.., \
-         \"without\":[..]}],\"in_process\":[{\"language\":..,\"files\":[..]}]}}",
+         \"without\":[..]}],\"in_process\":[{\"language\":..,\"files\":[..]}]}}; com --backend {\"v\":1,\"base_url\":..,\"model\":.., \
+         \"requests\":..,\"findings\":[{\"subject\":..,\"verdict\":\"good|neutral|bad|unknown\",\"said\":..,\"advice\":..?,\"mangling\":..?}], \
+         \"kept\":..}",
     ),
     (
         "As one JSON object: \
          {\"v\":1,\"profiles\":[{\"v\":1,\"base_url\":..,\"model\":..,\"dialect\":{\"value\":..,\"at\":..,\"how\":..}?, \
-         \"reasoning\":{..}?}]}",
+         \"reasoning\":{..}?,\"grammar\":{..}?,\"system\":{..}?,\"message_limit\":{..}?,\"manglings\":[{..}]?}]}",
         "Como um objeto JSON: \
          {\"v\":1,\"profiles\":[{\"v\":1,\"base_url\":..,\"model\":..,\"dialect\":{\"value\":..,\"at\":..,\"how\":..}?, \
-         \"reasoning\":{..}?}]}",
+         \"reasoning\":{..}?,\"grammar\":{..}?,\"system\":{..}?,\"message_limit\":{..}?,\"manglings\":[{..}]?}]}",
     ),
     (
         "As one JSON object: \
@@ -93,6 +97,10 @@ pub(crate) const PORTUGUESE_HELP: &[(&str, &str)] = &[
     (
         "Ask for nothing: run whatever is not denied, as --ask never does",
         "Não pergunta nada: executa o que não for negado, como --ask never",
+    ),
+    (
+        "Always, in the form that the server was seen to obey, or in that of llama.cpp",
+        "Sempre, na forma a que se viu o servidor obedecer, ou na do llama.cpp",
     ),
     ("At the backend's length limit", "No limite de tamanho do backend"),
     ("Brazilian Portuguese", "Português do Brasil"),
@@ -204,6 +212,7 @@ pub(crate) const PORTUGUESE_HELP: &[(&str, &str)] = &[
         "Model text in on stdin, its calls run, their results out as chat text",
         "Texto do modelo por stdin, execução das chamadas, resultados na saída como texto de chat",
     ),
+    ("Never", "Nunca"),
     ("Never open files of this name", "Nunca abre arquivos com este nome"),
     ("Never run commands that begin with these words", "Nunca executa comandos que começam com estas palavras"),
     ("Nothing asks, and whatever is not denied runs", "Nada é perguntado, e o que não for negado é executado"),
@@ -337,8 +346,10 @@ pub(crate) const PORTUGUESE_HELP: &[(&str, &str)] = &[
     ("To copy", "Para copiar"),
     ("Trust it no more", "Deixa de confiar nele"),
     (
-        "Try to break each barrier of the sandbox, to see which hold here; and what checks changed files",
-        "Tenta romper cada barreira do sandbox, para ver quais resistem aqui; e o que verifica arquivos alterados",
+        "Try to break each barrier of the sandbox, to see which hold here; and what checks changed files. With \
+         --backend: ask the backend what it does to texts, and keep what it shows",
+        "Tenta romper cada barreira do sandbox, para ver quais resistem aqui; e o que verifica arquivos alterados. \
+         Com --backend: pergunta ao backend o que ele faz com os textos e guarda o que se viu",
     ),
     (
         "What a backend that constrains decoding needs, so that the model can write no malformed call",
@@ -357,9 +368,19 @@ pub(crate) const PORTUGUESE_HELP: &[(&str, &str)] = &[
          --config e das opções sobre o que pode ser executado",
     ),
     (
-        "What replies have shown of the backend and its model, which is kept from run to run; or forget it",
-        "O que as respostas mostraram do backend e do modelo dele, que é guardado de uma execução para outra; ou o \
+        "What replies and `coder doctor --backend` have shown of the backend and its model, which is kept; or forget it",
+        "O que as respostas e `coder doctor --backend` mostraram do backend e do modelo dele, que fica guardado; ou o \
          esquece",
+    ),
+    (
+        "Where the server was seen to obey one, and the model does not reason in its text",
+        "Onde se viu o servidor obedecer a uma, e o modelo não raciocina no texto",
+    ),
+    (
+        "Whether the server is held to the grammar of the tools: auto where `coder doctor --backend` saw that it obeys one \
+         [default: auto]",
+        "Se o servidor é preso à gramática das ferramentas: auto onde `coder doctor --backend` viu que ele obedece a uma \
+         [padrão: auto]",
     ),
     ("What the last turn changed", "O que o último turno alterou"),
     (

@@ -1,0 +1,93 @@
+//! A backend with what is known of it: no system role, a smaller window than it tells, a grammar that it obeys.
+
+use super::{Backend, Sink};
+use serde_json::{Map, Value};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use toolfence_protocol::{Error, ErrorKind, FinishReason, Message, Role};
+use toolfence_toolbox::BoxFuture;
+
+/// A backend that is talked to as it was found to want it.
+pub struct Adapted {
+    backend: Arc<dyn Backend>,
+    /// The same one with a member more in its requests.
+    held: Option<Arc<dyn Backend>>,
+    /// The server has refused what was more.
+    given_up: AtomicBool,
+    without_system: bool,
+    window: Option<u64>,
+}
+
+impl Adapted {
+    /// Nothing is different yet.
+    pub fn new(backend: Arc<dyn Backend>) -> Adapted {
+        Adapted { backend, held: None, given_up: AtomicBool::new(false), without_system: false, window: None }
+    }
+
+    /// What a system message says goes with the first message of the user.
+    #[must_use]
+    pub fn without_system(self) -> Adapted {
+        Adapted { without_system: true, ..self }
+    }
+
+    /// The model reads no more than so many tokens, whatever the server tells.
+    #[must_use]
+    pub fn window(self, tokens: u64) -> Adapted {
+        Adapted { window: Some(tokens), ..self }
+    }
+
+    /// A member goes with each request, where the backend takes one. Where the server refuses the request with it and not without
+    /// it, none goes with those that follow.
+    #[must_use]
+    pub fn member(self, member: &str, value: Value) -> Adapted {
+        let members: Map<String, Value> = [(member.to_owned(), value)].into_iter().collect();
+        let held = self.backend.with_members(&members);
+        Adapted { held, ..self }
+    }
+
+    async fn answer(&self, messages: &[Message], sink: &mut dyn Sink) -> Result<FinishReason, Error> {
+        let Some(held) = self.held.as_ref().filter(|_| !self.given_up.load(Ordering::Relaxed)) else {
+            return self.backend.stream(messages, sink).await;
+        };
+        match held.stream(messages, sink).await {
+            // Nothing of the reply has come: an error comes before it.
+            Err(error) if error.kind() == ErrorKind::Rejected => {
+                let ended = self.backend.stream(messages, sink).await?;
+                tracing::warn!(%error, "the server refuses the grammar and is asked without it");
+                self.given_up.store(true, Ordering::Relaxed);
+                Ok(ended)
+            }
+            ended => ended,
+        }
+    }
+}
+
+impl Backend for Adapted {
+    fn stream<'a>(
+        &'a self,
+        messages: &'a [Message],
+        sink: &'a mut dyn Sink,
+    ) -> BoxFuture<'a, Result<FinishReason, Error>> {
+        Box::pin(async move {
+            match messages {
+                [system, user, rest @ ..] if self.without_system && system.role == Role::System => {
+                    let first = Message::new(user.role, format!("{}\n\n{}", system.content.trim_end(), user.content));
+                    let messages: Vec<Message> = [first].into_iter().chain(rest.iter().cloned()).collect();
+                    self.answer(&messages, sink).await
+                }
+                _ => self.answer(messages, sink).await,
+            }
+        })
+    }
+
+    fn window(&self) -> BoxFuture<'_, Option<u64>> {
+        Box::pin(async move {
+            let told = self.backend.window().await;
+            told.into_iter().chain(self.window).min()
+        })
+    }
+
+    fn with_members(&self, members: &Map<String, Value>) -> Option<Arc<dyn Backend>> {
+        self.backend.with_members(members)
+    }
+}
