@@ -1,7 +1,8 @@
 //! The program as a person sees it: on a terminal of its own, which `script` of util-linux makes.
 
 use crate::support::is_ignored;
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
@@ -314,4 +315,173 @@ fn ctrl_c_ends_the_demo_and_says_no_more() {
     let line = "set -m; \"$CODER\" demo & sleep 0.7; kill -INT $!; wait $!; echo \"status $?\"";
     let shown = on_a_terminal(folder.path(), line, "", &[]);
     assert!(shown.contains("status 130") && !shown.contains("The test"), "{shown}");
+}
+
+/// A model whose replies come in pieces, each so many milliseconds after the one before. Gives its address.
+fn slow_model(replies: Vec<Vec<(u64, String)>>) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        let mut replies = replies.into_iter();
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut lines = BufReader::new(stream.try_clone().unwrap());
+            let (mut head, mut length) = (String::new(), 0);
+            while !head.ends_with("\r\n\r\n") {
+                let start = head.len();
+                if lines.read_line(&mut head).unwrap() == 0 {
+                    break;
+                }
+                let line = head[start..].to_ascii_lowercase();
+                length = line.strip_prefix("content-length:").map_or(length, |length| length.trim().parse().unwrap());
+            }
+            lines.read_exact(&mut vec![0; length]).unwrap();
+            if !head.starts_with("POST /v1/chat/completions ") {
+                stream.write_all(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n").unwrap();
+                continue;
+            }
+            let pieces = replies.next().expect("a reply for every request");
+            stream
+                .write_all(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n")
+                .unwrap();
+            for (pause, piece) in pieces {
+                thread::sleep(Duration::from_millis(pause));
+                let chunk = serde_json::json!({"choices": [{"index": 0, "delta": {"content": piece}}]});
+                stream.write_all(format!("data: {chunk}\n\n").as_bytes()).unwrap();
+            }
+            let end = serde_json::json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]});
+            stream.write_all(format!("data: {end}\n\ndata: [DONE]\n\n").as_bytes()).unwrap();
+        }
+    });
+    format!("http://{address}/v1")
+}
+
+/// What stands on a terminal that was written to, and the widest row that ever stood there. Only the sequences that colour and
+/// that clear the rest of a row are known.
+fn screen(shown: &str) -> (String, usize) {
+    let (mut rows, mut column, mut widest) = (vec![Vec::new()], 0, 0);
+    let mut rest = shown.chars();
+    while let Some(c) = rest.next() {
+        let row: &mut Vec<char> = rows.last_mut().unwrap();
+        match c {
+            '\n' => {
+                rows.push(Vec::new());
+                column = 0;
+            }
+            '\r' => column = 0,
+            '\u{1b}' => match rest.by_ref().find(char::is_ascii_alphabetic) {
+                Some('K') => row.truncate(column),
+                Some('m') => {}
+                other => panic!("a sequence that ends with {other:?}"),
+            },
+            c => {
+                row.resize(row.len().max(column + 1), ' ');
+                row[column] = c;
+                column += 1;
+                widest = widest.max(column);
+            }
+        }
+    }
+    (rows.iter().map(|row| row.iter().collect::<String>().trim_end().to_owned() + "\n").collect(), widest)
+}
+
+/// A conversation of one turn with such a model, on a terminal of so many columns.
+fn slowly(folder: &Path, replies: Vec<Vec<(u64, String)>>, columns: usize, more: &str, answers: &[&str]) -> String {
+    let line = format!(
+        "stty cols {columns}; printf 'go\\n' | TERM=xterm LC_ALL=C.UTF-8 \"$CODER\" --backend http --base-url {} --model m {more}",
+        slow_model(replies)
+    );
+    on_a_terminal(folder, &line, "", answers)
+}
+
+fn pieces(text: &str, size: usize, pause: u64) -> Vec<(u64, String)> {
+    text.as_bytes().chunks(size).map(|piece| (pause, String::from_utf8(piece.to_vec()).unwrap())).collect()
+}
+
+fn answer(text: &str) -> Vec<(u64, String)> {
+    vec![(0, text.to_owned())]
+}
+
+#[test]
+fn a_call_is_shown_while_it_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let content: String = (0..60).map(|line| format!("let line = {line};\\n")).collect();
+    let call = format!(
+        "I write it.\n\n```tool\n{{\"name\": \"write_file\", \"args\": {{\"path\": \"notes.txt\", \"content\": \"{content}\"}}}}\n```\n"
+    );
+    let shown = slowly(folder.path(), vec![pieces(&call, 24, 25), answer("Done.\n")], 60, "--color always", &["y"]);
+    let counts: Vec<usize> = shown
+        .split("→ write_file notes.txt  ")
+        .skip(1)
+        .map(|rest| rest.split(' ').next().unwrap().parse().unwrap())
+        .collect();
+    assert!(counts.len() >= 4 && counts.is_sorted() && *counts.last().unwrap() > 20, "{counts:?} in {shown}");
+    let (screen, widest) = screen(&shown);
+    assert!(widest <= 80, "{screen}");
+    assert_eq!(screen.matches("→ write_file").count(), 1, "{screen}");
+    assert!(
+        screen.contains("> I write it.\n\n? write_file\n") && screen.contains("→ write_file notes.txt\n  ✓ "),
+        "{screen}"
+    );
+    assert!(folder.path().join("notes.txt").exists(), "{screen}");
+}
+
+#[test]
+fn a_call_that_is_withdrawn_leaves_no_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let call = format!(
+        "First.\n\n```tool\n{{\"name\": \"bash\", \"args\": {{\"command\": \"echo {}\" ]}}\n```\n\nThen more.\n",
+        "x".repeat(300)
+    );
+    let shown = slowly(folder.path(), vec![pieces(&call, 12, 30), answer("Done.\n")], 40, "--color always", &[]);
+    assert!(shown.contains("→ bash $ echo xxxxx") && shown.contains("x…"), "{shown}");
+    let (screen, widest) = screen(&shown);
+    assert!(!screen.contains("→ bash $") && !screen.contains("waiting"), "{screen}");
+    assert!(screen.contains("> First.\n\nThen more.\n"), "{screen}");
+    let drawn = shown.split('\r').filter(|row| row.contains("→ bash")).map(|row| row.split("\u{1b}[K").next().unwrap());
+    let columns = |row: &str| self::screen(row).1;
+    assert!(drawn.clone().count() > 0 && drawn.clone().all(|row| columns(row) < 40), "{widest}: {shown:?}");
+}
+
+#[test]
+fn a_command_that_is_written_steers_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "\\u001b[2J\\u001b]0;x\\u0007語語語語語語語語語語語語語語語語語語語語語語語語語語";
+    let call = format!("```tool\n{{\"name\": \"bash\", \"args\": {{\"command\": \"echo {text}");
+    let mut reply = vec![(0, call)];
+    reply.push((900, "\"}}\n```\n".to_owned()));
+    let shown = slowly(folder.path(), vec![reply, answer("Done.\n")], 40, "--color always", &["n"]);
+    assert!(shown.contains("→ bash $ echo \\u{1b}[2J\\u{1b}]0;x\\u{7}"), "{shown}");
+    assert!(!shown.contains("\u{1b}[2J") && !shown.contains("\u{1b}]") && !shown.contains('\u{7}'), "{shown:?}");
+}
+
+#[test]
+fn waiting_and_running_are_shown_and_taken_away() {
+    let folder = tempfile::tempdir().unwrap();
+    let call = format!("```tool\n{}\n```\n", bash("sleep 1; echo ran"));
+    let shown = slowly(folder.path(), vec![vec![(1300, call)], answer("Done.\n")], 60, "--color always --yes", &[]);
+    assert!(shown.contains("waiting for the model, 1 s") && shown.contains("running, 0 s"), "{shown:?}");
+    let (screen, _) = screen(&shown);
+    assert!(!screen.contains("waiting") && !screen.contains("running"), "{screen}");
+    assert!(screen.contains("→ bash $ sleep 1; echo ran\n  ✓ "), "{screen}");
+}
+
+/// Nothing of it where nobody looks, or where the terminal cannot take a line back.
+#[test]
+fn nothing_is_taken_back_where_that_cannot_be() {
+    let content = "line\\n".repeat(40);
+    let call = format!("```tool\n{{\"name\": \"read_file\", \"args\": {{\"path\": \"{content}\"}}}}\n```\n");
+    let replies = || vec![[vec![(700, String::new())], pieces(&call, 20, 60)].concat(), answer("Done.\n")];
+    for (more, dumb) in [("--color never", false), ("--color always | cat", false), ("--color always", true)] {
+        let folder = tempfile::tempdir().unwrap();
+        let model = slow_model(replies());
+        let term = if dumb { "dumb" } else { "xterm" };
+        let line =
+            format!("printf 'go\\n' | TERM={term} \"$CODER\" --backend http --base-url {model} --model m {more}");
+        let shown = on_a_terminal(folder.path(), &line, "", &[]);
+        assert!(
+            shown.contains("Done.") && !shown.contains("\u{1b}[K") && !shown.contains("waiting"),
+            "{more}: {shown:?}"
+        );
+    }
 }

@@ -140,6 +140,7 @@ fn always(pending: &Pending, beginning: &str) -> Result<Answer, Text> {
 /// cancelled question leaves no thread behind that would eat the next line.
 pub(crate) async fn put(text: &str) -> io::Result<String> {
     const GLANCE: Duration = Duration::from_millis(30);
+    crate::status::end();
     OpenOptions::new().write(true).open("/dev/tty")?.write_all(text.as_bytes())?;
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let mut terminal = File::from(rustix::fs::open("/dev/tty", flags, Mode::empty())?);

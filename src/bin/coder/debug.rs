@@ -21,6 +21,7 @@ struct Safe<W>(W);
 impl<W: Write> Write for Safe<W> {
     /// Takes whole lines, as the subscriber writes them: a character that is split would be lost.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        crate::status::end();
         self.0.write_all(safe(&String::from_utf8_lossy(line)).as_bytes())?;
         Ok(line.len())
     }

@@ -19,6 +19,7 @@ mod runtime;
 mod server;
 mod setup;
 mod shown;
+mod status;
 mod terminal;
 mod view;
 

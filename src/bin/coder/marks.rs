@@ -73,7 +73,7 @@ fn hides(c: char) -> bool {
 }
 
 /// A tab and whatever may be wide count as wide as they can be.
-fn columns(c: char) -> usize {
+pub(crate) fn columns(c: char) -> usize {
     match c {
         '\t' => 8,
         '\u{300}'..='\u{36f}' => 0,

@@ -52,6 +52,7 @@ impl<W: Words + ?Sized> Words for &W {
 
 /// Tells the person something that is no failure, on standard error.
 pub(crate) fn tell(note: &(impl Words + ?Sized)) {
+    crate::status::end();
     // Where the terminal is gone there is nobody to tell.
     let _ = writeln!(io::stderr(), "coder: {}", escaped(&note.words()));
 }

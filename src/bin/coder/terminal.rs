@@ -3,6 +3,8 @@
 use crate::args::Color;
 use crate::failure::Failure;
 use crate::shown::{Words, escaped};
+use crate::status::{self, Output, What};
+use rustix::fs::FileType;
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -35,6 +37,7 @@ pub(crate) fn colours(is_terminal: bool) -> bool {
 /// Standard output or standard error.
 pub(crate) struct Terminal {
     out: Box<dyn Write + Send>,
+    output: Output,
     is_terminal: bool,
     colour: bool,
 }
@@ -58,18 +61,28 @@ impl Terminal {
     /// Standard output.
     pub(crate) fn stdout() -> Terminal {
         let is_terminal = io::stdout().is_terminal();
-        Terminal { out: Box::new(io::stdout()), is_terminal, colour: colours(is_terminal) }
+        Terminal { out: Box::new(io::stdout()), output: Output::Stdout, is_terminal, colour: colours(is_terminal) }
     }
 
     /// Standard error.
     pub(crate) fn stderr() -> Terminal {
         let is_terminal = io::stderr().is_terminal();
-        Terminal { out: Box::new(io::stderr()), is_terminal, colour: colours(is_terminal) }
+        Terminal { out: Box::new(io::stderr()), output: Output::Stderr, is_terminal, colour: colours(is_terminal) }
     }
 
     /// Whether a person is looking.
     pub(crate) fn is_terminal(&self) -> bool {
         self.is_terminal
+    }
+
+    /// Whether another program reads what is written: it goes to a pipe.
+    pub(crate) fn is_read(&self) -> bool {
+        let file = match self.output {
+            Output::Stdout => rustix::fs::fstat(io::stdout()),
+            Output::Stderr => rustix::fs::fstat(io::stderr()),
+        };
+        let kind = |stat: rustix::fs::Stat| FileType::from_raw_mode(stat.st_mode);
+        file.map(kind).is_ok_and(|kind| matches!(kind, FileType::Fifo | FileType::Socket))
     }
 
     /// Whether signs beyond ASCII, such as ✓, are shown as they should: where colours are, and the locale has UTF-8.
@@ -79,6 +92,16 @@ impl Terminal {
             ["LC_ALL", "LC_CTYPE", "LANG"].iter().find(|name| set(name)).and_then(|name| std::env::var(name).ok());
         let utf8 = locale.is_some_and(|locale| locale.to_ascii_lowercase().replace('-', "").contains("utf8"));
         self.colour && utf8
+    }
+
+    /// Whether a line can be taken back: a person is looking, there are colours, and the terminal can move its cursor.
+    pub(crate) fn takes_back(&self) -> bool {
+        self.is_terminal && self.colour && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+    }
+
+    /// Shows in the row of the cursor what is being waited for, until something else is written.
+    pub(crate) fn wait(&self, what: What) {
+        status::begin(self.output, self.has_signs(), what);
     }
 
     /// Writes text of any origin, and shows it at once.
@@ -91,6 +114,9 @@ impl Terminal {
         let text = text.words();
         let shown = if self.is_terminal { escaped(&text) } else { Cow::Borrowed(&*text) };
         let (on, off) = if self.colour { codes(style) } else { ("", "") };
+        if !text.is_empty() {
+            status::end();
+        }
         let written = write!(self.out, "{on}{shown}{off}").and_then(|()| self.out.flush());
         written.map_err(Failure::output)
     }
@@ -112,7 +138,7 @@ fn colours_wanted() -> bool {
         && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
-fn codes(style: Style) -> (&'static str, &'static str) {
+pub(crate) fn codes(style: Style) -> (&'static str, &'static str) {
     match style {
         Style::Plain => ("", ""),
         Style::Dim => ("\x1b[2m", "\x1b[0m"),

@@ -1,13 +1,15 @@
 //! A turn as a person sees it: prose as it comes, calls as one line each, results as one line below.
 //!
-//! A tool block is never shown as it was written.
+//! A tool block is never shown as it was written. While a call is being written, while a tool runs and while the first piece of a
+//! reply is awaited, a terminal shows so in its [status line](crate::status).
 
 use crate::failure::Failure;
 use crate::messages;
 use crate::preview::{label, one_line};
 use crate::shown::Words;
+use crate::status::{self, CallSoFar, What};
 use crate::terminal::{Style, Terminal};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use toolfence::agent::{Canceller, Host};
 use toolfence::parse::{Event, Ignored};
 use toolfence::policy::Pending;
@@ -44,14 +46,27 @@ pub(crate) struct View<P> {
     rounds: u32,
     /// Whether the reply had an answer, or something was said of why it has none.
     told: bool,
+    /// Whether the lines of calls go to a terminal that can take a line back.
+    live: bool,
+    /// The calls that run.
+    running: HashSet<String>,
+}
+
+impl<P> Drop for View<P> {
+    fn drop(&mut self) {
+        status::end();
+    }
 }
 
 impl<P: Person> View<P> {
     /// A view on standard output; with `apart` the calls go to standard error.
     pub(crate) fn new(person: P, canceller: Canceller, apart: bool) -> View<P> {
+        let (out, work) = (Terminal::stdout(), apart.then(Terminal::stderr));
+        // What reads the answer may show it on the same terminal, and nobody knows when.
+        let live = work.as_ref().unwrap_or(&out).takes_back() && (out.is_terminal() || !out.is_read());
         View {
-            prose: Flow { out: Terminal::stdout(), begun: false, below: false, column: 0, held: 0 },
-            work: apart.then(Terminal::stderr),
+            prose: Flow { out, begun: false, below: false, column: 0, held: 0, broken: false },
+            work,
             person,
             canceller,
             labels: HashMap::new(),
@@ -59,7 +74,18 @@ impl<P: Person> View<P> {
             trouble: None,
             rounds: 0,
             told: false,
+            live,
+            running: HashSet::new(),
         }
+    }
+
+    /// Shows what is being waited for from here on.
+    fn wait(&mut self, what: What) -> Result<(), Failure> {
+        if self.live {
+            self.prose.break_line()?;
+            self.work.as_ref().unwrap_or(&self.prose.out).wait(what);
+        }
+        Ok(())
     }
 
     /// Ends the line of a turn.
@@ -67,6 +93,7 @@ impl<P: Person> View<P> {
     /// # Errors
     /// What could not be written during the turn.
     pub(crate) fn end(&mut self) -> Result<(), Failure> {
+        status::end();
         match self.trouble.take() {
             Some(trouble) => Err(trouble),
             None => self.prose.end_line(),
@@ -112,6 +139,15 @@ impl<P: Person> View<P> {
     fn event(&mut self, event: &Event<'_>) -> Result<(), Failure> {
         match event {
             Event::Text { text, .. } => self.prose.write(Style::Plain, text),
+            Event::Started { id, name } => self.wait(What::Call(CallSoFar::new(id, name))),
+            Event::Progress { id, arg, text } => {
+                status::written(id, arg, text);
+                Ok(())
+            }
+            Event::Malformed { id, .. } | Event::Incomplete { id, .. } => {
+                status::withdraw(id);
+                Ok(())
+            }
             Event::Reasoning { unopened: true, .. } => self.aside(Style::Dim, messages::all_was_thought()),
             Event::Reasoning { text, .. } if self.prose.out.is_terminal() => self.prose.write(Style::Dim, text),
             Event::Call { call, .. } => {
@@ -159,7 +195,7 @@ impl<P: Person> View<P> {
 
 impl<P: Person> Host for View<P> {
     fn calling(&mut self, _: &[Message]) {
-        let written = self.begin_round();
+        let written = self.begin_round().and_then(|()| self.wait(What::Model));
         self.keep(written);
     }
 
@@ -180,16 +216,24 @@ impl<P: Person> Host for View<P> {
 
     fn running(&mut self, call: &ToolCall) {
         self.labels.insert(call.id.clone(), label(call));
+        self.running.insert(call.id.clone());
         if self.current.is_none() {
-            let written = self.begin_call(&call.id, &call.name);
+            let written = self.begin_call(&call.id, &call.name).and_then(|()| self.wait(What::Tools(String::new())));
             self.keep(written);
         }
+    }
+
+    fn progress(&mut self, _: &str, note: &str) {
+        status::said(&one_line(note));
     }
 
     fn answered(&mut self, result: &ToolResult) {
         debug_result(result);
         self.told = true;
-        let written = self.end_call(result);
+        let mut written = self.end_call(result);
+        if self.running.remove(&result.id) && !self.running.is_empty() {
+            written = written.and_then(|()| self.wait(What::Tools(String::new())));
+        }
         self.keep(written);
     }
 
@@ -221,6 +265,8 @@ struct Flow {
     below: bool,
     column: usize,
     held: usize,
+    /// The line was ended to show something below it that is gone: what follows needs one line break less.
+    broken: bool,
 }
 
 impl Flow {
@@ -232,6 +278,7 @@ impl Flow {
             return Ok(());
         }
         let between = if self.begun { self.held.min(2) } else { usize::from(self.below) };
+        let between = between.saturating_sub(usize::from(std::mem::take(&mut self.broken) && self.begun));
         self.out.write(&"\n".repeat(between))?;
         self.out.styled(style, body)?;
         self.begun = true;
@@ -247,8 +294,17 @@ impl Flow {
         Ok(())
     }
 
+    /// The cursor goes to the beginning of a row, and the prose may go on.
+    fn break_line(&mut self) -> Result<(), Failure> {
+        if std::mem::take(&mut self.column) == 0 {
+            return Ok(());
+        }
+        self.broken = true;
+        self.out.write("\n")
+    }
+
     fn end_line(&mut self) -> Result<(), Failure> {
-        self.held = 0;
+        (self.held, self.broken) = (0, false);
         if std::mem::take(&mut self.column) == 0 { Ok(()) } else { self.out.write("\n") }
     }
 }

@@ -42,6 +42,14 @@ toolfence::program::texts! { "coder"
         en: "no call in this reply counts; the model is reminded how to write one",
         pt: "nenhuma chamada desta resposta conta; o modelo é lembrado de como escrever uma",
     }
+    waiting_for_model(seconds) {
+        en: "waiting for the model, {seconds} s",
+        pt: "aguardando o modelo, {seconds} s",
+    }
+    tools_run(seconds) {
+        en: "running, {seconds} s",
+        pt: "executando, {seconds} s",
+    }
     reply_broke_off(why) {
         en: "the reply broke off: {why}",
         pt: "a resposta foi interrompida: {why}",
