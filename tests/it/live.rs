@@ -2,6 +2,7 @@
 //! weights are noise and its words come from a grammar, but sampler, stream and errors are the real ones.
 
 mod grammar;
+mod probe;
 
 use std::io::{BufRead, BufReader};
 use std::ops::ControlFlow;

@@ -3,9 +3,11 @@
 use super::support::*;
 use serde_json::{Value, json};
 use std::sync::Arc;
+use toolfence::grammar::Form;
 use toolfence::parse::{Event, Options, for_each, parse};
 use toolfence::program::format::read_back;
-use toolfence::{Catalog, FinishReason, ToolSpec};
+use toolfence::proxy::Profiles;
+use toolfence::{Catalog, FinishReason, Learned, ToolSpec};
 use toolfence_kit::Random;
 
 /// What the upstream got of this request.
@@ -441,4 +443,59 @@ async fn null_is_a_value_where_the_schema_has_it() {
     let stage = Stage::new(vec![whole("```tool\n{\"name\": \"f\", \"args\": {\"a\": null}}\n```\n", "stop")]).await;
     let answer = stage.ask(&asked).await.json();
     assert_eq!(answer["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"], "{\"a\":null}");
+}
+
+/// The upstream was seen to obey a grammar, and its template to open no reasoning.
+struct Obeys(Form);
+
+impl Profiles for Obeys {
+    fn known(&self, _: &str) -> Learned {
+        let mut learned = Learned::default();
+        (learned.never_opened, learned.grammar) = (true, Some(self.0));
+        learned
+    }
+
+    fn learned(&self, _: &str, _: Learned, _: Learned) {}
+}
+
+#[tokio::test]
+async fn an_upstream_that_obeys_a_grammar_is_sent_one() {
+    let sent = |form: Form, change: fn(&mut Value)| async move {
+        let said = whole("```tool\n{\"name\": \"weather\", \"args\": {\"city\": \"Ulm\"}}\n```\n", "stop");
+        let stage = Stage::with(vec![said], |options| options.profiles = Some(Arc::new(Obeys(form)))).await;
+        stage.ask(&with(change)).await;
+        stage.requests().remove(0)
+    };
+    let got = sent(Form::Grammar, |_| {}).await;
+    let grammar = got["grammar"].as_str().unwrap();
+    assert!(grammar.contains("weather") && grammar.contains("root ::= prose turn{0,8}"), "{grammar}");
+    let got = sent(Form::Structured, |request| {
+        (request["tool_choice"], request["parallel_tool_calls"]) = (json!("required"), json!(false));
+    })
+    .await;
+    let grammar = got["structured_outputs"]["grammar"].as_str().unwrap();
+    assert!(grammar.contains("root ::= prose turn{1,1}"), "{grammar}");
+    // Who says what an answer has to be, is not contradicted; nor is one constrained who may call nothing.
+    for change in [
+        |request: &mut Value| request["response_format"] = json!({"type": "json_object"}),
+        |request: &mut Value| request["guided_regex"] = json!("a*"),
+        |request: &mut Value| request["tool_choice"] = json!("none"),
+    ] {
+        assert!(sent(Form::Grammar, change).await.get("grammar").is_none());
+    }
+    let own = sent(Form::Grammar, |request| request["grammar"] = json!("root ::= \"x\"")).await;
+    assert_eq!(own["grammar"], "root ::= \"x\"");
+}
+
+#[tokio::test]
+async fn an_upstream_that_refuses_the_grammar_is_asked_without_it() {
+    let refusal = "HTTP/1.1 400 Bad Request\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}";
+    let refused = vec![Step::Send(refusal.as_bytes().to_vec())];
+    let scripts = vec![refused, whole("Yes.", "stop"), whole("No.", "stop")];
+    let stage = Stage::with(scripts, |options| options.profiles = Some(Arc::new(Obeys(Form::Grammar)))).await;
+    for _ in 0..2 {
+        assert_eq!(stage.ask(&request(false)).await.status, 200);
+    }
+    let sent: Vec<bool> = stage.requests().iter().map(|request| request.get("grammar").is_some()).collect();
+    assert_eq!(sent, [true, false, false]);
 }

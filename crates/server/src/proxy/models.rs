@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use toolfence_protocol::grammar::Form;
 use toolfence_protocol::learned::{Learned, Learning};
 use toolfence_protocol::parse::Options;
 use toolfence_protocol::reply::Summary;
@@ -45,13 +46,31 @@ impl Models {
 
     /// Adds what is known of a model to what the host says.
     pub(super) fn apply(&self, model: &str, options: &mut Options) {
+        self.ask(model, |learning| learning.apply(options));
+    }
+
+    /// How the upstream takes a grammar for a model, where it obeys one.
+    pub(super) fn grammar(&self, model: &str) -> Option<Form> {
+        let mut form = None;
+        self.ask(model, |learning| form = learning.learned().grammar);
+        form
+    }
+
+    /// The upstream has refused a grammar: no further request of this proxy has one. Another run may try again.
+    pub(super) fn give_up_grammar(&self, model: &str) {
+        if let Some(learning) = self.known().get_mut(model) {
+            learning.give_up_grammar();
+        }
+    }
+
+    fn ask(&self, model: &str, tell: impl FnOnce(&Learning)) {
         if let Some(learning) = self.known().get(model) {
-            return learning.apply(options);
+            return tell(learning);
         }
         if let Some(kept) = self.kept.as_ref().filter(|_| model.len() <= MOST_NAME) {
             // Asked without the lock: other requests go on meanwhile.
             let learning = Learning::from(kept.known(model));
-            learning.apply(options);
+            tell(&learning);
             self.entry(&mut self.known(), model, learning);
         }
     }

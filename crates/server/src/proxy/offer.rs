@@ -8,6 +8,7 @@ use crate::messages;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::sync::Arc;
+use toolfence_protocol::grammar::{self, GrammarOptions};
 use toolfence_protocol::{Catalog, Text, ToolSpec};
 use toolfence_protocol::{Language, prompt};
 
@@ -76,6 +77,18 @@ impl Offer {
         };
         let one = if self.several { Text::default() } else { messages::one_call_a_reply() };
         Text::join([wanted, one], "")
+    }
+
+    /// What replies can be where the upstream lets nothing else be written. A call that is wanted is forced.
+    pub(super) fn grammar(&self) -> String {
+        let mut options = GrammarOptions::default();
+        options.least_calls = usize::from(matches!(self.choice, Choice::Required | Choice::This(_)));
+        if !self.several {
+            options.most_calls = 1;
+        }
+        // Whatever is written, it may be long.
+        (options.longest_text, options.most_lines, options.most_items) = (2000, 2000, 64);
+        grammar::gbnf(&self.catalog, &options)
     }
 
     /// What the model is told where its reply had to hold a call and holds none.

@@ -12,6 +12,7 @@ use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
+use toolfence_protocol::grammar::Form;
 use toolfence_protocol::{Language, prompt};
 
 /// What the upstream is asked in place of the request.
@@ -66,6 +67,22 @@ pub(super) fn project(body: &str, language: Language) -> Result<Option<Projected
     let wants_usage = usage.is_some_and(|options| options.include_usage);
     let model = request.text("model").unwrap_or_default().into_owned();
     Ok(Some(Projected { body: request.print(), model, offer, format, streamed, wants_usage }))
+}
+
+/// The request to the upstream with a grammar; `None` where it says itself what its answer has to be.
+pub(super) fn constrained(body: &str, form: Form, gbnf: &str) -> Option<String> {
+    let mut request: Members<'_> = serde_json::from_str(body).ok()?;
+    let own = ["guided_json", "guided_regex", "guided_choice", "json_schema"];
+    let plain = |format: &RawValue| format.get().contains("\"text\"");
+    let says = own.iter().any(|name| request.get(name).is_some())
+        || Form::ALL.iter().any(|form| request.get(form.name()).is_some())
+        || request.get("response_format").is_some_and(|format| !plain(format));
+    if says {
+        return None;
+    }
+    let (member, value) = form.member(gbnf);
+    request.set(member, &value);
+    Some(request.print())
 }
 
 /// The request to the upstream that asks again: `body`, the request before, with the model's `reply` and an `answer` to it behind

@@ -4,7 +4,7 @@ use super::Shared;
 use super::answer::{Stamp, Usage, Whole};
 use super::body::{Body, BrokeOff, Pieces};
 use super::guard;
-use super::request::{Projected, project};
+use super::request::{Projected, constrained, project};
 use super::trouble::Trouble;
 use super::turn::{CHAT, Ended, Out, Turn, readable};
 use super::upstream::end_to_end;
@@ -115,6 +115,9 @@ async fn translated(
     let (ids, created) = (unique(), now());
     let stamp = Stamp::new(format!("chatcmpl-{ids}"), created);
     let ids = format!("call_{ids}");
+    // The form of the final answer is held back and sent with the last request: a server takes a form or a grammar.
+    let form = shared.models.grammar(&asked.model).filter(|_| asked.format.is_none());
+    let held = form.and_then(|form| constrained(&asked.body, form, &offer.grammar()));
     let mut turn = Turn {
         shared: shared.clone(),
         url,
@@ -128,7 +131,7 @@ async fn translated(
         stamp,
         usage: Usage::default(),
     };
-    let response = turn.ask().await?;
+    let response = turn.begin(held).await?;
     if !response.status().is_success() {
         return Ok(pass_on(shared, response));
     }

@@ -128,6 +128,23 @@ impl Turn {
         upstream.send(Method::POST, self.url.clone(), self.headers.clone(), self.body.clone()).await
     }
 
+    /// Sends the first request, with a grammar where there is one. An upstream that refuses that is asked without it.
+    pub(super) async fn begin(&mut self, held: Option<String>) -> Result<Response, Trouble> {
+        let Some(held) = held else { return self.ask().await };
+        let plain = std::mem::replace(&mut self.body, held);
+        let response = self.ask().await?;
+        if !matches!(response.status().as_u16(), 400 | 422 | 500 | 501) {
+            return Ok(response);
+        }
+        self.body = plain;
+        let without = self.ask().await?;
+        if without.status().is_success() {
+            tracing::info!(target: "toolfence", "the upstream refuses the grammar and is asked without it");
+            self.shared.models.give_up_grammar(&self.model);
+        }
+        Ok(without)
+    }
+
     /// Reads the answer, and further ones where the reply cannot be used; gives the reason it finished with.
     pub(super) async fn run(&mut self, mut response: Response, out: &mut Out) -> Result<String, Ended> {
         let mut reminded = false;

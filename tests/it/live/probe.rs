@@ -1,0 +1,34 @@
+//! The probe of a backend against a real llama.cpp server. Its model writes noise, so what can be told is what the server does:
+//! it streams, tells its window, and holds its model to a grammar, that of all tools included.
+
+use super::{Server, options};
+use std::time::Instant;
+use toolfence::Catalog;
+use toolfence::backend::{Backend, Http};
+use toolfence::grammar::{self, Form, GrammarOptions};
+use toolfence::program::probe::{self, Options, Subject, Verdict};
+
+#[tokio::test]
+async fn a_probe_tells_what_the_server_does_and_nothing_of_its_noise() {
+    let Some(server) = Server::start(&["--context", "4096"]) else { return };
+    let catalog: Catalog = toolfence::program::tool::builtins().iter().cloned().collect();
+    // As `coder` sends it.
+    let mut bounds = GrammarOptions::default();
+    (bounds.longest_text, bounds.most_lines, bounds.most_items) = (2000, 2000, 64);
+    let wanted = Options { grammar: Some(grammar::gbnf(&catalog, &bounds)), ..Options::default() };
+    let http = Http::new(options(&server.url, None)).unwrap();
+    let mut began = Instant::now();
+    let probed = probe::backend(&http, &wanted, &mut |step| {
+        println!("{:>6} ms, then {}: {}", began.elapsed().as_millis(), step.number, step.about);
+        began = Instant::now();
+    })
+    .await;
+    for finding in &probed.findings {
+        println!("{:?} {:?}: {}", finding.subject, finding.verdict, finding.said);
+    }
+    assert_eq!((probed.facts.grammar, probed.facts.window), (Some(Some(Form::Grammar)), Some(4096)));
+    assert_eq!((probed.facts.manglings.len(), probed.facts.dialect, probed.facts.message_limit), (0, None, None));
+    let verdict = |subject| probed.findings.iter().find(|finding| finding.subject == subject).unwrap().verdict;
+    assert_eq!((verdict(Subject::Stream), verdict(Subject::Text)), (Verdict::Good, Verdict::Unknown));
+    assert_eq!(http.window().await, Some(4096));
+}
