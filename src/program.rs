@@ -63,6 +63,7 @@ pub mod tools {
 /// The records of transcripts, and where they are.
 #[cfg(feature = "agent")]
 pub mod transcript {
+    #[cfg(feature = "cli")]
     pub use toolfence_agent::transcript::export;
     pub use toolfence_agent::transcript::{
         Fork, Head, Kind, Record, RecordedCall, RecordedDecision, RecordedError, RecordedResult, Role, SCHEMA, Store,

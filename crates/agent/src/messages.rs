@@ -77,6 +77,7 @@ toolfence_protocol::texts! { "transcript"
 }
 
 // What stands beside the words of a conversation on a page.
+#[cfg(feature = "pages")]
 toolfence_protocol::texts! { "export"
     export_title(session) {
         en: "Conversation {session}",

@@ -335,22 +335,208 @@ fn whatever_was_said_is_content_in_an_export() {
         for markup in ["<script", "<img", "\u{1b}", "\u{202e}", "\u{2066}"] {
             assert!(!page.out.contains(markup), "{markup} in {}", page.out);
         }
-        let opened = page.out.matches("<article").count();
-        assert!(opened > 2 && opened == page.out.matches("</article>").count());
-        assert_eq!(page.out.matches("<pre").count(), page.out.matches("</pre>").count());
+        assert!(page.out.matches("<article").count() > 2);
+        has_nothing_active(&page.out);
     }
+}
+
+/// Checks that a page has only the elements and attributes that we write, each closed where it must be, and no link that is not to
+/// a page, to mail or into the page itself.
+fn has_nothing_active(page: &str) {
+    const EMPTY: &[&str] = &["meta", "br", "hr"];
+    const ELEMENTS: &[&str] = &[
+        "html",
+        "head",
+        "meta",
+        "title",
+        "style",
+        "body",
+        "header",
+        "main",
+        "article",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "span",
+        "a",
+        "time",
+        "p",
+        "br",
+        "hr",
+        "pre",
+        "code",
+        "details",
+        "summary",
+        "em",
+        "strong",
+        "del",
+        "ul",
+        "ol",
+        "li",
+        "blockquote",
+        "div",
+        "table",
+        "thead",
+        "tbody",
+        "tr",
+        "th",
+        "td",
+    ];
+    let mut open: Vec<&str> = Vec::new();
+    let mut rest = page.strip_prefix("<!doctype html>\n").unwrap_or(page);
+    while let Some((_, behind)) = rest.split_once('<') {
+        let (tag, after) = behind.split_once('>').unwrap_or_else(|| panic!("a tag without an end: {behind:.80}"));
+        rest = after;
+        if let Some(name) = tag.strip_prefix('/') {
+            assert_eq!(open.pop(), Some(name), "</{name}> closes something else");
+            continue;
+        }
+        let (name, mut attributes) = tag.split_once(' ').unwrap_or((tag, ""));
+        assert!(ELEMENTS.contains(&name), "<{tag}> in {page}");
+        while !attributes.is_empty() {
+            if let Some(after) = attributes.strip_prefix("open") {
+                attributes = after.trim_start();
+                continue;
+            }
+            let (key, behind) = attributes.split_once("=\"").unwrap_or_else(|| panic!("<{tag}>"));
+            let (value, after) = behind.split_once('"').unwrap_or_else(|| panic!("<{tag}>"));
+            attributes = after.trim_start();
+            let lower = value.to_ascii_lowercase();
+            let right = match (name, key) {
+                ("a", "href") => ["http:", "https:", "mailto:", "#m"].iter().any(|scheme| lower.starts_with(scheme)),
+                ("a", "rel") => value == "noopener noreferrer",
+                ("meta", "charset" | "http-equiv" | "content" | "name") | ("html", "lang") | ("article", "id") => true,
+                (_, "dir") => value == "auto",
+                (_, "class") => value.chars().all(|c| c.is_ascii_lowercase() || c == '-'),
+                ("ol", "start") => value.chars().all(|c| c.is_ascii_digit()),
+                _ => false,
+            };
+            assert!(right, "{key}={value:?} in <{tag}>");
+        }
+        assert!(name != "a" || !open.contains(&"a"), "a link in a link: {page}");
+        if !EMPTY.contains(&name) {
+            open.push(name);
+        }
+    }
+    assert_eq!(open, [""; 0]);
+}
+
+/// Pieces of Markdown and HTML from which hostile replies are made.
+const PIECES: &[&str] = &[
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "<svg onload=alert(1)>",
+    "<svg><a xlink:href='javascript:x'>",
+    "<a href=\"javascript:x\">",
+    "</article>",
+    "</pre>",
+    "</details>",
+    "</main></body>",
+    "<!--",
+    "-->",
+    "<![CDATA[",
+    "<?php ",
+    "<style>*{}</style>",
+    "<base href=//x>",
+    "<iframe srcdoc=x>",
+    "[a](javascript:alert(1))",
+    "[a](JaVaScRiPt&colon;alert(1))",
+    "[a](&#x6A;avascript:x)",
+    "[a](data:text/html;base64,PHN2Zz4=)",
+    "[a](vbscript:x)",
+    "[a](https://x\" onclick=\"y)",
+    "[a](<https://x\" onclick=\"y>)",
+    "[a](https://x 't\" onclick=\"y')",
+    "![a](https://x/p.svg)",
+    "![\" onerror=\"x](y)",
+    "<javascript:alert(1)>",
+    "<https://x.example/\"><script>>",
+    "<a@b.example>",
+    "[a]: javascript:x\n",
+    "[a]",
+    "[![b](c)][a]",
+    "`",
+    "```",
+    "```html\" onclick=\"x\n",
+    "~~~\n",
+    "> ",
+    "- ",
+    "1. ",
+    "999999999. ",
+    "* * *\n",
+    "# ",
+    "|a|b|\n|-|:-:|\n|",
+    "| ",
+    "**",
+    "_",
+    "~~",
+    "\n",
+    "\n\n",
+    "    ",
+    "\t",
+    "\\",
+    "&lt;",
+    "&#0;",
+    "\u{0}",
+    "\u{202e}",
+    "\u{1b}[2J",
+    "\r",
+    "[x] ",
+    "<",
+    ">",
+    "\"",
+    "'",
+    "&",
+    "a",
+];
+
+/// Whatever a model writes: a page shows it, and nothing of it is active.
+#[test]
+fn no_reply_is_active_on_a_page() {
+    use toolfence::program::transcript::export::{Results, Shown, html};
+    use toolfence::program::transcript::{Record, Role};
+    let stored = no_session();
+    let shown = Shown { thoughts: true, results: Results::Full, ..Shown::default() };
+    let page = |content: String| {
+        let thoughts = Some(content.clone());
+        let of = |role| Record { role, content: content.clone(), thoughts: thoughts.clone(), ..Record::default() };
+        let records = [of(Role::Assistant), of(Role::User)];
+        html(&stored, &records.iter().collect::<Vec<_>>(), shown)
+    };
+    let mut random = Random::new(11);
+    let made = (0..3000).map(|_| (0..random.below(14)).map(|_| PIECES[random.below(PIECES.len())]).collect::<String>());
+    let replies = HOSTILE.iter().chain(PIECES).map(|piece| (*piece).to_owned());
+    let replies: Vec<String> =
+        replies.chain(crate::parse::cases().into_iter().map(|case| case.reply)).chain(made).collect();
+    assert!(replies.len() > 3100);
+    let (mut links, mut tables) = (0, 0);
+    for reply in replies {
+        let page = page(reply);
+        has_nothing_active(&page);
+        links += page.matches("<a href=\"https").count();
+        tables += page.matches("<table>").count();
+    }
+    assert!(links > 100 && tables > 20, "what may be shown is shown: {links} links, {tables} tables");
+}
+
+/// A session in which nothing was said.
+fn no_session() -> toolfence::program::transcript::Stored {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s.jsonl");
+    let head = "{\"v\":1,\"id\":\"0\",\"parent\":null,\"role\":\"head\",\"timestamp\":\"\",\"session\":{\"id\":\"a\",\"root\":\"/\"}}\n";
+    std::fs::write(&path, head).unwrap();
+    toolfence::program::transcript::Stored::read(&path).unwrap()
 }
 
 /// The same for every reply of the case files.
 #[test]
 fn no_reply_of_the_case_files_is_a_call_in_an_export() {
     use toolfence::program::transcript::export::{Results, Shown, markdown};
-    use toolfence::program::transcript::{Record, Role, Stored};
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("s.jsonl");
-    let head = "{\"v\":1,\"id\":\"0\",\"parent\":null,\"role\":\"head\",\"timestamp\":\"\",\"session\":{\"id\":\"a\",\"root\":\"/\"}}\n";
-    std::fs::write(&path, head).unwrap();
-    let stored = Stored::read(&path).unwrap();
+    use toolfence::program::transcript::{Record, Role};
+    let stored = no_session();
     let shown = Shown { thoughts: true, results: Results::Full, ..Shown::default() };
     let cases = crate::parse::cases();
     assert!(cases.len() > 100);

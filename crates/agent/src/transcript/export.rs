@@ -1,8 +1,8 @@
 //! A conversation as a page for people: Markdown, or HTML that needs nothing else.
 //!
 //! Whatever was said is content here and nothing more. In Markdown it stands in quotes and in fences that are longer than any run
-//! of backticks in it, so that no parser of calls finds one; in HTML every character that could be markup is escaped, and the page
-//! forbids scripts by itself. Control characters and those that turn the direction of a text are written out.
+//! of backticks in it, so that no parser of calls finds one; for HTML see [`html`]. Control characters and those that turn the
+//! direction of a text are written out.
 
 use super::read::Stored;
 use super::record::{Kind, Record, RecordedCall, RecordedResult, Role};
@@ -12,6 +12,8 @@ use std::sync::Arc;
 use toolfence_protocol::invisible::{self, Invisible};
 use toolfence_protocol::parse::{Event, Options, Parser, Reasoning};
 use toolfence_protocol::{Catalog, Dialects, FinishReason, Language, Text};
+
+pub use super::html::html;
 
 /// How much of a result a page shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -40,7 +42,7 @@ pub struct Shown {
 }
 
 /// Writes out what steers a terminal or a browser's text: control characters and marks of direction. Line endings become `\n`.
-fn visible(text: &str) -> String {
+pub(super) fn visible(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.replace("\r\n", "\n").chars() {
         let steers = c.is_control() && !matches!(c, '\n' | '\t')
@@ -58,13 +60,13 @@ fn visible(text: &str) -> String {
 }
 
 /// A text in one line without anything that is markup, as for a name in a heading.
-fn plain(text: &str) -> String {
+pub(super) fn plain(text: &str) -> String {
     let keeps = |c: char| c.is_alphanumeric() || matches!(c, ' ' | '_' | '-' | '.' | '/' | ':' | ',' | '(' | ')');
     visible(text).chars().take(200).map(|c| if keeps(c) { c } else { '\'' }).collect()
 }
 
 /// The first lines of a result, or all, and how many are left out.
-fn part(output: &str, results: Results) -> (String, usize) {
+pub(super) fn part(output: &str, results: Results) -> (String, usize) {
     let all: Vec<&str> = output.lines().collect();
     let most = match results {
         Results::Full => all.len(),
@@ -75,7 +77,7 @@ fn part(output: &str, results: Results) -> (String, usize) {
 }
 
 /// What a call was given, an argument a line.
-fn arguments(call: &RecordedCall) -> String {
+pub(super) fn arguments(call: &RecordedCall) -> String {
     let mut out = String::new();
     for (name, value) in &call.args {
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
@@ -85,7 +87,7 @@ fn arguments(call: &RecordedCall) -> String {
     out.trim_end().to_owned()
 }
 
-fn outcome(call: &RecordedCall, result: &RecordedResult) -> Text {
+pub(super) fn outcome(call: &RecordedCall, result: &RecordedResult) -> Text {
     let status = match (&result.error, result.success) {
         (Some(error), _) => messages::export_failed(plain(&error.code)),
         (None, true) => messages::export_succeeded(),
@@ -105,7 +107,7 @@ fn outcome(call: &RecordedCall, result: &RecordedResult) -> Text {
     }
 }
 
-fn name_of(record: &Record) -> Option<Text> {
+pub(super) fn name_of(record: &Record) -> Option<Text> {
     Some(match (record.role, record.kind) {
         (Role::User, _) => messages::export_user(),
         (Role::Assistant, _) => match &record.model {
@@ -192,7 +194,7 @@ fn written(stored: &Stored, records: &[&Record], shown: Shown) -> String {
 }
 
 /// What the model read of a result: its output, or else why it failed.
-fn told(result: &RecordedResult) -> &str {
+pub(super) fn told(result: &RecordedResult) -> &str {
     match &result.error {
         Some(error) if result.output.trim().is_empty() => &error.message,
         _ => &result.output,
@@ -212,129 +214,3 @@ fn fenced(text: &str) -> String {
     let fence = "`".repeat(longest.max(2) + 1);
     format!("{fence}text\n{text}\n{fence}\n")
 }
-
-/// The conversation as one page of HTML that needs no other file and no script.
-pub fn html(stored: &Stored, records: &[&Record], shown: Shown) -> String {
-    let words = |text: Text| escaped(&text.render(shown.language));
-    let lang = if shown.language == Language::Portuguese { "pt-BR" } else { "en" };
-    let title = escaped(&visible(&stored.head.title));
-    let mut out = format!(
-        "<!doctype html>\n<html lang=\"{lang}\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n<title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n\
-         <header>\n<h1 dir=\"auto\">{title}</h1>\n<p>{}<br>{}<br>{}</p>\n</header>\n<main>\n",
-        words(messages::export_title(plain(&stored.head.id))),
-        words(messages::export_project(plain(&stored.head.root))),
-        words(messages::export_began(plain(&stored.began))),
-    );
-    for record in records {
-        let Some(name) = name_of(record) else { continue };
-        let class = match record.role {
-            Role::User => "user",
-            Role::Assistant => "model",
-            Role::Tool => "tool",
-            _ => "note",
-        };
-        let id = plain(&record.id);
-        let _ = write!(
-            out,
-            "<article class=\"{class}\" id=\"m{id}\">\n<h2><span>{}</span> <a href=\"#m{id}\">{id}</a> <time>{}</time></h2>\n",
-            words(name),
-            escaped(&plain(&record.timestamp)),
-        );
-        if let Some(thoughts) = record.thoughts.as_ref().filter(|_| shown.thoughts) {
-            out.push_str(&folded(&words(messages::export_thoughts()), thoughts));
-        }
-        if !record.content.trim().is_empty() {
-            out.push_str(&prose(record.content.trim_matches('\n')));
-        }
-        if let (Some(call), Some(result)) = (&record.tool_call, &record.tool_result) {
-            let given = arguments(call);
-            if !given.is_empty() {
-                let _ = writeln!(out, "<pre dir=\"auto\">{}</pre>", escaped(&visible(&given)));
-            }
-            let good = if result.success { "good" } else { "bad" };
-            let _ = writeln!(out, "<p class=\"{good}\">{}</p>", words(outcome(call, result)));
-            let (text, left_out) = part(told(result), shown.results);
-            if !text.trim().is_empty() {
-                let more = if left_out > 0 { words(messages::export_left_out(left_out)) } else { String::new() };
-                out.push_str(&folded(&format!("{} {more}", words(messages::export_result())), &text));
-            }
-        }
-        out.push_str("</article>\n");
-    }
-    out.push_str("</main>\n</body>\n</html>\n");
-    out
-}
-
-/// Something that can be folded away, and is shown in print all the same. `summary` is escaped.
-fn folded(summary: &str, text: &str) -> String {
-    let text = escaped(&visible(text));
-    format!("<details open><summary>{}</summary>\n<pre dir=\"auto\">{text}</pre></details>\n", summary.trim())
-}
-
-/// Prose as paragraphs, with its fenced code as blocks.
-fn prose(text: &str) -> String {
-    let mut out = String::new();
-    let mut paragraph: Vec<&str> = Vec::new();
-    let mut code: Option<Vec<&str>> = None;
-    let flush = |paragraph: &mut Vec<&str>, out: &mut String| {
-        let text = std::mem::take(paragraph).join("\n");
-        if !text.trim().is_empty() {
-            let _ = writeln!(out, "<p dir=\"auto\">{}</p>", escaped(text.trim_end()));
-        }
-    };
-    let block = |lines: &[&str], out: &mut String| {
-        let _ = writeln!(out, "<pre dir=\"auto\">{}</pre>", escaped(&lines.join("\n")));
-    };
-    let text = visible(text);
-    for line in text.lines() {
-        let fence = line.trim_start().starts_with("```");
-        match &mut code {
-            Some(lines) if fence => {
-                block(lines, &mut out);
-                code = None;
-            }
-            Some(lines) => lines.push(line),
-            None if fence => {
-                flush(&mut paragraph, &mut out);
-                code = Some(Vec::new());
-            }
-            None if line.trim().is_empty() => flush(&mut paragraph, &mut out),
-            None => paragraph.push(line),
-        }
-    }
-    flush(&mut paragraph, &mut out);
-    if let Some(lines) = code {
-        block(&lines, &mut out);
-    }
-    out
-}
-
-fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + text.len() / 16);
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            c => out.push(c),
-        }
-    }
-    out
-}
-
-const STYLE: &str = "\
-:root{--ink:#1d2125;--dim:#5d6670;--page:#fff;--user:#eef4fb;--box:#f5f6f7;--line:#d9dde1;--good:#1a7f37;--bad:#b42318}\
-@media (prefers-color-scheme:dark){:root{--ink:#e3e6e9;--dim:#98a1aa;--page:#15181b;--user:#1d2a38;--box:#20252a;--line:#363d44;--good:#4ac26b;--bad:#ff8a7a}}\
-*{box-sizing:border-box}body{margin:0 auto;padding:1rem;max-width:50rem;background:var(--page);color:var(--ink);font:1rem/1.55 system-ui,sans-serif;overflow-wrap:anywhere}\
-h1{font-size:1.35rem;line-height:1.3;margin:.5rem 0}header p,time,h2 a{color:var(--dim);font-size:.85rem}\
-h2{display:flex;flex-wrap:wrap;gap:.5rem;align-items:baseline;font-size:1rem;margin:0 0 .35rem}h2 span{flex:1}h2 a{text-decoration:none;font-weight:400}time{font-weight:400}\
-article{padding:.75rem 0;border-top:1px solid var(--line)}article.user{background:var(--user);border:0;border-radius:.6rem;padding:.75rem 1rem;margin:.75rem 0}\
-article.tool{padding-left:1rem;border-left:3px solid var(--line);border-top:0;margin:.5rem 0}article.note{color:var(--dim);font-size:.9rem}\
-p{margin:.4rem 0;white-space:pre-wrap}pre{margin:.4rem 0;padding:.6rem .75rem;background:var(--box);border-radius:.4rem;font:.85rem/1.45 ui-monospace,monospace;white-space:pre-wrap}\
-summary{cursor:pointer;color:var(--dim);font-size:.9rem}.good{color:var(--good)}.bad{color:var(--bad)}\
-@media print{:root{--ink:#000;--dim:#444;--page:#fff;--user:#f2f2f2;--box:#f6f6f6;--line:#bbb;--good:#060;--bad:#900}body{max-width:none;padding:0;font-size:10.5pt}h2{break-after:avoid}}";

@@ -1,7 +1,7 @@
 //! What was said and done in a session, as JSON lines: written while it happens, and read again to go on with it.
 //!
 //! [`Transcript`] writes the records of one session, [`Store`] finds the sessions of a project, [`Stored`] is a session that was
-//! read, and [`export`] makes pages of it. The form of a record is in `schema.json` beside this file.
+//! read, and `export` makes pages of it (feature `pages`). The form of a record is in `schema.json` beside this file.
 //!
 //! This module decides nothing about a conversation, and no model sees what it writes until a session is resumed.
 //!
@@ -18,10 +18,15 @@
 //! Every line says its version as `v`. Fields that this version does not know are ignored and kept where lines are copied; a line
 //! of a newer version is refused, for its fields may mean something else.
 
+#[cfg(feature = "pages")]
 pub mod export;
+#[cfg(feature = "pages")]
+mod html;
 mod read;
 mod record;
 mod recording;
+#[cfg(feature = "pages")]
+mod rendered;
 mod rfc3339;
 mod store;
 mod write;

@@ -67,7 +67,15 @@ impl Store {
     pub fn list(&self, root: Option<&Path>) -> Vec<Summary> {
         let mut found: Vec<Summary> =
             self.folders(root).iter().flat_map(|folder| files(folder)).filter_map(|file| summary(&file).ok()).collect();
-        found.sort_by(|one, other| other.changed.cmp(&one.changed).then_with(|| one.id.cmp(&other.id)));
+        // Two that were written to within a tick of the clock of the file system: the one that began later is the newer one.
+        let newest = |one: &Summary, other: &Summary| {
+            other
+                .changed
+                .cmp(&one.changed)
+                .then_with(|| other.began.cmp(&one.began))
+                .then_with(|| one.id.cmp(&other.id))
+        };
+        found.sort_by(newest);
         found
     }
 

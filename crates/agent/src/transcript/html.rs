@@ -1,0 +1,152 @@
+//! A conversation as one page of HTML that needs no other file and no script.
+//!
+//! What a model, a tool, a file or a person wrote is content here: every character of it that could be markup is escaped, and the
+//! page forbids scripts, images and everything else from elsewhere by its own policy. The prose of the model is Markdown and is
+//! [`rendered`](super::rendered); whatever else was said stands as it was written.
+
+use super::export::{Shown, arguments, name_of, outcome, part, plain, told, visible};
+use super::read::Stored;
+use super::record::{Record, Role};
+use super::rendered::rendered;
+use crate::messages;
+use std::fmt::Write as _;
+use toolfence_protocol::{Language, Text};
+
+/// The conversation as one page of HTML that needs no other file and no script.
+pub fn html(stored: &Stored, records: &[&Record], shown: Shown) -> String {
+    let words = |text: Text| escaped(&text.render(shown.language));
+    let lang = if shown.language == Language::Portuguese { "pt-BR" } else { "en" };
+    let title = escaped(&visible(&stored.head.title));
+    let mut out = format!(
+        "<!doctype html>\n<html lang=\"{lang}\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n<meta name=\"referrer\" content=\"no-referrer\">\n<title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n\
+         <header>\n<h1 dir=\"auto\">{title}</h1>\n<p>{}<br>{}<br>{}</p>\n</header>\n<main>\n",
+        words(messages::export_title(plain(&stored.head.id))),
+        words(messages::export_project(plain(&stored.head.root))),
+        words(messages::export_began(plain(&stored.began))),
+    );
+    for record in records {
+        let Some(name) = name_of(record) else { continue };
+        let class = match record.role {
+            Role::User => "user",
+            Role::Assistant => "model",
+            Role::Tool => "tool",
+            _ => "note",
+        };
+        let id = plain(&record.id);
+        let _ = write!(
+            out,
+            "<article class=\"{class}\" id=\"m{id}\">\n<h2><span>{}</span> <a href=\"#m{id}\">{id}</a> <time>{}</time></h2>\n",
+            words(name),
+            escaped(&plain(&record.timestamp)),
+        );
+        if let Some(thoughts) = record.thoughts.as_ref().filter(|_| shown.thoughts) {
+            out.push_str(&folded(&words(messages::export_thoughts()), thoughts));
+        }
+        if !record.content.trim().is_empty() {
+            let content = record.content.trim_matches('\n');
+            out.push_str(&match record.role {
+                Role::Assistant => rendered(&visible(content)),
+                // A person types logs and code without a thought of Markdown.
+                _ => prose(content),
+            });
+        }
+        if let (Some(call), Some(result)) = (&record.tool_call, &record.tool_result) {
+            let given = arguments(call);
+            if !given.is_empty() {
+                let _ = writeln!(out, "<pre dir=\"auto\">{}</pre>", escaped(&visible(&given)));
+            }
+            let good = if result.success { "good" } else { "bad" };
+            let _ = writeln!(out, "<p class=\"{good}\">{}</p>", words(outcome(call, result)));
+            let (text, left_out) = part(told(result), shown.results);
+            if !text.trim().is_empty() {
+                let more = if left_out > 0 { words(messages::export_left_out(left_out)) } else { String::new() };
+                out.push_str(&folded(&format!("{} {more}", words(messages::export_result())), &text));
+            }
+        }
+        out.push_str("</article>\n");
+    }
+    out.push_str("</main>\n</body>\n</html>\n");
+    out
+}
+
+/// Something that can be folded away, and is shown in print all the same. `summary` is escaped.
+fn folded(summary: &str, text: &str) -> String {
+    let text = escaped(&visible(text));
+    format!("<details open><summary>{}</summary>\n<pre dir=\"auto\">{text}</pre></details>\n", summary.trim())
+}
+
+/// Words as they were written, in paragraphs, with fenced code as blocks.
+fn prose(text: &str) -> String {
+    let mut out = String::new();
+    let mut paragraph: Vec<&str> = Vec::new();
+    let mut code: Option<Vec<&str>> = None;
+    let flush = |paragraph: &mut Vec<&str>, out: &mut String| {
+        let text = std::mem::take(paragraph).join("\n");
+        if !text.trim().is_empty() {
+            let _ = writeln!(out, "<p class=\"as-written\" dir=\"auto\">{}</p>", escaped(text.trim_end()));
+        }
+    };
+    let block = |lines: &[&str], out: &mut String| {
+        let _ = writeln!(out, "<pre dir=\"auto\">{}</pre>", escaped(&lines.join("\n")));
+    };
+    let text = visible(text);
+    for line in text.lines() {
+        let fence = line.trim_start().starts_with("```");
+        match &mut code {
+            Some(lines) if fence => {
+                block(lines, &mut out);
+                code = None;
+            }
+            Some(lines) => lines.push(line),
+            None if fence => {
+                flush(&mut paragraph, &mut out);
+                code = Some(Vec::new());
+            }
+            None if line.trim().is_empty() => flush(&mut paragraph, &mut out),
+            None => paragraph.push(line),
+        }
+    }
+    flush(&mut paragraph, &mut out);
+    if let Some(lines) = code {
+        block(&lines, &mut out);
+    }
+    out
+}
+
+/// A text without a character that could be markup, in a text or in an attribute.
+pub(super) fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + text.len() / 16);
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+const STYLE: &str = "\
+:root{--ink:#1d2125;--dim:#5d6670;--page:#fff;--user:#eef4fb;--box:#f5f6f7;--line:#d9dde1;--good:#1a7f37;--bad:#b42318;--link:#0b5cad}\
+@media (prefers-color-scheme:dark){:root{--ink:#e3e6e9;--dim:#98a1aa;--page:#15181b;--user:#1d2a38;--box:#20252a;--line:#363d44;--good:#4ac26b;--bad:#ff8a7a;--link:#7db8f5}}\
+*{box-sizing:border-box}body{margin:0 auto;padding:1rem;max-width:50rem;background:var(--page);color:var(--ink);font:1rem/1.55 system-ui,sans-serif;overflow-wrap:anywhere}\
+a{color:var(--link)}h1{font-size:1.35rem;line-height:1.3;margin:.5rem 0}header p,time,h2 a{color:var(--dim);font-size:.85rem}\
+h2{display:flex;flex-wrap:wrap;gap:.5rem;align-items:baseline;font-size:1rem;margin:0 0 .35rem}h2 span{flex:1}h2 a{text-decoration:none;font-weight:400}time{font-weight:400}\
+h3,h4,h5,h6{font-size:1rem;line-height:1.35;margin:1.1rem 0 .3rem}h3{font-size:1.2rem}h4{font-size:1.08rem}\
+article{padding:.75rem 0;border-top:1px solid var(--line)}article.user{background:var(--user);border:0;border-radius:.6rem;padding:.75rem 1rem;margin:.75rem 0}\
+article.tool{padding-left:1rem;border-left:3px solid var(--line);border-top:0;margin:.5rem 0}article.note{color:var(--dim);font-size:.9rem}\
+p{margin:.4rem 0}.as-written{white-space:pre-wrap}ul,ol{margin:.4rem 0;padding-inline-start:1.5rem}li{margin:.15rem 0}.task{list-style:none;margin-inline-start:-1.2rem}hr{border:0;border-top:1px solid var(--line);margin:1rem 0}\
+blockquote{margin:.5rem 0;padding:.1rem 0 .1rem .9rem;border-inline-start:3px solid var(--line);color:var(--dim)}\
+pre{margin:.5rem 0;padding:.6rem .75rem;background:var(--box);border-radius:.4rem;font:.85rem/1.45 ui-monospace,monospace;white-space:pre-wrap}\
+code{font-family:ui-monospace,monospace;font-size:.875em}p code,li code,td code,th code,h3 code,h4 code,h5 code,h6 code{background:var(--box);border-radius:.25rem;padding:.1em .3em}pre code{font-size:inherit}\
+.wide{overflow-x:auto;margin:.6rem 0}table{border-collapse:collapse;font-size:.93rem;overflow-wrap:normal}th,td{border:1px solid var(--line);padding:.3rem .6rem;text-align:start;vertical-align:top}th{background:var(--box)}\
+.center{text-align:center}.right{text-align:end}\
+summary{cursor:pointer;color:var(--dim);font-size:.9rem}.good{color:var(--good)}.bad{color:var(--bad)}\
+@media print{:root{--ink:#000;--dim:#444;--page:#fff;--user:#f2f2f2;--box:#f6f6f6;--line:#bbb;--good:#060;--bad:#900;--link:#000}body{max-width:none;padding:0;font-size:10.5pt}\
+h2,h3,h4,h5,h6{break-after:avoid}tr,li{break-inside:avoid}thead{display:table-header-group}.wide{overflow:visible}a[rel]::after{content:\" (\" attr(href) \")\";color:var(--dim);font-size:.85em}}";

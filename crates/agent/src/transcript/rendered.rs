@@ -1,0 +1,259 @@
+//! The Markdown of a reply as HTML in which nothing is active.
+//!
+//! The parser is pulldown-cmark; the writer is here, because the usual one passes HTML on as it is. HTML in the Markdown is shown as
+//! text. A link is one only where it leads to a page or an address of mail, and no image is loaded: one is a link that has its
+//! description for a text. What was left out of a link stands behind its text, so that nothing is lost.
+
+use super::html::escaped;
+use pulldown_cmark::{Alignment, CowStr, Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd};
+use std::fmt::Write as _;
+
+/// Schemes that a link may have. Others run code (`javascript:`), hold a page of their own (`data:`), or open programs.
+const SCHEMES: &[&str] = &["http:", "https:", "mailto:"];
+
+/// How an item of a list begins.
+const ITEM: &str = "<li dir=\"auto\">";
+
+/// Renders `text`, in which control characters are written out already.
+pub(super) fn rendered(text: &str) -> String {
+    let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
+    let mut page = Page { out: String::with_capacity(text.len() * 2), ..Page::default() };
+    Parser::new_ext(text, options).for_each(|event| page.event(event));
+    page.out
+}
+
+/// What is written, and where in the document that is.
+#[derive(Default)]
+struct Page {
+    out: String,
+    /// The links under way; they cannot stand in each other, but images can stand in them.
+    links: Vec<Link>,
+    /// The columns of the table under way, and the next one of the row.
+    columns: Vec<Alignment>,
+    column: usize,
+    in_head: bool,
+}
+
+/// A link or an image.
+struct Link {
+    target: String,
+    /// Whether it is written as a link.
+    active: bool,
+    is_image: bool,
+    /// Where its text begins in what is written.
+    begins: usize,
+}
+
+impl Page {
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Start(Tag::Link { link_type, dest_url, .. }) => self.link(link_type, &dest_url, false),
+            Event::Start(Tag::Image { link_type, dest_url, .. }) => self.link(link_type, &dest_url, true),
+            Event::End(TagEnd::Link | TagEnd::Image) => self.end_link(),
+            Event::Text(text) | Event::Html(text) | Event::InlineHtml(text) => self.out.push_str(&escaped(&text)),
+            Event::SoftBreak | Event::HardBreak => self.out.push_str(self.tag("<br>", "\n")),
+            Event::Code(code) => self.code(&code),
+            Event::TaskListMarker(done) => self.task(done),
+            // The description of an image is a text.
+            Event::Start(_) | Event::End(_) | Event::Rule if self.in_image() => {}
+            Event::Rule => self.out.push_str("<hr>\n"),
+            Event::Start(tag) => self.begin(tag),
+            Event::End(tag) => self.end(tag),
+            // Of extensions that are off.
+            Event::InlineMath(text) | Event::DisplayMath(text) | Event::FootnoteReference(text) => {
+                self.out.push_str(&escaped(&text));
+            }
+        }
+    }
+
+    fn in_image(&self) -> bool {
+        self.links.iter().any(|link| link.is_image)
+    }
+
+    /// The tag, or what stands for it in the description of an image.
+    fn tag(&self, tag: &'static str, instead: &'static str) -> &'static str {
+        if self.in_image() { instead } else { tag }
+    }
+
+    fn code(&mut self, code: &CowStr<'_>) {
+        self.out.push_str(self.tag("<code>", ""));
+        self.out.push_str(&escaped(code));
+        self.out.push_str(self.tag("</code>", ""));
+    }
+
+    /// The item of a list is a task; its box stands for the bullet.
+    fn task(&mut self, done: bool) {
+        if self.out.ends_with(ITEM) {
+            self.out.truncate(self.out.len() - ITEM.len());
+            self.out.push_str("<li class=\"task\" dir=\"auto\">");
+        }
+        self.out.push_str(if done { "\u{2611} " } else { "\u{2610} " });
+    }
+
+    fn begin(&mut self, tag: Tag<'_>) {
+        match tag {
+            Tag::Paragraph => self.out.push_str("<p dir=\"auto\">"),
+            Tag::Heading { level, .. } => {
+                let _ = write!(self.out, "<h{} dir=\"auto\">", below_the_message(level));
+            }
+            Tag::BlockQuote(_) => self.out.push_str("<blockquote>\n"),
+            Tag::CodeBlock(_) => self.out.push_str("<pre dir=\"auto\"><code>"),
+            Tag::HtmlBlock => self.out.push_str("<p class=\"as-written\" dir=\"auto\">"),
+            Tag::List(None) => self.out.push_str("<ul>\n"),
+            Tag::List(Some(1)) => self.out.push_str("<ol>\n"),
+            Tag::List(Some(first)) => {
+                let _ = writeln!(self.out, "<ol start=\"{first}\">");
+            }
+            Tag::Item => self.out.push_str(ITEM),
+            Tag::Table(columns) => {
+                self.columns = columns;
+                // A wide table scrolls by itself.
+                self.out.push_str("<div class=\"wide\"><table>\n");
+            }
+            Tag::TableHead => {
+                (self.in_head, self.column) = (true, 0);
+                self.out.push_str("<thead><tr>");
+            }
+            Tag::TableRow => {
+                self.column = 0;
+                self.out.push_str("<tr>");
+            }
+            Tag::TableCell => {
+                let class = match self.columns.get(self.column) {
+                    Some(Alignment::Center) => " class=\"center\"",
+                    Some(Alignment::Right) => " class=\"right\"",
+                    _ => "",
+                };
+                self.column += 1;
+                let _ = write!(self.out, "<{}{class} dir=\"auto\">", self.cell());
+            }
+            Tag::Emphasis => self.out.push_str("<em>"),
+            Tag::Strong => self.out.push_str("<strong>"),
+            Tag::Strikethrough => self.out.push_str("<del>"),
+            // Links are dealt with above, and the others are of extensions that are off.
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, tag: TagEnd) {
+        match tag {
+            TagEnd::Paragraph | TagEnd::HtmlBlock => self.out.push_str("</p>\n"),
+            TagEnd::Heading(level) => {
+                let _ = writeln!(self.out, "</h{}>", below_the_message(level));
+            }
+            TagEnd::BlockQuote(_) => self.out.push_str("</blockquote>\n"),
+            TagEnd::CodeBlock => {
+                let whole = self.out.trim_end_matches('\n').len();
+                self.out.truncate(whole);
+                self.out.push_str("</code></pre>\n");
+            }
+            TagEnd::List(ordered) => self.out.push_str(if ordered { "</ol>\n" } else { "</ul>\n" }),
+            TagEnd::Item => self.out.push_str("</li>\n"),
+            TagEnd::Table => self.out.push_str("</tbody></table></div>\n"),
+            TagEnd::TableHead => {
+                self.in_head = false;
+                self.out.push_str("</tr></thead>\n<tbody>\n");
+            }
+            TagEnd::TableRow => self.out.push_str("</tr>\n"),
+            TagEnd::TableCell => {
+                let _ = write!(self.out, "</{}>", self.cell());
+            }
+            TagEnd::Emphasis => self.out.push_str("</em>"),
+            TagEnd::Strong => self.out.push_str("</strong>"),
+            TagEnd::Strikethrough => self.out.push_str("</del>"),
+            _ => {}
+        }
+    }
+
+    fn cell(&self) -> &'static str {
+        if self.in_head { "th" } else { "td" }
+    }
+
+    fn link(&mut self, kind: LinkType, target: &str, is_image: bool) {
+        let target = match kind {
+            LinkType::Email => format!("mailto:{target}"),
+            _ => target.to_owned(),
+        };
+        let lower = target.get(..8).unwrap_or(&target).to_ascii_lowercase();
+        // A link within a link is not HTML.
+        let active = self.links.is_empty() && SCHEMES.iter().any(|scheme| lower.starts_with(scheme));
+        if active {
+            // What was said to whom is not for the page that is opened.
+            let _ = write!(self.out, "<a href=\"{}\" rel=\"noopener noreferrer\">", escaped(&target));
+        }
+        self.links.push(Link { target, active, is_image, begins: self.out.len() });
+    }
+
+    fn end_link(&mut self) {
+        let Some(Link { target, active, begins, .. }) = self.links.pop() else { return };
+        let target = escaped(&target);
+        let text = &self.out[begins..];
+        if active && text.trim().is_empty() {
+            self.out.push_str(&target);
+        } else if !active && !target.is_empty() && text != target {
+            let _ = write!(self.out, " ({target})");
+        }
+        if active {
+            self.out.push_str("</a>");
+        }
+    }
+}
+
+/// The level of a heading on a page whose messages have headings of the second level.
+fn below_the_message(level: HeadingLevel) -> usize {
+    (level as usize + 2).min(6)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rendered;
+
+    #[test]
+    fn prose_is_rendered() {
+        for (markdown, html) in [
+            (
+                "**a** *b* ~~c~~ `d<e`",
+                "<p dir=\"auto\"><strong>a</strong> <em>b</em> <del>c</del> <code>d&lt;e</code></p>\n",
+            ),
+            ("one\ntwo", "<p dir=\"auto\">one<br>two</p>\n"),
+            ("# a\n###### b", "<h3 dir=\"auto\">a</h3>\n<h6 dir=\"auto\">b</h6>\n"),
+            ("- a\n- [x] b", "<ul>\n<li dir=\"auto\">a</li>\n<li class=\"task\" dir=\"auto\">\u{2611} b</li>\n</ul>\n"),
+            ("3. a", "<ol start=\"3\">\n<li dir=\"auto\">a</li>\n</ol>\n"),
+            ("> a", "<blockquote>\n<p dir=\"auto\">a</p>\n</blockquote>\n"),
+            ("```rs\na < b\n\n```", "<pre dir=\"auto\"><code>a &lt; b</code></pre>\n"),
+            (
+                "|a|b|\n|-|-:|\n|1|2|",
+                "<div class=\"wide\"><table>\n<thead><tr><th dir=\"auto\">a</th><th class=\"right\" dir=\"auto\">b</th></tr></thead>\n\
+                 <tbody>\n<tr><td dir=\"auto\">1</td><td class=\"right\" dir=\"auto\">2</td></tr>\n</tbody></table></div>\n",
+            ),
+        ] {
+            assert_eq!(rendered(markdown), html, "{markdown}");
+        }
+    }
+
+    #[test]
+    fn only_pages_and_mail_are_links() {
+        let link = |target: &str, text: &str| format!("<a href=\"{target}\" rel=\"noopener noreferrer\">{text}</a>");
+        for (markdown, html) in [
+            ("[a](https://x.example/?b&c)", link("https://x.example/?b&amp;c", "a")),
+            ("<HTTP://x.example>", link("HTTP://x.example", "HTTP://x.example")),
+            ("<a@b.example>", link("mailto:a@b.example", "a@b.example")),
+            ("[](https://x.example)", link("https://x.example", "https://x.example")),
+            ("[a](javascript:alert(1))", "a (javascript:alert(1))".to_owned()),
+            ("[a](JavaScript:x \"t\")", "a (JavaScript:x)".to_owned()),
+            ("[a](&#106;avascript:x)", "a (javascript:x)".to_owned()),
+            ("[a]( java\tscript:x)", "[a]( java\tscript:x)".to_owned()),
+            ("<javascript:x>", "javascript:x".to_owned()),
+            ("[a](data:text/html,x)", "a (data:text/html,x)".to_owned()),
+            ("[a](//x.example)", "a (//x.example)".to_owned()),
+            ("[a](src/b.rs)", "a (src/b.rs)".to_owned()),
+            ("[a](<https:\"onclick=x>)", link("https:&quot;onclick=x", "a")),
+            ("![a *b* [c](d)](https://x.example/p.png)", link("https://x.example/p.png", "a b c (d)")),
+            ("![a](p.svg)", "a (p.svg)".to_owned()),
+            ("[![a](https://x.example/p)](https://y.example)", link("https://y.example", "a (https://x.example/p)")),
+            ("a<img src=x onerror=y>", "a&lt;img src=x onerror=y&gt;".to_owned()),
+        ] {
+            assert_eq!(rendered(markdown), format!("<p dir=\"auto\">{html}</p>\n"), "{markdown}");
+        }
+    }
+}
