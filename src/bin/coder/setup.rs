@@ -208,7 +208,7 @@ impl Setup {
             session.history = transcript.history(&session.format);
         }
         session.parser = self.parser()?;
-        session.window = Some(self.config.count("window")).filter(|window| *window > 0);
+        session.window = self.window();
         if self.config.choice::<Instructions>("instructions")? == Instructions::Inline {
             session.system = self.told();
         }
@@ -253,6 +253,11 @@ impl Setup {
         answers
             .or_else(|| model_of(&self.config, &self.persona))
             .or_else(|| self.config.text("backend").filter(|name| *name != "http").map(str::to_owned))
+    }
+
+    /// Tokens that the model can read, where that is set.
+    pub(crate) fn window(&self) -> Option<u64> {
+        Some(self.config.count("window")).filter(|window| *window > 0)
     }
 
     /// How replies of the model are read.

@@ -438,3 +438,49 @@ fn what_is_decided_is_logged() {
     let denied = &lines[4];
     assert_eq!((&denied["code"], &denied["args"]["command"]), (&json!("denied"), &json!("cat .env")), "{denied}");
 }
+
+/// A turn that does not fit the window gets shorter where the client keeps it, too.
+#[test]
+fn a_turn_that_does_not_fit_is_compacted_and_told() {
+    const WINDOW: u64 = 4000;
+    let folder = tempfile::tempdir().unwrap();
+    for file in 0..12 {
+        let lines: String = (0..70).map(|line| format!("file {file}, line {line}: one word and another\n")).collect();
+        std::fs::write(folder.path().join(format!("{file}.txt")), lines).unwrap();
+    }
+    let mut pipe = fixture(folder.path());
+    pipe.session.window = Some(WINDOW);
+    served(pipe, async |client: &mut Client| {
+        client.until("ready").await;
+        // What the client keeps of the turn behind its user's words.
+        let (mut note, mut turn) = (Value::Null, Vec::<Value>::new());
+        let (mut told, mut most) = (0, 0);
+        for file in 0..12 {
+            let reply = call(&json!({"name": "read_file", "args": {"path": format!("{file}.txt")}}));
+            client.say(reply.clone()).await;
+            client.say(end()).await;
+            turn.push(json!({"role": "assistant", "content": reply["text"]}));
+            let results = client.until("results").await;
+            let lines: Vec<Value> = client.merged().into_iter().filter(|line| line["event"] == "compacted").collect();
+            if let [line] = lines.as_slice() {
+                assert_eq!(client.kinds().iter().rev().nth(1).unwrap(), "compacted", "right before the results");
+                assert!(line["after"].as_u64() < line["before"].as_u64(), "{line}");
+                assert!(line["after"].as_u64().unwrap() < WINDOW * 8 / 10, "{line}");
+                (note, turn) = (line["note"].clone(), line["turn"].as_array().unwrap().clone());
+                told += 1;
+            }
+            turn.push(json!({"role": "user", "content": results["text"]}));
+            assert!(results["text"].as_str().unwrap().contains(&format!("file {file}, line 0: ")), "{results}");
+            let roles: Vec<&Value> = turn.iter().map(|message| &message["role"]).collect();
+            assert!(roles.chunks(2).all(|two| two == [&json!("assistant"), &json!("user")]), "{roles:?}");
+            let size: usize = turn.iter().map(|message| message["content"].as_str().unwrap().len()).sum();
+            most = most.max(size);
+        }
+        assert!(told > 1 && most < WINDOW as usize * 7 / 2, "{told} times, {most} bytes");
+        let note = note.as_str().expect("old messages gave way");
+        assert!(note.starts_with("[COMPACTED: ") && note.matches("[COMPACTED").count() == 1, "{note}");
+        client.say(answer()).await;
+        client.say(end()).await;
+        assert_eq!(client.until("stop").await["reason"], "answered");
+    });
+}

@@ -12,6 +12,7 @@
 //! end {reason}                             ask {id, tool, args, why}
 //! approve {id} | deny {id} | edit {id}     running {id} | run {id}   `run`: the client runs it
 //! tool_result {id, output}                 result {id, success, output}
+//!                                          compacted {note, turn}   where the turn no longer fits the model's window
 //!                                          results {text}           send this to the model, then chunk ... again
 //!                                          stop {reason, text?}     or: the turn is over
 //! ```
@@ -48,7 +49,7 @@ use toolfence_agent::agent::hands::{self, Hands};
 use toolfence_agent::audit::Audit;
 use toolfence_policy::{Cleared, Facts, Pending, Policy};
 use toolfence_protocol::{Catalog, Error, Language, Role, Text, ToolResult, ToolSpec, prompt};
-use toolfence_session::{Action, Answer, Input, Session, SessionOptions, StopReason};
+use toolfence_session::{Action, Answer, Compacted, Input, Session, SessionOptions, StopReason};
 use toolfence_toolbox::Toolbox;
 use toolfence_tools::ProjectChecks;
 use toolfence_workspace::Workspace;
@@ -176,6 +177,8 @@ struct Talk<'a, W> {
     /// Messages of the session that the client has, or has no need of.
     sent: usize,
     asked: Option<Pending>,
+    /// The turn was made shorter, and the client does not know it yet.
+    compacted: Option<Compacted>,
     /// Calls that the client runs: the tool, and since when.
     awaited: HashMap<String, (String, Instant)>,
     /// While it lives, what changes is of this turn. Dropped after what runs.
@@ -197,6 +200,7 @@ impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
             phase: Phase::Idle,
             sent: 0,
             asked: None,
+            compacted: None,
             awaited: HashMap::new(),
             turn: None,
         }
@@ -402,6 +406,7 @@ impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
         while let Some(action) = self.session.as_mut().and_then(Session::poll) {
             match action {
                 Action::CallModel => self.want_reply(),
+                Action::Compacted(done) => self.compacted = Some(done),
                 Action::StopModel => self.tell(words::stop_model()),
                 Action::Show(event) => {
                     self.log(|audit| audit.read(&event));
@@ -445,10 +450,17 @@ impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
     fn want_reply(&mut self) {
         self.phase = Phase::Reply;
         let Some(session) = &self.session else { return };
-        let text = session.history().last().map(|message| message.content.clone());
+        let mut text = session.history().last().map(|message| message.content.clone());
+        let mut shorter = None;
+        if let Some(done) = self.compacted.take() {
+            let mut messages = session.messages();
+            text = messages.pop().map(|results| results.content);
+            shorter = Some(words::compacted(&done, &messages));
+        }
         let begins = self.sent == 0;
         self.sent = session.history().len();
         if let Some(text) = text.filter(|_| !begins) {
+            shorter.into_iter().for_each(|line| self.tell(line));
             self.tell(words::results(&text));
         }
     }

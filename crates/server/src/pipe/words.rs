@@ -7,9 +7,10 @@ use toolfence_policy::Pending;
 use toolfence_protocol::format;
 use toolfence_protocol::parse::Event;
 use toolfence_protocol::{
-    Args, Effect, ErrorCode, FinishReason, Language, Output, Text, ToolCall, ToolFailure, ToolResult, ToolSpec,
+    Args, Effect, ErrorCode, FinishReason, Language, Message, Output, Role, Text, ToolCall, ToolFailure, ToolResult,
+    ToolSpec,
 };
-use toolfence_session::StopReason;
+use toolfence_session::{Compacted, StopReason};
 
 /// The version of the protocol, as `"v"` in every line that is told: it grows when a field changes its meaning or goes.
 pub const VERSION: u32 = 1;
@@ -160,6 +161,19 @@ pub(super) fn progress(id: &str, note: &str) -> Value {
 
 pub(super) fn result(result: &ToolResult, language: Language) -> Value {
     told("result", format::envelope(result, language))
+}
+
+/// The messages of the turn are these from now on, but for the last, which are the results.
+pub(super) fn compacted(done: &Compacted, messages: &[Message]) -> Value {
+    let mut fields = serde_json::to_value(done).unwrap_or_default();
+    // The session has no words of the user: what it has before the first reply is a note.
+    let (note, turn) = match messages {
+        [first, rest @ ..] if first.role == Role::User => (first.content.trim(), rest),
+        all => ("", all),
+    };
+    fields["note"] = json!(Some(note).filter(|note| !note.is_empty()));
+    fields["turn"] = json!(turn);
+    told("compacted", fields)
 }
 
 pub(super) fn results(text: &str) -> Value {

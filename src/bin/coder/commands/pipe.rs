@@ -20,6 +20,7 @@ pub(crate) fn run(options: &Options, arguments: &PipeArguments) -> Result<ExitCo
     let mut pipe = Pipe::new(setup.toolbox.clone(), setup.policy.clone(), setup.commands.clone());
     pipe.session.language = setup.language;
     pipe.session.parser = setup.parser()?;
+    pipe.session.window = setup.window();
     pipe.persona = setup.persona.text.clone();
     pipe.audit = setup.log().map(Arc::new);
     pipe.history = setup.history.clone().map(|history| (history, setup.workspace.clone()));
