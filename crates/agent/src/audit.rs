@@ -11,7 +11,7 @@
 //! | `session` | `root` |
 //! | `run` | `id`, `tool`, `args`, `effect`, `verdict` (`allow` or `ask`), `rule`, `reason`, `by` (`policy` or `person`), for what executes `sandbox` (`namespaces`, `landlock` or `nothing`) and `hold` |
 //! | `ask` | `id`, `tool`, `args`, `rule`, `reason`, `answer` (`yes`, `always`, `no`, `edit`), `by` (`person`, or `nobody` where nobody was there to be asked), `why` |
-//! | `result` | `id`, `tool`, `success`, `code`, `message`, `status`, `bytes`, `truncated`, `ms`; for what neither ran nor was asked about (denied, cancelled, wrong arguments) also `args`, or `body` where the block could not be read |
+//! | `result` | `id`, `tool`, `success`, `code`, `message`, `status`, `bytes`, `truncated`, `ms`; for what neither ran nor was asked about (denied, cancelled, wrong arguments) also `args` and `repairs`, or `body` where the block could not be read |
 
 use crate::messages;
 use serde_json::{Value, json};
@@ -75,6 +75,8 @@ struct Read {
     id: String,
     field: &'static str,
     content: Value,
+    /// Names of what was needed to read it.
+    repairs: Vec<&'static str>,
 }
 
 impl Audit {
@@ -102,9 +104,9 @@ impl Audit {
     /// Something was found in a reply. What becomes of it is logged later.
     pub fn read(&self, event: &Event<'_>) {
         match event {
-            Event::Call { call, .. } => self.remember(&call.id, "args", self.args(&call.args)),
+            Event::Call { call, .. } => self.remember(&call.id, "args", self.args(&call.args), repairs(call)),
             Event::Malformed { id, body, .. } | Event::Incomplete { id, body, .. } => {
-                self.remember(id, "body", self.short(body).into());
+                self.remember(id, "body", self.short(body).into(), Vec::new());
             }
             _ => {}
         }
@@ -132,7 +134,7 @@ impl Audit {
         self.forget(&pending.call().id);
         if let Answer::Edit(args) = answer {
             // It is judged again.
-            self.remember(&pending.call().id, "args", self.args(args));
+            self.remember(&pending.call().id, "args", self.args(args), repairs(pending.call()));
         }
         let mut line = self.decided(pending.call(), pending.decision());
         let (word, why) = match answer {
@@ -160,6 +162,9 @@ impl Audit {
         });
         if let Some(read) = self.forget(&result.id) {
             line[read.field] = read.content;
+            if !read.repairs.is_empty() {
+                line["repairs"] = json!(read.repairs);
+            }
         }
         self.line("result", line);
     }
@@ -180,7 +185,7 @@ impl Audit {
         let mut line =
             json!({"id": self.short(&call.id), "tool": self.short(&call.name), "args": self.args(&call.args)});
         if !call.repairs.is_empty() {
-            line["repairs"] = call.repairs.iter().map(|repair| repair.name()).collect();
+            line["repairs"] = json!(repairs(call));
         }
         line
     }
@@ -193,12 +198,12 @@ impl Audit {
         }
     }
 
-    fn remember(&self, id: &str, field: &'static str, content: Value) {
+    fn remember(&self, id: &str, field: &'static str, content: Value, repairs: Vec<&'static str>) {
         let mut unlogged = self.unlogged();
         if unlogged.len() == MOST_UNLOGGED {
             unlogged.pop_front();
         }
-        unlogged.push_back(Read { id: id.to_owned(), field, content });
+        unlogged.push_back(Read { id: id.to_owned(), field, content, repairs });
     }
 
     /// The first of this id: calls are answered in their order, and of two with one id the session renames the second.
@@ -270,6 +275,10 @@ impl Log {
         }
         let _ = std::fs::rename(&self.path, numbered(1));
     }
+}
+
+fn repairs(call: &ToolCall) -> Vec<&'static str> {
+    call.repairs.iter().map(|repair| repair.name()).collect()
 }
 
 fn opened(path: &Path) -> std::io::Result<File> {

@@ -94,25 +94,11 @@ impl Policy {
             Ok(spec) => spec,
             Err(failure) => return refused(call, failure),
         };
-        // What could only be read by a guess may read, and do nothing more.
         let effect = spec.effect_of(&call.args);
-        let stitched = call.repairs.contains(&Repair::Stitched);
-        let guesses = |repair: &Repair| !repair.lossless() && *repair != Repair::Stitched;
-        if call.repairs.iter().any(guesses) && effect != Effect::Read {
-            let failure = guessed(&call);
-            return refused(call, failure);
-        }
-        // Every rule is asked, and the strictest decides.
-        let mut decision = self.judge(&call, spec, facts);
-        // A call that the model has read somewhere may be repeated without being meant.
-        let reads = effect == Effect::Read || decision.only_reads && decision.judgement == Judgement::Allow;
-        if let Some(source) = source.filter(|_| !reads) {
-            decision = echo(source).stricter(decision);
-        }
-        // Whether two replies were put together as they were meant, only a person can see.
-        if stitched && !reads {
-            decision = put_together().stricter(decision);
-        }
+        let mut decision = match self.judge_read(&call, spec, facts, source) {
+            Ok(decision) => decision,
+            Err(failure) => return refused(call, failure),
+        };
         // The setting `ask` makes of the decision what is done.
         match self.effective(&decision, facts) {
             Effective::Run => Verdict::Cleared(Cleared::by_rules(call, effect, decision)),
@@ -131,6 +117,39 @@ impl Policy {
                 refused(call, failure)
             }
         }
+    }
+
+    /// Judges a call that [`Catalog::resolve`] has been through as [`Policy::judge`] does, and how it was read besides: the repairs
+    /// that it carries, and `source`, which names what the model has read the same call in.
+    ///
+    /// # Errors
+    /// The call could only be read by a guess and would do more than read: the answer to the model.
+    pub fn judge_read(
+        &self,
+        call: &ToolCall,
+        spec: &ToolSpec,
+        facts: &dyn Facts,
+        source: Option<&str>,
+    ) -> std::result::Result<Decision, ToolFailure> {
+        // What could only be read by a guess may read, and do nothing more.
+        let effect = spec.effect_of(&call.args);
+        let stitched = call.repairs.contains(&Repair::Stitched);
+        let guesses = |repair: &Repair| !repair.lossless() && *repair != Repair::Stitched;
+        if call.repairs.iter().any(guesses) && effect != Effect::Read {
+            return Err(guessed(call));
+        }
+        // Every rule is asked, and the strictest decides.
+        let mut decision = self.judge(call, spec, facts);
+        // A call that the model has read somewhere may be repeated without being meant.
+        let reads = effect == Effect::Read || decision.only_reads && decision.judgement == Judgement::Allow;
+        if let Some(source) = source.filter(|_| !reads) {
+            decision = echo(source).stricter(decision);
+        }
+        // Whether two replies were put together as they were meant, only a person can see.
+        if stitched && !reads {
+            decision = put_together().stricter(decision);
+        }
+        Ok(decision)
     }
 
     /// Judges a call that [`Catalog::resolve`] has been through. Every rule is asked and the strictest decides.

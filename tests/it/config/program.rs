@@ -505,11 +505,24 @@ fn replay_shows_what_other_settings_would_decide() {
 
 #[test]
 fn a_guessed_call_is_replayed_as_it_was_refused() {
-    let repairs = json!([{"kind": "after_broken_block", "lossless": false}]);
-    let record = json!({"event": "call", "id": "1", "name": "bash", "args": {"command": "ls"}, "repairs": repairs});
-    let told = Place::new().run(&["policy", "replay", "-", "--json"], &record.to_string()).out;
-    let first: Value = serde_json::from_str(told.lines().next().unwrap()).unwrap();
-    assert_eq!(first["now"]["rule"], "malformed_call");
+    let place = Place::new();
+    for (repairs, rule) in [
+        (json!([{"kind": "after_broken_block", "lossless": false}]), "malformed_call"),
+        (json!(["after_broken_block"]), "malformed_call"),
+        (json!(["stitched", "inner_quotes"]), "malformed_call"),
+        (json!([{"kind": "of_a_later_version", "lossless": false}]), "malformed_call"),
+        (json!(["of_a_later_version"]), "malformed_call"),
+        (json!([{"kind": "of_a_later_version", "lossless": true}]), "write"),
+        (json!(["trailing_comma"]), "write"),
+        (json!([{"kind": "stitched", "lossless": false}]), "stitched"),
+        (json!(["stitched", "trailing_comma"]), "stitched"),
+    ] {
+        let args = json!({"path": "a", "content": "x"});
+        let record = json!({"event": "call", "id": "1", "name": "write_file", "args": args, "repairs": repairs});
+        let told = place.run(&["policy", "replay", "-", "--json"], &record.to_string()).out;
+        let first: Value = serde_json::from_str(told.lines().next().unwrap()).unwrap();
+        assert_eq!(first["now"]["rule"], rule, "{repairs}");
+    }
 }
 
 #[test]

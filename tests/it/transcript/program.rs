@@ -516,7 +516,7 @@ fn no_reply_is_active_on_a_page() {
     for reply in replies {
         let page = page(reply);
         has_nothing_active(&page);
-        links += page.matches("<a href=\"https").count();
+        links += page.matches(" href=\"https").count();
         tables += page.matches("<table>").count();
     }
     assert!(links > 100 && tables > 20, "what may be shown is shown: {links} links, {tables} tables");
@@ -565,6 +565,42 @@ fn a_part_is_exported_as_records() {
     assert_eq!(place.coder(&["export", &id, "--from", "99"], "").status, 2);
     let schema = place.coder(&["export", "--schema"], "");
     assert_eq!(schema.out.trim(), toolfence::program::transcript::SCHEMA.trim());
+}
+
+/// What two replies were put together of is judged again as it was judged.
+#[test]
+fn a_stitched_change_is_replayed_as_it_was_asked_about() {
+    let place = Place::new();
+    let (one, two) = ("A first line of a text that is long.", "A second line that breaks off.");
+    let call = "{\"name\": \"write_file\", \"args\": {\"path\": \"a.txt\", \"content\": \"<<EOF\"}}";
+    let block = format!("```tool\n{call}\n{one}\n{two}\nEOF\n```\n");
+    let (first, rest) = block.split_at(block.find("breaks").unwrap());
+    let again = &first[first.find(one).unwrap()..];
+    let file = place.home.path().join("broken");
+    std::fs::write(&file, format!("%%% reply finish=length\n{first}\n%%% reply\n{again}{rest}\n%%% reply\nDone.\n"))
+        .unwrap();
+    let replay = ["--backend", "replay", "--replies", file.to_str().unwrap(), "--yes", "-p", "Write it."];
+    let ran = place.coder(&replay, "");
+    assert!(ran.status == 0 && !place.root.path().join("a.txt").exists(), "only a person may allow it: {}", ran.said());
+
+    let all = records(&place.newest());
+    let tool = all.iter().rfind(|record| record["role"] == "tool").unwrap();
+    assert_eq!(tool["tool_call"]["repairs"], serde_json::json!(["stitched"]), "{tool}");
+    assert_eq!(tool["tool_result"]["error"]["code"], "denied", "{tool}");
+    let audit = place.home.path().join("state/toolfence/audit.jsonl");
+    for file in [audit, place.newest()] {
+        let judged = |then: &str| {
+            let ran = place.coder(&["policy", "replay", file.to_str().unwrap(), "--json", "--ask", then], "");
+            let lines: Vec<Value> = ran.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+            let last = lines.iter().rfind(|line| line["tool"] == "write_file").unwrap().clone();
+            let of =
+                |side: &str| ["verdict", "effective", "rule"].map(|key| last[side][key].as_str().unwrap().to_owned());
+            (of("now"), of("then"))
+        };
+        let want = |effective: &str| ["ask", effective, "stitched"].map(str::to_owned);
+        assert_eq!(judged("never"), (want("ask"), want("deny")), "{}", file.display());
+        assert_eq!(judged("sandboxed"), (want("ask"), want("ask")), "{}", file.display());
+    }
 }
 
 /// Replies are kept as they were written, so that they can be parsed again.

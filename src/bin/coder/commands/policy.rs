@@ -83,11 +83,11 @@ fn asked_call(arguments: &ExplainArguments) -> Result<ToolCall, Failure> {
     Ok(ToolCall::new("1", tool, args))
 }
 
-/// Judges a call. All ten tools are known, those that are not on offer yet too: the question is about the rules.
+/// Judges a call as it was read. All ten tools are known, those that are not on offer yet too: the question is about the rules.
 pub(crate) fn decide(setup: &Setup, mut call: ToolCall) -> Result<Decision, ToolFailure> {
     let catalog = toolfence::tool::catalog();
     let spec = catalog.resolve(&mut call)?;
-    Ok(setup.policy.judge(&call, spec, &*setup.commands))
+    setup.policy.judge_read(&call, spec, &*setup.commands, None)
 }
 
 fn told(setup: &Setup, decision: &Decision) -> Value {

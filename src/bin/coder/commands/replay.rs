@@ -68,16 +68,22 @@ struct Record {
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Repaired {
-    Told { lossless: bool },
+    Told {
+        #[serde(default)]
+        kind: String,
+        lossless: bool,
+    },
     Named(String),
 }
 
 impl Repaired {
-    fn is_lossless(&self) -> bool {
-        match self {
-            Repaired::Told { lossless } => *lossless,
-            Repaired::Named(name) => Repair::ALL.iter().any(|repair| repair.name() == *name && repair.lossless()),
-        }
+    /// The repair; one of another version is unknown here, and then whether it was a guess.
+    fn known(&self) -> Result<Repair, bool> {
+        let (name, lossless) = match self {
+            Repaired::Told { kind, lossless } => (kind, *lossless),
+            Repaired::Named(name) => (name, false),
+        };
+        Repair::ALL.iter().copied().find(|repair| repair.name() == name).ok_or(!lossless)
     }
 }
 
@@ -117,7 +123,7 @@ impl Replay<'_> {
 
     fn record(&mut self, record: Record, number: usize) -> Result<(), Failure> {
         let Record { id, event, name, args, command, repairs, .. } = record;
-        let call = match (name, command, event.as_deref()) {
+        let mut call = match (name, command, event.as_deref()) {
             (Some(name), None, None | Some("call" | "tool_call" | "run" | "ask")) => ToolCall::new("1", name, args),
             // In the audit log a result has arguments where the call neither ran nor was asked about.
             (Some(name), None, Some("result")) if !args.is_empty() => ToolCall::new("1", name, args),
@@ -125,7 +131,13 @@ impl Replay<'_> {
             (_, _, Some(_)) => return Ok(()),
             _ => return self.unreadable(number, messages::neither_tool_nor_command()),
         };
-        let guessed = repairs.iter().any(|repair| !repair.is_lossless());
+        let mut guessed = false;
+        for repair in &repairs {
+            match repair.known() {
+                Ok(repair) => call.repairs.push(repair),
+                Err(guess) => guessed |= guess,
+            }
+        }
         let (now, then) = (said(&self.now, &call, guessed), said(&self.then, &call, guessed));
         let differs = now.verdict != then.verdict || now.effective != then.effective;
         self.count.calls += 1;
