@@ -149,4 +149,4 @@ code{font-family:ui-monospace,monospace;font-size:.875em}p code,li code,td code,
 .center{text-align:center}.right{text-align:end}\
 summary{cursor:pointer;color:var(--dim);font-size:.9rem}.good{color:var(--good)}.bad{color:var(--bad)}\
 @media print{:root{--ink:#000;--dim:#444;--page:#fff;--user:#f2f2f2;--box:#f6f6f6;--line:#bbb;--good:#060;--bad:#900;--link:#000}body{max-width:none;padding:0;font-size:10.5pt}\
-h2,h3,h4,h5,h6{break-after:avoid}tr,li{break-inside:avoid}thead{display:table-header-group}.wide{overflow:visible}a[rel]::after{content:\" (\" attr(href) \")\";color:var(--dim);font-size:.85em}}";
+h2,h3,h4,h5,h6{break-after:avoid}tr,li{break-inside:avoid}thead{display:table-header-group}.wide{overflow:visible}a[rel]:not(.bare)::after{content:\" (\" attr(href) \")\";color:var(--dim);font-size:.85em}}";

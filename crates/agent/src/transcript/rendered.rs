@@ -178,8 +178,10 @@ impl Page {
         // A link within a link is not HTML.
         let active = self.links.is_empty() && SCHEMES.iter().any(|scheme| lower.starts_with(scheme));
         if active {
+            // The address of a link is printed behind it, but for one whose text it is.
+            let class = if matches!(kind, LinkType::Autolink | LinkType::Email) { " class=\"bare\"" } else { "" };
             // What was said to whom is not for the page that is opened.
-            let _ = write!(self.out, "<a href=\"{}\" rel=\"noopener noreferrer\">", escaped(&target));
+            let _ = write!(self.out, "<a{class} href=\"{}\" rel=\"noopener noreferrer\">", escaped(&target));
         }
         self.links.push(Link { target, active, is_image, begins: self.out.len() });
     }
@@ -236,8 +238,8 @@ mod tests {
         let link = |target: &str, text: &str| format!("<a href=\"{target}\" rel=\"noopener noreferrer\">{text}</a>");
         for (markdown, html) in [
             ("[a](https://x.example/?b&c)", link("https://x.example/?b&amp;c", "a")),
-            ("<HTTP://x.example>", link("HTTP://x.example", "HTTP://x.example")),
-            ("<a@b.example>", link("mailto:a@b.example", "a@b.example")),
+            ("<HTTP://x.example>", link("HTTP://x.example", "HTTP://x.example").replace("<a ", "<a class=\"bare\" ")),
+            ("<a@b.example>", link("mailto:a@b.example", "a@b.example").replace("<a ", "<a class=\"bare\" ")),
             ("[](https://x.example)", link("https://x.example", "https://x.example")),
             ("[a](javascript:alert(1))", "a (javascript:alert(1))".to_owned()),
             ("[a](JavaScript:x \"t\")", "a (JavaScript:x)".to_owned()),
