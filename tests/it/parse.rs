@@ -166,7 +166,7 @@ fn chunking_changes_nothing() {
     for case in cases() {
         for reply in variants(&case.reply) {
             let whole = events(&reply, &case.options, usize::MAX / 2, true);
-            for chunk in 1..=17.min(reply.len()) {
+            for chunk in [1, 2, 3, 5, 7, 11, 17] {
                 assert_eq!(events(&reply, &case.options, chunk, true), whole, "{} by {chunk}: {reply:?}", case.title);
             }
         }
@@ -184,7 +184,7 @@ fn calls_are_held_back_while_they_may_be_thoughts() {
         for reply in variants(&case.reply) {
             let unknown = format!("{} unknown", case.options);
             let whole = events(&reply, &unknown, usize::MAX / 2, true);
-            for chunk in [1, 2, 3, 5, 8, 13, 21] {
+            for chunk in [1, 3, 8] {
                 assert_eq!(events(&reply, &unknown, chunk, true), whole, "{} by {chunk}: {reply:?}", case.title);
             }
             let shown = |event: &Event<'_>| matches!(event, Event::Reasoning { unopened: true, .. });
@@ -217,7 +217,7 @@ fn polling_seldom_changes_nothing() {
     for case in cases() {
         let short = variants(&case.reply).into_iter().map(|reply| (reply, 1));
         let long = case.reply.repeat(1 + 5000 / case.reply.len().max(1)); // more than the room that every reply has
-        for (reply, times) in short.chain([(long, 20)]) {
+        for (reply, times) in short.chain([(long, 5)]) {
             let whole = events(&reply, &case.options, usize::MAX / 2, true);
             for _ in 0..times {
                 let longest = reply.len().min(3000) + 1;

@@ -5,8 +5,9 @@
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 use std::ops::Range;
 
-/// Changed lines before times changed lines after, beyond which hunks are not told apart.
-const MOST_WORK: usize = 4_000_000;
+/// Changed lines before and after together, beyond which hunks are not told apart: in the worst case Myers' time grows with their
+/// square, also where nearly all of them are on one side.
+const MOST_CHANGED: usize = 4000;
 
 /// Lines that were replaced by others. Both ranges count from 1; an empty one stands before its line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,9 +30,9 @@ impl LineMap {
         let (old, new) = (&old[head..], &new[head..]);
         let tail = old.iter().rev().zip(new.iter().rev()).take_while(|(a, b)| a == b).count();
         let (old, new) = (&old[..old.len() - tail], &new[..new.len() - tail]);
-        let hunks = match old.len().saturating_mul(new.len()) {
-            0 if old.is_empty() && new.is_empty() => Vec::new(),
-            work if work > MOST_WORK => vec![hunk(head, 0..old.len(), 0..new.len())],
+        let hunks = match old.len() + new.len() {
+            0 => Vec::new(),
+            changed if changed > MOST_CHANGED => vec![hunk(head, 0..old.len(), 0..new.len())],
             _ => hunks(head, &capture_diff_slices(Algorithm::Myers, old, new)),
         };
         LineMap { hunks }

@@ -8,8 +8,9 @@ use similar::{Algorithm, ChangeTag, TextDiff};
 /// Bytes of both texts together beyond which no diff is made.
 const MOST_BYTES: usize = 2 << 20;
 
-/// Changed lines before times changed lines after, beyond which no diff is made: Myers' time grows with it.
-const MOST_WORK: usize = 16_000_000;
+/// Changed lines before and after together, beyond which no diff is made: in the worst case Myers' time grows with their
+/// square, also where nearly all of them are on one side.
+const MOST_CHANGED: usize = 8000;
 
 /// What changed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -31,7 +32,8 @@ pub(crate) fn between(path: &str, old: Option<&[u8]>, new: &[u8]) -> Difference 
     let (old_lines, new_lines) = (lines_of(old.unwrap_or_default()), lines_of(new));
     let Middles { before, removed, added } = middles(&old_lines, &new_lines);
     let first = if removed + added == 0 { 0 } else { before as u64 + 1 };
-    let too_much = removed.saturating_mul(added) > MOST_WORK;
+    // Lines that only go, or only come, are found without a search.
+    let too_much = removed > 0 && added > 0 && removed + added > MOST_CHANGED;
     if too_much || old.map_or(0, <[u8]>::len) + new.len() > MOST_BYTES {
         return Difference { unified: None, added: added as u64, removed: removed as u64, first };
     }
@@ -96,6 +98,17 @@ mod tests {
     fn a_name_of_two_lines_has_one_in_the_header() {
         let changed = between("a\n+++ b", Some(b"1\n"), b"2\n").unified.unwrap_or_default();
         assert!(changed.starts_with("--- \"a/a\\n+++ b\"\n+++ \"b/a\\n+++ b\"\n@@ "), "{changed}");
+    }
+
+    #[test]
+    fn many_lines_for_one_are_no_search_either() {
+        let many = "same\n".repeat(100_000);
+        for (old, new, added, removed) in [(many.as_str(), "x\n", 1, 100_000), ("x\n", many.as_str(), 100_000, 1)] {
+            let changed = between("x", Some(old.as_bytes()), new.as_bytes());
+            assert_eq!(changed, Difference { unified: None, added, removed, first: 1 });
+        }
+        let gone = between("x", Some(many.as_bytes()), b"same\n");
+        assert!(gone.unified.is_some() && (gone.added, gone.removed) == (0, 99_999));
     }
 
     #[test]

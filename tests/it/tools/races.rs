@@ -82,6 +82,8 @@ fn a_write_that_would_undo_anothers_is_a_conflict() {
             let mut file = fs::File::options().append(true).open(place.at("shared.txt")).expect("it is there");
             while !done.load(Ordering::Relaxed) {
                 file.write_all(b"x").expect("it can be written");
+                // Without a pause the file grows faster than it is read, and each turn takes longer than the one before.
+                std::thread::sleep(std::time::Duration::from_micros(50));
             }
         });
         // Once a write gets through, the other one goes on writing to a file that has no name any more.
