@@ -1,5 +1,7 @@
 //! The HTTP backend against a server that says exactly what a case wants, down to the pieces it is sent in.
 
+mod troubles;
+
 use std::ops::ControlFlow;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -60,7 +62,7 @@ async fn request(stream: &mut TcpStream) -> String {
         let text = String::from_utf8_lossy(&bytes).to_lowercase();
         let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
         let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse::<usize>().ok());
-        if got == 0 || length.is_some_and(|length| body.len() >= length) {
+        if got == 0 || body.len() >= length.unwrap_or(0) {
             return String::from_utf8_lossy(&bytes).into_owned();
         }
     }
@@ -70,6 +72,7 @@ async fn request(stream: &mut TcpStream) -> String {
 struct Seen {
     told: String,
     why: String,
+    waits: Vec<String>,
     most: Option<usize>,
     pieces: usize,
 }
@@ -81,6 +84,7 @@ impl Sink for Seen {
             Chunk::Usage(usage) => {
                 self.told.push_str(&format!(" {} ({}) {}", usage.input, usage.cached, usage.output));
             }
+            Chunk::Waits { why, wait } => self.waits.push(format!("{why}: {} ms", wait.as_millis())),
             Chunk::BrokeOff(why) => self.why.push_str(&format!(": {why}")),
             Chunk::Reasoning(text) => self.told.push_str(&format!("<{text}>")),
             Chunk::Call(call) => self.told.push_str(&format!("[{}]", serde_json::to_string(&call).unwrap())),
@@ -95,6 +99,7 @@ fn options(url: &str) -> HttpOptions {
     let mut options = HttpOptions::new("tiny");
     options.base_url = Some(url.to_owned());
     options.back_off = Duration::from_millis(10);
+    options.first_byte = Duration::from_secs(20);
     options
 }
 
@@ -256,7 +261,9 @@ async fn the_request_says_what_was_asked_for() {
     ask(odd, &mut Seen::default()).await.unwrap();
     let mut keyed = options(&url);
     keyed.key = Some("secret".into());
-    assert!(!format!("{keyed:?}").contains("secret"));
+    keyed.headers = vec![("X-Tenant".into(), "secret too".into())];
+    (keyed.temperature, keyed.top_p, keyed.stop) = (Some(0.5), Some(0.25), vec!["END".into()]);
+    assert!(!format!("{keyed:?} {:?}", Http::new(keyed.clone()).unwrap()).contains("secret"));
     ask(keyed, &mut Seen::default()).await.unwrap();
     let requests = server.await.unwrap();
     let body = |request: &str| -> serde_json::Value {
@@ -273,7 +280,10 @@ async fn the_request_says_what_was_asked_for() {
     assert!(requests[0].starts_with("POST /v1/chat/completions HTTP/1.1\r\n"), "{}", requests[0]);
     assert!(!requests[0].to_lowercase().contains("authorization"), "{}", requests[0]);
     assert!(requests[1].to_lowercase().contains("authorization: bearer secret"), "{}", requests[1]);
-    assert_eq!(body(&requests[1])["model"], "tiny");
+    assert!(requests[1].to_lowercase().contains("x-tenant: secret too\r\n"), "{}", requests[1]);
+    let sent = body(&requests[1]);
+    assert_eq!((&sent["model"], &sent["temperature"]), (&"tiny".into(), &0.5.into()));
+    assert_eq!((&sent["top_p"], &sent["stop"]), (&0.25.into(), &serde_json::json!(["END"])));
 }
 
 #[tokio::test]

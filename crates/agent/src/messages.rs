@@ -285,6 +285,12 @@ toolfence_protocol::texts! { "backend"
         en: "read the base URL {url}",
         pt: "ler a URL base {url}",
     }
+    header_cannot_be_sent(name) {
+        en: "The header {name} cannot be sent: its name or its value has a character that may not stand there, or it says how the \
+             request is sent.",
+        pt: "O cabeçalho {name} não pode ser enviado: o nome ou o valor tem um caractere que não pode estar ali, ou ele diz como a \
+             requisição é enviada.",
+    }
     key_cannot_be_sent() {
         en: "The key holds a character that cannot be sent. Give it as the provider shows it.",
         pt: "A chave contém um caractere que não pode ser enviado. Informe-a como o provedor a mostra.",
@@ -312,8 +318,10 @@ toolfence_protocol::texts! { "backend"
              resposta tem de vir em stream.",
     }
     wait_longer() {
-        en: "A model that is being loaded or a long prompt takes its time: wait longer for it, or look at the server.",
-        pt: "Um modelo que está sendo carregado ou um prompt longo demora: espere mais ou veja o que acontece no servidor.",
+        en: "A model that is being loaded or a long prompt takes its time: wait longer for it (`http.first_byte` in the settings of \
+             `coder`), or look at the server.",
+        pt: "Um modelo que está sendo carregado ou um prompt longo demora: espere mais (`http.first_byte` nas configurações do \
+             `coder`) ou veja o que acontece no servidor.",
     }
     check_key() {
         en: "Check the key: it is missing, wrong, or not for this model.",
@@ -336,6 +344,28 @@ toolfence_protocol::texts! { "backend"
              the server a bigger window.",
         pt: "A conversa é maior que a janela do modelo: comece outra (`/clear` no `coder`), envie menos de cada vez ou dê ao \
              servidor uma janela maior.",
+    }
+    ask_in(seconds) {
+        en: "The server wants to be asked again in {seconds} s and no sooner: wait, or look at your limits there.",
+        pt: "O servidor quer nova tentativa só daqui a {seconds} s: espere ou veja quais são os seus limites nele.",
+    }
+    check_host() {
+        en: "No address was found for the host of that name: check the base URL and the network.",
+        pt: "Nenhum endereço foi encontrado para um host com esse nome: confira a URL base e a rede.",
+    }
+    check_certificate() {
+        en: "The server's certificate does not hold here: check the base URL, or give the certificate of the authority that made it \
+             (`http.ca_file` in the settings of `coder`).",
+        pt: "O certificado do servidor não vale aqui: confira a URL base ou informe o certificado da autoridade que o emitiu \
+             (`http.ca_file` nas configurações do `coder`).",
+    }
+    speaks_no_tls() {
+        en: "The server does not speak TLS there: begin the base URL with http://.",
+        pt: "O servidor não fala TLS ali: comece a URL base com http://.",
+    }
+    check_proxy() {
+        en: "The proxy did not let it through: check HTTPS_PROXY, HTTP_PROXY and NO_PROXY, or `http.proxy` in the settings of `coder`.",
+        pt: "O proxy não deixou passar: confira HTTPS_PROXY, HTTP_PROXY e NO_PROXY, ou `http.proxy` nas configurações do `coder`.",
     }
     ask_less_often() {
         en: "The server wants fewer requests: wait, or look at your limits there.",

@@ -19,4 +19,20 @@ toolfence_protocol::texts! { "http"
         en: "set TLS up",
         pt: "configurar o TLS",
     }
+    read_proxy() {
+        en: "read the URL of the proxy, such as http://proxy.example:3128",
+        pt: "ler a URL do proxy, por exemplo http://proxy.example:3128",
+    }
+    read_authorities() {
+        en: "read the certificates of the authorities, which are PEM",
+        pt: "ler os certificados das autoridades, que são PEM",
+    }
+    no_authorities() {
+        en: "The file of authorities has no certificate; it is PEM, with lines such as -----BEGIN CERTIFICATE-----.",
+        pt: "O arquivo de autoridades não tem nenhum certificado; ele é PEM, com linhas como -----BEGIN CERTIFICATE-----.",
+    }
+    read_identity() {
+        en: "read the client's certificate and private key, which are PEM in one file",
+        pt: "ler o certificado e a chave privada do cliente, que são PEM em um só arquivo",
+    }
 }

@@ -10,6 +10,7 @@ use crate::shown::Words;
 use crate::status::{self, CallSoFar, What};
 use crate::terminal::{Style, Terminal};
 use std::collections::{HashMap, HashSet};
+use std::time::Duration;
 use toolfence::agent::{Canceller, Host};
 use toolfence::parse::{Event, Ignored};
 use toolfence::policy::Pending;
@@ -201,6 +202,12 @@ impl<P: Person> Host for View<P> {
 
     fn compacted(&mut self, done: &Compacted) {
         let written = self.aside(Style::Dim, messages::compacted(done));
+        self.keep(written);
+    }
+
+    fn waits(&mut self, why: &Text, wait: Duration) {
+        let why = one_line(&why.words());
+        let written = self.aside(Style::Dim, messages::backend_waits(why, wait.as_secs_f32().to_string()));
         self.keep(written);
     }
 

@@ -17,6 +17,7 @@ use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 use tokio::sync::watch;
 use toolfence_policy::Pending;
 use toolfence_project::random_name;
@@ -39,6 +40,9 @@ pub trait Host: Send {
 
     /// Something of the reply.
     fn show(&mut self, _event: &Event<'_>) {}
+
+    /// The backend gave no reply, for this reason, and asks again after the wait.
+    fn waits(&mut self, _why: &Text, _wait: Duration) {}
 
     /// The reply breaks off here, for this reason.
     fn broke_off(&mut self, _why: &Text) {}
@@ -522,6 +526,7 @@ impl Sink for Feed<'_> {
             Chunk::Call(call) => self.session.handle(Input::NativeCall(call)),
             Chunk::Usage(usage) => self.usage = Some(usage),
             Chunk::Kept(state) => self.kept = Some(state.to_owned()),
+            Chunk::Waits { why, wait } => self.host.waits(why, wait),
             Chunk::BrokeOff(why) => self.host.broke_off(why),
         }
         let mut flow = ControlFlow::Continue(());

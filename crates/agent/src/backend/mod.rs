@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::time::Duration;
 use toolfence_protocol::{Error, FinishReason, Message, Text, ToolCall};
 use toolfence_toolbox::BoxFuture;
 
@@ -124,6 +125,13 @@ pub enum Chunk<'a> {
     /// request, also from another process that resumes the session: the name of its own conversation, say. It is written down in
     /// the transcript as it is. At most once a reply, behind its last text.
     Kept(&'a str),
+    /// Nothing of the reply has come, for this reason; the backend asks again after the wait. For the person.
+    Waits {
+        /// Why.
+        why: &'a Text,
+        /// How long.
+        wait: Duration,
+    },
     /// Why the reply breaks off here, for the person. The last piece of a reply that ends with [`FinishReason::Cut`].
     BrokeOff(&'a Text),
 }

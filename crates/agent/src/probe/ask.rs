@@ -127,7 +127,7 @@ impl Sink for Taking {
             }
             Chunk::Reasoning(text) => asked.reasoning.push_str(text),
             Chunk::Call(call) => asked.native.push(call),
-            Chunk::Usage(_) | Chunk::Kept(_) | Chunk::BrokeOff(_) => {}
+            Chunk::Usage(_) | Chunk::Kept(_) | Chunk::Waits { .. } | Chunk::BrokeOff(_) => {}
         }
         if asked.text.len().max(asked.reasoning.len()) > self.longest || asked.native.len() > 64 {
             return ControlFlow::Break(());

@@ -15,6 +15,7 @@ use hyper::header::{
 use reqwest::{Client, Response, Url};
 use std::time::Duration;
 use tokio::time::timeout;
+use toolfence_http::Route;
 use toolfence_protocol::{Error, ErrorKind};
 
 /// Headers of one connection, not of the message.
@@ -51,7 +52,8 @@ impl Upstream {
         base.set_fragment(None);
         let path = if url.path() == "/" { "/v1" } else { url.path().trim_end_matches('/') };
         base.set_path(path);
-        let client = toolfence_http::client(&base, Some(options.connect))?;
+        let route = Route { connect: Some(options.connect), ..Route::default() };
+        let client = toolfence_http::client(&base, &route)?;
         let key = options.upstream_key.as_ref().map(|key| HeaderValue::from_str(&format!("Bearer {key}")));
         let mut key = key.transpose().map_err(|error| Error::because("send the upstream's key", error))?;
         key.iter_mut().for_each(|key| key.set_sensitive(true));

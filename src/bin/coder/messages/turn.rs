@@ -50,6 +50,10 @@ toolfence::program::texts! { "coder"
         en: "running, {seconds} s",
         pt: "executando, {seconds} s",
     }
+    backend_waits(why, seconds) {
+        en: "{why}; asking again in {seconds} s",
+        pt: "{why}; nova tentativa em {seconds} s",
+    }
     reply_broke_off(why) {
         en: "the reply broke off: {why}",
         pt: "a resposta foi interrompida: {why}",

@@ -35,9 +35,11 @@ pub(super) enum Failure {
 }
 
 impl Failure {
-    /// Whether it is worth trying again.
+    /// Whether it is worth trying again soon.
     pub(super) fn is_passing(&self) -> bool {
-        matches!(self, Failure::Refused { status: 429 | 500..=599, .. }) && self.too_long().is_none()
+        matches!(self, Failure::Refused { status: 429 | 500..=599, .. })
+            && self.too_long().is_none()
+            && self.retry_after().is_none_or(|wished| wished <= LONGEST_WAIT)
     }
 
     /// Whether the conversation is longer than the model's window.
@@ -80,9 +82,17 @@ impl Failure {
             Failure::Refused { status: 300..=399, .. } => messages::give_new_address(),
             Failure::Refused { status: 404, .. } => messages::check_model(),
             Failure::Refused { status: 400 | 413 | 422, .. } => messages::shorten_conversation(),
+            Failure::Refused { retry_after: Some(wished), .. } if *wished > LONGEST_WAIT => {
+                messages::ask_in(wished.as_secs())
+            }
             Failure::Refused { status: 429, .. } => messages::ask_less_often(),
             Failure::Refused { status: 500..=599, .. } => messages::try_later(),
             Failure::Connection(error) if is_refused(error) => messages::start_server(),
+            Failure::Connection(error) if says(error, "dns error") => messages::check_host(),
+            Failure::Connection(error) if says(error, "invalid peer certificate") => messages::check_certificate(),
+            Failure::Connection(error) if says(error, "InvalidContentType") => messages::speaks_no_tls(),
+            Failure::Connection(error) if says(error, "tunnel") || says(error, "proxy") => messages::check_proxy(),
+            Failure::Connection(error) if !error.is_connect() => messages::look_at_log(),
             _ => messages::check_all(),
         }
     }
@@ -119,6 +129,11 @@ fn is_refused(error: &reqwest::Error) -> bool {
         let io = cause.downcast_ref::<io::Error>();
         io.is_some_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
     })
+}
+
+/// Whether one of the causes says this: a name without an address, a proxy and TLS have no type here to be known by.
+fn says(error: &reqwest::Error, what: &str) -> bool {
+    causes(error).any(|cause| cause.to_string().contains(what))
 }
 
 /// `reqwest` says "error sending request" and leaves the cause to its sources.

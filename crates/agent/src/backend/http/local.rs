@@ -10,7 +10,7 @@ use reqwest::{Client, Url};
 use serde_json::Value;
 use std::time::Duration;
 use tokio::time::{self, Instant};
-use toolfence_http::is_on_this_machine;
+use toolfence_http::{Route, is_on_this_machine};
 
 /// How long looking at all addresses may take.
 const WHOLE: Duration = Duration::from_millis(300);
@@ -91,7 +91,7 @@ async fn look(base_url: &str, deadline: Instant) -> Option<LocalServer> {
     if !is_on_this_machine(&base) {
         return None;
     }
-    let client = toolfence_http::client(&base, None).ok()?;
+    let client = toolfence_http::client(&base, &Route::default()).ok()?;
     let answer = time::timeout_at(deadline, get(&client, base.join("models").ok()?)).await.ok()??;
     let mut models = listed_in(&answer);
     answer.get("data")?.as_array()?;

@@ -21,7 +21,10 @@ use failure::Failure;
 pub use local::{LocalModel, LocalServer, choose_model, local_servers, models};
 pub use preset::Preset;
 use quirks::Quirks;
-use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER, USER_AGENT};
+use reqwest::header::{
+    ACCEPT, AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue,
+    RETRY_AFTER, TRANSFER_ENCODING, USER_AGENT,
+};
 use reqwest::{Client, Response, Url};
 use serde_json::{Map, Value};
 use std::fmt;
@@ -29,7 +32,7 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::time;
-use toolfence_http::sse;
+use toolfence_http::{Route, sse};
 use toolfence_protocol::{Error, ErrorKind, FinishReason, Message, Text};
 use toolfence_toolbox::BoxFuture;
 
@@ -56,12 +59,28 @@ pub struct HttpOptions {
     pub between: Duration,
     /// How often it is tried again after 429 or a 5xx status. Never once the reply has begun.
     pub retries: u32,
-    /// The first wait before trying again; it doubles each time. A server's `Retry-After` goes before it, up to a minute.
+    /// The first wait before trying again; it doubles each time, up to a minute. A server's `Retry-After` goes before it. A server
+    /// that wants more than a minute is not asked again.
     pub back_off: Duration,
     /// The most tokens of a reply; `None` leaves it to the server.
     pub max_tokens: Option<u32>,
     /// The sampling temperature; `None` leaves it to the server.
     pub temperature: Option<f64>,
+    /// The share of the likeliest tokens that is sampled from; `None` leaves it to the server.
+    pub top_p: Option<f64>,
+    /// Texts before which a reply ends.
+    pub stop: Vec<String>,
+    /// More headers, by name. One of the name of a header that is sent anyway takes its place.
+    pub headers: Vec<(String, String)>,
+    /// How long a connection may take to come about; `None` leaves it to the time of the first piece.
+    pub connect: Option<Duration>,
+    /// The URL of a proxy in the place of those that the environment names, or `none` for no proxy. A server on this machine is
+    /// reached without one.
+    pub proxy: Option<String>,
+    /// Authorities that are trusted beside those of the system: certificates in PEM.
+    pub authorities: Option<Vec<u8>>,
+    /// The client's own certificate, with those above it, and its private key, in PEM.
+    pub identity: Option<Vec<u8>>,
     /// More members of the request's body, such as llama.cpp's `grammar`. They go before everything else.
     pub body: Map<String, Value>,
 }
@@ -79,13 +98,20 @@ impl HttpOptions {
             back_off: Duration::from_secs(1),
             max_tokens: None,
             temperature: None,
+            top_p: None,
+            stop: Vec::new(),
+            headers: Vec::new(),
+            connect: None,
+            proxy: None,
+            authorities: None,
+            identity: None,
             body: Map::new(),
         }
     }
 }
 
 impl fmt::Debug for HttpOptions {
-    /// Without the key, and without the body, which may hold another.
+    /// Without the key, and without headers, proxy, identity and body, which may hold another.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let key = self.key.as_ref().map(|_| "...");
         f.debug_struct("HttpOptions")
@@ -137,8 +163,14 @@ impl Http {
             (None, None) => return Err(unknown_provider(&options.model)),
         };
         let url = url(&base)?;
-        let client = toolfence_http::client(&url, None)?;
-        let headers = headers(options.key.as_deref())?;
+        let route = Route {
+            connect: options.connect,
+            proxy: options.proxy.clone(),
+            authorities: options.authorities.clone(),
+            identity: options.identity.clone(),
+        };
+        let client = toolfence_http::client(&url, &route)?;
+        let headers = headers(options.key.as_deref(), &options.headers)?;
         let quirks = Mutex::new(preset.map_or(Quirks::NONE, |preset| preset.quirks));
         Ok(Http { options, client, url, model, headers, quirks })
     }
@@ -159,7 +191,11 @@ impl Http {
                 Ok(finish) => return Ok(finish),
                 Err(failure) if failure.is_passing() => {
                     let wished = failure.retry_after().unwrap_or(wait);
-                    tracing::info!(server = self.whom(), failure = %failure.text(), wait = ?wished, "trying again");
+                    let why = failure.text();
+                    tracing::info!(server = self.whom(), failure = %why, wait = ?wished, "trying again");
+                    if sink.chunk(Chunk::Waits { why: &why, wait: wished }).is_break() {
+                        return Ok(FinishReason::Cut);
+                    }
                     time::sleep(wished).await;
                     wait = wait.saturating_mul(2).min(failure::LONGEST_WAIT);
                 }
@@ -199,6 +235,12 @@ impl Http {
         quirks.write(&mut body, self.options.max_tokens);
         if let Some(temperature) = self.options.temperature {
             body.insert("temperature".into(), temperature.into());
+        }
+        if let Some(top_p) = self.options.top_p {
+            body.insert("top_p".into(), top_p.into());
+        }
+        if !self.options.stop.is_empty() {
+            body.insert("stop".into(), self.options.stop.clone().into());
         }
         body.extend(self.options.body.clone());
         Value::Object(body)
@@ -363,7 +405,7 @@ impl<'a> Reading<'a> {
 /// What the server refused with. A body that does not come to its end, or is very long, is cut.
 async fn refusal(mut response: Response, limit: Duration) -> Failure {
     let wished = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok());
-    let retry_after = wished.map(|seconds| Duration::from_secs(seconds).min(failure::LONGEST_WAIT));
+    let retry_after = wished.map(Duration::from_secs);
     let status = response.status().as_u16();
     let mut body = Vec::new();
     while let Ok(Ok(Some(bytes))) = time::timeout(limit, response.chunk()).await {
@@ -392,7 +434,7 @@ fn url(base: &str) -> Result<Url, Error> {
     url.parse().map_err(|error| Error::because(doing(), error).of_kind(ErrorKind::InvalidInput))
 }
 
-fn headers(key: Option<&str>) -> Result<HeaderMap, Error> {
+fn headers(key: Option<&str>, more: &[(String, String)]) -> Result<HeaderMap, Error> {
     let mut headers = HeaderMap::new();
     headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -402,6 +444,17 @@ fn headers(key: Option<&str>) -> Result<HeaderMap, Error> {
             .map_err(|_| Error::with_kind(ErrorKind::InvalidInput, messages::key_cannot_be_sent()))?;
         value.set_sensitive(true);
         headers.insert(AUTHORIZATION, value);
+    }
+    for (name, value) in more {
+        let wrong = || Error::with_kind(ErrorKind::InvalidInput, messages::header_cannot_be_sent(format!("{name:?}")));
+        let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong())?;
+        // These say where a request ends and to whom it goes.
+        if matches!(name, HOST | CONTENT_LENGTH | TRANSFER_ENCODING | CONNECTION) {
+            return Err(wrong());
+        }
+        let mut value = HeaderValue::from_str(value).map_err(|_| wrong())?;
+        value.set_sensitive(true);
+        headers.insert(name, value);
     }
     Ok(headers)
 }

@@ -1,0 +1,155 @@
+//! What can go wrong on the way to a server, each with a real one: what is said, what is tried again, and which certificates hold.
+
+use super::*;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::WebPkiClientVerifier;
+use rustls::{RootCertStore, ServerConfig, ServerConnection, StreamOwned};
+use std::io::{Read, Write};
+use std::sync::Arc;
+
+const AUTHORITY: &[u8] = include_bytes!("../../data/tls/ca.pem");
+const SERVER: &[u8] = include_bytes!("../../data/tls/server.pem");
+const CLIENT: &[u8] = include_bytes!("../../data/tls/client.pem");
+
+fn good() -> Script {
+    vec![(sse(&[&text("one"), &end("stop"), "[DONE]"]), 0)]
+}
+
+async fn failure(options: HttpOptions) -> String {
+    ask(options, &mut Seen::default()).await.unwrap_err().to_string()
+}
+
+/// A server of https that answers every request with a word; `asks` wants a certificate of the client.
+fn https(asks: bool) -> String {
+    let provider = Arc::new(rustls_graviola::default_provider());
+    let builder = ServerConfig::builder_with_provider(provider.clone()).with_safe_default_protocol_versions().unwrap();
+    let builder = if asks {
+        let mut roots = RootCertStore::empty();
+        roots.add(CertificateDer::from_pem_slice(AUTHORITY).unwrap()).unwrap();
+        let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build().unwrap();
+        builder.with_client_cert_verifier(verifier)
+    } else {
+        builder.with_no_client_auth()
+    };
+    let chain = vec![CertificateDer::from_pem_slice(SERVER).unwrap()];
+    let config = builder.with_single_cert(chain, PrivateKeyDer::from_pem_slice(SERVER).unwrap()).unwrap();
+    let config = Arc::new(config);
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("https://{}/v1", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut tls = StreamOwned::new(ServerConnection::new(config.clone()).unwrap(), stream.unwrap());
+            let mut request = [0; 65536];
+            // A client that does not like the certificate goes away here.
+            if tls.read(&mut request).is_ok_and(|got| got > 0) {
+                let _ = tls.write_all(&sse(&[&text("one"), &end("stop"), "[DONE]"]));
+                tls.conn.send_close_notify();
+                let _ = tls.flush();
+            }
+        }
+    });
+    url
+}
+
+#[tokio::test]
+async fn what_is_wrong_on_the_way_is_named_with_what_to_do() {
+    let refused = failure(options("http://127.0.0.1:1/v1")).await;
+    assert!(refused.contains("Connection refused") && refused.contains("Nobody listens there"), "{refused}");
+    let unknown = failure(options("http://no-such-host.invalid/v1")).await;
+    assert!(unknown.contains("No address was found for the host of that name"), "{unknown}");
+    let untrusted = failure(options(&https(false))).await;
+    assert!(untrusted.contains("UnknownIssuer") && untrusted.contains("`http.ca_file`"), "{untrusted}");
+    let plain = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = plain.local_addr().unwrap();
+    let refuses = std::thread::spawn(move || {
+        let (mut stream, _) = plain.accept().unwrap();
+        stream.write_all(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n").unwrap();
+        let _ = stream.read(&mut [0; 4096]); // closing with something unread would take back what was written
+    });
+    let no_tls = failure(options(&format!("https://{address}/v1"))).await;
+    refuses.join().unwrap();
+    assert!(no_tls.contains("does not speak TLS there: begin the base URL with http://"), "{no_tls}");
+    let mut behind = options("https://model.example/v1");
+    behind.proxy = Some(serve(vec![refusal("407 Proxy Authentication Required", "", "")]).await.0.replace("/v1", ""));
+    let behind = failure(behind).await;
+    assert!(behind.contains("The proxy did not let it through: check HTTPS_PROXY"), "{behind}");
+    // The server dies with the request in hand.
+    let died = reply_with(|options| options.retries = 0, vec![vec![]]).await.1;
+    assert!(died.contains("Look at the server's log: it closed the connection without an answer"), "{died}");
+}
+
+#[tokio::test]
+async fn an_authority_and_a_certificate_of_ones_own_open_https() {
+    for asks in [false, true] {
+        let mut trusting = options(&https(asks));
+        trusting.authorities = Some(AUTHORITY.to_vec());
+        if asks {
+            let nobody = failure(trusting.clone()).await;
+            assert!(nobody.contains("CertificateRequired") || nobody.contains("cannot get an answer"), "{nobody}");
+            trusting.identity = Some(CLIENT.to_vec());
+        }
+        let mut seen = Seen::default();
+        assert_eq!(ask(trusting, &mut seen).await.unwrap(), FinishReason::Stop);
+        assert_eq!(seen.told, "one");
+    }
+}
+
+#[test]
+fn certificates_and_headers_that_cannot_be_used_are_named() {
+    let with = |change: fn(&mut HttpOptions)| {
+        let mut options = options("https://model.example/v1");
+        change(&mut options);
+        Http::new(options).unwrap_err().to_string()
+    };
+    for (change, wanted) in [
+        (
+            (|o| o.authorities = Some(b"text".to_vec())) as fn(&mut HttpOptions),
+            "The file of authorities has no certificate",
+        ),
+        (|o| o.identity = Some(AUTHORITY.to_vec()), "the client's certificate and private key"),
+        (|o| o.proxy = Some("http://[".to_owned()), "the URL of the proxy"),
+        (|o| o.headers = vec![("a b".to_owned(), String::new())], "The header \"a b\" cannot be sent"),
+        (|o| o.headers = vec![("Host".to_owned(), "x".to_owned())], "The header \"Host\" cannot be sent"),
+        (|o| o.headers = vec![("X".to_owned(), "a\nsecret".to_owned())], "The header \"X\" cannot be sent"),
+    ] {
+        let told = with(change);
+        assert!(told.contains(wanted) && !told.contains("secret"), "{wanted}: {told}");
+    }
+}
+
+#[tokio::test]
+async fn a_proxy_is_asked_in_the_place_of_the_server() {
+    let (proxy, asked) = serve(vec![good()]).await;
+    let mut behind = options("http://model.example/v1");
+    behind.proxy = Some(proxy.replace("/v1", ""));
+    let mut seen = Seen::default();
+    assert_eq!(ask(behind, &mut seen).await.unwrap(), FinishReason::Stop);
+    let request = &asked.await.unwrap()[0];
+    assert!(request.starts_with("POST http://model.example/v1/chat/completions HTTP/1.1\r\n"), "{request}");
+    // A server on this machine is reached without it.
+    let (url, _server) = serve(vec![good()]).await;
+    let mut near = options(&url);
+    near.proxy = Some("http://127.0.0.1:1".to_owned());
+    assert_eq!(ask(near, &mut seen).await.unwrap(), FinishReason::Stop);
+}
+
+#[tokio::test]
+async fn what_is_tried_again_is_told_and_what_a_server_wants_late_is_not() {
+    let busy = || refusal("503 Service Unavailable", "", "{\"error\": {\"message\": \"Loading model\"}}");
+    let (url, server) = serve(vec![busy(), busy(), good()]).await;
+    let mut seen = Seen::default();
+    assert_eq!(ask(options(&url), &mut seen).await.unwrap(), FinishReason::Stop);
+    let wanted = ["it refused with HTTP 503: Loading model: 10 ms", "it refused with HTTP 503: Loading model: 20 ms"];
+    assert_eq!((seen.told.as_str(), seen.waits.as_slice()), ("one", wanted.map(str::to_owned).as_slice()));
+    assert_eq!(server.await.unwrap().len(), 3);
+    let late = || refusal("429 Too Many Requests", "retry-after: 3600\r\n", "{\"message\": \"quota\"}");
+    let (_, ended, requests) = reply(vec![late()]).await;
+    assert_eq!(requests.len(), 1, "an hour is not waited for");
+    assert!(ended.contains("HTTP 429: quota. The server wants to be asked again in 3600 s"), "{ended}");
+    // Whoever wants no more while it waits gets no more.
+    let (url, server) = serve(vec![busy()]).await;
+    let mut enough = Seen { most: Some(1), ..Seen::default() };
+    assert_eq!(ask(options(&url), &mut enough).await.unwrap(), FinishReason::Cut);
+    assert_eq!(server.await.unwrap().len(), 1);
+}
