@@ -223,9 +223,10 @@ impl Agent {
         let instructions = messages.first().filter(|message| message.role == Role::System);
         let system = usize::from(instructions.is_some());
         let told = instructions.map_or("", |message| &message.content);
-        let kept = transcript.stored_state(self.session.format(), told).and_then(|(known, state)| {
-            let sent = messages.get(..system + known.checked_sub(1)?)?;
-            Some(Kept::new(sent, state))
+        let same = transcript.has_instructions(told);
+        let kept = transcript.stored_state(self.session.format()).and_then(|(known, state)| {
+            let kept = Kept::new(messages.get(..system + known.checked_sub(1)?)?, state);
+            Some(if same { kept } else { kept.with_other_instructions() })
         });
         transcript.attach(&self.session);
         let turn = transcript.turn();
@@ -408,9 +409,16 @@ impl Agent {
         self.find_window().await;
         let messages = self.session.messages();
         host.calling(&messages);
-        let (known, state) = self.kept.of(&messages);
+        let known = self.kept.of(&messages);
         let name = self.transcript.as_ref().map_or(&*self.name, Transcript::id).to_owned();
-        let request = Request { messages: &messages, session: &name, turn: self.turn, known, state };
+        let request = Request {
+            messages: &messages,
+            session: &name,
+            turn: self.turn,
+            known: known.messages,
+            knows_instructions: known.instructions,
+            state: known.state,
+        };
         let (audit, transcript) = (self.audit.as_deref(), self.transcript.as_mut());
         let mut feed = Feed { session: &mut self.session, audit, transcript, host, bytes: 0, usage: None, kept: None };
         let end = tokio::select! {

@@ -1,6 +1,6 @@
 //! A backend with what is known of it: no system role, a smaller window than it tells, a grammar that it obeys.
 
-use super::{Backend, Sink};
+use super::{Backend, Request, Sink};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -45,14 +45,14 @@ impl Adapted {
         Adapted { held, ..self }
     }
 
-    async fn answer(&self, messages: &[Message], sink: &mut dyn Sink) -> Result<FinishReason, Error> {
+    async fn ask(&self, request: Request<'_>, sink: &mut dyn Sink) -> Result<FinishReason, Error> {
         let Some(held) = self.held.as_ref().filter(|_| !self.given_up.load(Ordering::Relaxed)) else {
-            return self.backend.stream(messages, sink).await;
+            return self.backend.answer(request, sink).await;
         };
-        match held.stream(messages, sink).await {
+        match held.answer(request, sink).await {
             // Nothing of the reply has come: an error comes before it.
             Err(error) if error.kind() == ErrorKind::Rejected => {
-                let ended = self.backend.stream(messages, sink).await?;
+                let ended = self.backend.answer(request, sink).await?;
                 tracing::warn!(%error, "the server refuses the grammar and is asked without it");
                 self.given_up.store(true, Ordering::Relaxed);
                 Ok(ended)
@@ -68,14 +68,24 @@ impl Backend for Adapted {
         messages: &'a [Message],
         sink: &'a mut dyn Sink,
     ) -> BoxFuture<'a, Result<FinishReason, Error>> {
+        self.answer(Request::new(messages), sink)
+    }
+
+    fn answer<'a>(
+        &'a self,
+        request: Request<'a>,
+        sink: &'a mut dyn Sink,
+    ) -> BoxFuture<'a, Result<FinishReason, Error>> {
         Box::pin(async move {
-            match messages {
+            match request.messages {
                 [system, user, rest @ ..] if self.without_system && system.role == Role::System => {
                     let first = Message::new(user.role, format!("{}\n\n{}", system.content.trim_end(), user.content));
                     let messages: Vec<Message> = [first].into_iter().chain(rest.iter().cloned()).collect();
-                    self.answer(&messages, sink).await
+                    // Two messages have become one.
+                    let known = request.known.saturating_sub(1);
+                    self.ask(Request { messages: &messages, known, ..request }, sink).await
                 }
-                _ => self.answer(messages, sink).await,
+                _ => self.ask(request, sink).await,
             }
         })
     }

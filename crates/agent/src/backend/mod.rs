@@ -79,6 +79,8 @@ pub struct Request<'a> {
     /// the last of them is its own reply. 0 where it keeps none, or the conversation is no longer what it keeps: it was
     /// compacted, forked or taken back.
     pub known: usize,
+    /// Whether it has the instructions of `messages` in that conversation. A session that is resumed may have others.
+    pub knows_instructions: bool,
     /// What the backend said with [`Chunk::Kept`], where `known` is not 0.
     pub state: &'a str,
 }
@@ -86,7 +88,7 @@ pub struct Request<'a> {
 impl<'a> Request<'a> {
     /// A conversation of which the backend keeps nothing, in its first turn.
     pub fn new(messages: &'a [Message]) -> Request<'a> {
-        Request { messages, session: "", turn: 1, known: 0, state: "" }
+        Request { messages, session: "", turn: 1, known: 0, knows_instructions: false, state: "" }
     }
 }
 

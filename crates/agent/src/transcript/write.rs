@@ -215,19 +215,25 @@ impl Transcript {
         self.instructions = String::new();
     }
 
-    /// What the backend of the last reply that it keeps by itself wants back, and how many messages it keeps, without the instructions. `None` where it keeps nothing: the conversation was replaced since then, this session is a fork of the one
-    /// that the backend keeps, or the instructions are others now.
-    pub(crate) fn stored_state(&self, format: &Format, instructions: &str) -> Option<(usize, String)> {
+    /// What the backend of the last reply that it keeps by itself wants back, and how many messages it keeps, without the instructions.
+    /// `None` where it keeps nothing: the conversation was replaced since then, or this session is a fork of the one that the
+    /// backend keeps.
+    pub(crate) fn stored_state(&self, format: &Format) -> Option<(usize, String)> {
         let last = self.stored.iter().rposition(|record| record.state.is_some())?;
         let state = self.stored[last].state.clone()?;
         let number = |id: &str| id.parse::<u64>().unwrap_or(0);
         let of_fork =
             self.head.fork.as_ref().is_some_and(|fork| number(&self.stored[last].id) <= number(&fork.message));
         let replaced = self.stored[last..].iter().any(|record| record.kind == Some(Kind::History));
-        if of_fork || replaced || self.clean(instructions) != self.instructions {
+        if of_fork || replaced {
             return None;
         }
         Some((super::read::history(&self.stored[..=last], format).len(), state))
+    }
+
+    /// Whether the session began with these instructions.
+    pub(crate) fn has_instructions(&self, instructions: &str) -> bool {
+        self.clean(instructions) == self.instructions
     }
 
     /// The number of the last turn.

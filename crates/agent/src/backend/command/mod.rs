@@ -12,7 +12,8 @@
 //! - `TOOLFENCE_FIRST`: 1 where the program has to begin a new conversation, 0 where it goes on with the one that it keeps.
 //! - `TOOLFENCE_STATE`: the line that it wrote to its descriptor 3 with the last reply, while it goes on with that conversation.
 //!
-//! A program that keeps its [own conversation](CommandOptions::own_conversation) gets only what is new in it.
+//! A program that keeps its [own conversation](CommandOptions::own_conversation) gets only what is new in it; with the instructions,
+//! where a resumed session has others.
 //!
 //! # What the program gives
 //! - On its stdout, the reply. Escape sequences of terminals are taken out, and bytes that are not UTF-8 are replaced.
@@ -42,7 +43,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
-use toolfence_protocol::{Error, ErrorKind, FinishReason, Message, Text};
+use toolfence_protocol::{Error, ErrorKind, FinishReason, Message, Role, Text};
 use toolfence_sandbox::isolation;
 use toolfence_sandbox::process::{Exit, Heard, Piped, Program};
 use toolfence_toolbox::BoxFuture;
@@ -270,7 +271,12 @@ impl Command {
             ("TOOLFENCE_STATE", state.and_then(value)),
         ];
         let known = if options.own_conversation { request.known } else { 0 };
-        let input = told::told(request.messages.get(known..).unwrap_or_default(), options.json).into_bytes();
+        let new = request.messages.get(known..).unwrap_or_default();
+        let other = request
+            .messages
+            .first()
+            .filter(|first| known > 0 && !request.knows_instructions && first.role == Role::System);
+        let input = told::told(other.into_iter().chain(new), options.json).into_bytes();
         let words: Vec<&OsStr> = std::iter::once(program).chain(args.iter().map(OsString::as_os_str)).collect();
         let folder = options.folder.as_deref();
         let supervisor = isolation::supervised(&words);
@@ -292,7 +298,9 @@ impl Command {
             return Some(path).filter(runs);
         }
         let search_path = std::env::var_os("PATH")?;
-        std::env::split_paths(&search_path).map(|folder| folder.join(name)).find(runs)
+        // A folder that is named from the current one may be one of the project.
+        let folders = std::env::split_paths(&search_path).filter(|folder| folder.is_absolute());
+        folders.map(|folder| folder.join(name)).find(runs)
     }
 
     /// What the program has to be given back; `None` where what is kept is not of this program.

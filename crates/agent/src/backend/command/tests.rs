@@ -1,5 +1,4 @@
 use super::*;
-use toolfence_protocol::Role;
 
 /// What comes of a reply.
 #[derive(Debug, Default)]

@@ -8,7 +8,7 @@ use toolfence_protocol::{Message, Role};
 ///
 /// In the text each message stands below a line that says whose it is, unless it is the only one; the instructions stand above all
 /// without such a line. A line in a message that looks like one gets a space in front of it.
-pub(super) fn told(messages: &[Message], json: bool) -> String {
+pub(super) fn told<'a>(messages: impl Iterator<Item = &'a Message> + Clone, json: bool) -> String {
     let mut out = String::new();
     if json {
         for message in messages {
@@ -17,7 +17,7 @@ pub(super) fn told(messages: &[Message], json: bool) -> String {
         }
         return out;
     }
-    let alone = messages.iter().filter(|message| message.role != Role::System).count() == 1;
+    let alone = messages.clone().filter(|message| message.role != Role::System).count() == 1;
     for message in messages {
         if !out.is_empty() {
             out.push('\n');
@@ -66,15 +66,15 @@ mod tests {
         ];
         let all: Vec<Message> = all.iter().map(|(role, text)| Message::new(*role, *text)).collect();
         assert_eq!(
-            told(&all, false),
+            told(all.iter(), false),
             "Be brief.\n\n--- user ---\nHi.\n --- user ---\n\n--- assistant ---\nYes?\n\n--- user ---\né\n"
         );
-        assert_eq!(told(&all[..2], false), "Be brief.\n\nHi.\n--- user ---\n");
-        assert_eq!(told(&all[3..], false), "é\n");
+        assert_eq!(told(all[..2].iter(), false), "Be brief.\n\nHi.\n--- user ---\n");
+        assert_eq!(told(all[3..].iter(), false), "é\n");
         assert_eq!(
-            told(&all[2..], true),
+            told(all[2..].iter(), true),
             "{\"role\":\"assistant\",\"content\":\"Yes?\"}\n{\"role\":\"user\",\"content\":\"é\"}\n"
         );
-        assert_eq!(told(&[], false), "");
+        assert_eq!(told([].iter(), false), "");
     }
 }
