@@ -6,6 +6,8 @@ mod arguments;
 #[cfg(feature = "cli")]
 mod bodies;
 mod coder;
+#[cfg(all(feature = "cli", target_os = "linux"))]
+mod command;
 #[cfg(all(feature = "backend-http", feature = "tools"))]
 mod compact;
 #[cfg(feature = "policy")]

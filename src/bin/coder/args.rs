@@ -55,6 +55,16 @@ pub(crate) struct Options {
     /// answers at its usual address on this machine]
     #[arg(long, global = true, value_name = "URL")]
     pub(crate) base_url: Option<String>,
+    /// The program of the command backend with its arguments, such as "llm -m gpt-4o-mini": it reads the conversation on its
+    /// stdin and prints the answer, outside of the sandbox. No shell reads the line
+    #[arg(long, global = true, value_name = "LINE")]
+    pub(crate) command: Option<String>,
+    /// What that program is sent: the whole conversation, or only what is new, where it keeps its own [default: whole]
+    #[arg(long, global = true, value_enum, value_name = "KIND")]
+    pub(crate) command_conversation: Option<Conversation>,
+    /// How it is sent [default: text]
+    #[arg(long, global = true, value_enum, value_name = "FORMAT")]
+    pub(crate) command_format: Option<CommandFormat>,
     /// The recorded replies of the replay backend
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) replies: Option<String>,
@@ -662,6 +672,26 @@ pub(crate) enum BackendKind {
     Replay,
     /// A provider that is known by the model's name, with its key in its usual variable
     Provider,
+    /// The program of --command: a bridge to a web chat, llm, ollama run, a script
+    Command,
+}
+
+/// What a program that answers is sent with each message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Conversation {
+    /// All of the conversation
+    Whole,
+    /// What is new: the program keeps the conversation by itself
+    Own,
+}
+
+/// How a program that answers is sent messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CommandFormat {
+    /// As text, with a line above each message that says whose it is
+    Text,
+    /// A line {"role":..,"content":..} for each message
+    Json,
 }
 
 /// How a reply ended.

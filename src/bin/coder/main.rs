@@ -15,6 +15,7 @@ mod marks;
 mod messages;
 mod personas;
 mod preview;
+mod program;
 mod runtime;
 mod server;
 mod setup;

@@ -6,6 +6,7 @@ use crate::args::BackendKind;
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::messages;
+use crate::program;
 use crate::runtime::cannot_start;
 use crate::setup::model_of;
 use std::future::Future;
@@ -69,6 +70,13 @@ impl Server {
             |base_url, model, preset| Server { base_url, model, preset, chosen: None, found: false, any_model };
         Ok(match config.choice("backend")? {
             BackendKind::Replay => None,
+            // It is no server, but what its replies show is kept all the same.
+            BackendKind::Command => {
+                let program = program::name(config)?;
+                let place = Some(format!("command://{program}"));
+                let model = model.unwrap_or(program);
+                Some(Server { base_url: place, model, preset: None, chosen: None, found: false, any_model: false })
+            }
             BackendKind::Http => base_url.map(|url| {
                 let model = model.unwrap_or_else(|| ANY.to_owned());
                 let preset =

@@ -7,6 +7,7 @@ use crate::config::{Config, Layers};
 use crate::failure::Failure;
 use crate::messages;
 use crate::personas::{self, Folders, Place};
+use crate::program;
 use crate::server::Server;
 use crate::shown::{self, Words, escaped, tell};
 use crate::terminal;
@@ -340,6 +341,10 @@ impl Setup {
     pub(crate) fn backend(&self) -> Result<Arc<dyn Backend>, Failure> {
         match self.config.choice("backend")? {
             BackendKind::Replay => self.replay(),
+            BackendKind::Command => {
+                let model = model_of(&self.config, &self.persona);
+                program::backend(&self.config, model, self.workspace.root_path())
+            }
             BackendKind::Http | BackendKind::Provider => self.http(),
         }
     }

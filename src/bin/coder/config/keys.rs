@@ -8,10 +8,11 @@ use toolfence::program::settings::{InProject, KEYS, Key, Takes};
 const OWN: &[Key] = &[
     Key::new(
         "backend",
-        Takes::Choice(&["http", "replay", "provider"]),
+        Takes::Choice(&["http", "replay", "provider", "command"]),
         InProject::Trusted,
         "\"http\"",
-        "Who answers: http, an OpenAI-shaped server; provider, one that is known by the model's name; replay, recordings.",
+        "Who answers: http, an OpenAI-shaped server; provider, one that is known by the model's name; command, a program;\n\
+         replay, recordings.",
     ),
     Key::new(
         "base_url",
@@ -22,6 +23,52 @@ const OWN: &[Key] = &[
          machine are looked at. Its key comes from the variable TOOLFENCE_API_KEY and from no file.",
     ),
     Key::new("model", Takes::Text, InProject::Trusted, "", "The model, as the backend names it."),
+    Key::new(
+        "command",
+        Takes::Text,
+        InProject::Trusted,
+        "",
+        "The program of the backend command with its arguments: \"llm -m gpt-4o-mini\". It reads the conversation on its stdin and\n\
+         prints the answer. No shell reads the line, and the program runs outside of the sandbox, in your home folder, with\n\
+         your environment. {session}, {turn} and {model} are replaced. One that is named with a / and not from the\n\
+         root is looked for beside this file.",
+    ),
+    Key::new(
+        "command_conversation",
+        Takes::Choice(&["whole", "own"]),
+        InProject::Trusted,
+        "\"whole\"",
+        "What that program is sent with each message: whole, the whole conversation; own, only what is new, for a program that\n\
+         keeps the conversation by itself. It has to begin a new one where TOOLFENCE_FIRST is 1, and gets everything then.",
+    ),
+    Key::new(
+        "command_format",
+        Takes::Choice(&["text", "json"]),
+        InProject::Trusted,
+        "\"text\"",
+        "How it is sent: text, or json, one line {\"role\":..,\"content\":..} a message.",
+    ),
+    Key::new(
+        "command_first_byte",
+        Takes::Count(86_400),
+        InProject::Never,
+        "300",
+        "Seconds that the program may take to begin its answer.",
+    ),
+    Key::new(
+        "command_between",
+        Takes::Count(86_400),
+        InProject::Never,
+        "60",
+        "Seconds that it may be silent within its answer.",
+    ),
+    Key::new(
+        "command_retries",
+        Takes::Count(100),
+        InProject::Never,
+        "",
+        "How often it is started again where it failed before it had written anything; without it, never.",
+    ),
     Key::new(
         "persona",
         Takes::Text,

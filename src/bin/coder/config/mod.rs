@@ -152,11 +152,13 @@ impl Config {
     /// The value of a key that takes a file: one that a file of settings names is looked for beside it.
     pub(crate) fn file(&self, key: &str) -> Option<PathBuf> {
         let path = PathBuf::from(self.text(key)?);
+        Some(self.beside(key).map_or_else(|| path.clone(), |folder| folder.join(&path)))
+    }
+
+    /// The folder of the person's file, where that sets a key.
+    pub(crate) fn beside(&self, key: &str) -> Option<PathBuf> {
         let origin = self.merged.origin(key);
-        let beside = match origin.layer {
-            Layer::User => Path::new(&*origin.name).parent(),
-            _ => None,
-        };
-        Some(beside.map_or_else(|| path.clone(), |folder| folder.join(&path)))
+        let file = Some(origin).filter(|origin| origin.layer == Layer::User)?;
+        Path::new(&*file.name).parent().map(Path::to_owned)
     }
 }

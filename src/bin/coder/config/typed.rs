@@ -1,7 +1,7 @@
 //! The command line as a layer of settings.
 
 use super::keys;
-use crate::args::{AskMode, Options};
+use crate::args::{AskMode, BackendKind, Options};
 use crate::failure::Failure;
 use crate::messages;
 use clap::ValueEnum;
@@ -13,8 +13,14 @@ pub(crate) fn entries(options: &Options) -> Result<Vec<Entry>, Failure> {
     let rules = &options.rules;
     let ask = rules.ask.or(options.yes.then_some(AskMode::Never));
     let mut entries = Vec::new();
+    // Who types a program wants it to answer.
+    let of_command = options.command.is_some() && options.backend.flatten().is_none();
+    let backend = if of_command { Some(BackendKind::Command) } else { options.backend.flatten() };
     for (key, option, text) in [
-        ("backend", "--backend", word(options.backend.flatten())),
+        ("backend", if of_command { "--command" } else { "--backend" }, word(backend)),
+        ("command", "--command", options.command.clone()),
+        ("command_conversation", "--command-conversation", word(options.command_conversation)),
+        ("command_format", "--command-format", word(options.command_format)),
         ("base_url", "--base-url", options.base_url.clone()),
         ("model", "--model", options.model.clone()),
         ("persona", "--persona", options.persona.clone()),
@@ -65,7 +71,9 @@ fn entry(key: &str, option: &str, value: Value) -> Option<Entry> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::{BackendKind, Color, Grammar, Instructions, Lang, Reasoning, Sandbox};
+    use crate::args::{
+        BackendKind, Color, CommandFormat, Conversation, Grammar, Instructions, Lang, Reasoning, Sandbox,
+    };
     use toolfence::program::settings::Takes;
 
     /// The words a file may hold and those that can be typed are the same.
@@ -76,6 +84,8 @@ mod tests {
         }
         for (key, typed) in [
             ("backend", words::<BackendKind>()),
+            ("command_conversation", words::<Conversation>()),
+            ("command_format", words::<CommandFormat>()),
             ("lang", words::<Lang>()),
             ("instructions", words::<Instructions>()),
             ("reasoning", words::<Reasoning>()),

@@ -194,6 +194,16 @@ toolfence::program::texts! { "coder"
         en: "the provider is known by its model: give --model, such as gpt-4o-mini",
         pt: "o provedor é reconhecido pelo modelo: indique --model, por exemplo gpt-4o-mini",
     }
+    command_backend_needs_program() {
+        en: "the command backend needs its program: give --command \"llm -m NAME\", or set command in your settings",
+        pt: "o backend command precisa do programa: indique --command \"llm -m NAME\" ou defina command nas suas configurações",
+    }
+    program_in_project(path) {
+        en: "the program that answers would run {path}, which lies in the project: the model could rewrite it, and it runs outside of \
+             the sandbox. Put it elsewhere, in ~/bin for example",
+        pt: "o programa que responde executaria {path}, que fica no projeto: o modelo poderia reescrevê-lo, e ele é executado fora \
+             do sandbox. Ponha-o em outro lugar, em ~/bin por exemplo",
+    }
     replay_needs_replies() {
         en: "the replay backend needs its recorded replies: give --replies FILE",
         pt: "o backend replay precisa das respostas gravadas: indique --replies FILE",

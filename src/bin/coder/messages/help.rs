@@ -17,6 +17,34 @@ pub(crate) const PORTUGUESE_HELP: &[(&str, &str)] = &[
         "Um provedor reconhecido pelo nome do modelo, com a chave na variável de costume",
     ),
     (
+        "A line {\"role\":..,\"content\":..} for each message",
+        "Uma linha {\"role\":..,\"content\":..} para cada mensagem",
+    ),
+    (
+        "The program of --command: a bridge to a web chat, llm, ollama run, a script",
+        "O programa de --command: uma ponte para um chat da web, llm, ollama run, um script",
+    ),
+    (
+        "The program of the command backend with its arguments, such as \"llm -m gpt-4o-mini\": it reads the conversation on its \
+         stdin and prints the answer, outside of the sandbox. No shell reads the line",
+        "O programa do backend command com os argumentos dele, como \"llm -m gpt-4o-mini\": ele lê a conversa na entrada stdin e \
+         escreve a resposta, fora do sandbox. Nenhum shell lê a linha",
+    ),
+    (
+        "What that program is sent: the whole conversation, or only what is new, where it keeps its own [default: whole]",
+        "O que esse programa recebe: a conversa inteira ou só o que é novo, se ele guarda a própria [padrão: whole]",
+    ),
+    ("How it is sent [default: text]", "Em que formato ele o recebe [padrão: text]"),
+    ("All of the conversation", "A conversa inteira"),
+    (
+        "What is new: the program keeps the conversation by itself",
+        "O que é novo: o programa guarda a conversa por conta própria",
+    ),
+    (
+        "As text, with a line above each message that says whose it is",
+        "Como texto, com uma linha acima de cada mensagem que diz de quem ela é",
+    ),
+    (
         "A recorded model mends a small project; every tool call really runs",
         "Um modelo gravado conserta um pequeno projeto; cada chamada de ferramenta é executada de verdade",
     ),

@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# The chat of Gemini on the web answers, through geminiweb (https://github.com/quantmind-br/geminiweb-go), which uses the cookies of
+# your browser. Written after its command line and not tried against the web. Settings:
+#
+#   backend = "command"
+#   command = "~/bin/geminiweb.sh"
+#   model = "gemini-2.5-pro"
+#   command_first_byte = 300
+#
+# One call of geminiweb is one chat, so it is sent the whole conversation each time. It reads the prompt from its stdin, and prints
+# the answer plainly where its stdout is no terminal. A prompt that is too long for the web it uploads as a file by itself.
+#
+# With a Gem that holds the text of `coder prompt`, add `instructions = "external"` to the settings and `--gem NAME` below.
+set -euo pipefail
+
+if geminiweb ${TOOLFENCE_MODEL:+-m "$TOOLFENCE_MODEL"}; then
+    exit 0
+fi
+echo "Where you are logged out, run: geminiweb auto-login" >&2
+exit 1

@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Datasette's llm (https://llm.datasette.io) answers, and keeps the conversation by itself. Settings:
+#
+#   backend = "command"
+#   command = "~/bin/llm.sh"
+#   command_conversation = "own"
+#   model = "gpt-4o-mini"            # as `llm models` names it; without it llm takes its default
+#
+# Without this script `command = "llm -m gpt-4o-mini"` works too: llm is then sent the whole conversation each time.
+set -euo pipefail
+
+# A database for each session: `llm -c` goes on with the last conversation in it, whatever else you ask llm meanwhile.
+folder=${XDG_STATE_HOME:-$HOME/.local/state}/toolfence-llm
+mkdir -p "$folder"
+database=$folder/$TOOLFENCE_SESSION.db
+
+if [ "$TOOLFENCE_FIRST" = 1 ]; then
+    rm -f "$database"
+    exec llm prompt ${TOOLFENCE_MODEL:+-m "$TOOLFENCE_MODEL"} -d "$database"
+elif [ -e "$database" ]; then
+    exec llm prompt -c -d "$database"
+fi
+# The database is gone: this script is started again then, with TOOLFENCE_FIRST=1 and the whole conversation.
+echo '{"lost": true}' >&3

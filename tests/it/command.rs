@@ -1,0 +1,418 @@
+//! `coder` with a program that answers: a stub that keeps its own conversation in files, and what goes wrong with programs.
+
+use serde_json::Value;
+use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+use toolfence_kit::{Program, Ran};
+
+const CODER: &str = env!("CARGO_BIN_EXE_coder");
+
+/// Answers with the next file of replies, writes down what it was told, and goes on with a conversation that it names on its
+/// descriptor 3. A file `forgotten` makes it lose the conversation, once.
+const STUB: &str = r#"#!/usr/bin/env bash
+cd "$(dirname "$0")" || exit 9
+if [ -e forgotten ] && [ "$TOOLFENCE_FIRST" = 0 ]; then
+    rm forgotten
+    echo '{"lost": true}' >&3
+    exit 0
+fi
+number=$(($(cat runs 2>/dev/null || echo 0) + 1))
+echo "$number" >runs
+cat >"told.$number"
+echo "$TOOLFENCE_FIRST $TOOLFENCE_TURN $TOOLFENCE_SESSION $1 $2 $TERM$NO_COLOR ${TOOLFENCE_STATE:-none}" >>log
+printf '{"conversation": "c%s", "usage": {"input": 100, "output": 7}}\n' "$number" >&3
+cat "reply.$number"
+"#;
+
+/// Writes a program. Another process does: a descriptor of this one that another test's child inherits for a moment would keep the
+/// program from being started.
+fn script(path: &Path, text: &str) {
+    let mut command = Command::new("sh");
+    command.args(["-c", "cat >\"$1\" && chmod 755 \"$1\"", "sh"]).arg(path).stdin(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    assert!(child.wait().unwrap().success());
+}
+
+/// A project, and a home with a program in it.
+struct Place {
+    home: TempDir,
+    root: TempDir,
+}
+
+impl Place {
+    fn new(program: &str) -> Place {
+        let place = Place { home: tempfile::tempdir().unwrap(), root: tempfile::tempdir().unwrap() };
+        script(&place.home.path().join("bridge"), program);
+        place
+    }
+
+    /// A stub that will give these replies.
+    fn stub(replies: &[&str]) -> Place {
+        let place = Place::new(STUB);
+        for (number, reply) in replies.iter().enumerate() {
+            std::fs::write(place.home.path().join(format!("reply.{}", number + 1)), reply).unwrap();
+        }
+        place
+    }
+
+    fn coder(&self, args: &[&str], input: &str) -> Ran {
+        let start = ["--command", "~/bridge {session} {turn}"];
+        Program::new(CODER, self.home.path()).args(&[&start, args].concat()).run(self.root.path(), input)
+    }
+
+    /// With a program that keeps its own conversation.
+    fn own(&self, args: &[&str], input: &str) -> Ran {
+        self.coder(&[&["--command-conversation", "own"], args].concat(), input)
+    }
+
+    fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.home.path().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
+    /// What the program wrote down of its runs: first, turn, session, the two arguments, variables, state.
+    fn log(&self) -> Vec<Vec<String>> {
+        self.read("log").lines().map(|line| line.splitn(7, ' ').map(str::to_owned).collect()).collect()
+    }
+
+    /// The records of the newest conversation.
+    fn records(&self) -> Vec<Value> {
+        let listed = self.coder(&["sessions", "--json"], "");
+        let newest: Value = serde_json::from_str(listed.out.lines().next().unwrap()).unwrap();
+        let text = std::fs::read_to_string(newest["path"].as_str().unwrap()).unwrap();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+}
+
+/// A line of JSON that stands in the state.
+fn conversation(state: &str) -> String {
+    let state: Value = serde_json::from_str(state).unwrap_or_else(|error| panic!("{state}: {error}"));
+    state["conversation"].as_str().unwrap().to_owned()
+}
+
+const CALL: &str = "I look.\n\n```tool\n{\"name\": \"read_file\", \"args\": {\"path\": \"a.txt\"}}\n```\n";
+
+/// Three turns, one with a tool, in two processes: the program is told what is new and nothing twice.
+#[test]
+fn a_program_with_its_own_conversation_is_told_what_is_new() {
+    let place = Place::stub(&["One.\n", CALL, "It says \u{1b}[1mthat\u{1b}[0m.\r\n", "Three.\n", "Four.\n"]);
+    std::fs::write(place.root.path().join("a.txt"), "seven swans\n").unwrap();
+    let ran = place.own(&["--stats"], "First?\nSecond?\n");
+    assert_eq!(ran.status, 0, "{}", ran.said());
+    assert!(ran.out.contains("One.") && ran.out.contains("It says that."), "{}", ran.out);
+    assert!(!ran.out.contains("[1m"), "{:?}", ran.out);
+    assert!(ran.err.contains("200 tokens"), "two replies of 100 tokens: {}", ran.err);
+    let ran = place.own(&["--continue", "-p", "Third?"], "");
+    assert_eq!((ran.status, ran.out.trim()), (0, "Three."), "{}", ran.said());
+
+    assert!(place.read("told.1").contains("read_file") && place.read("told.1").ends_with("\n\nFirst?\n"));
+    assert_eq!(place.read("told.2"), "Second?\n");
+    let results = place.read("told.3");
+    assert!(results.contains("tool_result") && results.contains("seven swans"), "{results}");
+    assert!(!results.contains("Second?") && !results.contains("--- user ---"), "{results}");
+    let third = place.read("told.4");
+    assert!(third.ends_with("Third?\n") && !third.contains("swans") && !third.contains("read_file"), "{third}");
+
+    let records = place.records();
+    let session = records[0]["session"]["id"].as_str().unwrap();
+    let log = place.log();
+    for (number, (first, turn, state)) in
+        [("1", "1", None), ("0", "2", Some("c1")), ("0", "2", Some("c2")), ("0", "3", Some("c3"))]
+            .into_iter()
+            .enumerate()
+    {
+        let line = &log[number];
+        assert_eq!(line[..6], [first, turn, session, session, turn, "dumb1"], "{log:?}");
+        assert_eq!((line[6] != "none").then(|| conversation(&line[6])).as_deref(), state, "{log:?}");
+    }
+    let replies: Vec<&Value> = records.iter().filter(|record| record["role"] == "assistant").collect();
+    assert_eq!(replies.len(), 4);
+    assert!(replies.iter().all(|reply| reply["tokens"]["input"] == 100 && reply["state"].is_string()), "{replies:?}");
+    assert!(replies[0]["model"].as_str().unwrap().ends_with("/bridge"));
+
+    // Other instructions are told where the conversation goes on.
+    let ran = place.own(&["--continue", "--persona", "reviewer", "-p", "Fourth?"], "");
+    assert_eq!((ran.status, ran.out.trim(), &*place.log()[4][0]), (0, "Four.", "0"), "{}", ran.said());
+    let told = place.read("told.5");
+    assert!(told.contains("read_file") && !told.contains("Third?") && told.ends_with("Fourth?\n"), "{told}");
+}
+
+/// The program begins a new conversation, and gets all of it, where what it keeps is no longer what is sent.
+#[test]
+fn a_conversation_that_is_another_one_begins_anew() {
+    let long = format!("{}\n", "A long answer. ".repeat(200));
+    let replies: Vec<&str> =
+        std::iter::repeat_n(long.as_str(), 6).chain(["Seven.\n", "Eight.\n", "Nine.\n", "Ten.\n"]).collect();
+    let place = Place::stub(&replies);
+    let ran = place.own(&[], "1\n2\n3\n4\n5\n6\n/compact\n7\n/retry\n/clear\n9\n");
+    assert_eq!(ran.status, 0, "{}", ran.said());
+    let firsts: Vec<String> = place.log().iter().map(|line| line[0].clone()).collect();
+    assert_eq!(firsts.concat(), "100000111", "{}", ran.out);
+    let told = place.read("told.7");
+    assert!(told.contains("read_file") && told.contains("--- user ---") && told.trim_end().ends_with("\n7"), "{told}");
+    assert!(told.len() < 2 * place.read("told.1").len() + 5 * long.len(), "it was compacted");
+    assert!(place.read("told.8").contains("--- assistant ---"), "it was taken back");
+    assert!(!place.read("told.9").contains("--- user ---"), "it is a new one");
+    let sessions: Vec<String> = place.log().iter().map(|line| line[2].clone()).collect();
+    assert!(sessions[7] == sessions[0] && sessions[8] != sessions[0]);
+
+    // A fork does not share the conversation of the session that it comes from; afterwards it has its own.
+    std::fs::write(place.home.path().join("reply.11"), "Eleven.\n").unwrap();
+    let id = place.records()[0]["session"]["id"].as_str().unwrap().to_owned();
+    assert_eq!(place.own(&["resume", &id, "--fork", "-p", "10"], "").status, 0);
+    assert_eq!(place.own(&["--continue", "-p", "11"], "").status, 0);
+    let log = place.log();
+    assert_eq!((&*log[9][0], &*log[9][6], &*log[10][0]), ("1", "none", "0"), "{log:?}");
+}
+
+#[test]
+fn a_conversation_that_the_program_lost_is_told_again() {
+    let place = Place::stub(&["One.\n", "Two.\n"]);
+    assert_eq!(place.own(&["-p", "First?"], "").status, 0);
+    std::fs::write(place.home.path().join("forgotten"), "").unwrap();
+    let ran = place.own(&["--continue", "-p", "Second?"], "");
+    assert_eq!((ran.status, ran.out.trim()), (0, "Two."), "{}", ran.said());
+    let told = place.read("told.2");
+    assert!(
+        told.contains("read_file") && told.contains("First?") && told.contains("One.") && told.contains("Second?"),
+        "{told}"
+    );
+    assert_eq!((&*place.log()[1][0], &*place.log()[1][6]), ("1", "none"));
+
+    let place = Place::new("#!/bin/sh\necho '{\"lost\":true}' >&3\n");
+    let ran = place.own(&["-p", "First?"], "");
+    assert!(ran.status == 3 && ran.err.contains("lost the conversation"), "{}", ran.said());
+}
+
+/// Without a conversation of its own the program gets everything each time, as text or as lines.
+#[test]
+fn a_program_that_keeps_nothing_gets_everything() {
+    let place = Place::new("#!/bin/sh\ncat >told.$TOOLFENCE_TURN\necho \"model $TOOLFENCE_MODEL, turn $2\"\n");
+    let ran = place.coder(&["--model", "tiny"], "First?\nSecond?\n");
+    assert!(ran.out.contains("model tiny, turn 2"), "{}", ran.said());
+    let told = place.read("told.2");
+    assert!(
+        told.contains("\n--- user ---\nFirst?\n\n--- assistant ---\nmodel tiny, turn 1\n\n--- user ---\n"),
+        "{told}"
+    );
+    place.coder(&["--command-format", "json", "-p", "Hé?", "--instructions", "external"], "");
+    assert_eq!(place.read("told.1"), "{\"role\":\"user\",\"content\":\"Hé?\"}\n");
+}
+
+#[test]
+fn what_goes_wrong_says_what_to_do() {
+    let said = |program: &str, args: &[&str]| {
+        let ran = Place::new(program).coder(&[args, &["-p", "Go"]].concat(), "");
+        (ran.status, ran.out, ran.err)
+    };
+    let (status, _, err) = said("#!/bin/sh\necho 'please log in' >&2; exit 4\n", &[]);
+    assert!(status == 3 && err.contains("status 4") && err.contains("please log in"), "{err}");
+    let (status, _, err) = said("#!/bin/sh\n", &[]);
+    assert!(status == 3 && err.contains("without writing anything"), "{err}");
+    let (status, out, err) = said("#!/bin/sh\nprintf 'Half an'; echo gone >&2; exit 1\n", &[]);
+    assert!(status == 1 && out.contains("Half an") && err.contains("status 1: gone"), "{out}{err}");
+    let (status, _, err) =
+        said("#!/bin/sh\necho '{\"finish\":\"error\",\"message\":\"the session expired\"}' >&3\n", &[]);
+    assert!(status == 3 && err.contains("it said: the session expired."), "{err}");
+    // The last --command counts in clap only once, so these have a place of their own.
+    let place = Place::new("");
+    let run = |args: &[&str]| Program::new(CODER, place.home.path()).args(args).run(place.root.path(), "");
+    let ran = run(&["--command", "toolfence-not-there -x", "-p", "Go"]);
+    assert!(
+        ran.status == 3 && ran.err.contains("toolfence-not-there") && ran.err.contains("Install it"),
+        "{}",
+        ran.said()
+    );
+    let ran = run(&["--command", "llm 'x", "-p", "Go"]);
+    assert!(ran.status == 2 && ran.err.contains("llm 'x"), "{}", ran.said());
+    let ran = run(&["--backend", "command", "-p", "Go"]);
+    assert!(ran.status == 2 && ran.err.contains("--command"), "{}", ran.said());
+    let ran = run(&["--lang", "pt", "--command", "toolfence-not-there", "-p", "Go"]);
+    assert!(ran.err.contains("esse programa não existe"), "{}", ran.said());
+}
+
+/// What lies in the project the model could rewrite, and the program runs outside of the sandbox.
+#[test]
+fn a_program_of_the_project_does_not_answer() {
+    let place = Place::new("#!/bin/sh\necho Yes.\n");
+    script(&place.root.path().join("bridge"), "#!/bin/sh\necho Yes.\n");
+    let run = |line: &str| {
+        Program::new(CODER, place.home.path()).args(&["--command", line, "-p", "Go"]).run(place.root.path(), "")
+    };
+    let path = place.root.path().join("bridge").display().to_string();
+    for line in ["./bridge".to_owned(), path.clone(), format!("sh {path}")] {
+        let ran = run(&line);
+        assert!(ran.status == 2 && ran.err.contains("lies in the project"), "{line}: {}", ran.said());
+    }
+    assert_eq!(run("sh ~/bridge").out.trim(), "Yes.");
+    // Nor does the program see the project as its folder.
+    assert_eq!(run("sh -c 'pwd'").out.trim(), place.home.path().canonicalize().unwrap().to_str().unwrap());
+}
+
+/// The settings of the person name a program beside them; those of a project only where they are trusted.
+#[test]
+fn settings_name_the_program() {
+    let place = Place::new("#!/bin/sh\necho Yes.\n");
+    let config = place.home.path().join("config/toolfence");
+    std::fs::create_dir_all(&config).unwrap();
+    std::fs::rename(place.home.path().join("bridge"), config.join("bridge")).unwrap();
+    let settings = "backend = \"command\"\ncommand = \"./bridge\"\ncommand_between = 5\ncommand_retries = 1\n";
+    std::fs::write(config.join("config.toml"), settings).unwrap();
+    let run = |args: &[&str]| Program::new(CODER, place.home.path()).args(args).run(place.root.path(), "");
+    let ran = run(&["-p", "Go"]);
+    assert_eq!((ran.status, ran.out.trim()), (0, "Yes."), "{}", ran.said());
+    std::fs::write(place.root.path().join(".toolfence.toml"), "command = \"rm -rf x\"\n").unwrap();
+    let ran = run(&["-p", "Go"]);
+    assert!(ran.status == 2 && ran.err.contains("coder config trust"), "{}", ran.said());
+}
+
+/// Nothing of this may take long, or much memory, or stop anything.
+#[test]
+fn a_program_that_is_out_of_its_mind_does_no_harm() {
+    let garbage = "#!/bin/sh\nhead -c 3000000 /dev/urandom >&3; echo '[1]' >&3; printf '{\"usage\": ' >&3; echo Yes.\n";
+    let ran = Place::new(garbage).coder(&["-p", "Go"], "");
+    assert_eq!((ran.status, ran.out.trim()), (0, "Yes."), "{}", ran.said());
+
+    // 100 MB: the session stops it at the most bytes of a reply.
+    let began = Instant::now();
+    let ran = Place::new("#!/bin/sh\nhead -c 100000000 /dev/zero | tr '\\0' x\n").coder(&["-p", "Go"], "");
+    assert!(ran.status == 1 && ran.out.len() < 64 << 20, "{} {} {}", ran.status, ran.out.len(), ran.err);
+    assert!(began.elapsed() < Duration::from_secs(120));
+
+    // It reads nothing of a question of 1 MiB.
+    let ran = Place::new("#!/bin/sh\nexec <&-; sleep 0.2; echo Yes.\n").coder(&["-p", "Go"], &"words ".repeat(180_000));
+    assert_eq!((ran.status, ran.out.trim()), (0, "Yes."), "{}", ran.said());
+    let ran = Place::new("#!/bin/sh\nwc -c\n").coder(&["-p", "Go"], &"words ".repeat(180_000));
+    assert!(ran.out.trim().parse::<u64>().unwrap() > 1_080_000, "{}", ran.said());
+    // What it leaves running is ended, and is not waited for long.
+    let began = Instant::now();
+    let ran = Place::new("#!/bin/sh\nsetsid sleep 600.25 & echo Yes.\n").coder(&["-p", "Go"], "");
+    assert!(ran.out.trim() == "Yes." && began.elapsed() < Duration::from_secs(60), "{}", ran.said());
+    assert!(ends("sleep 600.25"));
+}
+
+/// Whether a process ends within moments.
+fn ends(process: &str) -> bool {
+    let runs = || {
+        let is_called = |entry: std::fs::DirEntry| {
+            let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            String::from_utf8_lossy(&line).replace('\0', " ").contains(process)
+        };
+        std::fs::read_dir("/proc").unwrap().flatten().any(is_called)
+    };
+    let began = Instant::now();
+    while runs() && began.elapsed() < Duration::from_secs(10) {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    !runs()
+}
+
+/// Whoever ends `coder` in the middle of a reply, even with KILL, ends the program and what it started.
+#[test]
+fn who_is_killed_takes_the_program_along() {
+    for (number, signal) in ["KILL", "TERM", "INT"].into_iter().enumerate() {
+        if signal == "INT" && crate::support::is_ignored(signal) {
+            continue;
+        }
+        let sleep = format!("sleep 60.{}{number}", std::process::id());
+        let place = Place::new(&format!("#!/bin/sh\necho Well.\nsetsid {sleep} &\n{sleep}\n"));
+        let mut child = Command::new(CODER)
+            .args(["--command", "~/bridge", "-p", "Go"])
+            .env("HOME", place.home.path())
+            .env("XDG_CONFIG_HOME", place.home.path().join("config"))
+            .env("XDG_STATE_HOME", place.home.path().join("state"))
+            .current_dir(place.root.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // What ends a line is held until something follows it.
+        let mut shown = [0; 5];
+        child.stdout.as_mut().unwrap().read_exact(&mut shown).unwrap();
+        assert_eq!(&shown, b"Well.");
+        let began = Instant::now();
+        let kill = format!("kill -{signal} {}", child.id());
+        assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
+        child.wait().unwrap();
+        assert!(ends(&sleep), "{signal} leaves {sleep} running");
+        assert!(began.elapsed() < Duration::from_secs(30), "it was in the middle of the reply");
+    }
+}
+
+/// The examples are scripts that a shell can read, and the one for any web chat works as it stands.
+#[test]
+fn the_examples_are_scripts() {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("examples/backends");
+    let mut seen = 0;
+    for entry in std::fs::read_dir(&folder).unwrap().flatten() {
+        let path = entry.path();
+        if path.extension().is_some_and(|ending| ending == "sh") {
+            seen += 1;
+            assert_eq!(entry.metadata().unwrap().permissions().mode() & 0o111, 0o111, "{}", path.display());
+            assert!(Command::new("bash").arg("-n").arg(&path).status().unwrap().success(), "{}", path.display());
+        }
+    }
+    assert!(seen >= 3, "{seen} scripts are found");
+}
+
+/// A program in the place of `llm`, `ollama` and `geminiweb` shows what their scripts give them.
+#[test]
+fn the_examples_talk_with_their_programs() {
+    let place = Place::new("");
+    let bin = place.home.path().join("bin");
+    std::fs::create_dir(&bin).unwrap();
+    let examples = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("examples/backends");
+    // Its last argument is the database.
+    let llm = "#!/usr/bin/env bash\nprintf '%s|' \"$@\" >>\"$HOME/args\"; echo >>\"$HOME/args\"\n\
+               touch \"${!#}\"; cat >\"$HOME/told\"; echo Yes.\n";
+    let plain = "#!/usr/bin/env bash\nprintf '%s|' \"$@\" >>\"$HOME/args\"; echo >>\"$HOME/args\"\ncat >\"$HOME/told\"\n\
+                 printf '\\033[?25lYes.\\n'\n";
+    for (name, text) in [("llm", llm), ("ollama", plain), ("geminiweb", plain)] {
+        script(&bin.join(name), text);
+    }
+    let search_path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    let run = |script: &str, args: &[&str]| {
+        let _ = std::fs::remove_file(place.home.path().join("args"));
+        let line = examples.join(script).display().to_string();
+        let start = ["--command", &line, "--model", "tiny"];
+        let ran = Program::new(CODER, place.home.path())
+            .env("PATH", &search_path)
+            .args(&[&start, args].concat())
+            .run(place.root.path(), "First?\nSecond?\n");
+        assert!(ran.status == 0 && ran.out.matches("Yes.").count() == 2, "{script}: {}", ran.said());
+        (place.read("args"), place.read("told"))
+    };
+    let (args, told) = run("llm.sh", &["--command-conversation", "own"]);
+    let lines: Vec<&str> = args.lines().collect();
+    assert!(lines[0].starts_with("prompt|-m|tiny|-d|"), "{args}");
+    assert!(lines[1].starts_with("prompt|-c|-d|") && lines[1].ends_with(".db|"), "{args}");
+    assert_eq!(told, "Second?\n");
+    let (args, told) = run("ollama.sh", &[]);
+    assert!(args.starts_with("run|") && args.contains("tiny"), "{args}");
+    assert!(told.contains("--- assistant ---\nYes.\n") && told.ends_with("Second?\n"), "{told}");
+    let (args, told) = run("geminiweb.sh", &[]);
+    assert!(args.starts_with("-m|tiny|"), "{args}");
+    assert!(told.contains("First?") && told.ends_with("Second?\n"), "{told}");
+}
+
+/// The bridge that is to be filled in goes on with its chat, and begins another one where that is gone.
+#[test]
+fn the_example_of_a_bridge_works_as_it_stands() {
+    let place = Place::new("");
+    let line = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("examples/backends/web_chat.sh").display().to_string();
+    let run = |args: &[&str]| {
+        let start = ["--command", &line, "--command-conversation", "own", "--instructions", "external"];
+        Program::new(CODER, place.home.path()).args(&[&start, args].concat()).run(place.root.path(), "").out
+    };
+    assert_eq!(run(&["-p", "First?"]).trim(), "This chat has 1 lines.");
+    // A note says that the conversation was resumed.
+    let lines = |out: String| out.trim().split(' ').nth(3).unwrap().parse::<usize>().unwrap();
+    let more = lines(run(&["--continue", "-p", "Second?"]));
+    assert!((2..6).contains(&more), "{more}");
+    std::fs::remove_dir_all(place.home.path().join("state/toolfence-web-chat")).unwrap();
+    assert!(lines(run(&["--continue", "-p", "Third?"])) > more, "it is told everything");
+}
