@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::task::spawn_blocking;
 use toolfence_protocol::grammar::Form;
 use toolfence_protocol::learned::{Learned, Learning};
 use toolfence_protocol::parse::Options;
@@ -19,11 +20,18 @@ const MOST_NAME: usize = 256;
 
 /// Keeps what replies have shown of the upstream's models beyond the life of a proxy.
 pub trait Profiles: Send + Sync {
-    /// What is known of a model. The proxy asks once for each that it is asked for, in the middle of a request.
+    /// What is known of a model. The proxy asks once for each that it is asked for, on a thread that may block.
     fn known(&self, model: &str) -> Learned;
 
-    /// Replies of a model have shown something new: what was `before` is `now`. That is seldom.
+    /// Replies of a model have shown something new: what was `before` is `now`. That is seldom, and told on a thread that may
+    /// block.
     fn learned(&self, model: &str, before: Learned, now: Learned);
+}
+
+/// What a reply has shown that was not known before it.
+pub(super) struct New {
+    before: Learned,
+    now: Learned,
 }
 
 /// The models that were asked for.
@@ -45,15 +53,15 @@ impl Models {
     }
 
     /// Adds what is known of a model to what the host says.
-    pub(super) fn apply(&self, model: &str, options: &mut Options) {
-        self.ask(model, |learning| learning.apply(options));
+    pub(super) async fn apply(&self, model: &str, options: &mut Options) {
+        if let Some(learning) = self.learning(model).await {
+            learning.apply(options);
+        }
     }
 
     /// How the upstream takes a grammar for a model, where it obeys one.
-    pub(super) fn grammar(&self, model: &str) -> Option<Form> {
-        let mut form = None;
-        self.ask(model, |learning| form = learning.learned().grammar);
-        form
+    pub(super) async fn grammar(&self, model: &str) -> Option<Form> {
+        self.learning(model).await?.learned().grammar
     }
 
     /// The upstream has refused a grammar: no further request of this proxy has one. Another run may try again.
@@ -63,19 +71,21 @@ impl Models {
         }
     }
 
-    fn ask(&self, model: &str, tell: impl FnOnce(&Learning)) {
-        if let Some(learning) = self.known().get(model) {
-            return tell(learning);
+    async fn learning(&self, model: &str) -> Option<Learning> {
+        let known = self.known().get(model).cloned();
+        if known.is_some() {
+            return known;
         }
-        if let Some(kept) = self.kept.as_ref().filter(|_| model.len() <= MOST_NAME) {
-            // Asked without the lock: other requests go on meanwhile.
-            let learning = Learning::from(kept.known(model));
-            tell(&learning);
-            self.entry(&mut self.known(), model, learning);
-        }
+        let kept = self.kept.clone().filter(|_| model.len() <= MOST_NAME)?;
+        // Asked without the lock, and apart: other requests go on meanwhile.
+        let name = model.to_owned();
+        let known = spawn_blocking(move || kept.known(&name)).await;
+        let learning = Learning::from(known.unwrap_or_default());
+        self.entry(&mut self.known(), model, learning.clone());
+        Some(learning)
     }
 
-    /// Takes what a reply of a model has shown.
+    /// Takes what a reply of a model has shown. What is new of it is for the host [to keep](Models::keep).
     pub(super) fn note(
         &self,
         model: &str,
@@ -83,17 +93,22 @@ impl Models {
         summary: &Summary,
         end: FinishReason,
         calls: impl Iterator<Item = Dialect>,
-    ) {
-        let (before, now) = {
-            let mut known = self.known();
-            self.entry(&mut known, model, Learning::default());
-            let Some(learning) = known.get_mut(model) else { return };
-            let before = learning.learned();
-            learning.note(options, summary, Some(end), calls);
-            (before, learning.learned())
-        };
-        if let Some(kept) = self.kept.as_ref().filter(|_| before != now) {
-            kept.learned(model, before, now);
+    ) -> Option<New> {
+        let mut known = self.known();
+        self.entry(&mut known, model, Learning::default());
+        let learning = known.get_mut(model)?;
+        let before = learning.learned();
+        learning.note(options, summary, Some(end), calls);
+        let now = learning.learned();
+        (before != now).then_some(New { before, now })
+    }
+
+    /// Hands the host what is new of a model.
+    pub(super) async fn keep(&self, model: &str, New { before, now }: New) {
+        if let Some(kept) = self.kept.clone() {
+            let model = model.to_owned();
+            // A host that panics keeps nothing.
+            let _ = spawn_blocking(move || kept.learned(&model, before, now)).await;
         }
     }
 
@@ -115,27 +130,71 @@ impl Models {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::mpsc::{Receiver, Sender, channel};
+    use std::time::Duration;
     use toolfence_protocol::parse::Reasoning;
 
-    #[test]
-    fn any_number_of_names_takes_no_more_room() {
-        let models = Models::default();
+    async fn reasoning(models: &Models, model: &str) -> Reasoning {
+        let mut options = Options::default();
+        models.apply(model, &mut options).await;
+        options.reasoning
+    }
+
+    fn thought() -> Summary {
         let mut opened = Summary::default();
         opened.opened = Some(1);
-        let note = |model: &str, summary: &Summary| {
-            models.note(model, &Options::default(), summary, FinishReason::Stop, std::iter::empty());
-        };
-        note("thinks", &opened);
+        opened
+    }
+
+    fn note(models: &Models, model: &str, summary: &Summary) -> Option<New> {
+        models.note(model, &Options::default(), summary, FinishReason::Stop, std::iter::empty())
+    }
+
+    #[tokio::test]
+    async fn any_number_of_names_takes_no_more_room() {
+        let models = Models::default();
+        note(&models, "thinks", &thought());
         for n in 0..1000 {
-            note(&format!("m{n}"), &Summary::default());
+            note(&models, &format!("m{n}"), &Summary::default());
         }
-        note(&"x".repeat(MOST_NAME + 1), &opened);
+        note(&models, &"x".repeat(MOST_NAME + 1), &thought());
         assert!(models.known().len() <= MOST_MODELS);
-        let reasoning = |model: &str| {
-            let mut options = Options::default();
-            models.apply(model, &mut options);
-            options.reasoning
-        };
-        assert_eq!((reasoning("thinks"), reasoning("m1")), (Reasoning::Opened, Reasoning::Unknown));
+        let seen = (reasoning(&models, "thinks").await, reasoning(&models, "m1").await);
+        assert_eq!(seen, (Reasoning::Opened, Reasoning::Unknown));
+    }
+
+    /// A host that waits for a file: here for something that another request does.
+    struct Slow {
+        ready: Mutex<Receiver<()>>,
+        told: Sender<(String, Learned, Learned)>,
+    }
+
+    impl Profiles for Slow {
+        fn known(&self, _: &str) -> Learned {
+            let ready = self.ready.lock().unwrap().recv_timeout(Duration::from_secs(20));
+            let mut known = Learned::default();
+            known.opened = ready.is_ok();
+            known
+        }
+
+        fn learned(&self, model: &str, before: Learned, now: Learned) {
+            self.known(model);
+            self.told.send((model.to_owned(), before, now)).unwrap();
+        }
+    }
+
+    #[tokio::test]
+    async fn a_slow_host_holds_up_no_other_request() {
+        let (go, ready) = channel();
+        let (told, kept) = channel();
+        let models = Models::new(Some(Arc::new(Slow { ready: Mutex::new(ready), told })));
+        let other = async { go.send(()).unwrap() };
+        let (known, ()) = tokio::join!(reasoning(&models, "m"), other);
+        assert_eq!(known, Reasoning::Opened, "the other request went on while the host was asked");
+        let new = note(&models, "new", &thought()).expect("that it thinks is new");
+        tokio::join!(models.keep("new", new), async { go.send(()).unwrap() });
+        let mut opened = Learned::default();
+        opened.opened = true;
+        assert_eq!(kept.try_recv().unwrap(), ("new".to_owned(), Learned::default(), opened));
     }
 }

@@ -116,7 +116,7 @@ async fn translated(
     let stamp = Stamp::new(format!("chatcmpl-{ids}"), created);
     let ids = format!("call_{ids}");
     // The form of the final answer is held back and sent with the last request: a server takes a form or a grammar.
-    let form = shared.models.grammar(&asked.model).filter(|_| asked.format.is_none());
+    let form = shared.models.grammar(&asked.model).await.filter(|_| asked.format.is_none());
     let held = form.and_then(|form| constrained(&asked.body, form, &offer.grammar()));
     let mut turn = Turn {
         shared: shared.clone(),

@@ -149,7 +149,7 @@ impl Turn {
     pub(super) async fn run(&mut self, mut response: Response, out: &mut Out) -> Result<String, Ended> {
         let mut reminded = false;
         for left in (0..=self.shared.options.asked_again).rev() {
-            let mut reply = self.reply(out);
+            let mut reply = self.reply(matches!(out, Out::Stream { .. })).await;
             let finish = self.read(response, &mut reply, out).await?;
             let message = match reply.outcome() {
                 Outcome::Passed { calls: 0 } => return self.formatted(finish, &reply, out).await,
@@ -175,12 +175,11 @@ impl Turn {
     }
 
     /// A reply that begins, to be read by what is known of the model by now.
-    fn reply(&self, out: &Out) -> Reply {
+    async fn reply(&self, streams: bool) -> Reply {
         let said = self.reading();
         let mut options = said.clone();
-        self.shared.models.apply(&self.model, &mut options);
+        self.shared.models.apply(&self.model, &mut options).await;
         let guessed = options.reasoning != said.reasoning;
-        let streams = matches!(out, Out::Stream { .. });
         Reply::new(self.offer.clone(), options, guessed, self.ids.clone(), streams)
     }
 
@@ -224,7 +223,7 @@ impl Turn {
             let message = messages::give_the_answer_as_json().into_string(language);
             self.body = asked_again(&self.body, said, &message, Some(&format.raw))?;
             let response = self.ask_again(out).await?;
-            let mut reply = self.reply(out);
+            let mut reply = self.reply(matches!(out, Out::Stream { .. })).await;
             let finish = self.read(response, &mut reply, out).await?;
             return match reply.outcome() {
                 Outcome::Passed { calls: 0 } | Outcome::Again { hard: false, .. } => Ok(plain_finish(finish)),
@@ -275,7 +274,9 @@ impl Turn {
         }
         let finish = reading.end(&shared).await?;
         let (summary, dialects) = reply.shown();
-        shared.models.note(&self.model, &self.reading(), summary, reason(&finish), dialects);
+        if let Some(new) = shared.models.note(&self.model, &self.reading(), summary, reason(&finish), dialects) {
+            shared.models.keep(&self.model, new).await;
+        }
         Ok(finish)
     }
 
