@@ -35,6 +35,8 @@ struct Stub {
     cuts: usize,
     native: bool,
     thinks: &'static str,
+    /// What is thought in a field of its own, and whether also where the answer is held to a grammar.
+    field: Option<(&'static str, bool)>,
     call: &'static str,
     pieces: usize,
     asked: Arc<AtomicUsize>,
@@ -54,6 +56,7 @@ impl Stub {
             cuts: usize::MAX,
             native: false,
             thinks: "",
+            field: None,
             call: BLOCK,
             pieces: 12,
             asked: Arc::default(),
@@ -115,6 +118,11 @@ impl Backend for Stub {
             }
             if user.len() > self.refuses {
                 return Err(Error::with_kind(ErrorKind::TooLong { tokens: None, window: None }, "It is too long."));
+            }
+            if let Some((thought, beside)) = self.field
+                && (beside || self.members.is_none())
+            {
+                let _: ControlFlow<()> = sink.chunk(Chunk::Reasoning(thought));
             }
             let reply = format!("{}{}", self.thinks, self.answer(messages));
             let reply = (self.bridge)(&reply, user, number);
@@ -350,6 +358,11 @@ async fn what_else_is_told_of_a_backend() {
     assert_eq!(facts(Stub::clean()).await.dialect, None);
     for &form in Form::ALL {
         assert_eq!(facts(Stub { obeys: Some(form), ..Stub::clean() }).await.grammar, Some(Some(form)));
+    }
+    for beside in [false, true] {
+        let stub = Stub { field: Some(("Hm.", beside)), obeys: Some(Form::Structured), ..Stub::clean() };
+        let facts = facts(stub).await;
+        assert_eq!((facts.reasoning, facts.reasons_beside_grammar), (Some(Style::Field), beside));
     }
     let limits = |stub| async move {
         let facts = facts(stub).await;

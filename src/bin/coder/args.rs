@@ -643,7 +643,8 @@ pub(crate) struct ProfileArguments {
     #[arg(long)]
     pub(crate) forget: bool,
     /// As one JSON object: {"v":1,"profiles":[{"v":1,"base_url":..,"model":..,"dialect":{"value":..,"at":..,"how":..}?,
-    /// "reasoning":{..}?,"grammar":{..}?,"system":{..}?,"message_limit":{..}?,"manglings":[{..}]?}]}
+    /// "reasoning":{..}?,"grammar":{..}?,
+    /// "reasons_beside_grammar":{..}?,"system":{..}?,"message_limit":{..}?,"manglings":[{..}]?}]}
     #[arg(long, conflicts_with = "forget")]
     pub(crate) json: bool,
 }
@@ -758,7 +759,7 @@ impl From<Reasoning> for toolfence::parse::Reasoning {
 /// Whether a grammar goes with each request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Grammar {
-    /// Where the server was seen to obey one, and the model does not reason in its text
+    /// Where the server was seen to obey one, and takes no reasoning from the model
     Auto,
     /// Always, in the form that the server was seen to obey, or in that of llama.cpp
     On,

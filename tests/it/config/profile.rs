@@ -160,7 +160,7 @@ fn a_profile_is_shown_and_forgotten() {
         place.asks(&["--model", model], &[("Hm.\n</think>\nYes.\n", "stop")]);
     }
     let shown = place.coder(&["config", "profile", "--model", "a"]).out;
-    assert!(shown.contains("reasoning      opened") && shown.contains(" s ago"), "{shown}");
+    assert!(shown.contains("reasoning              opened") && shown.contains(" s ago"), "{shown}");
     let counts = |args: &[&str]| place.coder(&[&["config", "show", "--json", "--model", "a"], args].concat()).out;
     let profile = |out: &str| serde_json::from_str::<Value>(out).unwrap()["profile"].take();
     assert_eq!(profile(&counts(&[])), json!({"reasoning": "opened"}));
@@ -168,9 +168,9 @@ fn a_profile_is_shown_and_forgotten() {
     let line = "reasoning is not set, and replies of this backend have shown: opened";
     assert!(place.coder(&["config", "show", "--model", "a"]).out.contains(line));
 
-    assert_eq!(place.coder(&["config", "profile", "--all"]).out.matches("reasoning      opened").count(), 2);
+    assert_eq!(place.coder(&["config", "profile", "--all"]).out.matches("reasoning              opened").count(), 2);
     assert_eq!(place.coder(&["config", "profile", "--forget", "--model", "a"]).status, 0);
-    assert_eq!(place.coder(&["config", "profile", "--all"]).out.matches("reasoning      opened").count(), 1);
+    assert_eq!(place.coder(&["config", "profile", "--all"]).out.matches("reasoning              opened").count(), 1);
     assert!(place.coder(&["config", "profile", "--forget", "--all"]).out.contains("forgot what was known of b"));
     assert!(place.files("json").is_empty());
     let recorded = place.coder(&["config", "profile", "--backend", "replay"]);

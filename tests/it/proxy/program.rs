@@ -63,7 +63,7 @@ async fn the_next_run_knows_what_this_one_saw() {
     let shown = Program::new(env!("CARGO_BIN_EXE_coder"), home.path())
         .args(&["config", "profile", "--base-url", &url, "--model", "m"])
         .run(home.path(), "");
-    assert!(shown.out.contains("reasoning      opened"), "{}", shown.said());
+    assert!(shown.out.contains("reasoning              opened"), "{}", shown.said());
 }
 
 #[test]

@@ -228,10 +228,12 @@ toolfence_protocol::texts! { "probe"
         pt: "O servidor obedece a `{member}`, mas falha com a gramática de todas as ferramentas: {why}",
     }
     grammar_is_sent() {
-        en: "The grammar of the tools goes with each request from now on, where the model does not reason in its text; `--grammar \
-             off` leaves it out.",
-        pt: "A partir de agora a gramática das ferramentas vai com cada pedido, quando o modelo não raciocina no texto; `--grammar \
-             off` a deixa de fora.",
+        en: "The grammar of the tools goes with each request from now on; `--grammar off` leaves it out.",
+        pt: "A partir de agora a gramática das ferramentas vai com cada pedido; `--grammar off` a deixa de fora.",
+    }
+    grammar_would_take_reasoning() {
+        en: "It is not sent, for it would take the model's reasoning away, or that is not known; `--grammar on` sends it.",
+        pt: "Ela não é enviada, pois tiraria do modelo o raciocínio, ou não se sabe se tiraria; `--grammar on` a envia.",
     }
     grammar_is_not_sent() {
         en: "No grammar is sent.",

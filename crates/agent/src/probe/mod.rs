@@ -160,6 +160,9 @@ pub struct Facts {
     pub system: Option<bool>,
     /// How the server takes a grammar that it obeys; `Some(None)` where it obeys none.
     pub grammar: Option<Option<Form>>,
+    /// Whether the model reasoned in a field of its own while its answer was held to the grammar. Many servers hold the reasoning to
+    /// it too, which takes it away.
+    pub reasons_beside_grammar: bool,
     /// The longest message that was read whole, in bytes, where a longer one was not.
     pub message_limit: Option<usize>,
     /// Tokens of the model's window, as the server tells it.

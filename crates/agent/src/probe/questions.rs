@@ -350,6 +350,7 @@ impl Probe<'_> {
             match self.asker.ask_of(&*held, about, None, &hello, ENOUGH).await {
                 Ok(asked) if is_of_small_grammar(&asked.text) => {
                     self.facts.grammar = Some(Some(form));
+                    self.facts.reasons_beside_grammar = !asked.reasoning.is_empty();
                     break;
                 }
                 Ok(_) => {}
@@ -373,7 +374,13 @@ impl Probe<'_> {
         match self.facts.grammar {
             Some(Some(form)) => {
                 let said = messages::obeys_grammar(form.name());
-                self.tell(Subject::Grammar, Verdict::Good, said, Some(messages::grammar_is_sent()));
+                let free = match self.facts.reasoning {
+                    Some(Style::None) => true,
+                    Some(Style::Field) => self.facts.reasons_beside_grammar,
+                    _ => false,
+                };
+                let advice = if free { messages::grammar_is_sent() } else { messages::grammar_would_take_reasoning() };
+                self.tell(Subject::Grammar, Verdict::Good, said, Some(advice));
             }
             _ => {
                 self.facts.grammar = Some(None);

@@ -240,7 +240,7 @@ fn profile(options: &Options, arguments: &ProfileArguments) -> Result<ExitCode, 
         }
         out.line(&format!("{}  {}", known.base_url, known.model))?;
         for (key, fact) in known.facts() {
-            out.write(&format!("  {key:<14} {:<22} ", fact.value))?;
+            out.write(&format!("  {key:<22} {:<22} ", fact.value))?;
             out.styled_line(Style::Dim, &messages::learned_ago(fact.shown_by(), age(fact.at)))?;
         }
     }

@@ -131,7 +131,7 @@ const OWN: &[Key] = &[
         InProject::Trusted,
         "\"auto\"",
         "Whether a grammar goes with each request, by which the server lets the model write prose and valid calls only.\n\
-         auto: where `coder doctor --backend` saw that the server obeys one, and that the model does not reason in its text.\n\
+         auto: where `coder doctor --backend` saw that the server obeys one, and that it takes no reasoning from the model.\n\
          on: always, in the form that it was seen to obey, or else in that of llama.cpp.",
     ),
     Key::new(

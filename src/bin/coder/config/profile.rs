@@ -43,6 +43,9 @@ const OPENED: &str = "opened";
 /// The value of a fact that the backend has none of it.
 const NONE: &str = "none";
 
+/// The value of a fact that is so.
+const YES: &str = "yes";
+
 /// The value of `system` where a system message does not reach the model.
 const LOST: &str = "lost";
 
@@ -65,6 +68,9 @@ pub(crate) struct Known {
     /// How the server takes a grammar that it obeys.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) grammar: Option<Fact>,
+    /// Whether the model reasons in a field of its own while its answer is held to the grammar, where it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) reasons_beside_grammar: Option<Fact>,
     /// Whether a system message reaches the model, where it does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) system: Option<Fact>,
@@ -110,9 +116,13 @@ impl Known {
         let style = self.reasoning.as_ref().and_then(|fact| Style::from_name(&fact.value));
         learned.opened = style == Some(Style::Opened);
         learned.never_opened = style.is_some_and(|style| style != Style::Opened);
-        // The grammar has no word for what a model thinks in its text.
+        // The grammar has no word for what a model thinks in its text, and many servers hold what it thinks elsewhere to it too.
         let form = self.grammar.as_ref().and_then(|fact| Form::from_name(&fact.value));
-        learned.grammar = form.filter(|_| style == Some(Style::None));
+        learned.grammar = form.filter(|_| match style {
+            Some(Style::None) => true,
+            Some(Style::Field) => self.reasons_beside_grammar.as_ref().is_some_and(|fact| fact.value == YES),
+            _ => false,
+        });
         // A name that a later version knows is none here.
         let named = |fact: &Fact| Dialect::ALL.iter().copied().find(|dialect| dialect.name() == fact.value);
         learned.dialect = self.dialect.as_ref().and_then(named);
@@ -125,6 +135,7 @@ impl Known {
             ("dialect", &self.dialect),
             ("reasoning", &self.reasoning),
             ("grammar", &self.grammar),
+            ("reasons_beside_grammar", &self.reasons_beside_grammar),
             ("system", &self.system),
             ("message_limit", &self.message_limit),
         ];
@@ -167,6 +178,7 @@ impl Known {
         }
         if let Some(form) = facts.grammar {
             self.grammar = fact(form.map_or(NONE, Form::name));
+            self.reasons_beside_grammar = if facts.reasons_beside_grammar { fact(YES) } else { None };
         }
         self.message_limit = facts.message_limit.and_then(|bytes| fact(&bytes.to_string()));
         self.manglings = facts.manglings.iter().filter_map(|mangling| fact(mangling.name())).collect();
@@ -227,6 +239,7 @@ impl Profiles {
             dialect: None,
             reasoning: None,
             grammar: None,
+            reasons_beside_grammar: None,
             system: None,
             message_limit: None,
             manglings: Vec::new(),
@@ -442,6 +455,17 @@ mod tests {
         profiles.probed("http://h/v1", "m", &facts).unwrap();
         let known = profiles.known("http://h/v1", "m").unwrap();
         assert_eq!((known.learned().grammar, known.window(), known.trouble()), (None, None, Vec::new()));
+        // Where it reasons beside the text, that depends on the server.
+        for (reasons_beside_grammar, want) in [(false, None), (true, Some(Form::Guided))] {
+            facts = Facts {
+                reasoning: Some(Style::Field),
+                grammar: Some(Some(Form::Guided)),
+                reasons_beside_grammar,
+                ..Facts::default()
+            };
+            profiles.probed("http://h/v1", "m", &facts).unwrap();
+            assert_eq!(profiles.learned("http://h/v1", "m").grammar, want);
+        }
         // A reply that shows otherwise counts more than what was asked for.
         profiles.store("http://h/v1", "m", Learned::default(), learned_of(true, None)).unwrap();
         let learned = profiles.learned("http://h/v1", "m");

@@ -107,10 +107,12 @@ pub(crate) const PORTUGUESE_HELP: &[(&str, &str)] = &[
     (
         "As one JSON object: \
          {\"v\":1,\"profiles\":[{\"v\":1,\"base_url\":..,\"model\":..,\"dialect\":{\"value\":..,\"at\":..,\"how\":..}?, \
-         \"reasoning\":{..}?,\"grammar\":{..}?,\"system\":{..}?,\"message_limit\":{..}?,\"manglings\":[{..}]?}]}",
+         \"reasoning\":{..}?,\"grammar\":{..}?, \
+         \"reasons_beside_grammar\":{..}?,\"system\":{..}?,\"message_limit\":{..}?,\"manglings\":[{..}]?}]}",
         "Como um objeto JSON: \
          {\"v\":1,\"profiles\":[{\"v\":1,\"base_url\":..,\"model\":..,\"dialect\":{\"value\":..,\"at\":..,\"how\":..}?, \
-         \"reasoning\":{..}?,\"grammar\":{..}?,\"system\":{..}?,\"message_limit\":{..}?,\"manglings\":[{..}]?}]}",
+         \"reasoning\":{..}?,\"grammar\":{..}?, \
+         \"reasons_beside_grammar\":{..}?,\"system\":{..}?,\"message_limit\":{..}?,\"manglings\":[{..}]?}]}",
     ),
     (
         "As one JSON object: \
@@ -401,8 +403,8 @@ pub(crate) const PORTUGUESE_HELP: &[(&str, &str)] = &[
          esquece",
     ),
     (
-        "Where the server was seen to obey one, and the model does not reason in its text",
-        "Onde se viu o servidor obedecer a uma, e o modelo não raciocina no texto",
+        "Where the server was seen to obey one, and takes no reasoning from the model",
+        "Onde se viu o servidor obedecer a uma, sem tirar do modelo o raciocínio",
     ),
     (
         "Whether the server is held to the grammar of the tools: auto where `coder doctor --backend` saw that it obeys one \
