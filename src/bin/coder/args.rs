@@ -176,6 +176,8 @@ pub(crate) enum Command {
     Resume(ResumeArguments),
     /// A conversation as Markdown, as JSON lines, or as a page for a browser
     Export(ExportArguments),
+    /// What conversations cost, which calls were made in them, and what became of those
+    Stats(StatsArguments),
     /// The log of decisions and results
     Audit(AuditArguments),
     /// Take back what the last turn changed in the project's files
@@ -257,6 +259,23 @@ pub(crate) struct SessionsArguments {
     pub(crate) all: bool,
     /// One JSON line a conversation: {"v":1,"event":"session","id":..,"began":..,"changed":..,"turns":..,"title":..,"root":..,
     /// "path":..}
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct StatsArguments {
+    /// One conversation, or the beginning of its name [default: all about this project]
+    pub(crate) session: Option<String>,
+    /// Those about other projects too
+    #[arg(long, conflicts_with = "session")]
+    pub(crate) all: bool,
+    /// What is not older than this: 90s, 30m, 2h, 7d
+    #[arg(long, value_name = "AGE", value_parser = age)]
+    pub(crate) since: Option<Duration>,
+    /// As one JSON object: {"v":1,"sessions":..,"turns":..,"tokens":{"replies":..,"input":..,"output":..,"price":..?},"models":{..},
+    /// "tools":{NAME:{"calls":..,"failed":..,"ms":{"p50":..,"p90":..,"most":..}}},"failures":{..},"decisions":{..},"repairs":{..},
+    /// "unreadable_blocks":..}
     #[arg(long)]
     pub(crate) json: bool,
 }

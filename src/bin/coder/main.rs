@@ -72,6 +72,7 @@ fn run(cli: &Cli) -> Result<ExitCode, Failure> {
             None => commands::chat::run(options, &Start::of(arguments)),
         },
         (Some(Command::Export(arguments)), _) => commands::export::run(options, arguments),
+        (Some(Command::Stats(arguments)), _) => commands::stats::run(options, arguments),
         (Some(Command::Audit(arguments)), _) => commands::audit::run(options, arguments),
         (Some(Command::Undo(arguments)), _) => commands::undo::undo(options, arguments),
         (Some(Command::Redo(arguments)), _) => commands::undo::redo(options, arguments),

@@ -295,22 +295,19 @@ impl Setup {
 
     /// What replies cost; also in money, where the settings have the price of the model.
     pub(crate) fn cost(&self, usage: &Usage) -> Text {
-        let mut cost = messages::replies_cost(usage.replies, usage.input, usage.cached, usage.output);
-        if usage.estimated > 0 {
-            cost.push(messages::replies_estimated(usage.estimated));
-        }
-        let model = self.model();
+        let price = self.model().and_then(|model| self.price(&model, usage));
+        messages::usage(usage, price)
+    }
+
+    /// What replies of this model cost, where the settings have its price.
+    pub(crate) fn price(&self, model: &str, usage: &Usage) -> Option<f64> {
         let price = self.config.merged.entries("prices").find_map(|entry| match &entry.value {
-            Value::Price(rule) if model.as_ref() == Some(&rule.model) => Some(rule),
+            Value::Price(rule) if rule.model == model => Some(rule),
             _ => None,
-        });
-        if let Some(price) = price {
-            let cached = price.cached.unwrap_or(price.input);
-            let [input, cached, output] = [price.input, cached, price.output].map(|price| price as f64 / 1e6);
-            let price = usage.cost(input, cached, output);
-            cost.push(messages::replies_price(format!("{price:.4}")));
-        }
-        cost
+        })?;
+        let cached = price.cached.unwrap_or(price.input);
+        let [input, cached, output] = [price.input, cached, price.output].map(|price| price as f64 / 1e6);
+        Some(usage.cost(input, cached, output))
     }
 
     /// Says what a turn has cost, where that is wanted.

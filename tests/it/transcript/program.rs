@@ -665,3 +665,60 @@ fn the_log_is_printed_and_both_are_replayed() {
     let ran = place.coder(&["policy", "replay", empty.to_str().unwrap()], "");
     assert!(ran.status == 2 && ran.err.contains("audit log"), "{}", ran.said());
 }
+
+#[test]
+fn what_conversations_came_to_is_counted() {
+    let place = Place::new();
+    std::fs::write(place.root.path().join("a.txt"), "one\n").unwrap();
+    let call = |args: &str| format!("```tool\n{args}\n```");
+    let good = call("{\"name\": \"read_file\", \"args\": {\"path\": \"a.txt\",}}");
+    let missing = call("{\"name\": \"read_file\", \"args\": {\"path\": \"b.txt\"}}");
+    let change = call("{\"name\": \"write_file\", \"args\": {\"path\": \"c.txt\", \"content\": \"x\"}}");
+    let unread = call("{\"name\": \"read_file\", \"args\": {\"path\": }");
+    let replies = [&good, &missing, &change, &unread, "Done."].map(str::to_owned);
+    let replies: Vec<&str> = replies.iter().map(String::as_str).collect();
+    let stats = |args: &[&str]| -> Value {
+        let ran = place.coder(&[&["stats", "--json"], args].concat(), "");
+        assert_eq!(ran.status, 0, "{}", ran.err);
+        serde_json::from_str(&ran.out).unwrap()
+    };
+    assert_eq!(stats(&[])["sessions"], 0);
+    place.replayed(&replies, &["--model", "m", "-p", "go"], "");
+    let counted = stats(&[]);
+    let at = |path: &str| counted.pointer(path).unwrap_or_else(|| panic!("{path}: {counted}"));
+    for (path, want) in [
+        ("/sessions", 1),
+        ("/turns", 1),
+        ("/models/m/replies", 5),
+        ("/models/m/estimated_replies", 5),
+        ("/tools/read_file/calls", 2),
+        ("/tools/read_file/failed", 1),
+        ("/tools/write_file/calls", 1),
+        ("/failures/not_found", 1),
+        ("/repairs/trailing_comma", 1),
+        ("/decisions/allowed_by_policy", 2),
+        ("/decisions/denied_by_nobody", 1),
+        ("/unreadable_blocks", 1),
+    ] {
+        assert_eq!(*at(path), want, "{path}: {counted}");
+    }
+    assert!(at("/tokens/price").is_null() && at("/tokens/input").as_u64() > Some(500), "{counted}");
+    // What a fork has from the other one is not counted again.
+    let id = place.sessions()[0]["id"].as_str().unwrap().to_owned();
+    place.replayed(&["Once more."], &["--model", "m", "resume", &id, "--fork", "-p", "again"], "");
+    let both = stats(&[]);
+    assert_eq!((&both["sessions"], &both["turns"], &both["models"]["m"]["replies"]), (&2.into(), &2.into(), &6.into()));
+    assert_eq!(stats(&[&id[..6]])["models"]["m"]["replies"], 5);
+    let price = place.home.path().join("config/toolfence");
+    std::fs::create_dir_all(&price).unwrap();
+    std::fs::write(price.join("config.toml"), "[prices]\nm = { input = 1000, output = 1000 }\n").unwrap();
+    assert!(stats(&[])["tokens"]["price"].as_f64() > Some(0.5));
+    let shown = place.coder(&["stats", "--since", "1h"], "").out;
+    for line in
+        ["2 conversations with 2 turns", "read_file                2         1", "trailing_comma 1", "not_found 1"]
+    {
+        assert!(shown.contains(line), "{line}: {shown}");
+    }
+    let shown = place.coder(&["stats", "--lang", "pt"], "").out;
+    assert!(shown.contains("2 conversas com 2 turnos") && shown.contains("chamadas"), "{shown}");
+}

@@ -17,6 +17,7 @@ pub(crate) mod prompt;
 pub(crate) mod proxy;
 pub(crate) mod replay;
 pub(crate) mod sessions;
+pub(crate) mod stats;
 pub(crate) mod tools;
 pub(crate) mod undo;
 

@@ -62,6 +62,22 @@ pub(crate) const PORTUGUESE_HELP: &[(&str, &str)] = &[
         "Responde a isto uma vez e termina; o que chega por stdin é posto abaixo",
     ),
     ("A name, or a file", "Um nome ou um arquivo"),
+    (
+        "As one JSON object: {\"v\":1,\"sessions\":..,\"turns\":..,\"tokens\":{\"replies\":..,\"input\":..,\"output\":..,\"price\":..?},\"models\":{..}, \
+         \"tools\":{NAME:{\"calls\":..,\"failed\":..,\"ms\":{\"p50\":..,\"p90\":..,\"most\":..}}},\"failures\":{..},\"decisions\":{..},\"repairs\":{..}, \
+         \"unreadable_blocks\":..}",
+        "Como um objeto JSON: {\"v\":1,\"sessions\":..,\"turns\":..,\"tokens\":{\"replies\":..,\"input\":..,\"output\":..,\"price\":..?},\"models\":{..}, \
+         \"tools\":{NAME:{\"calls\":..,\"failed\":..,\"ms\":{\"p50\":..,\"p90\":..,\"most\":..}}},\"failures\":{..},\"decisions\":{..},\"repairs\":{..}, \
+         \"unreadable_blocks\":..}",
+    ),
+    (
+        "One conversation, or the beginning of its name [default: all about this project]",
+        "Uma conversa, ou o começo do nome dela [padrão: todas sobre este projeto]",
+    ),
+    (
+        "What conversations cost, which calls were made in them, and what became of those",
+        "Quanto as conversas custam, que chamadas foram feitas nelas e o que foi feito delas",
+    ),
     ("As one JSON object", "Como um objeto JSON"),
     (
         "As one JSON object: \

@@ -24,12 +24,25 @@ pub(crate) use turn::*;
 pub(crate) use undo::*;
 
 use toolfence::Text;
+use toolfence::backend::Usage;
 use toolfence::session::Compacted;
 
 /// What became of a conversation that did not fit.
 pub(crate) fn compacted(done: &Compacted) -> Text {
     let Compacted { before, after, outputs, messages, .. } = *done;
     conversation_compacted(before, after, outputs, messages)
+}
+
+/// What replies cost, in tokens and, where it is known, in money.
+pub(crate) fn usage(usage: &Usage, price: Option<f64>) -> Text {
+    let mut told = replies_cost(usage.replies, usage.input, usage.cached, usage.output);
+    if usage.estimated > 0 {
+        told.push(replies_estimated(usage.estimated));
+    }
+    if let Some(price) = price {
+        told.push(replies_price(format!("{price:.4}")));
+    }
+    told
 }
 
 toolfence::program::texts! { "coder"

@@ -125,3 +125,36 @@ toolfence::program::texts! { "coder"
              sido executadas em parte ou não. Olhe os arquivos de novo antes de continuar.",
     }
 }
+
+// What `coder stats` counts.
+toolfence::program::texts! { "coder"
+    stats_of(sessions, turns) {
+        en: "{sessions} conversations with {turns} turns",
+        pt: "{sessions} conversas com {turns} turnos",
+    }
+    /// The heads of the columns, with bars between them.
+    stats_columns() {
+        en: "tool|calls|failed|p50 ms|p90 ms|most ms",
+        pt: "ferramenta|chamadas|falhas|p50 ms|p90 ms|máx. ms",
+    }
+    stats_allowed(policy, person) {
+        en: "allowed: {policy} by the policy, {person} by a person",
+        pt: "permitidas: {policy} pela política, {person} por uma pessoa",
+    }
+    stats_denied(policy, person, nobody) {
+        en: "denied: {policy} by the policy, {person} by a person, {nobody} because nobody was there to be asked",
+        pt: "negadas: {policy} pela política, {person} por uma pessoa, {nobody} porque não havia ninguém a consultar",
+    }
+    stats_failures(counts) {
+        en: "failures: {counts}",
+        pt: "falhas: {counts}",
+    }
+    stats_repairs(counts) {
+        en: "repairs: {counts}",
+        pt: "reparos: {counts}",
+    }
+    stats_unreadable(count) {
+        en: "blocks that could not be read: {count}",
+        pt: "blocos que não puderam ser lidos: {count}",
+    }
+}
