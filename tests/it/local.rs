@@ -1,4 +1,5 @@
-//! Servers on this machine are found where none is named: stand-ins that answer as each kind of server does.
+//! Which server `coder` asks, and how: servers on this machine that are found where none is named, keys, and what the settings add
+//! to requests. The servers are stand-ins that answer as each kind of server does.
 
 use serde_json::{Value, json};
 use std::io::{Read, Write};
@@ -81,6 +82,22 @@ impl Place {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("project")).unwrap();
         Place(folder)
+    }
+
+    fn settings(self, text: &str) -> Place {
+        std::fs::create_dir_all(self.0.path().join("config/toolfence")).unwrap();
+        std::fs::write(self.0.path().join("config/toolfence/config.toml"), text).unwrap();
+        self
+    }
+
+    /// Asks the server at this address with the model `m`, and these variables.
+    fn asks(&self, url: &str, variables: &[(&str, &str)], args: &[&str]) -> Ran {
+        let mut program = Program::new(env!("CARGO_BIN_EXE_coder"), self.0.path());
+        for (name, value) in variables {
+            program = program.env(name, value);
+        }
+        let program = program.args(&["--base-url", url, "--model", "m", "-p", "hello"]).args(args);
+        program.run(&self.0.path().join("project"), "")
     }
 
     fn coder(&self, urls: &[&str], args: &[&str]) -> Ran {
@@ -247,4 +264,109 @@ fn backends_are_listed_with_their_keys() {
     assert_eq!(told["local"][0]["models"][3], json!({"name": "d", "loaded": false}));
     let providers = told["providers"].as_array().unwrap();
     assert!(providers.iter().any(|provider| provider["name"] == "azure" && provider["base_url"].is_null()));
+}
+
+fn body(request: &str) -> Value {
+    serde_json::from_str(request.split_once("\r\n\r\n").unwrap().1).unwrap()
+}
+
+#[test]
+fn the_settings_say_how_a_server_is_asked() {
+    let server = Stub::new(vec![]);
+    let place = Place::new().settings(
+        "temperature = 0.25\ntop_p = 1\nmax_tokens = 9\nstop = [\"END\"]\n[http.headers]\nX-Tenant = \"s3kr1t-value\"\n\
+         [http.body]\nseed = 7\nchat_template_kwargs = { enable_thinking = false }\n",
+    );
+    let ran = place.asks(&server.url, &[], &["--temperature", "0.5", "--max-tokens", "7"]);
+    assert_eq!((ran.status, ran.err.as_str()), (0, ""));
+    let request = server.asked().pop().unwrap();
+    assert!(request.to_lowercase().contains("x-tenant: s3kr1t-value\r\n"), "{request}");
+    let sent = body(&request);
+    let of = |name: &str| sent[name].clone();
+    assert_eq!(
+        [of("temperature"), of("top_p"), of("max_tokens"), of("stop"), of("seed")].map(|v| v.to_string()).join(" "),
+        "0.5 1.0 7 [\"END\"] 7"
+    );
+    assert_eq!(of("chat_template_kwargs"), json!({"enable_thinking": false}));
+    let shown = place.coder(&[], &["config", "show"]);
+    assert!(shown.out.contains("X-Tenant: ...") && !shown.said().contains("s3kr1t-value"), "{}", shown.said());
+    // A server that was only found gets no header either.
+    let found = Stub::llama("q");
+    assert_eq!(place.coder(&[&found.url], &["-p", "hello"]).status, 0);
+    assert!(found.asked().iter().all(|request| !request.contains("s3kr1t-value")));
+}
+
+#[test]
+fn a_key_comes_from_where_the_settings_say_and_once() {
+    let (server, place) = (Stub::new(vec![("/v1/models", json!({"data": [{"id": "m"}]}))]), Place::new());
+    let sent = || {
+        let request = server.asked().pop().unwrap().to_lowercase();
+        let line = request.lines().find_map(|line| line.strip_prefix("authorization: bearer "));
+        line.unwrap_or_default().to_owned()
+    };
+    let place = place.settings("api_key_env = \"MY_KEY\"\napi_key_command = \"false\"\n");
+    assert_eq!(place.asks(&server.url, &[("MY_KEY", "of-mine")], &[]).status, 0);
+    assert_eq!(sent(), "of-mine");
+    assert_eq!(place.asks(&server.url, &[("MY_KEY", "of-mine"), ("TOOLFENCE_API_KEY", "meant")], &[]).status, 0);
+    assert_eq!(sent(), "meant", "the variable of the program counts over the settings");
+    let ran = place.asks(&server.url, &[], &[]);
+    assert!(
+        ran.status == 2 && ran.err.contains("api_key_env names the variable MY_KEY, which is not set"),
+        "{}",
+        ran.err
+    );
+
+    let count = place.0.path().join("count");
+    let script = format!(
+        "api_key_command = \"sh -c 'echo x >> \\\"$0\\\"; echo \\\" printed-once \\\"' {}\"\n",
+        count.display()
+    );
+    let place = place.settings(&script);
+    // Without a model the server is asked twice, for its models and for the reply.
+    let program = Program::new(env!("CARGO_BIN_EXE_coder"), place.0.path());
+    let ran =
+        program.args(&["--base-url", &server.url, "-p", "it is printed-once"]).run(&place.0.path().join("project"), "");
+    assert_eq!(ran.status, 0, "{}", ran.err);
+    assert_eq!((sent().as_str(), std::fs::read_to_string(&count).unwrap().as_str()), ("printed-once", "x\n"));
+    let sessions = place.coder(&[], &["sessions", "--json"]).out;
+    let session: Value = serde_json::from_str(sessions.lines().next().unwrap()).unwrap();
+    let written = std::fs::read_to_string(session["path"].as_str().unwrap()).unwrap();
+    assert!(written.contains("it is ") && !written.contains("printed-once"), "{written}");
+
+    for (line, wanted) in [
+        ("false", "api_key_command: false ended with exit status: 1"),
+        ("true", "what true printed is no key"),
+        ("printf 'a\\\\nb'", "what printf printed is no key"),
+        ("./key.sh", "begins with the name of a program in the PATH"),
+        ("no-such-program-here x", "cannot run no-such-program-here"),
+        ("a 'b", "quote"),
+    ] {
+        let place = Place::new().settings(&format!("api_key_command = \"{line}\"\n"));
+        let ran = place.asks(&server.url, &[], &[]);
+        assert!(ran.status == 2 && ran.err.contains(wanted), "{line}: {}", ran.err);
+    }
+}
+
+#[test]
+fn files_that_are_not_there_are_named_and_proxies_of_the_environment_used() {
+    let server = Stub::new(vec![]);
+    let place = Place::new().settings("[http]\nca_file = \"missing.pem\"\n");
+    let ran = place.asks(&server.url, &[], &[]);
+    assert_eq!(ran.status, 2);
+    assert!(
+        ran.err.contains("http.ca_file: cannot read") && ran.err.contains("config/toolfence/missing.pem"),
+        "{}",
+        ran.err
+    );
+
+    let proxy = server.url.replace("/v1", "");
+    let there = "http://model.example/v1";
+    let variables = [("HTTP_PROXY", proxy.as_str()), ("http_proxy", proxy.as_str()), ("NO_PROXY", "other.example")];
+    let ran = Place::new().asks(there, &variables, &[]);
+    assert_eq!(ran.status, 0, "{}", ran.err);
+    assert!(server.asked().pop().unwrap().starts_with("POST http://model.example/v1/chat/completions HTTP/1.1"));
+    let asked = server.asked().len();
+    let place = Place::new().settings("[http]\nproxy = \"none\"\nretries = 0\n");
+    assert_eq!(place.asks("http://model.invalid/v1", &variables, &[]).status, 3);
+    assert_eq!(server.asked().len(), asked, "no proxy was asked");
 }

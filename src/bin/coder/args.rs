@@ -101,6 +101,12 @@ pub(crate) struct Options {
     /// or once it refuses]
     #[arg(long, global = true, value_name = "TOKENS")]
     pub(crate) window: Option<u32>,
+    /// The sampling temperature, from 0 to 2 [default: the server decides]
+    #[arg(long, global = true, value_name = "N", value_parser = up_to_two)]
+    pub(crate) temperature: Option<f64>,
+    /// The most tokens of a reply [default: the server decides]
+    #[arg(long, global = true, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
+    pub(crate) max_tokens: Option<u32>,
     /// Tell the model nothing of AGENTS.md and its kin
     #[arg(long, global = true)]
     pub(crate) no_agents_files: bool,
@@ -850,6 +856,10 @@ impl From<Lang> for Language {
             Lang::Pt => Language::Portuguese,
         }
     }
+}
+
+fn up_to_two(text: &str) -> Result<f64, Wrong> {
+    text.parse().ok().filter(|n| (0.0..=2.0).contains(n)).ok_or_else(|| Wrong(messages::up_to_two()))
 }
 
 fn at_least_one(text: &str) -> Result<usize, Wrong> {

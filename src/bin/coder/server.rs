@@ -3,17 +3,22 @@
 //! Nothing but this machine is looked at without being named, and what was only found there is sent no key.
 
 use crate::args::BackendKind;
-use crate::config::Config;
+use crate::config::{Config, places};
 use crate::failure::Failure;
 use crate::messages;
 use crate::program;
 use crate::runtime::cannot_start;
 use crate::setup::model_of;
 use std::future::Future;
+use std::process::Stdio;
+use std::time::Duration;
+use tokio::io::AsyncReadExt;
+use tokio::process::Command;
 use toolfence::Text;
-use toolfence::backend::HttpOptions;
+use toolfence::backend::{CommandOptions, HttpOptions};
 use toolfence::program::backend::{LocalServer, Preset, choose_model, local_servers, models};
 use toolfence::program::persona::Persona;
+use toolfence::program::settings::Value;
 
 /// The key that is meant for this program, whoever answers.
 const KEY: &str = "TOOLFENCE_API_KEY";
@@ -25,6 +30,12 @@ const LOCAL_SERVERS: &str = "TOOLFENCE_LOCAL_SERVERS";
 const OLLAMA_HOST: &str = "OLLAMA_HOST";
 const OLLAMA_PORT: &str = "11434";
 
+/// How long a command may take that prints the key: it may ask the person for a password.
+const KEY_PATIENCE: Duration = Duration::from_secs(30);
+
+/// What is read of a key, in bytes.
+const LONGEST_KEY: u64 = 64 << 10;
+
 /// Models that are named of a server.
 const MOST_NAMED: usize = 3;
 
@@ -34,15 +45,11 @@ const ANY: &str = "default";
 /// The server that answers.
 #[derive(Debug, Clone)]
 pub(crate) struct Server {
-    /// Where it is; `None` for a provider.
-    base_url: Option<String>,
-    /// The model, as the backend names it.
-    pub(crate) model: String,
+    /// Where it is, but for a provider, which model, and how it is asked. The key is there once it is looked up.
+    options: HttpOptions,
     preset: Option<Preset>,
     /// What is said of the choice, where the person did not make it.
     pub(crate) chosen: Option<Text>,
-    /// Whether the person did not name the server.
-    found: bool,
     /// Whether nobody named the model.
     any_model: bool,
 }
@@ -54,10 +61,15 @@ impl Server {
     /// No server is named and none answers: what to do is in the message.
     pub(crate) fn of(config: &Config, persona: &Persona) -> Result<Option<Server>, Failure> {
         let named = Server::settled(config, persona)?;
+        let backend: BackendKind = config.choice("backend")?;
         match named {
-            None if config.choice::<BackendKind>("backend")? == BackendKind::Http => found(config, persona).map(Some),
-            Some(server) if server.any_model => server.with_listed_model().map(Some),
-            named => Ok(named),
+            None if backend == BackendKind::Http => found(config, persona).map(Some),
+            Some(server) if backend == BackendKind::Command => Ok(Some(server)),
+            Some(server) => {
+                let server = server.with_key(config)?;
+                if server.any_model { server.with_listed_model().map(Some) } else { Ok(Some(server)) }
+            }
+            None => Ok(None),
         }
     }
 
@@ -66,73 +78,165 @@ impl Server {
         let base_url = config.text("base_url").map(str::to_owned);
         let model = model_of(config, persona);
         let any_model = model.is_none();
-        let server =
-            |base_url, model, preset| Server { base_url, model, preset, chosen: None, found: false, any_model };
+        let server = |base_url, model: String, preset| {
+            let mut options = options_of(config, model)?;
+            options.base_url = base_url;
+            Ok::<_, Failure>(Server { options, preset, chosen: None, any_model })
+        };
         Ok(match config.choice("backend")? {
             BackendKind::Replay => None,
             // It is no server, but what its replies show is kept all the same.
             BackendKind::Command => {
                 let program = program::name(config)?;
                 let place = Some(format!("command://{program}"));
-                let model = model.unwrap_or(program);
-                Some(Server { base_url: place, model, preset: None, chosen: None, found: false, any_model: false })
+                Some(Server { any_model: false, ..server(place, model.unwrap_or(program), None)? })
             }
-            BackendKind::Http => base_url.map(|url| {
+            BackendKind::Http => {
+                let Some(url) = base_url else { return Ok(None) };
                 let model = model.unwrap_or_else(|| ANY.to_owned());
                 let preset =
                     Preset::of_model(&model).map(|(preset, _)| preset).filter(|preset| preset.base_url.is_empty());
-                server(Some(url), model, preset)
-            }),
+                Some(server(Some(url), model, preset)?)
+            }
             BackendKind::Provider => {
                 let model = model.ok_or_else(|| Failure::wrong_use(messages::provider_needs_model()))?;
                 let preset = Preset::of_model(&model).map(|(preset, _)| preset);
                 // An address counts only where the provider has none of its own: its key goes there.
                 let own = preset.is_some_and(|preset| preset.base_url.is_empty());
-                Some(server(base_url.filter(|_| own), model, preset))
+                Some(server(base_url.filter(|_| own), model, preset)?)
             }
         })
     }
 
+    /// The model, as the backend names it.
+    pub(crate) fn model(&self) -> &str {
+        &self.options.model
+    }
+
     /// The base URL and the model as the server knows it: what is known of a backend is kept by them.
     pub(crate) fn place(&self) -> (String, String) {
-        let named = Preset::of_model(&self.model).filter(|_| self.preset.is_some());
-        let (preset, model) = named.map_or((None, &*self.model), |(preset, model)| (Some(preset), model));
-        let base_url = self.base_url.clone().or_else(|| Some(preset?.base_url.to_owned()));
+        let named = Preset::of_model(self.model()).filter(|_| self.preset.is_some());
+        let (preset, model) = named.map_or((None, self.model()), |(preset, model)| (Some(preset), model));
+        let base_url = self.options.base_url.clone().or_else(|| Some(preset?.base_url.to_owned()));
         (base_url.unwrap_or_default(), model.to_owned())
     }
 
     /// What the library is told.
+    pub(crate) fn options(&self) -> HttpOptions {
+        self.options.clone()
+    }
+
+    /// What must be shown nowhere, each under a name that says so.
+    pub(crate) fn secrets(&self) -> impl Iterator<Item = (String, String)> {
+        let key = self.options.key.iter();
+        let values = key.chain(self.options.headers.iter().map(|(_, value)| value));
+        values.map(|value| (KEY.to_owned(), value.clone()))
+    }
+
+    /// With the key that is meant for this program, the one that the settings name, or the one in the provider's usual variable.
+    /// Another service's key, such as OPENAI_API_KEY, is never sent to a server that was only named by its URL.
     ///
     /// # Errors
-    /// The provider wants a key, and there is none.
-    pub(crate) fn options(&self) -> Result<HttpOptions, Failure> {
-        let mut options = HttpOptions::new(&self.model);
-        options.base_url.clone_from(&self.base_url);
-        options.key = self.key();
-        if let Some(preset) = self.preset.filter(|preset| !preset.is_local() && options.key.is_none()) {
+    /// The provider wants a key and there is none, or the settings name one that cannot be had.
+    fn with_key(mut self, config: &Config) -> Result<Server, Failure> {
+        let named = config.text("api_key_env");
+        self.options.key = match (variable(KEY), named, config.text("api_key_command")) {
+            (Some(key), ..) => Some(key),
+            (None, Some(name), _) => {
+                let missing = || Failure::wrong_use(messages::key_variable_is_empty(name));
+                Some(variable(name).ok_or_else(missing)?)
+            }
+            (None, None, Some(line)) => Some(printed_key(line)?),
+            (None, None, None) => self.preset.and_then(|preset| variable(preset.key_variable)),
+        };
+        if let Some(preset) = self.preset.filter(|preset| !preset.is_local() && self.options.key.is_none()) {
             let (name, variable) = (preset.name, preset.key_variable);
             return Err(Failure::wrong_use(messages::provider_needs_key(name, variable)));
         }
-        Ok(options)
-    }
-
-    /// The key that is meant for this program, or the one in the provider's usual variable. Another service's key, such as
-    /// OPENAI_API_KEY, is never sent to a server that was only named by its URL.
-    fn key(&self) -> Option<String> {
-        let usual = self.preset.map_or("", |preset| preset.key_variable);
-        if self.found { None } else { variable(KEY).or_else(|| variable(usual)) }
+        Ok(self)
     }
 
     /// The model that the server lists, where the person named none.
     fn with_listed_model(mut self) -> Result<Server, Failure> {
-        let listed = wait(models(self.options()?))?;
+        let listed = wait(models(self.options()))?;
         if let Some(model) = choose_model(&listed) {
-            self.model.clone_from(&model.name);
+            self.options.model.clone_from(&model.name);
             let several = listed.len() > 1;
             self.chosen = several.then(|| messages::model_chosen(&model.name, listed.len()));
         }
         Ok(self)
     }
+}
+
+/// How the settings want a server to be asked.
+fn options_of(config: &Config, model: String) -> Result<HttpOptions, Failure> {
+    let mut options = HttpOptions::new(model);
+    let number = |key: &str| config.text(key).and_then(|text| text.parse::<f64>().ok());
+    (options.temperature, options.top_p) = (number("temperature"), number("top_p"));
+    options.max_tokens = u32::try_from(config.count("max_tokens")).ok().filter(|most| *most > 0);
+    options.stop = config.merged.texts("stop").map(str::to_owned).collect();
+    options.first_byte = Duration::from_secs(config.count("http.first_byte"));
+    options.between = Duration::from_secs(config.count("http.between"));
+    options.retries = u32::try_from(config.count("http.retries")).unwrap_or(u32::MAX);
+    options.proxy = config.text("http.proxy").map(str::to_owned);
+    options.authorities = content(config, "http.ca_file")?;
+    options.identity = content(config, "http.client_certificate")?;
+    for entry in config.merged.entries("http.headers").chain(config.merged.entries("http.body")) {
+        match &entry.value {
+            Value::Header(rule) => options.headers.push((rule.name.clone(), rule.value.clone())),
+            Value::Member(rule) => drop(options.body.insert(rule.name.clone(), rule.value.clone())),
+            _ => {}
+        }
+    }
+    Ok(options)
+}
+
+/// The file that a key names. It is the person's own: no project may name one.
+fn content(config: &Config, key: &str) -> Result<Option<Vec<u8>>, Failure> {
+    let Some(path) = config.file(key) else { return Ok(None) };
+    let wrong =
+        |why: Text| Failure::wrong_use(messages::located(key, messages::cannot_read(path.display().to_string(), why)));
+    match places::read_own(&path) {
+        Ok(Some(text)) => Ok(Some(text.into_bytes())),
+        Ok(None) => Err(wrong(messages::file_is_missing())),
+        Err(failure) => Err(failure),
+    }
+}
+
+/// The key that a command of the settings prints. No shell sees its line, and it does not wait for ever. What it says beside the
+/// key, such as a question, goes to the person.
+fn printed_key(line: &str) -> Result<String, Failure> {
+    let wrong = |why: Text| Failure::wrong_use(messages::located("api_key_command", why));
+    let words = CommandOptions::parse(line).map_err(|error| wrong(error.text()))?.words;
+    let Some((program, arguments)) = words.split_first() else { return Err(wrong(messages::no_program())) };
+    // A program beside the project's files would be the project's.
+    if program.contains('/') && !program.starts_with('/') {
+        return Err(wrong(messages::program_from_path()));
+    }
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).kill_on_drop(true);
+    let ran = wait(async move {
+        let mut child = command.spawn().map_err(|error| messages::cannot_start(program, error.to_string()))?;
+        let mut said = Vec::new();
+        let all = async {
+            if let Some(out) = child.stdout.take() {
+                out.take(LONGEST_KEY).read_to_end(&mut said).await?;
+            }
+            child.wait().await
+        };
+        match tokio::time::timeout(KEY_PATIENCE, all).await {
+            Err(_) => Err(messages::key_took_too_long(KEY_PATIENCE.as_secs())),
+            Ok(Err(error)) => Err(messages::cannot_start(program, error.to_string())),
+            Ok(Ok(status)) if !status.success() => Err(messages::key_command_failed(program, status.to_string())),
+            Ok(Ok(_)) => Ok(said),
+        }
+    })?;
+    let said = ran.map_err(wrong)?;
+    let key = String::from_utf8_lossy(&said).trim().to_owned();
+    if key.is_empty() || key.contains(char::is_control) {
+        return Err(wrong(messages::no_key_printed(program)));
+    }
+    Ok(key)
 }
 
 /// Whether there is a key for this provider.
@@ -174,8 +278,11 @@ fn found(config: &Config, persona: &Persona) -> Result<Server, Failure> {
     if variable(KEY).is_some() {
         chosen.push(messages::key_is_not_sent());
     }
-    let base_url = Some(server.base_url.clone());
-    Ok(Server { base_url, model, preset: None, chosen: Some(chosen), found: true, any_model: false })
+    let mut options = options_of(config, model)?;
+    options.base_url = Some(server.base_url.clone());
+    // They may be secrets that are meant for another server.
+    options.headers.clear();
+    Ok(Server { options, preset: None, chosen: Some(chosen), any_model: false })
 }
 
 fn choice(servers: &[LocalServer], wanted: Option<&str>) -> Option<(usize, String)> {

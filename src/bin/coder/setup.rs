@@ -245,12 +245,18 @@ impl Setup {
     /// A transcript as this person wants it written from here on.
     pub(crate) fn written(&self, transcript: Transcript) -> Transcript {
         let redact = self.config.text("sessions.redact") != Some("off");
-        transcript.redactor(redact.then(redactor)).model(self.model())
+        transcript.redactor(redact.then(|| self.redactor())).model(self.model())
+    }
+
+    /// What takes secrets out of what is written down: those of the environment, and those that go to the server.
+    fn redactor(&self) -> Redactor {
+        let server = self.server.get().and_then(Option::as_ref);
+        redactor().environment(server.into_iter().flat_map(Server::secrets))
     }
 
     /// Whoever answers, by name.
     fn model(&self) -> Option<String> {
-        let answers = self.server.get().and_then(Option::as_ref).map(|server| server.model.clone());
+        let answers = self.server.get().and_then(Option::as_ref).map(|server| server.model().to_owned());
         answers
             .or_else(|| model_of(&self.config, &self.persona))
             .or_else(|| self.config.text("backend").filter(|name| *name != "http").map(str::to_owned))
@@ -278,7 +284,7 @@ impl Setup {
 
     /// The log of decisions and results. Without one the work goes on, and the person is told.
     pub(crate) fn log(&self) -> Option<Audit> {
-        let opened = Audit::open(self.audit.as_ref()?, redactor(), self.commands.clone());
+        let opened = Audit::open(self.audit.as_ref()?, self.redactor(), self.commands.clone());
         opened.map_err(|error| tell(&messages::nothing_is_logged(error.text()))).ok()
     }
 
@@ -358,7 +364,7 @@ impl Setup {
 
     fn http(&self) -> Result<Arc<dyn Backend>, Failure> {
         let Some(server) = self.server()? else { return Err(Failure::wrong_use(messages::provider_needs_model())) };
-        let http = Http::new(server.options()?).map_err(Failure::wrong_use)?;
+        let http = Http::new(server.options()).map_err(Failure::wrong_use)?;
         Ok(Arc::new(http))
     }
 

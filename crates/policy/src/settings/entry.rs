@@ -1,7 +1,7 @@
 //! What a settings file says: a value with its key and its place, or a mistake with its place.
 
 use super::super::shell::shown;
-use super::{CheckerRule, CommandRule, Key, PriceRule, messages};
+use super::{CheckerRule, CommandRule, HeaderRule, Key, MemberRule, PriceRule, messages};
 use std::fmt;
 use std::sync::Arc;
 use toolfence_protocol::{Error, ErrorKind, Text};
@@ -74,6 +74,10 @@ pub enum Value {
     Checker(CheckerRule),
     /// What a model costs.
     Price(PriceRule),
+    /// A header of requests. Its value is not shown.
+    Header(HeaderRule),
+    /// A member of requests.
+    Member(MemberRule),
 }
 
 /// Characters of a checker's command that are shown: it may be a script.
@@ -86,6 +90,10 @@ impl fmt::Display for Value {
             Value::Command(rule) => f.write_str(&rule.words().join(" ")),
             Value::Checker(rule) => {
                 write!(f, "{}: {}", rule.files.join(" "), shown(&rule.command.join(" "), MOST_SHOWN))
+            }
+            Value::Header(rule) => write!(f, "{}: ...", rule.name),
+            Value::Member(rule) => {
+                write!(f, "{}: {}", shown(&rule.name, MOST_SHOWN), shown(&rule.value.to_string(), MOST_SHOWN))
             }
             Value::Price(rule) => {
                 let price = |millionths: u64| millionths as f64 / 1e6;

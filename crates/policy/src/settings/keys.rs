@@ -12,10 +12,16 @@ pub enum Takes {
     Text,
     /// A whole number from 1 to this; where a project may set it, the smaller one is stricter.
     Count(u64),
+    /// A number from 0 to this, with decimals.
+    Number(u32),
+    /// A whole number from 0 to this.
+    Whole(u32),
     /// A list of command rules.
     Commands,
     /// A list of globs.
     Globs,
+    /// A list of texts.
+    Texts,
     /// A list of command lines.
     Lines,
     /// A list of programs that check files.
@@ -24,15 +30,32 @@ pub enum Takes {
     Words(&'static [&'static str]),
     /// A table of what models cost.
     Prices,
+    /// A table of headers.
+    Headers,
+    /// A table of members of a request.
+    Members,
 }
 
 impl Takes {
     /// Whether it is a list or a table, whose items each have an origin.
     pub fn is_list(self) -> bool {
-        matches!(
-            self,
-            Takes::Commands | Takes::Globs | Takes::Lines | Takes::Checkers | Takes::Words(_) | Takes::Prices
-        )
+        match self {
+            Takes::Choice(_) | Takes::Text | Takes::Count(_) | Takes::Number(_) | Takes::Whole(_) => false,
+            Takes::Commands
+            | Takes::Globs
+            | Takes::Texts
+            | Takes::Lines
+            | Takes::Checkers
+            | Takes::Words(_)
+            | Takes::Prices
+            | Takes::Headers
+            | Takes::Members => true,
+        }
+    }
+
+    /// Whether its items stand in a table.
+    pub fn is_table(self) -> bool {
+        matches!(self, Takes::Prices | Takes::Headers | Takes::Members)
     }
 }
 

@@ -39,6 +39,18 @@ toolfence_protocol::texts! { "settings"
 // The value of a key.
 toolfence_protocol::texts! { "settings"
     is_one_of(key, words) { en: "{key} is one of {words}.", pt: "{key} é um destes valores: {words}." }
+    is_from_zero_to(key, most) {
+        en: "{key} is a number from 0 to {most}.",
+        pt: "{key} é um número de 0 a {most}.",
+    }
+    number_from_zero_to(most) {
+        en: "a number from 0 to {most}",
+        pt: "um número de 0 a {most}",
+    }
+    a_text() {
+        en: "a text that is not empty",
+        pt: "um texto que não seja vazio",
+    }
     is_from_one_to(key, most) { en: "{key} is from 1 to {most}.", pt: "{key} vai de 1 a {most}." }
     has_no(key, word, hint) { en: "{key} has no {word}. {hint}", pt: "{key} não tem {word}. {hint}" }
     wrong_kind(what, wanted, kind) {
@@ -130,6 +142,19 @@ toolfence_protocol::texts! { "settings"
 
 // Programs that check files.
 toolfence_protocol::texts! { "settings"
+    is_no_header(name) {
+        en: "{name} is no header that can be sent: a name has letters, digits and marks such as -, a value no control characters.",
+        pt: "{name} não é um cabeçalho que possa ser enviado: um nome tem letras, dígitos e sinais como -, e um valor não tem \
+             caracteres de controle.",
+    }
+    is_no_member(name) {
+        en: "{name} is set by the program and by keys of their own; name other members of the request.",
+        pt: "{name} é definido pelo programa e por chaves próprias; indique outros membros da requisição.",
+    }
+    is_no_json(name) {
+        en: "{name} has a number that JSON does not have.",
+        pt: "{name} tem um número que não existe em JSON.",
+    }
     price_has_no(field) {
         en: "a price has no {field}; it has input, output and, where you want, cached.",
         pt: "um preço não tem {field}; ele tem input, output e, se quiser, cached.",

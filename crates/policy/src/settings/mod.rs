@@ -24,6 +24,7 @@
 mod checker;
 mod entry;
 mod keys;
+mod member;
 mod merge;
 mod messages;
 mod price;
@@ -33,6 +34,7 @@ mod rule;
 pub use checker::CheckerRule;
 pub use entry::{Entry, Layer, Mistake, Origin, Value};
 pub use keys::{InProject, KEYS, Key, Takes, template};
+pub use member::{HeaderRule, MemberRule};
 pub use merge::Merged;
 pub use price::PriceRule;
 pub use read::read;

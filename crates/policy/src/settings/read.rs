@@ -2,7 +2,8 @@
 
 use super::super::shell::shown;
 use super::{
-    CheckerRule, CommandRule, Entry, InProject, Key, Layer, Mistake, Origin, PriceRule, Takes, Value, messages,
+    CheckerRule, CommandRule, Entry, HeaderRule, InProject, Key, Layer, MemberRule, Mistake, Origin, PriceRule, Takes,
+    Value, messages,
 };
 use std::ops::Range;
 use std::sync::Arc;
@@ -164,15 +165,40 @@ impl FileReading<'_> {
                     _ => self.wrong(span.start, messages::is_from_one_to(key.name, most)),
                 }
             }
-            (Takes::Prices, DeValue::Table(models)) => {
-                for (model, price) in models {
-                    match PriceRule::read(model.get_ref(), price.get_ref()) {
-                        Ok(price) => self.keep(model.span().start, key, Value::Price(price)),
-                        Err(message) => self.wrong(price.span().start, message),
+            (Takes::Whole(most), DeValue::Integer(number)) => {
+                match u32::from_str_radix(number.as_str(), number.radix()) {
+                    Ok(number) if number <= most => self.keep(span.start, key, Value::Text(number.to_string())),
+                    _ => self.wrong(span.start, messages::is_from_zero_to(key.name, most)),
+                }
+            }
+            (Takes::Number(most), DeValue::Integer(_) | DeValue::Float(_)) => {
+                let number = match value {
+                    DeValue::Integer(number) => {
+                        u32::from_str_radix(number.as_str(), number.radix()).ok().map(f64::from)
+                    }
+                    DeValue::Float(number) => number.as_str().parse().ok(),
+                    _ => None,
+                };
+                match number.filter(|number| (0.0..=f64::from(most)).contains(number)) {
+                    Some(number) => self.keep(span.start, key, Value::Text(number.to_string())),
+                    None => self.wrong(span.start, messages::is_from_zero_to(key.name, most)),
+                }
+            }
+            (takes, DeValue::Table(table)) if takes.is_table() => {
+                for (name, value) in table {
+                    let (name_of, value_of) = (name.get_ref(), value.get_ref());
+                    let read = match takes {
+                        Takes::Prices => PriceRule::read(name_of, value_of).map(Value::Price),
+                        Takes::Headers => HeaderRule::read(name_of, value_of).map(Value::Header),
+                        _ => MemberRule::read(name_of, value_of).map(Value::Member),
+                    };
+                    match read {
+                        Ok(read) => self.keep(name.span().start, key, read),
+                        Err(message) => self.wrong(value.span().start, message),
                     }
                 }
             }
-            (takes, DeValue::Array(items)) if takes.is_list() && takes != Takes::Prices => {
+            (takes, DeValue::Array(items)) if takes.is_list() && !takes.is_table() => {
                 for item in items {
                     match item_of(key, item.get_ref()) {
                         Ok(value) => self.keep(item.span().start, key, value),
@@ -185,9 +211,14 @@ impl FileReading<'_> {
                     Takes::Choice(words) => messages::one_of_in_quotes(words.join(", ")),
                     Takes::Text => messages::text_in_quotes(),
                     Takes::Count(most) => messages::number_from_one_to(most),
-                    Takes::Commands | Takes::Globs | Takes::Lines | Takes::Words(_) => messages::list_of("\"...\""),
+                    Takes::Number(most) | Takes::Whole(most) => messages::number_from_zero_to(most),
+                    Takes::Commands | Takes::Globs | Takes::Texts | Takes::Lines | Takes::Words(_) => {
+                        messages::list_of("\"...\"")
+                    }
                     Takes::Checkers => messages::list_of(CheckerRule::EXAMPLE),
                     Takes::Prices => messages::table_like(PriceRule::EXAMPLE),
+                    Takes::Headers => messages::table_like(HeaderRule::EXAMPLE),
+                    Takes::Members => messages::table_like(MemberRule::EXAMPLE),
                 };
                 self.wrong(span.start, messages::wrong_kind(key.name, wanted, kind(value)));
             }
@@ -219,6 +250,8 @@ fn item_of(key: &Key, item: &DeValue<'_>) -> Result<Value, Text> {
         (Takes::Globs, DeValue::String(glob)) => glob_of(glob),
         (Takes::Checkers, item) => CheckerRule::read(item).map(Value::Checker),
         (Takes::Globs, other) => Err(not_a_text(messages::a_glob(), other)),
+        (Takes::Texts, DeValue::String(text)) if !text.is_empty() => Ok(Value::Text(text.to_string())),
+        (Takes::Texts, other) => Err(not_a_text(messages::a_text(), other)),
         (Takes::Lines, DeValue::String(line)) if line.trim().is_empty() => Err(messages::command_line_empty()),
         (Takes::Lines, DeValue::String(line)) => Ok(Value::Text(line.to_string())),
         (Takes::Lines, other) => Err(not_a_text(messages::a_command_line(), other)),

@@ -20,7 +20,16 @@ const OWN: &[Key] = &[
         InProject::Trusted,
         "",
         "Where the OpenAI-shaped server is, such as \"http://127.0.0.1:8080/v1\". Where it is not set, the usual addresses on this\n\
-         machine are looked at. Its key comes from the variable TOOLFENCE_API_KEY and from no file.",
+         machine are looked at. Its key comes from the variable TOOLFENCE_API_KEY, or as the next two say, and from no file.",
+    ),
+    Key::new("api_key_env", Takes::Text, InProject::Never, "", "The variable that holds the key of the server."),
+    Key::new(
+        "api_key_command",
+        Takes::Text,
+        InProject::Never,
+        "",
+        "A command line that prints the key of the server, such as \"pass show models/key\". It runs without a shell, once a run,\n\
+         and has 30 seconds. The program is one of the PATH, or is named from /.",
     ),
     Key::new("model", Takes::Text, InProject::Trusted, "", "The model, as the backend names it."),
     Key::new(
@@ -143,6 +152,28 @@ const OWN: &[Key] = &[
          Without it the server is asked, and the conversation is compacted in any case once the server refuses it.",
     ),
     Key::new(
+        "temperature",
+        Takes::Number(2),
+        InProject::Trusted,
+        "",
+        "The sampling temperature. Where it is not set, the server decides.",
+    ),
+    Key::new(
+        "top_p",
+        Takes::Number(1),
+        InProject::Trusted,
+        "",
+        "The share of the likeliest tokens that is sampled from. Where it is not set, the server decides.",
+    ),
+    Key::new(
+        "max_tokens",
+        Takes::Count(100_000_000),
+        InProject::Trusted,
+        "",
+        "The most tokens of a reply. Where it is not set, the server decides.",
+    ),
+    Key::new("stop", Takes::Texts, InProject::Trusted, "[]", "Texts before which a reply ends."),
+    Key::new(
         "prices",
         Takes::Prices,
         InProject::Never,
@@ -157,6 +188,69 @@ const OWN: &[Key] = &[
         InProject::Never,
         "\"auto\"",
         "Whether there are colours: auto where a terminal shows them and NO_COLOR is not set.",
+    ),
+];
+
+/// How a server is reached. What names a place, a file or a secret, no project may say.
+const HTTP: &[Key] = &[
+    Key::new(
+        "http.headers",
+        Takes::Headers,
+        InProject::Never,
+        "{}",
+        "More headers of every request: \"X-Tenant\" = \"blue\". Their values are never shown, and never sent to a server that was\n\
+         only found on this machine.",
+    ),
+    Key::new(
+        "http.body",
+        Takes::Members,
+        InProject::Trusted,
+        "{}",
+        "More members of the body of every request: seed = 7, or chat_template_kwargs = { enable_thinking = false }.",
+    ),
+    Key::new(
+        "http.proxy",
+        Takes::Text,
+        InProject::Never,
+        "",
+        "The URL of a proxy in the place of those that HTTPS_PROXY, HTTP_PROXY and ALL_PROXY name, or \"none\" for no proxy.\n\
+         NO_PROXY and servers on this machine go without.",
+    ),
+    Key::new(
+        "http.ca_file",
+        Takes::Text,
+        InProject::Never,
+        "",
+        "A file with certificates of authorities that are trusted beside those of the system, in PEM. A file that is not named\n\
+         from / is looked for beside this one.",
+    ),
+    Key::new(
+        "http.client_certificate",
+        Takes::Text,
+        InProject::Never,
+        "",
+        "A file with a certificate of your own, those above it, and its private key, in PEM, for servers that ask for one.",
+    ),
+    Key::new(
+        "http.first_byte",
+        Takes::Count(86_400),
+        InProject::Trusted,
+        "120",
+        "Seconds that the first piece of a reply may take. A model that is being loaded and a long prompt need some.",
+    ),
+    Key::new(
+        "http.between",
+        Takes::Count(86_400),
+        InProject::Trusted,
+        "60",
+        "Seconds that every further piece of a reply may take.",
+    ),
+    Key::new(
+        "http.retries",
+        Takes::Whole(100),
+        InProject::Trusted,
+        "3",
+        "How often a server is asked again that is busy or has a trouble of its own. Never once a reply has begun.",
     ),
 ];
 
@@ -330,6 +424,7 @@ const SESSIONS: &[Key] = &[
 /// Every key a file may hold, in the order they are explained.
 pub(crate) fn all() -> Vec<&'static Key> {
     OWN.iter()
+        .chain(HTTP)
         .chain(KEYS)
         .chain(SANDBOX)
         .chain(GIT)

@@ -38,6 +38,12 @@ pub(crate) fn entries(options: &Options) -> Result<Vec<Entry>, Failure> {
     ] {
         entries.extend(text.map(|text| entry(key, option, Value::Text(text))));
     }
+    for (key, option, number) in [
+        ("temperature", "--temperature", options.temperature.map(|number| number.to_string())),
+        ("max_tokens", "--max-tokens", options.max_tokens.map(|number| number.to_string())),
+    ] {
+        entries.extend(number.map(|number| entry(key, option, Value::Text(number))));
+    }
     let window = options.window.map(|window| Value::Text(window.to_string()));
     entries.extend(window.map(|window| entry("window", "--window", window)));
     for (key, option, lines) in [

@@ -5,6 +5,38 @@ toolfence::program::texts! { "coder"
         en: "{provider} wants a key: put it into the variable {variable}, or into TOOLFENCE_API_KEY",
         pt: "{provider} quer uma chave: ponha-a na variável {variable} ou em TOOLFENCE_API_KEY",
     }
+    key_variable_is_empty(variable) {
+        en: "api_key_env names the variable {variable}, which is not set or empty",
+        pt: "api_key_env indica a variável {variable}, que não está definida ou está vazia",
+    }
+    no_program() {
+        en: "it names no program",
+        pt: "não indica nenhum programa",
+    }
+    program_from_path() {
+        en: "it begins with the name of a program in the PATH, or with its absolute path",
+        pt: "começa com o nome de um programa do PATH ou com o caminho absoluto dele",
+    }
+    cannot_start(program, error) {
+        en: "cannot run {program}: {error}",
+        pt: "não foi possível executar {program}: {error}",
+    }
+    key_took_too_long(seconds) {
+        en: "no key came within {seconds} s",
+        pt: "nenhuma chave chegou em {seconds} s",
+    }
+    key_command_failed(program, status) {
+        en: "{program} ended with {status}",
+        pt: "{program} terminou com {status}",
+    }
+    no_key_printed(program) {
+        en: "what {program} printed is no key: one line is wanted, and nothing else",
+        pt: "o que {program} imprimiu não é uma chave: é preciso uma linha, e nada mais",
+    }
+    file_is_missing() {
+        en: "there is no such file",
+        pt: "esse arquivo não existe",
+    }
     server_found(kind, url, model) {
         en: "using {kind} at {url}, model {model}",
         pt: "usando {kind} em {url}, modelo {model}",
@@ -83,6 +115,8 @@ toolfence::program::texts! { "coder"
              {keys} `coder config backends` lists all providers.\n\
              Use any other OpenAI-shaped server:\n  \
              TOOLFENCE_API_KEY=... coder --base-url https://HOST/v1 --model NAME\n\
+             Use a program that answers:\n  \
+             coder --backend command --command \"llm -m NAME\"\n\
              Use a web page to chat in:\n  \
              `coder prompt` prints what to paste into it; `coder exec` runs what it answers\n\
              See how it works without a model:\n  \
@@ -96,6 +130,8 @@ toolfence::program::texts! { "coder"
              {keys} `coder config backends` lista todos os provedores.\n\
              Use qualquer outro servidor no formato da OpenAI:\n  \
              TOOLFENCE_API_KEY=... coder --base-url https://HOST/v1 --model NOME\n\
+             Use um programa que responda:\n  \
+             coder --backend command --command \"llm -m NOME\"\n\
              Use uma página da web para conversar:\n  \
              `coder prompt` mostra o que colar nela; `coder exec` executa o que ela responde\n\
              Veja como funciona sem um modelo:\n  \

@@ -6,6 +6,10 @@ toolfence::program::texts! { "coder"
         en: "-p is for a question by itself; leave it or the command out",
         pt: "-p serve para uma pergunta avulsa; omita essa opção ou o comando",
     }
+    up_to_two() {
+        en: "a number from 0 to 2 is wanted",
+        pt: "é preciso um número de 0 a 2",
+    }
     at_least_one() {
         en: "a whole number of at least 1 is wanted",
         pt: "é preciso um número inteiro de pelo menos 1",

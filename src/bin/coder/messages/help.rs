@@ -196,6 +196,14 @@ pub(crate) const PORTUGUESE_HELP: &[(&str, &str)] = &[
         "Instructions can be written for these (--dialect NAME):",
         "É possível escrever instruções para estes (--dialect NAME):",
     ),
+    (
+        "The sampling temperature, from 0 to 2 [default: the server decides]",
+        "A temperatura da amostragem, de 0 a 2 [padrão: o servidor decide]",
+    ),
+    (
+        "The most tokens of a reply [default: the server decides]",
+        "O máximo de tokens de uma resposta [padrão: o servidor decide]",
+    ),
     ("For programs", "Para programas"),
     ("For whom it is written", "Para quem ela é escrita"),
     ("Forget it", "Esquece"),
