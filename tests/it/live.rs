@@ -3,6 +3,7 @@
 
 mod grammar;
 mod probe;
+mod stitch;
 
 use std::io::{BufRead, BufReader};
 use std::ops::ControlFlow;
