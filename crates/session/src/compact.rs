@@ -34,6 +34,9 @@ const SHORT: usize = 1000;
 /// Bytes to which output in the last exchanges is cut, the most generous first.
 const CAPS: &[usize] = &[32_000, 8000, 2500, SHORT];
 
+/// Replies before a result in which its call is looked for: it stands in the last one, or in one that was taken up since.
+const MOST_REPLIES: usize = 4;
+
 /// Bytes of `data` in a result, such as a diff, beyond which it goes with the output.
 const SMALL_DATA: usize = 300;
 
@@ -421,8 +424,25 @@ fn calls(reply: &str, context: &Context<'_>) -> Vec<ToolCall> {
 
 /// The last plan that a call in this history made and that was kept, as a resumed conversation has it.
 pub(super) fn last_plan(history: &[Message], context: &Context<'_>) -> Option<Plan> {
-    let facts = history.iter().map(|message| Facts::of(message, context)).collect();
-    Facts::joined(facts, context).into_iter().rev().find_map(|facts| facts.plan)
+    // From the end, and only where a result names the tool: whoever goes on with a long conversation waits for this.
+    for (at, message) in history.iter().enumerate().rev() {
+        if message.role != Role::User || !message.content.contains(plan::TOOL) {
+            continue;
+        }
+        let told = Facts::of_user(&message.content, context);
+        if !told.results.iter().any(|told| told.success && told.tool == plan::TOOL) {
+            continue;
+        }
+        let replies = history[..at].iter().rev().filter(|message| message.role == Role::Assistant);
+        let calls =
+            replies.take(MOST_REPLIES).map(|reply| calls(&reply.content, context)).find(|calls| !calls.is_empty());
+        let reply = Facts { calls: calls.unwrap_or_default(), ..Facts::default() };
+        let plan = Facts::joined(vec![reply, told], context).into_iter().find_map(|facts| facts.plan);
+        if plan.is_some() {
+            return plan;
+        }
+    }
+    None
 }
 
 /// Files that the calls of these messages changed, as far as results and arguments name them.

@@ -45,7 +45,8 @@ impl Echoes {
     /// The conversation before this session. What stands in results was read, everything else was written by the model or the
     /// user.
     pub(super) fn earlier(&mut self, history: &[Message], catalog: &Arc<Catalog>) {
-        for message in history {
+        // Whoever goes on with a long conversation waits for this, and most of it is prose.
+        for message in history.iter().filter(|message| message.content.contains(['`', '~', '{'])) {
             match message.role {
                 Role::User => {
                     for event in events(&message.content, catalog) {
@@ -153,6 +154,9 @@ fn unquoted(text: &str) -> String {
 
 /// Reads the blocks of a text whatever stands before their lines. Whether none was left out.
 fn blocks(text: &str, catalog: &Arc<Catalog>, found: &mut Vec<ToolCall>) -> bool {
+    if !text.contains('`') && !text.contains('~') {
+        return true;
+    }
     let lines: Vec<&str> = text.lines().collect();
     let mut budget = text.len().saturating_mul(MOST_TIMES).saturating_add(1 << 12);
     for (at, line) in lines.iter().enumerate() {
@@ -203,6 +207,9 @@ fn opening(line: &str) -> Option<(usize, &str)> {
 /// Reads the objects that stand on one line each and name a tool, as a search shows a line of a block without its fences.
 fn objects(text: &str, catalog: &Arc<Catalog>, found: &mut Vec<ToolCall>) -> bool {
     const NAMES: &[&str] = &["name", "tool", "function", "action"];
+    if !text.contains('{') {
+        return true;
+    }
     for line in text.lines() {
         let Some(start) = line.find('{').filter(|_| NAMES.iter().any(|name| line.contains(name))) else { continue };
         read(&format!("```tool\n{}\n```\n", &line[start..]), catalog, found);

@@ -85,9 +85,17 @@ impl Session {
         messages
     }
 
+    /// The size of [`messages`](Session::messages), for which a long history need not be copied.
+    fn sent(&self) -> usize {
+        match &self.window.head {
+            None => compact::size(&self.history),
+            Some(_) => compact::size(&self.messages()),
+        }
+    }
+
     /// Says how many tokens the backend counted for what was sent last, so that the next estimate is better.
     pub fn measured(&mut self, tokens: u64) {
-        let bytes = compact::size(&self.messages()) as u64;
+        let bytes = self.sent() as u64;
         if let Some(ratio) = bytes.saturating_mul(1000).checked_div(tokens) {
             self.window.ratio = ratio.clamp(*RATIOS.start(), *RATIOS.end());
         }
@@ -95,7 +103,7 @@ impl Session {
 
     /// Whether it is time to find out the model's window: it is not known, and the conversation is no longer short.
     pub fn wants_window(&self) -> bool {
-        self.options.window.is_none() && self.tokens(compact::size(&self.messages())) > SHORT
+        self.options.window.is_none() && self.tokens(self.sent()) > SHORT
     }
 
     /// Says how many tokens the model can read, for the next time that it is called.
@@ -118,7 +126,7 @@ impl Session {
         if window.is_some() {
             self.options.window = window;
         }
-        let half = compact::size(&self.messages()) / 2;
+        let half = self.sent() / 2;
         let limit = self.limit().map_or(half, |limit| limit.max(half));
         let Some(done) = self.give_way(limit) else { return false };
         self.actions.extend([Action::Compacted(done), Action::CallModel]);
@@ -186,7 +194,7 @@ impl Session {
     pub(super) fn fit_the_window(&mut self) {
         self.window.refused = false;
         let Some(limit) = self.limit() else { return };
-        if compact::size(&self.messages()) > limit {
+        if self.sent() > limit {
             let done = self.give_way(limit);
             self.actions.extend(done.map(Action::Compacted));
         }
@@ -201,7 +209,7 @@ impl Session {
     /// Compacts the whole history anew, so that one compaction is never the task of the next. The last exchanges give way only
     /// for the limit, in bytes.
     fn give_way(&mut self, limit: usize) -> Option<Compacted> {
-        let sent = compact::size(&self.messages());
+        let sent = self.sent();
         let half = sent / 2;
         let target = self.options.window.map(|window| self.bytes(window.saturating_mul(TARGET) / 100));
         let goal = target.map_or(half, |target| target.min(half));

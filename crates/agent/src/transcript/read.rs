@@ -38,13 +38,25 @@ impl Stored {
     /// # Errors
     /// The file cannot be read, does not begin with a head, or holds lines of a newer version.
     pub fn read(path: &Path) -> Result<Stored> {
-        let mut lines = lines(path)?;
+        Stored::read_with(path, true)
+    }
+
+    /// Reads a session to go on with it, which takes no lines.
+    ///
+    /// # Errors
+    /// As for [`Stored::read`].
+    pub(super) fn read_records(path: &Path) -> Result<Stored> {
+        Stored::read_with(path, false)
+    }
+
+    fn read_with(path: &Path, keeps_lines: bool) -> Result<Stored> {
+        let mut lines = Lines::open(path)?;
         let not_one = || {
             let message = messages::not_a_session(path.display().to_string());
             Error::with_kind(ErrorKind::InvalidInput, message)
         };
         let first = lines.next().ok_or_else(not_one)??;
-        let head = record(&first, path)?.filter(|record| record.role == Role::Head).ok_or_else(not_one)?;
+        let head = record(first, path)?.filter(|record| record.role == Role::Head).ok_or_else(not_one)?;
         let mut stored = Stored {
             head: head.session.ok_or_else(not_one)?,
             instructions: head.content,
@@ -53,12 +65,12 @@ impl Stored {
             lines: Vec::new(),
             unreadable: 0,
         };
-        for line in lines {
+        while let Some(line) = lines.next() {
             let line = line?;
-            match record(&line, path)? {
+            match record(line, path)? {
                 Some(record) => {
                     stored.records.push(record);
-                    stored.lines.push(line);
+                    stored.lines.extend(keeps_lines.then(|| String::from_utf8_lossy(line).into_owned()));
                 }
                 None => stored.unreadable += 1,
             }
@@ -83,28 +95,38 @@ impl Stored {
 /// # Errors
 /// The file cannot be opened.
 pub fn lines(path: &Path) -> Result<impl Iterator<Item = Result<String>> + use<>> {
-    let doing = messages::read_session(path.display().to_string());
-    let file = File::open(path).map_err(|cause| Error::because(doing.clone(), cause))?;
-    let mut reader = BufReader::with_capacity(256 << 10, file);
-    Ok(std::iter::from_fn(move || next_line(&mut reader, &doing)))
+    let mut lines = Lines::open(path)?;
+    Ok(std::iter::from_fn(move || {
+        let line = lines.next()?;
+        Some(line.map(|line| String::from_utf8_lossy(line).into_owned()))
+    }))
 }
 
-fn next_line(reader: &mut BufReader<File>, doing: &Text) -> Option<Result<String>> {
-    let mut line = Vec::new();
-    match reader.by_ref().take(LONGEST).read_until(b'\n', &mut line) {
-        Ok(_) if line.last() == Some(&b'\n') => {
-            line.pop();
-            Some(Ok(
-                String::from_utf8(line).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
-            ))
+/// The whole lines of a file, each in the place of the one before.
+struct Lines {
+    reader: BufReader<File>,
+    line: Vec<u8>,
+    doing: Text,
+}
+
+impl Lines {
+    fn open(path: &Path) -> Result<Lines> {
+        let doing = messages::read_session(path.display().to_string());
+        let file = File::open(path).map_err(|cause| Error::because(doing.clone(), cause))?;
+        Ok(Lines { reader: BufReader::with_capacity(256 << 10, file), line: Vec::new(), doing })
+    }
+
+    fn next(&mut self) -> Option<Result<&[u8]>> {
+        self.line.clear();
+        match self.reader.by_ref().take(LONGEST).read_until(b'\n', &mut self.line) {
+            Ok(_) => self.line.strip_suffix(b"\n").map(Ok),
+            Err(cause) => Some(Err(Error::because(self.doing.clone(), cause))),
         }
-        Ok(_) => None,
-        Err(cause) => Some(Err(Error::because(doing.clone(), cause))),
     }
 }
 
 /// The record of a line; none where it is no record.
-fn record(line: &str, path: &Path) -> Result<Option<Record>> {
+fn record(line: &[u8], path: &Path) -> Result<Option<Record>> {
     #[derive(Deserialize)]
     struct Versioned {
         v: u32,
@@ -113,11 +135,11 @@ fn record(line: &str, path: &Path) -> Result<Option<Record>> {
         let message = messages::session_is_newer(path.display().to_string(), version, VERSION);
         Err(Error::with_kind(ErrorKind::InvalidInput, message))
     };
-    match serde_json::from_str::<Record>(line) {
+    match serde_json::from_slice::<Record>(line) {
         Ok(record) if record.v > VERSION => newer(record.v),
         Ok(record) => Ok(Some(record)),
         // What cannot be read may be of a version whose fields are others.
-        Err(_) => match serde_json::from_str::<Versioned>(line) {
+        Err(_) => match serde_json::from_slice::<Versioned>(line) {
             Ok(Versioned { v }) if v > VERSION => newer(v),
             _ => Ok(None),
         },

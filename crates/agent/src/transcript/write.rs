@@ -70,7 +70,7 @@ impl Transcript {
         let mut file = OpenOptions::new().read(true).append(true).open(path).map_err(failed)?;
         lock(&file, path)?;
         let length = whole_lines(&mut file).map_err(failed)?;
-        let stored = Stored::read(path)?;
+        let stored = Stored::read_records(path)?;
         if file.metadata().map_err(failed)?.len() > length {
             file.set_len(length).map_err(failed)?;
         }

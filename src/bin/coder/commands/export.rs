@@ -29,15 +29,15 @@ pub(crate) fn run(options: &Options, arguments: &ExportArguments) -> Result<Exit
     let text = match arguments.format {
         ExportFormat::Json => {
             let mut text = String::new();
-            for (number, line) in lines(&summary.path).map_err(Failure::broken)?.enumerate() {
-                let Ok(value) = serde_json::from_str::<Value>(&line.map_err(Failure::broken)?) else { continue };
-                let id = value["id"].as_str().unwrap_or_default();
-                let at = stored.records.iter().position(|record| record.id == id);
-                if number == 0 || at.is_some_and(|at| (from..=to).contains(&at)) {
-                    let value = if redact { redactor().value(&value) } else { value };
-                    text.push_str(&value.to_string());
-                    text.push('\n');
-                }
+            let redactor = redactor();
+            let head = lines(&summary.path).and_then(|mut lines| lines.next().transpose()).map_err(Failure::broken)?;
+            let chosen = stored.lines.iter().enumerate().filter(|(at, _)| (from..=to).contains(at));
+            for line in head.iter().chain(chosen.map(|(_, line)| line)) {
+                // Fields that only a later version knows are passed on.
+                let Ok(value) = serde_json::from_str::<Value>(line) else { continue };
+                let value = if redact { redactor.value(&value) } else { value };
+                text.push_str(&value.to_string());
+                text.push('\n');
             }
             text
         }
