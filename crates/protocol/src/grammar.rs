@@ -63,6 +63,10 @@ pub struct GrammarOptions {
     pub most_lines: usize,
     /// Elements of an array.
     pub most_items: usize,
+    /// Whether texts, verbatim bodies, prose and lists of texts may be as long as the model makes them, whatever the bounds say, and
+    /// any JSON as deep as it needs. A bound ends what is longer, so that a file is shortened without a word: it is for models that
+    /// would never come to an end.
+    pub endless: bool,
 }
 
 impl Default for GrammarOptions {
@@ -75,6 +79,7 @@ impl Default for GrammarOptions {
             longest_content: None,
             most_lines: 1000,
             most_items: 16,
+            endless: false,
         }
     }
 }
@@ -92,7 +97,13 @@ impl GrammarOptions {
             longest_content: self.longest_content.map(|most| most.clamp(2, MOST)),
             most_lines: self.most_lines.clamp(1, MOST),
             most_items: self.most_items.clamp(1, 64),
+            endless: self.endless,
         }
+    }
+
+    /// How often the thing before it may come.
+    fn up_to(&self, most: usize) -> String {
+        if self.endless { "*".to_owned() } else { format!("{{0,{most}}}") }
     }
 }
 

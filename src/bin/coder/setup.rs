@@ -181,10 +181,10 @@ impl Setup {
         Ok(Arc::new(adapted))
     }
 
-    /// The grammar of replies with these tools: as much of everything as a grammar can count, for a file may be long.
+    /// The grammar of replies with these tools. No bound ends a file; the server has one for a reply.
     pub(crate) fn grammar(&self) -> String {
         let mut options = GrammarOptions::default();
-        (options.longest_text, options.most_lines, options.most_items) = (2000, 2000, 64);
+        (options.endless, options.most_calls, options.most_items) = (true, 32, 64);
         grammar::gbnf(&self.toolbox.catalog(), &options)
     }
 

@@ -170,9 +170,12 @@ async fn noise_under_the_schema_is_one_valid_call() {
 async fn the_server_takes_the_bounds_as_they_come() {
     let Some(server) = Server::start(&[]) else { return };
     let most = usize::MAX;
-    for (start, large) in [(Start::Reply, false), (Start::Trigger, false), (Start::Bare, false), (Start::Reply, true)] {
+    let starts = [Start::Reply, Start::Trigger, Start::Bare];
+    let default = starts.map(|start| (start, false, false));
+    for (start, large, endless) in default.into_iter().chain([(Start::Reply, true, false), (Start::Reply, true, true)])
+    {
         let mut bounds = GrammarOptions::default();
-        bounds.start = start;
+        (bounds.start, bounds.endless) = (start, endless);
         if large {
             (bounds.most_calls, bounds.longest_text, bounds.most_lines, bounds.most_items) = (most, most, most, most);
         }

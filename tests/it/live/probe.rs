@@ -14,9 +14,11 @@ async fn a_probe_tells_what_the_server_does_and_nothing_of_its_noise() {
     let catalog: Catalog = toolfence::program::tool::builtins().iter().cloned().collect();
     // As `coder` sends it.
     let mut bounds = GrammarOptions::default();
-    (bounds.longest_text, bounds.most_lines, bounds.most_items) = (2000, 2000, 64);
+    (bounds.endless, bounds.most_calls, bounds.most_items) = (true, 32, 64);
     let wanted = Options { grammar: Some(grammar::gbnf(&catalog, &bounds)), ..Options::default() };
-    let http = Http::new(options(&server.url, None)).unwrap();
+    let mut short = options(&server.url, None);
+    short.max_tokens = Some(300); // noise does not end by itself
+    let http = Http::new(short).unwrap();
     let mut began = Instant::now();
     let probed = probe::backend(&http, &wanted, &mut |step| {
         println!("{:>6} ms, then {}: {}", began.elapsed().as_millis(), step.number, step.about);

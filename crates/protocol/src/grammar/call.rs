@@ -7,6 +7,10 @@ use super::rules::{Rules, but, json_string, literal, slug};
 use super::{FENCE, GrammarOptions, Start, TAG, TRIGGER};
 use crate::{Catalog, Param, ParamKind, ToolSpec};
 
+/// How deep any JSON may be, with bounds and without. A rule that calls itself would let a model go down for ever.
+const BOUNDED_DEPTH: usize = 2;
+const ENDLESS_DEPTH: usize = 8;
+
 /// The arguments a call may hold, required ones first; `None` where no value satisfies a required one.
 pub(super) fn ordered(params: &[Param]) -> Option<Vec<&Param>> {
     if params.iter().any(|param| param.required && !is_possible(&param.kind)) {
@@ -49,7 +53,7 @@ pub(super) fn write(rules: &mut Rules, catalog: &Catalog, options: &GrammarOptio
 
 /// Adds the rules for JSON that any tool may need. No string begins with `<<`, none holds NUL or half a surrogate pair.
 fn values(rules: &mut Rules, options: &GrammarOptions) {
-    let (items, text) = (options.most_items - 1, options.longest_text);
+    let text = options.longest_text;
     rules.add("hex", "[0-9a-fA-F]");
     rules.add(
         "code-point",
@@ -59,13 +63,13 @@ fn values(rules: &mut Rules, options: &GrammarOptions) {
     rules.add("char", "[^\"\\\\\\x00-\\x1F\\x7F] | escape");
     rules.add("first-char", "[^\"\\\\<\\x00-\\x1F\\x7F] | escape");
     let chars = |count: &str| format!("\"<\" | \"<\"? first-char char{count}");
-    rules.add("chars", &chars(&format!("{{0,{}}}", text - 1)));
+    rules.add("chars", &chars(&options.up_to(text - 1)));
     rules.add("string", "\"\\\"\" chars? \"\\\"\"");
     // Paths and patterns: a control character is refused there.
     rules.add("shown-escape", "\"\\\\\" [\"\\\\/]");
     rules.add("shown-char", "[^\"\\\\\\x00-\\x1F\\x7F-\\x9F] | shown-escape");
     rules.add("first-shown-char", "[^\"\\\\<\\x00-\\x1F\\x7F-\\x9F] | shown-escape");
-    let shown = format!("\"<\" | \"<\"? first-shown-char shown-char{{0,{}}}", text - 1);
+    let shown = format!("\"<\" | \"<\"? first-shown-char shown-char{}", options.up_to(text - 1));
     rules.add("shown-chars", &shown);
     rules.add("shown-string", "\"\\\"\" shown-chars? \"\\\"\"");
     let content = options.longest_content.map_or("*".to_owned(), |most| format!("{{0,{}}}", most - 1));
@@ -73,20 +77,33 @@ fn values(rules: &mut Rules, options: &GrammarOptions) {
         rules.add("content-chars", &chars(&content));
         rules.add("content", "\"\\\"\" content-chars? \"\\\"\"");
     }
-    rules.add("texts", &format!("\"[\" (string (\", \" string){{0,{items}}})? \"]\""));
-    rules.add("decimal", "\"-\"? (\"0\" | [1-9] [0-9]{0,8}) (\".\" [0-9]{1,6})?");
-    rules.add("any-leaf", "string | decimal | \"true\" | \"false\" | \"null\"");
-    any(rules, "any-inner", "any-leaf", "any-leaf", items);
-    any(rules, "any", "any-inner", "string | decimal | \"true\" | \"false\"", items);
+    let more = options.up_to(options.most_items - 1);
+    rules.add("next-text", "\", \" string");
+    rules.add("texts", &format!("\"[\" (string next-text{more})? \"]\""));
+    rules.add(
+        "decimal",
+        match options.endless {
+            false => "\"-\"? (\"0\" | [1-9] [0-9]{0,8}) (\".\" [0-9]{1,6})?",
+            // What is read exactly: no more digits than 64 bits have.
+            true => "\"-\"? (\"0\" | [1-9] [0-9]{0,17}) (\".\" [0-9]{1,17})? ([eE] [-+]? [0-9]{1,2})?",
+        },
+    );
+    let leaf = "string | decimal | \"true\" | \"false\"";
+    let mut inner = rules.add("any-leaf", &format!("{leaf} | \"null\""));
+    for _ in 1..if options.endless { ENDLESS_DEPTH } else { BOUNDED_DEPTH } {
+        inner = any(rules, "any-inner", &inner, "any-leaf", &more);
+    }
+    any(rules, "any", &inner, leaf, &more);
 }
 
-/// Any JSON: a leaf, or an array or object of `inner`.
-fn any(rules: &mut Rules, name: &str, inner: &str, leaf: &str, items: usize) {
-    let list = |item: &str| format!("({item} (\", \" {item}){{0,{items}}})?");
-    let member = format!("string \": \" {inner}");
-    let array = list(inner);
-    let object = list(&format!("({member})"));
-    rules.add(name, &format!("{leaf} | \"[\" {array} \"]\" | \"{{\" {object} \"}}\""));
+/// Any JSON: a leaf, or an array or object of `inner`, with so many `more` elements behind the first. Gives the rule's name.
+fn any(rules: &mut Rules, name: &str, inner: &str, leaf: &str, more: &str) -> String {
+    let next = rules.add(&format!("{name}-next"), &format!("\", \" {inner}"));
+    let member = rules.add(&format!("{name}-member"), &format!("string \": \" {inner}"));
+    let next_member = rules.add(&format!("{name}-members"), &format!("\", \" {member}"));
+    let array = format!("\"[\" ({inner} {next}{more})? \"]\"");
+    let object = format!("\"{{\" ({member} {next_member}{more})? \"}}\"");
+    rules.add(name, &format!("{leaf} | {array} | {object}"))
 }
 
 /// Adds `tag`, the announcement, and `body`: lines of which none is the tag alone and none announces it again.
@@ -97,7 +114,7 @@ fn verbatim(rules: &mut Rules, options: &GrammarOptions) {
     rules.add("after-marks", &format!("[-~]? [ \\t]{{0,8}} ['\\\"`\\\\]? ({quoted} | {})", other_word()));
     rules.add("marks", &format!("\"<\" {} | \"<<\" \"<\"{{0,8}} after-marks", but("<")));
     rules.add("body-char", &format!("{} | marks", but("<")));
-    rules.add("body-rest", &format!("body-char{{0,{text}}} \"<\"{{0,8}}"));
+    rules.add("body-rest", &format!("body-char{} \"<\"{{0,8}}", options.up_to(text)));
     let mut after = "[ \\t]{0,8} (".to_owned() + &but(" \\t<") + " body-rest | marks body-rest | \"<\"{1,8})";
     for (index, letter) in TAG.char_indices().rev() {
         let otherwise = but(&format!("{letter}<"));
@@ -106,7 +123,7 @@ fn verbatim(rules: &mut Rules, options: &GrammarOptions) {
     }
     rules.add("body-line", &after);
     rules.add("body-row", "body-line \"\\n\"");
-    rules.add("body", &format!("body-row{{0,{}}} \"{TAG}\\n\"", options.most_lines));
+    rules.add("body", &format!("body-row{} \"{TAG}\\n\"", options.up_to(options.most_lines)));
 }
 
 /// A beginning of the tag that goes on as another word.

@@ -13,7 +13,7 @@ use super::{FENCE, GrammarOptions};
 pub(super) fn write(rules: &mut Rules, options: &GrammarOptions) {
     let (text, lines) = (options.longest_text, options.most_lines);
     let any = but("");
-    rules.add("rest", &format!("{any}{{0,{text}}}"));
+    rules.add("rest", &format!("{any}{}", options.up_to(text)));
     // A mark of a list item only counts with a blank behind it, a fence only with three marks or more.
     rules.add("glued", &but(" \\t"));
     rules.add("few-ticks", &format!("\"`\"{{1,2}} {} rest | \"~\"{{1,2}} {} rest", but("`"), but("~")));
@@ -24,16 +24,17 @@ pub(super) fn write(rules: &mut Rules, options: &GrammarOptions) {
     rules.add("text", &format!("{plain} rest | [-+*] glued rest | number | few-ticks | bracket"));
     rules.add("mark", "[-+*>] \" \" | \"#\"{1,6} \" \" | [0-9]{1,3} [.)] \" \"");
     rules.add("line", "\" \"{0,8} mark{0,3} text? \"\\n\"");
-    code(rules, lines);
+    code(rules, options);
     rules.add("around", "line | code");
-    rules.add("prose", &format!("around{{0,{lines}}}"));
+    rules.add("prose", &format!("around{}", options.up_to(lines)));
 }
 
 /// A code block whose info word is none of the protocol's: whatever begins with `too` is left out.
-fn code(rules: &mut Rules, lines: usize) {
+fn code(rules: &mut Rules, options: &GrammarOptions) {
     let inside = format!("({} rest | \"`\"{{1,2}} ({} rest)?)?", but(" `\\t"), but("`"));
     rules.add("code-line", &format!("[ \\t]{{0,40}} {inside} \"\\n\""));
     rules.add("word-end", "[-a-zA-Z0-9+#.]{0,15}");
     rules.add("word", "[a-su-zA-Z] word-end | \"t\" ([a-np-z] word-end | \"o\" ([a-np-z] word-end)?)?");
-    rules.add("code", &format!("\"{FENCE}\" word? \"\\n\" code-line{{0,{lines}}} \"{FENCE}\\n\""));
+    let lines = options.up_to(options.most_lines);
+    rules.add("code", &format!("\"{FENCE}\" word? \"\\n\" code-line{lines} \"{FENCE}\\n\""));
 }

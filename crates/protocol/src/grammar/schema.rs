@@ -43,7 +43,10 @@ fn described(param: &Param, options: &GrammarOptions) -> Value {
 }
 
 fn kind(kind: &ParamKind, options: &GrammarOptions) -> Value {
-    let text = || json!({"type": "string", "maxLength": options.longest_text});
+    let text = || match options.endless {
+        true => json!({"type": "string"}),
+        false => json!({"type": "string", "maxLength": options.longest_text}),
+    };
     match kind {
         ParamKind::Path | ParamKind::Text { content: false } => text(),
         ParamKind::Command | ParamKind::Patch | ParamKind::Text { content: true } => match options.longest_content {
@@ -53,6 +56,7 @@ fn kind(kind: &ParamKind, options: &GrammarOptions) -> Value {
         ParamKind::Integer { least, most } => integer(*least, *most),
         ParamKind::Flag => json!({"type": "boolean"}),
         ParamKind::Choice(words) => json!({"enum": words}),
+        ParamKind::Texts if options.endless => json!({"type": "array", "items": text()}),
         ParamKind::Texts => json!({"type": "array", "items": text(), "maxItems": options.most_items}),
         ParamKind::Objects(fields) => {
             json!({"type": "array", "items": object(fields, options), "maxItems": options.most_items})

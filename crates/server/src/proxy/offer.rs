@@ -83,11 +83,9 @@ impl Offer {
     pub(super) fn grammar(&self) -> String {
         let mut options = GrammarOptions::default();
         options.least_calls = usize::from(matches!(self.choice, Choice::Required | Choice::This(_)));
-        if !self.several {
-            options.most_calls = 1;
-        }
-        // Whatever is written, it may be long.
-        (options.longest_text, options.most_lines, options.most_items) = (2000, 2000, 64);
+        // No bound ends an argument; the server has one for a reply.
+        (options.endless, options.most_items) = (true, 64);
+        options.most_calls = if self.several { 32 } else { 1 };
         grammar::gbnf(&self.catalog, &options)
     }
 
