@@ -146,11 +146,11 @@ fn what_was_told_is_what_the_call_says() {
 /// case, wherever the reply ends. In a dialect that can be told, the first call of each section is told before it is whole.
 #[test]
 fn what_the_cases_tell_is_what_their_calls_say() {
-    // Calls as Python writes them are read whole, and bare JSON is a call only where nothing follows it.
-    let untold =
-        [Dialect::Pythonic, Dialect::Olmo, Dialect::Lfm2, Dialect::Sarashina, Dialect::BareJson, Dialect::Functionary];
+    // What is a call only where nothing follows it is told when it is whole: nothing could take back what was told of it.
+    let untold = [Dialect::Sarashina, Dialect::BareJson, Dialect::Functionary];
     // So are these forms of other dialects.
-    let forms = ["another tag", "Command R", "the recipient in the head", "a built-in tool"];
+    let forms = ["another tag", "Command R", "the recipient in the head"];
+    let is_whole = |dialect: Dialect, reply: &str| dialect == Dialect::Pythonic && !reply.contains("<|python_start|>");
     let mut seen: HashMap<Dialect, usize> = HashMap::new();
     for case in cases() {
         for cut in case.reply.char_indices().map(|(at, _)| at).chain([case.reply.len()]) {
@@ -167,7 +167,9 @@ fn what_the_cases_tell_is_what_their_calls_say() {
                         let began = told.remove(replaces.as_deref().unwrap_or(&call.id));
                         // JSON that had to be mended may be no JSON from its first key on.
                         if let Some(dialect) = call.dialect.filter(|_| index == 0 && call.repairs.is_empty()) {
-                            let whole = untold.contains(&dialect) || forms.iter().any(|form| title.contains(form));
+                            let whole = untold.contains(&dialect)
+                                || is_whole(dialect, reply)
+                                || forms.iter().any(|form| title.contains(form));
                             assert!(began.is_some() || whole, "{title}: {reply:?}");
                             *seen.entry(dialect).or_default() +=
                                 began.iter().map(|(_, texts)| texts.len()).sum::<usize>();
@@ -232,6 +234,18 @@ fn what_is_told_of_dialects_in_any_order_is_what_they_say() {
         ", ",
         "<|tools_prefix|>",
         "<|tools_suffix|>",
+        "<|python_start|>[",
+        "<|python_end|>",
+        "<|tool_call_start|>",
+        "write_file(path=\"a\", content=",
+        "bash(command=",
+        "\"\"\"",
+        "r'",
+        "'",
+        "\\",
+        "\\x41",
+        "\")",
+        ")",
         "<start_function_call>call:bash{command:<escape>",
         "<escape>",
         "}<end_function_call>",
@@ -264,6 +278,9 @@ fn what_is_told_of_dialects_in_any_order_is_what_they_say() {
         "[TOOL_CALLS]bash[ARGS]{\"command\": \"@\"}\n",
         "<start_function_call>call:bash{command:<escape>@<escape>}<end_function_call>\n",
         "<|tools_prefix|>[{\"bash\": {\"command\": \"@\"}}]<|tools_suffix|>\n",
+        "<function_calls>\nbash(command=\"@\")\n</function_calls>\n",
+        "<|python_start|>[write_file(path='a', content=\"\"\"@\"\"\"), bash(command='@')]<|python_end|>\n",
+        "<|tool_call_start|>[bash(command=r'@' \"@\")]<|tool_call_end|>\n",
         "<|open|>tools<|sep|><|open|>call tool=\"bash\"<|sep|><|open|>json type=\"object\"<|sep|>{\"command\": \"@\"}\
          <|close|>json<|sep|><|close|>call<|sep|><|close|>tools<|sep|>\n",
         "<|open|>tools<|sep|><|open|>call tool=\"bash\"<|sep|><|open|>argument key=\"command\" type=\"string\"<|sep|>@\
@@ -352,6 +369,9 @@ fn a_long_text_in_a_dialect_is_told_while_it_comes() {
             "<invoke name=\"write_file\">\n<parameter name=\"path\">a</parameter>\n<parameter name=\"content\">",
             "</parameter>\n</invoke>",
         ),
+        json("<function_calls>\nwrite_file(path=\"a\", content=\"", "\")\n</function_calls>"),
+        raw("<|python_start|>[write_file(path='a', content=\"\"\"", "\"\"\")]<|python_end|>"),
+        json("<|tool_call_start|>[write_file(path='a', content=\"", "\")]<|tool_call_end|>"),
         raw(
             "<start_function_call>call:write_file{path:<escape>a<escape>,content:<escape>",
             "<escape>}<end_function_call>",

@@ -28,7 +28,7 @@ mod mistral;
 mod muse;
 mod olmo;
 mod parameters;
-mod python;
+pub(super) mod python;
 mod qwen3_coder;
 mod sarashina;
 mod scan;

@@ -1,5 +1,7 @@
 //! Calls as Python writes them: `read_file(path="a.txt", start_line=3)`.
 //!
+//! The texts of the first call are told while they come, but for those in lists and dictionaries.
+//!
 //! Only literals are read: no name, no operator, no call inside of a call. What Python would compute is not computed.
 
 use super::scan::{Read, Scan, Stop};
@@ -12,6 +14,7 @@ const MOST_DEPTH: usize = 64;
 
 /// Calls in brackets, `[f(a=1), g()]`.
 pub(super) fn list(scan: &mut Scan<'_>) -> Read {
+    scan.sketch.python = true;
     scan.want("[")?;
     loop {
         scan.skip_whitespace();
@@ -32,6 +35,7 @@ pub(super) fn list(scan: &mut Scan<'_>) -> Read {
 
 /// One call: a name and its arguments in parentheses.
 pub(super) fn one(scan: &mut Scan<'_>) -> Read {
+    scan.sketch.python = true;
     let printed = scan.take("print(")?;
     let written = scan.name()?;
     let known = |name: &str| scan.catalog().is_some_and(|catalog| catalog.find(name).is_some());
@@ -50,6 +54,7 @@ pub(super) fn one(scan: &mut Scan<'_>) -> Read {
 
 /// The arguments in parentheses of a call of the tool `name`.
 pub(super) fn arguments(scan: &mut Scan<'_>, name: &str) -> Read {
+    scan.sketch.python = true;
     scan.want("(")?;
     let (mut args, mut repairs) = (Args::new(), Vec::new());
     let mut positions = 0;
@@ -58,7 +63,7 @@ pub(super) fn arguments(scan: &mut Scan<'_>, name: &str) -> Read {
         if scan.take(")")? {
             break;
         }
-        let (key, value) = argument(scan)?;
+        let (key, value) = argument(scan, name)?;
         let key = match key {
             Some(key) => key.to_owned(),
             None => {
@@ -84,12 +89,13 @@ pub(super) fn arguments(scan: &mut Scan<'_>, name: &str) -> Read {
         }
     }
     repairs.dedup();
+    scan.begins(name);
     scan.call(name, args, repairs);
     Ok(())
 }
 
-/// `key=value`, or a value alone.
-fn argument<'a>(scan: &mut Scan<'a>) -> Read<(Option<&'a str>, Value)> {
+/// `key=value`, or a value alone. With a text behind its first key, a call of the tool `name` has begun.
+fn argument<'a>(scan: &mut Scan<'a>, name: &str) -> Read<(Option<&'a str>, Value)> {
     let rest = scan.rest();
     let length = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
     let behind = rest[length..].trim_start_matches([' ', '\t']);
@@ -99,7 +105,11 @@ fn argument<'a>(scan: &mut Scan<'a>) -> Read<(Option<&'a str>, Value)> {
     if length > 0 && behind.starts_with('=') {
         scan.at += rest.len() - behind.len() + 1;
         scan.skip_whitespace();
-        return Ok((Some(&rest[..length]), value(scan, 0)?));
+        let key = &rest[..length];
+        if is_string(scan) {
+            return Ok((Some(key), strings(scan, Some((name, key)))?));
+        }
+        return Ok((Some(key), value(scan, 0)?));
     }
     Ok((None, value(scan, 0)?))
 }
@@ -114,14 +124,17 @@ pub(super) fn value(scan: &mut Scan<'_>, depth: usize) -> Read<Value> {
         Some(b'[') => items(scan, b']', depth),
         Some(b'(') => items(scan, b')', depth),
         Some(b'{') => dictionary(scan, depth),
-        Some(b'"' | b'\'') => strings(scan),
-        Some(b'r' | b'R' | b'b' | b'u' | b'f' | b'F')
-            if matches!(scan.rest().as_bytes().get(1), Some(b'"' | b'\'')) =>
-        {
-            strings(scan)
-        }
+        Some(_) if is_string(scan) => strings(scan, None),
         Some(_) => word(scan),
     }
+}
+
+/// Whether a string literal begins here.
+fn is_string(scan: &Scan<'_>) -> bool {
+    let bytes = scan.rest().as_bytes();
+    let quote = |byte: Option<&u8>| matches!(byte, Some(b'"' | b'\''));
+    quote(bytes.first())
+        || matches!(bytes.first(), Some(b'r' | b'R' | b'b' | b'u' | b'f' | b'F')) && quote(bytes.get(1))
 }
 
 fn items(scan: &mut Scan<'_>, close: u8, depth: usize) -> Read<Value> {
@@ -198,11 +211,11 @@ fn number(text: &str) -> Option<Number> {
     digit.then(|| serde_json::from_str(text).ok())?
 }
 
-/// String literals, joined where they stand one behind the other.
-fn strings(scan: &mut Scan<'_>) -> Read<Value> {
+/// String literals, joined where they stand one behind the other. `of`: the tool and the argument whose text they are.
+fn strings(scan: &mut Scan<'_>, of: Option<(&str, &str)>) -> Read<Value> {
     let mut text = String::new();
     loop {
-        string(scan, &mut text)?;
+        string(scan, &mut text, of)?;
         let end = scan.at;
         scan.skip_whitespace();
         if !matches!(scan.peek(), Some(b'"' | b'\'')) {
@@ -213,7 +226,7 @@ fn strings(scan: &mut Scan<'_>) -> Read<Value> {
 }
 
 /// One string literal.
-fn string(scan: &mut Scan<'_>, out: &mut String) -> Read {
+fn string(scan: &mut Scan<'_>, out: &mut String, of: Option<(&str, &str)>) -> Read {
     let raw = match scan.peek() {
         Some(b'r' | b'R') => true,
         Some(b'f' | b'F') => return scan.bad(messages::python_f_string()),
@@ -231,44 +244,71 @@ fn string(scan: &mut Scan<'_>, out: &mut String) -> Read {
     }
     let close = if rest.starts_with(&triple) { triple.as_str() } else { quote };
     let start = scan.at + close.len();
-    let bytes = scan.text.as_bytes();
     let mut at = start;
-    loop {
-        let Some(found) = memchr::memchr3(close.as_bytes()[0], b'\\', b'\n', &bytes[at..]) else {
-            return scan.wait();
-        };
-        out.push_str(&scan.text[at..at + found]);
-        at += found;
-        match bytes[at] {
-            b'\\' if raw => {
-                // In a raw string the backslash stays, and a quote behind it ends nothing.
-                let Some(next) = scan.text[at + 1..].chars().next() else { return scan.wait() };
-                out.push('\\');
-                out.push(next);
-                at += 1 + next.len_utf8();
-            }
-            b'\\' => at = escape(scan, at, out)?,
-            // A line break in a plain string is an error in Python, and what every model means by it is clear.
-            b'\n' => {
-                out.push('\n');
-                at += 1;
-            }
-            _ if scan.text[at..].starts_with(close) => {
-                scan.at = at + close.len();
-                return Ok(());
-            }
-            _ if scan.text.len() - at < close.len() => return scan.wait(),
-            _ => {
-                out.push_str(quote);
-                at += 1;
-            }
+    let stop = loop {
+        match step(scan.text, at, close, raw, out) {
+            Step::On(next) => at = next,
+            stop => break stop,
+        }
+    };
+    if let Some((name, arg)) = of {
+        scan.begins(name);
+        scan.literal(arg, start, (stop == Step::Closed).then_some(at), close, raw);
+    }
+    match stop {
+        Step::Closed => {
+            scan.at = at + close.len();
+            Ok(())
+        }
+        Step::Bad => Err(Stop::Bad(crate::json::Problem::new(at, messages::python_call_unreadable()))),
+        Step::On(_) | Step::Wait => scan.wait(),
+    }
+}
+
+/// What stands at a place in a string literal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::parse) enum Step {
+    /// A part of its text, up to this byte.
+    On(usize),
+    /// The closing quotes.
+    Closed,
+    /// What depends on more of the text, or the end of what there is.
+    Wait,
+    /// An escape that means no character.
+    Bad,
+}
+
+/// Takes the next part of a string literal, which `close` ends, and adds what it means to `out`.
+pub(in crate::parse) fn step(text: &str, at: usize, close: &str, raw: bool, out: &mut String) -> Step {
+    let bytes = text.as_bytes();
+    let found = memchr::memchr2(close.as_bytes()[0], b'\\', &bytes[at..]).map_or(bytes.len(), |found| at + found);
+    if found > at {
+        // A line break in a plain string is an error in Python, and what every model means by it is clear.
+        out.push_str(&text[at..found]);
+        return Step::On(found);
+    }
+    match bytes.get(at) {
+        None => Step::Wait,
+        Some(b'\\') if raw => {
+            // In a raw string the backslash stays, and a quote behind it ends nothing.
+            let Some(next) = text[at + 1..].chars().next() else { return Step::Wait };
+            out.push('\\');
+            out.push(next);
+            Step::On(at + 1 + next.len_utf8())
+        }
+        Some(b'\\') => escape(text, at, out),
+        Some(_) if text[at..].starts_with(close) => Step::Closed,
+        Some(_) if bytes.len() - at < close.len() => Step::Wait,
+        Some(_) => {
+            out.push_str(&close[..1]);
+            Step::On(at + 1)
         }
     }
 }
 
-/// An escape, whose backslash stands at `at`. Gives where it ends. One that Python does not know stays as it is.
-fn escape(scan: &Scan<'_>, at: usize, out: &mut String) -> Read<usize> {
-    let Some(letter) = scan.text[at + 1..].chars().next() else { return scan.wait() };
+/// An escape, whose backslash stands at `at`. One that Python does not know stays as it is.
+fn escape(text: &str, at: usize, out: &mut String) -> Step {
+    let Some(letter) = text[at + 1..].chars().next() else { return Step::Wait };
     let digits = match letter {
         'x' => 2,
         'u' => 4,
@@ -276,12 +316,15 @@ fn escape(scan: &Scan<'_>, at: usize, out: &mut String) -> Read<usize> {
         _ => 0,
     };
     if digits > 0 {
-        let Some(hex) = scan.text.get(at + 2..at + 2 + digits) else { return scan.wait() };
-        match u32::from_str_radix(hex, 16).ok().and_then(char::from_u32) {
-            Some(c) => out.push(c),
-            None => return Err(Stop::Bad(crate::json::Problem::new(at, messages::python_call_unreadable()))),
+        if text.len() < at + 2 + digits {
+            return Step::Wait;
         }
-        return Ok(at + 2 + digits);
+        let hex = text.get(at + 2..at + 2 + digits);
+        let Some(c) = hex.and_then(|hex| u32::from_str_radix(hex, 16).ok()).and_then(char::from_u32) else {
+            return Step::Bad;
+        };
+        out.push(c);
+        return Step::On(at + 2 + digits);
     }
     match letter {
         'n' => out.push('\n'),
@@ -299,5 +342,5 @@ fn escape(scan: &Scan<'_>, at: usize, out: &mut String) -> Read<usize> {
             out.push(other);
         }
     }
-    Ok(at + 1 + letter.len_utf8())
+    Step::On(at + 1 + letter.len_utf8())
 }

@@ -3,7 +3,7 @@
 //! A reader is a pure function of the text that there is: it may be called again with more text, and then decides the
 //! same about what it had decided. What it cannot know yet is [`Stop::More`].
 
-use super::sketch::{Form, RawText, Sketch, without_own_lines};
+use super::sketch::{Form, Literal, RawText, Sketch, without_own_lines};
 use crate::json::{self, Lexer, MOST_NESTING, Problem, Status, Watch};
 use crate::parse::call::{self, Draft};
 use crate::{Args, Catalog, FinishReason, Repair, Text, messages};
@@ -207,10 +207,27 @@ impl<'a> Scan<'a> {
                 from: self.at.min(self.undecided.take().unwrap_or(self.at)),
                 close: close.to_owned(),
                 own_lines,
+                literal: None,
             });
         }
         let (text, guess) = read?;
         Ok((if own_lines { without_own_lines(text) } else { text }, guess))
+    }
+
+    /// A string literal of Python that begins behind its opening quotes, at `start`, is the text of an argument, or goes on with
+    /// it. `end`: where its closing quotes stand, if they are there.
+    pub(super) fn literal(&mut self, arg: &str, start: usize, end: Option<usize>, close: &str, raw: bool) {
+        if self.drafts.is_empty() && self.sketch.name.is_some() {
+            self.sketch.texts.push(RawText {
+                arg: arg.to_owned(),
+                start,
+                end,
+                from: start,
+                close: close.to_owned(),
+                own_lines: false,
+                literal: Some(Literal { raw }),
+            });
+        }
     }
 
     /// The name of a tool, up to what ends it: letters, digits and `_ - . : /`.

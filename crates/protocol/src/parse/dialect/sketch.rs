@@ -21,6 +21,8 @@ pub(in crate::parse) struct Sketch {
     pub(in crate::parse) form: Form,
     /// The arguments whose text is raw, in their order. Only the last one may be open.
     pub(in crate::parse) texts: Vec<RawText>,
+    /// The call is written as Python does: its texts are string literals, and a quote may begin one.
+    pub(in crate::parse) python: bool,
     /// The end of a text was a guess.
     pub(in crate::parse) guessed: bool,
     /// The first call is whole: there is nothing more to tell.
@@ -52,6 +54,15 @@ pub(in crate::parse) struct RawText {
     pub(in crate::parse) close: String,
     /// The line breaks at its ends are no part of it.
     pub(in crate::parse) own_lines: bool,
+    /// It is a string literal of Python.
+    pub(in crate::parse) literal: Option<Literal>,
+}
+
+/// How a string literal of Python is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::parse) struct Literal {
+    /// A backslash stands for itself.
+    pub(in crate::parse) raw: bool,
 }
 
 impl RawText {
@@ -116,6 +127,7 @@ mod tests {
                     from: 0,
                     close: String::new(),
                     own_lines,
+                    literal: None,
                 };
                 let (start, end) = text.certain(raw, raw.len());
                 assert_eq!(&raw[start..end], whole, "{raw:?}");

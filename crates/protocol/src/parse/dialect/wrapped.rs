@@ -109,6 +109,7 @@ fn internlm(scan: &mut Scan<'_>) -> Read {
 
 /// Llama 4: meta-llama/Llama-4-Scout-17B-16E-Instruct.
 fn python_tokens(scan: &mut Scan<'_>) -> Read {
+    scan.sketch.python = true;
     scan.skip_whitespace();
     python::list(scan)?;
     let end = scan.at;

@@ -8,7 +8,8 @@ use super::MOST_AT_ONCE;
 use crate::Dialect;
 use crate::clip::floor_boundary;
 use crate::parse::block::Block;
-use crate::parse::dialect::sketch::Sketch;
+use crate::parse::dialect::python::{self, Step};
+use crate::parse::dialect::sketch::{Literal, Sketch};
 use crate::parse::queue::Queue;
 
 /// How often the reader is asked only to learn what can be told. After that a section is read when there is twice as much of it.
@@ -87,6 +88,9 @@ impl Follower {
 
     fn follow_texts(&mut self, text: &str, block: &mut Block, queue: &mut Queue) -> bool {
         let Some(raw) = self.sketch.texts.get(self.texts) else { return false };
+        if let Some(literal) = raw.literal {
+            return self.follow_literal(literal, text, block, queue);
+        }
         let limit = raw.end.unwrap_or_else(|| {
             let from = self.searched.max(raw.from);
             let close = raw.close.as_bytes();
@@ -122,6 +126,39 @@ impl Follower {
         false
     }
 
+    /// The same of a string literal, in which escapes stand for what is told.
+    fn follow_literal(&mut self, literal: Literal, text: &str, block: &mut Block, queue: &mut Queue) -> bool {
+        let Some(raw) = self.sketch.texts.get(self.texts) else { return false };
+        let begins = self.told <= raw.start;
+        let mut at = self.told.max(raw.start);
+        let mut piece = String::new();
+        while let Step::On(next) = python::step(text, at, &raw.close, literal.raw, &mut piece) {
+            at = next;
+        }
+        if begins {
+            // Of several literals that are one text the first that is not empty says how it begins.
+            let mut before = self.sketch.texts[..self.texts].iter().rev().take_while(|text| text.arg == raw.arg);
+            let first = before.all(|text| text.end == Some(text.start));
+            if piece == "<" && raw.end.is_none() && first {
+                return false;
+            }
+            if first {
+                self.silent = piece == "<" || piece.starts_with("<<");
+                block.preview.saw_mark |= self.silent;
+            }
+        }
+        (self.told, self.searched) = (at, at);
+        if !piece.is_empty() && !self.silent {
+            block.preview.tell(&raw.arg, &piece, queue);
+        }
+        if raw.end.is_some() {
+            (self.told, self.searched) = (0, 0);
+            self.texts += 1;
+            return true;
+        }
+        false
+    }
+
     /// Whether bytes came that make it worth to ask the reader what can be told.
     pub(super) fn wants_reading(&mut self, text: &str) -> bool {
         let from = match self.sketch.texts.get(self.texts) {
@@ -133,7 +170,14 @@ impl Follower {
             Some(_) => self.looked.max(self.searched),
             None => self.looked,
         };
-        let wants = memchr::memchr2(b'>', b'{', &text.as_bytes()[from..]).is_some();
+        let bytes = text.as_bytes();
+        let wants = if self.sketch.python {
+            // Whether a quote is one of three shows what follows it.
+            let near = &bytes[from.saturating_sub(2)..];
+            text.len() > self.looked && memchr::memchr3(b'"', b'\'', b')', near).is_some()
+        } else {
+            memchr::memchr2(b'>', b'{', &bytes[from..]).is_some()
+        };
         self.looked = text.len();
         self.looks += u32::from(wants);
         wants
