@@ -169,6 +169,37 @@ async fn a_broken_chunked_body_is_a_cut() {
 }
 
 #[tokio::test]
+async fn a_server_that_does_not_stream_is_read_too() {
+    let whole = |message: serde_json::Value, reason: &str| {
+        let choice = serde_json::json!({"index": 0, "finish_reason": reason, "message": message});
+        serde_json::json!({"choices": [choice], "usage": {"prompt_tokens": 9, "completion_tokens": 3}}).to_string()
+    };
+    let said = serde_json::json!({"role": "assistant", "content": "one", "reasoning_content": "hm"});
+    let call = serde_json::json!({"content": null, "tool_calls": [{"id": "a", "function": {"name": "ls", "arguments": "{}"}}]});
+    for (body, told, ended) in [
+        (whole(said.clone(), "stop"), "<hm>one 9 (0) 3", "Stop"),
+        (whole(said, "length"), "<hm>one 9 (0) 3", "Length"),
+        (
+            whole(call, "tool_calls"),
+            "[{\"id\":\"a\",\"name\":\"ls\",\"args\":{},\"reason\":null,\"repairs\":[]}] 9 (0) 3",
+            "Stop",
+        ),
+    ] {
+        let (head, rest) = body.split_at(20);
+        let length = body.len();
+        let head =
+            format!("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n{head}");
+        let script = vec![(head.into_bytes(), 50), (rest.as_bytes().to_vec(), 0)];
+        let (got, how, _) = reply(vec![script]).await;
+        assert_eq!((got.as_str(), how.as_str()), (told, ended), "{body}");
+    }
+    let (told, ended, _) = reply(vec![refusal("200 OK", "", "{\"error\": {\"message\": \"full\"}}")]).await;
+    assert!(told.is_empty() && ended.contains("the server said: full"), "{ended}");
+    let (told, ended, _) = reply(vec![refusal("200 OK", "", "{\"choices\": [")]).await;
+    assert!(told.is_empty() && ended.contains("no JSON"), "{ended}");
+}
+
+#[tokio::test]
 async fn characters_may_be_divided_anywhere() {
     let whole = sse(&[&text("ä€𐍈"), &end("stop"), "[DONE]"]);
     let script = whole.chunks(1).map(|byte| (byte.to_vec(), 0)).collect();

@@ -290,6 +290,10 @@ fn the_settings_say_how_a_server_is_asked() {
     assert_eq!(of("chat_template_kwargs"), json!({"enable_thinking": false}));
     let shown = place.coder(&[], &["config", "show"]);
     assert!(shown.out.contains("X-Tenant: ...") && !shown.said().contains("s3kr1t-value"), "{}", shown.said());
+    let talk =
+        Program::new(env!("CARGO_BIN_EXE_coder"), place.0.path()).args(&["--base-url", &server.url, "--model", "m"]);
+    let talk = talk.run(&place.0.path().join("project"), "/quit\n");
+    assert!(talk.out.contains(&format!("answered by m at {}\n", server.url)), "{}", talk.said());
     // A server that was only found gets no header either.
     let found = Stub::llama("q");
     assert_eq!(place.coder(&[&found.url], &["-p", "hello"]).status, 0);

@@ -313,9 +313,8 @@ toolfence_protocol::texts! { "backend"
         pt: "Veja o log do servidor: ele fechou a conexão sem responder.",
     }
     check_page() {
-        en: "Check the base URL: a web page may stand there; most servers want it to end with /v1, and it must stream.",
-        pt: "Confira a URL base: pode haver uma página da web ali; a maioria dos servidores quer que ela termine com /v1, e a \
-             resposta tem de vir em stream.",
+        en: "Check the base URL: a web page may stand there; most servers want it to end with /v1.",
+        pt: "Confira a URL base: pode haver uma página da web ali; a maioria dos servidores quer que ela termine com /v1.",
     }
     wait_longer() {
         en: "A model that is being loaded or a long prompt takes its time: wait longer for it (`http.first_byte` in the settings of \

@@ -2,7 +2,7 @@
 
 use crate::agents_files;
 use crate::args::{BackendKind, Color, Instructions, Options, Reasoning, Sandbox};
-use crate::config::profile::{Profile, Profiles, counting};
+use crate::config::profile::{self, Profile, Profiles, counting};
 use crate::config::{Config, Layers};
 use crate::failure::Failure;
 use crate::messages;
@@ -360,6 +360,15 @@ impl Setup {
             let _ = self.server.set(server); // nobody else sets it meanwhile
         }
         Ok(self.server.get().and_then(Option::as_ref))
+    }
+
+    /// Who answers, for the beginning of a conversation, where that was not said already.
+    pub(crate) fn answering(&self) -> Result<Option<Text>, Failure> {
+        let server = self.server()?.filter(|server| server.chosen.is_none());
+        Ok(server.map(|server| {
+            let (url, model) = server.place();
+            messages::answered_by(model, profile::address(&url))
+        }))
     }
 
     fn http(&self) -> Result<Arc<dyn Backend>, Failure> {

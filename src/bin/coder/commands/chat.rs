@@ -24,6 +24,9 @@ pub(crate) fn run(options: &Options, start: &Start) -> Result<ExitCode, Failure>
     let mut out = Terminal::stdout();
     let root = setup.workspace.root_path().display().to_string();
     out.styled_line(Style::Dim, &messages::conversation_begins(&setup.persona.name, root))?;
+    if let Some(answering) = setup.answering()? {
+        out.styled_line(Style::Dim, &answering)?;
+    }
     show(&resumed, &agent, &mut out)?;
     let mut lines = stdin_lines();
     loop {

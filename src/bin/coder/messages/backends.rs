@@ -41,6 +41,10 @@ toolfence::program::texts! { "coder"
         en: "using {kind} at {url}, model {model}",
         pt: "usando {kind} em {url}, modelo {model}",
     }
+    answered_by(model, url) {
+        en: "answered by {model} at {url}",
+        pt: "quem responde é {model} em {url}",
+    }
     server_beside(kind, url, models) {
         en: "\n  also {kind} at {url}: {models}",
         pt: "\n  também {kind} em {url}: {models}",

@@ -49,7 +49,9 @@ pub(super) fn read(data: &str) -> Result<Said, serde_json::Error> {
     said.usage = usage_of(&event);
     let Some(choice) = event.pointer_mut("/choices/0") else { return Ok(said) };
     said.reason = choice.get("finish_reason").and_then(Value::as_str).map(str::to_owned);
-    let Some(delta) = choice.get_mut("delta") else { return Ok(said) };
+    // A whole reply has a message in the place of what is new.
+    let name = if choice.get("delta").is_some() { "delta" } else { "message" };
+    let Some(delta) = choice.get_mut(name) else { return Ok(said) };
     // The field has three names in use; a server that fills several says the same in all.
     for name in ["reasoning_content", "reasoning", "thinking"] {
         if let Some(text) = delta.get(name).and_then(Value::as_str).filter(|text| !text.is_empty()) {

@@ -310,6 +310,10 @@ impl<'a> Reading<'a> {
                 Ok(Err(error)) => return self.broken(Failure::Connection(error)),
                 Err(_) => return self.broken(Failure::Silent(limit)),
             };
+            // No stream of events begins so: a server that cannot stream gives the whole reply at once.
+            if !self.bytes && bytes.trim_ascii_start().first() == Some(&b'{') {
+                return self.whole(bytes.to_vec(), response, options).await;
+            }
             self.bytes |= !bytes.trim_ascii().is_empty();
             let Ok(ended) = events.feed(&bytes) else { return self.broken(Failure::TooLong) };
             for data in ended {
@@ -320,6 +324,32 @@ impl<'a> Reading<'a> {
                 }
             }
         }
+    }
+
+    /// Takes a reply that comes as one object, the beginning of which is there.
+    async fn whole(
+        mut self,
+        mut body: Vec<u8>,
+        mut response: Response,
+        options: &HttpOptions,
+    ) -> Result<FinishReason, Failure> {
+        loop {
+            match time::timeout(options.first_byte, response.chunk()).await {
+                Ok(Ok(Some(bytes))) if body.len() + bytes.len() <= LONGEST_EVENT => body.extend_from_slice(&bytes),
+                Ok(Ok(Some(_))) => return Err(Failure::TooLong),
+                Ok(Ok(None)) => break,
+                Ok(Err(error)) => return Err(Failure::Connection(error)),
+                Err(_) => return Err(Failure::Silent(options.first_byte)),
+            }
+        }
+        if let ControlFlow::Break(finish) = self.event(&String::from_utf8_lossy(&body))? {
+            return Ok(finish);
+        }
+        if !self.begun && self.reason.is_none() {
+            return Err(Failure::NoStream);
+        }
+        self.done = true;
+        Ok(self.ended())
     }
 
     /// Takes the data of one event; breaks at the end of the reply, and where the sink wants no more.
