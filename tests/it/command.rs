@@ -218,7 +218,8 @@ fn what_goes_wrong_says_what_to_do() {
     let (status, _, err) =
         said("#!/bin/sh\necho '{\"finish\":\"error\",\"message\":\"the session expired\"}' >&3\n", &[]);
     assert!(status == 3 && err.contains("it said: the session expired."), "{err}");
-    // The last --command counts in clap only once, so these have a place of their own.
+    let (status, _, err) = said("#!/toolfence/not/there\n", &[]);
+    assert!(status == 3 && err.contains("/bridge") && err.contains("No such file"), "{err}");
     let place = Place::new("");
     let run = |args: &[&str]| Program::new(CODER, place.home.path()).args(args).run(place.root.path(), "");
     let ran = run(&["--command", "toolfence-not-there -x", "-p", "Go"]);

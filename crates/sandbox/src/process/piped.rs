@@ -179,6 +179,11 @@ impl Piped {
         }
     }
 
+    /// Whether the program has closed its stdout.
+    pub fn output_has_ended(&self) -> bool {
+        self.stdout.pipe.is_none()
+    }
+
     /// Ends whatever is still there, and says how the program ended.
     ///
     /// # Errors

@@ -226,6 +226,11 @@ impl Command {
                 Ok(Some(_)) => {}
             }
         };
+        let end = match end {
+            // It has said all and does something else.
+            End::Silent if reply.began() && piped.output_has_ended() => End::StillRunning,
+            end => end,
+        };
         let exit = match end {
             End::ByItself => piped.end().await.map(Some),
             // What it started ends with it, and nobody needs to know how.
@@ -373,6 +378,8 @@ enum End {
     Unwanted,
     /// The reply is longer than the limit.
     TooLong,
+    /// It has closed its stdout and runs on.
+    StillRunning,
     /// It wrote nothing for too long.
     Silent,
 }
@@ -441,7 +448,7 @@ impl<'a> Reply<'a> {
                 return self.broke_off(&messages::broke_off_silent(seconds(self.options.between)));
             }
             End::Silent => return self.failed(messages::program_silent(seconds(self.options.first_byte))),
-            End::ByItself => {}
+            End::ByItself | End::StillRunning => {}
         }
         let mut last = std::mem::take(&mut self.plain).finish();
         if let ControlFlow::Break(end) = self.text(&mut last) {

@@ -82,6 +82,11 @@ async fn a_reply_that_breaks_off_is_cut() {
     let (finish, came) = run(options).await;
     assert_eq!((finish, came.text.as_str()), (Ok(FinishReason::Cut), "half\n"));
     assert!(came.why.is_some_and(|why| why.contains("nothing more for 0.1 s")));
+    // Whoever has closed its stdout has said all.
+    let mut options = script("echo all; exec >&-; sleep 30");
+    options.between = Duration::from_millis(100);
+    let (finish, came) = run(options).await;
+    assert_eq!((finish, came.text.as_str(), came.why), (Ok(FinishReason::Stop), "all\n", None));
 }
 
 #[tokio::test]
