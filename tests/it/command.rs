@@ -219,7 +219,10 @@ fn what_goes_wrong_says_what_to_do() {
         said("#!/bin/sh\necho '{\"finish\":\"error\",\"message\":\"the session expired\"}' >&3\n", &[]);
     assert!(status == 3 && err.contains("it said: the session expired."), "{err}");
     let (status, _, err) = said("#!/toolfence/not/there\n", &[]);
-    assert!(status == 3 && err.contains("/bridge") && err.contains("No such file"), "{err}");
+    assert!(
+        status == 3 && err.contains("/bridge") && err.contains("No such file") && err.contains("first line"),
+        "{err}"
+    );
     let place = Place::new("");
     let run = |args: &[&str]| Program::new(CODER, place.home.path()).args(args).run(place.root.path(), "");
     let ran = run(&["--command", "toolfence-not-there -x", "-p", "Go"]);

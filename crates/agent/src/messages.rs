@@ -199,6 +199,12 @@ toolfence_protocol::texts! { "command"
         en: "there is no such program. Install it, write its full path, or check the PATH.",
         pt: "esse programa não existe. Instale-o, escreva o caminho completo ou confira o PATH.",
     }
+    program_cannot_start(cause) {
+        en: "{cause}. The system cannot start it: check that it may be executed, and that its first line (#!) names a program that is \
+             there.",
+        pt: "{cause}. O sistema não consegue iniciá-lo: confira se ele pode ser executado e se a primeira linha (#!) indica um \
+             programa que existe.",
+    }
     program_silent(seconds) {
         en: "it wrote nothing to its stdout for {seconds} s and was ended. Try it by hand in a terminal: it may wait for a login or a \
              model. If it is only slow, wait longer for it.",

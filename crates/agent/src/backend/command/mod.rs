@@ -197,7 +197,9 @@ impl Command {
                     tracing::info!(program = self.program(), %why, "trying again");
                     retries -= 1;
                 }
-                Err(error) => return Err(Error::because(messages::get_answer_of(self.program()), error)),
+                Err(error) => {
+                    return Err(failed(messages::program_cannot_start(Text::from(&error))).of_kind(ErrorKind::Io));
+                }
             }
         }
     }
