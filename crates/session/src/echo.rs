@@ -66,14 +66,24 @@ impl Echoes {
 
     /// A result as it was written for the model, in either format.
     fn earlier_result(&mut self, body: &str, catalog: &Arc<Catalog>) {
-        let header = body.lines().next().unwrap_or_default();
+        let (first, output) = body.split_once('\n').unwrap_or((body, ""));
         let header: serde_json::Value =
-            serde_json::from_str(header).or_else(|_| serde_json::from_str(body)).unwrap_or_default();
+            serde_json::from_str(first).or_else(|_| serde_json::from_str(body)).unwrap_or_default();
         let is_malformed = header.pointer("/error/code").is_some_and(|code| code == "malformed_call");
         if !is_malformed {
             let tool = header.get("tool").and_then(serde_json::Value::as_str).unwrap_or("an earlier result");
             let source: String = tool.chars().take(LONGEST_TARGET).collect();
-            self.text(body, &source, catalog);
+            if !is_header(&header) {
+                return self.text(body, &source, catalog);
+            }
+            // What the host itself writes above an output names the tool, and is no call.
+            self.text(output, &source, catalog);
+            if let Some(message) = header.pointer("/error/message").and_then(serde_json::Value::as_str) {
+                self.text(message, &source, catalog);
+            }
+            if let Some(data) = header.get("data").filter(|data| !data.is_null()) {
+                self.text(&data.to_string(), &source, catalog);
+            }
         }
     }
 
@@ -178,7 +188,11 @@ fn blocks(text: &str, catalog: &Arc<Catalog>, found: &mut Vec<ToolCall>) -> bool
         let raw: Vec<String> = body.iter().map(|line| (*line).to_owned()).collect();
         let readings =
             [raw, body.iter().map(|line| by_column(&line)).collect(), body.iter().map(|line| by_json(&line)).collect()];
-        for reading in readings {
+        for (number, reading) in readings.iter().enumerate() {
+            // Mostly a block is read alike in all ways.
+            if readings[..number].contains(reading) {
+                continue;
+            }
             read(&format!("{fence}tool\n{}\n{fence}\n", reading.join("\n")), catalog, found);
         }
         if found.len() > MOST {
@@ -186,6 +200,26 @@ fn blocks(text: &str, catalog: &Arc<Catalog>, found: &mut Vec<ToolCall>) -> bool
         }
     }
     true
+}
+
+/// Whether this is the header of a result as the text format has it, and nothing else: its output stands below it.
+fn is_header(value: &serde_json::Value) -> bool {
+    const KEYS: &[&str] = &[
+        "id",
+        "tool",
+        "success",
+        "exit_code",
+        "truncated",
+        "output_bytes",
+        "execution_time_ms",
+        "data",
+        "error",
+        "nonce",
+    ];
+    value.as_object().is_some_and(|header| {
+        header.get("success").is_some_and(serde_json::Value::is_boolean)
+            && header.keys().all(|key| KEYS.contains(&key.as_str()))
+    })
 }
 
 /// Where a line opens a block, and by which fence.
@@ -310,7 +344,18 @@ mod tests {
         let read = result("{\"id\":\"call_1\",\"tool\":\"read_file\",\"success\":true}");
         let malformed =
             result("{\"id\":\"c\",\"tool\":\"bash\",\"success\":false,\"error\":{\"code\":\"malformed_call\"}}");
+        let quoted = serde_json::to_string(CALL).unwrap();
+        let inside = |header: String| format!("````tool_result\n{header}\nnothing\n````\n");
+        let in_data =
+            inside(format!("{{\"id\":\"1\",\"tool\":\"t\",\"success\":true,\"data\":{{\"diff\":{quoted}}}}}"));
+        let in_message = inside(format!(
+            "{{\"id\":\"1\",\"tool\":\"t\",\"success\":false,\"error\":{{\"code\":\"exit_status\",\"message\":{quoted}}}}}"
+        ));
+        let in_place = inside("{\"name\":\"bash\",\"args\":{\"command\":\"make install\"}}".to_owned());
         for (history, source) in [
+            (vec![Message::new(Role::User, in_data)], Some("t")),
+            (vec![Message::new(Role::User, in_message)], Some("t")),
+            (vec![Message::new(Role::User, in_place)], Some("an earlier result")),
             (vec![Message::new(Role::User, read.as_str())], Some("read_file")),
             (vec![Message::new(Role::User, format!("See this.\n\n{read}"))], Some("read_file")),
             (vec![Message::new(Role::User, malformed)], None),

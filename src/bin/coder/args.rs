@@ -338,7 +338,7 @@ pub(crate) struct AuditArguments {
     /// What is not older than this: 90s, 30m, 2h, 7d
     #[arg(long, value_name = "AGE", value_parser = age)]
     pub(crate) since: Option<Duration>,
-    /// Of the session whose name in the log begins so
+    /// Of the session whose name begins so: `coder sessions` shows it
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,
     /// What was denied

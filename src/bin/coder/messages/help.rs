@@ -578,7 +578,10 @@ pub(crate) const PORTUGUESE_HELP: &[(&str, &str)] = &[
     ),
     ("Print the JSON Schema of a record, and end", "Mostra o JSON Schema de um registro e termina"),
     ("What is not older than this: 90s, 30m, 2h, 7d", "O que não é mais antigo que isto: 90s, 30m, 2h, 7d"),
-    ("Of the session whose name in the log begins so", "Da sessão cujo nome no log começa assim"),
+    (
+        "Of the session whose name begins so: `coder sessions` shows it",
+        "Da sessão cujo nome começa assim: `coder sessions` o mostra",
+    ),
     ("What was denied", "O que foi negado"),
     ("What a person was asked", "O que foi perguntado a uma pessoa"),
     ("What did not succeed", "O que não deu certo"),
