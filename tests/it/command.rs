@@ -194,6 +194,11 @@ fn a_program_that_keeps_nothing_gets_everything() {
     let place = Place::new("#!/bin/sh\ncat >told.$TOOLFENCE_TURN\necho \"model $TOOLFENCE_MODEL, turn $2\"\n");
     let ran = place.coder(&["--model", "tiny"], "First?\nSecond?\n");
     assert!(ran.out.contains("model tiny, turn 2"), "{}", ran.said());
+    assert!(
+        ran.out.contains("answered by tiny, through the program /") && ran.out.contains("/bridge\n"),
+        "{}",
+        ran.out
+    );
     let told = place.read("told.2");
     assert!(
         told.contains("\n--- user ---\nFirst?\n\n--- assistant ---\nmodel tiny, turn 1\n\n--- user ---\n"),

@@ -12,6 +12,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use toolfence::backend::{Backend, Command, CommandOptions};
 
+/// What stands before a program in the place of the URL of a server, where it is kept what replies have shown.
+pub(crate) const PLACE: &str = "command://";
+
 /// The program with how it is talked with. `root` is the project.
 pub(crate) fn backend(config: &Config, model: Option<String>, root: &Path) -> Result<Arc<dyn Backend>, Failure> {
     let mut options = named(config)?;

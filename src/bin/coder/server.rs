@@ -88,7 +88,7 @@ impl Server {
             // It is no server, but what its replies show is kept all the same.
             BackendKind::Command => {
                 let program = program::name(config)?;
-                let place = Some(format!("command://{program}"));
+                let place = Some(format!("{}{program}", program::PLACE));
                 Some(Server { any_model: false, ..server(place, model.unwrap_or(program), None)? })
             }
             BackendKind::Http => {

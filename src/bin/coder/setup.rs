@@ -367,7 +367,11 @@ impl Setup {
         let server = self.server()?.filter(|server| server.chosen.is_none());
         Ok(server.map(|server| {
             let (url, model) = server.place();
-            messages::answered_by(model, profile::address(&url))
+            match url.strip_prefix(program::PLACE) {
+                Some(program) if *program == model => messages::answered_by_program(program),
+                Some(program) => messages::answered_through(model, program),
+                None => messages::answered_by(model, profile::address(&url)),
+            }
         }))
     }
 

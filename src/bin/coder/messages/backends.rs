@@ -41,6 +41,14 @@ toolfence::program::texts! { "coder"
         en: "using {kind} at {url}, model {model}",
         pt: "usando {kind} em {url}, modelo {model}",
     }
+    answered_by_program(program) {
+        en: "answered by the program {program}",
+        pt: "quem responde é o programa {program}",
+    }
+    answered_through(model, program) {
+        en: "answered by {model}, through the program {program}",
+        pt: "quem responde é {model}, pelo programa {program}",
+    }
     answered_by(model, url) {
         en: "answered by {model} at {url}",
         pt: "quem responde é {model} em {url}",
