@@ -240,6 +240,17 @@ pub(crate) const DIALECTS: &[Shape] = &[
     ("objects behind one token", |n| format!("<|python_tag|>{}", "{\"name\": \"a\", \"arguments\": {}};".repeat(n))),
     ("openers", |n| "<tool_call>".repeat(4 * n)),
     ("openers, lines", |n| "<tool_call>\n".repeat(4 * n)),
+    ("openers and names", |n| "<tool_call>read_file ".repeat(2 * n)),
+    ("openers and names, paragraphs", |n| "<tool_call>read_file\n\n".repeat(2 * n)),
+    ("openers and names in a long paragraph", |n| format!("<tool_call>read_file {}", "x\n<tool>bash ".repeat(2 * n))),
+    ("calls of Python in prose", |n| "read_file(path=1)\n".repeat(2 * n)),
+    ("empty literals", |n| format!("<|python_start|>[a(b={}", "'' ".repeat(4 * n))),
+    ("literals of a long key", |n| format!("<|python_start|>[a({}={}", "b".repeat(n), "'x' ".repeat(2 * n))),
+    ("quotes and escapes in a literal", |n| format!("<|python_start|>[a(b=\"\"\"{}", "\"\" \\\" ".repeat(2 * n))),
+    ("literals of many keys", |n| {
+        let keys: String = (0..n).map(|key| format!("k{key}='x', ")).collect();
+        format!("<|tool_call_start|>[a({keys}")
+    }),
     ("openers of names", |n| "<function=".repeat(4 * n)),
     ("openers behind prose", |n| "a <tool_call> b [TOOL_CALLS] c ".repeat(2 * n)),
     ("closers in an open string", |n| format!("<tool_call>{{\"name\": \"{}", "</tool_call>".repeat(4 * n))),

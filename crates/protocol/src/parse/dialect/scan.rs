@@ -44,6 +44,10 @@ pub(super) struct Scan<'a> {
 /// Bytes of the head of a tag: a name and a few attributes.
 const MOST_HEAD: usize = 512;
 
+/// String literals of a call that are told while they come, and bytes of the key of one.
+const MOST_LITERALS: usize = 1024;
+const MOST_KEY: usize = 256;
+
 /// Repairs that a dialect does not need: what is another shape in a tool block is the dialect's own form.
 const OWN_SHAPES: [Repair; 5] =
     [Repair::ArgsAlias, Repair::NameAlias, Repair::SeveralCalls, Repair::Wrapper, Repair::NameDecoration];
@@ -217,7 +221,9 @@ impl<'a> Scan<'a> {
     /// A string literal of Python that begins behind its opening quotes, at `start`, is the text of an argument, or goes on with
     /// it. `end`: where its closing quotes stand, if they are there.
     pub(super) fn literal(&mut self, arg: &str, start: usize, end: Option<usize>, close: &str, raw: bool) {
-        if self.drafts.is_empty() && self.sketch.name.is_some() {
+        // Each of many literals with nothing between them would repeat the key.
+        let few = self.sketch.texts.len() < MOST_LITERALS && arg.len() <= MOST_KEY;
+        if few && self.drafts.is_empty() && self.sketch.name.is_some() {
             self.sketch.texts.push(RawText {
                 arg: arg.to_owned(),
                 start,

@@ -33,6 +33,8 @@ pub(super) struct Follower {
     searched: usize,
     /// It begins as the announcement of a body does: what it is in the end is not its text.
     silent: bool,
+    /// The literals before it that are one text with it are empty.
+    empty: bool,
     looks: u32,
     /// Up to here bytes were looked for that make it worth to ask the reader.
     looked: usize,
@@ -135,10 +137,10 @@ impl Follower {
         while let Step::On(next) = python::step(text, at, &raw.close, literal.raw, &mut piece) {
             at = next;
         }
+        // Of several literals that are one text the first that is not empty says how it begins.
+        let before = self.texts.checked_sub(1).and_then(|last| self.sketch.texts.get(last));
+        let first = self.empty || before.is_none_or(|before| before.arg != raw.arg);
         if begins {
-            // Of several literals that are one text the first that is not empty says how it begins.
-            let mut before = self.sketch.texts[..self.texts].iter().rev().take_while(|text| text.arg == raw.arg);
-            let first = before.all(|text| text.end == Some(text.start));
             if piece == "<" && raw.end.is_none() && first {
                 return false;
             }
@@ -152,6 +154,7 @@ impl Follower {
             block.preview.tell(&raw.arg, &piece, queue);
         }
         if raw.end.is_some() {
+            self.empty = first && raw.end == Some(raw.start);
             (self.told, self.searched) = (0, 0);
             self.texts += 1;
             return true;
