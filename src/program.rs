@@ -25,9 +25,10 @@ pub mod format {
 }
 
 /// The providers that are known by name, the servers on this machine, and a backend with what is known of it.
-#[cfg(feature = "backend-http")]
+#[cfg(feature = "agent")]
 pub mod backend {
     pub use toolfence_agent::backend::Adapted;
+    #[cfg(feature = "backend-http")]
     pub use toolfence_agent::backend::http::{LocalModel, LocalServer, Preset, choose_model, local_servers, models};
 }
 

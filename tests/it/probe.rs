@@ -3,12 +3,16 @@
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use toolfence::backend::{Backend, Chunk, Sink};
+use std::sync::{Arc, Mutex};
+use toolfence::agent::{Agent, Nobody};
+use toolfence::backend::{Backend, Chunk, Replay, Sink};
 use toolfence::grammar::Form;
+use toolfence::policy::{AskMode, NoFacts};
+use toolfence::program::backend::Adapted;
 use toolfence::program::probe::{self, Facts, Mangling, Options, Probed, Style, Subject, Verdict};
-use toolfence::toolbox::BoxFuture;
+use toolfence::session::{Session, SessionOptions, StopReason};
+use toolfence::toolbox::{BoxFuture, Toolbox};
 use toolfence::{Args, Dialect, Error, ErrorKind, FinishReason, Language, Message, Role, ToolCall};
 
 /// What a bridge does to a reply. It is told the question too, and the number of the request.
@@ -410,6 +414,48 @@ async fn a_probe_comes_to_its_end() {
     assert!(refused.findings[0].said.to_string().contains("It is too long."), "{:?}", refused.findings);
 }
 
+/// A backend that plays a recording, and writes down whether it was held to a grammar.
+#[derive(Clone)]
+struct Recorded {
+    replies: Arc<Replay>,
+    held: bool,
+    seen: Arc<Mutex<Vec<bool>>>,
+}
+
+impl Backend for Recorded {
+    fn stream<'a>(
+        &'a self,
+        messages: &'a [Message],
+        sink: &'a mut dyn Sink,
+    ) -> BoxFuture<'a, Result<FinishReason, Error>> {
+        self.seen.lock().unwrap().push(self.held);
+        self.replies.stream(messages, sink)
+    }
+
+    fn with_members(&self, _: &Map<String, Value>) -> Option<Arc<dyn Backend>> {
+        Some(Arc::new(Recorded { held: true, ..self.clone() }))
+    }
+}
+
+/// The rest of a call is no whole reply, so no grammar of whole replies holds for it; the reply after it is one again.
+#[tokio::test]
+async fn the_rest_of_a_call_is_held_to_no_grammar() {
+    let body = "A first line of a text that is long.\nA second line that breaks off.";
+    let block = format!("```tool\n{{\"name\": \"change\", \"args\": {{\"word\": \"<<EOF\"}}}}\n{body}\nEOF\n```\n");
+    let (first, rest) = block.split_at(block.find("breaks").unwrap());
+    let again = &first[first.find("A first").unwrap()..];
+    let recording = format!("%%% reply finish=length\n{first}\n%%% reply\n{again}{rest}\n%%% reply\nDone.\n");
+    let replies = Arc::new(Replay::parse(&recording).unwrap());
+    let backend = Recorded { replies, held: false, seen: Arc::default() };
+    let seen = backend.seen.clone();
+    let adapted = Adapted::new(Arc::new(backend)).member("grammar", "root ::= \"\"".into());
+    let toolbox = Toolbox::new();
+    let policy = crate::support::policy(AskMode::Risky);
+    let session = Session::new(SessionOptions::default(), Arc::new(toolbox.catalog()), policy, Arc::new(NoFacts));
+    let stopped = Agent::new(session, toolbox, Arc::new(adapted)).run("question", &mut Nobody).await.unwrap();
+    assert_eq!((stopped, seen.lock().unwrap().clone()), (StopReason::Answered, vec![true, false, true]));
+}
+
 #[test]
 fn every_damage_has_a_name_of_its_own() {
     let mut names = BTreeMap::new();
@@ -429,7 +475,6 @@ mod program {
     use serde_json::json;
     use std::io::{Read, Write};
     use std::net::{TcpListener, TcpStream};
-    use std::sync::Mutex;
     use tempfile::TempDir;
     use toolfence_kit::{Program, Ran};
 

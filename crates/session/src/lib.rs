@@ -326,6 +326,12 @@ impl Session {
         self.learning = std::mem::take(&mut before.learning);
     }
 
+    /// Whether the reply that the model is called for is to go on in the middle of the one before, which broke off in a call. What a
+    /// reply may be as a whole, a grammar say, does not hold for such a piece.
+    pub fn goes_on(&self) -> bool {
+        matches!(&self.state, State::Streaming(reply) if reply.goes_on())
+    }
+
     /// Whether the session waits for the user.
     pub fn is_idle(&self) -> bool {
         matches!(self.state, State::Idle) && self.actions.is_empty()

@@ -119,6 +119,11 @@ impl Reply {
         self.raw.len() + self.native.len() + held
     }
 
+    /// Whether it has yet to go on with a block that broke off.
+    pub(super) fn goes_on(&self) -> bool {
+        matches!(self.continued, Continued::Undecided(_))
+    }
+
     /// Whether more of it is wanted.
     pub(super) fn is_open(&self) -> bool {
         self.found.end.is_none() && !self.is_over()

@@ -418,6 +418,7 @@ impl Agent {
             known: known.messages,
             knows_instructions: known.instructions,
             state: known.state,
+            goes_on: self.session.goes_on(),
         };
         let (audit, transcript) = (self.audit.as_deref(), self.transcript.as_mut());
         let mut feed = Feed { session: &mut self.session, audit, transcript, host, bytes: 0, usage: None, kept: None };

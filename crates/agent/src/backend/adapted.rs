@@ -46,7 +46,8 @@ impl Adapted {
     }
 
     async fn ask(&self, request: Request<'_>, sink: &mut dyn Sink) -> Result<FinishReason, Error> {
-        let Some(held) = self.held.as_ref().filter(|_| !self.given_up.load(Ordering::Relaxed)) else {
+        let free = request.goes_on || self.given_up.load(Ordering::Relaxed);
+        let Some(held) = self.held.as_ref().filter(|_| !free) else {
             return self.backend.answer(request, sink).await;
         };
         match held.answer(request, sink).await {

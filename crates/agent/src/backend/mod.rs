@@ -83,12 +83,15 @@ pub struct Request<'a> {
     pub knows_instructions: bool,
     /// What the backend said with [`Chunk::Kept`], where `known` is not 0.
     pub state: &'a str,
+    /// Whether the reply is to go on in the middle of the one before, which broke off in a call: what a whole reply may be, by a
+    /// grammar say, does not hold for such a piece.
+    pub goes_on: bool,
 }
 
 impl<'a> Request<'a> {
     /// A conversation of which the backend keeps nothing, in its first turn.
     pub fn new(messages: &'a [Message]) -> Request<'a> {
-        Request { messages, session: "", turn: 1, known: 0, knows_instructions: false, state: "" }
+        Request { messages, session: "", turn: 1, known: 0, knows_instructions: false, state: "", goes_on: false }
     }
 }
 
