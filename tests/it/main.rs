@@ -31,8 +31,9 @@ mod oracle;
 mod parse;
 #[cfg(feature = "patch")]
 mod patch;
-#[cfg(feature = "pipe")]
+#[cfg(feature = "cli")]
 mod personas;
+#[cfg(feature = "pipe")]
 mod pipe;
 #[cfg(feature = "policy")]
 mod policy;
