@@ -8,7 +8,7 @@ use super::call::{is_args, is_name, is_wrapper, named_spec, spec, undecorated};
 use super::dialect::sketch::Form;
 use super::ids::Ids;
 use super::queue::Queue;
-use super::tag::{is_tag_name, loose_word, may_be_tag, tag_of};
+use super::tag::{MOST_LOOSE, is_tag_name, loose_word, may_be_tag, tag_of};
 use crate::Catalog;
 use crate::json::Watch;
 use std::sync::Arc;
@@ -412,8 +412,9 @@ impl Watch for Listener<'_> {
                 }
             }
             StringRole::MaybeTag => {
-                let begun = preview.short.len() > 2 && preview.short.starts_with("<<");
-                let goes_on = begun && is_tag_name(piece.as_bytes(), false);
+                // A TAG that goes on is not looked at from its beginning again. What is longer than any loose one is exact.
+                let exact = preview.short.len() > MOST_LOOSE || tag_of(&preview.short).is_some();
+                let goes_on = exact && is_tag_name(piece.as_bytes(), false);
                 preview.short.push_str(piece);
                 if !goes_on && !may_be_tag(&preview.short) {
                     let marked = preview.short.trim_start().starts_with("<<");

@@ -4,7 +4,7 @@
 //! otherwise the announcement would be written in place of the text.
 
 /// Bytes of a text that may still become an announcement that is not written exactly.
-const MOST_LOOSE: usize = 64;
+pub(super) const MOST_LOOSE: usize = 64;
 
 /// Whether `text` is, or (where more may come) could become, the announcement of a body, written exactly or nearly so.
 pub(super) fn may_be_tag(text: &str) -> bool {
