@@ -13,16 +13,22 @@ pub(crate) type Blocks = Vec<(usize, String)>;
 /// The document with one final line ending, and without what is ours alone: strings that can hold a closing fence, objects
 /// that the next opening fence ends, reasoning.
 pub(crate) fn bland(text: &str) -> String {
-    let mut text = text.replace('"', "'").replace(['{', '}'], "|");
-    for (tag, other) in
-        [("<think", "<thank"), ("<reasoning", "<seasoning"), ("[THINK]", "[THANK]"), ("◁think", "◁thank")]
-    {
-        text = text.replace(tag, other);
-    }
+    let mut text = without_reasoning(&text.replace('"', "'").replace(['{', '}'], "|"));
     if !text.ends_with(['\n', '\r']) {
         text.push('\n');
     }
     text
+}
+
+/// The document without the tags that open reasoning: the word in each is another one.
+fn without_reasoning(text: &str) -> String {
+    let tags = [
+        ("think", "thank"),
+        ("reasoning", "seasoning"),
+        ("THINK", "THANK"),
+        ("inner_prefix", "outer_prefix"), // `<|inner_prefix|>`, the one without such a word
+    ];
+    tags.iter().fold(text.to_owned(), |text, (word, other)| text.replace(word, other))
 }
 
 /// What our parser sees.
@@ -50,7 +56,7 @@ pub(crate) fn ours(text: &str) -> Blocks {
 /// The law: no call is lossless unless CommonMark sees its fence too, or it stands before the first such end. Where `strict`,
 /// the reply has no fence inside of a string or body, and then CommonMark sees those before the first such end as well.
 pub(crate) fn doubtful_fences(text: &str, strict: bool) -> Result<(usize, usize), String> {
-    let text = newlines(text).replace("<think", "<thank").replace("<reasoning", "<seasoning");
+    let text = without_reasoning(&newlines(text));
     let mut options = Options::default();
     options.reasoning = Reasoning::Known;
     options.settled_only = true;
