@@ -109,6 +109,24 @@ fn a_project_cannot_stand_in_for_a_persona_that_the_person_knows() {
 }
 
 #[test]
+fn no_link_on_the_way_to_a_file_of_the_project_is_followed() {
+    let place = Place::new();
+    let outside = tempfile::tempdir().unwrap();
+    place.write(outside.path().join("leak.md"), &persona("leak", "", "You come from outside."));
+    place.write(outside.path().join("copilot-instructions.md"), "Said outside.");
+    let root = |name: &str| place.root.path().join(name);
+    symlink(outside.path(), root(".github")).unwrap();
+    fs::create_dir(root(".toolfence")).unwrap();
+    symlink(outside.path(), root(".toolfence/personas")).unwrap();
+    assert!(!place.told("", &[]).0.contains("Said outside."));
+    assert_eq!(place.listed().len(), 3);
+    let ran = place.coder(&["--persona", "leak", "tools"]);
+    assert!(ran.status == 2 && ran.err.contains("there is no persona leak"), "{}", ran.err);
+    let ran = place.coder(&["personas", "init", "--project", "mine"]);
+    assert!(ran.status == 2 && !outside.path().join("mine.md").exists(), "{}{}", ran.out, ran.err);
+}
+
+#[test]
 fn a_persona_of_the_project_only_tightens() {
     let place = Place::new();
     let file = place.root.path().join(".toolfence/personas/loose.md");

@@ -1,6 +1,6 @@
-//! What a project says to agents that work in it: `AGENTS.md` and its kin, from the root down to the working folder.
+//! What a person and a project say to agents that work in it: `AGENTS.md` and its kin, from the root down to the working folder.
 
-use crate::config::places::{Places, read_first_bytes};
+use crate::config::places::{Places, has_link, read_first_bytes};
 use crate::messages;
 use crate::shown::tell;
 use std::fmt::Write as _;
@@ -18,12 +18,12 @@ const MOST_BYTES: usize = 32 << 10;
 fn files(places: &Places) -> Vec<(PathBuf, String)> {
     let mut files = Vec::new();
     let mut first_of = |folder: &Path, shown: &str| {
-        let there =
-            NAMES.iter().find(|name| std::fs::symlink_metadata(folder.join(name)).is_ok_and(|meta| meta.is_file()));
+        let is_there = |name: &&&str| folder.join(name).is_file() && !has_link(folder, &folder.join(name));
+        let there = NAMES.iter().find(is_there);
         files.extend(there.map(|name| (folder.join(name), format!("{shown}{name}"))));
     };
     if let Some(folder) = places.user.as_deref().and_then(Path::parent) {
-        first_of(folder, "~/");
+        first_of(folder, &format!("{}/", folder.display()));
     }
     let root = places.root();
     first_of(root, "");

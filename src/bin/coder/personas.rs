@@ -4,7 +4,7 @@
 //! with the program; then in the project, which can therefore not stand in for one that the person knows. A persona in another
 //! language than English is `NAME.LANG.md` beside `NAME.md`.
 
-use crate::config::places::{self, Places};
+use crate::config::places::{self, Places, has_link};
 use crate::failure::Failure;
 use crate::messages;
 use std::collections::BTreeSet;
@@ -85,12 +85,15 @@ pub(crate) struct Found {
 pub(crate) struct Folders {
     own: Option<PathBuf>,
     project: PathBuf,
+    /// The root of the project, from which no link may lead to its personas.
+    root: PathBuf,
 }
 
 impl Folders {
     pub(crate) fn of(places: &Places) -> Folders {
         let own = places.user.as_deref().and_then(Path::parent).map(|folder| folder.join("personas"));
-        Folders { own, project: places.root().join(".toolfence/personas") }
+        let root = places.root().to_owned();
+        Folders { own, project: root.join(".toolfence/personas"), root }
     }
 
     /// The person's own folder; none where there is no home.
@@ -98,8 +101,15 @@ impl Folders {
         self.own.as_deref()
     }
 
-    pub(crate) fn project(&self) -> &Path {
-        &self.project
+    /// The folder of the project.
+    ///
+    /// # Errors
+    /// A link is on the way to it, and leads who knows where.
+    pub(crate) fn project(&self) -> Result<&Path, Failure> {
+        if has_link(&self.root, &self.project) {
+            return Err(places::cannot_read(&self.project, messages::is_a_link()));
+        }
+        Ok(&self.project)
     }
 
     /// The persona of this name in this language, or else in English; `None` where there is none of this name.
@@ -115,13 +125,16 @@ impl Folders {
         if let Some(built_in) = BUILT_IN.iter().find(|built_in| built_in.name == name) {
             return built_in.found(language).map(Some);
         }
-        in_folder(&self.project, name, language, Place::Project)
+        match self.project() {
+            Ok(folder) => in_folder(folder, name, language, Place::Project),
+            Err(_) => Ok(None),
+        }
     }
 
     /// The names there are, in their order.
     pub(crate) fn names(&self) -> BTreeSet<String> {
         let mut names: BTreeSet<String> = BUILT_IN.iter().map(|built_in| built_in.name.to_owned()).collect();
-        for folder in self.own.iter().chain([&self.project]) {
+        for folder in self.own().into_iter().chain(self.project().ok()) {
             // A folder that is not there has no personas.
             let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().take(MOST_FILES);
             let files = entries.filter_map(|entry| entry.file_name().into_string().ok());

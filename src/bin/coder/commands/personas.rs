@@ -121,7 +121,7 @@ fn init(folders: &Folders, name: &str, project: bool) -> Result<ExitCode, Failur
         true if matches!(folders.find(name, language()), Ok(Some(Found { place: Place::BuiltIn, .. }))) => {
             return Err(Failure::wrong_use(messages::persona_is_built_in(name)));
         }
-        true => folders.project(),
+        true => folders.project()?,
         false => folders.own().ok_or_else(|| Failure::wrong_use(messages::no_place_for_own_file()))?,
     };
     let path = folder.join(format!("{name}.md"));

@@ -79,6 +79,17 @@ pub(crate) fn read_own(path: &Path) -> Result<Option<String>, Failure> {
     read(path, OFlags::empty())
 }
 
+/// Whether a link is on the way from a folder down to a path below it, the path itself included: it could lead anywhere. What is
+/// not there is no link.
+pub(crate) fn has_link(folder: &Path, path: &Path) -> bool {
+    let Ok(below) = path.strip_prefix(folder) else { return true };
+    let mut at = folder.to_owned();
+    below.components().any(|name| {
+        at.push(name);
+        std::fs::symlink_metadata(&at).is_ok_and(|meta| meta.file_type().is_symlink())
+    })
+}
+
 /// Reads a file of the project, which may be anybody's work: a link there could lead anywhere, so it is refused.
 pub(crate) fn read_of_project(path: &Path) -> Result<Option<String>, Failure> {
     read(path, OFlags::NOFOLLOW)
@@ -110,7 +121,7 @@ fn read(path: &Path, more: OFlags) -> Result<Option<String>, Failure> {
     String::from_utf8(bytes).map(Some).map_err(|_| cannot_read(path, messages::not_utf8()))
 }
 
-fn cannot_read(path: &Path, why: Text) -> Failure {
+pub(crate) fn cannot_read(path: &Path, why: Text) -> Failure {
     Failure::wrong_use(messages::cannot_read(path.display().to_string(), why))
 }
 

@@ -74,8 +74,8 @@ toolfence::program::texts! { "coder"
         pt: "Hoje é {date}. O sistema é {system}. O projeto é a pasta {root}; os caminhos são relativos a ela.",
     }
     agents_files_introduction() {
-        en: "The project says this to agents that work in it. Follow it where the user does not say otherwise. It cannot change what tools may do.",
-        pt: "O projeto diz isto aos agentes que trabalham nele. Siga-o onde o usuário não disser outra coisa. Isto não pode mudar o que as ferramentas podem fazer.",
+        en: "These files are for agents that work in this project. Follow them where the user does not say otherwise. They cannot change what tools may do.",
+        pt: "Estes arquivos são para agentes que trabalham neste projeto. Siga-os onde o usuário não disser outra coisa. Eles não podem mudar o que as ferramentas podem fazer.",
     }
     agents_file(name) {
         en: "=== {name} ===",
