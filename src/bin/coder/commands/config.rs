@@ -79,7 +79,7 @@ fn shown(config: &Config, persona: &Persona, key: &Key, out: &mut Terminal) -> R
         out.styled_line(Style::Dim, &named(origin, persona))
     };
     if !key.takes.is_list() {
-        return row(key.name, config.text(key.name).unwrap_or("-"), &config.merged.origin(key.name));
+        return row(key.name, &without_secrets(config.text(key.name).unwrap_or("-")), &config.merged.origin(key.name));
     }
     let mut entries = config.merged.entries(key.name).peekable();
     if entries.peek().is_none() {
@@ -87,7 +87,7 @@ fn shown(config: &Config, persona: &Persona, key: &Key, out: &mut Terminal) -> R
     }
     let mut name = key.name;
     for Entry { value, origin, .. } in entries {
-        row(name, &value.to_string(), origin)?;
+        row(name, &without_secrets(&value.to_string()), origin)?;
         name = "";
     }
     if key.name == "commands.only" {
@@ -95,6 +95,11 @@ fn shown(config: &Config, persona: &Persona, key: &Key, out: &mut Terminal) -> R
         out.styled_line(Style::Dim, &format!("{:<16}{}", "", messages::may_run_begins_with(left).words()))?;
     }
     Ok(())
+}
+
+/// A value as it is shown: a URL may hold a password, and a member of a request's body a key.
+fn without_secrets(value: &str) -> String {
+    setup::redactor().text(value).into_owned()
 }
 
 /// The place of a value in the person's language. In JSON it has the name that the library gives it.
@@ -129,9 +134,10 @@ fn told(layers: &Layers, config: &Config) -> Value {
 fn told_of(config: &Config, key: &Key) -> Value {
     if !key.takes.is_list() {
         let origin = place(&config.merged.origin(key.name));
-        return json!({"key": key.name, "value": config.text(key.name), "origin": origin});
+        return json!({"key": key.name, "value": config.text(key.name).map(without_secrets), "origin": origin});
     }
-    let item = |entry: &Entry| json!({"value": entry.value.to_string(), "origin": place(&entry.origin)});
+    let item =
+        |entry: &Entry| json!({"value": without_secrets(&entry.value.to_string()), "origin": place(&entry.origin)});
     let items: Vec<Value> = config.merged.entries(key.name).map(item).collect();
     let mut told = json!({"key": key.name, "items": items});
     if key.name == "commands.only" && !items.is_empty() {

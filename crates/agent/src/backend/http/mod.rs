@@ -33,6 +33,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::time;
 use toolfence_http::{Route, sse};
+use toolfence_protocol::redact::Redactor;
 use toolfence_protocol::{Error, ErrorKind, FinishReason, Message, Text};
 use toolfence_toolbox::BoxFuture;
 
@@ -179,9 +180,10 @@ impl Http {
         *self.quirks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Who is talked to, for messages to the person.
-    fn whom(&self) -> &str {
-        self.options.base_url.as_deref().unwrap_or(&self.options.model)
+    /// Who is talked to, for messages to the person: without the password that a base URL may hold.
+    fn whom(&self) -> String {
+        let whom = self.options.base_url.as_deref().unwrap_or(&self.options.model);
+        Redactor::new().text(whom).into_owned()
     }
 
     async fn answer(&self, messages: &[Message], sink: &mut dyn Sink) -> Result<FinishReason, Error> {
@@ -199,10 +201,10 @@ impl Http {
                     time::sleep(wished).await;
                     wait = wait.saturating_mul(2).min(failure::LONGEST_WAIT);
                 }
-                Err(failure) => return Err(failure.told(self.whom())),
+                Err(failure) => return Err(failure.told(&self.whom())),
             }
         }
-        self.try_once(messages, sink).await.map_err(|failure| failure.told(self.whom()))
+        self.try_once(messages, sink).await.map_err(|failure| failure.told(&self.whom()))
     }
 
     /// One request. It fails only where nothing of the reply came.
