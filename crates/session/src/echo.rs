@@ -26,27 +26,38 @@ pub(super) struct Echoes {
     own: HashSet<u64>,
     /// The source in which there was more than is kept.
     full: Option<Arc<str>>,
+    /// Messages from before this session that are not looked at yet: somebody waits while a session begins, and nobody while a
+    /// model answers.
+    unread: Vec<Message>,
 }
 
 impl Echoes {
     /// Where the call was read before anybody wrote it.
-    pub(super) fn source(&self, call: &ToolCall, catalog: &Arc<Catalog>) -> Option<Arc<str>> {
+    pub(super) fn source(&mut self, call: &ToolCall, catalog: &Arc<Catalog>) -> Option<Arc<str>> {
+        self.catch_up(catalog);
         let print = print(call, catalog);
         self.read.get(&print).or_else(|| self.full.as_ref().filter(|_| !self.own.contains(&print))).cloned()
     }
 
     /// The model wrote this call. What it reads of it later is no news.
     pub(super) fn wrote(&mut self, call: &ToolCall, catalog: &Arc<Catalog>) {
+        self.catch_up(catalog);
         if self.own.len() < MOST {
             self.own.insert(print(call, catalog));
         }
     }
 
-    /// The conversation before this session. What stands in results was read, everything else was written by the model or the
-    /// user.
-    pub(super) fn earlier(&mut self, history: &[Message], catalog: &Arc<Catalog>) {
-        // Whoever goes on with a long conversation waits for this, and most of it is prose.
-        for message in history.iter().filter(|message| message.content.contains(['`', '~', '{'])) {
+    /// The conversation before this session, to be looked at before anything else is.
+    pub(super) fn earlier(history: &[Message]) -> Echoes {
+        // Most of a conversation is prose.
+        let holds_blocks = |message: &&Message| message.content.contains(['`', '~', '{']);
+        Echoes { unread: history.iter().filter(holds_blocks).cloned().collect(), ..Echoes::default() }
+    }
+
+    /// Looks at the conversation before this session. What stands in results was read, everything else was written by the model or
+    /// the user.
+    fn catch_up(&mut self, catalog: &Arc<Catalog>) {
+        for message in std::mem::take(&mut self.unread) {
             match message.role {
                 Role::User => {
                     for event in events(&message.content, catalog) {
@@ -107,6 +118,7 @@ impl Echoes {
 
     /// The model gets this text, which nobody in the conversation wrote.
     pub(super) fn text(&mut self, text: &str, source: &str, catalog: &Arc<Catalog>) {
+        self.catch_up(catalog);
         let (calls, all) = calls(text, catalog);
         let source: Arc<str> = source.into();
         if !all || self.read.len() + calls.len() > MOST {
@@ -362,8 +374,7 @@ mod tests {
             (vec![Message::new(Role::User, CALL)], None),
             (vec![Message::new(Role::Assistant, CALL), Message::new(Role::User, read.as_str())], None),
         ] {
-            let mut echoes = Echoes::default();
-            echoes.earlier(&history, &catalog);
+            let mut echoes = Echoes::earlier(&history);
             assert_eq!(echoes.source(&call, &catalog).as_deref(), source, "{history:?}");
         }
     }

@@ -259,8 +259,7 @@ impl Session {
         let history: Vec<Message> = system.into_iter().chain(std::mem::take(&mut options.history)).collect();
         options.format.language = options.language;
         options.parser.catalog.get_or_insert_with(|| catalog.clone());
-        let mut echoes = echo::Echoes::default();
-        echoes.earlier(&history, &catalog);
+        let echoes = echo::Echoes::earlier(&history);
         let learning = Learning::from(options.learned);
         Session {
             options,

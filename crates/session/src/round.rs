@@ -64,7 +64,7 @@ impl Session {
     /// The next step of the calls. `None` when a result or an answer has to come first.
     pub(super) fn work(&mut self) -> Option<()> {
         let State::Working(work, _) = &mut self.state else { return None };
-        let action = match work.step(&self.judge) {
+        let action = match work.step(&mut self.judge) {
             Step::Run(cleared) => Action::Run(cleared),
             Step::Ask(pending) => Action::Ask(pending),
             Step::Answered(result) => Action::Answered(result),

@@ -19,7 +19,7 @@ pub(super) struct Judge {
 }
 
 impl Judge {
-    fn review(&self, call: &ToolCall) -> Verdict {
+    fn review(&mut self, call: &ToolCall) -> Verdict {
         let source = self.echoes.source(call, &self.catalog);
         self.policy.review_read(call.clone(), &self.catalog, &*self.facts, source.as_deref())
     }
@@ -87,7 +87,7 @@ impl Work {
         Work { slots, next: 0, told: 0, running: 0, alone: false, asked: false, broken: false, changed: false }
     }
 
-    pub(super) fn step(&mut self, judge: &Judge) -> Step {
+    pub(super) fn step(&mut self, judge: &mut Judge) -> Step {
         loop {
             if let Some(result) = self.slots.get(self.told).and_then(|slot| slot.answer.clone()) {
                 self.told += 1;
@@ -178,7 +178,7 @@ impl Work {
     }
 
     /// Reads go out side by side; whatever changes or asks waits until it is alone. `None`: the call is answered already.
-    fn judge(&mut self, judge: &Judge) -> Option<Step> {
+    fn judge(&mut self, judge: &mut Judge) -> Option<Step> {
         let Some(call) = &self.slots[self.next].call else {
             self.broken = true;
             self.next += 1;
