@@ -283,9 +283,11 @@ fn row(session: &Summary, with_root: bool) -> String {
 }
 
 fn as_json(session: &Summary, found: Option<&str>) -> serde_json::Value {
+    // The file system tells time in ticks, and its last tick may lie before the moment in which a session began.
+    let changed = rfc3339(session.changed).max(session.began.clone());
     let mut line = json!({
         "v": SCHEMA, "event": "session", "id": session.id, "began": session.began,
-        "changed": rfc3339(session.changed), "cleared": session.cleared, "turns": session.turns, "title": session.title,
+        "changed": changed, "cleared": session.cleared, "turns": session.turns, "title": session.title,
         "root": session.root, "model": session.model, "fork": session.fork, "bytes": session.bytes,
         "path": session.path.display().to_string(),
     });
