@@ -3,8 +3,8 @@
 //! The log is English whatever the language of the session is: it is for programs and for searching, and the lines of two
 //! sessions can be compared.
 //!
-//! The session of a line is that of the transcript, where there is one. This module decides nothing and reads nothing back. Every line is one write to a file opened for appending, so that two
-//! programs can share it; a line is never longer than some kilobytes. It has times, in milliseconds since 1970.
+//! The session of a line is that of the transcript, where there is one. This module decides nothing and reads nothing back. Every
+//! line is one write to a file opened for appending, so that two programs can share it; a line is never longer than some kilobytes. It has times, in milliseconds since 1970.
 //!
 //! | event | fields besides `v` (1), `at`, `session` |
 //! |---|---|

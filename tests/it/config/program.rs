@@ -581,3 +581,16 @@ fn commands_that_look_at_the_project_are_asked_after_a_change() {
         assert!(ran.status == 2 && ran.err.contains(wanted), "{text}: {}", ran.err);
     }
 }
+
+#[test]
+fn no_password_or_key_of_the_settings_is_shown() {
+    let place = Place::new().own(
+        "base_url = \"http://me:s3cr3t-base@127.0.0.1:1/v1\"\n[http]\nproxy = \"http://me:s3cr3t-proxy@127.0.0.1:9\"\nretries = 1\n\
+         [http.headers]\nX-Any = \"s3cr3t-header\"\n[http.body]\napi_key = \"s3cr3t-member\"\n",
+    );
+    for args in [&["config", "show"][..], &["config", "show", "--json"], &["-p", "hi"]] {
+        let ran = place.run(args, "");
+        assert!(!ran.said().contains("s3cr3t"), "{args:?}: {}", ran.said());
+        assert!(ran.said().contains("127.0.0.1"), "{args:?}: {}", ran.said());
+    }
+}

@@ -32,7 +32,7 @@ impl Kept {
         Kept { instructions: Some(instructions), sent: sent.iter().map(hash).collect(), state: Some(state) }
     }
 
-    /// The same where the backend was sent other instructions.
+    /// A kept conversation whose instructions are not those that the backend was sent.
     pub(super) fn with_other_instructions(self) -> Kept {
         Kept { instructions: None, ..self }
     }

@@ -184,7 +184,7 @@ impl Agent {
         }
     }
 
-    /// The same with a log of what is decided and what comes of it. With a transcript, the lines of both have one session.
+    /// Sets the log of what is decided and what comes of it. With a transcript, the lines of both have one session.
     #[must_use]
     pub fn audit(self, audit: Arc<Audit>) -> Agent {
         Agent { audit: Some(audit), ..self }.with_one_session()

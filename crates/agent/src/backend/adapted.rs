@@ -10,9 +10,9 @@ use toolfence_toolbox::BoxFuture;
 /// A backend that is talked to as it was found to want it.
 pub struct Adapted {
     backend: Arc<dyn Backend>,
-    /// The same one with a member more in its requests.
+    /// `backend` with a further member in each of its requests, such as a grammar. None where the backend takes no members.
     held: Option<Arc<dyn Backend>>,
-    /// The server has refused what was more.
+    /// Whether the server has refused that member.
     given_up: AtomicBool,
     without_system: bool,
     window: Option<u64>,

@@ -82,9 +82,9 @@ manglings! {
     MarkdownRendered "markdown_rendered" true markdown_rendered take_it_raw,
     /// Addresses became links.
     LinksChanged "links_changed" true links_changed take_it_raw,
-    /// The same text stands before every reply.
+    /// The backend puts a fixed text before every reply.
     PrefixAdded "prefix_added" false prefix_added affixes_off,
-    /// The same text stands behind every reply.
+    /// The backend puts a fixed text behind every reply.
     SuffixAdded "suffix_added" false suffix_added affixes_off,
     /// Replies end in citations and notes of a search.
     CitationsAdded "citations_added" false citations_added own_tools_off,

@@ -88,7 +88,7 @@ pub struct Step {
 /// Everything that was found out.
 #[derive(Debug, Clone)]
 pub struct Probed {
-    /// What is told, in the order in which it was looked at.
+    /// The findings for the person, in the order in which the probe asked.
     pub findings: Vec<Finding>,
     /// What can be kept and used.
     pub facts: Facts,

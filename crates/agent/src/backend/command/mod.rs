@@ -151,12 +151,12 @@ pub struct Command {
     options: CommandOptions,
 }
 
-/// What came of one run of the program.
+/// How one run of the program ended.
 enum Ran {
     Replied(FinishReason),
     /// The program does not have the conversation that it was to go on with.
     Lost,
-    /// It failed before it had written anything.
+    /// The program failed before it had written anything, for this reason.
     Failed(Text),
 }
 
@@ -374,15 +374,15 @@ fn replaced(word: &str, values: &[(&str, &str)]) -> String {
 /// Why no more is read of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
-    /// It has ended.
+    /// The program has ended.
     ByItself,
-    /// Nobody wants more.
+    /// The sink of the reply wants no more text.
     Unwanted,
     /// The reply is longer than the limit.
     TooLong,
-    /// It has closed its stdout and runs on.
+    /// The program has closed its stdout and runs on.
     StillRunning,
-    /// It wrote nothing for too long.
+    /// The program wrote nothing for longer than the limit.
     Silent,
 }
 

@@ -128,7 +128,7 @@ impl Follower {
         false
     }
 
-    /// The same of a string literal, in which escapes stand for what is told.
+    /// Tells a piece of a string literal, in which escapes stand for what is told.
     fn follow_literal(&mut self, literal: Literal, text: &str, block: &mut Block, queue: &mut Queue) -> bool {
         let Some(raw) = self.sketch.texts.get(self.texts) else { return false };
         let begins = self.told <= raw.start;
