@@ -12,8 +12,19 @@ use std::process::Command;
 const PURE: &[&str] = &["protocol", "patch", "toolset", "rules", "policy", "session", "validate"];
 
 /// The dependencies that a pure crate may name.
-const HARMLESS: &[&str] =
-    &["serde", "serde_json", "memchr", "regex-lite", "nom", "brush-parser", "glob", "toml", "similar", "saphyr-parser"];
+const HARMLESS: &[&str] = &[
+    "serde",
+    "serde_json",
+    "memchr",
+    "regex-lite",
+    "nom",
+    "brush-parser",
+    "shell-words",
+    "glob",
+    "toml",
+    "similar",
+    "saphyr-parser",
+];
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))

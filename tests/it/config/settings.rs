@@ -108,7 +108,7 @@ fn a_rule_may_carry_examples() {
         ("\"cargo\", match = [\"cargo '\"]", "cannot be read"),
         ("\"cargo\", mach = []", "has no mach"),
         ("3", "this is a number"),
-        ("\"echo 'a b'\"", "as a list"),
+        ("\"echo $HOME\"", "as a list"),
         ("\"cargo\", match = \"cargo\"", "a list of texts"),
     ] {
         let mistake = rule(rest).unwrap_err();

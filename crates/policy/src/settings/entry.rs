@@ -87,7 +87,7 @@ impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Value::Text(text) | Value::Glob(text) => f.write_str(text),
-            Value::Command(rule) => f.write_str(&rule.words().join(" ")),
+            Value::Command(rule) => rule.fmt(f),
             Value::Checker(rule) => {
                 write!(f, "{}: {}", rule.files.join(" "), shown(&rule.command.join(" "), MOST_SHOWN))
             }

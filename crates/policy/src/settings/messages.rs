@@ -100,9 +100,25 @@ toolfence_protocol::texts! { "settings"
 
 // Rules about commands.
 toolfence_protocol::texts! { "settings"
-    rule_is_plain_words() {
-        en: "a command rule in one line is plain words; write it as a list: [\"echo\", \"a b\"].",
-        pt: "uma regra de comando em uma linha só tem palavras simples; escreva-a como lista: [\"echo\", \"a b\"].",
+    rule_expands_nothing(found) {
+        en: "nothing is expanded in a command rule, so `$` and backquotes have no meaning in one, and this one has {found}. \
+             Where it is meant as it stands, write the rule as a list: [\"echo\", \"$HOME\"].",
+        pt: "nada é expandido em uma regra de comando; por isso `$` e crases não têm significado nela, e esta tem {found}. \
+             Se o caractere é para ficar como está, escreva a regra como lista: [\"echo\", \"$HOME\"].",
+    }
+    rule_quote_open() {
+        en: "a quote in the command rule is not closed.",
+        pt: "uma aspa da regra de comando não foi fechada.",
+    }
+    rule_has_a_comment() {
+        en: "a `#` that begins a word begins a comment, and a command rule has none. Where it is meant as it stands, write \
+             it in quotes: '#'.",
+        pt: "um `#` que começa uma palavra começa um comentário, e uma regra de comando não tem comentários. Se ele é para \
+             ficar como está, escreva-o entre aspas: '#'.",
+    }
+    rule_list_unreadable() {
+        en: "the list of words cannot be read. It is written like this: [\"echo\", \"a b\"].",
+        pt: "a lista de palavras não pode ser lida. Ela é escrita assim: [\"echo\", \"a b\"].",
     }
     rule_needs_a_word() {
         en: "a command rule needs at least one word.",

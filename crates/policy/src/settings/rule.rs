@@ -2,6 +2,7 @@
 
 use super::super::{NoFacts, Policy};
 use super::{Settings, messages};
+use std::fmt;
 use toolfence_protocol::Text;
 
 /// The longest rule and example.
@@ -21,15 +22,32 @@ impl CommandRule {
         (!words.is_empty()).then_some(CommandRule(words))
     }
 
-    /// A rule as it is written in a line, its words apart by blanks.
+    /// A rule as it is written in a line: words with the quotes of a shell, `echo 'a b'`, or a list, `["echo", "a b"]`.
     ///
     /// # Errors
-    /// No words, more than 1,000 bytes, or quotes and the like, which a rule does not read: what to do instead.
+    /// No words, more than 1,000 bytes, a quote that is not closed, a comment, or what a shell would expand: a rule is
+    /// compared with literal words, so that `$` and backquotes have no meaning in a line; in a list they stand for themselves.
     pub fn line(line: &str) -> Result<CommandRule, Text> {
-        if line.contains(['\'', '"', '\\', '$', '`']) {
-            return Err(messages::rule_is_plain_words());
+        let line = line.trim();
+        if let Some(first) = line.strip_prefix('[') {
+            match serde_json::from_str::<Vec<String>>(line) {
+                Ok(words) => return CommandRule::words_of(words),
+                // `[` is a program too, and its name ends at a blank.
+                Err(_) if first.starts_with(['"', '\'']) => return Err(messages::rule_list_unreadable()),
+                Err(_) => {}
+            }
         }
-        CommandRule::words_of(line.split_whitespace())
+        if let Some(expanded) = line.chars().find(|c| matches!(c, '$' | '`')) {
+            return Err(messages::rule_expands_nothing(expanded));
+        }
+        let words = shell_words::split(line).map_err(|_| messages::rule_quote_open())?;
+        // The crate passes over comments, as a shell does, and the rule would match more than is written in it. With a letter
+        // in the place of each `#` nothing is passed over.
+        let all = shell_words::split(&line.replace('#', "x"));
+        if all.map_or(true, |all| all.len() != words.len()) {
+            return Err(messages::rule_has_a_comment());
+        }
+        CommandRule::words_of(words)
     }
 
     pub(super) fn words_of<W: Into<String>>(words: impl IntoIterator<Item = W>) -> Result<CommandRule, Text> {
@@ -76,6 +94,20 @@ impl CommandRule {
     }
 }
 
+/// The rule in a line that [`CommandRule::line`] reads.
+impl fmt::Display for CommandRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let is_plain = |word: &String| !word.is_empty() && !word.contains([' ', '\t', '\n', '\'', '"', '\\', '#']);
+        if self.0.iter().any(|word| word.contains(['$', '`'])) {
+            f.write_str(&serde_json::json!(self.0).to_string())
+        } else if self.0.iter().all(is_plain) {
+            f.write_str(&self.0.join(" "))
+        } else {
+            f.write_str(&shell_words::join(&self.0))
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -106,6 +138,51 @@ mod tests {
         assert_eq!(rule("cargo test").meets("cd x; 'cargo' te\"st\" -q"), Ok(true));
         assert_eq!(rule("cargo test").meets("echo cargo test"), Ok(false));
         assert!(rule("cargo").meets("echo '").is_err() && rule("cargo").meets(&"x".repeat(2000)).is_err());
-        assert!(CommandRule::line("echo 'a b'").is_err() && CommandRule::line(" ").is_err());
+    }
+
+    #[test]
+    fn a_line_has_the_words_of_a_shell() {
+        let list = format!("[{}]", vec!["\"x\""; 600].join(","));
+        for (line, wanted) in [
+            ("echo 'a b'", Ok(&["echo", "a b"][..])),
+            (r#" echo  "a b"\ c '' "#, Ok(&["echo", "a b c", ""])),
+            (r#"["echo", "a b"]"#, Ok(&["echo", "a b"])),
+            (r#" [ "echo" , "$HOME" ] "#, Ok(&["echo", "$HOME"])),
+            (r#"[ "a" = b ]"#, Ok(&["[", "a", "=", "b", "]"])),
+            ("[ -f x ]", Ok(&["[", "-f", "x", "]"])),
+            ("git log a#b '#c'", Ok(&["git", "log", "a#b", "#c"])),
+            ("echo $HOME", Err("`$`")),
+            ("echo '$HOME'", Err("[\"echo\", \"$HOME\"]")),
+            ("echo `id`", Err("backquotes")),
+            ("echo 'a", Err("not closed")),
+            ("echo # all of it", Err("comment")),
+            ("echo #it's", Err("comment")),
+            ("#a\nb", Err("comment")),
+            (r#"["echo", 3]"#, Err("[\"echo\", \"a b\"]")),
+            ("['echo']", Err("[\"echo\", \"a b\"]")),
+            ("[]", Err("at least one word")),
+            ("''", Err("not empty")),
+            (" ", Err("at least one word")),
+            (&list, Ok(&["x"; 600])),
+            (&"x ".repeat(1001), Err("1000 bytes")),
+        ] {
+            match (CommandRule::line(line), wanted) {
+                (Ok(rule), Ok(words)) => assert_eq!(rule.words(), words, "{line}"),
+                (Err(said), Err(part)) => assert!(said.to_string().contains(part), "{line}: {said}"),
+                (read, _) => panic!("{line}: {read:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_shown_of_a_rule_is_read_as_the_rule() {
+        for words in
+            [&["cargo", "test"][..], &["git", "log", "--format=%h"], &["echo", "a b", "", "it's", "\"", "#x"], &["["]]
+        {
+            let rule = CommandRule::new(words.iter().copied()).unwrap();
+            assert_eq!(CommandRule::line(&rule.to_string()), Ok(rule));
+        }
+        assert_eq!(rule("git log --format=%h").to_string(), "git log --format=%h");
+        assert_eq!(rule(r#"["echo", "$HOME"]"#).to_string(), r#"["echo","$HOME"]"#);
     }
 }
