@@ -419,27 +419,6 @@ fn a_server_that_fails_in_the_middle_is_quoted() {
 }
 
 #[test]
-fn debug_tells_calls_and_results_as_json() {
-    let folder = root();
-    let reply = "```tool\n{\"name\": \"read_file\", \"args\": {\"path\": \"../x\"}}\n```\n";
-    let ran = coder(folder.path(), &["exec", "--debug"], reply);
-    let events: Vec<Value> =
-        ran.err.lines().map(|line| serde_json::from_str(line).expect("a line of --debug is JSON")).collect();
-    for wanted in ["root", "call", "path judged", "result"] {
-        assert!(events.iter().any(|event| event["fields"]["message"] == wanted), "{wanted} in {}", ran.err);
-    }
-    let inside = "```tool\n{\"name\": \"read_file\", \"args\": {\"path\": \"./reply\"}}\n```\n";
-    std::fs::write(folder.path().join("reply"), "x").unwrap();
-    let told = coder(folder.path(), &["exec", "--debug"], inside).err;
-    for (message, fields) in
-        [("path", ["\"root\":\"/", "\"relative\":\"Ok("]), ("opened", ["\"asked\":\"./", "\"real\":\"reply\""])]
-    {
-        let line = told.lines().find(|line| line.contains(&format!("\"message\":\"{message}\""))).expect(&told);
-        assert!(fields.iter().all(|field| line.contains(field)), "{line}");
-    }
-}
-
-#[test]
 fn what_is_on_offer() {
     let folder = root();
     let tools = lines_of(&coder(folder.path(), &["tools", "--json"], ""));

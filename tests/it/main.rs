@@ -14,6 +14,8 @@ mod compact;
 mod config;
 mod conformance;
 mod damage;
+#[cfg(feature = "cli")]
+mod debug;
 mod documents;
 mod format;
 mod grammar;

@@ -109,7 +109,9 @@ where
     let stop = Arc::new(Stop::default());
     let guard = StopOnDrop(Arc::clone(&stop));
     let context = Arc::clone(context);
-    let mut working = tokio::task::spawn_blocking(move || work(&context, &stop));
+    // The thread knows nothing of the task: what happens there is told as part of the call too.
+    let span = tracing::Span::current();
+    let mut working = tokio::task::spawn_blocking(move || span.in_scope(|| work(&context, &stop)));
     let done = loop {
         match tokio::time::timeout(BETWEEN_NOTES, &mut working).await {
             Ok(done) => break done,

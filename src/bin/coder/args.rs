@@ -34,6 +34,9 @@ pub(crate) struct Cli {
     /// Go on with the last conversation about this project
     #[arg(short, long)]
     pub(crate) r#continue: bool,
+    /// Print the JSON Schema of the lines of --debug, and end
+    #[arg(long)]
+    pub(crate) debug_schema: bool,
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
 }

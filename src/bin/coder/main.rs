@@ -42,6 +42,10 @@ fn main() -> ExitCode {
 
 fn run(cli: &Cli) -> Result<ExitCode, Failure> {
     let options = &cli.options;
+    if cli.debug_schema {
+        terminal::Terminal::stdout().line(debug::SCHEMA.trim_end())?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let last = if cli.r#continue { Start::Last } else { Start::New };
     if options.backend == Some(None) && !matches!(cli.command, Some(Command::Doctor(_))) {
         return Err(Failure::wrong_use(messages::no_value_for("--backend <BACKEND>")));

@@ -4,6 +4,7 @@ use crate::agents_files;
 use crate::args::{BackendKind, Color, Instructions, Options, Reasoning, Sandbox};
 use crate::config::profile::{self, Profile, Profiles, counting};
 use crate::config::{Config, Layers};
+use crate::debug;
 use crate::failure::Failure;
 use crate::messages;
 use crate::personas::{self, Folders, Place};
@@ -117,7 +118,7 @@ impl Setup {
             Some(history) => workspace.recorder(history),
             None => workspace,
         });
-        tracing::debug!(target: "toolfence", root = %workspace.root_path().display(), "root");
+        debug::root(workspace.root_path());
         let commands = Arc::new(CommandRunner::new(workspace.clone(), sandbox(&config)?));
         let checks = tools::Checks::new(commands.clone()).checkers(checkers(&config)?);
         let mut toolbox = tools::checked(&checks);

@@ -3,6 +3,7 @@
 //! A tool block is never shown as it was written. While a call is being written, while a tool runs and while the first piece of a
 //! reply is awaited, a terminal shows so in its [status line](crate::status).
 
+use crate::debug;
 use crate::failure::Failure;
 use crate::messages;
 use crate::preview::{label, one_line};
@@ -14,11 +15,10 @@ use std::time::Duration;
 use toolfence::agent::{Canceller, Host};
 use toolfence::parse::{Event, Ignored};
 use toolfence::policy::Pending;
-use toolfence::program::format;
 use toolfence::program::tools::PROJECT_CHECK;
 use toolfence::session::{Answer, Compacted};
 use toolfence::toolbox::BoxFuture;
-use toolfence::{Language, Message, Text, ToolCall, ToolResult};
+use toolfence::{Message, Text, ToolCall, ToolResult};
 
 /// Lines of a command's output that are shown; the model gets all of it.
 const SHOWN_LINES: usize = 8;
@@ -152,7 +152,7 @@ impl<P: Person> View<P> {
             Event::Reasoning { unopened: true, .. } => self.aside(Style::Dim, messages::all_was_thought()),
             Event::Reasoning { text, .. } if self.prose.out.is_terminal() => self.prose.write(Style::Dim, text),
             Event::Call { call, .. } => {
-                debug_call(call);
+                debug::call(call);
                 self.labels.insert(call.id.clone(), label(call));
                 Ok(())
             }
@@ -235,7 +235,7 @@ impl<P: Person> Host for View<P> {
     }
 
     fn answered(&mut self, result: &ToolResult) {
-        debug_result(result);
+        debug::result(result);
         self.told = true;
         let mut written = self.end_call(result);
         if self.running.remove(&result.id) && !self.running.is_empty() {
@@ -249,18 +249,6 @@ impl<P: Person> Host for View<P> {
         self.keep(written);
         self.person.ask(pending)
     }
-}
-
-/// A call as it was read, for `--debug`.
-pub(crate) fn debug_call(call: &ToolCall) {
-    let args = serde_json::Value::Object(call.args.clone());
-    tracing::debug!(target: "toolfence", id = call.id, tool = call.name, %args, repairs = ?call.repairs, "call");
-}
-
-/// A result, for `--debug`.
-pub(crate) fn debug_result(result: &ToolResult) {
-    // Inside of the macro, which does not evaluate it where nobody listens.
-    tracing::debug!(target: "toolfence", result = %format::envelope(result, Language::English), "result");
 }
 
 /// Prose without the blank lines that the blocks cut out of it leave behind.

@@ -155,7 +155,9 @@ impl Layout {
         building.private(ground);
         building.toolchains(ground);
         let looked = building.looking.entries();
-        tracing::debug!(looked, masks = building.looking.masks.len(), took = ?started.elapsed(), "folders beside the project were walked");
+        let masks = building.looking.masks.len();
+        let microseconds = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
+        tracing::debug!(looked, masks, microseconds, "folders beside the project were walked");
         building.masks.append(&mut building.looking.masks);
         building.steps.push(Step::Project);
         building.masks.extend(secrets_of_the_system());

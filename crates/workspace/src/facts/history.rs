@@ -72,7 +72,14 @@ impl BlockedHistory {
     pub(crate) fn fact(&self, folder: &Path) -> HistoryFact {
         let began = Instant::now();
         let fact = self.look(folder, began + LONGEST);
-        tracing::debug!(folder = %folder.display(), ?fact, took = ?began.elapsed(), "history judged");
+        let (is, blocked) = match &fact {
+            Ok(HistoryFact::Clean) => ("clean", 0),
+            Ok(HistoryFact::Holds { names, .. }) => ("holds", names.len()),
+            _ => ("unknown", 0),
+        };
+        let error = fact.as_ref().err().map(ToString::to_string);
+        let microseconds = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
+        tracing::debug!(folder = %folder.display(), is, blocked, error, microseconds, "history judged");
         fact.unwrap_or(HistoryFact::Unknown)
     }
 

@@ -5,7 +5,7 @@ mod repository;
 
 use crate::root::resolve::{Last, Spot, Trouble};
 use crate::root::twins::Twins;
-use crate::root::{Root, path_arg};
+use crate::root::{Root, path_arg, told};
 use crate::{Workspace, names};
 use rustix::fd::AsFd;
 use rustix::fs::{AtFlags, FileType};
@@ -16,7 +16,7 @@ use toolfence_policy::{Facts, HistoryFact, PathFact, ProgramFact, RepositoryFact
 impl Facts for Workspace {
     fn path(&self, cwd: &str, path: &str) -> PathFact {
         let fact = fact_of(self.root(), cwd, path);
-        tracing::debug!(root = %self.root().path().display(), cwd, asked = path, ?fact, "path judged");
+        told::judged(self.root(), cwd, path, &fact);
         fact
     }
 
@@ -58,7 +58,13 @@ impl Facts for Workspace {
 
     fn repository(&self, cwd: &str) -> RepositoryFact {
         let fact = repository::fact(self.root(), cwd);
-        tracing::debug!(cwd, ?fact, "repository judged");
+        let is = match fact {
+            RepositoryFact::Plain => "plain",
+            RepositoryFact::Above => "above",
+            RepositoryFact::Special => "special",
+            _ => "unknown",
+        };
+        tracing::debug!(cwd, is, "repository judged");
         fact
     }
 

@@ -7,7 +7,7 @@
 use crate::masks::Masks;
 use crate::masks::folders::Folder;
 use crate::masks::repositories::{Access, Repository, Standing, Wanted};
-use crate::masks::set::{Held, MaskSet};
+use crate::masks::set::{Held, MaskSet, WalkCost};
 use crate::messages;
 use crate::root::hops::{Hop, NAMEABLE};
 use crate::root::ignores::Ignores;
@@ -50,7 +50,8 @@ pub(super) fn find(masks: &Masks, access: Access, stop: &Stop) -> Result<MaskSet
         };
         set.with_hooks = access == Access::WriteWithHooks;
         set.cost.microseconds = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
-        tracing::debug!(cost = ?set.cost, masks = set.list.len(), "the project was walked for the sandbox");
+        let WalkCost { folders, read, microseconds } = set.cost;
+        tracing::debug!(folders, read, microseconds, masks = set.list.len(), "the project was walked for the sandbox");
         return if set.list.len() > MOST_MASKS { Err(too_much(messages::blocked_files())) } else { Ok(set) };
     }
     Err(ToolFailure::new(ErrorCode::Conflict, messages::folders_move()))

@@ -12,6 +12,7 @@ pub(crate) mod path_arg;
 pub(crate) mod programs;
 pub(crate) mod resolve;
 mod suggest;
+pub(crate) mod told;
 pub(crate) mod twins;
 pub(crate) mod walk;
 
@@ -31,6 +32,7 @@ use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use told::Step;
 use toolfence_project::{Identity, Project, identity_of};
 use toolfence_protocol::invisible::is_blank;
 use toolfence_protocol::{Error, Result, ToolFailure};
@@ -168,10 +170,15 @@ impl Root {
 
     /// Opens whatever a model's string names, if no rule blocks it.
     pub(crate) fn open_any(&self, path: &str) -> std::result::Result<Opened, ToolFailure> {
+        let done = self.open_allowed(path);
+        told::opened(self, Step::Open, path, done.as_ref().map(|opened| &*opened.name));
+        done
+    }
+
+    fn open_allowed(&self, path: &str) -> std::result::Result<Opened, ToolFailure> {
         let relative = self.relative(path)?;
         self.refuse_blocked(path, &relative)?;
         let opened = self.open_relative(&relative).map_err(|trouble| self.explain(trouble, path, &relative))?;
-        tracing::debug!(asked = path, real = %opened.name.display(), "opened");
         if let Some(rule) = self.blocks_opened(&opened) {
             return Err(failure::blocked(path, &rule));
         }
@@ -188,12 +195,17 @@ impl Root {
             return Err(invalid(messages::path_blank(shown(path))));
         }
         let relative = path_arg::relative(path, &self.spellings());
-        tracing::debug!(root = %self.path.display(), asked = path, ?relative, "path");
         relative.map_err(|failure| suggest::with_relative_spelling(self, failure, path))
     }
 
     /// Where a file of this name stands or would stand, if it may be written, and its real name.
     pub(crate) fn spot_to_write(&self, path: &str) -> std::result::Result<(Spot, String), ToolFailure> {
+        let done = self.writable_spot(path);
+        told::opened(self, Step::Write, path, done.as_ref().map(|(_, name)| Path::new(name)));
+        done
+    }
+
+    fn writable_spot(&self, path: &str) -> std::result::Result<(Spot, String), ToolFailure> {
         let relative = self.relative(path)?;
         self.refuse_unwritable(path, &relative)?;
         let mut spot = self.follow(&relative).map_err(|trouble| self.explain(trouble, path, &relative))?;

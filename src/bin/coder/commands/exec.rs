@@ -5,13 +5,14 @@
 use crate::args::{ExecArguments, Options};
 use crate::commands::read_stdin;
 use crate::confirm::AtTheTerminal;
+use crate::debug;
 use crate::explain::explained;
 use crate::failure::{Failure, INTERRUPTED, UNSUCCESSFUL};
 use crate::messages;
 use crate::setup::Setup;
 use crate::shown::tell;
 use crate::terminal::Terminal;
-use crate::view::{Person, debug_call, debug_result};
+use crate::view::Person;
 use serde_json::json;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -116,7 +117,7 @@ impl Host for Listener {
 
     fn show(&mut self, event: &Event<'_>) {
         match event {
-            Event::Call { call, .. } => debug_call(call),
+            Event::Call { call, .. } => debug::call(call),
             Event::Ignored { why: Ignored::Unfenced, .. } => self.unfenced = true,
             _ => {}
         }
@@ -132,7 +133,7 @@ impl Host for Listener {
     }
 
     fn answered(&mut self, result: &ToolResult) {
-        debug_result(result);
+        debug::result(result);
         if self.explain {
             let what = result.error.as_ref().map_or_else(messages::call_done, |error| error.message.clone());
             tell(&messages::call_answered(&result.id, what));

@@ -313,6 +313,7 @@ pub(crate) const PORTUGUESE_HELP: &[(&str, &str)] = &[
     ),
     ("Print help (see a summary with '-h')", "Mostra a ajuda (resumida com '-h')"),
     ("Print help (see more with '--help')", "Mostra a ajuda (mais completa com '--help')"),
+    ("Print the JSON Schema of the lines of --debug, and end", "Mostra o JSON Schema das linhas de --debug e termina"),
     ("Print the JSON Schema of all lines, and end", "Imprime o JSON Schema de todas as linhas e termina"),
     (
         "Print this message or the help of the given subcommand(s)",

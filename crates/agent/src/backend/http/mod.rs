@@ -194,7 +194,8 @@ impl Http {
                 Err(failure) if failure.is_passing() => {
                     let wished = failure.retry_after().unwrap_or(wait);
                     let why = failure.text();
-                    tracing::info!(server = self.whom(), failure = %why, wait = ?wished, "trying again");
+                    let wait_ms = u64::try_from(wished.as_millis()).unwrap_or(u64::MAX);
+                    tracing::info!(server = self.whom(), failure = %why, wait_ms, "trying again");
                     if sink.chunk(Chunk::Waits { why: &why, wait: wished }).is_break() {
                         return Ok(FinishReason::Cut);
                     }

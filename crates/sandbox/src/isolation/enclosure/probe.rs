@@ -24,7 +24,15 @@ pub(super) fn report(enclosure: &Enclosure) -> Report {
     let started = Instant::now();
     let report = best(enclosure);
     let microseconds = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
-    tracing::debug!(kind = ?report.kind, holds = report.holds, why = ?report.why, microseconds, "the sandbox was tried");
+    let kind = match report.kind {
+        Kind::Nothing => "nothing",
+        Kind::Landlock => "landlock",
+        Kind::Container => "container",
+        Kind::Bubblewrap => "bubblewrap",
+        Kind::Namespaces => "namespaces",
+    };
+    let why = Text::join(report.why.iter().cloned(), " ");
+    tracing::debug!(kind, holds = report.holds, %why, microseconds, "the sandbox was tried");
     report
 }
 
