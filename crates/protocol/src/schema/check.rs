@@ -1,7 +1,7 @@
 //! Whether a schema allows a value, and what is wrong where it does not.
 
-use super::Schema;
 use super::number::{canonical, compare, is_integer, is_multiple, same};
+use super::{REFERENCES, Schema};
 use serde_json::{Map, Number, Value};
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -78,6 +78,8 @@ pub(super) struct Check<'s> {
     depth: usize,
     /// References that are being followed, each with the value it is held against.
     following: Vec<(*const Value, *const Value)>,
+    /// The resources on the way to the schema that is being applied, where a dynamic reference asks for them.
+    scope: Vec<usize>,
 }
 
 impl Schema {
@@ -100,7 +102,7 @@ impl Schema {
         value: &'a Value,
         budget: &mut u64,
     ) -> Result<(), Box<Fault<'a>>> {
-        let mut check = Check { schema: self, left: *budget, depth: 0, following: Vec::new() };
+        let mut check = Check { schema: self, left: *budget, depth: 0, following: Vec::new(), scope: vec![0] };
         let checked = check.value(schema, value);
         *budget = check.left;
         // A branch that could not be looked at decides nothing.
@@ -159,7 +161,14 @@ impl<'s> Check<'s> {
             _ => return Ok(Seen::default()),
         };
         self.depth += 1;
+        let outside = self.scope.len();
+        if self.schema.resources.is_dynamic
+            && let Some(uri) = rules.get("$id").and_then(Value::as_str)
+        {
+            self.scope.extend(self.schema.resources.named(uri));
+        }
         let checked = self.rules(rules, schema, value);
+        self.scope.truncate(outside);
         self.depth -= 1;
         checked
     }
@@ -418,17 +427,39 @@ impl<'s> Check<'s> {
     {
         let mut seen = Seen::default();
         let schema: &'a Schema = self.schema;
-        for target in schema.referred(rules) {
+        for key in REFERENCES {
+            let means = match rules.get(key) {
+                None | Some(Value::Null) => continue,
+                Some(means) => means,
+            };
             self.spend(4);
+            let place = match means {
+                Value::String(place) => place.strip_prefix('#'),
+                dynamic => {
+                    self.spend(self.scope.len() as u64);
+                    let text = |key: &str| dynamic.get(key).and_then(Value::as_str);
+                    let outermost = text("anchor").and_then(|anchor| schema.resources.outermost(anchor, &self.scope));
+                    outermost.or_else(|| text("pointer"))
+                }
+            };
             // What stands in another document is not known here, so it allows anything.
-            let Some(target) = target else { continue };
+            self.spend(place.map_or(0, str::len) as u64 / 8);
+            let Some((place, target)) = place.and_then(|place| Some((place, schema.root.pointer(place)?))) else {
+                continue;
+            };
             let step = (ptr::from_ref(target), ptr::from_ref(value));
             if self.following.contains(&step) {
                 continue; // a circle says nothing more
             }
+            let outside = self.scope.len();
+            if schema.resources.is_dynamic {
+                self.spend(place.len() as u64);
+                self.scope.push(schema.resources.around(place));
+            }
             self.following.push(step);
             let checked = self.value(target, value);
             self.following.pop();
+            self.scope.truncate(outside);
             seen.add(checked?);
         }
         Ok(seen)

@@ -34,7 +34,11 @@ pub(super) fn is_multiple(number: &Number, step: &Number) -> bool {
         _ => {
             let (number, step) = (number.as_f64().unwrap_or_default(), step.as_f64().unwrap_or(1.0));
             let times = number / step;
-            !times.is_finite() || (times - times.round()).abs() <= 1e-9 * times.abs().max(1.0)
+            if !times.is_finite() {
+                // The remainder of two doubles is exact.
+                return step == 0.0 || number % step == 0.0;
+            }
+            (times - times.round()).abs() <= 1e-9 * times.abs().max(1.0)
         }
     }
 }

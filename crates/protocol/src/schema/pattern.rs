@@ -20,6 +20,42 @@ pub(super) fn text_for(pattern: &str, more: usize) -> Option<String> {
     (reader.chars.next().is_none() && text.len() <= LONGEST).then_some(text)
 }
 
+/// What ECMA-262 takes for white space, as the inside of a class.
+const SPACE: &str = r"\t\n\x0B\f\r \x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}\x{3000}\x{FEFF}";
+
+/// The pattern in the words of the engine that matches it. ECMA-262, whose patterns JSON Schema has, knows more white space than that
+/// engine, and control characters by their letters.
+pub(super) fn of_ecma(pattern: &str) -> String {
+    let mut out = String::with_capacity(pattern.len());
+    let (mut chars, mut in_class) = (pattern.chars(), false);
+    while let Some(c) = chars.next() {
+        match c {
+            '[' => in_class = true,
+            ']' => in_class = false,
+            _ => {}
+        }
+        if c != '\\' {
+            out.push(c);
+            continue;
+        }
+        let letter = chars.clone().nth(1).filter(char::is_ascii_alphabetic);
+        match (chars.next(), letter) {
+            (Some('s'), _) if in_class => out.push_str(SPACE),
+            (Some('s'), _) => out.extend(["[", SPACE, "]"]),
+            (Some('S'), _) if !in_class => out.extend(["[^", SPACE, "]"]),
+            (Some('c'), Some(letter)) => {
+                chars.next();
+                out.push_str(&format!("\\x{{{:X}}}", letter as u32 % 32));
+            }
+            (escaped, _) => {
+                out.push(c);
+                out.extend(escaped);
+            }
+        }
+    }
+    out
+}
+
 struct Reader<'a> {
     chars: Peekable<Chars<'a>>,
     more: usize,
