@@ -101,8 +101,9 @@ pub use toolfence_server::pipe;
 pub use toolfence_server::proxy;
 
 pub use toolfence_protocol::{
-    Args, Catalog, Dialect, Dialects, Effect, Error, ErrorCode, ErrorKind, FinishReason, Language, Learned, Message,
-    Output, Param, ParamKind, Repair, Result, Role, Text, ToolCall, ToolFailure, ToolResult, ToolSpec, close_names,
+    Args, Catalog, Dialect, Dialects, Effect, Error, ErrorCode, ErrorKind, FinishReason, Image, Language, Learned,
+    Message, Output, Param, ParamKind, Repair, Result, Role, Text, ToolCall, ToolFailure, ToolResult, ToolSpec,
+    close_names,
 };
 
 /// The example of the README, compiled.

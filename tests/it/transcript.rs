@@ -1,6 +1,8 @@
 //! What a conversation leaves on the disk: its records, what a resumed one sends, and what `coder` does with them.
 
 #[cfg(feature = "cli")]
+mod images;
+#[cfg(feature = "cli")]
 mod program;
 
 use boon::{Compiler, Schemas};

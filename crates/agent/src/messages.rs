@@ -8,6 +8,18 @@ toolfence_protocol::texts! { "agent"
         en: "Nobody is here who could allow it.",
         pt: "Não há ninguém aqui que possa permitir isso.",
     }
+    backend_takes_no_images() {
+        en: "this backend takes no images: leave the image out, or choose a server and a model that take some",
+        pt: "este backend não aceita imagens: deixe a imagem de fora ou escolha um servidor e um modelo que aceitem",
+    }
+    too_many_images(most) {
+        en: "a message shows at most {most} images",
+        pt: "uma mensagem mostra no máximo {most} imagens",
+    }
+    image_not_shown(name) {
+        en: "[The image {name} stood here. You cannot see it: this backend takes no images.]",
+        pt: "[A imagem {name} estava aqui. Você não pode ver a imagem: este backend não aceita imagens.]",
+    }
     session_waits_for_nothing() {
         en: "The session waits for what nobody gives.",
         pt: "A sessão espera por algo que ninguém vai dar.",
@@ -79,6 +91,10 @@ toolfence_protocol::texts! { "transcript"
 // What stands beside the words of a conversation on a page.
 #[cfg(feature = "pages")]
 toolfence_protocol::texts! { "export"
+    export_image(name, kind, kib) {
+        en: "Image: {name} ({kind}, {kib} KiB)",
+        pt: "Imagem: {name} ({kind}, {kib} KiB)",
+    }
     export_title(session) {
         en: "Conversation {session}",
         pt: "Conversa {session}",
@@ -340,6 +356,10 @@ toolfence_protocol::texts! { "backend"
         en: "Check the model's name and the base URL; most servers want it to end with /v1.",
         pt: "Confira o nome do modelo e a URL base; a maioria dos servidores quer que ela termine com /v1.",
     }
+    show_no_images() {
+        en: "The model takes no images: say it again without the image, or choose a model that takes some.",
+        pt: "O modelo não aceita imagens: repita a mensagem sem a imagem ou escolha um modelo que aceite.",
+    }
     shorten_conversation() {
         en: "Where the conversation is longer than the model's window, begin a new one or give the server a bigger window.",
         pt: "Se a conversa for maior que a janela do modelo, comece outra ou dê ao servidor uma janela maior.",
@@ -403,6 +423,10 @@ toolfence_protocol::texts! { "backend"
     server_refused(status, said) {
         en: "it refused with HTTP {status}: {said}",
         pt: "ele recusou com HTTP {status}: {said}",
+    }
+    server_takes_no_images() {
+        en: "it takes no images, as it said before",
+        pt: "ele não aceita imagens, como já disse",
     }
     server_said(said) {
         en: "the server said: {said}",

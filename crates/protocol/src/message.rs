@@ -1,5 +1,6 @@
 //! A line of the conversation, as every backend understands it.
 
+use crate::Image;
 use serde::{Deserialize, Serialize};
 
 /// Who speaks.
@@ -14,19 +15,22 @@ pub enum Role {
     Assistant,
 }
 
-/// One message of plain text. Results are user messages: a backend needs no notion of tools.
+/// One message: plain text, and images where a user shows some. Results are user messages: a backend needs no notion of tools.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
     /// Who speaks.
     pub role: Role,
     /// What is said.
     pub content: String,
+    /// What the user shows the model with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<Image>,
 }
 
 impl Message {
-    /// A message of the given role.
+    /// A message of the given role, without images.
     pub fn new(role: Role, content: impl Into<String>) -> Message {
-        Message { role, content: content.into() }
+        Message { role, content: content.into(), images: Vec::new() }
     }
 }
 

@@ -10,6 +10,18 @@ crate::texts! { "error"
     }
 }
 
+// Images.
+crate::texts! { "image"
+    no_image(name) {
+        en: "{name} is no image that can be sent: it does not begin as a PNG, JPEG, GIF or WebP file does",
+        pt: "{name} não é uma imagem que se possa enviar: não começa como um arquivo PNG, JPEG, GIF ou WebP",
+    }
+    image_too_large(name, most) {
+        en: "the image {name} has more than {most} MiB; make it smaller and send that",
+        pt: "a imagem {name} tem mais de {most} MiB; diminua a imagem e envie a menor",
+    }
+}
+
 // Reading JSON.
 crate::texts! { "json"
     duplicate_key(key) {

@@ -3,10 +3,12 @@
 //! Pure and deterministic: no model is asked for a summary, for that would be one more reply that can fail. What gives way, in
 //! this order, and only as far as the budget asks for it:
 //!
-//! 1. Old output of tools. Head and tail of it stay, and a note says how to see the rest.
-//! 2. The oldest exchanges. A note below the task says what they came to: the words of the user, the files that were changed,
+//! 1. Images in front of the last three exchanges, from the oldest on. A line says what stood there.
+//! 2. Old output of tools. Head and tail of it stay, and a note says how to see the rest.
+//! 3. The oldest exchanges. A note below the task says what they came to: the words of the user, the files that were changed,
 //!    what was not allowed and what is allowed for good, and the plan.
-//! 3. Output in the last three exchanges, then these themselves, but for the last one.
+//! 4. Images and output in the last three exchanges, then these themselves, but for the last one, and at the very last the images
+//!    of the newest message of the user.
 //!
 //! An exchange is a reply with the message that answers it. The instructions, the task, which is the first message of the user,
 //! and the words of the model stay as they are. The history stays an alternation of user and assistant, and a block of a result
@@ -19,7 +21,7 @@ use toolfence_protocol::format::{self, Format, Part};
 use toolfence_protocol::parse::{self, Event, Parser};
 use toolfence_protocol::plan::{self, Plan};
 use toolfence_protocol::{
-    Args, Catalog, Effect, ErrorCode, FinishReason, Language, Message, ParamKind, Role, Text, ToolCall, clip,
+    Args, Catalog, Effect, ErrorCode, FinishReason, Image, Language, Message, ParamKind, Role, Text, ToolCall, clip,
 };
 
 /// Exchanges at the end that stay verbatim where they fit.
@@ -27,6 +29,9 @@ const KEPT: usize = 3;
 
 /// What a backend's template adds to a message, in bytes.
 const AROUND: usize = 16;
+
+/// What an image takes of the window, in bytes of text: as many as have its tokens at the usual 3.5 bytes each.
+const IMAGE: usize = Image::TOKENS * 7 / 2;
 
 /// Bytes to which old output is cut. A note and some lines of head and tail fit.
 const SHORT: usize = 1000;
@@ -63,11 +68,13 @@ pub(super) struct View {
     pub(super) outputs: usize,
     /// Messages that gave way to the note.
     pub(super) dropped: usize,
+    /// Images that gave way to a line, in the messages that are left.
+    pub(super) images: usize,
 }
 
 /// What a conversation takes, in bytes as [`compact`] counts them.
 pub(super) fn size(messages: &[Message]) -> usize {
-    messages.iter().map(|message| message.content.len() + AROUND).sum()
+    messages.iter().map(|message| message.content.len() + message.images.len() * IMAGE + AROUND).sum()
 }
 
 /// How far a conversation is to be compacted, in bytes.
@@ -87,7 +94,12 @@ pub(super) fn compact(history: &[Message], budget: Budget, context: &Context<'_>
         return None;
     }
     let layout = Layout::of(history);
-    let mut view = Shortened { messages: history.to_vec(), outputs: vec![0; history.len()] };
+    let none = vec![0; history.len()];
+    let mut view = Shortened { messages: history.to_vec(), outputs: none.clone(), images: none };
+    let newest = history.iter().rposition(|message| message.role == Role::User).unwrap_or(0);
+    if layout.replies.len() > KEPT {
+        view.drop_images(0..layout.tail(KEPT).min(newest), goal, context);
+    }
     view.shorten(layout.start..layout.tail(KEPT), SHORT, goal, context);
     let facts: Vec<Facts> = history.iter().map(|message| Facts::of(message, context)).collect();
     let facts = Facts::joined(facts, context);
@@ -96,17 +108,32 @@ pub(super) fn compact(history: &[Message], budget: Budget, context: &Context<'_>
         layout.fewest_dropped(history, view, most, budget, &facts, context)
     };
     let mut best = drop(&view, KEPT, goal);
+    let shows_images = |view: &Shortened| view.messages.iter().any(|message| !message.images.is_empty());
+    // What is dropped already needs no room, so that the newest gives way last.
+    let room = |view: &Shortened, best: &View| limit + size(&view.messages).saturating_sub(size(&best.messages));
+    if size(&best.messages) > limit && shows_images(&view) {
+        let room = room(&view, &best);
+        view.drop_images(0..newest, room, context);
+        best = smaller(best, drop(&view, KEPT, goal));
+    }
     for cap in CAPS {
         if size(&best.messages) <= limit {
             break;
         }
-        // What is dropped already needs no room, so that the newest output gives way last.
-        let room = limit + size(&view.messages).saturating_sub(size(&best.messages));
+        let room = room(&view, &best);
         view.shorten(layout.tail(KEPT)..history.len(), *cap, room, context);
         best = smaller(best, drop(&view, KEPT, goal));
     }
     if size(&best.messages) > limit {
         best = smaller(best, drop(&view, 1, limit));
+    }
+    if size(&best.messages) > limit && shows_images(&view) {
+        let room = room(&view, &best);
+        view.drop_images(0..history.len(), room, context);
+        best = smaller(best, drop(&view, KEPT, goal));
+        if size(&best.messages) > limit {
+            best = smaller(best, drop(&view, 1, limit));
+        }
     }
     (size(&best.messages) < before).then_some(best)
 }
@@ -184,12 +211,13 @@ impl Layout {
         context: &Context<'_>,
     ) -> View {
         if count == 0 {
-            let outputs = view.outputs.iter().sum();
-            return View { messages: view.messages.clone(), outputs, dropped: 0 };
+            let (outputs, images) = (view.outputs.iter().sum(), view.images.iter().sum());
+            return View { messages: view.messages.clone(), outputs, dropped: 0, images };
         }
         let end = self.replies.get(count).copied().unwrap_or(history.len());
         let note = note(end - self.start, &facts[self.start..end], facts, budget / 5, context);
-        let mut messages = history[..self.start].to_vec();
+        // The task is as it was written, but for its images.
+        let mut messages = view.messages[..self.start].to_vec();
         match messages.last_mut().filter(|_| self.task) {
             Some(task) => {
                 task.content.push_str("\n\n");
@@ -198,17 +226,38 @@ impl Layout {
             None => messages.push(Message::new(Role::User, note)),
         }
         messages.extend_from_slice(&view.messages[end..]);
-        View { messages, outputs: view.outputs[end..].iter().sum(), dropped: end - self.start }
+        let left = |counts: &[usize]| counts[..self.start].iter().chain(&counts[end..]).sum();
+        View { messages, outputs: left(&view.outputs), dropped: end - self.start, images: left(&view.images) }
     }
 }
 
-/// A history some of whose outputs were cut, with how many of each message.
+/// A history some of whose outputs were cut, with how many of each message, and some of whose images are gone.
 struct Shortened {
     messages: Vec<Message>,
     outputs: Vec<usize>,
+    /// How many images of each message gave way.
+    images: Vec<usize>,
 }
 
 impl Shortened {
+    /// Takes images out of these messages, the oldest first, until all fits. A line in each message says which stood there.
+    fn drop_images(&mut self, range: std::ops::Range<usize>, budget: usize, context: &Context<'_>) {
+        let mut now = size(&self.messages);
+        for index in range {
+            if now <= budget {
+                return;
+            }
+            let message = &mut self.messages[index];
+            let images = std::mem::take(&mut message.images);
+            self.images[index] += images.len();
+            for image in &images {
+                let note = messages::image_compacted(line(image.name())).render(context.format.language);
+                now = now.saturating_sub(IMAGE) + note.len() + 2;
+                message.content.extend(["\n\n", &note]);
+            }
+        }
+    }
+
     /// Cuts outputs in these messages, the oldest first, until all fits.
     fn shorten(&mut self, range: std::ops::Range<usize>, cap: usize, budget: usize, context: &Context<'_>) {
         let mut now = size(&self.messages);
@@ -617,6 +666,34 @@ mod tests {
     }
 
     #[test]
+    fn old_images_give_way_before_anything_else() {
+        let world = World::new();
+        let image = |name: &str| Image::new(name, b"GIF89a").unwrap();
+        let mut history = long_task(&world);
+        history[1].images = vec![image("task.gif")];
+        history[3].images = vec![image("a.gif"), image("b.gif")];
+        let newest = history.len() - 1;
+        history[newest - 2].images = vec![image("recent.gif")];
+        history[newest].images = vec![image("newest.gif")];
+        let names = |view: &View| -> Vec<String> {
+            view.messages.iter().flat_map(|message| &message.images).map(|image| image.name().to_owned()).collect()
+        };
+        let view = world.compact(&history, size(&history) - 100).unwrap();
+        assert_eq!((view.images, view.outputs, view.dropped), (1, 0, 0), "the oldest is enough");
+        assert_eq!(names(&view), ["a.gif", "b.gif", "recent.gif", "newest.gif"]);
+        let line = "[COMPACTED: the image task.gif stood here and did not fit any more; ask the user to show it again if you \
+                    need it]";
+        assert_eq!(view.messages[1].content, format!("Port it to Rust.\n\n{line}"));
+        let view = world.compact(&history, size(&history) / 2).unwrap();
+        assert!(view.outputs > 0 && names(&view) == ["recent.gif", "newest.gif"], "{:?}", names(&view));
+        let view = world.compact(&history, 9000).unwrap();
+        assert_eq!(names(&view), ["newest.gif"], "the last exchanges give way for the limit");
+        assert!(view.messages[1].content.contains(line), "the task says what it showed");
+        let view = world.compact(&history, 4000).unwrap();
+        assert!(names(&view).is_empty() && view.messages.last().unwrap().content.contains("newest.gif stood here"));
+    }
+
+    #[test]
     fn what_has_to_outlive_the_history_does() {
         let world = World::new();
         let history = long_task(&world);
@@ -716,6 +793,9 @@ mod tests {
                 answer.content.push_str("\n\n");
                 answer.content.push_str(&random.text(PIECES, 5));
             }
+            if random.once_in(5) {
+                answer.images = vec![Image::new(random.text(PIECES, 2), b"GIF89a").unwrap(); 1 + random.below(2)];
+            }
             history.push(answer);
         }
         if random.once_in(3) {
@@ -782,7 +862,10 @@ mod tests {
                         let parts = format::parts(&message.content, nonce).into_iter();
                         parts.filter(|part| part.result.is_none()).map(|part| part.text.to_owned()).collect()
                     };
-                    assert_eq!(between(now), between(then), "{what}: what stands between results stays");
+                    let dropped = then.images.len() - now.images.len();
+                    let (left, whole) = (between(now), between(then));
+                    assert!(left.starts_with(&whole), "{what}: what stands between results stays");
+                    assert_eq!(left.len() > whole.len(), dropped > 0, "{what}: a line for each image that is gone");
                     let before = visible(&then.content, &world);
                     let after = visible(&now.content, &world);
                     assert!(after.iter().all(|call| before.contains(call)), "{what}: {after:?} in {:?}", now.content);

@@ -31,7 +31,7 @@ use toolfence_policy::{Cleared, Facts, Pending, Policy, Rule};
 use toolfence_protocol::format::Format;
 use toolfence_protocol::learned::{Learned, Learning};
 use toolfence_protocol::parse::{self, Event};
-use toolfence_protocol::{Args, Catalog, FinishReason, Message, Role, ToolCall, ToolResult};
+use toolfence_protocol::{Args, Catalog, FinishReason, Image, Message, Role, ToolCall, ToolResult};
 use toolfence_protocol::{Language, Text};
 use work::{Judge, Work};
 
@@ -106,6 +106,8 @@ pub enum Input<'a> {
         /// The text.
         text: &'a str,
     },
+    /// The message with which the next turn begins shows the model this image.
+    Image(Image),
     /// What the host has to say to the model. It stands before what the user says next.
     Note(&'a str),
     /// A piece of the reply.
@@ -224,6 +226,8 @@ pub struct Session {
     actions: VecDeque<Action>,
     /// What stands first in the next user message.
     owed: Vec<String>,
+    /// What the message shows with which the next turn begins.
+    images: Vec<Image>,
     /// What the replies have shown of the backend.
     learning: Learning,
     window: window::Window,
@@ -269,6 +273,7 @@ impl Session {
             turn: round::Turn::default(),
             actions: VecDeque::new(),
             owed: Vec::new(),
+            images: Vec::new(),
             learning,
             window: window::Window::default(),
         }
@@ -340,6 +345,7 @@ impl Session {
     pub fn handle(&mut self, input: Input<'_>) {
         match (&mut self.state, input) {
             (_, Input::Attached { source, text }) => self.judge.echoes.text(text, source, &self.judge.catalog),
+            (_, Input::Image(image)) => self.images.push(image),
             (State::Idle, Input::User(text)) => {
                 self.judge.echoes.typed(text, &self.judge.catalog);
                 self.remember_before(text);

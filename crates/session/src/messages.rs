@@ -122,6 +122,10 @@ toolfence_protocol::texts! { "session"
         pt: "[COMPACTADO: {lines} {lines|linha foi omitida|linhas foram omitidas} desta saída antiga; leia os arquivos para ver \
              como as coisas estão agora]",
     }
+    image_compacted(name) {
+        en: "[COMPACTED: the image {name} stood here and did not fit any more; ask the user to show it again if you need it]",
+        pt: "[COMPACTADO: a imagem {name} estava aqui e não cabia mais; peça ao usuário que a mostre de novo se precisar dela]",
+    }
     history_compacted(count) {
         en: "[COMPACTED: {count} {count|message|messages} of this conversation stood here and did not fit any more. Read files \
              again before you rely on what they hold.]",

@@ -39,6 +39,9 @@ impl Session {
         let mut parts = std::mem::take(&mut self.owed);
         parts.push(text.to_owned());
         self.tell(parts);
+        if let Some(said) = self.history.last_mut() {
+            said.images.append(&mut self.images);
+        }
         self.call_model();
     }
 

@@ -6,7 +6,7 @@
 use super::compact::{self, Budget, Context, View};
 use super::{Action, Session, State, messages};
 use serde::Serialize;
-use toolfence_protocol::{Message, Role};
+use toolfence_protocol::{Image, Message, Role};
 
 /// Bytes of a thousand tokens, as long as no backend has said more: 3.5 a token, which code and English prose have.
 const USUAL_RATIO: u64 = 3500;
@@ -32,6 +32,8 @@ pub struct Compacted {
     pub outputs: usize,
     /// Messages that a note stands for.
     pub messages: usize,
+    /// Images that a note stands for.
+    pub images: usize,
 }
 
 /// What is known of the model's window, and what is sent in the place of the beginning of the history.
@@ -58,8 +60,8 @@ struct Head {
     view: View,
     /// So many messages it stands for.
     until: usize,
-    /// Bytes of the last of these; more may have been added to it since.
-    last: usize,
+    /// Bytes and images of the last of these; more may have been added to it since.
+    last: (usize, usize),
 }
 
 /// What a turn began with.
@@ -67,10 +69,15 @@ struct Head {
 struct Before {
     said: String,
     messages: usize,
-    /// Bytes of the last of them, to which the message of the user may have been added.
-    last: usize,
+    /// Bytes and images of the last of them, to which the message of the user may have been added.
+    last: (usize, usize),
     owed: Vec<String>,
     head: Option<Head>,
+}
+
+/// Bytes and images of a message.
+fn extent(message: &Message) -> (usize, usize) {
+    (message.content.len(), message.images.len())
 }
 
 impl Session {
@@ -79,7 +86,8 @@ impl Session {
         let Some(Head { view, until, last }) = &self.window.head else { return self.history.clone() };
         let mut messages = view.messages.clone();
         if let (Some(sent), Some(kept)) = (messages.last_mut(), self.history.get(until.saturating_sub(1))) {
-            sent.content.push_str(kept.content.get(*last..).unwrap_or_default());
+            sent.content.push_str(kept.content.get(last.0..).unwrap_or_default());
+            sent.images.extend_from_slice(kept.images.get(last.1..).unwrap_or_default());
         }
         messages.extend_from_slice(self.history.get(*until..).unwrap_or_default());
         messages
@@ -141,7 +149,7 @@ impl Session {
     }
 
     /// Takes the last message of the user back with all that came of it in the conversation, a compaction since then and the last
-    /// compaction by hand included, and gives it. What calls changed in the world stays, and the model is told which files. `None` where there is no such message,
+    /// compaction by hand included, and gives it. Images that it showed stay for the next message. What calls changed in the world stays, and the model is told which files. `None` where there is no such message,
     /// or a turn is under way.
     pub fn take_back(&mut self) -> Option<String> {
         if !self.is_idle() {
@@ -150,9 +158,14 @@ impl Session {
         let before = self.window.before.take()?;
         let taken = self.history.get(before.messages..).unwrap_or_default();
         let changed = compact::changed(taken, &self.context(&[]));
+        // What the message showed, the next one shows.
+        self.images = taken.first().map(|message| message.images.clone()).unwrap_or_default();
         self.history.truncate(before.messages);
         if let Some(last) = self.history.last_mut() {
-            last.content.truncate(before.last);
+            last.content.truncate(before.last.0);
+            if last.images.len() > before.last.1 {
+                self.images = last.images.split_off(before.last.1);
+            }
         }
         self.owed = before.owed;
         if !changed.is_empty() {
@@ -163,12 +176,18 @@ impl Session {
         Some(before.said)
     }
 
+    /// Takes back the images that the message was to show with which the next turn begins.
+    pub fn take_images(&mut self) -> Vec<Image> {
+        std::mem::take(&mut self.images)
+    }
+
     /// Begins a new conversation with the same settings: what the person allowed stays allowed. Nothing happens while a turn is
     /// under way.
     pub fn clear(&mut self) {
         if self.is_idle() {
             self.history.retain(|message| message.role == Role::System);
             self.owed.clear();
+            self.images.clear();
             self.window = Window { ratio: self.window.ratio, ..Window::default() };
         }
     }
@@ -184,7 +203,7 @@ impl Session {
         self.window.before = Some(Before {
             said: said.to_owned(),
             messages: self.history.len(),
-            last: self.history.last().map_or(0, |message| message.content.len()),
+            last: self.history.last().map_or((0, 0), extent),
             owed: self.owed.clone(),
             head: self.window.head.clone(),
         });
@@ -225,8 +244,9 @@ impl Session {
             after: self.tokens(now),
             outputs: view.outputs,
             messages: view.dropped,
+            images: view.images,
         };
-        let last = self.history.last().map_or(0, |message| message.content.len());
+        let last = self.history.last().map_or((0, 0), extent);
         self.window.head = Some(Head { view, until: self.history.len(), last });
         Some(done)
     }

@@ -31,6 +31,9 @@ pub(crate) struct Cli {
     /// Answer this once and end; what is piped in on stdin is put below it
     #[arg(short, long, value_name = "TEXT")]
     pub(crate) prompt: Option<String>,
+    /// Show the model this image with -p: PNG, JPEG, GIF or WebP, up to 10 MiB; may be given up to eight times
+    #[arg(long, value_name = "FILE", requires = "prompt")]
+    pub(crate) image: Vec<PathBuf>,
     /// Go on with the last conversation about this project
     #[arg(short, long)]
     pub(crate) r#continue: bool,
@@ -303,6 +306,9 @@ pub(crate) struct ResumeArguments {
     /// Answer this once and end
     #[arg(short, long, value_name = "TEXT")]
     pub(crate) prompt: Option<String>,
+    /// Show the model this image with -p: PNG, JPEG, GIF or WebP, up to 10 MiB; may be given up to eight times
+    #[arg(long, value_name = "FILE", requires = "prompt")]
+    pub(crate) image: Vec<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -11,6 +11,7 @@ mod edit;
 mod explain;
 mod failure;
 mod help;
+mod images;
 mod marks;
 mod messages;
 mod personas;
@@ -53,7 +54,7 @@ fn run(cli: &Cli) -> Result<ExitCode, Failure> {
     match (&cli.command, &cli.prompt) {
         (Some(_), _) if cli.r#continue => Err(Failure::wrong_use(messages::continue_beside_command())),
         (Some(_), Some(_)) => Err(Failure::wrong_use(messages::prompt_beside_command())),
-        (None, Some(prompt)) => commands::ask::run(options, prompt, &last),
+        (None, Some(prompt)) => commands::ask::run(options, prompt, &cli.image, &last),
         (None, None) => commands::chat::run(options, &last),
         (Some(Command::Demo), _) => commands::demo::run(options),
         (Some(Command::Exec(arguments)), _) => commands::exec::run(options, arguments),
@@ -72,7 +73,7 @@ fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         (Some(Command::Doctor(arguments)), _) => commands::doctor::run(options, arguments),
         (Some(Command::Sessions(arguments)), _) => commands::sessions::list(options, arguments),
         (Some(Command::Resume(arguments)), _) => match &arguments.prompt {
-            Some(prompt) => commands::ask::run(options, prompt, &Start::of(arguments)),
+            Some(prompt) => commands::ask::run(options, prompt, &arguments.image, &Start::of(arguments)),
             None => commands::chat::run(options, &Start::of(arguments)),
         },
         (Some(Command::Export(arguments)), _) => commands::export::run(options, arguments),

@@ -23,7 +23,7 @@ use toolfence_policy::Pending;
 use toolfence_project::random_name;
 use toolfence_protocol::parse::Event;
 use toolfence_protocol::redact::Redactor;
-use toolfence_protocol::{Error, ErrorKind, Message, Role, Text, ToolCall, ToolResult};
+use toolfence_protocol::{Error, ErrorKind, Image, Language, Message, Role, Text, ToolCall, ToolResult};
 use toolfence_session::{Action, Answer, Compacted, Input, Session, StopReason};
 use toolfence_toolbox::{BoxFuture, Toolbox};
 use toolfence_tools::ProjectChecks;
@@ -153,6 +153,10 @@ pub struct Agent {
     name: String,
     /// The turn of the user, counted from 1.
     turn: u64,
+    /// What the next message of the user shows.
+    images: Vec<Image>,
+    /// Whether the message of the turn under way shows some.
+    shows: bool,
 }
 
 impl fmt::Debug for Agent {
@@ -181,6 +185,8 @@ impl Agent {
             // Without randomness the backend is told no name.
             name: random_name().unwrap_or_default(),
             turn: 0,
+            images: Vec::new(),
+            shows: false,
         }
     }
 
@@ -254,6 +260,22 @@ impl Agent {
         self.session.handle(Input::Attached { source, text });
     }
 
+    /// The next message of the user shows the model this image.
+    ///
+    /// # Errors
+    /// The backend takes no images, as far as is known, or the message shows [`Image::MOST`] already. Then nothing is different.
+    pub fn attach_image(&mut self, image: Image) -> Result<(), Error> {
+        let wrong = |message| Err(Error::with_kind(ErrorKind::InvalidInput, message));
+        if !self.backend.takes_images() {
+            return wrong(messages::backend_takes_no_images());
+        }
+        if self.images.len() >= Image::MOST {
+            return wrong(messages::too_many_images(Image::MOST as u64));
+        }
+        self.images.push(image);
+        Ok(())
+    }
+
     /// Compacts the conversation now: see [`Session::compact`].
     pub fn compact(&mut self) -> Option<Compacted> {
         self.session.compact()
@@ -262,7 +284,9 @@ impl Agent {
     /// Takes the last message of the user back, with all that came of it in the conversation, and gives it: see
     /// [`Session::take_back`].
     pub fn take_back(&mut self) -> Option<String> {
-        self.session.take_back()
+        let said = self.session.take_back()?;
+        self.images = self.session.take_images();
+        Some(said)
     }
 
     /// Begins a new conversation with the same settings: see [`Session::clear`]. A transcript in which something was said ends,
@@ -270,6 +294,7 @@ impl Agent {
     pub fn clear(&mut self) {
         self.end_dropped_turn();
         self.session.clear();
+        self.images.clear();
         (self.kept, self.name, self.turn) = (Kept::default(), random_name().unwrap_or_default(), 0);
         if let Some(transcript) = self.transcript.take() {
             let mut next = transcript.cleared();
@@ -313,9 +338,15 @@ impl Agent {
     ///
     /// # Errors
     /// The backend failed before its reply began, or a tool failed in a way the model can do nothing about. The session
-    /// can be used further.
+    /// can be used further. Or the backend takes no images and the message shows some: then nothing was said.
     pub async fn run(&mut self, user: &str, host: &mut dyn Host) -> Result<StopReason, Error> {
         self.end_dropped_turn();
+        let images = std::mem::take(&mut self.images);
+        self.shows = !images.is_empty();
+        if self.shows && !self.backend.takes_images() {
+            // It has said so since they were attached.
+            return Err(Error::with_kind(ErrorKind::InvalidInput, messages::backend_takes_no_images()));
+        }
         self.canceller.wish.send_replace(Wish::GoOn);
         let turn = std::mem::take(&mut self.usage.0);
         self.usage.1 += turn;
@@ -324,9 +355,10 @@ impl Agent {
         if let Some(transcript) = &mut self.transcript {
             transcript.follow(&self.session);
         }
+        images.iter().for_each(|image| self.session.handle(Input::Image(image.clone())));
         self.session.handle(Input::User(user));
         if let Some(transcript) = &mut self.transcript {
-            transcript.user(user, &self.session);
+            transcript.user(user, &images, &self.session);
         }
         let ended = self.drive(host).await;
         if let Err(error) = &ended {
@@ -407,7 +439,11 @@ impl Agent {
 
     async fn call_model(&mut self, host: &mut dyn Host) -> Result<(), Error> {
         self.find_window().await;
-        let messages = self.session.messages();
+        let mut messages = self.session.messages();
+        let shows = messages.iter().any(|message| !message.images.is_empty());
+        if shows && !self.backend.takes_images() {
+            without_images(&mut messages, self.session.language());
+        }
         host.calling(&messages);
         let known = self.kept.of(&messages);
         let name = self.transcript.as_ref().map_or(&*self.name, Transcript::id).to_owned();
@@ -445,6 +481,11 @@ impl Agent {
             Some(Ok(end)) => self.session.handle(Input::End(end)),
             Some(Err(error)) => match error.kind() {
                 ErrorKind::TooLong { tokens, window } if self.session.too_long(tokens, window) => {}
+                // The server has just said that it takes no images. Those of earlier turns can be left out; without those of
+                // this one the question would be another.
+                _ if shows && !self.backend.takes_images() && !self.shows => {
+                    return Box::pin(self.call_model(host)).await;
+                }
                 _ => return Err(error),
             },
         }
@@ -489,6 +530,15 @@ impl Agent {
             }
         }
         Ok(())
+    }
+}
+
+/// Puts a line in the place of each image, for a backend that takes none.
+fn without_images(messages: &mut [Message], language: Language) {
+    for message in messages {
+        for image in std::mem::take(&mut message.images) {
+            message.content.extend(["\n\n", &messages::image_not_shown(image.name()).render(language)]);
+        }
     }
 }
 

@@ -80,7 +80,9 @@ impl Backend for Adapted {
         Box::pin(async move {
             match request.messages {
                 [system, user, rest @ ..] if self.without_system && system.role == Role::System => {
-                    let first = Message::new(user.role, format!("{}\n\n{}", system.content.trim_end(), user.content));
+                    let mut first =
+                        Message::new(user.role, format!("{}\n\n{}", system.content.trim_end(), user.content));
+                    first.images.clone_from(&user.images);
                     let messages: Vec<Message> = [first].into_iter().chain(rest.iter().cloned()).collect();
                     // Two messages have become one.
                     let known = request.known.saturating_sub(1);
@@ -89,6 +91,10 @@ impl Backend for Adapted {
                 _ => self.ask(request, sink).await,
             }
         })
+    }
+
+    fn takes_images(&self) -> bool {
+        self.backend.takes_images()
     }
 
     fn window(&self) -> BoxFuture<'_, Option<u64>> {

@@ -53,6 +53,12 @@ pub trait Backend: Send + Sync {
         self.stream(request.messages, sink)
     }
 
+    /// Whether the images of a message reach the model, as far as is known. By default they do not. A driver sends a backend that
+    /// takes none no image: it refuses a new one, and a line stands for each that the conversation has.
+    fn takes_images(&self) -> bool {
+        false
+    }
+
     /// Tokens that the model can read, if that can be found out soon. A driver asks once, when a conversation has become long.
     fn window(&self) -> BoxFuture<'_, Option<u64>> {
         Box::pin(async { None })

@@ -1,7 +1,7 @@
 //! What replies cost, in tokens.
 
 use std::ops::AddAssign;
-use toolfence_protocol::Message;
+use toolfence_protocol::{Image, Message};
 
 /// Bytes of text that are counted as a token where nobody counts tokens: about right for English and for code.
 const BYTES_A_TOKEN: usize = 4;
@@ -20,7 +20,7 @@ pub struct Usage {
     pub cached: u64,
     /// Tokens of the replies, reasoning included.
     pub output: u64,
-    /// Replies of which the server did not say what they cost: their part is an estimate by the length of the texts.
+    /// Replies of which the server did not say what they cost: their part is an estimate by the length of the texts and the number of images.
     pub estimated: u64,
 }
 
@@ -33,7 +33,8 @@ impl Usage {
     /// One reply of so many bytes, where nobody has counted it.
     pub fn estimated(sent: &[Message], reply_bytes: usize) -> Usage {
         let tokens = |bytes: usize| bytes.div_ceil(BYTES_A_TOKEN) as u64;
-        let input = sent.iter().map(|message| tokens(message.content.len()) + AROUND_MESSAGE).sum();
+        let images = |message: &Message| (message.images.len() * Image::TOKENS) as u64;
+        let input = sent.iter().map(|message| tokens(message.content.len()) + images(message) + AROUND_MESSAGE).sum();
         Usage { replies: 1, input, cached: 0, output: tokens(reply_bytes), estimated: 1 }
     }
 

@@ -176,6 +176,11 @@ fn written(stored: &Stored, records: &[&Record], shown: Shown) -> String {
         if !record.content.trim().is_empty() {
             let _ = write!(out, "\n{}", quoted(record.content.trim_matches('\n')));
         }
+        for image in &record.images {
+            let said =
+                messages::export_image(plain(image.name()), image.media_type(), image.bytes().div_ceil(1024) as u64);
+            let _ = write!(out, "\n{}\n", words(said));
+        }
         let (Some(call), Some(result)) = (&record.tool_call, &record.tool_result) else { continue };
         let given = arguments(call);
         if !given.is_empty() {

@@ -1,7 +1,8 @@
 //! A conversation as one page of HTML that needs no other file and no script.
 //!
 //! What a model, a tool, a file or a person wrote is content here: every character of it that could be markup is escaped, and the
-//! page forbids scripts, images and everything else from elsewhere by its own policy. The prose of the model is Markdown and is
+//! page forbids scripts, and images and everything else from elsewhere, by its own policy. An image that was shown to the model stands
+//! on the page as a `data:` URL of a raster type, which its bytes say. The prose of the model is Markdown and is
 //! [`rendered`](super::rendered); whatever else was said stands as it was written.
 
 use super::export::{Shown, arguments, name_of, outcome, part, plain, told, visible};
@@ -17,9 +18,11 @@ pub fn html(stored: &Stored, records: &[&Record], shown: Shown) -> String {
     let words = |text: Text| escaped(&text.render(shown.language));
     let lang = if shown.language == Language::Portuguese { "pt-BR" } else { "en" };
     let title = escaped(&visible(&stored.head.title));
+    // Only those that stand on the page itself.
+    let images = if records.iter().any(|record| !record.images.is_empty()) { "; img-src data:" } else { "" };
     let mut out = format!(
         "<!doctype html>\n<html lang=\"{lang}\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'{images}\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n<meta name=\"referrer\" content=\"no-referrer\">\n<title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n\
          <header>\n<h1 dir=\"auto\">{title}</h1>\n<p>{}<br>{}<br>{}</p>\n</header>\n<main>\n",
@@ -52,6 +55,11 @@ pub fn html(stored: &Stored, records: &[&Record], shown: Shown) -> String {
                 // A person types logs and code without a thought of Markdown.
                 _ => prose(content),
             });
+        }
+        for image in &record.images {
+            // What it is was found out by its bytes, and is none of the kinds that can hold a script.
+            let (name, url) = (escaped(&plain(image.name())), image.data_url());
+            let _ = writeln!(out, "<p><img alt=\"{name}\" src=\"{url}\"></p>");
         }
         if let (Some(call), Some(result)) = (&record.tool_call, &record.tool_result) {
             let given = arguments(call);
@@ -141,7 +149,7 @@ h2{display:flex;flex-wrap:wrap;gap:.5rem;align-items:baseline;font-size:1rem;mar
 h3,h4,h5,h6{font-size:1rem;line-height:1.35;margin:1.1rem 0 .3rem}h3{font-size:1.2rem}h4{font-size:1.08rem}\
 article{padding:.75rem 0;border-top:1px solid var(--line)}article.user{background:var(--user);border:0;border-radius:.6rem;padding:.75rem 1rem;margin:.75rem 0}\
 article.tool{padding-left:1rem;border-left:3px solid var(--line);border-top:0;margin:.5rem 0}article.note{color:var(--dim);font-size:.9rem}\
-p{margin:.4rem 0}.as-written{white-space:pre-wrap}ul,ol{margin:.4rem 0;padding-inline-start:1.5rem}li{margin:.15rem 0}.task{list-style:none;margin-inline-start:-1.2rem}hr{border:0;border-top:1px solid var(--line);margin:1rem 0}\
+img{max-width:100%;height:auto}p{margin:.4rem 0}.as-written{white-space:pre-wrap}ul,ol{margin:.4rem 0;padding-inline-start:1.5rem}li{margin:.15rem 0}.task{list-style:none;margin-inline-start:-1.2rem}hr{border:0;border-top:1px solid var(--line);margin:1rem 0}\
 blockquote{margin:.5rem 0;padding:.1rem 0 .1rem .9rem;border-inline-start:3px solid var(--line);color:var(--dim)}\
 pre{margin:.5rem 0;padding:.6rem .75rem;background:var(--box);border-radius:.4rem;font:.85rem/1.45 ui-monospace,monospace;white-space:pre-wrap}\
 code{font-family:ui-monospace,monospace;font-size:.875em}p code,li code,td code,th code,h3 code,h4 code,h5 code,h6 code{background:var(--box);border-radius:.25rem;padding:.1em .3em}pre code{font-size:inherit}\

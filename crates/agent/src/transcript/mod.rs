@@ -33,7 +33,7 @@ mod write;
 
 pub use read::{Stored, lines};
 pub use record::{
-    Fork, Head, Kind, Record, RecordedCall, RecordedDecision, RecordedError, RecordedResult, Role, Tokens,
+    Fork, Head, HistoryImage, Kind, Record, RecordedCall, RecordedDecision, RecordedError, RecordedResult, Role, Tokens,
 };
 pub use rfc3339::rfc3339;
 pub use store::{Store, Summary};

@@ -1,15 +1,16 @@
 //! A session that is read back.
 
 use super::VERSION;
-use super::record::{Head, Kind, Record, Role};
+use super::record::{Head, HistoryImage, Kind, Record, Role};
 use crate::messages;
 use serde::Deserialize;
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use toolfence_protocol::format::{self, Format};
 use toolfence_protocol::redact::Redactor;
-use toolfence_protocol::{Error, ErrorKind, Message, Result, Text, ToolResult};
+use toolfence_protocol::{Error, ErrorKind, Image, Message, Result, Text, ToolResult};
 
 /// The longest line that is read: a reply is never longer, nor are the results of one.
 const LONGEST: u64 = 256 << 20;
@@ -148,13 +149,17 @@ fn record(line: &[u8], path: &Path) -> Result<Option<Record>> {
 
 /// The conversation as it goes to the model: user and assistant in turn.
 pub(super) fn history(records: &[Record], format: &Format) -> Vec<Message> {
-    let mut history = History { messages: Vec::new(), results: Vec::new(), format };
+    let mut history = History { messages: Vec::new(), results: Vec::new(), shown: HashMap::new(), format };
     for record in records {
+        if !record.images.is_empty() {
+            history.shown.insert(&record.id, &record.images);
+        }
         match (record.role, record.kind) {
-            (Role::User, _) | (Role::Note, Some(Kind::Told)) => history.user(&record.content),
+            (Role::User, _) | (Role::Note, Some(Kind::Told)) => history.user(record),
             (Role::Note, Some(Kind::History)) => {
                 history.results.clear();
                 history.messages = record.history.clone().unwrap_or_default();
+                history.show(record);
             }
             (Role::Assistant, _) => history.assistant(record.sent()),
             (Role::Tool, _) => history.results.extend(record.result()),
@@ -168,6 +173,8 @@ pub(super) fn history(records: &[Record], format: &Format) -> Vec<Message> {
 struct History<'a> {
     messages: Vec<Message>,
     results: Vec<ToolResult>,
+    /// The images of records, by the names of these.
+    shown: HashMap<&'a str, &'a [Image]>,
     format: &'a Format,
 }
 
@@ -180,9 +187,22 @@ impl History<'_> {
         }
     }
 
-    fn user(&mut self, text: &str) {
+    fn user(&mut self, record: &Record) {
         self.flush();
-        self.tell(text);
+        self.tell(&record.content);
+        if let Some(last) = self.messages.last_mut() {
+            last.images.extend_from_slice(&record.images);
+        }
+    }
+
+    /// Puts the images into a history that was replaced as a whole.
+    fn show(&mut self, note: &Record) {
+        for HistoryImage { message, record, image } in &note.history_images {
+            let written = self.shown.get(record.as_str()).and_then(|images| images.get(*image));
+            if let (Some(message), Some(image)) = (self.messages.get_mut(*message), written) {
+                message.images.push(image.clone());
+            }
+        }
     }
 
     fn tell(&mut self, text: &str) {

@@ -3,7 +3,7 @@
 use super::VERSION;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use toolfence_protocol::{Args, ErrorCode, Language, Message, Text, ToolCall, ToolFailure, ToolResult};
+use toolfence_protocol::{Args, ErrorCode, Image, Language, Message, Text, ToolCall, ToolFailure, ToolResult};
 
 /// Whose a record is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -57,6 +57,9 @@ pub struct Record {
     /// What a person reads: the user's words, the prose of a reply without its calls, a note.
     #[serde(default)]
     pub content: String,
+    /// Of a user: what the message shows. Nothing is taken out of an image, whatever stands in it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<Image>,
     /// Of a head: what the session is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<Head>,
@@ -90,6 +93,20 @@ pub struct Record {
     /// Of a note of the kind `history`: what the model is sent instead of all before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub history: Option<Vec<Message>>,
+    /// Of such a note: the images of that history, which stand in records before it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub history_images: Vec<HistoryImage>,
+}
+
+/// An image of a history that was replaced as a whole: an image is written down once.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HistoryImage {
+    /// The message of the history, counted from 0.
+    pub message: usize,
+    /// The record that has the image.
+    pub record: String,
+    /// Which of its images, counted from 0.
+    pub image: usize,
 }
 
 /// What a session is.

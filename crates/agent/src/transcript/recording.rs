@@ -5,13 +5,13 @@
 //! (it was made shorter, say) is written down as a whole, so that a resumed session sends what this one would have sent.
 
 use super::Transcript;
-use super::record::{Kind, Record, RecordedCall, RecordedDecision, RecordedResult, Role, Tokens};
+use super::record::{HistoryImage, Kind, Record, RecordedCall, RecordedDecision, RecordedResult, Role, Tokens};
 use crate::backend::Usage;
 use std::collections::{HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use toolfence_policy::{Cleared, Decision, Pending};
 use toolfence_protocol::parse::Event;
-use toolfence_protocol::{Error, ErrorCode, Message, ToolResult, format};
+use toolfence_protocol::{Error, ErrorCode, Image, Message, ToolResult, format};
 use toolfence_session::{Action, Answer, Session, StopReason};
 
 /// The most calls of a reply that are remembered until they have their answer.
@@ -28,8 +28,10 @@ pub(super) struct Recording {
     decisions: HashMap<String, RecordedDecision>,
     /// Results that were written down and are not in a message yet.
     results: Vec<ToolResult>,
-    /// What the user said, was written down, and is in no message yet.
-    typed: Option<String>,
+    /// What the user said, was written down, and is in no message yet; and how many images it shows.
+    typed: Option<(String, usize)>,
+    /// The images that were written down, with the record of each and its place there.
+    images: Vec<(Image, String, usize)>,
 }
 
 /// A reply that comes in.
@@ -88,16 +90,26 @@ impl Transcript {
     /// The session begins with what it has in its history.
     pub(crate) fn attach(&mut self, session: &Session) {
         self.recording.marks = messages(session).iter().map(Mark::of).collect();
+        let images = self.stored().iter().flat_map(|record| {
+            let images = record.images.iter().enumerate();
+            images.map(|(at, image)| (image.clone(), record.id.clone(), at)).collect::<Vec<_>>()
+        });
+        self.recording.images = images.collect();
         self.forget_stored();
     }
 
     /// The user says this, and the session knows it by now.
-    pub(crate) fn user(&mut self, words: &str, session: &Session) {
+    pub(crate) fn user(&mut self, words: &str, images: &[Image], session: &Session) {
         let instructions = session.history().first().filter(|first| first.role == toolfence_protocol::Role::System);
         self.begin_turn(words, instructions.map_or("", |message| &message.content));
-        self.recording.typed = Some(words.to_owned());
+        self.recording.typed = Some((words.to_owned(), images.len()));
         self.follow(session);
-        self.append(Record::new(Role::User, words));
+        let mut record = Record::new(Role::User, words);
+        record.images = images.to_vec();
+        if let Some(id) = self.append(record) {
+            let written = images.iter().enumerate().map(|(at, image)| (image.clone(), id.clone(), at));
+            self.recording.images.extend(written);
+        }
     }
 
     /// A piece of a reply as the backend sent it.
@@ -280,7 +292,7 @@ impl Transcript {
             true => String::new(),
             false => format::results(&recording.results, session.format()),
         };
-        let end = recording.typed.clone().unwrap_or_default();
+        let end = recording.typed.as_ref().map_or("", |(words, _)| words).to_owned();
         let Some(note) = between(text, &front, &end) else { return false };
         recording.results.clear();
         recording.typed = None;
@@ -322,12 +334,25 @@ impl Transcript {
         record.kind = Some(Kind::History);
         let mut history = history.to_vec();
         // The user's words get a record of their own behind this one.
-        if let (Some(typed), Some(last)) = (typed, history.last_mut())
+        if let (Some((typed, images)), Some(last)) = (typed, history.last_mut())
             && let Some(before) = last.content.strip_suffix(&typed)
         {
+            last.images.truncate(last.images.len().saturating_sub(images));
             last.content = before.trim_end_matches('\n').to_owned();
             if last.content.is_empty() {
                 history.pop();
+            }
+        }
+        let known = &self.recording.images;
+        for (message, said) in history.iter_mut().enumerate() {
+            for shown in std::mem::take(&mut said.images) {
+                // A host may have begun with a history of its own; then the image is written down with it.
+                match known.iter().find(|(image, ..)| *image == shown) {
+                    Some((_, record_id, image)) => {
+                        record.history_images.push(HistoryImage { message, record: record_id.clone(), image: *image });
+                    }
+                    None => said.images.push(shown),
+                }
             }
         }
         record.history = Some(history);

@@ -14,7 +14,7 @@ use toolfence_project::random_name;
 use toolfence_protocol::clip::middle;
 use toolfence_protocol::format::Format;
 use toolfence_protocol::redact::Redactor;
-use toolfence_protocol::{Error, ErrorKind, Message, Result, Text};
+use toolfence_protocol::{Error, ErrorKind, Image, Message, Result, Text};
 
 /// The most characters of a title.
 const LONGEST_TITLE: usize = 120;
@@ -273,24 +273,26 @@ impl Transcript {
         line(&record)
     }
 
-    /// Adds a record. Where that fails the next one is tried all the same.
-    pub(super) fn append(&mut self, mut record: Record) {
+    /// Adds a record, and gives its name. Where that fails the next one is tried all the same.
+    pub(super) fn append(&mut self, mut record: Record) -> Option<String> {
         record.id = self.next.to_string();
         record.parent = Some((self.next - 1).to_string());
         record.timestamp = rfc3339::now();
         record.turn = self.turn;
         self.redact(&mut record);
         let text = line(&record);
-        let Some((file, length)) = &mut self.file else { return };
+        let (file, length) = self.file.as_mut()?;
         match file.write_all(text.as_bytes()) {
             Ok(()) => {
                 *length += text.len() as u64;
                 self.next += 1;
+                Some(record.id)
             }
             Err(error) => {
                 // What was written of the line must not stand before the next one.
                 let _ = file.set_len(*length);
                 self.failed(&error);
+                None
             }
         }
     }
@@ -362,7 +364,18 @@ pub(super) fn redacted(record: &mut Record, redactor: &Redactor) {
             error.suggestions.iter_mut().for_each(clean);
         }
     }
-    record.history.iter_mut().flatten().for_each(|message| clean(&mut message.content));
+    let rename = |images: &mut Vec<Image>| {
+        for image in images {
+            if let std::borrow::Cow::Owned(name) = redactor.text(image.name()) {
+                *image = image.clone().named(name);
+            }
+        }
+    };
+    rename(&mut record.images);
+    for message in record.history.iter_mut().flatten() {
+        clean(&mut message.content);
+        rename(&mut message.images);
+    }
 }
 
 /// A record as its line.

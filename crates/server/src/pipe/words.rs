@@ -166,6 +166,10 @@ pub(super) fn result(result: &ToolResult, language: Language) -> Value {
 /// The messages of the turn are these from now on, but for the last, which are the results.
 pub(super) fn compacted(done: &Compacted, messages: &[Message]) -> Value {
     let mut fields = serde_json::to_value(done).unwrap_or_default();
+    // Messages of the pipe are texts.
+    if let Some(fields) = fields.as_object_mut() {
+        fields.remove("images");
+    }
     // The session has no words of the user: what it has before the first reply is a note.
     let (note, turn) = match messages {
         [first, rest @ ..] if first.role == Role::User => (first.content.trim(), rest),

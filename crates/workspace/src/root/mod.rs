@@ -30,6 +30,8 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use std::collections::HashSet;
 use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use told::Step;
@@ -106,6 +108,17 @@ impl Root {
     /// The errors of [`Root::folder`].
     pub fn named_folder(&self, path: &str) -> std::result::Result<(OwnedFd, PathBuf), ToolFailure> {
         self.open_folder(path).map(|opened| (opened.fd, opened.name))
+    }
+
+    /// The content of a file that may be opened: at most so many bytes of it and one more, by which a larger file is known.
+    ///
+    /// # Errors
+    /// The errors of reading the file.
+    pub fn bytes(&self, path: &str, most: usize) -> std::result::Result<Vec<u8>, ToolFailure> {
+        let mut bytes = Vec::new();
+        let file = File::from(self.open_file(path)?.fd);
+        file.take(most as u64 + 1).read_to_end(&mut bytes).map_err(|error| of_io(&error, path))?;
+        Ok(bytes)
     }
 
     /// The real name, relative to the root and without links, of a file that may be opened.

@@ -5,20 +5,23 @@ use crate::commands::read_stdin;
 use crate::commands::sessions::{Start, begin, tell_trouble};
 use crate::confirm::AtTheTerminal;
 use crate::failure::{Failure, status_of};
+use crate::images;
 use crate::messages;
 use crate::setup::Setup;
 use crate::shown::Words;
 use crate::view::View;
 use std::io::IsTerminal;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Answers once.
-pub(crate) fn run(options: &Options, prompt: &str, start: &Start) -> Result<ExitCode, Failure> {
+/// Answers once, to a prompt that shows these images.
+pub(crate) fn run(options: &Options, prompt: &str, shown: &[PathBuf], start: &Start) -> Result<ExitCode, Failure> {
     let setup = Setup::new(options)?;
     let piped = if std::io::stdin().is_terminal() { String::new() } else { read_stdin()? };
     let question = if piped.is_empty() { prompt.to_owned() } else { format!("{prompt}\n\n{piped}") };
     let mut talk = setup.talking()?;
     let mut agent = begin(&setup, start, &talk)?.agent;
+    images::attach(&setup, &mut agent, shown)?;
     agent.attach(&messages::what_was_piped_in().words(), &piped);
     let person = AtTheTerminal { commands: setup.commands.clone() };
     let mut view = View::new(person, agent.canceller(), true);

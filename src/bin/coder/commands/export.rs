@@ -11,6 +11,7 @@ use serde_json::Value;
 use std::process::ExitCode;
 use toolfence::program::transcript::export::{self, Results, Shown};
 use toolfence::program::transcript::{Record, SCHEMA, Stored, lines};
+use toolfence::redact::Redactor;
 
 /// Prints a conversation, or writes it to a file.
 pub(crate) fn run(options: &Options, arguments: &ExportArguments) -> Result<ExitCode, Failure> {
@@ -35,7 +36,7 @@ pub(crate) fn run(options: &Options, arguments: &ExportArguments) -> Result<Exit
             for line in head.iter().chain(chosen.map(|(_, line)| line)) {
                 // Fields that only a later version knows are passed on.
                 let Ok(value) = serde_json::from_str::<Value>(line) else { continue };
-                let value = if redact { redactor.value(&value) } else { value };
+                let value = if redact { redacted(&redactor, value) } else { value };
                 text.push_str(&value.to_string());
                 text.push('\n');
             }
@@ -70,6 +71,28 @@ pub(crate) fn run(options: &Options, arguments: &ExportArguments) -> Result<Exit
             .map_err(|error| Failure::broken(messages::cannot_write(path.display().to_string(), error.to_string())))?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// A record without secrets. Images stay as they are: whatever looks like a key in them is none.
+fn redacted(redactor: &Redactor, mut record: Value) -> Value {
+    let images = |record: &mut Value| record.get_mut("images").map(Value::take);
+    let own = images(&mut record);
+    let histories = record.get_mut("history").and_then(Value::as_array_mut);
+    let told: Vec<Option<Value>> = histories.into_iter().flatten().map(images).collect();
+    let mut clean = redactor.value(&record);
+    let put = |record: &mut Value, images: Option<Value>| {
+        let Some(Value::Array(mut images)) = images else { return };
+        for image in &mut images {
+            if let Some(name) = image.get_mut("name") {
+                *name = redactor.value(name);
+            }
+        }
+        record["images"] = images.into();
+    };
+    put(&mut clean, own);
+    let histories = clean.get_mut("history").and_then(Value::as_array_mut);
+    histories.into_iter().flatten().zip(told).for_each(|(message, images)| put(message, images));
+    clean
 }
 
 /// Where a message stands.

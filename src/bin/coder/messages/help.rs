@@ -61,6 +61,10 @@ pub(crate) const PORTUGUESE_HELP: &[(&str, &str)] = &[
         "Answer this once and end; what is piped in on stdin is put below it",
         "Responde a isto uma vez e termina; o que chega por stdin é posto abaixo",
     ),
+    (
+        "Show the model this image with -p: PNG, JPEG, GIF or WebP, up to 10 MiB; may be given up to eight times",
+        "Mostra esta imagem ao modelo com -p: PNG, JPEG, GIF ou WebP, até 10 MiB; pode ser dada até oito vezes",
+    ),
     ("A name, or a file", "Um nome ou um arquivo"),
     (
         "As one JSON object: {\"v\":1,\"sessions\":..,\"turns\":..,\"tokens\":{\"replies\":..,\"input\":..,\"output\":..,\"price\":..?},\"models\":{..}, \

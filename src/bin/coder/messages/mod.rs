@@ -29,8 +29,12 @@ use toolfence::session::Compacted;
 
 /// What became of a conversation that did not fit.
 pub(crate) fn compacted(done: &Compacted) -> Text {
-    let Compacted { before, after, outputs, messages, .. } = *done;
-    conversation_compacted(before, after, outputs, messages)
+    let Compacted { before, after, outputs, messages, images, .. } = *done;
+    let mut told = conversation_compacted(before, after, outputs, messages);
+    if images > 0 {
+        told.push(images_compacted(images));
+    }
+    told
 }
 
 /// What replies cost, in tokens and, where it is known, in money.

@@ -64,6 +64,10 @@ toolfence::program::texts! { "coder"
         pt: "compactado de cerca de {before} para {after} tokens: {outputs} {outputs|saída antiga encurtada|saídas antigas \
              encurtadas}, {messages} {messages|mensagem antiga resumida|mensagens antigas resumidas}",
     }
+    images_compacted(count) {
+        en: "{count} {count|image is|images are} no longer shown to the model",
+        pt: "{count} {count|imagem já não é mostrada|imagens já não são mostradas} ao modelo",
+    }
     no_output() {
         en: "no output",
         pt: "nenhuma saída",

@@ -178,6 +178,9 @@ impl Command {
 
     async fn reply(&self, mut request: Request<'_>, sink: &mut dyn Sink) -> Result<FinishReason, Error> {
         let failed = |cause: Text| Error::because(messages::get_answer_of(self.program()), cause);
+        if request.messages.iter().any(|message| !message.images.is_empty()) {
+            return Err(failed(messages::backend_takes_no_images()).of_kind(ErrorKind::InvalidInput));
+        }
         let mut state = self.said(request.state);
         if state.is_none() {
             // What is kept is kept by another program.

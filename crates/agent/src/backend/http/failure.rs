@@ -20,6 +20,8 @@ pub(super) enum Failure {
     Connection(reqwest::Error),
     /// The server refused, with this HTTP status and what it said.
     Refused { status: u16, body: String, retry_after: Option<Duration> },
+    /// The server refused with this HTTP status because it takes no images; or it is not asked because it has said so before.
+    NoImages { refused: Option<(u16, String)> },
     /// The server reported an error in the stream.
     Said(Value),
     /// An event of the stream cannot be read.
@@ -65,7 +67,7 @@ impl Failure {
         let too_long = self.too_long();
         let kind = match (&too_long, &self) {
             (Some(TooLong { tokens, window }), _) => ErrorKind::TooLong { tokens: *tokens, window: *window },
-            (None, Failure::Refused { status: 300..=499, .. }) => ErrorKind::Rejected,
+            (None, Failure::Refused { status: 300..=499, .. } | Failure::NoImages { .. }) => ErrorKind::Rejected,
             _ => ErrorKind::Unreachable,
         };
         let advice = if too_long.is_some() { messages::begin_anew() } else { self.advice() };
@@ -76,6 +78,7 @@ impl Failure {
     fn advice(&self) -> Text {
         match self {
             Failure::Closed => messages::look_at_log(),
+            Failure::NoImages { .. } => messages::show_no_images(),
             Failure::NoStream => messages::check_page(),
             Failure::Silent(_) => messages::wait_longer(),
             Failure::Refused { status: 401 | 403, .. } => messages::check_key(),
@@ -104,6 +107,8 @@ impl Failure {
             Failure::NoStream => messages::no_stream(),
             Failure::Silent(limit) => messages::nothing_came(limit.as_secs_f32().to_string()),
             Failure::Refused { status, body, .. } => messages::server_refused(*status, message(body)),
+            Failure::NoImages { refused: Some((status, body)) } => messages::server_refused(*status, message(body)),
+            Failure::NoImages { refused: None } => messages::server_takes_no_images(),
             Failure::Said(error) => {
                 let told = error.as_str().map_or_else(|| message(&error.to_string()), clean);
                 messages::server_said(told)

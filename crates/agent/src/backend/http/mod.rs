@@ -132,7 +132,7 @@ pub struct Http {
     model: String,
     headers: HeaderMap,
     /// What the server takes otherwise than most, as far as it is known by now.
-    quirks: Mutex<Quirks>,
+    quirks: Arc<Mutex<Quirks>>,
 }
 
 impl fmt::Debug for Http {
@@ -172,7 +172,7 @@ impl Http {
         };
         let client = toolfence_http::client(&url, &route)?;
         let headers = headers(options.key.as_deref(), &options.headers)?;
-        let quirks = Mutex::new(preset.map_or(Quirks::NONE, |preset| preset.quirks));
+        let quirks = Arc::new(Mutex::new(preset.map_or(Quirks::NONE, |preset| preset.quirks)));
         Ok(Http { options, client, url, model, headers, quirks })
     }
 
@@ -210,6 +210,9 @@ impl Http {
 
     /// One request. It fails only where nothing of the reply came.
     async fn try_once(&self, messages: &[Message], sink: &mut dyn Sink) -> Result<FinishReason, Failure> {
+        if self.quirks().no_images && messages.iter().any(|message| !message.images.is_empty()) {
+            return Err(Failure::NoImages { refused: None });
+        }
         let body = self.body(messages).to_string();
         let request = self.client.post(self.url.clone()).headers(self.headers.clone()).body(body);
         let limit = self.options.first_byte;
@@ -223,6 +226,9 @@ impl Http {
             let taught = self.quirks().taught_by(&refused, messages);
             let Some(taught) = taught else { return Err(refused) };
             *self.quirks.lock().unwrap_or_else(PoisonError::into_inner) = taught;
+            if let (true, Failure::Refused { status, body, .. }) = (taught.no_images, &refused) {
+                return Err(Failure::NoImages { refused: Some((*status, body.clone())) });
+            }
             return Box::pin(self.try_once(messages, sink)).await;
         }
         Reading::new(sink).read(response, &self.options).await
@@ -259,6 +265,11 @@ impl Backend for Http {
         Box::pin(self.answer(messages, sink))
     }
 
+    /// Whether the model sees them, the server says once it is sent one.
+    fn takes_images(&self) -> bool {
+        !self.quirks().no_images
+    }
+
     fn window(&self) -> BoxFuture<'_, Option<u64>> {
         Box::pin(self.probe())
     }
@@ -268,7 +279,8 @@ impl Backend for Http {
         options.body.extend(members.clone());
         let (client, url, model, headers) =
             (self.client.clone(), self.url.clone(), self.model.clone(), self.headers.clone());
-        Some(Arc::new(Http { options, client, url, model, headers, quirks: Mutex::new(self.quirks()) }))
+        // What one of the two learns of the server, the other knows.
+        Some(Arc::new(Http { options, client, url, model, headers, quirks: self.quirks.clone() }))
     }
 }
 

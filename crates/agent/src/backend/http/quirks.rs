@@ -2,7 +2,7 @@
 
 use super::failure::Failure;
 use serde_json::{Map, Value, json};
-use toolfence_protocol::{Message, Role};
+use toolfence_protocol::{Image, Message, Role};
 
 /// The member of a request that asks for what the reply costs.
 const COUNTED: &str = "stream_options";
@@ -24,6 +24,24 @@ const NO_SYSTEM: &[&str] = &[
     "only user and assistant roles",     // the templates of Mistral
 ];
 
+/// Parts of refusals, in lower case, that say that the model takes no images. Each was written by the servers named.
+const NO_IMAGES: &[&str] = &[
+    "image input is not supported",           // llama.cpp
+    "unsupported content part type",          // llama.cpp, older ones
+    "unsupported content[].type",             // llama.cpp, older ones
+    "not support image",                      // Ollama, LM Studio, gateways
+    "missing data required for image input",  // Ollama, older ones
+    "is not a multimodal model",              // vLLM
+    "at most 0 image(s)",                     // vLLM
+    "unknown variant `image_url`",            // DeepSeek, mistral.rs
+    "that support image input",               // OpenRouter
+    "image_url is only supported by certain", // OpenAI
+    "image input is not enabled",             // Mistral
+    "content must be a string",               // Groq, Cerebras
+    "content should be a valid string",       // gateways in Python
+    "input should be a valid string",         // gateways in Python
+];
+
 /// What a server takes otherwise than most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Quirks {
@@ -33,19 +51,28 @@ pub(super) struct Quirks {
     completion_tokens: bool,
     /// It takes no system message: what that says stands in front of what the user says first.
     no_system: bool,
+    /// It takes no images. Without them the question would be another one, so nobody is asked again in its own way.
+    pub(super) no_images: bool,
 }
 
 impl Quirks {
-    pub(super) const NONE: Quirks = Quirks { uncounted: false, completion_tokens: false, no_system: false };
+    pub(super) const NONE: Quirks =
+        Quirks { uncounted: false, completion_tokens: false, no_system: false, no_images: false };
     pub(super) const UNCOUNTED: Quirks = Quirks { uncounted: true, ..Quirks::NONE };
     pub(super) const COMPLETION_TOKENS: Quirks = Quirks { completion_tokens: true, ..Quirks::NONE };
 
     /// What is known with this refusal; `None` where it tells nothing new, so that asking again would change nothing.
     pub(super) fn taught_by(self, failure: &Failure, messages: &[Message]) -> Option<Quirks> {
-        // A template that fails is an error of the server's own in llama.cpp.
-        let Failure::Refused { status: status @ (400 | 422 | 500), body, .. } = failure else { return None };
+        let Failure::Refused { status, body, .. } = failure else { return None };
         let body = body.to_lowercase();
         let mut now = self;
+        let shows = messages.iter().any(|message| !message.images.is_empty());
+        let of_images = matches!(status, 400 | 404 | 415 | 422 | 500 | 501) && shows;
+        now.no_images |= of_images && NO_IMAGES.iter().any(|sign| body.contains(sign));
+        // A template that fails is an error of the server's own in llama.cpp.
+        if now.no_images || !matches!(status, 400 | 422 | 500) {
+            return (now != self).then_some(now);
+        }
         if *status != 500 {
             now.uncounted |= body.contains(COUNTED);
             now.completion_tokens |= body.contains(NEWER_LIMIT) && body.contains(LIMIT);
@@ -66,9 +93,9 @@ impl Quirks {
     }
 
     /// The messages as this server takes them. Messages of one role that follow each other are one: many templates refuse
-    /// them, and to the others it is the same.
+    /// them, and to the others it is the same. A message with images is a list of parts, its text first.
     pub(super) fn messages(self, messages: &[Message]) -> Value {
-        let mut turns: Vec<(&str, String)> = Vec::new();
+        let mut turns: Vec<(&str, String, Vec<&Image>)> = Vec::new();
         for message in messages {
             let role = match message.role {
                 Role::System if self.no_system => "user",
@@ -77,14 +104,24 @@ impl Quirks {
                 Role::Assistant => "assistant",
             };
             match turns.last_mut() {
-                Some((last, content)) if *last == role => {
+                Some((last, content, images)) if *last == role => {
                     content.push_str("\n\n");
                     content.push_str(&message.content);
+                    images.extend(&message.images);
                 }
-                _ => turns.push((role, message.content.to_string())),
+                _ => turns.push((role, message.content.to_string(), message.images.iter().collect())),
             }
         }
-        turns.into_iter().map(|(role, content)| json!({"role": role, "content": content})).collect()
+        let turn = |(role, content, images): (&str, String, Vec<&Image>)| {
+            if images.is_empty() {
+                return json!({"role": role, "content": content});
+            }
+            let image = |image: &&Image| json!({"type": "image_url", "image_url": {"url": image.data_url()}});
+            let text = json!({"type": "text", "text": content});
+            let parts: Vec<Value> = [text].into_iter().chain(images.iter().map(image)).collect();
+            json!({"role": role, "content": parts})
+        };
+        turns.into_iter().map(turn).collect()
     }
 }
 
@@ -132,6 +169,23 @@ mod tests {
         ] {
             assert_eq!(Quirks::NONE.taught_by(&refused(status, body), &talk), want, "{body}");
         }
+        let mut shown = talk.to_vec();
+        shown[1].images.push(Image::new("x.gif", b"GIF89a").unwrap());
+        let no_images = Quirks { no_images: true, ..Quirks::NONE };
+        for (status, body) in [
+            (
+                500,
+                r#"{"error":{"code":500,"message":"image input is not supported - hint: you may need to provide the mmproj"}}"#,
+            ),
+            (500, r#"{"error":{"message":"Failed to parse messages: Unsupported content part type: \"image_url\""}}"#),
+            (400, r#"{"error":{"message":"messages[1]: unknown variant `image_url`, expected `text` at line 1"}}"#),
+            (400, r#"{"error":"this model does not support image input (ref: 1)"}"#),
+            (404, r#"{"error":{"message":"No endpoints found that support image input","code":404}}"#),
+        ] {
+            assert_eq!(Quirks::NONE.taught_by(&refused(status, body), &shown), Some(no_images), "{body}");
+            assert_eq!(Quirks::NONE.taught_by(&refused(status, body), &talk), None, "there are none: {body}");
+        }
+        assert_eq!(Quirks::NONE.taught_by(&refused(429, "image input is not supported"), &shown), None);
         assert_eq!(no_system.taught_by(&refused(500, "System role not supported"), &talk), None, "it is known");
         assert_eq!(Quirks::NONE.taught_by(&refused(400, "roles must alternate"), &talk[1..]), None, "there is none");
     }
@@ -151,6 +205,17 @@ mod tests {
             {"role": "assistant", "content": "a"}, {"role": "user", "content": "b\n\nc"},
         ]);
         assert_eq!(Quirks::NONE.messages(&talk), most);
+        let (png, gif) = (b"\x89PNG\r\n\x1a\n0123", b"GIF89a");
+        let mut shown = talk.to_vec();
+        shown[3].images.push(Image::new("a.png", png).unwrap());
+        shown[4].images.push(Image::new("b.gif", gif).unwrap());
+        let want = json!({"role": "user", "content": [
+            {"type": "text", "text": "b\n\nc"},
+            {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgowMTIz"}},
+            {"type": "image_url", "image_url": {"url": "data:image/gif;base64,R0lGODlh"}},
+        ]});
+        assert_eq!(Quirks::NONE.messages(&shown)[3], want);
+        assert_eq!(Quirks::NONE.messages(&shown)[1], most[1], "a text is no list");
         let strict = Quirks { no_system: true, ..Quirks::NONE };
         let want = json!([
             {"role": "user", "content": "s\n\nu"}, {"role": "assistant", "content": "a"},

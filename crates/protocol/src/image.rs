@@ -1,0 +1,258 @@
+//! An image that a message of the user shows the model: its bytes, known by what they begin with.
+//!
+//! An image is kept as Base64, the form in which servers, transcripts and pages take it. Nothing here decodes a picture, so that a
+//! file made to break a decoder breaks none of ours. What is no PNG, JPEG, GIF or WebP is refused: SVG, for one, is a program.
+
+use crate::{Error, ErrorKind, messages};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::sync::Arc;
+
+const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/// Bytes of an image that are looked at to tell what it is.
+const LOOKED_AT: usize = 12;
+
+/// Characters of a name that are kept.
+const LONGEST_NAME: usize = 200;
+
+/// A picture for a model that sees: PNG, JPEG, GIF or WebP, of at most 10 MiB. Cheap to clone.
+///
+/// ```
+/// # use toolfence_protocol as toolfence;
+/// use toolfence::Image;
+///
+/// let gif = b"GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff,";
+/// let image = Image::new("dot.gif", gif)?;
+/// assert_eq!((image.name(), image.media_type(), image.bytes()), ("dot.gif", "image/gif", gif.len()));
+/// assert!(image.data_url().starts_with("data:image/gif;base64,R0lGODlh"));
+/// assert!(Image::new("page.svg", b"<svg/>").is_err());
+/// # Ok::<(), toolfence::Error>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "Written", try_from = "Written")]
+pub struct Image {
+    name: String,
+    kind: Kind,
+    base64: Arc<str>,
+}
+
+/// What an image is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Png,
+    Jpeg,
+    Gif,
+    Webp,
+}
+
+impl Image {
+    /// The most bytes of an image.
+    pub const MOST_BYTES: usize = 10 << 20;
+
+    /// The most images of a message.
+    pub const MOST: usize = 8;
+
+    /// Tokens that an image is counted as where nobody counts them: about what most models take for one that fills their view.
+    pub const TOKENS: usize = 1500;
+
+    /// An image of this name with these bytes, which are the content of a file. What it is, its first bytes say.
+    ///
+    /// # Errors
+    /// The bytes are no PNG, JPEG, GIF or WebP file, or too many.
+    pub fn new(name: impl AsRef<str>, bytes: &[u8]) -> Result<Image, Error> {
+        let name: String = name.as_ref().chars().take(LONGEST_NAME).collect();
+        let wrong = |message| Err(Error::with_kind(ErrorKind::InvalidInput, message));
+        if bytes.len() > Image::MOST_BYTES {
+            return wrong(messages::image_too_large(name, (Image::MOST_BYTES >> 20) as u64));
+        }
+        match Kind::of(bytes) {
+            Some(kind) => Ok(Image { name, kind, base64: encoded(bytes).into() }),
+            None => wrong(messages::no_image(name)),
+        }
+    }
+
+    /// What it is called: the name of its file.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// This image under another name.
+    #[must_use]
+    pub fn named(self, name: impl Into<String>) -> Image {
+        Image { name: name.into(), ..self }
+    }
+
+    /// `image/png`, `image/jpeg`, `image/gif` or `image/webp`.
+    pub fn media_type(&self) -> &'static str {
+        match self.kind {
+            Kind::Png => "image/png",
+            Kind::Jpeg => "image/jpeg",
+            Kind::Gif => "image/gif",
+            Kind::Webp => "image/webp",
+        }
+    }
+
+    /// The content as Base64 (RFC 4648, with padding).
+    pub fn base64(&self) -> &str {
+        &self.base64
+    }
+
+    /// How many bytes the content has.
+    pub fn bytes(&self) -> usize {
+        let padding = self.base64.bytes().rev().take(2).filter(|byte| *byte == b'=').count();
+        self.base64.len() / 4 * 3 - padding
+    }
+
+    /// The image as a URL that holds all of it. None of its characters is markup.
+    pub fn data_url(&self) -> String {
+        format!("data:{};base64,{}", self.media_type(), self.base64)
+    }
+}
+
+impl fmt::Debug for Image {
+    /// Without the content.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Image")
+            .field("name", &self.name)
+            .field("kind", &self.kind)
+            .field("bytes", &self.bytes())
+            .finish()
+    }
+}
+
+/// An image as it is written down.
+#[derive(Serialize, Deserialize)]
+struct Written {
+    name: String,
+    #[serde(rename = "type", default)]
+    media_type: String,
+    data: Arc<str>,
+}
+
+impl From<Image> for Written {
+    fn from(image: Image) -> Written {
+        Written { media_type: image.media_type().to_owned(), name: image.name, data: image.base64 }
+    }
+}
+
+impl TryFrom<Written> for Image {
+    type Error = Error;
+
+    /// What it is, the bytes say and not what is written beside them.
+    fn try_from(written: Written) -> Result<Image, Error> {
+        let Written { name, data, .. } = written;
+        let wrong = |message| Err(Error::with_kind(ErrorKind::InvalidInput, message));
+        if data.len() > Image::MOST_BYTES.div_ceil(3) * 4 {
+            return wrong(messages::image_too_large(name, (Image::MOST_BYTES >> 20) as u64));
+        }
+        match first_bytes(&data).and_then(|bytes| Kind::of(&bytes)) {
+            Some(kind) => Ok(Image { name, kind, base64: data }),
+            None => wrong(messages::no_image(name)),
+        }
+    }
+}
+
+impl Kind {
+    /// What begins so, where it is an image that is taken.
+    fn of(bytes: &[u8]) -> Option<Kind> {
+        Some(match bytes {
+            [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Kind::Png,
+            [0xff, 0xd8, 0xff, ..] => Kind::Jpeg,
+            [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Kind::Gif,
+            [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Kind::Webp,
+            _ => return None,
+        })
+    }
+}
+
+/// Base64 with padding, as RFC 4648 has it in its section 4.
+fn encoded(bytes: &[u8]) -> String {
+    let mut out = Vec::with_capacity(bytes.len().div_ceil(3) * 4);
+    for chunk in bytes.chunks(3) {
+        let [first, second, third] = [0, 1, 2].map(|at| u32::from(chunk.get(at).copied().unwrap_or(0)));
+        let bits = first << 16 | second << 8 | third;
+        let quad = [18, 12, 6, 0].map(|shift| ALPHABET[(bits >> shift & 63) as usize]);
+        out.extend_from_slice(&quad[..=chunk.len()]);
+        out.resize(out.len() + 3 - chunk.len(), b'=');
+    }
+    // All of it is ASCII.
+    String::from_utf8(out).unwrap_or_default()
+}
+
+/// The first bytes of what this is the Base64 of; `None` where it is none.
+fn first_bytes(base64: &str) -> Option<Vec<u8>> {
+    let digits = base64.trim_end_matches('=');
+    let is_one = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
+    if !base64.len().is_multiple_of(4) || base64.len() - digits.len() > 2 || !digits.bytes().all(is_one) {
+        return None;
+    }
+    let value = |digit: &u8| ALPHABET.iter().position(|other| other == digit).unwrap_or(0) as u32;
+    let quads = digits.as_bytes().chunks_exact(4).take(LOOKED_AT / 3);
+    let bytes = quads.flat_map(|quad| {
+        let bits = quad.iter().fold(0, |bits, digit| bits << 6 | value(digit));
+        [16, 8, 0].map(|shift| (bits >> shift & 255) as u8)
+    });
+    Some(bytes.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
+
+    #[test]
+    fn base64_is_that_of_the_rfc() {
+        for (text, want) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")] {
+            assert_eq!(encoded(text.as_bytes()), want);
+        }
+        assert_eq!(encoded(&[0xfb, 0xff, 0xfe]), "+//+");
+        let all: Vec<u8> = (0..=255).collect();
+        assert_eq!(first_bytes(&encoded(&all)).unwrap(), all[..LOOKED_AT]);
+    }
+
+    #[test]
+    fn the_first_bytes_say_what_an_image_is() {
+        for (bytes, want) in [
+            (PNG, Some("image/png")),
+            (b"\xff\xd8\xff\xe0\0\x10JFIF", Some("image/jpeg")),
+            (b"GIF87a\x01\0\x01\0", Some("image/gif")),
+            (b"RIFF\x24\0\0\0WEBPVP8 ", Some("image/webp")),
+            (b"RIFF\x24\0\0\0WAVEfmt ", None),
+            (b"<svg xmlns=\"http://www.w3.org/2000/svg\"/>", None),
+            (b"GIF89", None),
+            (b"", None),
+        ] {
+            let made = Image::new("x", bytes).ok();
+            assert_eq!(made.as_ref().map(Image::media_type), want, "{bytes:?}");
+            if let Some(image) = made {
+                assert_eq!(image.bytes(), bytes.len());
+                let read: Image = serde_json::from_str(&serde_json::to_string(&image).unwrap()).unwrap();
+                assert_eq!(read, image);
+            }
+        }
+        let large = [PNG, &vec![0; Image::MOST_BYTES]].concat();
+        assert!(Image::new("x.png", &large).unwrap_err().to_string().contains("10 MiB"));
+        assert!(Image::new("x.png", &large[..Image::MOST_BYTES]).is_ok());
+    }
+
+    #[test]
+    fn what_is_written_beside_an_image_does_not_make_it_one() {
+        let read = |kind: &str, data: &str| {
+            serde_json::from_value::<Image>(serde_json::json!({"name": "x", "type": kind, "data": data}))
+        };
+        let good = encoded(PNG);
+        assert_eq!(read("image/svg+xml", &good).unwrap().media_type(), "image/png");
+        for data in [
+            encoded(b"<svg onload=alert(1)/>"),
+            format!("{good}\"><script>"),
+            good[..good.len() - 1].to_owned(),
+            good.replace('=', ""),
+            format!("{good}===="),
+            String::new(),
+        ] {
+            assert!(read("image/png", &data).is_err(), "{data}");
+        }
+    }
+}

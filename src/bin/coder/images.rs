@@ -1,0 +1,41 @@
+//! Images that a person shows the model.
+
+use crate::failure::Failure;
+use crate::messages;
+use crate::setup::Setup;
+use std::path::{Path, PathBuf};
+use toolfence::agent::Agent;
+use toolfence::program::workspace::Root;
+use toolfence::{Image, Text};
+
+/// The next message of the user shows the model these images. A path is meant from the current folder.
+///
+/// # Errors
+/// A file cannot be opened, its name is blocked, it is no image that can be sent, there are too many, or the backend takes none.
+pub(crate) fn attach(setup: &Setup, agent: &mut Agent, paths: &[PathBuf]) -> Result<(), Failure> {
+    // All are read before one counts.
+    let images: Vec<Image> = paths.iter().map(|path| read(setup, path)).collect::<Result<_, _>>()?;
+    images.into_iter().try_for_each(|image| agent.attach_image(image)).map_err(Failure::wrong_use)
+}
+
+/// The image of a file. One in the project is opened as every file of it is. Beside it, where screenshots are, the person may name
+/// any; names that are blocked in a project are blocked there too.
+fn read(setup: &Setup, path: &Path) -> Result<Image, Failure> {
+    let wrong = |why: Text| Failure::wrong_use(messages::cannot_read(path.display().to_string(), why));
+    let absolute = std::path::absolute(path).map_err(|error| wrong(error.to_string().into()))?;
+    let (Some(folder), Some(name)) = (absolute.parent(), absolute.file_name()) else {
+        return Err(wrong(messages::file_is_missing()));
+    };
+    let name = name.to_string_lossy();
+    let project = setup.workspace.root();
+    let real = folder.canonicalize().map_err(|error| wrong(error.to_string().into()))?;
+    let bytes = match real.strip_prefix(project.path()) {
+        Ok(inside) => project.bytes(&inside.join(&*name).to_string_lossy(), Image::MOST_BYTES),
+        Err(_) => {
+            let beside = Root::open(&real, setup.policy.paths().clone(), None).map_err(|error| wrong(error.text()))?;
+            beside.bytes(&name, Image::MOST_BYTES)
+        }
+    };
+    let bytes = bytes.map_err(|failure| wrong(failure.message))?;
+    Image::new(&*name, &bytes).map_err(Failure::wrong_use)
+}

@@ -1,0 +1,239 @@
+//! Images that are shown to the model: what a server gets, what stays of them, and who takes none.
+
+use super::program::{Place, has_nothing_active};
+use super::{agent, instructed, records, resumed, without_instructions};
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
+use std::sync::{Arc, Mutex};
+use toolfence::agent::Nobody;
+use toolfence::backend::{Backend, Replay, Sink};
+use toolfence::toolbox::BoxFuture;
+use toolfence::transcript::Transcript;
+use toolfence::{Error, FinishReason, Image, Message};
+
+const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x02";
+const PNG_URL: &str = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAI=";
+const GIF: &[u8] = b"GIF89a\x01\0\x01\0\x80\0\0\0\0\0\xff\xff\xff,";
+
+/// What llama.cpp says where it has no projector for images.
+const REFUSAL: &str = r#"{"error":{"code":500,"message":"image input is not supported - hint: if this is unexpected, you may need to provide the mmproj","type":"server_error"}}"#;
+
+/// A server that answers with these words, and what it was asked. One that is blind refuses a request with images.
+fn server(blind: bool, replies: &'static [&'static str]) -> (String, Arc<Mutex<Vec<Value>>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/v1", listener.local_addr().unwrap());
+    let asked: Arc<Mutex<Vec<Value>>> = Arc::default();
+    let seen = asked.clone();
+    std::thread::spawn(move || {
+        let mut replies = replies.iter();
+        loop {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut reader = BufReader::new(stream.try_clone().unwrap());
+            let (mut length, mut is_post) = (0, false);
+            loop {
+                let mut line = String::new();
+                reader.read_line(&mut line).unwrap();
+                is_post |= line.starts_with("POST ");
+                if let Some(value) = line.to_lowercase().strip_prefix("content-length:") {
+                    length = value.trim().parse().unwrap();
+                }
+                if line.trim().is_empty() {
+                    break;
+                }
+            }
+            if !is_post {
+                // It does not tell its window.
+                stream.write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n").unwrap();
+                continue;
+            }
+            let mut body = vec![0; length];
+            reader.read_exact(&mut body).unwrap();
+            let body: Value = serde_json::from_slice(&body).unwrap();
+            let shows = body["messages"].as_array().unwrap().iter().any(|message| message["content"].is_array());
+            seen.lock().unwrap().push(body);
+            let answer = if blind && shows {
+                format!("HTTP/1.1 500 Error\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{REFUSAL}", REFUSAL.len())
+            } else {
+                let Some(reply) = replies.next() else { return };
+                let delta = json!({"choices": [{"delta": {"content": reply}, "finish_reason": "stop"}]});
+                let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n";
+                format!("{head}data: {delta}\n\ndata: [DONE]\n\n")
+            };
+            stream.write_all(answer.as_bytes()).unwrap();
+        }
+    });
+    (url, asked)
+}
+
+fn place() -> Place {
+    let place = Place::new();
+    std::fs::write(place.root.path().join("shot.png"), PNG).unwrap();
+    std::fs::write(place.home.path().join("beside.jpg"), GIF).unwrap();
+    place
+}
+
+fn with<'a>(url: &'a str, args: &[&'a str]) -> Vec<&'a str> {
+    [&["--base-url", url, "--model", "sees"], args].concat()
+}
+
+#[test]
+fn an_image_reaches_the_server_and_stays_in_the_conversation() {
+    let place = place();
+    let (url, asked) = server(false, &["A dot.", "Still a dot."]);
+    let beside = place.home.path().join("beside.jpg");
+    let shown = ["-p", "What is it?", "--image", "shot.png", "--image", beside.to_str().unwrap()];
+    let ran = place.coder(&with(&url, &shown), "");
+    assert_eq!((ran.status, ran.out.trim()), (0, "A dot."), "{}", ran.err);
+    let ran = place.coder(&with(&url, &["--continue", "-p", "And now?"]), "");
+    assert_eq!((ran.status, ran.out.trim()), (0, "Still a dot."), "{}", ran.err);
+
+    let asked = asked.lock().unwrap();
+    let said = json!({"role": "user", "content": [
+        {"type": "text", "text": "What is it?"},
+        {"type": "image_url", "image_url": {"url": PNG_URL}},
+        {"type": "image_url", "image_url": {"url": "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yw="}},
+    ]});
+    assert_eq!(asked[0]["messages"][1], said, "what a file is, its bytes say");
+    assert_eq!(asked[1]["messages"][1], said, "a resumed conversation has it");
+    assert!(asked[1]["messages"][3]["content"].as_str().unwrap().ends_with("And now?"), "a text is no list");
+    let records = records(&place.newest());
+    let names: Vec<&Value> = records[1]["images"].as_array().unwrap().iter().map(|image| &image["name"]).collect();
+    assert_eq!(names, ["shot.png", "beside.jpg"]);
+
+    let id = place.sessions()[0]["id"].as_str().unwrap().to_owned();
+    let page = place.coder(&["export", &id, "--format", "html"], "").out;
+    has_nothing_active(&page);
+    assert_eq!(page.matches("<img ").count(), 2);
+    assert!(page.contains(&format!("<img alt=\"shot.png\" src=\"{PNG_URL}\">")), "{page}");
+    assert!(
+        page.contains("default-src 'none'; style-src 'unsafe-inline'; img-src data:"),
+        "nothing comes from elsewhere"
+    );
+    let text = place.coder(&["export", &id], "").out;
+    assert!(text.contains("Image: shot.png (image/png, 1 KiB)") && !text.contains("iVBORw0KGgo"), "{text}");
+    let lines = place.coder(&["export", &id, "--format", "json"], "").out;
+    let first: Value = serde_json::from_str(lines.lines().nth(1).unwrap()).unwrap();
+    assert_eq!(first["images"], records[1]["images"], "no part of an image is taken for a secret");
+}
+
+#[test]
+fn a_server_that_takes_no_images_is_asked_once_and_nothing_is_lost() {
+    let place = place();
+    let (url, asked) = server(true, &["I cannot see it."]);
+    let ran = place.coder(&with(&url, &["-p", "What is it?", "--image", "shot.png"]), "");
+    let told = "it refused with HTTP 500: image input is not supported - hint: if this is unexpected, you may need to provide \
+                the mmproj. The model takes no images: say it again without the image, or choose a model that takes some.";
+    assert!(ran.status == 3 && ran.err.contains(told), "{}", ran.said());
+    assert_eq!(asked.lock().unwrap().len(), 1, "it is not asked the same again");
+    assert_eq!(records(&place.newest())[1]["images"][0]["name"], "shot.png", "another model can be asked");
+
+    let ran = place.coder(&with(&url, &["--continue", "-p", "Never mind."]), "");
+    assert_eq!((ran.status, ran.out.trim()), (0, "I cannot see it."), "{}", ran.err);
+    let asked = asked.lock().unwrap();
+    assert_eq!(asked.len(), 3, "with the old image, and without it");
+    let said = asked[2]["messages"][1]["content"].as_str().unwrap();
+    assert!(said.starts_with("What is it?") && said.contains("Never mind."), "{said}");
+    assert!(
+        said.contains("[The image shot.png stood here. You cannot see it: this backend takes no images.]"),
+        "{said}"
+    );
+}
+
+#[test]
+fn whoever_takes_no_images_says_so_before_anything_is_said() {
+    let place = place();
+    let ran = place.replayed(&["x"], &["-p", "What is it?", "--image", "shot.png"], "");
+    assert!(ran.status == 2 && ran.err.contains("this backend takes no images"), "{}", ran.said());
+    let command = ["--backend", "command", "--command", "cat", "--lang", "pt", "-p", "O que é?", "--image", "shot.png"];
+    let ran = place.coder(&command, "");
+    assert!(ran.status == 2 && ran.err.contains("este backend não aceita imagens"), "{}", ran.said());
+    assert!(place.sessions().is_empty());
+    let ran = place.coder(&["--image", "shot.png"], "");
+    assert!(ran.status == 2 && ran.err.contains("--prompt"), "{}", ran.said());
+}
+
+#[test]
+fn what_is_no_image_or_may_not_be_opened_is_not_sent() {
+    let place = place();
+    let (url, asked) = server(false, &["x"]);
+    let root = place.root.path();
+    std::fs::write(root.join("page.png"), "<svg onload=\"alert(1)\"/>").unwrap();
+    std::fs::write(root.join("large.png"), [PNG, &vec![0; Image::MOST_BYTES]].concat()).unwrap();
+    std::fs::write(root.join(".env"), PNG).unwrap();
+    std::fs::write(place.home.path().join(".env"), PNG).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", root.join("zero.png")).unwrap();
+    let env = place.home.path().join(".env");
+    let many = ["--image", "shot.png"].repeat(Image::MOST + 1);
+    let cases: &[(&[&str], &str)] = &[
+        (&["--image", "page.png"], "page.png is no image that can be sent"),
+        (&["--image", "large.png"], "has more than 10 MiB"),
+        (&["--image", "missing.png"], "cannot read missing.png"),
+        (&["--image", "."], "cannot read ."),
+        (&["--image", "zero.png"], "cannot read zero.png"),
+        (&["--image", ".env"], "cannot read .env"),
+        (&["--image", env.to_str().unwrap()], ".env"),
+        (&["--image", "shot.png", "--deny-path", "*.png"], "cannot read shot.png"),
+        (&["--image", "shot.png", "--image", "page.png"], "page.png is no image"),
+        (&many, "at most 8 images"),
+    ];
+    for (args, told) in cases {
+        let ran = place.coder(&with(&url, &[&["-p", "What is it?"], *args].concat()), "");
+        assert!(ran.status == 2 && ran.err.contains(told), "{args:?}: {}", ran.said());
+    }
+    assert!(asked.lock().unwrap().is_empty() && place.sessions().is_empty());
+}
+
+/// A recording that sees.
+struct Seeing(Replay);
+
+impl Backend for Seeing {
+    fn stream<'a>(
+        &'a self,
+        messages: &'a [Message],
+        sink: &'a mut dyn Sink,
+    ) -> BoxFuture<'a, Result<FinishReason, Error>> {
+        self.0.stream(messages, sink)
+    }
+
+    fn takes_images(&self) -> bool {
+        true
+    }
+}
+
+#[tokio::test]
+async fn what_was_shown_is_written_down_once_whatever_becomes_of_the_history() {
+    let folder = tempfile::tempdir().unwrap();
+    let transcript = Transcript::create(folder.path(), folder.path()).unwrap();
+    let path = transcript.path().to_owned();
+    let mut first = agent(Seeing(Replay::new(["One.", "Two.", "Other."])), instructed(), transcript);
+    let (dot, other) = (Image::new("dot.png", PNG).unwrap(), Image::new("other.gif", GIF).unwrap());
+    first.attach_image(dot.clone()).unwrap();
+    first.run("First.", &mut Nobody).await.unwrap();
+    first.attach_image(other.clone()).unwrap();
+    first.run("Second.", &mut Nobody).await.unwrap();
+    let said = first.take_back().unwrap();
+    first.run(&said, &mut Nobody).await.unwrap();
+    // The recording is over, so that the message stays the last one, and the next one is added to it.
+    first.attach_image(other.clone()).unwrap();
+    first.run("Third.", &mut Nobody).await.unwrap_err();
+    first.attach_image(dot.clone()).unwrap();
+    first.run("Fourth.", &mut Nobody).await.unwrap_err();
+    let history = without_instructions(&first);
+    let shown: Vec<Vec<&str>> =
+        history.iter().map(|message| message.images.iter().map(Image::name).collect()).collect();
+    let want: [&[&str]; 5] = [&["dot.png"], &[], &["other.gif"], &[], &["other.gif", "dot.png"]];
+    assert_eq!(shown, want);
+    assert_eq!(first.take_back().as_deref(), Some("Fourth."));
+    first.run("Fifth.", &mut Nobody).await.unwrap_err();
+    let last = without_instructions(&first).pop().unwrap();
+    assert_eq!(last.images, [other, dot], "what was taken back is shown again");
+    let history = without_instructions(&first);
+    drop(first);
+    assert_eq!(resumed(&path), history);
+    let records = records(&path);
+    let replaced: Vec<&Value> = records.iter().filter(|record| record["kind"] == "history").collect();
+    assert!(replaced.len() == 2 && replaced.iter().all(|record| !record["history"].to_string().contains("base64")));
+    assert_eq!(replaced[0]["history_images"], json!([{"message": 0, "record": "1", "image": 0}]));
+    assert!(!replaced[1].to_string().contains("iVBOR"), "{}", replaced[1]);
+}
