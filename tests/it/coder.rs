@@ -543,6 +543,37 @@ fn the_program_speaks_the_language_of_the_option_or_the_setting() {
     assert!(
         set(&["--help"]).out.contains("Uso: coder") && set(&["--help", "--lang", "en"]).out.contains("Usage: coder")
     );
+    // Where nothing is set, the environment names the language.
+    let ran = |args: &[&str], variables: &[(&str, &str)]| {
+        let program = Program::new(CODER, Path::new(env!("CARGO_TARGET_TMPDIR"))).args(args).env("LC_ALL", "");
+        variables.iter().fold(program, |program, (name, value)| program.env(name, value)).run(folder.path(), "").said()
+    };
+    for (variables, portuguese) in [
+        (&[("LANG", "pt_BR.UTF-8")][..], true),
+        (&[("LC_MESSAGES", "pt"), ("LANG", "C")], true),
+        (&[("LC_ALL", "C"), ("LANG", "pt_BR.UTF-8")], false),
+        (&[("LANG", "fr_FR.UTF-8")], false),
+    ] {
+        let told = ran(&replay, variables);
+        assert_eq!(told.contains("a resposta para no limite de tamanho"), portuguese, "{variables:?}: {told}");
+        let told = ran(&["--help"], variables);
+        assert_eq!(told.contains("Uso: coder"), portuguese, "{variables:?}: {told}");
+        let told = ran(&["--fo"], variables);
+        assert_eq!(told.contains("argumento inesperado --fo"), portuguese, "{variables:?}: {told}");
+    }
+    let lang = &[("LANG", "pt_BR.UTF-8")];
+    assert!(ran(&["config", "show"], lang).contains("lang            pt                            LANG"));
+    assert!(ran(&["config", "show", "--json"], lang).contains("{\"layer\":\"environment\",\"name\":\"LANG\""));
+    assert!(
+        ran(&[&["--lang", "en"], &replay[..]].concat(), lang).contains("the answer breaks off at the length limit")
+    );
+    assert!(ran(&["--help", "--lang", "en"], lang).contains("Usage: coder"));
+    let own = Program::new(CODER, home.path()).env("LC_ALL", "pt_BR.UTF-8").args(&replay);
+    std::fs::write(settings.join("config.toml"), "lang = \"en\"\n").unwrap();
+    assert!(
+        own.run(folder.path(), "").err.contains("the answer breaks off at the length limit"),
+        "a setting counts over it"
+    );
     let ran = set(&[&["--lang", "en"], &replay[..]].concat());
     assert!(ran.err.contains("the answer breaks off at the length limit"), "{}", ran.err);
     // What a program reads is English in any language.

@@ -107,7 +107,7 @@ fn in_words(usage: &str, language: Language) -> String {
     }
 }
 
-/// The language that `--lang` or the files of settings name. Whoever asks for help may have typed anything beside it, so
+/// The language that `--lang`, the files of settings or the environment name. Whoever asks for help may have typed anything beside it, so
 /// nothing else of the command line is read.
 fn settled_language() -> Language {
     let Ok(Cli { options, .. }) = Cli::try_parse_from(["coder"]) else { return Language::English };

@@ -33,8 +33,11 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     // Before anything else: this program is also the helper that sets up the sandbox around a command.
     toolfence::sandbox::enter_if_asked();
+    shown::set_language(config::locale::language());
     let cli = help::parse();
-    shown::set_language(cli.options.lang.map(Into::into).unwrap_or_default());
+    if let Some(lang) = cli.options.lang {
+        shown::set_language(lang.into());
+    }
     if cli.options.debug {
         debug::start();
     }

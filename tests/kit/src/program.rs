@@ -6,8 +6,8 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::thread;
 
-/// A program that runs apart from any terminal, so that it can ask nobody, and does not see the settings, the keys or the model
-/// servers of who runs the tests.
+/// A program that runs apart from any terminal, so that it can ask nobody, and does not see the settings, the keys, the model
+/// servers or the language of who runs the tests.
 #[derive(Debug)]
 pub struct Program(Command);
 
@@ -29,7 +29,7 @@ impl Program {
         command.arg("--wait").arg(path).env("HOME", home);
         command.env("XDG_CONFIG_HOME", home.join("config")).env("XDG_STATE_HOME", home.join("state"));
         command.env_remove("TOOLFENCE_API_KEY").env_remove("OPENAI_API_KEY").env_remove("OLLAMA_HOST");
-        command.env("TOOLFENCE_LOCAL_SERVERS", "");
+        command.env("TOOLFENCE_LOCAL_SERVERS", "").env("LC_ALL", "C.UTF-8");
         Program(command)
     }
 

@@ -12,6 +12,8 @@ use toolfence_protocol::{Error, ErrorKind, Text};
 pub enum Layer {
     /// Nobody wrote it.
     Default,
+    /// A variable of the environment that other programs follow too.
+    Environment,
     /// The person's own file.
     User,
     /// The project's file; `trusted` where the person has read and trusted this very content.

@@ -149,6 +149,7 @@ fn told_of(config: &Config, key: &Key) -> Value {
 fn place(origin: &Origin) -> Value {
     let layer = match origin.layer {
         Layer::Default => "default",
+        Layer::Environment => "environment",
         Layer::User => "user",
         Layer::Project { .. } => "project",
         Layer::Persona => "persona",

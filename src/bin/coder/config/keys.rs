@@ -107,7 +107,8 @@ const OWN: &[Key] = &[
         Takes::Choice(&["en", "pt"]),
         InProject::Trusted,
         "\"en\"",
-        "The language of what you and the model are told: persona, instructions, results, questions and errors.",
+        "The language of what you and the model are told: persona, instructions, results, questions and errors. Where it is not set,\n\
+         LC_ALL, LC_MESSAGES or LANG may name Portuguese.",
     ),
     Key::new(
         "instructions",

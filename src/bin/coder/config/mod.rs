@@ -3,6 +3,7 @@
 //! What the keys mean and how layers are merged is the library's; this module knows files and options.
 
 pub(crate) mod keys;
+pub(crate) mod locale;
 pub(crate) mod places;
 pub(crate) mod profile;
 pub(crate) mod trust;
@@ -88,7 +89,8 @@ impl Layers {
     /// All of them, put together.
     pub(crate) fn merged(&self) -> Config {
         let layers = [&self.user, &self.of_project, &self.of_persona, &self.typed];
-        Config { merged: Merged::of(layers.map(Clone::clone)) }
+        let environment = Vec::from_iter(locale::entry());
+        Config { merged: Merged::of([environment].into_iter().chain(layers.map(Clone::clone))) }
     }
 }
 
