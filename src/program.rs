@@ -67,8 +67,8 @@ pub mod transcript {
     #[cfg(feature = "cli")]
     pub use toolfence_agent::transcript::export;
     pub use toolfence_agent::transcript::{
-        Fork, Head, HistoryImage, Kind, Record, RecordedCall, RecordedDecision, RecordedError, RecordedResult, Role,
-        SCHEMA, Store, Stored, Summary, Tokens, VERSION, lines, rfc3339,
+        Fork, Head, HistoryImage, Kind, Record, RecordedAnswer, RecordedCall, RecordedDecision, RecordedError,
+        RecordedResult, RecordedTimes, Role, SCHEMA, Store, Stored, Summary, Tokens, VERSION, lines, rfc3339,
     };
 }
 

@@ -1,7 +1,8 @@
 //! What drives a session on tokio: it calls the model, runs the tools, asks the host, and feeds back what came.
 //!
 //! [`agent`] is the driver, [`backend`] is whoever answers, [`probe`] finds out what a backend does to texts. [`audit`] writes
-//! down what was decided and what came of it, and [`transcript`] what was said, so that a session can be resumed.
+//! down what was decided and what came of it, and [`transcript`] what was said, so that a session can be resumed. [`metrics`] counts
+//! and times all of it.
 //! This crate decides nothing: what may run was judged by the policy, and what comes next the session says.
 //!
 //! It is internal: only the crate `toolfence`, which re-exports what is for users, makes promises.
@@ -12,5 +13,6 @@ pub mod agent;
 pub mod audit;
 pub mod backend;
 mod messages;
+pub mod metrics;
 pub mod probe;
 pub mod transcript;

@@ -86,7 +86,7 @@ pub(crate) struct Options {
     /// Calls, results and path decisions as JSON lines on stderr
     #[arg(long, global = true)]
     pub(crate) debug: bool,
-    /// The language of what you and the model are told [default: en]
+    /// The language of what you and the model are told [default: that of LC_ALL, LC_MESSAGES or LANG, or else en]
     #[arg(long, global = true, value_enum)]
     pub(crate) lang: Option<Lang>,
     /// Whether persona and instructions are sent: external where they are pasted into the backend already [default: inline]
@@ -285,9 +285,10 @@ pub(crate) struct StatsArguments {
     /// What is not older than this: 90s, 30m, 2h, 7d
     #[arg(long, value_name = "AGE", value_parser = age)]
     pub(crate) since: Option<Duration>,
-    /// As one JSON object: {"v":1,"sessions":..,"turns":..,"tokens":{"replies":..,"input":..,"output":..,"price":..?},"models":{..},
-    /// "tools":{NAME:{"calls":..,"failed":..,"ms":{"p50":..,"p90":..,"most":..}}},"failures":{..},"decisions":{..},"repairs":{..},
-    /// "unreadable_blocks":..}
+    /// As one JSON object: {"v":1,"sessions":..,"turns":..,"rounds":..,"tokens":{"replies":..,"estimated_replies":..,"input":..,
+    /// "cached":..,"output":..,"price":..?},"models":{..},"tools":{NAME:{"calls":..,"failed":..,"ms":{"count":..,"p50":..,"p90":..,
+    /// "most":..}}},"failures":{..},"decisions":{..},"asked":..,"answers":{..},"repairs":{..},"unreadable_blocks":..,"times":{"model":
+    /// {..},"first_byte":{..},"tools":{..},"person":{..}}}
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -26,7 +26,8 @@ use tracing_subscriber::registry::{LookupSpan, Registry};
 pub(crate) const SCHEMA: &str = include_str!("debug.schema.json");
 
 /// The events that have a name of their own.
-const NAMED: &[&str] = &["path"];
+const NAMED: &[&str] =
+    &["path", "turn_began", "reply_ended", "call_began", "person_asked", "call_answered", "turn_ended"];
 
 /// Whether anybody wants to know.
 static ON: AtomicBool = AtomicBool::new(false);

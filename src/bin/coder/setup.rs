@@ -256,7 +256,7 @@ impl Setup {
     }
 
     /// Whoever answers, by name.
-    fn model(&self) -> Option<String> {
+    pub(crate) fn model(&self) -> Option<String> {
         let answers = self.server.get().and_then(Option::as_ref).map(|server| server.model().to_owned());
         answers
             .or_else(|| model_of(&self.config, &self.persona))

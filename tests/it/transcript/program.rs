@@ -709,6 +709,15 @@ fn what_conversations_came_to_is_counted() {
         ("/decisions/allowed_by_policy", 2),
         ("/decisions/denied_by_nobody", 1),
         ("/unreadable_blocks", 1),
+        ("/rounds", 4),
+        ("/asked", 1),
+        ("/answers/nobody", 1),
+        ("/times/model/count", 5),
+        ("/times/first_byte/count", 5),
+        ("/times/tools/count", 2),
+        ("/times/person/count", 1),
+        ("/tools/read_file/ms/count", 2),
+        ("/tools/write_file/ms/count", 0),
     ] {
         assert_eq!(*at(path), want, "{path}: {counted}");
     }
@@ -724,9 +733,14 @@ fn what_conversations_came_to_is_counted() {
     std::fs::write(price.join("config.toml"), "[prices]\nm = { input = 1000, output = 1000 }\n").unwrap();
     assert!(stats(&[])["tokens"]["price"].as_f64() > Some(0.5));
     let shown = place.coder(&["stats", "--since", "1h"], "").out;
-    for line in
-        ["2 conversations with 2 turns", "read_file                2         1", "trailing_comma 1", "not_found 1"]
-    {
+    for line in [
+        "2 conversations with 2 turns and 4 rounds of calls",
+        "read_file                2         1",
+        "first bytes              6",
+        "trailing_comma 1",
+        "not_found 1",
+        "1 question: nobody 1",
+    ] {
         assert!(shown.contains(line), "{line}: {shown}");
     }
     let shown = place.coder(&["stats", "--lang", "pt"], "").out;

@@ -9,6 +9,7 @@ mod kept;
 use crate::audit::Audit;
 use crate::backend::{Backend, Chunk, Request, Sink, Usage};
 use crate::messages;
+use crate::metrics::{Meter, Metrics, ReplyClock, milliseconds};
 use crate::transcript::Transcript;
 use futures_util::StreamExt;
 use hands::Hands;
@@ -17,7 +18,7 @@ use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use toolfence_policy::Pending;
 use toolfence_project::random_name;
@@ -144,6 +145,7 @@ pub struct Agent {
     checks: Option<Arc<ProjectChecks>>,
     /// Of the turn, and of the turns before it.
     usage: (Usage, Usage),
+    meter: Meter,
     /// The backend was asked how much the model can read.
     window_asked: bool,
     transcript: Option<Transcript>,
@@ -169,7 +171,7 @@ impl Agent {
     /// An agent that waits for the user. Its tools answer in the language of the session.
     pub fn new(session: Session, toolbox: Toolbox, backend: Arc<dyn Backend>) -> Agent {
         let toolbox = toolbox.in_language(session.language());
-        let (canceller, usage) = Default::default();
+        let (canceller, usage, meter) = Default::default();
         Agent {
             session,
             toolbox,
@@ -179,6 +181,7 @@ impl Agent {
             history: None,
             checks: None,
             usage,
+            meter,
             window_asked: false,
             transcript: None,
             kept: Kept::default(),
@@ -327,6 +330,25 @@ impl Agent {
         sum
     }
 
+    /// What was done so far, counted and timed: everything since the agent was made, also before a [`clear`](Agent::clear).
+    ///
+    /// ```
+    /// # use toolfence_agent as toolfence;
+    /// # fn show(agent: &toolfence::agent::Agent) {
+    /// let metrics = agent.metrics();
+    /// let (calls, denied) = (metrics.tools.get("bash").map_or(0, |bash| bash.calls), metrics.denied.values().sum::<u64>());
+    /// println!("{calls} commands, {denied} calls denied; replies take {} ms", metrics.model.p50());
+    /// # }
+    /// ```
+    pub fn metrics(&self) -> Metrics {
+        self.meter.metrics.clone()
+    }
+
+    /// The name under which the session is told of: that of its transcript, where it has one.
+    fn session_name(&self) -> String {
+        self.transcript.as_ref().map_or(&*self.name, Transcript::id).to_owned()
+    }
+
     /// A handle that stops this agent.
     pub fn canceller(&self) -> Canceller {
         self.canceller.clone()
@@ -351,6 +373,8 @@ impl Agent {
         let turn = std::mem::take(&mut self.usage.0);
         self.usage.1 += turn;
         self.turn += 1;
+        let name = self.session_name();
+        self.meter.turn_began(&name, self.turn);
         let _turn = self.undone_together(user);
         if let Some(transcript) = &mut self.transcript {
             transcript.follow(&self.session);
@@ -371,6 +395,7 @@ impl Agent {
         if let Some(transcript) = &mut self.transcript {
             transcript.ended(&ended);
         }
+        self.meter.turn_ended(&name, self.turn, &ended);
         ended
     }
 
@@ -383,6 +408,7 @@ impl Agent {
     }
 
     fn record(&mut self, action: &Action) {
+        self.meter.action(action);
         if let Some(transcript) = &mut self.transcript {
             transcript.action(action, &self.session);
         }
@@ -446,7 +472,7 @@ impl Agent {
         }
         host.calling(&messages);
         let known = self.kept.of(&messages);
-        let name = self.transcript.as_ref().map_or(&*self.name, Transcript::id).to_owned();
+        let name = self.session_name();
         let request = Request {
             messages: &messages,
             session: &name,
@@ -457,13 +483,15 @@ impl Agent {
             goes_on: self.session.goes_on(),
         };
         let (audit, transcript) = (self.audit.as_deref(), self.transcript.as_mut());
-        let mut feed = Feed { session: &mut self.session, audit, transcript, host, bytes: 0, usage: None, kept: None };
+        let (session, clock, meter) = (&mut self.session, self.meter.calling(), &mut self.meter);
+        let mut feed = Feed { session, audit, transcript, host, meter, clock, bytes: 0, usage: None, kept: None };
         let end = tokio::select! {
             biased;
             _ = self.canceller.wish(|wish| wish == Wish::StopAll) => None,
             end = self.backend.answer(request, &mut feed) => Some(end),
         };
-        let Feed { usage, kept, bytes, .. } = feed;
+        let Feed { usage, kept, bytes, clock, .. } = feed;
+        let times = clock.stop();
         if let Some(state) = kept.filter(|_| matches!(end, Some(Ok(_)))) {
             self.transcript.iter_mut().for_each(|transcript| transcript.kept(&state));
             self.kept = Kept::new(&messages, state);
@@ -472,7 +500,9 @@ impl Agent {
         if !matches!(end, Some(Err(_))) {
             let usage = usage.unwrap_or_else(|| Usage::estimated(&messages, bytes));
             self.usage.0 += usage;
-            self.transcript.iter_mut().for_each(|transcript| transcript.cost(usage));
+            let finish = end.as_ref().and_then(|end| end.as_ref().ok());
+            self.meter.replied((&name, self.turn), usage, times, finish);
+            self.transcript.iter_mut().for_each(|transcript| transcript.cost(usage, times));
         }
         // Of the next conversation only its bytes are known.
         usage.iter().for_each(|usage| self.session.measured(usage.input));
@@ -493,15 +523,18 @@ impl Agent {
     }
 
     async fn ask(&mut self, pending: Pending, host: &mut dyn Host) {
+        let began = Instant::now();
         let answer = tokio::select! {
             biased;
             _ = self.canceller.wish(|wish| wish == Wish::StopAll) => None,
             answer = host.ask(&pending) => Some(answer),
         };
+        let ms = milliseconds(began.elapsed());
+        self.meter.asked(&pending, answer.as_ref(), ms);
         if let Some(answer) = &answer {
             self.log(|audit| audit.asked(&pending, answer));
             if let Some(transcript) = &mut self.transcript {
-                transcript.asked(&pending, answer);
+                transcript.asked(&pending, answer, ms);
             }
         }
         self.session.handle(answer.map_or(Input::Cancel, |answer| answer.to(pending)));
@@ -564,6 +597,8 @@ struct Feed<'a> {
     audit: Option<&'a Audit>,
     transcript: Option<&'a mut Transcript>,
     host: &'a mut dyn Host,
+    meter: &'a mut Meter,
+    clock: ReplyClock,
     /// Of texts that came.
     bytes: usize,
     usage: Option<Usage>,
@@ -572,6 +607,9 @@ struct Feed<'a> {
 
 impl Sink for Feed<'_> {
     fn chunk(&mut self, chunk: Chunk<'_>) -> ControlFlow<()> {
+        if matches!(chunk, Chunk::Text(_) | Chunk::Reasoning(_) | Chunk::Call(_)) {
+            self.clock.piece();
+        }
         match chunk {
             Chunk::Text(text) => {
                 self.bytes += text.len();
@@ -591,6 +629,7 @@ impl Sink for Feed<'_> {
         let mut flow = ControlFlow::Continue(());
         while let Some(action) = self.session.poll() {
             self.transcript.iter_mut().for_each(|transcript| transcript.action(&action, self.session));
+            self.meter.action(&action);
             match action {
                 Action::StopModel => flow = ControlFlow::Break(()),
                 action => shown(action, self.audit, self.host),

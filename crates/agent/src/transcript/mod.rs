@@ -33,7 +33,8 @@ mod write;
 
 pub use read::{Stored, lines};
 pub use record::{
-    Fork, Head, HistoryImage, Kind, Record, RecordedCall, RecordedDecision, RecordedError, RecordedResult, Role, Tokens,
+    Fork, Head, HistoryImage, Kind, Record, RecordedAnswer, RecordedCall, RecordedDecision, RecordedError,
+    RecordedResult, RecordedTimes, Role, Tokens,
 };
 pub use rfc3339::rfc3339;
 pub use store::{Store, Summary};

@@ -81,6 +81,9 @@ pub struct Record {
     /// Of a reply: what it cost, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<Tokens>,
+    /// Of a reply: how long it took, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub times: Option<RecordedTimes>,
     /// Of a reply: what its backend wants back with the next request, for it keeps the conversation by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
@@ -151,6 +154,26 @@ pub struct Tokens {
     pub estimated: bool,
 }
 
+/// How long a reply took, in milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordedTimes {
+    /// From the request to the end of the reply.
+    pub total_ms: u64,
+    /// Until its first piece, where one came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_ms: Option<u64>,
+}
+
+/// An answer to the question whether a call may run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordedAnswer {
+    /// `yes`, `always`, `no`, `edit`, or `nobody` where nobody was there to be asked.
+    pub answer: String,
+    /// How long it took, in milliseconds.
+    #[serde(default)]
+    pub ms: u64,
+}
+
 /// A call as it was read.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct RecordedCall {
@@ -170,6 +193,9 @@ pub struct RecordedCall {
     /// What was decided about it; none where it did not come to that.
     #[serde(default)]
     pub decision: Option<RecordedDecision>,
+    /// What was answered where somebody was asked about it. A call that was edited is asked about again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asked: Vec<RecordedAnswer>,
 }
 
 /// What was decided about a call.
@@ -271,6 +297,7 @@ impl RecordedCall {
             reason: call.reason.clone(),
             repairs: call.repairs.iter().map(|repair| repair.name().to_owned()).collect(),
             decision: None,
+            asked: Vec::new(),
         }
     }
 }

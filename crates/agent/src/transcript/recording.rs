@@ -5,8 +5,12 @@
 //! (it was made shorter, say) is written down as a whole, so that a resumed session sends what this one would have sent.
 
 use super::Transcript;
-use super::record::{HistoryImage, Kind, Record, RecordedCall, RecordedDecision, RecordedResult, Role, Tokens};
+use super::record::{
+    HistoryImage, Kind, Record, RecordedAnswer, RecordedCall, RecordedDecision, RecordedResult, RecordedTimes, Role,
+    Tokens,
+};
 use crate::backend::Usage;
+use crate::metrics::{ReplyTimes, answer_word};
 use std::collections::{HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use toolfence_policy::{Cleared, Decision, Pending};
@@ -26,6 +30,8 @@ pub(super) struct Recording {
     /// The calls of the reply that have no answer yet, in its order.
     calls: VecDeque<RecordedCall>,
     decisions: HashMap<String, RecordedDecision>,
+    /// What was answered to questions about calls that are not written down yet.
+    answers: HashMap<String, Vec<RecordedAnswer>>,
     /// Results that were written down and are not in a message yet.
     results: Vec<ToolResult>,
     /// What the user said, was written down, and is in no message yet; and how many images it shows.
@@ -41,6 +47,7 @@ struct Reply {
     prose: String,
     thoughts: String,
     tokens: Option<Tokens>,
+    times: Option<RecordedTimes>,
     state: Option<String>,
 }
 
@@ -117,8 +124,10 @@ impl Transcript {
         self.recording.reply.raw.push_str(text);
     }
 
-    /// What the reply cost that is over.
-    pub(crate) fn cost(&mut self, usage: Usage) {
+    /// What the reply cost that is over, and how long it took.
+    pub(crate) fn cost(&mut self, usage: Usage, times: ReplyTimes) {
+        let ReplyTimes { ms: total_ms, first_ms } = times;
+        self.recording.reply.times = Some(RecordedTimes { total_ms, first_ms });
         let Usage { input, cached, output, estimated, .. } = usage;
         self.recording.reply.tokens = Some(Tokens { input, output, cached, estimated: estimated > 0 });
     }
@@ -180,7 +189,9 @@ impl Transcript {
     }
 
     /// There was a question, and an answer. What was allowed is written down when it runs.
-    pub(crate) fn asked(&mut self, pending: &Pending, answer: &Answer) {
+    pub(crate) fn asked(&mut self, pending: &Pending, answer: &Answer, ms: u64) {
+        let answered = RecordedAnswer { answer: answer_word(answer).to_owned(), ms };
+        self.recording.answers.entry(pending.call().id.clone()).or_default().push(answered);
         match answer {
             Answer::No(_) => self.decided(&pending.call().id, pending.decision(), "person"),
             Answer::Nobody(_) => self.decided(&pending.call().id, pending.decision(), "nobody"),
@@ -211,6 +222,7 @@ impl Transcript {
             matches!(error.code, ErrorCode::Denied | ErrorCode::PermissionDenied) && result.execution_time_ms == 0
         });
         let by_result = || denied.then(|| RecordedDecision { rule: None, verdict: "deny".into(), by: "policy".into() });
+        call.asked = recording.answers.remove(&result.id).unwrap_or_default();
         call.decision = recording.decisions.remove(&result.id).or_else(by_result);
         let mut record = Record::new(Role::Tool, "");
         record.tool_call = Some(call);
@@ -306,10 +318,11 @@ impl Transcript {
 
     /// The model wrote this, as the history has it.
     fn reply(&mut self, kept: &str) {
-        let Reply { raw, prose, thoughts, tokens, state } = std::mem::take(&mut self.recording.reply);
+        let Reply { raw, prose, thoughts, tokens, times, state } = std::mem::take(&mut self.recording.reply);
         let mut record = Record::new(Role::Assistant, prose);
         record.model = self.answers();
         record.tokens = tokens;
+        record.times = times;
         record.state = state;
         record.thoughts = Some(thoughts).filter(|thoughts| !thoughts.trim().is_empty());
         record.raw = Some(raw).filter(|raw| *raw != record.content);

@@ -2,7 +2,7 @@
 
 use crate::args::Options;
 use crate::commands::sessions::{self, Begun, Start};
-use crate::commands::{stdin_lines, undo};
+use crate::commands::{stats, stdin_lines, undo};
 use crate::confirm::AtTheTerminal;
 use crate::failure::{Failure, status_of};
 use crate::messages;
@@ -40,7 +40,7 @@ pub(crate) fn run(options: &Options, start: &Start) -> Result<ExitCode, Failure>
             "/help" => out.line(&messages::conversation_help())?,
             "/tools" => list(&agent, &mut out)?,
             "/allowed" => allowed(&agent, &mut out)?,
-            "/stats" => out.line(&setup.cost(&agent.usage()))?,
+            "/stats" => stats::show(&setup, &agent, &mut out)?,
             "/compact" => match agent.compact() {
                 Some(done) => out.styled_line(Style::Dim, &messages::compacted(&done))?,
                 None => out.line(&messages::nothing_to_compact())?,

@@ -12,32 +12,20 @@ use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, HashSet};
 use std::process::ExitCode;
 use std::time::SystemTime;
+use toolfence::Text;
+use toolfence::agent::Agent;
 use toolfence::backend::Usage;
+use toolfence::metrics::{Metrics, Times};
 use toolfence::program::transcript::{Record, RecordedCall, RecordedResult, Role, Stored, Summary, rfc3339};
 
 /// What is counted.
 #[derive(Debug, Default)]
 struct Stats {
     sessions: u64,
-    turns: u64,
     /// By the model that answered; empty where it is not known.
     models: BTreeMap<String, Usage>,
-    tools: BTreeMap<String, Calls>,
-    /// By the code of the failure.
-    failures: BTreeMap<String, u64>,
-    /// By the name of the repair: what had to be done to read a call.
-    repairs: BTreeMap<String, u64>,
     decisions: Decisions,
-    /// Blocks that were meant as calls and could not be read.
-    unreadable: u64,
-}
-
-/// The calls of one tool.
-#[derive(Debug, Default)]
-struct Calls {
-    failed: u64,
-    /// The time of each, in milliseconds, as it was recorded.
-    times: Vec<u64>,
+    metrics: Metrics,
 }
 
 /// Who decided about calls.
@@ -85,6 +73,23 @@ fn own_records(summary: &Summary, stored: Stored, counted: &HashSet<&str>) -> Ve
 }
 
 impl Stats {
+    /// What an agent has done since it was made.
+    fn of_agent(setup: &Setup, agent: &Agent) -> Stats {
+        let metrics = agent.metrics();
+        let denied = |by: &str| metrics.denied.get(by).copied().unwrap_or_default();
+        let yes = ["yes", "always"].map(|answer| metrics.answers.get(answer).copied().unwrap_or_default());
+        let ran = metrics.tool_times().count();
+        let decisions = Decisions {
+            allowed_by_policy: ran.saturating_sub(yes.iter().sum()),
+            denied_by_policy: denied("policy"),
+            allowed_by_person: yes.iter().sum(),
+            denied_by_person: denied("person"),
+            denied_by_nobody: denied("nobody"),
+        };
+        let models = BTreeMap::from([(setup.model().unwrap_or_default(), metrics.usage)]);
+        Stats { sessions: 1, models, decisions, metrics }
+    }
+
     fn session(&mut self, records: &[Record], since: Option<&str>) {
         // Times as they are written are in the order of time.
         let records: Vec<&Record> =
@@ -93,12 +98,18 @@ impl Stats {
             return;
         }
         self.sessions += 1;
-        records.iter().for_each(|record| self.record(record));
+        let mut replied = false;
+        for record in records {
+            // Calls stand behind their reply.
+            self.metrics.rounds += u64::from(record.role == Role::Tool && std::mem::take(&mut replied));
+            replied |= record.role == Role::Assistant;
+            self.record(record);
+        }
     }
 
     fn record(&mut self, record: &Record) {
         match record.role {
-            Role::User => self.turns += 1,
+            Role::User => self.metrics.turns += 1,
             Role::Assistant => {
                 let tokens = record.tokens;
                 let [input, cached, output] =
@@ -106,6 +117,11 @@ impl Stats {
                 let mut usage = Usage::counted(input, cached, output);
                 usage.estimated = tokens.map_or(0, |tokens| u64::from(tokens.estimated));
                 *self.models.entry(record.model.clone().unwrap_or_default()).or_default() += usage;
+                self.metrics.usage += usage;
+                if let Some(times) = record.times {
+                    self.metrics.model.add(times.total_ms);
+                    times.first_ms.into_iter().for_each(|ms| self.metrics.first_byte.add(ms));
+                }
             }
             Role::Tool => {
                 if let (Some(call), Some(result)) = (&record.tool_call, &record.tool_result) {
@@ -117,22 +133,20 @@ impl Stats {
     }
 
     fn call(&mut self, call: &RecordedCall, result: &RecordedResult) {
+        let metrics = &mut self.metrics;
+        let code = result.error.as_ref().map(|error| error.code.as_str());
+        let denied = code == Some("denied");
+        let verdict = call.decision.as_ref().map(|decision| decision.verdict.as_str());
+        let ran = !denied && matches!(verdict, Some("allow" | "ask"));
         if call.name.is_empty() {
-            self.unreadable += 1;
+            metrics.malformed += 1;
         } else {
-            let calls = self.tools.entry(result.tool_name.clone()).or_default();
-            calls.failed += u64::from(!result.success);
-            calls.times.push(result.execution_time_ms);
+            metrics.count_call(&result.tool_name, result.success, ran.then_some(result.execution_time_ms));
         }
-        for repair in &call.repairs {
-            *self.repairs.entry(repair.clone()).or_default() += 1;
-        }
-        let code = result.error.as_ref().map(|error| error.code.as_str().to_owned());
-        if let Some(code) = &code {
-            *self.failures.entry(code.clone()).or_default() += 1;
-        }
+        call.repairs.iter().for_each(|repair| metrics.count_repair(repair));
+        code.into_iter().for_each(|code| metrics.count_failure(code));
+        call.asked.iter().for_each(|asked| metrics.count_answer(Some(&asked.answer), asked.ms));
         let Some(decision) = &call.decision else { return };
-        let denied = code.as_deref() == Some("denied");
         let decisions = &mut self.decisions;
         let count = match (decision.by.as_str(), denied) {
             ("nobody", _) => &mut decisions.denied_by_nobody,
@@ -142,13 +156,6 @@ impl Stats {
             (_, false) => &mut decisions.allowed_by_policy,
         };
         *count += 1;
-    }
-
-    /// All replies together.
-    fn usage(&self) -> Usage {
-        let mut all = Usage::default();
-        self.models.values().for_each(|usage| all += *usage);
-        all
     }
 
     /// What all of them cost; `None` where the settings have no price of a model that answered.
@@ -166,27 +173,51 @@ impl Stats {
         };
         let models: Map<String, Value> =
             self.models.iter().map(|(model, usage)| (model.clone(), told(usage, setup.price(model, usage)))).collect();
-        let tools: Map<String, Value> =
-            self.tools.iter().map(|(tool, calls)| (tool.clone(), calls.as_value())).collect();
+        let Metrics { turns, rounds, usage, tools, failures, asked, answers, repairs, malformed, .. } = &self.metrics;
+        let tools: Map<String, Value> = tools
+            .iter()
+            .map(|(tool, counts)| {
+                let told = json!({"calls": counts.calls, "failed": counts.failed, "ms": counts.times});
+                (tool.clone(), told)
+            })
+            .collect();
+        let times: Map<String, Value> =
+            self.times().map(|(name, _, times)| (name.to_owned(), json!(times))).into_iter().collect();
         json!({
-            "v": super::SCHEMA, "sessions": self.sessions, "turns": self.turns,
-            "tokens": told(&self.usage(), self.price(setup)), "models": models, "tools": tools,
-            "failures": self.failures, "decisions": self.decisions, "repairs": self.repairs,
-            "unreadable_blocks": self.unreadable,
+            "v": super::SCHEMA, "sessions": self.sessions, "turns": turns, "rounds": rounds,
+            "tokens": told(usage, self.price(setup)), "models": models, "tools": tools, "failures": failures,
+            "decisions": self.decisions, "asked": asked, "answers": answers, "repairs": repairs,
+            "unreadable_blocks": malformed, "times": times,
         })
     }
 
+    /// How long everything took that somebody waited for: its name in JSON, and for people.
+    fn times(&self) -> [(&'static str, Text, Times); 4] {
+        let Metrics { model, first_byte, person, .. } = &self.metrics;
+        [
+            ("model", messages::stats_times_of_model(), model.clone()),
+            ("first_byte", messages::stats_times_to_first_byte(), first_byte.clone()),
+            ("tools", messages::stats_times_of_tools(), self.metrics.tool_times()),
+            ("person", messages::stats_times_of_person(), person.clone()),
+        ]
+    }
+
     fn shown(&self, setup: &Setup, out: &mut Terminal) -> Result<(), Failure> {
-        out.line(&messages::stats_of(self.sessions, self.turns))?;
-        out.line(&messages::usage(&self.usage(), self.price(setup)))?;
-        if !self.tools.is_empty() {
-            let columns = messages::stats_columns().words().into_owned();
-            let columns: Vec<&str> = columns.split('|').collect();
-            out.write("\n")?;
-            out.styled_line(Style::Dim, &row(&columns))?;
-            for (tool, calls) in &self.tools {
-                let [p50, p90, most] = calls.quantiles().map(|time| time.to_string());
-                out.line(&row(&[tool, &calls.times.len().to_string(), &calls.failed.to_string(), &p50, &p90, &most]))?;
+        let Metrics { turns, rounds, usage, tools, failures, asked, answers, repairs, malformed, .. } = &self.metrics;
+        out.line(&messages::stats_of(self.sessions, *turns, *rounds))?;
+        out.line(&messages::usage(usage, self.price(setup)))?;
+        if !tools.is_empty() {
+            head(&messages::stats_columns(), out)?;
+            for (tool, counts) in tools {
+                let numbers = [counts.calls, counts.failed].into_iter().chain(quantiles(&counts.times));
+                out.line(&row(tool, numbers.map(|number| number.to_string())))?;
+            }
+        }
+        if usage.replies > 0 {
+            head(&messages::stats_columns_of_times(), out)?;
+            for (_, name, times) in self.times() {
+                let numbers = [times.count()].into_iter().chain(quantiles(&times));
+                out.line(&row(&name.words(), numbers.map(|number| number.to_string())))?;
             }
         }
         out.write("\n")?;
@@ -197,50 +228,39 @@ impl Stats {
         let counts = |counts: &BTreeMap<String, u64>| {
             counts.iter().map(|(name, count)| format!("{name} {count}")).collect::<Vec<_>>().join(", ")
         };
-        if !self.failures.is_empty() {
-            out.line(&messages::stats_failures(counts(&self.failures)))?;
+        if !answers.is_empty() {
+            out.line(&messages::stats_answers(*asked, counts(answers)))?;
         }
-        if !self.repairs.is_empty() {
-            out.line(&messages::stats_repairs(counts(&self.repairs)))?;
+        if !failures.is_empty() {
+            out.line(&messages::stats_failures(counts(failures)))?;
         }
-        if self.unreadable > 0 {
-            out.line(&messages::stats_unreadable(self.unreadable))?;
+        if !repairs.is_empty() {
+            out.line(&messages::stats_repairs(counts(repairs)))?;
+        }
+        if *malformed > 0 {
+            out.line(&messages::stats_unreadable(*malformed))?;
         }
         Ok(())
     }
 }
 
-impl Calls {
-    /// The time that half of the calls took at most, that nine of ten took, and the longest.
-    fn quantiles(&self) -> [u64; 3] {
-        let mut times = self.times.clone();
-        times.sort_unstable();
-        // The rank is rounded up, as for the nearest-rank method: the result is one of the times.
-        let at = |percent: usize| times.get((times.len() * percent).div_ceil(100).saturating_sub(1)).copied();
-        [at(50), at(90), at(100)].map(Option::unwrap_or_default)
-    }
-
-    fn as_value(&self) -> Value {
-        let [p50, p90, most] = self.quantiles();
-        json!({"calls": self.times.len(), "failed": self.failed, "ms": {"p50": p50, "p90": p90, "most": most}})
-    }
+/// Shows what an agent has done since it was made: `/stats` of a conversation.
+pub(crate) fn show(setup: &Setup, agent: &Agent, out: &mut Terminal) -> Result<(), Failure> {
+    Stats::of_agent(setup, agent).shown(setup, out)
 }
 
-fn row(cells: &[impl AsRef<str>]) -> String {
-    let (first, rest) = cells.split_first().map_or(("", &[][..]), |(first, rest)| (first.as_ref(), rest));
-    rest.iter().fold(format!("{first:<16}"), |row, cell| row + &format!("{:>10}", cell.as_ref()))
+fn quantiles(times: &Times) -> [u64; 3] {
+    [times.p50(), times.p90(), times.most()]
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// A blank line and the names of columns, which one text has with `|` between them.
+fn head(columns: &Text, out: &mut Terminal) -> Result<(), Failure> {
+    let columns = columns.words();
+    let (first, rest) = columns.split_once('|').unwrap_or((&columns, ""));
+    out.write("\n")?;
+    out.styled_line(Style::Dim, &row(first, rest.split('|')))
+}
 
-    #[test]
-    fn quantiles_are_times_that_were_measured() {
-        let of = |times: &[u64]| Calls { failed: 0, times: times.to_vec() }.quantiles();
-        assert_eq!(of(&[]), [0, 0, 0]);
-        assert_eq!(of(&[7]), [7, 7, 7]);
-        assert_eq!(of(&[3, 1, 2]), [2, 3, 3]);
-        assert_eq!(of(&(1..=100).rev().collect::<Vec<_>>()), [50, 90, 100]);
-    }
+fn row(first: &str, cells: impl IntoIterator<Item = impl AsRef<str>>) -> String {
+    cells.into_iter().fold(format!("{first:<16}"), |row, cell| row + &format!("{:>10}", cell.as_ref()))
 }

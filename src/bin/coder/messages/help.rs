@@ -67,12 +67,14 @@ pub(crate) const PORTUGUESE_HELP: &[(&str, &str)] = &[
     ),
     ("A name, or a file", "Um nome ou um arquivo"),
     (
-        "As one JSON object: {\"v\":1,\"sessions\":..,\"turns\":..,\"tokens\":{\"replies\":..,\"input\":..,\"output\":..,\"price\":..?},\"models\":{..}, \
-         \"tools\":{NAME:{\"calls\":..,\"failed\":..,\"ms\":{\"p50\":..,\"p90\":..,\"most\":..}}},\"failures\":{..},\"decisions\":{..},\"repairs\":{..}, \
-         \"unreadable_blocks\":..}",
-        "Como um objeto JSON: {\"v\":1,\"sessions\":..,\"turns\":..,\"tokens\":{\"replies\":..,\"input\":..,\"output\":..,\"price\":..?},\"models\":{..}, \
-         \"tools\":{NAME:{\"calls\":..,\"failed\":..,\"ms\":{\"p50\":..,\"p90\":..,\"most\":..}}},\"failures\":{..},\"decisions\":{..},\"repairs\":{..}, \
-         \"unreadable_blocks\":..}",
+        "As one JSON object: {\"v\":1,\"sessions\":..,\"turns\":..,\"rounds\":..,\"tokens\":{\"replies\":..,\"estimated_replies\":..,\"input\":.., \
+         \"cached\":..,\"output\":..,\"price\":..?},\"models\":{..},\"tools\":{NAME:{\"calls\":..,\"failed\":..,\"ms\":{\"count\":..,\"p50\":..,\"p90\":.., \
+         \"most\":..}}},\"failures\":{..},\"decisions\":{..},\"asked\":..,\"answers\":{..},\"repairs\":{..},\"unreadable_blocks\":..,\"times\":{\"model\": \
+         {..},\"first_byte\":{..},\"tools\":{..},\"person\":{..}}}",
+        "Como um objeto JSON: {\"v\":1,\"sessions\":..,\"turns\":..,\"rounds\":..,\"tokens\":{\"replies\":..,\"estimated_replies\":..,\"input\":.., \
+         \"cached\":..,\"output\":..,\"price\":..?},\"models\":{..},\"tools\":{NAME:{\"calls\":..,\"failed\":..,\"ms\":{\"count\":..,\"p50\":..,\"p90\":.., \
+         \"most\":..}}},\"failures\":{..},\"decisions\":{..},\"asked\":..,\"answers\":{..},\"repairs\":{..},\"unreadable_blocks\":..,\"times\":{\"model\": \
+         {..},\"first_byte\":{..},\"tools\":{..},\"person\":{..}}}",
     ),
     (
         "One conversation, or the beginning of its name [default: all about this project]",
@@ -367,8 +369,8 @@ pub(crate) const PORTUGUESE_HELP: &[(&str, &str)] = &[
          separados por vírgulas [padrão: all]",
     ),
     (
-        "The language of what you and the model are told [default: en]",
-        "A língua do que você e o modelo leem [padrão: en]",
+        "The language of what you and the model are told [default: that of LC_ALL, LC_MESSAGES or LANG, or else en]",
+        "A língua do que você e o modelo leem [padrão: a de LC_ALL, LC_MESSAGES ou LANG, ou então en]",
     ),
     ("The model, as the backend names it", "O modelo, como o backend o chama"),
     ("The other settings: a file in the place of your own", "As outras configurações: um arquivo no lugar do seu"),

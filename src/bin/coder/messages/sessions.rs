@@ -128,14 +128,28 @@ toolfence::program::texts! { "coder"
 
 // What `coder stats` counts.
 toolfence::program::texts! { "coder"
-    stats_of(sessions, turns) {
-        en: "{sessions} conversations with {turns} turns",
-        pt: "{sessions} conversas com {turns} turnos",
+    stats_of(sessions, turns, rounds) {
+        en: "{sessions} {sessions|conversation|conversations} with {turns} {turns|turn|turns} and {rounds} \
+             {rounds|round|rounds} of calls",
+        pt: "{sessions} {sessions|conversa|conversas} com {turns} {turns|turno|turnos} e {rounds} {rounds|rodada|rodadas} de \
+             chamadas",
     }
     /// The heads of the columns, with bars between them.
     stats_columns() {
         en: "tool|calls|failed|p50 ms|p90 ms|most ms",
         pt: "ferramenta|chamadas|falhas|p50 ms|p90 ms|máx. ms",
+    }
+    stats_columns_of_times() {
+        en: "time of|count|p50 ms|p90 ms|most ms",
+        pt: "tempo de|vezes|p50 ms|p90 ms|máx. ms",
+    }
+    stats_times_of_model() { en: "replies", pt: "respostas" }
+    stats_times_to_first_byte() { en: "first bytes", pt: "primeiro byte" }
+    stats_times_of_tools() { en: "tools", pt: "ferramentas" }
+    stats_times_of_person() { en: "your answers", pt: "suas respostas" }
+    stats_answers(asked, counts) {
+        en: "{asked} {asked|question|questions}: {counts}",
+        pt: "{asked} {asked|pergunta|perguntas}: {counts}",
     }
     stats_allowed(policy, person) {
         en: "allowed: {policy} by the policy, {person} by a person",
