@@ -27,6 +27,8 @@ mod live;
 #[cfg(feature = "cli")]
 mod local;
 mod manifests;
+#[cfg(feature = "cli")]
+mod manual;
 #[cfg(feature = "tools")]
 mod marks;
 mod oracle;

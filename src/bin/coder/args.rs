@@ -44,44 +44,53 @@ pub(crate) struct Cli {
     pub(crate) command: Option<Command>,
 }
 
+/// The headings of the options that every command understands. `help` says which of them a command's help has.
+pub(crate) const EVERYWHERE: &str = "Options everywhere";
+pub(crate) const WHO_ANSWERS: &str = "Who answers";
+pub(crate) const TOLD: &str = "What the model is told";
+pub(crate) const REPLIES: &str = "How replies are written and read";
+pub(crate) const CONVERSATION: &str = "The conversation";
+pub(crate) const RULES: &str = "What may run, besides the files of settings";
+
 /// What every command understands.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Options everywhere")]
+#[command(next_help_heading = EVERYWHERE)]
 pub(crate) struct Options {
     /// The project: tools see nothing outside of it
     #[arg(long, global = true, value_name = "DIR", default_value = ".")]
     pub(crate) root: PathBuf,
     /// The model, as the backend names it
-    #[arg(long, global = true, value_name = "NAME")]
+    #[arg(long, global = true, help_heading = WHO_ANSWERS, value_name = "NAME")]
     pub(crate) model: Option<String>,
     /// Who answers [default: http]
-    #[arg(long, global = true, value_enum)]
+    #[arg(long, global = true, help_heading = WHO_ANSWERS, value_enum)]
     pub(crate) backend: Option<Option<BackendKind>>,
     /// Where the OpenAI-shaped server is; its key, if it wants one, comes from TOOLFENCE_API_KEY [default: a server that
     /// answers at its usual address on this machine]
-    #[arg(long, global = true, value_name = "URL")]
+    #[arg(long, global = true, help_heading = WHO_ANSWERS, value_name = "URL")]
     pub(crate) base_url: Option<String>,
     /// The program of the command backend with its arguments, such as "llm -m gpt-4o-mini": it reads the conversation on its
     /// stdin and prints the answer, outside of the sandbox. No shell reads the line
-    #[arg(long, global = true, value_name = "LINE")]
+    #[arg(long, global = true, help_heading = WHO_ANSWERS, value_name = "LINE")]
     pub(crate) command: Option<String>,
     /// What that program is sent: the whole conversation, or only what is new, where it keeps its own [default: whole]
-    #[arg(long, global = true, value_enum, value_name = "KIND")]
+    #[arg(long, global = true, help_heading = WHO_ANSWERS, value_enum, value_name = "KIND")]
     pub(crate) command_conversation: Option<Conversation>,
     /// How it is sent [default: text]
-    #[arg(long, global = true, value_enum, value_name = "FORMAT")]
+    #[arg(long, global = true, help_heading = WHO_ANSWERS, value_enum, value_name = "FORMAT")]
     pub(crate) command_format: Option<CommandFormat>,
-    /// The recorded replies of the replay backend
-    #[arg(long, global = true, value_name = "FILE")]
+    /// The recorded replies of the replay backend: each below a line `%%% reply`, behind which `finish=length` or `finish=cut` may
+    /// stand
+    #[arg(long, global = true, help_heading = WHO_ANSWERS, value_name = "FILE")]
     pub(crate) replies: Option<String>,
     /// Who the model is: coder, explainer, reviewer, another that `coder personas` lists, or a file [default: coder]
-    #[arg(long, global = true, value_name = "NAME|FILE")]
+    #[arg(long, global = true, help_heading = TOLD, value_name = "NAME|FILE")]
     pub(crate) persona: Option<String>,
     /// Ask for nothing: run whatever is not denied, as --ask never does
-    #[arg(long, global = true, conflicts_with = "ask")]
+    #[arg(long, global = true, help_heading = RULES, conflicts_with = "ask")]
     pub(crate) yes: bool,
     /// Below each turn, on stderr: what the replies cost in tokens, and by the prices of the settings
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = CONVERSATION)]
     pub(crate) stats: bool,
     /// Calls, results and path decisions as JSON lines on stderr
     #[arg(long, global = true)]
@@ -90,34 +99,34 @@ pub(crate) struct Options {
     #[arg(long, global = true, value_enum)]
     pub(crate) lang: Option<Lang>,
     /// Whether persona and instructions are sent: external where they are pasted into the backend already [default: inline]
-    #[arg(long, global = true, value_enum)]
+    #[arg(long, global = true, help_heading = TOLD, value_enum)]
     pub(crate) instructions: Option<Instructions>,
     /// The forms in which calls are read beside the blocks that the instructions teach: all, none, or names with commas
     /// between them [default: all]
-    #[arg(long, global = true, value_name = "NAMES")]
+    #[arg(long, global = true, help_heading = REPLIES, value_name = "NAMES")]
     pub(crate) dialects: Option<String>,
     /// Whether the backend's template opens the model's reasoning, so that a reply has only the closing tag [default: unknown]
-    #[arg(long, global = true, value_enum)]
+    #[arg(long, global = true, help_heading = REPLIES, value_enum)]
     pub(crate) reasoning: Option<Reasoning>,
     /// Whether the server is held to the grammar of the tools: auto where `coder doctor --backend` saw that it obeys one
     /// [default: auto]
-    #[arg(long, global = true, value_enum)]
+    #[arg(long, global = true, help_heading = REPLIES, value_enum)]
     pub(crate) grammar: Option<Grammar>,
     /// Tokens that the model can read: at 80 % of them the conversation is compacted [default: what the server tells,
     /// or once it refuses]
-    #[arg(long, global = true, value_name = "TOKENS")]
+    #[arg(long, global = true, help_heading = WHO_ANSWERS, value_name = "TOKENS")]
     pub(crate) window: Option<u32>,
     /// The sampling temperature, from 0 to 2 [default: the server decides]
-    #[arg(long, global = true, value_name = "N", value_parser = up_to_two)]
+    #[arg(long, global = true, help_heading = WHO_ANSWERS, value_name = "N", value_parser = up_to_two)]
     pub(crate) temperature: Option<f64>,
     /// The most tokens of a reply [default: the server decides]
-    #[arg(long, global = true, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
+    #[arg(long, global = true, help_heading = WHO_ANSWERS, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
     pub(crate) max_tokens: Option<u32>,
     /// Tell the model nothing of AGENTS.md and its kin
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = TOLD)]
     pub(crate) no_agents_files: bool,
     /// Write no transcript of this conversation
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = CONVERSATION)]
     pub(crate) no_transcript: bool,
     /// Whether there are colours: auto where a terminal shows them and NO_COLOR is not set [default: auto]
     #[arg(long, global = true, value_enum)]
@@ -128,7 +137,7 @@ pub(crate) struct Options {
 
 /// What may run. Each counts over the files of settings, and rules are added to those that stand there.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "What may run, besides the files of settings")]
+#[command(next_help_heading = RULES)]
 pub(crate) struct Rules {
     /// When you are asked [default: risky]
     #[arg(long, global = true, value_enum)]
@@ -205,7 +214,38 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: ConfigCommand,
     },
+    /// Completions of the command line, for a shell to read
+    Completions(CompletionsArguments),
+    /// The manual: the page of coder, or with --output a page for each command
+    Man(ManArguments),
 }
+
+#[derive(Debug, Args)]
+#[command(after_help = COMPLETIONS_HELP)]
+pub(crate) struct CompletionsArguments {
+    /// The shell
+    #[arg(value_enum)]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+const COMPLETIONS_HELP: &str = "\
+Examples:
+  coder completions bash >~/.local/share/bash-completion/completions/coder
+  coder completions zsh >~/.zfunc/_coder
+  coder completions fish >~/.config/fish/completions/coder.fish";
+
+#[derive(Debug, Args)]
+#[command(after_help = MAN_HELP)]
+pub(crate) struct ManArguments {
+    /// Write all pages into this folder
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+const MAN_HELP: &str = "\
+Examples:
+  coder man | man -l -
+  coder man --output ~/.local/share/man/man1";
 
 #[derive(Debug, Args)]
 pub(crate) struct ExecArguments {

@@ -1,7 +1,7 @@
 //! The command line as it was typed, and its help in Portuguese. The English texts are the comments in `args`; the Portuguese ones stand in
 //! `messages/help.rs`, each beside the English text whose place it takes.
 
-use crate::args::{Cli, Options, Wrong};
+use crate::args::{CONVERSATION, Cli, EVERYWHERE, Options, REPLIES, RULES, TOLD, WHO_ANSWERS, Wrong};
 use crate::config::Layers;
 use crate::failure::{Failure, WRONG_USE};
 use crate::messages::{self, PORTUGUESE_HELP};
@@ -26,15 +26,11 @@ pub(crate) fn parse() -> Cli {
     Cli::try_parse().unwrap_or_else(|error| {
         let language = settled_language();
         match error.kind() {
-            ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
-                if language == Language::Portuguese =>
-            {
-                in_portuguese(Cli::command()).get_matches();
+            // What is parsed has every option in every command, the help of a command what has a meaning there.
+            ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+                described(language).get_matches();
             }
-            ErrorKind::DisplayHelp
-            | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
-            | ErrorKind::DisplayVersion
-            | ErrorKind::Io => {}
+            ErrorKind::DisplayVersion | ErrorKind::Io => {}
             _ => {
                 Failure::wrong_use(misread(&error, language)).report();
                 std::process::exit(i32::from(WRONG_USE));
@@ -109,7 +105,7 @@ fn in_words(usage: &str, language: Language) -> String {
 
 /// The language that `--lang`, the files of settings or the environment name. Whoever asks for help may have typed anything beside it, so
 /// nothing else of the command line is read.
-fn settled_language() -> Language {
+pub(crate) fn settled_language() -> Language {
     let Ok(Cli { options, .. }) = Cli::try_parse_from(["coder"]) else { return Language::English };
     let typed: Vec<String> = std::env::args().collect();
     let named = typed.iter().enumerate().find_map(|(at, word)| match word.strip_prefix("--lang") {
@@ -123,11 +119,67 @@ fn settled_language() -> Language {
     shown::language()
 }
 
-/// This command with Portuguese texts. It prints help; what it parses has other types than the English one.
-fn in_portuguese(mut command: Command) -> Command {
-    // The help flag and the help command are there only then.
+/// Which of the options that every command understands have a meaning in a command: those below a heading, and some by their names.
+/// A command that is not here has what its parent has; [`EVERYWHERE`] stands in each.
+const MEANT: &[(&str, &[&str], &[&str])] = &[
+    ("", &[WHO_ANSWERS, TOLD, REPLIES, CONVERSATION, RULES], &[]),
+    ("demo", &[], &[]),
+    ("exec", &[REPLIES, RULES], &[]),
+    ("parse", &[REPLIES], &[]),
+    ("tools", &[], &["persona"]),
+    ("prompt", &[], &["persona"]),
+    ("grammar", &[], &[]),
+    ("pipe", &[REPLIES, RULES], &["persona"]),
+    ("proxy", &[REPLIES], &[]),
+    ("policy", &[RULES], &["persona"]),
+    ("doctor", &[WHO_ANSWERS, REPLIES], &["sandbox"]),
+    ("sessions", &[], &[]),
+    ("export", &[], &[]),
+    ("stats", &[], &[]),
+    ("audit", &[], &[]),
+    ("undo", &[], &[]),
+    ("redo", &[], &[]),
+    ("diff", &[], &[]),
+    ("personas", &[], &[]),
+    ("config", &[], &[]),
+    ("config show", &[WHO_ANSWERS, TOLD, REPLIES, CONVERSATION, RULES], &[]),
+    ("config trust", &[], &["yes"]),
+    ("config profile", &[WHO_ANSWERS], &[]),
+    ("completions", &[], &[]),
+    ("man", &[], &[]),
+    ("help", &[], &[]),
+];
+
+/// The command line as its help, its completions and its manual describe it, in this language. What it parses is of no use.
+pub(crate) fn described(language: Language) -> Command {
+    let mut command = Cli::command();
+    // The help flag, the help command and the options that every command understands are in each command only then.
     command.build();
-    translated(command)
+    let command = without_meaningless(command, "");
+    if language == Language::Portuguese { translated(command) } else { command }
+}
+
+/// Hides the options that have no meaning in a command, and in those below it.
+fn without_meaningless(command: Command, path: &str) -> Command {
+    let (_, headings, names) = meant(path);
+    let shown = |argument: &Arg| {
+        let heading = argument.get_help_heading();
+        !argument.is_global_set()
+            || heading == Some(EVERYWHERE)
+            || headings.iter().any(|meant| heading == Some(meant))
+            || names.contains(&argument.get_id().as_str())
+    };
+    command.mut_args(|argument| if shown(&argument) { argument } else { argument.hide(true) }).mut_subcommands(
+        |inner| {
+            let path = format!("{path} {}", inner.get_name());
+            without_meaningless(inner, path.trim_start())
+        },
+    )
+}
+
+fn meant(path: &str) -> &'static (&'static str, &'static [&'static str], &'static [&'static str]) {
+    let row = MEANT.iter().find(|(command, ..)| *command == path);
+    row.unwrap_or_else(|| path.rsplit_once(' ').map_or(&MEANT[0], |(parent, _)| meant(parent)))
 }
 
 fn translated(mut command: Command) -> Command {
@@ -198,6 +250,24 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
+    #[test]
+    fn the_options_of_each_command_are_chosen() {
+        let mut command = Cli::command();
+        command.build();
+        let headings = [EVERYWHERE, WHO_ANSWERS, TOLD, REPLIES, CONVERSATION, RULES];
+        for argument in command.get_arguments().filter(|argument| argument.is_global_set()) {
+            let heading = argument.get_help_heading().unwrap_or_default();
+            assert!(headings.contains(&heading), "{} stands below {heading:?}", argument.get_id());
+        }
+        for (path, _, names) in MEANT {
+            let command = path.split_whitespace().try_fold(&command, |command, name| command.find_subcommand(name));
+            let command = command.unwrap_or_else(|| panic!("there is a command {path}"));
+            for name in *names {
+                assert!(command.get_arguments().any(|argument| argument.get_id() == name), "{path} has {name}");
+            }
+        }
+    }
+
     /// Every English text of the help.
     fn english() -> BTreeSet<String> {
         fn collect(command: &Command, texts: &mut BTreeSet<String>) {
@@ -260,6 +330,6 @@ mod tests {
             }
             command.get_subcommands_mut().for_each(|command| check(command, english));
         }
-        check(&mut in_portuguese(Cli::command()), &english());
+        check(&mut described(Language::Portuguese), &english());
     }
 }

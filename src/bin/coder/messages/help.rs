@@ -2,6 +2,30 @@
 
 /// English and Portuguese. What is no text of `args.rs` is one of clap's.
 pub(crate) const PORTUGUESE_HELP: &[(&str, &str)] = &[
+    ("Who answers", "Quem responde"),
+    ("What the model is told", "O que o modelo recebe"),
+    ("How replies are written and read", "Como as respostas são escritas e lidas"),
+    ("The conversation", "A conversa"),
+    (
+        "Completions of the command line, for a shell to read",
+        "Preenchimento automático da linha de comando, para o shell ler",
+    ),
+    (
+        "The manual: the page of coder, or with --output a page for each command",
+        "O manual: a página do coder ou, com --output, uma página para cada comando",
+    ),
+    ("The shell", "O shell"),
+    ("Write all pages into this folder", "Escreve todas as páginas nesta pasta"),
+    (
+        "Examples:\n  coder completions bash >~/.local/share/bash-completion/completions/coder\n  coder completions zsh \
+         >~/.zfunc/_coder\n  coder completions fish >~/.config/fish/completions/coder.fish",
+        "Exemplos:\n  coder completions bash >~/.local/share/bash-completion/completions/coder\n  coder completions zsh \
+         >~/.zfunc/_coder\n  coder completions fish >~/.config/fish/completions/coder.fish",
+    ),
+    (
+        "Examples:\n  coder man | man -l -\n  coder man --output ~/.local/share/man/man1",
+        "Exemplos:\n  coder man | man -l -\n  coder man --output ~/.local/share/man/man1",
+    ),
     (
         "A coding agent for chat models that can only talk",
         "Um agente de programação para modelos de chat que só sabem conversar",
@@ -380,7 +404,12 @@ pub(crate) const PORTUGUESE_HELP: &[(&str, &str)] = &[
     ),
     ("The project: tools see nothing outside of it", "O projeto: as ferramentas não veem nada fora dele"),
     ("The provisional events too: started and progress", "Também os eventos provisórios: started e progress"),
-    ("The recorded replies of the replay backend", "As respostas gravadas do backend replay"),
+    (
+        "The recorded replies of the replay backend: each below a line `%%% reply`, behind which `finish=length` or `finish=cut` may \
+         stand",
+        "As respostas gravadas do backend replay: cada uma abaixo de uma linha `%%% reply`, seguida ou não de `finish=length` ou \
+         `finish=cut`",
+    ),
     (
         "The rules met by a command, or by any call, and what would be done",
         "As regras que um comando, ou qualquer chamada, encontra, e o que seria feito",
