@@ -231,5 +231,5 @@ fn a_project_cannot_turn_it_off_and_a_person_can() {
     let (status, said) = coder(home.path(), &["undo"], "");
     assert!(status == 2 && said.contains("undo.journal is off"), "{said}");
     fs::write(home.path().join("config/toolfence/config.toml"), "[undo]\nturns = 0\n").unwrap();
-    assert!(coder(home.path(), &["undo"], "").1.contains("undo.turns is from 1 to 10000"));
+    assert!(coder(home.path(), &["undo"], "").1.contains("undo.turns is a whole number from 1 to 10000"));
 }

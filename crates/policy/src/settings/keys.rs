@@ -10,12 +10,10 @@ pub enum Takes {
     Choice(&'static [&'static str]),
     /// Any text.
     Text,
-    /// A whole number from 1 to this; where a project may set it, the smaller one is stricter.
-    Count(u64),
+    /// A whole number from the first to the second; where a project may set it, the smaller one is stricter.
+    Whole(u64, u64),
     /// A number from 0 to this, with decimals.
     Number(u32),
-    /// A whole number from 0 to this.
-    Whole(u32),
     /// A list of command rules.
     Commands,
     /// A list of globs.
@@ -40,7 +38,7 @@ impl Takes {
     /// Whether it is a list or a table, whose items each have an origin.
     pub fn is_list(self) -> bool {
         match self {
-            Takes::Choice(_) | Takes::Text | Takes::Count(_) | Takes::Number(_) | Takes::Whole(_) => false,
+            Takes::Choice(_) | Takes::Text | Takes::Whole(..) | Takes::Number(_) => false,
             Takes::Commands
             | Takes::Globs
             | Takes::Texts

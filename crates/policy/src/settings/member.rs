@@ -103,7 +103,7 @@ mod tests {
         Key::new("headers", Takes::Headers, InProject::Never, "{}", ""),
         Key::new("body", Takes::Members, InProject::Never, "{}", ""),
         Key::new("heat", Takes::Number(2), InProject::Never, "", ""),
-        Key::new("tries", Takes::Whole(9), InProject::Never, "", ""),
+        Key::new("tries", Takes::Whole(0, 9), InProject::Never, "", ""),
     ];
 
     fn read_all(text: &str) -> Result<Vec<Value>, String> {
@@ -135,8 +135,8 @@ mod tests {
             ("heat = 2.1", "heat is a number from 0 to 2"),
             ("heat = nan", "heat is a number from 0 to 2"),
             ("heat = \"hot\"", "a number from 0 to 2"),
-            ("tries = -1", "tries is a number from 0 to 9"),
-            ("tries = 0.5", "a number from 0 to 9"),
+            ("tries = -1", "tries is a whole number from 0 to 9"),
+            ("tries = 0.5", "a whole number from 0 to 9"),
         ] {
             let told = read_all(text).unwrap_err();
             assert!(told.contains(wanted) && !told.contains("hidden"), "{text}: {told}");

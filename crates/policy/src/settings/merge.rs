@@ -103,7 +103,7 @@ impl Merged {
 fn rank(key: &Key, word: &str) -> Option<u64> {
     match key.takes {
         Takes::Choice(words) => words.iter().position(|known| *known == word).and_then(|at| u64::try_from(at).ok()),
-        Takes::Count(most) => word.parse().ok().map(|number: u64| most.saturating_sub(number)),
+        Takes::Whole(_, most) => word.parse().ok().map(|number: u64| most.saturating_sub(number)),
         _ => None,
     }
 }

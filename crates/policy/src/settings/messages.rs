@@ -51,7 +51,10 @@ toolfence_protocol::texts! { "settings"
         en: "a text that is not empty",
         pt: "um texto que não seja vazio",
     }
-    is_from_one_to(key, most) { en: "{key} is from 1 to {most}.", pt: "{key} vai de 1 a {most}." }
+    is_whole(key, least, most) {
+        en: "{key} is a whole number from {least} to {most}.",
+        pt: "{key} é um número inteiro de {least} a {most}.",
+    }
     has_no(key, word, hint) { en: "{key} has no {word}. {hint}", pt: "{key} não tem {word}. {hint}" }
     wrong_kind(what, wanted, kind) {
         en: "{what} is {wanted}; this is {kind}.",
@@ -60,7 +63,10 @@ toolfence_protocol::texts! { "settings"
     // What is wanted: the middle of the sentence above.
     one_of_in_quotes(words) { en: "one of {words}, in quotes", pt: "um destes valores, entre aspas: {words}" }
     text_in_quotes() { en: "a text in quotes", pt: "um texto entre aspas" }
-    number_from_one_to(most) { en: "a number from 1 to {most}", pt: "um número de 1 a {most}" }
+    whole_number(least, most) {
+        en: "a whole number from {least} to {most}",
+        pt: "um número inteiro de {least} a {most}",
+    }
     list_of(example) { en: "a list: [{example}]", pt: "uma lista: [{example}]" }
     rule_forms() {
         en: "\"cargo test\", [\"cargo\", \"test\"] or {{ prefix = .., match = [..], not_match = [..] }}",

@@ -157,18 +157,12 @@ impl FileReading<'_> {
                 self.wrong(span.start, message);
             }
             (Takes::Text, DeValue::String(text)) => self.keep(span.start, key, Value::Text(text.to_string())),
-            (Takes::Count(most), DeValue::Integer(number)) => {
+            (Takes::Whole(least, most), DeValue::Integer(number)) => {
                 match u64::from_str_radix(number.as_str(), number.radix()) {
-                    Ok(number) if (1..=most).contains(&number) => {
+                    Ok(number) if (least..=most).contains(&number) => {
                         self.keep(span.start, key, Value::Text(number.to_string()));
                     }
-                    _ => self.wrong(span.start, messages::is_from_one_to(key.name, most)),
-                }
-            }
-            (Takes::Whole(most), DeValue::Integer(number)) => {
-                match u32::from_str_radix(number.as_str(), number.radix()) {
-                    Ok(number) if number <= most => self.keep(span.start, key, Value::Text(number.to_string())),
-                    _ => self.wrong(span.start, messages::is_from_zero_to(key.name, most)),
+                    _ => self.wrong(span.start, messages::is_whole(key.name, least, most)),
                 }
             }
             (Takes::Number(most), DeValue::Integer(_) | DeValue::Float(_)) => {
@@ -210,8 +204,8 @@ impl FileReading<'_> {
                 let wanted = match takes {
                     Takes::Choice(words) => messages::one_of_in_quotes(words.join(", ")),
                     Takes::Text => messages::text_in_quotes(),
-                    Takes::Count(most) => messages::number_from_one_to(most),
-                    Takes::Number(most) | Takes::Whole(most) => messages::number_from_zero_to(most),
+                    Takes::Whole(least, most) => messages::whole_number(least, most),
+                    Takes::Number(most) => messages::number_from_zero_to(most),
                     Takes::Commands | Takes::Globs | Takes::Texts | Takes::Lines | Takes::Words(_) => {
                         messages::list_of("\"...\"")
                     }

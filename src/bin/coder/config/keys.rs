@@ -59,21 +59,21 @@ const OWN: &[Key] = &[
     ),
     Key::new(
         "command_first_byte",
-        Takes::Count(86_400),
+        Takes::Whole(1, 86_400),
         InProject::Never,
         "300",
         "Seconds that the program may take to begin its answer.",
     ),
     Key::new(
         "command_between",
-        Takes::Count(86_400),
+        Takes::Whole(1, 86_400),
         InProject::Never,
         "60",
         "Seconds that it may be silent within its answer.",
     ),
     Key::new(
         "command_retries",
-        Takes::Count(100),
+        Takes::Whole(1, 100),
         InProject::Never,
         "",
         "How often it is started again where it failed before it had written anything; without it, never.",
@@ -146,7 +146,7 @@ const OWN: &[Key] = &[
     ),
     Key::new(
         "window",
-        Takes::Count(100_000_000),
+        Takes::Whole(1, 100_000_000),
         InProject::Trusted,
         "",
         "Tokens that the model can read. At 80 % of them the conversation is compacted: old tool output first, then old messages.\n\
@@ -168,7 +168,7 @@ const OWN: &[Key] = &[
     ),
     Key::new(
         "max_tokens",
-        Takes::Count(100_000_000),
+        Takes::Whole(1, 100_000_000),
         InProject::Trusted,
         "",
         "The most tokens of a reply. Where it is not set, the server decides.",
@@ -234,21 +234,21 @@ const HTTP: &[Key] = &[
     ),
     Key::new(
         "http.first_byte",
-        Takes::Count(86_400),
+        Takes::Whole(1, 86_400),
         InProject::Trusted,
         "120",
         "Seconds that the first piece of a reply may take. A model that is being loaded and a long prompt need some.",
     ),
     Key::new(
         "http.between",
-        Takes::Count(86_400),
+        Takes::Whole(1, 86_400),
         InProject::Trusted,
         "60",
         "Seconds that every further piece of a reply may take.",
     ),
     Key::new(
         "http.retries",
-        Takes::Whole(100),
+        Takes::Whole(0, 100),
         InProject::Trusted,
         "3",
         "How often a server is asked again that is busy or has a trouble of its own. Never once a reply has begun.",
@@ -285,7 +285,7 @@ const SANDBOX: &[Key] = &[
     ),
     Key::new(
         "sandbox.memory",
-        Takes::Count(1 << 24),
+        Takes::Whole(1, 1 << 24),
         InProject::Stricter,
         "8192",
         "MiB of memory that a command may use with all it starts, with the sandbox or without. What uses more is ended.\n\
@@ -369,28 +369,28 @@ const UNDO: &[Key] = &[
     ),
     Key::new(
         "undo.turns",
-        Takes::Count(10_000),
+        Takes::Whole(1, 10_000),
         InProject::Never,
         "100",
         "The newest turns that are kept of a project.",
     ),
     Key::new(
         "undo.megabytes",
-        Takes::Count(1 << 20),
+        Takes::Whole(1, 1 << 20),
         InProject::Never,
         "512",
         "MiB of old contents that are kept of a project; what is more goes with the oldest turns.",
     ),
     Key::new(
         "undo.snapshot_files",
-        Takes::Count(1_000_000),
+        Takes::Whole(1, 1_000_000),
         InProject::Never,
         "20000",
         "Files and folders that are looked at before and after commands, to know what they changed.",
     ),
     Key::new(
         "undo.snapshot_megabytes",
-        Takes::Count(1 << 16),
+        Takes::Whole(1, 1 << 16),
         InProject::Never,
         "64",
         "MiB of contents that are looked at around commands. Files over 4 MiB are not.",
@@ -415,7 +415,7 @@ const SESSIONS: &[Key] = &[
     ),
     Key::new(
         "sessions.keep",
-        Takes::Count(36_500),
+        Takes::Whole(1, 36_500),
         InProject::Never,
         "365",
         "Days that a conversation is kept after something was last said in it.",
