@@ -102,7 +102,7 @@ pub use toolfence_server::proxy;
 
 pub use toolfence_protocol::{
     Args, Catalog, Dialect, Dialects, Effect, Error, ErrorCode, ErrorKind, FinishReason, Image, Language, Learned,
-    Message, Output, Param, ParamKind, Repair, Result, Role, Text, ToolCall, ToolFailure, ToolResult, ToolSpec,
+    Limits, Message, Output, Param, ParamKind, Repair, Result, Role, Text, ToolCall, ToolFailure, ToolResult, ToolSpec,
     close_names,
 };
 

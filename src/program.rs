@@ -32,6 +32,11 @@ pub mod backend {
     pub use toolfence_agent::backend::http::{LocalModel, LocalServer, Preset, choose_model, local_servers, models};
 }
 
+/// The table of limits.
+pub mod limits {
+    pub use toolfence_protocol::limits::{LIMITS, Limit};
+}
+
 /// The bare reader of JSON, and how deep it goes.
 pub mod json {
     pub use toolfence_protocol::json::{Lexer, MOST_NESTING};

@@ -156,7 +156,7 @@ fn agent(folder: &Path, url: &str, window: Option<u64>) -> Agent {
     let toolbox = tools::standard(Arc::clone(&runner));
     let mut options = SessionOptions::default();
     options.system = "You are a careful agent.".into();
-    options.rounds = 100;
+    options.limits.rounds = 100;
     options.window = window;
     let policy = Policy::default().ask(AskMode::Risky);
     let session = Session::new(options, Arc::new(toolbox.catalog()), policy, runner);

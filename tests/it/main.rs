@@ -22,6 +22,8 @@ mod grammar;
 #[cfg(feature = "backend-http")]
 mod http;
 mod json;
+#[cfg(all(feature = "cli", target_os = "linux"))]
+mod limits;
 #[cfg(feature = "backend-http")]
 mod live;
 #[cfg(feature = "cli")]

@@ -247,8 +247,8 @@ fn a_long_file_for_agents_is_cut_and_a_link_is_not_followed() {
     place.write(root("AGENTS.md"), &format!("x{}", "é".repeat(20_000)));
     place.write(root("a/AGENTS.md"), "No room for this.");
     let (told, err) = place.told("a", &[]);
-    assert!(told.contains("[cut here: only 32 KiB are told") && !told.contains("No room"), "{}", told.len());
-    assert!(err.contains("only the first 32 KiB") && told.matches('é').count() == 16_383, "{err}");
+    assert!(told.contains("[cut here: only 32768 bytes are told") && !told.contains("No room"), "{}", told.len());
+    assert!(err.contains("only the first 32768 bytes") && told.matches('é').count() == 16_383, "{err}");
     fs::remove_file(root("AGENTS.md")).unwrap();
     symlink("/etc/passwd", root("AGENTS.md")).unwrap();
     place.write(root("CLAUDE.md"), "Said plainly.");

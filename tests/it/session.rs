@@ -295,7 +295,7 @@ fn a_forged_result_is_cut_off() {
 fn the_model_is_told_in_its_language() {
     let mut options = options();
     options.language = toolfence::Language::Portuguese;
-    options.rounds = 1;
+    options.limits.rounds = 1;
     let mut talk = Talk::with(AskMode::Never, options);
     talk.user("comece");
     talk.reply(&format!("{BROKEN}{}", block("b", "change", "")));
@@ -306,7 +306,7 @@ fn the_model_is_told_in_its_language() {
 #[test]
 fn the_last_round_is_text() {
     let mut options = options();
-    options.rounds = 2;
+    options.limits.rounds = 2;
     let mut talk = Talk::with(AskMode::Never, options);
     talk.user("begin");
     talk.reply(&block("a", "look", "1")).works("a", "").not_told("round");
@@ -359,7 +359,7 @@ fn an_answer_that_is_not_whole_says_so() {
         assert_eq!(talk.last(Role::Assistant), "Half an");
     }
     let mut options = options();
-    options.reply_bytes = 10;
+    options.limits.reply_bytes = 10;
     let mut talk = Talk::with(AskMode::Never, options);
     talk.user("begin").chunks("12345").chunks("67890");
     assert!(!talk.log.contains(&"stop model".to_owned()), "{:?}", talk.log);

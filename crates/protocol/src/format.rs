@@ -11,7 +11,8 @@
 mod limit;
 mod tokens;
 
-use crate::{ErrorCode, Language, ToolFailure, ToolResult, fence, messages};
+use crate::limits::size;
+use crate::{ErrorCode, Language, Limits, ToolFailure, ToolResult, fence, messages};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -60,7 +61,7 @@ impl Default for Format {
             break_tokens: false,
             data: true,
             language: Language::English,
-            message_limit: 256 << 10,
+            message_limit: size(Limits::default().message_bytes),
         }
     }
 }

@@ -22,6 +22,16 @@ crate::texts! { "image"
     }
 }
 
+// The table of limits.
+crate::texts! { "limits"
+    no_such_limit(key, hint) { en: "there is no limit {key}. {hint}", pt: "o limite {key} não existe. {hint}" }
+    limits_are(list) { en: "The limits are {list}.", pt: "Os limites são {list}." }
+    limit_out_of_range(key, least, most, number) {
+        en: "{key} is a whole number from {least} to {most}; this is {number}.",
+        pt: "{key} é um número inteiro de {least} a {most}; isto é {number}.",
+    }
+}
+
 // Reading JSON.
 crate::texts! { "json"
     duplicate_key(key) {

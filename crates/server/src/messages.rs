@@ -26,6 +26,10 @@ toolfence_protocol::texts! { "pipe"
         en: "{name} is no name for a tool: 1 to 64 letters, digits, _ - .",
         pt: "{name} não serve como nome de ferramenta: de 1 a 64 letras, dígitos, _ - .",
     }
+    options_between_turns_only() {
+        en: "options can be set between turns only",
+        pt: "as opções só podem ser definidas entre dois turnos",
+    }
     tools_between_turns_only() {
         en: "tools can be changed between turns only",
         pt: "as ferramentas só podem ser trocadas entre dois turnos",

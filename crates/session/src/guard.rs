@@ -13,12 +13,12 @@ pub(super) struct Guard {
 #[derive(Debug)]
 struct Seen {
     result: u64,
-    times: u32,
+    times: u64,
 }
 
 impl Guard {
     /// How often in a row this call has now had this result. `ran` says whether it was cleared to run at all.
-    pub(super) fn note(&mut self, call: &ToolCall, effect: Effect, ran: bool, result: &ToolResult) -> u32 {
+    pub(super) fn note(&mut self, call: &ToolCall, effect: Effect, ran: bool, result: &ToolResult) -> u64 {
         let key = call_print(call);
         if ran && effect != Effect::Read {
             self.seen.retain(|other, _| *other == key);

@@ -30,13 +30,14 @@ use std::sync::Arc;
 use toolfence_policy::{Cleared, Facts, Pending, Policy, Rule};
 use toolfence_protocol::format::Format;
 use toolfence_protocol::learned::{Learned, Learning};
+use toolfence_protocol::limits::{Limits, size};
 use toolfence_protocol::parse::{self, Event};
 use toolfence_protocol::{Args, Catalog, FinishReason, Image, Message, Role, ToolCall, ToolResult};
 use toolfence_protocol::{Language, Text};
 use work::{Judge, Work};
 
 /// How a session behaves.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct SessionOptions {
     /// The instructions: the system message. Empty for none, where the person pasted them elsewhere.
@@ -48,48 +49,17 @@ pub struct SessionOptions {
     pub parser: parse::Options,
     /// What earlier sessions have shown of the backend: their [`Session::learned`]. What `parser` says counts over it.
     pub learned: Learned,
-    /// How results are written. Its language becomes that of the session.
+    /// How results are written. Its language and its limit become those of the session.
     pub format: Format,
     /// The language of what the model is told: notes, failures, and the reminder of the protocol.
     pub language: Language,
-    /// Rounds of calls and results a user turn; at least 1.
-    pub rounds: u32,
-    /// Replies in a row that hold nothing but unreadable blocks before the session stops; at least 1.
-    pub bad_replies: u32,
-    /// How often the same call may have the same result before the model is warned.
-    pub loop_warning: u32,
-    /// How often before the session stops.
-    pub loop_stop: u32,
-    /// Bytes of one reply; beyond them the model is stopped as if its own length limit was reached.
-    pub reply_bytes: usize,
+    /// How much there may be of everything. The limits of `parser` and of `format` become these.
+    pub limits: Limits,
     /// Whether the driver looks at the project after changes: then [`Action::Check`] is given.
     pub checks: bool,
     /// Tokens that the model can read, where it is known. Without it a conversation is only compacted once the backend has
     /// refused it, by a driver that tells of it with [`Session::too_long`].
     pub window: Option<u64>,
-    /// Per cent of the window beyond which the conversation is compacted before the model is called.
-    pub compact_at: u8,
-}
-
-impl Default for SessionOptions {
-    fn default() -> SessionOptions {
-        SessionOptions {
-            system: String::new(),
-            history: Vec::new(),
-            parser: parse::Options::default(),
-            learned: Learned::default(),
-            format: Format::default(),
-            language: Language::default(),
-            rounds: 20,
-            bad_replies: 3,
-            loop_warning: 3,
-            loop_stop: 5,
-            reply_bytes: 16 << 20,
-            checks: false,
-            window: None,
-            compact_at: 80,
-        }
-    }
 }
 
 /// What goes in.
@@ -261,7 +231,11 @@ impl Session {
         let mut options = options;
         let system = (!options.system.is_empty()).then(|| Message::new(Role::System, options.system.as_str()));
         let history: Vec<Message> = system.into_iter().chain(std::mem::take(&mut options.history)).collect();
+        options.limits = options.limits.in_force();
         options.format.language = options.language;
+        options.format.message_limit = size(options.limits.message_bytes);
+        options.parser.limits = (&options.limits).into();
+        let catalog = Arc::new(catalog.with_limits(&options.limits));
         options.parser.catalog.get_or_insert_with(|| catalog.clone());
         let echoes = echo::Echoes::earlier(&history);
         let learning = Learning::from(options.learned);
@@ -295,6 +269,11 @@ impl Session {
     /// The language of what the model is told.
     pub fn language(&self) -> Language {
         self.options.language
+    }
+
+    /// How much there may be of everything.
+    pub fn limits(&self) -> &Limits {
+        &self.options.limits
     }
 
     /// How results are written for the model.
@@ -394,7 +373,7 @@ impl Session {
     /// A limit of ours ends the reply as the backend's own would.
     fn stop_what_is_too_long(&mut self) {
         let State::Streaming(reply) = &mut self.state else { return };
-        if reply.len() > self.options.reply_bytes {
+        if reply.len() > size(self.options.limits.reply_bytes) {
             reply.cut(FinishReason::Length);
             self.actions.push_back(Action::StopModel);
         }

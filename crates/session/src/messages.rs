@@ -219,7 +219,7 @@ pub(super) fn cancelled(call: &ToolCall, started: bool) -> ToolResult {
 }
 
 /// Where the same call gave the same result again.
-pub(super) fn again(tool: &str, times: u32) -> Text {
+pub(super) fn again(tool: &str, times: u64) -> Text {
     let shown: String = tool.chars().take(64).collect();
     same_result_again(format!("{shown:?}"), times)
 }

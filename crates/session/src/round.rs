@@ -5,6 +5,7 @@ use super::reply::{Found, Item, Reply};
 use super::stitch::Broken;
 use super::work::{Step, Work};
 use super::{Action, Session, State, StopReason, messages};
+use toolfence_protocol::limits::size;
 use toolfence_protocol::{FinishReason, Message, Role, Text, ToolResult, format, prompt};
 
 /// What the model has to know of the calls that it only thought of, if there are any.
@@ -20,8 +21,8 @@ const MOST_NAMED: usize = 8;
 /// What is counted between one user message and the next.
 #[derive(Default)]
 pub(super) struct Turn {
-    rounds: u32,
-    bad: u32,
+    rounds: u64,
+    bad: u64,
     guard: Guard,
     /// Said already in this turn.
     reminded: bool,
@@ -67,7 +68,7 @@ impl Session {
     /// The next step of the calls. `None` when a result or an answer has to come first.
     pub(super) fn work(&mut self) -> Option<()> {
         let State::Working(work, _) = &mut self.state else { return None };
-        let action = match work.step(&mut self.judge) {
+        let action = match work.step(&mut self.judge, size(self.options.limits.side_by_side)) {
             Step::Run(cleared) => Action::Run(cleared),
             Step::Ask(pending) => Action::Ask(pending),
             Step::Answered(result) => Action::Answered(result),
@@ -184,7 +185,7 @@ impl Session {
         if found.astray && found.items.is_empty() {
             notes.push(messages::send_whole());
         }
-        let goes_on = self.turn.rounds + 1 < self.options.rounds;
+        let goes_on = self.turn.rounds + 1 < self.options.limits.rounds;
         let (Some(broken), Some(Item::Broken(answer))) =
             (found.broken.take().filter(|_| goes_on), found.items.last_mut())
         else {
@@ -212,7 +213,7 @@ impl Session {
         results.extend(checked);
         if let Some((tool, times)) = repeated {
             notes.push(messages::again(&tool, times));
-            if times >= self.options.loop_stop {
+            if times >= self.options.limits.loop_stop {
                 self.tell_results(&results, notes);
                 return self.stop(StopReason::Loop);
             }
@@ -224,21 +225,21 @@ impl Session {
     fn go_on(&mut self, results: &[ToolResult], mut notes: Vec<Text>, bad: bool) {
         self.turn.rounds += 1;
         self.turn.bad = if bad { self.turn.bad + 1 } else { 0 };
-        if self.turn.bad >= self.options.bad_replies {
+        if self.turn.bad >= self.options.limits.bad_replies {
             self.tell_results(results, notes);
             return self.stop(StopReason::FormatErrors);
         }
-        if self.turn.rounds >= self.options.rounds {
+        if self.turn.rounds >= self.options.limits.rounds {
             self.turn.last = true;
-            notes.push(messages::last_round(self.options.rounds));
+            notes.push(messages::last_round(self.options.limits.rounds));
         }
         self.tell_results(results, notes);
         self.call_model();
     }
 
     /// The call that most often came to the same, where it is time to say so.
-    fn repeated(&mut self, work: &Work) -> Option<(String, u32)> {
-        let mut most: Option<(String, u32)> = None;
+    fn repeated(&mut self, work: &Work) -> Option<(String, u64)> {
+        let mut most: Option<(String, u64)> = None;
         for outcome in work.outcomes() {
             let Some(call) = outcome.call else { continue };
             // A call that only asks how far something is, is meant to be repeated.
@@ -246,7 +247,7 @@ impl Session {
                 continue;
             }
             let times = self.turn.guard.note(call, outcome.effect, outcome.ran, outcome.result);
-            let known = most.as_ref().map_or(self.options.loop_warning.saturating_sub(1), |(_, times)| *times);
+            let known = most.as_ref().map_or(self.options.limits.loop_warning.saturating_sub(1), |(_, times)| *times);
             if times > known {
                 most = Some((outcome.result.tool.clone(), times));
             }
@@ -279,7 +280,7 @@ impl Session {
     /// In the last reply calls are text to the reader, but the model has to know that nothing came of them.
     fn owe_the_calls(&mut self, found: &Found) {
         if !found.items.is_empty() {
-            let note = messages::calls_not_run(self.options.rounds);
+            let note = messages::calls_not_run(self.options.limits.rounds);
             self.owed.push(note.render(self.options.language));
         }
     }

@@ -222,7 +222,7 @@ impl Session {
     /// Bytes beyond which the conversation is compacted, where the window is known.
     fn limit(&self) -> Option<usize> {
         let window = self.options.window?;
-        Some(self.bytes(window.saturating_mul(self.options.compact_at.into()) / 100))
+        Some(self.bytes(window.saturating_mul(self.options.limits.compact_percent) / 100))
     }
 
     /// Compacts the whole history anew, so that one compaction is never the task of the next. The last exchanges give way only

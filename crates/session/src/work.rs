@@ -87,7 +87,8 @@ impl Work {
         Work { slots, next: 0, told: 0, running: 0, alone: false, asked: false, broken: false, changed: false }
     }
 
-    pub(super) fn step(&mut self, judge: &mut Judge) -> Step {
+    /// What is to be done next, where at most `side_by_side` calls run at a time.
+    pub(super) fn step(&mut self, judge: &mut Judge, side_by_side: usize) -> Step {
         loop {
             if let Some(result) = self.slots.get(self.told).and_then(|slot| slot.answer.clone()) {
                 self.told += 1;
@@ -97,7 +98,7 @@ impl Work {
                 return Step::Done;
             }
             let blocked = self.alone && self.running > 0;
-            if self.asked || blocked || self.next == self.slots.len() {
+            if self.asked || blocked || self.running >= side_by_side || self.next == self.slots.len() {
                 return Step::Wait;
             }
             if let Some(step) = self.judge(judge) {

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Instant;
 use toolfence_policy::Cleared;
 use toolfence_protocol::{
-    Args, Catalog, Effect, Error, ErrorCode, Language, Output, ToolFailure, ToolResult, ToolSpec,
+    Args, Catalog, Effect, Error, ErrorCode, Language, Limits, Output, ToolFailure, ToolResult, ToolSpec,
 };
 
 /// A future in a box, as the traits of this crate give it.
@@ -48,6 +48,7 @@ pub struct Permit<'a> {
     only_reads: bool,
     writes_git: bool,
     language: Language,
+    limits: &'a Limits,
 }
 
 impl<'a> Permit<'a> {
@@ -76,6 +77,11 @@ impl<'a> Permit<'a> {
     /// words that are part of a string.
     pub fn language(&self) -> Language {
         self.language
+    }
+
+    /// How much there may be of what the tool reads, writes and says.
+    pub fn limits(&self) -> &'a Limits {
+        self.limits
     }
 
     /// A string argument.
@@ -128,6 +134,7 @@ impl From<ToolFailure> for ToolError {
 pub struct Toolbox {
     tools: Vec<Arc<dyn Tool>>,
     language: Language,
+    limits: Limits,
 }
 
 impl fmt::Debug for Toolbox {
@@ -164,6 +171,19 @@ impl Toolbox {
         self.language
     }
 
+    /// Sets how much there may be of everything; the defaults without it. An agent and a pipe set the limits of their session.
+    /// A host that writes instructions from the [`catalog`](Toolbox::catalog) sets them before, so that these show the numbers
+    /// that hold.
+    #[must_use]
+    pub fn with_limits(self, limits: Limits) -> Toolbox {
+        Toolbox { limits: limits.in_force(), ..self }
+    }
+
+    /// How much there may be of everything.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
     /// Keeps only the tools of these names, in the order they have here.
     #[must_use]
     pub fn only(mut self, names: &[String]) -> Toolbox {
@@ -173,7 +193,7 @@ impl Toolbox {
 
     /// What the tools are, for the policy, the parser and the instructions.
     pub fn catalog(&self) -> Catalog {
-        self.tools.iter().map(|tool| tool.spec().clone()).collect()
+        self.tools.iter().map(|tool| tool.spec().clone().with_limits(&self.limits)).collect()
     }
 
     /// Runs a cleared call and answers it; dropping the future cancels it.
@@ -188,7 +208,8 @@ impl Toolbox {
         };
         let (only_reads, writes_git) = (cleared.decision().only_reads, cleared.decision().writes_git);
         let language = self.language;
-        let permit = Permit { args: &call.args, effect: cleared.effect(), only_reads, writes_git, language };
+        let (effect, limits) = (cleared.effect(), &self.limits);
+        let permit = Permit { args: &call.args, effect, only_reads, writes_git, language, limits };
         let started = Instant::now();
         let mut output = match tool.run(permit, progress).await {
             Ok(output) => output,

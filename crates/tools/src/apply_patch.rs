@@ -31,14 +31,15 @@ impl Tool for Patch {
 
     fn run<'a>(&'a self, permit: Permit<'a>, _: &'a dyn Progress) -> BoxFuture<'a, Result<Output, ToolError>> {
         let patch = permit.text("patch").unwrap_or_default().to_owned();
-        let how = How { validate: true, dry_run: permit.flag("dry_run", false), language: permit.language() };
-        let draft = move |workspace: &Workspace, _: &Views| workspace.changes().draft_patch(&patch);
+        let how = How::of(&permit, true);
+        let draft =
+            move |workspace: &Workspace, _: &Views| workspace.changes().up_to(how.file_bytes).draft_patch(&patch);
         Box::pin(self.pipeline.make(how, draft, Views::patched, move |done| output_of(done, how)))
     }
 }
 
 fn output_of(done: &Patched, how: How) -> Output {
-    let mut output = capped(words(done, how.dry_run), false, how.language);
+    let mut output = capped(words(done, how.dry_run), false, how.language, how.output_bytes);
     output.data = Some(data_of(done, how.dry_run));
     output
 }

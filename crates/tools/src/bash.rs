@@ -1,13 +1,12 @@
 //! `bash`: one command line, its output in the order written, its exit status.
 
 use super::jobs::{Jobs, Waited};
-use super::runner::{KEPT, Wanted, shell_line};
+use super::runner::{Wanted, kept, shell_line};
 use super::{messages, spec_of};
 use std::sync::Arc;
 use std::time::Duration;
 use toolfence_protocol::{ErrorCode, Output, ToolFailure, ToolSpec};
 use toolfence_toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
-use toolfence_toolset::{COMMAND_SECONDS, MOST_COMMAND_SECONDS};
 
 /// How long a call waits for its command; what runs longer, and was given the time for it, becomes a job.
 const YIELD: Duration = Duration::from_secs(60);
@@ -37,8 +36,9 @@ impl Bash {
 
     async fn command(&self, permit: &Permit<'_>) -> Result<Output, ToolError> {
         let background = permit.flag("background", false);
-        let seconds = permit.count("timeout").map(|seconds| seconds.min(MOST_COMMAND_SECONDS.into()));
-        let limit = if background { seconds } else { Some(seconds.unwrap_or(COMMAND_SECONDS.into())) };
+        let (limits, most_jobs) = (permit.limits(), permit.limits().jobs);
+        let seconds = permit.count("timeout").map(|seconds| seconds.min(limits.command_seconds_most));
+        let limit = if background { seconds } else { Some(seconds.unwrap_or(limits.command_seconds)) };
         let wanted = Bash::wanted(permit, limit);
         // Only a helper can promise that a job ends with the session.
         let can_be_job = !wanted.outside && self.jobs.commands.is_sandboxed().await?;
@@ -46,20 +46,20 @@ impl Bash {
             return Err(no_background(wanted.outside).into());
         }
         if background {
-            let job = self.jobs.start(wanted, true)?;
+            let job = self.jobs.start(wanted, true, most_jobs)?;
             job.ends_within(BEGINNING).await;
             return self.jobs.told(&job).await;
         }
         if can_be_job && Duration::from_secs(limit.unwrap_or(0)) > self.patience {
-            return self.wait(wanted).await;
+            return self.wait(wanted, most_jobs).await;
         }
         let ran = self.jobs.commands.run(wanted).await?;
         Ok(self.jobs.commands.output(ran))
     }
 
     /// Waits for its end, and leaves it as a job where that does not come soon.
-    async fn wait(&self, wanted: Wanted) -> Result<Output, ToolError> {
-        let job = self.jobs.start(wanted, false)?;
+    async fn wait(&self, wanted: Wanted, most_jobs: u64) -> Result<Output, ToolError> {
+        let job = self.jobs.start(wanted, false, most_jobs)?;
         let mut waited = Waited { jobs: &self.jobs, job: Some(Arc::clone(&job)) };
         job.ends_within(self.patience).await;
         waited.job = None;
@@ -71,9 +71,10 @@ impl Bash {
             words: shell_line(permit.text("command").unwrap_or_default()),
             folder: permit.text("cwd").unwrap_or(".").to_owned(),
             seconds,
+            most_seconds: permit.limits().command_seconds_most,
             network: permit.flag("network", false),
             outside: permit.flag("outside_sandbox", false),
-            keep: KEPT,
+            keep: kept(permit.limits()),
             looks: permit.only_reads(),
             writes_git: permit.writes_git(),
             language: permit.language(),

@@ -31,14 +31,10 @@ impl Tool for Edit {
         let edits = permit.args().get("edits").and_then(Value::as_array);
         let edits = edits.into_iter().flatten().map(lines_of).collect();
         let wanted = EditFile::new(permit.text("path").unwrap_or_default(), edits);
-        let how = How {
-            validate: permit.flag("validate", true),
-            dry_run: permit.flag("dry_run", false),
-            language: permit.language(),
-        };
+        let how = How::of(&permit, permit.flag("validate", true));
         let draft = move |workspace: &Workspace, views: &Views| {
             let base = views.numbered(workspace, &wanted.path);
-            workspace.changes().draft_edit(&EditFile { base, ..wanted })
+            workspace.changes().up_to(how.file_bytes).draft_edit(&EditFile { base, ..wanted })
         };
         Box::pin(self.pipeline.make(how, draft, Views::changed, move |written| output_of(written, how.dry_run)))
     }

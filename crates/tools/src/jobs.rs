@@ -2,7 +2,7 @@
 //! runtime the host has, and end with the session.
 
 use super::messages;
-use super::runner::{Appeared, CommandRunner, KEPT, Ran, Wanted, block_on, noted, spilled};
+use super::runner::{Appeared, CommandRunner, Ran, Wanted, block_on, noted, spilled};
 use serde_json::json;
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -13,9 +13,6 @@ use toolfence_protocol::{Error, ErrorCode, ErrorKind, Output, Text, ToolFailure}
 use toolfence_sandbox::process::{Background, Overflow};
 use toolfence_toolbox::ToolError;
 use toolfence_workspace::{Workspace, overflow_file};
-
-/// The most jobs at a time.
-const MOST: usize = 16;
 
 /// How long the end of the session waits for the end of all commands. Their processes end in a moment; to look over what they
 /// left takes longer in a large project, and is worth waiting for: what they planted would stay.
@@ -63,12 +60,12 @@ impl Jobs {
         Jobs { commands, all: Mutex::default(), next: AtomicU32::new(1) }
     }
 
-    /// Starts one; with a stdin that can be written to, or an empty one.
-    pub(super) fn start(&self, wanted: Wanted, input: bool) -> Result<Arc<Running>, ToolFailure> {
+    /// Starts one, where there are fewer than `most`; with a stdin that can be written to, or an empty one.
+    pub(super) fn start(&self, wanted: Wanted, input: bool, most: u64) -> Result<Arc<Running>, ToolFailure> {
         let mut all = self.all();
-        if all.len() >= MOST {
+        if all.len() as u64 >= most {
             let ids: Vec<&str> = all.iter().map(|job| job.id.as_str()).collect();
-            return Err(ToolFailure::new(ErrorCode::TooLarge, messages::too_many_jobs(MOST, ids.join(", "))));
+            return Err(ToolFailure::new(ErrorCode::TooLarge, messages::too_many_jobs(all.len(), ids.join(", "))));
         }
         let id = format!("j{}", self.next.fetch_add(1, Ordering::Relaxed));
         let job = Running::start(id, Arc::clone(&self.commands), wanted, input)
@@ -148,7 +145,7 @@ impl Running {
     fn start(id: String, commands: Arc<CommandRunner>, wanted: Wanted, input: bool) -> io::Result<Running> {
         let workspace = Arc::clone(commands.workspace());
         let live = Arc::new(
-            Background::new(KEPT, input)?
+            Background::new(wanted.keep, input)?
                 .language(wanted.language)
                 .overflow(Overflow::new(move || overflow_file::create(workspace.root()))),
         );
@@ -276,7 +273,7 @@ mod tests {
     fn begun(jobs: &Jobs, id: &str) -> (Arc<Running>, watch::Sender<bool>, mpsc::Sender<()>) {
         let (say_ended, ended) = watch::channel(false);
         let (running, thread) = mpsc::channel();
-        let live = Arc::new(Background::new(KEPT, false).unwrap());
+        let live = Arc::new(Background::new(1000, false).unwrap());
         let appeared = Appeared::default();
         let job = Running { id: id.to_owned(), live, appeared, ended, end: Arc::default(), thread: Mutex::new(thread) };
         let job = Arc::new(job);
@@ -322,7 +319,7 @@ mod tests {
     #[test]
     fn all_threads_together_are_waited_for_no_longer_than_one() {
         let (_folder, jobs) = none();
-        let _running: Vec<_> = (0..MOST).map(|number| begun(&jobs, &format!("j{number}"))).collect();
+        let _running: Vec<_> = (0..16).map(|number| begun(&jobs, &format!("j{number}"))).collect();
         let (patience, started) = (Duration::from_millis(300), Instant::now());
         jobs.end_all(patience);
         let took = started.elapsed();

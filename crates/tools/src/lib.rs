@@ -43,13 +43,11 @@ pub use write_file::Write;
 
 use std::sync::Arc;
 use std::time::Duration;
+use toolfence_protocol::limits::size;
 use toolfence_protocol::text::Field;
 use toolfence_protocol::{Error, Language, Output, Text, ToolFailure, ToolSpec, clip};
 use toolfence_toolbox::{NoProgress, Progress, ToolError, Toolbox};
 use toolfence_workspace::Stop;
-
-/// The longest text of a result in bytes; head and tail of what is longer are kept.
-pub const RESULT_LIMIT: usize = 100 * 1000;
 
 /// The built-in tools on the project of this runner, with the usual checks around changes.
 pub fn standard(commands: Arc<CommandRunner>) -> Toolbox {
@@ -132,16 +130,16 @@ impl Drop for StopOnDrop {
     }
 }
 
-/// The text as a result in a language, within the limit. `cut` says whether the tool left something out already.
-fn capped(text: Text, cut: bool, language: Language) -> Output {
+/// The text as a result in a language, of at most `most` bytes. `cut` says whether the tool left something out already.
+fn capped(text: Text, cut: bool, language: Language, most: u64) -> Output {
     let text = text.into_string(language);
     let total_bytes = text.len() as u64;
-    if text.len() <= RESULT_LIMIT {
+    if total_bytes <= most {
         let mut output = Output::text(text);
         output.truncated = cut;
         return output;
     }
-    let mut output = Output::text(clip::clip(&text, RESULT_LIMIT, language).text);
+    let mut output = Output::text(clip::clip(&text, size(most), language).text);
     output.total_bytes = total_bytes;
     output.truncated = true;
     output

@@ -3,6 +3,7 @@
 use super::{capped, messages, notes_on_names, spec_of, watched, with_notes};
 use serde_json::json;
 use std::sync::Arc;
+use toolfence_protocol::limits::size;
 use toolfence_protocol::text::Field;
 use toolfence_protocol::{Language, Output, Text, ToolSpec};
 use toolfence_toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
@@ -32,23 +33,24 @@ impl Tool for List {
             pattern: permit.text("pattern").map(str::to_owned),
             max_depth: permit.count("max_depth"),
             include_hidden: permit.flag("include_hidden", false),
+            limit: size(permit.limits().list_entries),
             respect_gitignore: permit.flag("respect_gitignore", true),
             ..ListFiles::new(permit.text("path").unwrap_or("."))
         };
-        let language = permit.language();
+        let (language, most) = (permit.language(), permit.limits().output_bytes);
         Box::pin(async move {
             let listing = watched(&self.workspace, progress, language, move |workspace, stop| {
                 workspace.files().list(&wanted, stop)
             })
             .await?;
-            Ok(output_of(&listing, language))
+            Ok(output_of(&listing, language, most))
         })
     }
 }
 
-fn output_of(listing: &Listing, language: Language) -> Output {
+fn output_of(listing: &Listing, language: Language, most: u64) -> Output {
     let text = listing.entries.iter().map(|entry| line_of(entry, language)).collect();
-    let mut output = capped(with_notes(text, notes(listing)), listing.truncated || listing.gave_up, language);
+    let mut output = capped(with_notes(text, notes(listing)), listing.truncated || listing.gave_up, language, most);
     output.data = Some(json!({"path": listing.path, "entries": listing.entries.len()}));
     output
 }

@@ -384,8 +384,8 @@ toolfence_protocol::texts! { "inside"
 // Jobs.
 toolfence_protocol::texts! { "job"
     too_many_jobs(count, ids) {
-        en: "{count} jobs are there already: {ids}. Stop one first.",
-        pt: "Já há {count} tarefas: {ids}. Encerre uma antes.",
+        en: "{count} {count|job is|jobs are} there already: {ids}. Stop one first.",
+        pt: "Já há {count} {count|tarefa|tarefas}: {ids}. Encerre uma antes.",
     }
     job_not_started(error) {
         en: "The job could not be started: {error}.",

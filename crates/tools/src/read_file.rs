@@ -13,27 +13,19 @@ use toolfence_workspace::{FileText, ReadFile, ReadLimits, Total, Workspace};
 pub struct Read {
     spec: ToolSpec,
     workspace: Arc<Workspace>,
-    limits: ReadLimits,
     views: Views,
 }
 
 impl Read {
-    /// With the usual limits.
+    /// On one workspace.
     pub fn new(workspace: Arc<Workspace>) -> Read {
-        Read { spec: spec_of("read_file"), workspace, limits: ReadLimits::default(), views: Views::default() }
+        Read { spec: spec_of("read_file"), workspace, views: Views::default() }
     }
 
     /// Remembers in these views what the tool shows, for the tools that change files.
     #[must_use]
     pub fn views(mut self, views: &Views) -> Read {
         self.views = views.clone();
-        self
-    }
-
-    /// Sets how much is read at once.
-    #[must_use]
-    pub fn limits(mut self, limits: ReadLimits) -> Read {
-        self.limits = limits;
         self
     }
 }
@@ -49,23 +41,24 @@ impl Tool for Read {
             end_line: permit.count("end_line"),
             lines: permit.count("lines"),
             count_lines: permit.flag("count_lines", false),
-            limits: self.limits,
+            limits: ReadLimits::from(permit.limits()),
             language: permit.language(),
             ..ReadFile::new(permit.text("path").unwrap_or_default())
         };
-        let language = permit.language();
+        let (language, most) = (permit.language(), permit.limits().output_bytes);
         let numbered = permit.flag("line_numbers", true);
         Box::pin(async move {
             let file = blocking(&self.workspace, move |workspace, stop| workspace.files().read(&wanted, stop)).await?;
             self.views.read(&file);
-            Ok(output_of(&file, numbered, language))
+            Ok(output_of(&file, numbered, language, most))
         })
     }
 }
 
-fn output_of(file: &FileText, numbered: bool, language: Language) -> Output {
+fn output_of(file: &FileText, numbered: bool, language: Language, most: u64) -> Output {
     let text = if numbered { with_numbers(file) } else { file.text.clone() };
-    let mut output = capped(with_notes(text, notes(file)), file.left_out > 0 || file.cut_lines > 0, language);
+    let cut = file.left_out > 0 || file.cut_lines > 0;
+    let mut output = capped(with_notes(text, notes(file)), cut, language, most);
     output.total_bytes = output.total_bytes.max(if output.truncated { file.bytes } else { 0 });
     output.data = Some(data_of(file));
     output

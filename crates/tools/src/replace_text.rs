@@ -29,8 +29,10 @@ impl Tool for Replace {
     fn run<'a>(&'a self, permit: Permit<'a>, _: &'a dyn Progress) -> BoxFuture<'a, Result<Output, ToolError>> {
         let text = |name: &str| permit.text(name).unwrap_or_default();
         let wanted = ReplaceText::new(text("path"), text("old"), text("new"));
-        let how = How { validate: true, dry_run: permit.flag("dry_run", false), language: permit.language() };
-        let draft = move |workspace: &Workspace, _: &Views| workspace.changes().draft_replacement(&wanted);
+        let how = How::of(&permit, true);
+        let draft = move |workspace: &Workspace, _: &Views| {
+            workspace.changes().up_to(how.file_bytes).draft_replacement(&wanted)
+        };
         Box::pin(self.pipeline.make(how, draft, Views::changed, move |written| output_of(written, how.dry_run)))
     }
 }

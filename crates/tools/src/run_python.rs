@@ -1,7 +1,7 @@
 //! `run_python`: a Python file of the project, run inside the sandbox as a command is.
 
 use super::jobs::Jobs;
-use super::runner::{KEPT, Wanted};
+use super::runner::{Wanted, kept};
 use super::{blocking, messages, spec_of};
 use serde_json::Value;
 use std::ffi::OsString;
@@ -9,7 +9,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use toolfence_protocol::{ErrorCode, Output, ToolFailure, ToolSpec};
 use toolfence_toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
-use toolfence_toolset::{COMMAND_SECONDS, MOST_COMMAND_SECONDS};
 
 /// Names of the interpreter, the best first.
 const INTERPRETERS: &[&str] = &["python3", "python"];
@@ -36,14 +35,16 @@ impl Python {
             Ok((workspace.root().path().join(file), found.ok_or_else(no_python)?))
         })
         .await?;
-        let seconds = permit.count("timeout").unwrap_or(COMMAND_SECONDS.into());
+        let limits = permit.limits();
+        let seconds = permit.count("timeout").unwrap_or(limits.command_seconds);
         let wanted = Wanted {
             words: words(interpreter, file, permit.args().get("args")),
             folder: ".".to_owned(),
-            seconds: Some(seconds.min(MOST_COMMAND_SECONDS.into())),
+            seconds: Some(seconds.min(limits.command_seconds_most)),
+            most_seconds: limits.command_seconds_most,
             network: false,
             outside: false,
-            keep: KEPT,
+            keep: kept(limits),
             looks: false,
             writes_git: false,
             language: permit.language(),

@@ -3,13 +3,11 @@
 use super::{capped, messages, notes_on_names, spec_of, watched, with_notes};
 use serde_json::json;
 use std::sync::Arc;
+use toolfence_protocol::limits::size;
 use toolfence_protocol::text::Field;
 use toolfence_protocol::{Language, Output, Text, ToolSpec};
 use toolfence_toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
 use toolfence_workspace::{Found, SearchFiles, SearchLine, Workspace};
-
-/// Matching lines of one answer.
-const MATCHES: usize = 50;
 
 /// The tool.
 #[derive(Debug)]
@@ -37,24 +35,25 @@ impl Tool for Search {
             glob: permit.text("glob").map(str::to_owned),
             ignore_case: permit.flag("ignore_case", false),
             context: permit.count("context").and_then(|lines| usize::try_from(lines).ok()).unwrap_or(0),
-            limit: MATCHES,
+            limit: size(permit.limits().search_matches),
+            snippet_chars: size(permit.limits().snippet_chars),
             ..SearchFiles::new(permit.text("pattern").unwrap_or_default())
         };
-        let language = permit.language();
+        let (language, most) = (permit.language(), permit.limits().output_bytes);
         Box::pin(async move {
             let context = wanted.context > 0;
             let found = watched(&self.workspace, progress, language, move |workspace, stop| {
                 workspace.files().search(&wanted, stop)
             })
             .await?;
-            Ok(output_of(&found, context, language))
+            Ok(output_of(&found, context, language, most))
         })
     }
 }
 
-fn output_of(found: &Found, context: bool, language: Language) -> Output {
+fn output_of(found: &Found, context: bool, language: Language, most: u64) -> Output {
     let text = found.lines.iter().map(|line| line_of(line, context)).collect();
-    let mut output = capped(with_notes(text, notes(found)), found.truncated || found.gave_up, language);
+    let mut output = capped(with_notes(text, notes(found)), found.truncated || found.gave_up, language, most);
     output.data = Some(json!({"matches": found.matches, "files_searched": found.files}));
     output
 }

@@ -31,10 +31,10 @@ impl Tool for Write {
     fn run<'a>(&'a self, permit: Permit<'a>, _: &'a dyn Progress) -> BoxFuture<'a, Result<Output, ToolError>> {
         let path = permit.text("path").unwrap_or_default().to_owned();
         let content = permit.text("content").unwrap_or_default().to_owned();
-        let how = How { validate: true, dry_run: false, language: permit.language() };
+        let how = How::of(&permit, true);
         let draft = move |workspace: &Workspace, views: &Views| {
             let seen = views.latest(workspace, &path);
-            workspace.changes().draft_write(&path, &content, seen)
+            workspace.changes().up_to(how.file_bytes).draft_write(&path, &content, seen)
         };
         Box::pin(self.pipeline.make(how, draft, Views::wrote, output_of))
     }

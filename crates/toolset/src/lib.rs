@@ -12,12 +12,6 @@ use serde_json::Value;
 use std::sync::{Arc, LazyLock};
 use toolfence_protocol::{Args, Catalog, Effect, Param, ParamKind, Request, ToolCall, ToolSpec, plan};
 
-/// Seconds a command may run unless the call says otherwise: what the model is told, and what the tools do.
-pub const COMMAND_SECONDS: u32 = 30;
-
-/// The most seconds a command in the foreground may run.
-pub const MOST_COMMAND_SECONDS: u32 = 600;
-
 /// A row of the table.
 struct Row {
     spec: ToolSpec,
@@ -173,8 +167,8 @@ fn dry_run() -> Param {
 }
 
 fn timeout() -> Param {
-    count("timeout", 1, MOST_COMMAND_SECONDS.into(), "seconds before it is stopped")
-        .default(COMMAND_SECONDS)
+    count("timeout", 1, i64::MAX, "seconds before it is stopped")
+        .limited("command_seconds", "command_seconds_most")
         .aliases(["timeout_seconds"])
 }
 

@@ -6,9 +6,6 @@ use crate::root::path_arg::shown;
 use toolfence_protocol::ToolFailure;
 use toolfence_protocol::text::Field;
 
-/// The most bytes of a file that can be edited or written as a whole.
-pub(crate) const MOST_EDITED: usize = 10 << 20;
-
 /// What the beginning of a file says of the rest.
 #[derive(Debug, PartialEq, Eq)]
 enum Judged {

@@ -10,9 +10,6 @@ use toolfence::Language;
 /// The names that are looked for in a folder. The first that is there counts: the others usually say the same, or are links to it.
 pub(crate) const NAMES: &[&str] = &["AGENTS.md", "CLAUDE.md", "GEMINI.md", ".github/copilot-instructions.md"];
 
-/// The most bytes of all of them together: they are sent with every request.
-const MOST_BYTES: usize = 32 << 10;
-
 /// The files that count, each with what it is called to the model: the person's own first, then those of the project from the
 /// root down to the working folder.
 fn files(places: &Places) -> Vec<(PathBuf, String)> {
@@ -41,9 +38,9 @@ fn files(places: &Places) -> Vec<(PathBuf, String)> {
     files
 }
 
-/// What the model is told of these files; `None` where there are none. What could not be read, or is too long, is said to the person.
-pub(crate) fn told(places: &Places, language: Language) -> Option<String> {
-    let (mut out, mut left) = (String::new(), MOST_BYTES);
+/// What the model is told of these files, in at most so many bytes; `None` where there are none. What could not be read, or is too long, is said to the person.
+pub(crate) fn told(places: &Places, language: Language, most: u64) -> Option<String> {
+    let (mut out, mut left) = (String::new(), usize::try_from(most).unwrap_or(usize::MAX));
     for (path, name) in files(places) {
         let text = match read_first_bytes(&path, left) {
             Ok(text) => text,
@@ -60,8 +57,8 @@ pub(crate) fn told(places: &Places, language: Language) -> Option<String> {
         let head = messages::agents_file(&name).render(language);
         let _ = write!(out, "\n\n{head}\n\n{}", text.trim());
         if !whole {
-            tell(&messages::agents_files_are_cut(path.display().to_string(), MOST_BYTES >> 10));
-            let cut = messages::agents_file_is_cut(MOST_BYTES >> 10).render(language);
+            tell(&messages::agents_files_are_cut(path.display().to_string(), most));
+            let cut = messages::agents_file_is_cut(most).render(language);
             let _ = write!(out, "\n{cut}");
             break;
         }

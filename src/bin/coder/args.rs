@@ -163,6 +163,10 @@ pub(crate) struct Rules {
     /// Let every command use the network
     #[arg(long, global = true)]
     pub(crate) network: bool,
+    /// How much there may be of something, such as rounds=40 or command_seconds=60; `coder config show` lists all limits. May be
+    /// given several times
+    #[arg(long, global = true, value_name = "KEY=NUMBER")]
+    pub(crate) limit: Vec<String>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -93,7 +93,7 @@ impl Setup {
         let sessions = layers.places.state.as_deref().map(Store::new);
         let transcripts = setup.config.text("sessions.transcripts") != Some("off") && !options.no_transcript;
         let agents_files = (setup.config.text("agents_files") != Some("off"))
-            .then(|| agents_files::told(&layers.places, setup.language))
+            .then(|| agents_files::told(&layers.places, setup.language, setup.config.limits().agents_bytes))
             .flatten();
         Ok(Setup { audit, profiles, sessions, transcripts, stats: options.stats, agents_files, ..setup })
     }
@@ -121,7 +121,7 @@ impl Setup {
         debug::root(workspace.root_path());
         let commands = Arc::new(CommandRunner::new(workspace.clone(), sandbox(&config)?));
         let checks = tools::Checks::new(commands.clone()).checkers(checkers(&config)?);
-        let mut toolbox = tools::checked(&checks);
+        let mut toolbox = tools::checked(&checks).with_limits(config.limits());
         if let Some(names) = &persona.tools {
             // Offered only where the persona asks for it: the instructions of all tools are read with every request.
             toolbox = toolbox.with(tools::Plan::default()).only(names);
@@ -209,6 +209,7 @@ impl Setup {
         if let Some(transcript) = &transcript {
             session.history = transcript.history(&session.format);
         }
+        session.limits = self.config.limits();
         session.parser = self.parser()?;
         session.window = self.window();
         if self.config.choice::<Instructions>("instructions")? == Instructions::Inline {
@@ -273,6 +274,7 @@ impl Setup {
         let mut options = toolfence::parse::Options::default();
         options.reasoning = self.config.choice::<Reasoning>("reasoning")?.into();
         options.bare = self.bare;
+        options.limits = (&self.config.limits()).into();
         read_dialects(self.config.text("dialects").unwrap_or_default(), &mut options).map_err(Failure::wrong_use)?;
         Ok(options)
     }

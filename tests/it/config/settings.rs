@@ -1,5 +1,6 @@
 //! The layers as the library puts them together: what each may do, and where a value comes from.
 
+use toolfence::Language;
 use toolfence::policy::{AskMode, Judgement, NoFacts, Policy, Settings};
 use toolfence::program::settings::{InProject, KEYS, Key, Layer, Merged, Mistake, Takes, read, template};
 
@@ -162,7 +163,7 @@ fn a_hostile_glob_is_tried_in_bounded_time() {
 #[test]
 fn the_documented_file_holds_every_key_and_can_be_read() {
     let keys: Vec<&Key> = KEYS.iter().collect();
-    let text = template(&keys);
+    let text = template(&keys, Language::English);
     assert!(read(&text, "file", Layer::User, &keys).unwrap().is_empty(), "nothing is set");
     let set: String = text
         .lines()

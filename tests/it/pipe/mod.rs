@@ -328,7 +328,7 @@ fn a_nested_schema_is_told_fitted_and_checked() {
 fn what_the_model_was_not_told_stands_before_the_next_message() {
     let folder = tempfile::tempdir().unwrap();
     let mut pipe = fixture(folder.path());
-    pipe.session.rounds = 1;
+    pipe.session.limits.rounds = 1;
     served(pipe, async |client: &mut Client| {
         client.say(call(&json!({"name": "list_files"}))).await;
         client.say(end()).await;
@@ -338,6 +338,47 @@ fn what_the_model_was_not_told_stands_before_the_next_message() {
         let stop = client.until("stop").await;
         assert_eq!(stop["reason"], "round_limit");
         assert!(stop["text"].as_str().unwrap().contains("were not run"), "{stop}");
+    });
+}
+
+#[test]
+fn a_client_sets_limits_between_turns() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a.txt"), "x\nx\nx\n").unwrap();
+    served(fixture(folder.path()), async |client: &mut Client| {
+        let ready = client.until("ready").await;
+        assert!(ready["instructions"].as_str().unwrap().contains("timeout?=30"), "{ready}");
+        client
+            .say(json!({"type": "options", "limits": {"search_matches": 2, "command_seconds": 9, "rounds": 1}}))
+            .await;
+        let ready = client.until("ready").await;
+        assert!(ready["instructions"].as_str().unwrap().contains("timeout?=9"), "{ready}");
+        let search = call(&json!({"name": "search", "args": {"pattern": "x"}}));
+        client.say(search.clone()).await;
+        // Not while a reply comes.
+        client.say(json!({"type": "options", "limits": {"rounds": 9}})).await;
+        assert!(client.until("error").await["message"].as_str().unwrap().contains("between turns"));
+        client.say(end()).await;
+        let results = client.until("results").await;
+        assert!(results["text"].as_str().unwrap().contains("reached limit 2"), "{results}");
+        client.say(search).await;
+        client.say(end()).await;
+        assert_eq!(client.until("stop").await["reason"], "round_limit");
+        for (limits, wanted) in [
+            (json!({"rounds": 0}), "rounds is a whole number from 1 to 10000; this is 0."),
+            (json!({"rounds": 1.5}), "this is 1.5."),
+            (json!({"rounds": "9"}), "this is \"9\"."),
+            (json!({"round": 9}), "Did you mean rounds?"),
+        ] {
+            client.say_raw(format!("{}\n", json!({"type": "options", "limits": limits})).as_bytes()).await;
+            let error = client.until("error").await;
+            assert!(error["message"].as_str().unwrap().contains(wanted), "{error}");
+        }
+        client.say(json!({"type": "options", "limits": {"rounds": 2}})).await;
+        client.until("ready").await;
+        client.say(answer()).await;
+        client.say(end()).await;
+        assert_eq!(client.until("stop").await["reason"], "answered");
     });
 }
 

@@ -17,20 +17,20 @@ const MOST_INPUTS: usize = 5_000;
 struct World {
     session: Session,
     random: Random,
-    rounds: u32,
+    rounds: u64,
     running: Vec<Cleared>,
     asked: Option<Pending>,
     checking: bool,
     streaming: bool,
     stopped: Option<StopReason>,
     /// Calls of the model since the user last said something.
-    called: u32,
+    called: u64,
     /// What the reply has shown: where it stands, and its id.
     shown: Vec<(usize, String)>,
     /// Which ids may have been changes.
     changes: HashMap<String, bool>,
     /// Replies that may come before the session has to stop.
-    most: u32,
+    most: u64,
     answered: Vec<(String, bool)>,
     natives: usize,
     inputs: usize,
@@ -51,13 +51,13 @@ struct Count {
 
 fn some_options(random: &mut Random) -> SessionOptions {
     let mut options = options();
-    options.rounds = 1 + random.below(8) as u32;
-    options.bad_replies = 1 + random.below(4) as u32;
-    options.loop_warning = 2;
-    options.loop_stop = 2 + random.below(3) as u32;
+    options.limits.rounds = 1 + random.below(8) as u64;
+    options.limits.bad_replies = 1 + random.below(4) as u64;
+    options.limits.loop_warning = 2;
+    options.limits.loop_stop = 2 + random.below(3) as u64;
     options.checks = random.once_in(3);
     if random.once_in(10) {
-        options.reply_bytes = 400;
+        options.limits.reply_bytes = 400;
     }
     options.parser.reasoning = [Reasoning::Known, Reasoning::Unknown, Reasoning::Opened][random.below(3)];
     if random.once_in(4) {
@@ -73,7 +73,7 @@ impl World {
     fn new(seed: u64) -> World {
         let mut random = Random::new(seed);
         let options = some_options(&mut random);
-        let rounds = options.rounds;
+        let rounds = options.limits.rounds;
         let mode = [AskMode::Never, AskMode::Risky, AskMode::Always][random.below(3)];
         let session = Session::new(options, Arc::new(catalog()), crate::support::policy(mode), Arc::new(NoFacts));
         World {

@@ -215,7 +215,7 @@ fn who_cancels_or_has_no_round_left_is_not_asked_to_go_on() {
     talk.chunks(&reply[..130]).give(Input::Cancel).user("and now?");
     talk.told(&["Send the whole block again", "and now?"]).not_told("Go on with that block now");
     let mut options = options();
-    options.rounds = 1;
+    options.limits.rounds = 1;
     let mut talk = Talk::with(AskMode::Risky, options);
     talk.user("begin").chunks(&reply[..130]).end(FinishReason::Length);
     talk.told(&["round 1 of 1"]).not_told("Go on with that block now");

@@ -40,7 +40,7 @@ impl<'a> Hands<'a> {
         let span = tracing::debug_span!("call", id = cleared.call().id, tool = cleared.call().name);
         let run = async move {
             if let Some(checks) = checks {
-                checks.before_changes(toolbox.language(), &note).await?;
+                checks.before_changes(toolbox, &note).await?;
             }
             toolbox.run(cleared, &note).await
         };
@@ -52,8 +52,8 @@ impl<'a> Hands<'a> {
         let checks = self.checks.clone()?;
         let call = checks.call();
         let note = self.open(call.clone());
-        let language = self.toolbox.language();
-        self.running.push(Box::pin(async move { checks.after_changes(language, &note).await }));
+        let toolbox = self.toolbox;
+        self.running.push(Box::pin(async move { checks.after_changes(toolbox, &note).await }));
         Some(call)
     }
 

@@ -170,7 +170,7 @@ impl fmt::Debug for Agent {
 impl Agent {
     /// An agent that waits for the user. Its tools answer in the language of the session.
     pub fn new(session: Session, toolbox: Toolbox, backend: Arc<dyn Backend>) -> Agent {
-        let toolbox = toolbox.in_language(session.language());
+        let toolbox = toolbox.in_language(session.language()).with_limits(*session.limits());
         let (canceller, usage, meter) = Default::default();
         Agent {
             session,

@@ -1,6 +1,10 @@
 //! The keys that settings files may hold, as one table: reading, merging, the documented file and the help come from it.
 
+use super::messages;
 use std::fmt::Write as _;
+use std::sync::LazyLock;
+use toolfence_protocol::Language;
+use toolfence_protocol::limits::{LIMITS, Limit};
 
 /// What may be written for a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,6 +92,8 @@ pub struct Key {
     pub default: &'static str,
     /// What it means, in lines for the documented file.
     pub help: &'static str,
+    /// The same in Portuguese; empty where it was not written.
+    pub portuguese: &'static str,
 }
 
 impl Key {
@@ -99,8 +105,26 @@ impl Key {
         default: &'static str,
         help: &'static str,
     ) -> Key {
-        Key { name, takes, project, default, help }
+        Key { name, takes, project, default, help, portuguese: "" }
     }
+}
+
+/// The keys of the table of limits. A smaller number is stricter, so a project can only lower them.
+pub fn limit_keys() -> &'static [Key] {
+    static LIMIT_KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| {
+        let key = |limit: &Limit| Key {
+            portuguese: limit.portuguese,
+            ..Key::new(
+                limit.setting,
+                Takes::Whole(limit.least, limit.most),
+                InProject::Stricter,
+                limit.written,
+                limit.english,
+            )
+        };
+        LIMITS.iter().map(key).collect()
+    });
+    &LIMIT_KEYS
 }
 
 /// The keys of the policy.
@@ -152,9 +176,9 @@ pub const KEYS: &[Key] = &[
 ];
 
 /// A settings file with every key explained and none set.
-pub fn template(keys: &[&'static Key]) -> String {
+pub fn template(keys: &[&'static Key], language: Language) -> String {
     let mut out = String::new();
-    keys.iter().filter(|key| !key.name.contains('.')).for_each(|key| explain(&mut out, key.name, key));
+    keys.iter().filter(|key| !key.name.contains('.')).for_each(|key| explain(&mut out, key.name, key, language));
     let mut tables: Vec<&str> =
         keys.iter().filter_map(|key| key.name.split_once('.')).map(|(table, _)| table).collect();
     tables.dedup();
@@ -162,20 +186,26 @@ pub fn template(keys: &[&'static Key]) -> String {
         // Writing to a String cannot fail.
         let _ = writeln!(out, "[{table}]");
         let inside = keys.iter().filter_map(|key| Some((key.name.strip_prefix(table)?.strip_prefix('.')?, key)));
-        inside.for_each(|(name, key)| explain(&mut out, name, key));
+        inside.for_each(|(name, key)| explain(&mut out, name, key, language));
     }
     out
 }
 
-fn explain(out: &mut String, name: &str, key: &Key) {
+fn explain(out: &mut String, name: &str, key: &Key, language: Language) {
     let project = match key.project {
-        InProject::Stricter => "A project's file can only make it stricter.",
-        InProject::Adds => "A project's file can add to it.",
-        InProject::Narrows => "A project's file can narrow it: what both allow stays.",
-        InProject::Never => "Not in a project's file.",
-        InProject::Trusted => "In a project's file only once you trust that file.",
+        InProject::Stricter => messages::project_tightens(),
+        InProject::Adds => messages::project_adds(),
+        InProject::Narrows => messages::project_narrows(),
+        InProject::Never => messages::project_never(),
+        InProject::Trusted => messages::project_trusted(),
     };
-    for line in key.help.lines().chain([project]) {
+    let help = if language == Language::Portuguese && !key.portuguese.is_empty() { key.portuguese } else { key.help };
+    let range = match key.takes {
+        Takes::Whole(least, most) => Some(messages::range(least, most)),
+        _ => None,
+    };
+    let said: Vec<String> = range.into_iter().chain([project]).map(|text| text.render(language)).collect();
+    for line in help.lines().chain([said.join(" ").as_str()]) {
         let _ = writeln!(out, "# {line}");
     }
     let example = if key.default.is_empty() { "\"...\"" } else { key.default };

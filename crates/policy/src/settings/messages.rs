@@ -36,6 +36,25 @@ toolfence_protocol::texts! { "settings"
     }
 }
 
+// What the documented file says of a key.
+toolfence_protocol::texts! { "settings"
+    range(least, most) { en: "From {least} to {most}.", pt: "De {least} a {most}." }
+    project_tightens() {
+        en: "A project's file can only make it stricter.",
+        pt: "O arquivo de um projeto só pode deixá-la mais restrita.",
+    }
+    project_adds() { en: "A project's file can add to it.", pt: "O arquivo de um projeto pode acrescentar itens." }
+    project_narrows() {
+        en: "A project's file can narrow it: what both allow stays.",
+        pt: "O arquivo de um projeto pode restringi-la: fica o que os dois permitem.",
+    }
+    project_never() { en: "Not in a project's file.", pt: "Não vale no arquivo de um projeto." }
+    project_trusted() {
+        en: "In a project's file only once you trust that file.",
+        pt: "No arquivo de um projeto, só depois que você confia nele.",
+    }
+}
+
 // The value of a key.
 toolfence_protocol::texts! { "settings"
     is_one_of(key, words) { en: "{key} is one of {words}.", pt: "{key} é um destes valores: {words}." }

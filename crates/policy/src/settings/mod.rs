@@ -33,7 +33,7 @@ mod rule;
 
 pub use checker::CheckerRule;
 pub use entry::{Entry, Layer, Mistake, Origin, Value};
-pub use keys::{InProject, KEYS, Key, Takes, template};
+pub use keys::{InProject, KEYS, Key, Takes, limit_keys, template};
 pub use member::{HeaderRule, MemberRule};
 pub use merge::Merged;
 pub use price::PriceRule;

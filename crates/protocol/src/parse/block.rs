@@ -3,7 +3,7 @@
 //! A block gets lines of content and knows neither containers nor the rest of the reply. A closing fence that it cannot
 //! decide about is kept as a [`Candidate`].
 
-use super::Limits;
+use super::ParserLimits;
 use super::event::Span;
 use super::preview::{Listener, Preview};
 use super::queue::Queue;
@@ -145,7 +145,7 @@ pub(super) struct Block {
 
 impl Block {
     /// An empty block. One stands before the first block of a reply.
-    pub(super) fn new(limits: &Limits) -> Block {
+    pub(super) fn new(limits: &ParserLimits) -> Block {
         Block {
             span: Span::default(),
             first_line: 1,
@@ -178,7 +178,7 @@ impl Block {
     }
 
     /// Another block opens. Of the one before only the ids are still known; the memory of its body is used again.
-    pub(super) fn open(&mut self, span: Span, first_line: usize, limits: &Limits, speculates: bool) {
+    pub(super) fn open(&mut self, span: Span, first_line: usize, limits: &ParserLimits, speculates: bool) {
         let before = std::mem::replace(self, Block { span, first_line, speculates, ..Block::new(limits) });
         self.preview.ids = before.preview.ids;
         self.preview.catalog = before.preview.catalog;

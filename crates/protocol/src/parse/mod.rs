@@ -60,13 +60,15 @@ mod wrong_form;
 pub use event::{Event, Ignored, ReadError, Span};
 pub use parser::Parser;
 
-use crate::{Catalog, Dialect, Dialects, FinishReason, ToolCall};
+use crate::limits::size;
+use crate::{Catalog, Dialect, Dialects, FinishReason, Limits, ToolCall};
 use std::sync::Arc;
 
-/// How much of a reply is read before an event says that it is too much.
+/// How much of a reply is read before an event says that it is too much. A session takes these from its own
+/// [`Limits`](crate::Limits).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Limits {
+pub struct ParserLimits {
     /// Bytes of one block, and of one line that is not decided yet. A character longer than that still counts as one
     /// line.
     pub block: usize,
@@ -76,9 +78,15 @@ pub struct Limits {
     pub calls: usize,
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits { block: 8 << 20, nesting: 128, calls: 64 }
+impl Default for ParserLimits {
+    fn default() -> ParserLimits {
+        ParserLimits::from(&Limits::default())
+    }
+}
+
+impl From<&Limits> for ParserLimits {
+    fn from(limits: &Limits) -> ParserLimits {
+        ParserLimits { block: size(limits.block_bytes), nesting: size(limits.nesting), calls: size(limits.calls) }
     }
 }
 
@@ -87,7 +95,7 @@ impl Default for Limits {
 #[non_exhaustive]
 pub struct Options {
     /// How much is read.
-    pub limits: Limits,
+    pub limits: ParserLimits,
     /// Accept no repair: a call that is not in the canonical form is malformed.
     pub strict: bool,
     /// Whether the template of the backend opens reasoning, so that the reply begins inside it.

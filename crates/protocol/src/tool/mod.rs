@@ -7,7 +7,7 @@ mod fit;
 mod schema;
 
 use crate::schema::Schema;
-use crate::{Args, ErrorCode, Repair, ToolCall, ToolFailure, close_names, messages};
+use crate::{Args, ErrorCode, Limits, Repair, ToolCall, ToolFailure, close_names, messages};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -113,6 +113,8 @@ pub struct Param {
     /// Whether a control character in the text is refused: a model that writes `"\bfoo"` means no backspace. Paths never
     /// have one.
     pub printable: bool,
+    /// The keys of the limits that are the default and the most of a number; see [`limited`](Param::limited).
+    limited: Option<(&'static str, &'static str)>,
 }
 
 impl Param {
@@ -127,6 +129,7 @@ impl Param {
             help: help.into(),
             request: None,
             printable: false,
+            limited: None,
         }
     }
 
@@ -156,6 +159,22 @@ impl Param {
     pub fn default(mut self, value: impl Into<Value>) -> Param {
         self.default = Some(value.into());
         self
+    }
+
+    /// Takes the default and the most of a whole number from the [`Limits`] of these keys, wherever a toolbox or a session has
+    /// its own: what the model is shown, and what it is refused, is then the number that holds.
+    #[must_use]
+    pub fn limited(mut self, default: &'static str, most: &'static str) -> Param {
+        self.limited = Some((default, most));
+        self.hold_to(&Limits::default());
+        self
+    }
+
+    fn hold_to(&mut self, limits: &Limits) {
+        let numbers = self.limited.and_then(|(default, most)| Some((limits.get(default)?, limits.get(most)?)));
+        let (Some((default, most)), ParamKind::Integer { most: upper, .. }) = (numbers, &mut self.kind) else { return };
+        *upper = i64::try_from(most).unwrap_or(i64::MAX);
+        self.default = Some(default.min(most).into());
     }
 
     /// Sets other names under which the argument is understood.
@@ -245,6 +264,13 @@ impl ToolSpec {
     #[must_use]
     pub fn example(mut self, example: impl Into<Str>) -> ToolSpec {
         self.example = Some(example.into());
+        self
+    }
+
+    /// The tool with these limits in the place of the usual ones, for the arguments that follow a limit.
+    #[must_use]
+    pub fn with_limits(mut self, limits: &Limits) -> ToolSpec {
+        self.params.iter_mut().for_each(|param| param.hold_to(limits));
         self
     }
 
@@ -428,6 +454,12 @@ impl Catalog {
             Some(known) => *known = spec,
             None => self.specs.push(spec),
         }
+    }
+
+    /// The catalog with these limits in the place of the usual ones, for the arguments that follow a limit.
+    #[must_use]
+    pub fn with_limits(&self, limits: &Limits) -> Catalog {
+        self.specs.iter().map(|spec| spec.clone().with_limits(limits)).collect()
     }
 
     /// The specs in order.

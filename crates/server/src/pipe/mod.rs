@@ -6,7 +6,8 @@
 //!
 //! ```text
 //! client                                   pipe
-//!                                          ready {instructions}     once; again after `tools`
+//!                                          ready {instructions}     once; again after `options` and `tools`
+//! options {limits}                                                  if the client wants other limits
 //! tools {tools}                                                     if the client has tools of its own
 //! chunk {text} ...                         text, started, progress, call, ... while they come
 //! end {reason}                             ask {id, tool, args, why}
@@ -142,21 +143,37 @@ impl Pipe {
         canceller: &Canceller,
     ) -> Result<Ending, Error> {
         let mut lines = Lines::new(input, self.line_bytes);
-        let toolbox = self.toolbox.clone().in_language(self.session.language);
-        let mut talk = Talk::new(self, &toolbox, output);
-        talk.tell_ready();
-        let served = tokio::select! {
-            biased;
-            () = canceller.cancelled() => return Ok(Ending::Cancelled),
-            served = talk.serve(&mut lines) => served,
-        };
-        match served {
-            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-                Err(Error::because(messages::talk_to_client(), error))
+        let mut output = output;
+        let (mut pipe, mut theirs, mut before) = (self, Vec::new(), None);
+        loop {
+            // The tools are the same ones, with what runs in the background: only how much there may be of everything is new.
+            pipe.toolbox = pipe.toolbox.with_limits(pipe.session.limits);
+            let toolbox = pipe.toolbox.clone().in_language(pipe.session.language);
+            let mut talk = Talk::new(pipe, &toolbox, &mut output);
+            (talk.theirs, talk.before) = (theirs, before);
+            talk.tell_ready();
+            let served = tokio::select! {
+                biased;
+                () = canceller.cancelled() => return Ok(Ending::Cancelled),
+                served = talk.serve(&mut lines) => served,
+            };
+            match served {
+                Ok(Served::Changed) => (pipe, theirs, before) = (talk.pipe, talk.theirs, talk.before),
+                Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                    return Err(Error::because(messages::talk_to_client(), error));
+                }
+                _ => return Ok(Ending::ClientGone),
             }
-            _ => Ok(Ending::ClientGone),
         }
     }
+}
+
+/// Why a talk came to an end.
+enum Served {
+    /// The client is gone.
+    Gone,
+    /// The client has set options, with which it goes on.
+    Changed,
 }
 
 /// One client and its turn.
@@ -183,6 +200,8 @@ struct Talk<'a, W> {
     awaited: HashMap<String, (String, Instant)>,
     /// While it lives, what changes is of this turn. Dropped after what runs.
     turn: Option<Turn>,
+    /// The client has set options.
+    changed: bool,
 }
 
 impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
@@ -203,13 +222,17 @@ impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
             compacted: None,
             awaited: HashMap::new(),
             turn: None,
+            changed: false,
         }
     }
 
-    async fn serve<R: AsyncBufRead + Unpin>(&mut self, lines: &mut Lines<R>) -> io::Result<()> {
+    async fn serve<R: AsyncBufRead + Unpin>(&mut self, lines: &mut Lines<R>) -> io::Result<Served> {
         loop {
             self.act();
             self.write().await?;
+            if self.changed {
+                return Ok(Served::Changed);
+            }
             if !self.finished.is_empty() {
                 let finished = std::mem::take(&mut self.finished);
                 finished.into_iter().for_each(|result| self.ran(result));
@@ -221,7 +244,7 @@ impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
                 Some(result) = self.hands.running.next() => self.ran(result),
                 line = lines.next() => match line? {
                     Some(line) => self.take(line),
-                    None => return Ok(()),
+                    None => return Ok(Served::Gone),
                 },
             }
         }
@@ -292,6 +315,7 @@ impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
     fn said(&mut self, said: Said) -> Result<(), Text> {
         match said {
             Said::Tools { tools } => self.take_tools(tools)?,
+            Said::Options { limits } => self.take_options(&limits)?,
             Said::Chunk { .. } if self.phase == Phase::Dropped => {}
             Said::End { .. } if self.phase == Phase::Dropped => self.phase = Phase::Idle,
             Said::Chunk { text } => {
@@ -324,6 +348,19 @@ impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
                 }
             }
         }
+        Ok(())
+    }
+
+    fn take_options(&mut self, limits: &serde_json::Map<String, Value>) -> Result<(), Text> {
+        if self.phase != Phase::Idle {
+            return Err(messages::options_between_turns_only());
+        }
+        let mut wanted = self.pipe.session.limits;
+        for (key, number) in limits {
+            wanted.set(key, &number.to_string()).map_err(|error| error.text())?;
+        }
+        self.pipe.session.limits = wanted;
+        self.changed = true;
         Ok(())
     }
 

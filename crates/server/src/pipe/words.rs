@@ -24,6 +24,11 @@ pub const SCHEMA: &str = include_str!("schema.json");
 pub(super) enum Said {
     /// Tools that the client runs itself.
     Tools { tools: Vec<HostTool> },
+    /// How the session shall be from here on.
+    Options {
+        #[serde(default)]
+        limits: serde_json::Map<String, Value>,
+    },
     /// A piece of the model's reply.
     Chunk { text: String },
     /// The reply is over.

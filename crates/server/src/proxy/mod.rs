@@ -59,7 +59,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
-use toolfence_protocol::parse::Reasoning;
+use toolfence_protocol::parse::{ParserLimits, Reasoning};
 use toolfence_protocol::{Dialects, Error, Language};
 use upstream::Upstream;
 
@@ -97,6 +97,8 @@ pub struct ProxyOptions {
     pub asked_again: u32,
     /// How long answers that are under way may take when the proxy ends.
     pub grace: Duration,
+    /// How much of a reply is read.
+    pub limits: ParserLimits,
     /// The dialects in which calls of the model are read, beside the blocks that the instructions teach.
     pub dialects: Dialects,
     /// Who keeps what replies have shown of the upstream's models. Without anybody it is known as long as the proxy runs.
@@ -122,6 +124,7 @@ impl ProxyOptions {
             connections: 512,
             asked_again: 2,
             grace: Duration::from_secs(10),
+            limits: ParserLimits::default(),
             dialects: Dialects::ALL,
             profiles: None,
         }

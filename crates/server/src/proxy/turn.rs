@@ -187,6 +187,7 @@ impl Turn {
     fn reading(&self) -> Options {
         let mut options = Options::default();
         options.reasoning = self.shared.options.reasoning;
+        options.limits = self.shared.options.limits;
         options.dialects = self.shared.options.dialects;
         options
     }

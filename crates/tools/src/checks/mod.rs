@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use toolfence_protocol::{Language, Output, Text};
-use toolfence_toolbox::ToolError;
+use toolfence_toolbox::{Permit, ToolError};
 use toolfence_validate::{Checker, Diagnostic, LineMap, Reads, Sight, built_in, new_ones, syntax};
 use toolfence_workspace::{Draft, FileDraft, Report, Stop, Workspace};
 
@@ -58,6 +58,10 @@ pub(super) struct How {
     pub(super) dry_run: bool,
     /// Of the words that become a part of strings.
     pub(super) language: Language,
+    /// Bytes of a file that can be written or edited.
+    pub(super) file_bytes: u64,
+    /// Bytes of the result.
+    pub(super) output_bytes: u64,
 }
 
 /// What came of a change.
@@ -91,6 +95,20 @@ struct Asked<'c> {
     checker: &'c Checker,
     folder: String,
     before: Vec<Diagnostic>,
+}
+
+impl How {
+    /// A change as this call asks for it, which is checked unless `validate` is false.
+    pub(super) fn of(permit: &Permit<'_>, validate: bool) -> How {
+        let limits = permit.limits();
+        How {
+            validate,
+            dry_run: permit.flag("dry_run", false),
+            language: permit.language(),
+            file_bytes: limits.file_bytes,
+            output_bytes: limits.output_bytes,
+        }
+    }
 }
 
 impl Checks {
@@ -147,7 +165,10 @@ impl Checks {
             return Ok(Checked::Made(made, found));
         }
         let back = Arc::clone(&draft);
-        let back = blocking(self.workspace(), move |workspace, _| Ok(workspace.changes().take_back(&back))).await?;
+        let back = blocking(self.workspace(), move |workspace, _| {
+            Ok(workspace.changes().up_to(how.file_bytes).take_back(&back))
+        })
+        .await?;
         let answer = answers::refused(&worse, how);
         Ok(Checked::Refused(match back {
             Ok(()) => answer,
@@ -160,7 +181,7 @@ impl Checks {
             return Ok(draft.report().clone());
         }
         let draft = Arc::clone(draft);
-        blocking(self.workspace(), move |workspace, _| workspace.changes().commit(&draft)).await
+        blocking(self.workspace(), move |workspace, _| workspace.changes().up_to(how.file_bytes).commit(&draft)).await
     }
 
     pub(super) fn workspace(&self) -> &Arc<Workspace> {

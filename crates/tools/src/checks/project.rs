@@ -11,9 +11,10 @@ use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::Mutex;
 use toolfence_protocol::text::Field;
-use toolfence_protocol::{Args, Error, ErrorCode, Language, Output, Text, ToolCall, ToolFailure, ToolResult, clip};
-use toolfence_toolbox::{Progress, ToolError};
-use toolfence_toolset::MOST_COMMAND_SECONDS;
+use toolfence_protocol::{
+    Args, Error, ErrorCode, Language, Limits, Output, Text, ToolCall, ToolFailure, ToolResult, clip,
+};
+use toolfence_toolbox::{Progress, ToolError, Toolbox};
 use toolfence_validate::{Diagnostic, appeared, read_output};
 
 /// The name under which a model sees what they find, where others have the name of a tool.
@@ -57,7 +58,7 @@ struct CheckRun {
 }
 
 impl ProjectChecks {
-    /// These command lines, which bash runs in the root. Each may take ten minutes; one that is there twice runs once.
+    /// These command lines, which bash runs in the root. Each may take as long as a command may at the most; one that is there twice runs once.
     pub fn new(commands: Arc<CommandRunner>, lines: impl IntoIterator<Item = String>) -> ProjectChecks {
         let mut known = HashSet::new();
         let lines = lines.into_iter().filter(|line| known.insert(line.clone())).collect();
@@ -71,14 +72,14 @@ impl ProjectChecks {
     }
 
     /// Looks at the project as it is, if that was never done. Wait for it before the first change. A part of what a command
-    /// prints may be told later; then the sentence about the cut is in `language`.
+    /// prints may be told later; then the sentence about the cut is in the language of `toolbox`, whose limits hold too.
     ///
     /// # Errors
     /// As those of a tool that the model can do nothing about.
-    pub async fn before_changes(&self, language: Language, progress: &dyn Progress) -> Result<(), Error> {
+    pub async fn before_changes(&self, toolbox: &Toolbox, progress: &dyn Progress) -> Result<(), Error> {
         let mut last = self.last.lock().await;
         if last.is_none() {
-            let mut seen = self.look(&vec![Seen::default(); self.lines.len()], language, progress).await?;
+            let mut seen = self.look(&vec![Seen::default(); self.lines.len()], toolbox, progress).await?;
             // Nobody was told of it yet.
             seen.iter_mut().for_each(|seen| seen.trouble = None);
             *last = Some(seen);
@@ -86,26 +87,26 @@ impl ProjectChecks {
         Ok(())
     }
 
-    /// Looks again; says in this language what is wrong now and was not the last time.
+    /// Looks again; says in the language of `toolbox` what is wrong now and was not the last time.
     ///
     /// # Errors
     /// As those of a tool that the model can do nothing about.
-    pub async fn after_changes(&self, language: Language, progress: &dyn Progress) -> Result<ToolResult, Error> {
+    pub async fn after_changes(&self, toolbox: &Toolbox, progress: &dyn Progress) -> Result<ToolResult, Error> {
         let started = Instant::now();
         let mut last = self.last.lock().await;
         let before = last.clone().unwrap_or_else(|| vec![Seen::default(); self.lines.len()]);
-        let now = self.look(&before, language, progress).await?;
-        let output = told(&self.lines, &before, &now, language);
+        let now = self.look(&before, toolbox, progress).await?;
+        let output = told(&self.lines, &before, &now, toolbox.language(), toolbox.limits().output_bytes);
         *last = Some(now);
         let elapsed = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         Ok(ToolResult::new(PROJECT_CHECK, PROJECT_CHECK, output, elapsed))
     }
 
-    async fn look(&self, before: &[Seen], language: Language, progress: &dyn Progress) -> Result<Vec<Seen>, Error> {
+    async fn look(&self, before: &[Seen], toolbox: &Toolbox, progress: &dyn Progress) -> Result<Vec<Seen>, Error> {
         let mut all = Vec::new();
         for (line, before) in self.lines.iter().zip(before) {
             progress.note(line);
-            all.push(match self.found(line, language).await {
+            all.push(match self.found(line, toolbox.language(), toolbox.limits()).await {
                 Ok(found) => Seen { found: Some(found), trouble: None },
                 Err(ToolError::Respond(failure)) => {
                     Seen { found: before.found.clone(), trouble: Some(failure.message) }
@@ -116,14 +117,15 @@ impl ProjectChecks {
         Ok(all)
     }
 
-    async fn found(&self, line: &str, language: Language) -> Result<CheckRun, ToolError> {
+    async fn found(&self, line: &str, language: Language, limits: &Limits) -> Result<CheckRun, ToolError> {
         if !self.commands.is_held().await? {
             return Err(ToolFailure::new(ErrorCode::Denied, messages::not_held()).into());
         }
         let wanted = Wanted {
             words: shell_line(line),
             folder: ".".to_owned(),
-            seconds: Some(MOST_COMMAND_SECONDS.into()),
+            seconds: Some(limits.command_seconds_most),
+            most_seconds: limits.command_seconds_most,
             network: false,
             outside: false,
             keep: KEPT,
@@ -133,7 +135,7 @@ impl ProjectChecks {
         };
         let outcome = self.commands.run(wanted).await?.outcome;
         if outcome.timed_out {
-            let why = messages::did_not_end(MOST_COMMAND_SECONDS);
+            let why = messages::did_not_end(limits.command_seconds_most);
             return Err(ToolFailure::new(ErrorCode::Timeout, why).into());
         }
         let root = self.commands.workspace().root().path().to_string_lossy();
@@ -145,7 +147,7 @@ impl ProjectChecks {
 }
 
 /// What the model is told of all commands.
-fn told(lines: &[String], before: &[Seen], now: &[Seen], language: Language) -> Output {
+fn told(lines: &[String], before: &[Seen], now: &[Seen], language: Language, most: u64) -> Output {
     let mut texts = Vec::new();
     let mut worse = Vec::new();
     let mut new_errors = Vec::new();
@@ -173,7 +175,7 @@ fn told(lines: &[String], before: &[Seen], now: &[Seen], language: Language) -> 
         .reduce(messages::both)
         .map(|commands| ToolFailure::new(ErrorCode::ExitStatus, messages::finds_new_faults(commands, count)));
     let data = (!new_errors.is_empty()).then(|| serde_json::json!({ "new_errors": new_errors }));
-    let mut output = capped(Text::join(texts, ""), false, language);
+    let mut output = capped(Text::join(texts, ""), false, language, most);
     output.data = data;
     output.failure = failure;
     output
@@ -242,7 +244,6 @@ fn unread(line: &str, before: Option<&CheckRun>, now: &CheckRun) -> Text {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::RESULT_LIMIT;
 
     fn found(status: i32, errors: &[(&str, u64, &str)], output: &str) -> Seen {
         let errors = errors.iter().map(|(path, line, message)| Diagnostic::of(*path, *line, 0, message)).collect();
@@ -250,8 +251,13 @@ mod tests {
     }
 
     fn said_of(before: &Seen, now: &Seen) -> (String, bool) {
-        let output =
-            told(&["make".to_owned()], std::slice::from_ref(before), std::slice::from_ref(now), Language::English);
+        let output = told(
+            &["make".to_owned()],
+            std::slice::from_ref(before),
+            std::slice::from_ref(now),
+            Language::English,
+            100_000,
+        );
         (output.text.to_string(), output.failure.is_none())
     }
 
@@ -309,8 +315,9 @@ mod tests {
             &[found(0, &[], ""), found(0, &[], "")],
             &[bad.clone(), bad],
             Language::English,
+            100_000,
         );
-        assert!(output.truncated && output.text.to_string().len() <= RESULT_LIMIT, "{}", output.text.to_string().len());
+        assert!(output.truncated && output.text.to_string().len() <= 100_000, "{}", output.text.to_string().len());
         let told = output.data.expect("errors");
         assert_eq!(told["new_errors"].as_array().map(Vec::len), Some(2 * MOST_ERRORS));
         assert!(output.failure.is_some_and(|failure| failure.message.to_string().starts_with("`a` and `b` find what")));

@@ -13,7 +13,7 @@ mod report;
 pub(super) use appeared::Appeared;
 pub(super) use report::{Ran, noted, spilled};
 
-use super::{RESULT_LIMIT, blocking, messages};
+use super::{blocking, messages};
 use inside::Inside;
 use report::{no_container, not_started};
 use rustix::fd::{AsFd, OwnedFd};
@@ -25,15 +25,24 @@ use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
-use toolfence_protocol::{Error, ErrorKind, Language, Text, ToolFailure};
+use toolfence_protocol::limits::size;
+use toolfence_protocol::{Error, ErrorKind, Language, Limits, Text, ToolFailure};
 use toolfence_sandbox::environment;
 use toolfence_sandbox::isolation::{self, Enclosure, Kind, Report};
 use toolfence_sandbox::process::{self, Background, Job, Outcome, Overflow, Prespawn};
 use toolfence_toolbox::ToolError;
 use toolfence_workspace::{Access, Hooks, MaskSet, RecordedCommand, Stop, Workspace, overflow_file};
 
-/// Bytes of output that are kept: the sentence about the cut and the notes need room too.
-pub(super) const KEPT: usize = RESULT_LIMIT - 2000;
+/// Bytes of the result of a command that the sentence about the cut and the notes need.
+const AROUND: u64 = 2000;
+
+/// Bytes that are kept of the output of a checker.
+const KEPT_OF_CHECKER: usize = 98_000;
+
+/// Bytes of the output of a command that are kept for its result.
+pub(super) fn kept(limits: &Limits) -> usize {
+    size(limits.output_bytes.saturating_sub(AROUND))
+}
 
 /// Where bash is looked for, before the PATH of the commands.
 const SHELLS: &[&str] = &["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash", "/run/current-system/sw/bin/bash"];
@@ -95,6 +104,8 @@ pub(super) struct Wanted {
     pub(super) folder: String,
     /// How long it may run; `None` for a job that ends with the session.
     pub(super) seconds: Option<u64>,
+    /// The most that a call may give it.
+    pub(super) most_seconds: u64,
     pub(super) network: bool,
     pub(super) outside: bool,
     /// Bytes of its output that are kept.
@@ -269,7 +280,7 @@ impl CommandRunner {
         });
         let notes = file.into_iter().chain(notes).collect();
         let command = wanted.words.last().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
-        Ok(Ran { outcome, notes, seconds: wanted.seconds, command })
+        Ok(Ran { outcome, notes, seconds: wanted.seconds, most_seconds: wanted.most_seconds, command })
     }
 
     /// Runs it without a sandbox: supervised, so that it leaves nothing behind, wherever there is a helper for that.
@@ -306,7 +317,7 @@ impl CommandRunner {
     /// where that cannot be.
     pub(super) async fn check(&self, checking: &Checking<'_>) -> Result<Option<Outcome>, ToolError> {
         let report = blocking(&self.project, |project, _| Ok(project.enclosure().report().clone())).await?;
-        let live = Background::fed(KEPT, checking.input.as_bytes()).map_err(|error| not_started(&error))?;
+        let live = Background::fed(KEPT_OF_CHECKER, checking.input.as_bytes()).map_err(|error| not_started(&error))?;
         let words: Vec<&OsStr> = checking.words.iter().map(OsString::as_os_str).collect();
         let top = rustix::fs::open("/", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
         let top = top.map_err(|errno| not_started(&errno.into()))?;
@@ -319,7 +330,7 @@ impl CommandRunner {
             folder: if report.holds { root.as_fd() } else { top.as_fd() },
             environment: &self.environment,
             limit: Duration::from_secs(checking.seconds),
-            keep: KEPT,
+            keep: KEPT_OF_CHECKER,
             overflow: None,
             live: Some(&live),
         };

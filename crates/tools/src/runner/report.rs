@@ -6,7 +6,6 @@ use std::io;
 use std::sync::atomic::Ordering;
 use toolfence_protocol::{ErrorCode, Output, Text, ToolFailure};
 use toolfence_sandbox::process::Outcome;
-use toolfence_toolset::MOST_COMMAND_SECONDS;
 
 /// What came of it.
 #[derive(Debug)]
@@ -14,6 +13,8 @@ pub(crate) struct Ran {
     pub(crate) outcome: Outcome,
     pub(super) notes: Vec<Text>,
     pub(super) seconds: Option<u64>,
+    /// The most that it could have been given.
+    pub(super) most_seconds: u64,
     /// The last of its words: to a shell, the command line.
     pub(super) command: String,
 }
@@ -21,11 +22,11 @@ pub(crate) struct Ran {
 impl CommandRunner {
     /// The answer to a call, once the command has ended.
     pub(crate) fn output(&self, ran: Ran) -> Output {
-        let Ran { outcome, notes, seconds, command } = ran;
+        let Ran { outcome, notes, seconds, most_seconds, command } = ran;
         let row = if outcome.timed_out { self.late.fetch_add(1, Ordering::Relaxed) + 1 } else { 0 };
         self.late.store(row, Ordering::Relaxed);
         let memory = self.enclosure().settings().memory;
-        let failure = failure_of(&outcome, seconds, row, memory);
+        let failure = failure_of(&outcome, (seconds, most_seconds), row, memory);
         let missed = terminal::missed(&command, &outcome);
         let left = left_running(outcome.lingered, outcome.escaped);
         let masked = refused::masked_from_git(outcome.exit_code, &outcome.output);
@@ -68,7 +69,12 @@ fn left_running(lingered: bool, escaped: bool) -> Option<Text> {
     lingered.then(messages::left_were_ended)
 }
 
-fn failure_of(outcome: &Outcome, seconds: Option<u64>, late_in_a_row: u32, memory: u64) -> Option<ToolFailure> {
+fn failure_of(
+    outcome: &Outcome,
+    (seconds, most): (Option<u64>, u64),
+    late_in_a_row: u32,
+    memory: u64,
+) -> Option<ToolFailure> {
     if outcome.stopped {
         return None;
     }
@@ -76,7 +82,7 @@ fn failure_of(outcome: &Outcome, seconds: Option<u64>, late_in_a_row: u32, memor
         return Some(ToolFailure::new(ErrorCode::ExitStatus, messages::too_much_memory(memory >> 20)));
     }
     if outcome.timed_out {
-        return Some(ToolFailure::new(ErrorCode::Timeout, late(seconds.unwrap_or_default(), late_in_a_row)));
+        return Some(ToolFailure::new(ErrorCode::Timeout, late(seconds.unwrap_or_default(), most, late_in_a_row)));
     }
     let message = match (outcome.signal, outcome.exit_code) {
         (Some(signal), code) => messages::ended_by_signal(signal, code),
@@ -86,10 +92,10 @@ fn failure_of(outcome: &Outcome, seconds: Option<u64>, late_in_a_row: u32, memor
     Some(ToolFailure::new(ErrorCode::ExitStatus, message))
 }
 
-fn late(seconds: u64, in_a_row: u32) -> Text {
+fn late(seconds: u64, most: u64, in_a_row: u32) -> Text {
     /// So many are no accident.
     const MANY: u32 = 3;
-    let message = messages::late(seconds, MOST_COMMAND_SECONDS);
+    let message = messages::late(seconds, most);
     if in_a_row < MANY { message } else { message.then(messages::late_in_a_row(in_a_row)) }
 }
 

@@ -5,7 +5,6 @@ use crate::changes::commit::Wanted;
 use crate::changes::target::{Content, Old, Target};
 use crate::messages;
 use crate::root::path_arg::shown;
-use crate::text::MOST_EDITED;
 use crate::version::Version;
 use std::borrow::Cow;
 use toolfence_protocol::text::Field;
@@ -122,9 +121,8 @@ impl FileDraft {
 }
 
 /// The refusal of a content that is too long to be written.
-pub(super) fn too_large(path: &str, bytes: usize) -> ToolFailure {
-    let message =
-        messages::content_too_large(shown(path), Field::Grouped(bytes as u64), Field::Grouped(MOST_EDITED as u64));
+pub(super) fn too_large(path: &str, bytes: u64, most: u64) -> ToolFailure {
+    let message = messages::content_too_large(shown(path), Field::Grouped(bytes), Field::Grouped(most));
     ToolFailure::new(ErrorCode::TooLarge, message)
 }
 

@@ -7,7 +7,7 @@ use crate::messages;
 use crate::root::Root;
 use crate::root::path_arg::{invalid, shown};
 use crate::root::resolve::Trouble;
-use crate::text::{MOST_EDITED, refuse_no_text};
+use crate::text::refuse_no_text;
 use crate::version::Version;
 use rustix::io::Errno;
 use std::path::Path;
@@ -69,17 +69,17 @@ impl ReplaceText {
 }
 
 /// Plans to replace ranges of lines of a text file, all or none.
-pub(super) fn draft_edit(root: &Root, wanted: &EditFile) -> Result<Draft<Written>, ToolFailure> {
+pub(super) fn draft_edit(root: &Root, most: u64, wanted: &EditFile) -> Result<Draft<Written>, ToolFailure> {
     let edits: Vec<LineEdit<'_>> = wanted.edits.iter().map(EditLines::as_lines).collect();
-    draft(root, &wanted.path, wanted.base, |old| {
+    draft(root, most, &wanted.path, wanted.base, |old| {
         edit_lines(old, &edits)
             .map_err(|problem| invalid(messages::file_not_changed(shown(&wanted.path), problem.text())))
     })
 }
 
 /// Plans to replace a passage that occurs exactly once.
-pub(super) fn draft_replacement(root: &Root, wanted: &ReplaceText) -> Result<Draft<Written>, ToolFailure> {
-    draft(root, &wanted.path, wanted.base, |old| {
+pub(super) fn draft_replacement(root: &Root, most: u64, wanted: &ReplaceText) -> Result<Draft<Written>, ToolFailure> {
+    draft(root, most, &wanted.path, wanted.base, |old| {
         let done = replace_passage(old, &wanted.old, &wanted.new);
         done.map(|replaced| replaced.text).map_err(|problem| not_replaced(&wanted.path, &problem))
     })
@@ -87,23 +87,26 @@ pub(super) fn draft_replacement(root: &Root, wanted: &ReplaceText) -> Result<Dra
 
 fn draft(
     root: &Root,
+    most: u64,
     path: &str,
     base: Option<Version>,
     make: impl FnOnce(&[u8]) -> Result<Vec<u8>, ToolFailure>,
 ) -> Result<Draft<Written>, ToolFailure> {
-    let (target, name, before) = Target::find(root, path)?;
+    let (target, name, before) = Target::find(root, most, path)?;
     let old = match &before {
         Content::Bytes(old) => old,
         Content::Nothing => return Err(root.explain(Trouble::Sys(Errno::NOENT), path, Path::new(&name))),
-        Content::TooLong => return Err(too_long(path, target.stat().map_or(0, |stat| stat.st_size.unsigned_abs()))),
+        Content::TooLong => {
+            return Err(too_long(path, target.stat().map_or(0, |stat| stat.st_size.unsigned_abs()), most));
+        }
     };
     refuse_no_text(old, old.len() as u64, path)?;
     if base.is_some_and(|base| base != Version::of(old)) {
         return Err(stale(path));
     }
     let after = make(old)?;
-    if after.len() > MOST_EDITED {
-        return Err(too_large(path, after.len()));
+    if after.len() as u64 > most {
+        return Err(too_large(path, after.len() as u64, most));
     }
     Ok(Draft::of_file(FileDraft::new(name, target, before, Some(after))))
 }
@@ -123,7 +126,7 @@ fn not_replaced(path: &str, problem: &PassageProblem) -> ToolFailure {
     ToolFailure::new(code, messages::file_not_changed(shown(path), problem.text()))
 }
 
-fn too_long(path: &str, bytes: u64) -> ToolFailure {
-    let message = messages::too_large_to_edit(shown(path), Field::Grouped(bytes), Field::Grouped(MOST_EDITED as u64));
+fn too_long(path: &str, bytes: u64, most: u64) -> ToolFailure {
+    let message = messages::too_large_to_edit(shown(path), Field::Grouped(bytes), Field::Grouped(most));
     ToolFailure::new(ErrorCode::TooLarge, message)
 }

@@ -27,7 +27,7 @@ use rustix::fs::AtFlags;
 use std::path::Path;
 use std::sync::Arc;
 use target::{Old, Target};
-use toolfence_protocol::ToolFailure;
+use toolfence_protocol::{Limits, ToolFailure};
 use write::Written;
 
 /// Changes of files below a root.
@@ -35,11 +35,13 @@ use write::Written;
 pub struct Changes {
     root: Arc<Root>,
     recorder: Option<Arc<dyn Recorder>>,
+    /// Bytes of a file that can be written or edited.
+    file_bytes: u64,
 }
 
 impl Changes {
     pub(crate) fn new(root: Arc<Root>) -> Changes {
-        Changes { root, recorder: None }
+        Changes { root, recorder: None, file_bytes: Limits::default().file_bytes }
     }
 
     /// Sets the recorder, which is called before every change.
@@ -47,10 +49,17 @@ impl Changes {
         self.recorder = Some(recorder);
     }
 
+    /// The same changes of files up to this size; by default of 10 MiB. Larger files are neither written nor edited, and what
+    /// they held is not kept by the recorder.
+    #[must_use]
+    pub fn up_to(&self, file_bytes: u64) -> Changes {
+        Changes { file_bytes, ..self.clone() }
+    }
+
     /// Writes a file and makes the folders it needs. Mode, CRLF line endings and byte order mark of an old file are kept.
     ///
     /// # Errors
-    /// `too_large` over 10 MB; `denied` for blocked and protected names; `permission_denied` outside the root, for
+    /// `too_large` over the size of [`up_to`](Changes::up_to); `denied` for blocked and protected names; `permission_denied` outside the root, for
     /// read-only files and where the system refuses; `invalid_argument` for what is not a regular file; `conflict` when
     /// the file changed meanwhile. On any failure every byte is as it was.
     pub fn write(&self, path: &str, content: &str) -> Result<Written, ToolFailure> {
@@ -70,7 +79,7 @@ impl Changes {
     ///
     /// # Errors
     /// `not_found` with close names; `conflict` when the file is not `base` or changed meanwhile; `invalid_argument` for
-    /// ranges that are not in the file or overlap, and for what is no text file; `too_large` over 10 MB; else those of
+    /// ranges that are not in the file or overlap, and for what is no text file; `too_large` over the size of [`up_to`](Changes::up_to); else those of
     /// [`write`](Changes::write). On any failure every byte is as it was.
     pub fn edit(&self, wanted: &EditFile) -> Result<Written, ToolFailure> {
         self.made(self.draft_edit(wanted)?, wanted.dry_run)
@@ -103,7 +112,7 @@ impl Changes {
     /// # Errors
     /// The errors of writing the file, as far as they can be known before.
     pub fn draft_write(&self, path: &str, content: &str, base: Option<Version>) -> Result<Draft<Written>, ToolFailure> {
-        write::draft(&self.root, path, content, base)
+        write::draft(&self.root, self.file_bytes, path, content, base)
     }
 
     /// Plans what [`edit`](Changes::edit) does.
@@ -111,7 +120,7 @@ impl Changes {
     /// # Errors
     /// The errors of the edit, as far as they can be known before.
     pub fn draft_edit(&self, wanted: &EditFile) -> Result<Draft<Written>, ToolFailure> {
-        edit::draft_edit(&self.root, wanted)
+        edit::draft_edit(&self.root, self.file_bytes, wanted)
     }
 
     /// Plans what [`replace_text`](Changes::replace_text) does.
@@ -119,7 +128,7 @@ impl Changes {
     /// # Errors
     /// The errors of the replacement, as far as they can be known before.
     pub fn draft_replacement(&self, wanted: &ReplaceText) -> Result<Draft<Written>, ToolFailure> {
-        edit::draft_replacement(&self.root, wanted)
+        edit::draft_replacement(&self.root, self.file_bytes, wanted)
     }
 
     /// Plans what [`apply_patch`](Changes::apply_patch) does.
@@ -127,7 +136,7 @@ impl Changes {
     /// # Errors
     /// The errors of the patch, as far as they can be known before.
     pub fn draft_patch(&self, text: &str) -> Result<Draft<Patched>, ToolFailure> {
-        patch::draft(&self.root, text)
+        patch::draft(&self.root, self.file_bytes, text)
     }
 
     /// Makes a change as it was planned.
@@ -155,7 +164,7 @@ impl Changes {
             if file.texts().is_none() {
                 return Err(draft::not_kept(&file.path));
             }
-            let (target, _, now) = Target::find(&self.root, &file.path)?;
+            let (target, _, now) = Target::find(&self.root, self.file_bytes, &file.path)?;
             if now != file.left() {
                 return Err(conflict(&file.path));
             }
@@ -197,7 +206,7 @@ impl Changes {
     }
 
     fn recorded(&self) -> RecordedBy<'_> {
-        RecordedBy::new(self.recorder.as_deref())
+        RecordedBy::new(self.recorder.as_deref(), self.file_bytes)
     }
 
     /// Removes the folders that were made for a file which is no more. One that is in use by now stays.

@@ -6,7 +6,6 @@ use crate::root::path_arg::{invalid, shown};
 use crate::root::resolve::Trouble;
 use crate::root::{Root, of_system};
 use crate::stat::other_names;
-use crate::text::MOST_EDITED;
 use crate::version::Version;
 use crate::{diff, messages, names};
 use rustix::io::Errno;
@@ -69,11 +68,11 @@ impl Report for Patched {
 }
 
 /// Plans a unified diff or a `*** Begin Patch` text for all of its files.
-pub(super) fn draft(root: &Root, text: &str) -> Result<Draft<Patched>, ToolFailure> {
+pub(super) fn draft(root: &Root, most: u64, text: &str) -> Result<Draft<Patched>, ToolFailure> {
     let relative = |name: &str| root.relative(name).ok()?.into_os_string().into_string().ok();
     let patch = patch::parse_below(text, relative)
         .map_err(|problem| invalid(messages::nothing_changed_because(problem.text())))?;
-    let mut found = Targets { root, targets: HashMap::new(), bytes: 0, real: HashMap::new() };
+    let mut found = Targets { root, most, targets: HashMap::new(), bytes: 0, real: HashMap::new() };
     let plan = patch::plan(&patch, &mut found).map_err(|failure| found.told(failure))?;
     found.refuse_links(&plan)?;
     let report = patched(&plan);
@@ -97,8 +96,8 @@ pub(super) fn draft(root: &Root, text: &str) -> Result<Draft<Patched>, ToolFailu
         let target = found.targets.remove(&path).ok_or_else(|| of_system(Errno::NOENT, &path))?;
         if let Some(after) = &after {
             root.refuse_loose(&path, &target.spot)?;
-            if after.len() > MOST_EDITED {
-                return Err(too_large(&path, after.len()));
+            if after.len() as u64 > most {
+                return Err(too_large(&path, after.len() as u64, most));
             }
         }
         let before = before.map_or(Content::Nothing, Content::Bytes);
@@ -117,6 +116,8 @@ pub(super) fn draft(root: &Root, text: &str) -> Result<Draft<Patched>, ToolFailu
 /// The files of the project as the planner asks for them.
 struct Targets<'r> {
     root: &'r Root,
+    /// Bytes of one file.
+    most: u64,
     targets: HashMap<String, Target>,
     bytes: usize,
     /// By the real name, under which name it was asked for.
@@ -127,13 +128,13 @@ impl Source for Targets<'_> {
     type Error = ToolFailure;
 
     fn read(&mut self, path: &str) -> Result<Option<Vec<u8>>, ToolFailure> {
-        let (target, name, content) = Target::find(self.root, path)?;
+        let (target, name, content) = Target::find(self.root, self.most, path)?;
         let content = match content {
             Content::Nothing => None,
             Content::Bytes(content) => Some(content),
             Content::TooLong => {
-                let size = target.stat().and_then(|stat| usize::try_from(stat.st_size).ok());
-                return Err(too_large(path, size.unwrap_or(usize::MAX)));
+                let size = target.stat().map_or(u64::MAX, |stat| stat.st_size.unsigned_abs());
+                return Err(too_large(path, size, self.most));
             }
         };
         if let Some(other) = self.real.insert(name, path.to_owned()) {

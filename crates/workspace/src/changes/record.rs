@@ -8,7 +8,6 @@ use crate::digest::Digest;
 use crate::root::Root;
 use crate::state::{self, Change, State};
 use crate::stop::Stop;
-use crate::text::MOST_EDITED;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::Stat;
 use std::ffi::OsStr;
@@ -87,11 +86,11 @@ impl<'c> Coming<'c> {
     }
 
     /// `None` where what stands there cannot even be looked at: then nothing will be put there either.
-    fn change(self, recorder: &dyn Recorder) -> Option<Change> {
+    fn change(self, recorder: &dyn Recorder, most: u64) -> Option<Change> {
         let Coming { home, last, replaces, content } = self;
         let mut keep = |content: &[u8]| recorder.keep(content);
         let before = match replaces {
-            true => state::look(home.folder.as_fd(), last, MOST_EDITED as u64, &mut keep).ok()?.0,
+            true => state::look(home.folder.as_fd(), last, most, &mut keep).ok()?.0,
             false => State::Nothing,
         };
         let after = content.map_or(State::Nothing, |(content, temp)| State::File {
@@ -106,26 +105,30 @@ impl<'c> Coming<'c> {
 
 /// The recorder of the changes of one root, while there is something to record.
 #[derive(Clone, Copy)]
-pub(super) struct RecordedBy<'w>(Option<&'w dyn Recorder>);
+pub(super) struct RecordedBy<'w> {
+    recorder: Option<&'w dyn Recorder>,
+    /// Bytes of a file whose old content is kept.
+    most: u64,
+}
 
 impl<'w> RecordedBy<'w> {
     /// The recorder, while there is something to record.
-    pub(super) fn new(recorder: Option<&'w dyn Recorder>) -> RecordedBy<'w> {
-        RecordedBy(recorder.filter(|recorder| recorder.is_recording()))
+    pub(super) fn new(recorder: Option<&'w dyn Recorder>, most: u64) -> RecordedBy<'w> {
+        RecordedBy { recorder: recorder.filter(|recorder| recorder.is_recording()), most }
     }
 
     /// Tells the recorder of files that are about to be changed together, and of folders that were made for them.
     pub(super) fn change<'c>(self, files: impl IntoIterator<Item = Coming<'c>>, made: &[&Made]) -> Recording<'w> {
-        let Some(recorder) = self.0 else { return Recording { told: None } };
+        let Some(recorder) = self.recorder else { return Recording { told: None } };
         let folders = made.iter().flat_map(|made| made.states());
         let folders = folders.map(|(name, state)| Change::new(name, State::Nothing, state));
-        let files = files.into_iter().filter_map(|coming| coming.change(recorder));
+        let files = files.into_iter().filter_map(|coming| coming.change(recorder, self.most));
         Recording::of(recorder, folders.chain(files).collect())
     }
 
     /// Tells the recorder of an empty folder that is about to go.
     pub(super) fn removal(self, above: &OwnedFd, last: &OsStr, name: &Path) -> Recording<'w> {
-        let Some(recorder) = self.0 else { return Recording { told: None } };
+        let Some(recorder) = self.recorder else { return Recording { told: None } };
         match state::look(above.as_fd(), last, 0, &mut |content| recorder.keep(content)) {
             Ok((before, _)) => {
                 let gone = Change { name: name.to_owned(), before, after: State::Nothing };

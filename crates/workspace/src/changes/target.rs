@@ -5,7 +5,6 @@ use crate::messages;
 use crate::root::path_arg::shown;
 use crate::root::resolve::{LOOK, Last, Spot};
 use crate::root::{Root, not_a_file, of_io, of_system};
-use crate::text::MOST_EDITED;
 use rustix::fs::{FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use std::fs::File;
@@ -41,15 +40,15 @@ pub(super) enum Content {
 }
 
 impl Target {
-    /// Finds the file that `path` names, or the place where it would stand, if it may be written. Gives its real name and its
-    /// content too.
-    pub(super) fn find(root: &Root, path: &str) -> Result<(Target, String, Content), ToolFailure> {
+    /// Finds the file that `path` names, or the place where it would stand, if it may be written. Gives its real name too, and
+    /// its content where that has at most so many bytes.
+    pub(super) fn find(root: &Root, most: u64, path: &str) -> Result<(Target, String, Content), ToolFailure> {
         let (spot, name) = root.spot_to_write(path)?;
         let (content, old) = match &spot.last {
             Last::Folder => return Err(not_a_file(path, FileType::Directory)),
             Last::Missing(_) => (Content::Nothing, None),
             Last::File(_) => {
-                let (content, old) = Old::read(root, path, &spot)?;
+                let (content, old) = Old::read(root, most, path, &spot)?;
                 (content, Some(old))
             }
         };
@@ -71,7 +70,7 @@ impl Target {
 
 impl Old {
     /// What the file holds now, and what it is beside that.
-    fn read(root: &Root, path: &str, spot: &Spot) -> Result<(Content, Old), ToolFailure> {
+    fn read(root: &Root, most: u64, path: &str, spot: &Spot) -> Result<(Content, Old), ToolFailure> {
         let system = |errno: Errno| of_system(errno, path);
         let Last::File(last) = &spot.last else { return Err(system(Errno::NOENT)) };
         let fd = rustix::fs::openat(&spot.folder, last, LOOK | OFlags::NOFOLLOW, Mode::empty()).map_err(system)?;
@@ -86,8 +85,8 @@ impl Old {
         }
         let attributes = attributes::read(&fd, MOST_CARRIED).ok_or_else(|| not_carried(path))?;
         let mut bytes = Vec::new();
-        File::from(fd).take(MOST_EDITED as u64 + 1).read_to_end(&mut bytes).map_err(|error| of_io(&error, path))?;
-        let content = if bytes.len() <= MOST_EDITED { Content::Bytes(bytes) } else { Content::TooLong };
+        File::from(fd).take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(|error| of_io(&error, path))?;
+        let content = if bytes.len() as u64 <= most { Content::Bytes(bytes) } else { Content::TooLong };
         Ok((content, Old { stat, attributes }))
     }
 

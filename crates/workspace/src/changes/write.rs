@@ -6,7 +6,6 @@ use crate::diff::{self, Difference};
 use crate::names;
 use crate::root::Root;
 use crate::stat::other_names;
-use crate::text::MOST_EDITED;
 use crate::version::Version;
 use toolfence_protocol::{Text, ToolFailure};
 
@@ -43,7 +42,7 @@ pub struct Written {
     /// What the system would not let the new file have of the old one: its access control list, an attribute by its name.
     /// Where it is something that kept people out, the file is closed to them by its mode.
     pub lost: Vec<Text>,
-    /// The content before; `None` where there was no file, or one of more than 10 MB.
+    /// The content before; `None` where there was no file, or one too large to be edited.
     pub before: Option<Version>,
     /// The content after; `None` before anything was written.
     pub after: Option<Version>,
@@ -84,17 +83,18 @@ impl Draft<Written> {
     }
 }
 
-/// Plans to write a file as a whole. Mode, CRLF line endings and byte order mark of an old file are kept.
+/// Plans to write a file of at most so many bytes as a whole. Mode, CRLF line endings and byte order mark of an old file are kept.
 pub(super) fn draft(
     root: &Root,
+    most: u64,
     path: &str,
     content: &str,
     base: Option<Version>,
 ) -> Result<Draft<Written>, ToolFailure> {
-    if content.len() > MOST_EDITED {
-        return Err(too_large(path, content.len()));
+    if content.len() as u64 > most {
+        return Err(too_large(path, content.len() as u64, most));
     }
-    let (target, name, before) = Target::find(root, path)?;
+    let (target, name, before) = Target::find(root, most, path)?;
     root.refuse_loose(path, &target.spot)?;
     let old = match &before {
         Content::Bytes(old) if base.is_some_and(|base| base != Version::of(old)) => return Err(stale(path)),

@@ -11,7 +11,8 @@ use rustix::fs::{AtFlags, FileType};
 use serde::Serialize;
 use std::cmp::Ordering;
 use std::path::{Path, PathBuf};
-use toolfence_protocol::{ErrorCode, ToolFailure};
+use toolfence_protocol::limits::size;
+use toolfence_protocol::{ErrorCode, Limits, ToolFailure};
 
 /// Which entries of which folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,7 +40,7 @@ impl ListFiles {
             max_depth: None,
             include_hidden: false,
             respect_gitignore: true,
-            limit: 200,
+            limit: size(Limits::default().list_entries),
         }
     }
 }

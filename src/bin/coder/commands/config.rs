@@ -175,7 +175,7 @@ fn init(places: &Places) -> Result<ExitCode, Failure> {
 
 /// The person's file with every key explained.
 fn documented() -> String {
-    format!("{}{}", messages::own_file_head().words(), template(&keys::all()))
+    format!("{}{}", messages::own_file_head().words(), template(&keys::all(), language()))
 }
 
 fn own(places: &Places) -> Result<&Path, Failure> {

@@ -2,6 +2,7 @@
 
 use crate::args::{End, Options as CommandLine, ParseArguments};
 use crate::commands::read_stdin;
+use crate::config::Config;
 use crate::explain::explained;
 use crate::failure::Failure;
 use crate::messages;
@@ -108,6 +109,7 @@ impl Reader {
     fn new(options: &CommandLine, arguments: &ParseArguments) -> Result<Reader, Failure> {
         let mut reading = Options::default();
         reading.strict = arguments.strict;
+        reading.limits = (&Config::typed(options)?.limits()).into();
         reading.reasoning = options.reasoning.map(Into::into).unwrap_or_default();
         reading.settled_only = !arguments.progress;
         read_dialects(options.dialects.as_deref().unwrap_or("all"), &mut reading).map_err(Failure::wrong_use)?;

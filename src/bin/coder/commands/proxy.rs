@@ -1,6 +1,7 @@
 //! `coder proxy`: function calling for clients that insist on it, in front of an upstream that only talks.
 
 use crate::args::{Grammar, Options, ProxyArguments};
+use crate::config::Config;
 use crate::config::places::Places;
 use crate::config::profile;
 use crate::failure::Failure;
@@ -43,6 +44,7 @@ pub(crate) fn run(options: &Options, arguments: &ProxyArguments) -> Result<ExitC
 fn wanted(options: &Options, arguments: &ProxyArguments) -> Result<ProxyOptions, Failure> {
     let variable = |name| std::env::var(name).ok().filter(|key: &String| !key.is_empty());
     let mut wanted = ProxyOptions::new(&arguments.upstream);
+    wanted.limits = (&Config::typed(options)?.limits()).into();
     wanted.reasoning = options.reasoning.map(Into::into).unwrap_or_default();
     if let Some(names) = &options.dialects {
         let mut reading = toolfence::parse::Options::default();

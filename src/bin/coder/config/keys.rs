@@ -1,7 +1,7 @@
 //! The keys of the program's own, beside those of the policy.
 
 use toolfence::program::policy::GIT_HOOKS;
-use toolfence::program::settings::{InProject, KEYS, Key, Takes};
+use toolfence::program::settings::{InProject, KEYS, Key, Takes, limit_keys};
 
 /// What chooses a server or a model is a project's only where the person trusts it; files that are read, never: trust
 /// would not see them change.
@@ -92,8 +92,8 @@ const OWN: &[Key] = &[
         InProject::Stricter,
         "\"on\"",
         "Whether the model is told what a project says to agents: in each folder from the root to the one where you are, the\n\
-         first of AGENTS.md, CLAUDE.md, GEMINI.md and .github/copilot-instructions.md, at most 32 KiB in all, and before them\n\
-         the one beside this file.",
+         first of AGENTS.md, CLAUDE.md, GEMINI.md and .github/copilot-instructions.md, and before them the one beside this\n\
+         file; at most limits.agents_bytes in all.",
     ),
     Key::new(
         "replies",
@@ -427,6 +427,7 @@ pub(crate) fn all() -> Vec<&'static Key> {
     OWN.iter()
         .chain(HTTP)
         .chain(KEYS)
+        .chain(limit_keys())
         .chain(SANDBOX)
         .chain(GIT)
         .chain(CONTAINER)
@@ -436,9 +437,9 @@ pub(crate) fn all() -> Vec<&'static Key> {
         .collect()
 }
 
-/// The keys of the policy and the sandbox: all that a persona may hold.
+/// The keys of the policy, the limits and the sandbox: all that a persona may hold.
 pub(crate) fn of_policy() -> Vec<&'static Key> {
-    KEYS.iter().chain(SANDBOX).collect()
+    KEYS.iter().chain(limit_keys()).chain(SANDBOX).collect()
 }
 
 /// A key by its name.

@@ -15,9 +15,10 @@ use crate::{messages, shown};
 use clap::ValueEnum;
 use places::Places;
 use std::path::{Path, PathBuf};
-use toolfence::Language;
+use toolfence::program::limits::LIMITS;
 use toolfence::program::persona::Persona;
 use toolfence::program::settings::{Entry, Layer, Merged, Mistake, read};
+use toolfence::{Language, Limits};
 
 /// The layers as they were read, before they are put together.
 pub(crate) struct Layers {
@@ -143,6 +144,16 @@ impl Config {
     /// The value of a key that takes a number.
     pub(crate) fn count(&self, key: &str) -> u64 {
         self.text(key).and_then(|text| text.parse().ok()).unwrap_or_default()
+    }
+
+    /// How much there may be of everything.
+    pub(crate) fn limits(&self) -> Limits {
+        let mut limits = Limits::default();
+        for limit in LIMITS {
+            // What was read was looked at then.
+            let _ = self.text(limit.setting).map(|number| limits.set(limit.key, number));
+        }
+        limits.in_force()
     }
 
     /// The value of a key that takes a word, as the command line has it.

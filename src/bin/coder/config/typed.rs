@@ -7,6 +7,7 @@ use crate::messages;
 use clap::ValueEnum;
 use toolfence::policy::PathRules;
 use toolfence::program::settings::{CommandRule, Entry, Layer, Origin, Value};
+use toolfence::{Limits, Text};
 
 /// What was typed, as values of keys.
 pub(crate) fn entries(options: &Options) -> Result<Vec<Entry>, Failure> {
@@ -62,6 +63,13 @@ pub(crate) fn entries(options: &Options) -> Result<Vec<Entry>, Failure> {
     {
         PathRules::new(&[], globs).map_err(|wrong| Failure::wrong_use(messages::located(option, wrong.text())))?;
         entries.extend(globs.iter().map(|glob| entry(key, option, Value::Glob(glob.clone()))));
+    }
+    let mut limits = Limits::default();
+    for typed in &rules.limit {
+        let wrong = |why: Text| Failure::wrong_use(messages::located(format!("--limit {typed}"), why));
+        let (key, number) = typed.split_once('=').ok_or_else(|| wrong(messages::limit_form()))?;
+        limits.set(key, number).map_err(|error| wrong(error.text()))?;
+        entries.push(entry(&format!("limits.{key}"), "--limit", Value::Text(number.to_owned())));
     }
     Ok(entries.into_iter().flatten().collect())
 }

@@ -14,6 +14,10 @@ toolfence::program::texts! { "coder"
         en: "a whole number of at least 1 is wanted",
         pt: "é preciso um número inteiro de pelo menos 1",
     }
+    limit_form() {
+        en: "a limit is written KEY=NUMBER, such as rounds=40",
+        pt: "um limite se escreve CHAVE=NÚMERO, como rounds=40",
+    }
     number_up_to(most) {
         en: "a whole number from 1 to {most} is wanted",
         pt: "é preciso um número inteiro de 1 a {most}",

@@ -241,6 +241,12 @@ pub(crate) const PORTUGUESE_HELP: &[(&str, &str)] = &[
         "Function calling for a model that can only talk: an OpenAI-shaped server in front of another one",
         "Chamada de funções para um modelo que só sabe conversar: um servidor no formato da OpenAI diante de outro",
     ),
+    (
+        "How much there may be of something, such as rounds=40 or command_seconds=60; `coder config show` lists all limits. \
+         May be given several times",
+        "Quanto pode haver de algo, como rounds=40 ou command_seconds=60; `coder config show` lista todos os limites. Pode ser \
+         usada várias vezes",
+    ),
     ("How large a request may be, in MiB", "O tamanho máximo de uma requisição, em MiB"),
     (
         "How long it may be silent within its answer, in seconds",

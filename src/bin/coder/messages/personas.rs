@@ -81,12 +81,12 @@ toolfence::program::texts! { "coder"
         en: "=== {name} ===",
         pt: "=== {name} ===",
     }
-    agents_file_is_cut(kib) {
-        en: "[cut here: only {kib} KiB are told; read the file for the rest]",
-        pt: "[cortado aqui: só {kib} KiB são informados; leia o arquivo para ver o resto]",
+    agents_file_is_cut(bytes) {
+        en: "[cut here: only {bytes} bytes are told; read the file for the rest]",
+        pt: "[cortado aqui: só {bytes} bytes são informados; leia o arquivo para ver o resto]",
     }
-    agents_files_are_cut(file, kib) {
-        en: "the model is told only the first {kib} KiB of what the project says to agents: {file} is cut",
-        pt: "o modelo só é informado dos primeiros {kib} KiB do que o projeto diz aos agentes: {file} foi cortado",
+    agents_files_are_cut(file, bytes) {
+        en: "the model is told only the first {bytes} bytes of what the project says to agents: {file} is cut",
+        pt: "o modelo só é informado dos primeiros {bytes} bytes do que o projeto diz aos agentes: {file} foi cortado",
     }
 }

@@ -6,14 +6,12 @@ use crate::root::opened::Opened;
 use crate::root::path_arg::{invalid, shown};
 use crate::root::{Root, of_io};
 use crate::stop::Stop;
-use crate::text::{MOST_EDITED, refuse_no_text};
+use crate::text::refuse_no_text;
 use crate::version::Version;
 use crate::{messages, names};
 use lines::{Line, Lines};
-use toolfence_protocol::{Language, ToolFailure};
-
-/// Up to this size all lines of a file are counted without being asked for.
-const COUNTED: u64 = 64 << 20;
+use toolfence_protocol::limits::size;
+use toolfence_protocol::{Language, Limits, ToolFailure};
 
 /// Which lines of which file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,7 +24,7 @@ pub struct ReadFile {
     pub end_line: Option<u64>,
     /// How many lines from the first one; where `end_line` is given too, the nearer end holds.
     pub lines: Option<u64>,
-    /// Count all lines of a file over 64 MB too.
+    /// Count all lines of a file that is too large to be counted without being asked to.
     pub count_lines: bool,
     /// How much is read at once.
     pub limits: ReadLimits,
@@ -61,11 +59,28 @@ pub struct ReadLimits {
     pub chars: Option<usize>,
     /// Characters of one line; what is longer is cut.
     pub line_chars: usize,
+    /// Bytes of a file whose lines are all counted without being asked to.
+    pub counted: u64,
+    /// Bytes of a file that can be edited, whose content is remembered.
+    pub edited: u64,
+}
+
+impl From<&Limits> for ReadLimits {
+    fn from(limits: &Limits) -> ReadLimits {
+        ReadLimits {
+            lines: limits.read_lines,
+            bytes: size(limits.read_bytes),
+            chars: Some(size(limits.read_chars)),
+            line_chars: size(limits.line_chars),
+            counted: limits.count_bytes,
+            edited: limits.file_bytes,
+        }
+    }
 }
 
 impl Default for ReadLimits {
     fn default() -> ReadLimits {
-        ReadLimits { lines: 2_000, bytes: 50 << 10, chars: None, line_chars: 2_000 }
+        ReadLimits::from(&Limits::default())
     }
 }
 
@@ -95,7 +110,7 @@ pub struct FileText {
     pub lossy: bool,
     /// Lines that were cut.
     pub cut_lines: u64,
-    /// The whole content, for an edit that must not meet another one; `None` for more than 10 MB, which cannot be edited.
+    /// The whole content, for an edit that must not meet another one; `None` for a file too large to be edited.
     pub version: Option<Version>,
 }
 
@@ -123,10 +138,11 @@ pub(super) fn read(root: &Root, wanted: &ReadFile, stop: &Stop) -> Result<FileTe
     let range = Range::of(wanted)?;
     let opened = root.open_file(&wanted.path)?;
     let bytes = opened.size();
-    let budget = (bytes > COUNTED && !wanted.count_lines).then_some(COUNTED);
+    let counted = wanted.limits.counted;
+    let budget = (bytes > counted && !wanted.count_lines).then_some(counted);
     let name = names::text_of(&opened.name);
     let broken = |error: std::io::Error| of_io(&error, &wanted.path);
-    let mut lines = start(opened, stop, &wanted.path)?;
+    let mut lines = start(opened, stop, wanted)?;
     let skipped = lines.skip(range.first - 1).map_err(broken)?;
     refuse_beyond(&range, skipped, &lines, &wanted.path)?;
     let mut taken = Taken::new(wanted);
@@ -158,10 +174,10 @@ impl Range {
 }
 
 /// The first buffer says whether this is text at all.
-fn start<'s>(opened: Opened, stop: &'s Stop, path: &str) -> Result<Lines<'s>, ToolFailure> {
-    let size = opened.size();
+fn start<'s>(opened: Opened, stop: &'s Stop, wanted: &ReadFile) -> Result<Lines<'s>, ToolFailure> {
+    let (path, size) = (&wanted.path, opened.size());
     let mut lines = Lines::new(opened.fd.into(), stop);
-    if size <= MOST_EDITED as u64 {
+    if size <= wanted.limits.edited {
         lines.hash();
     }
     let first = lines.first().map_err(|error| of_io(&error, path))?;

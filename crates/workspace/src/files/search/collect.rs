@@ -37,6 +37,7 @@ pub(crate) struct Collector<'a> {
     found: &'a mut Found,
     name: &'a Path,
     limit: usize,
+    snippet_chars: usize,
     still_allowed: &'a dyn Fn() -> bool,
     asked: bool,
     /// Lines before a match that may be one too many.
@@ -50,11 +51,22 @@ impl<'a> Collector<'a> {
         matcher: &'a RegexMatcher,
         found: &'a mut Found,
         name: &'a Path,
-        limit: usize,
+        (limit, snippet_chars): (usize, usize),
         still_allowed: &'a dyn Fn() -> bool,
     ) -> Collector<'a> {
         let gap = !found.lines.is_empty();
-        Collector { matcher, found, name, limit, still_allowed, asked: false, before: Vec::new(), gap, binary: false }
+        Collector {
+            matcher,
+            found,
+            name,
+            limit,
+            snippet_chars,
+            still_allowed,
+            asked: false,
+            before: Vec::new(),
+            gap,
+            binary: false,
+        }
     }
 
     fn line(&mut self, number: Option<u64>, text: String, matched: bool) -> SearchLine {
@@ -88,7 +100,7 @@ impl Sink for Collector<'_> {
             return Ok(false);
         }
         let at = self.matcher.find(found.bytes()).ok().flatten().map_or(0, |found| found.start());
-        let line = self.line(found.line_number(), snippet::around(found.bytes(), at), true);
+        let line = self.line(found.line_number(), snippet::around(found.bytes(), at, self.snippet_chars), true);
         self.found.lines.append(&mut self.before);
         self.found.lines.push(line);
         self.found.matches += 1;
@@ -96,7 +108,7 @@ impl Sink for Collector<'_> {
     }
 
     fn context(&mut self, _: &Searcher, context: &SinkContext<'_>) -> io::Result<bool> {
-        let line = self.line(context.line_number(), snippet::around(context.bytes(), 0), false);
+        let line = self.line(context.line_number(), snippet::around(context.bytes(), 0, self.snippet_chars), false);
         match context.kind() {
             SinkContextKind::Before => self.before.push(line),
             _ => self.found.lines.push(line),

@@ -20,7 +20,8 @@ use rustix::fd::AsFd;
 use rustix::fs::FileType;
 use std::fs::File;
 use std::path::Path;
-use toolfence_protocol::{ErrorCode, ToolFailure};
+use toolfence_protocol::limits::size;
+use toolfence_protocol::{ErrorCode, Limits, ToolFailure};
 
 /// The longest line that is searched, in bytes: memory is bounded by it.
 const LONGEST_LINE: usize = 8 << 20;
@@ -51,6 +52,8 @@ pub struct SearchFiles {
     pub context: usize,
     /// Matching lines given at most.
     pub limit: usize,
+    /// Characters given of each line.
+    pub snippet_chars: usize,
 }
 
 impl SearchFiles {
@@ -63,7 +66,8 @@ impl SearchFiles {
             glob: None,
             ignore_case: false,
             context: 0,
-            limit: 50,
+            limit: size(Limits::default().search_matches),
+            snippet_chars: size(Limits::default().snippet_chars),
         }
     }
 }
@@ -80,7 +84,7 @@ pub struct SearchLine {
     pub unnameable: bool,
     /// From 1.
     pub line: u64,
-    /// At most 200 characters of the line, those around the match.
+    /// At most [`SearchFiles::snippet_chars`] of the line, those around the match.
     pub text: String,
     /// Whether it matches; otherwise it stands near one that does.
     pub matched: bool,
@@ -124,6 +128,7 @@ pub(super) fn search(root: &Root, wanted: &SearchFiles, stop: &Stop) -> Result<F
         searcher: searcher_of(wanted),
         matcher,
         limit: wanted.limit,
+        snippet_chars: wanted.snippet_chars,
         stop,
         found: Found::default(),
     };
@@ -144,6 +149,7 @@ struct Search<'w> {
     searcher: Searcher,
     matcher: RegexMatcher,
     limit: usize,
+    snippet_chars: usize,
     stop: &'w Stop,
     found: Found,
 }
@@ -208,7 +214,8 @@ impl Search<'_> {
             let now = self.root.name_of(file.as_fd(), &stat, Some(name.clone()));
             now.is_ok_and(|now| self.root.blocks(&names::text_of(&now)).is_none())
         };
-        let mut sink = Collector::new(&self.matcher, &mut self.found, &name, self.limit, &still_allowed);
+        let mut sink =
+            Collector::new(&self.matcher, &mut self.found, &name, (self.limit, self.snippet_chars), &still_allowed);
         let result = self.searcher.search_reader(&self.matcher, Stoppable::new(&file, self.stop), &mut sink);
         let told = sink.binary;
         match result {

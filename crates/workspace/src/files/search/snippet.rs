@@ -1,25 +1,20 @@
 //! The part of a long line that is worth showing.
 
-/// Characters shown of a line.
-const SHOWN: usize = 200;
-
-/// Characters shown before the match where the line is too long.
-const BEFORE: usize = 60;
-
-/// At most 200 characters of a line around the byte `at`, `...` where it goes on. Work is bounded, however long the line.
-pub(crate) fn around(line: &[u8], at: usize) -> String {
+/// At most `shown` characters of a line around the byte `at`, three tenths of them before it where the line is too long, and
+/// `...` where it goes on. Work is bounded, however long the line.
+pub(crate) fn around(line: &[u8], at: usize, shown: usize) -> String {
     // A character has at most four bytes, and the outermost ones of a window may be broken.
-    const WINDOW: usize = 4 * (SHOWN + 4);
+    let window = 4 * (shown + 4);
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     let at = at.min(line.len());
-    let from = at.saturating_sub(WINDOW);
-    let to = line.len().min(at + WINDOW);
+    let from = at.saturating_sub(window);
+    let to = line.len().min(at + window);
     let before: Vec<char> = String::from_utf8_lossy(&line[from..at]).chars().collect();
     let after: Vec<char> = String::from_utf8_lossy(&line[at..to]).chars().collect();
-    let room_after = SHOWN - before.len().min(BEFORE);
+    let room_after = shown - before.len().min(shown * 3 / 10);
     let kept_after = after.len().min(room_after);
-    let kept_before = before.len().min(SHOWN - kept_after);
+    let kept_before = before.len().min(shown - kept_after);
     let cut_before = from > 0 || kept_before < before.len();
     let cut_after = to < line.len() || kept_after < after.len();
     let mut text = String::from(if cut_before { "..." } else { "" });
@@ -35,17 +30,17 @@ mod tests {
 
     #[test]
     fn short_lines_are_whole() {
-        assert_eq!(around("größe\r\n".as_bytes(), 4), "größe");
-        assert_eq!(around("x".repeat(200).as_bytes(), 150), "x".repeat(200));
+        assert_eq!(around("größe\r\n".as_bytes(), 4, 200), "größe");
+        assert_eq!(around("x".repeat(200).as_bytes(), 150, 200), "x".repeat(200));
     }
 
     #[test]
     fn long_lines_show_what_is_around_the_match() {
         let line = format!("{}NEEDLE{}", "ä".repeat(1000), "ö".repeat(1000));
-        let text = around(line.as_bytes(), 2000);
+        let text = around(line.as_bytes(), 2000, 200);
         assert_eq!(text, format!("...{}NEEDLE{}...", "ä".repeat(60), "ö".repeat(134)));
-        let end = around(format!("{}NEEDLE", "ä".repeat(1000)).as_bytes(), 2000);
+        let end = around(format!("{}NEEDLE", "ä".repeat(1000)).as_bytes(), 2000, 200);
         assert_eq!(end, format!("...{}NEEDLE", "ä".repeat(194)));
-        assert_eq!(around(format!("NEEDLE{}", "b".repeat(500)).as_bytes(), 0).chars().count(), 203);
+        assert_eq!(around(format!("NEEDLE{}", "b".repeat(500)).as_bytes(), 0, 200).chars().count(), 203);
     }
 }

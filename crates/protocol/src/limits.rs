@@ -1,0 +1,291 @@
+//! How much there may be of everything, as one table: what each limit bounds in the words of both languages, its default, and
+//! the least and the most that it may be.
+//!
+//! [`Limits`] has a number for each row of the table. The settings, the command line, the pipe and the documentation have their
+//! keys from the same table, so that a limit is added here and where it holds, and nowhere else.
+//!
+//! Not here is what guards the readers themselves, such as the depth of a shell command that is judged: these take exponential
+//! time beyond it.
+
+use crate::{Error, ErrorKind, Result, close_names, messages};
+
+/// A row of the table.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Limit {
+    /// The name of the limit, and of its field in [`Limits`].
+    pub key: &'static str,
+    /// The key with the table of the settings in which it stands: `limits.rounds`.
+    pub setting: &'static str,
+    /// The default as it is written in a file of settings.
+    pub written: &'static str,
+    /// What holds unless another number is set.
+    pub default: u64,
+    /// The least that can be set.
+    pub least: u64,
+    /// The most that can be set.
+    pub most: u64,
+    /// What the limit bounds, in English.
+    pub english: &'static str,
+    /// What the limit bounds, in Portuguese.
+    pub portuguese: &'static str,
+    get: fn(&Limits) -> u64,
+    field: fn(&mut Limits) -> &mut u64,
+}
+
+macro_rules! limits {
+    ($($key:ident = $default:literal, $least:literal to $most:literal { en: $english:literal, pt: $portuguese:literal, })*) => {
+        /// How much there may be of everything, for one session and its tools.
+        ///
+        /// ```
+        /// # use toolfence_protocol as toolfence;
+        /// let mut limits = toolfence::Limits::default();
+        /// assert_eq!(limits.rounds, 20);
+        /// limits.rounds = 40;
+        /// limits.set("search_matches", "100")?; // by its key, as the settings and the command line do
+        /// assert_eq!(limits.search_matches, 100);
+        /// assert!(limits.set("rounds", "0").unwrap_err().to_string().contains("from 1 to 10000"));
+        /// # Ok::<(), toolfence::Error>(())
+        /// ```
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub struct Limits {
+            $(#[doc = $english] pub $key: u64,)*
+        }
+
+        impl Default for Limits {
+            fn default() -> Limits {
+                Limits { $($key: $default,)* }
+            }
+        }
+
+        /// Every limit, in the order in which they are explained.
+        pub const LIMITS: &[Limit] = &[$(Limit {
+            key: stringify!($key),
+            setting: concat!("limits.", stringify!($key)),
+            written: stringify!($default),
+            default: $default,
+            least: $least,
+            most: $most,
+            english: $english,
+            portuguese: $portuguese,
+            get: |limits| limits.$key,
+            field: |limits| &mut limits.$key,
+        },)*];
+    };
+}
+
+limits! {
+    command_seconds = 30, 1 to 86400 {
+        en: "Seconds that a command may run whose call names no time; never more than command_seconds_most.",
+        pt: "Segundos que um comando pode rodar quando a chamada não indica tempo; nunca mais que command_seconds_most.",
+    }
+    command_seconds_most = 600, 1 to 86400 {
+        en: "The most seconds that a call may name for its command, and that each command line of checks.commands may run.",
+        pt: "O máximo de segundos que uma chamada pode indicar para o comando, e que cada linha de checks.commands pode rodar.",
+    }
+    output_bytes = 100000, 4000 to 16000000 {
+        en: "Bytes of the result of one call. Of what is longer, head and tail are kept.",
+        pt: "Bytes do resultado de uma chamada. Do que passa disso ficam o começo e o fim.",
+    }
+    file_bytes = 10485760, 1 to 67108864 {
+        en: "Bytes of a file that can be written or edited.",
+        pt: "Bytes de um arquivo que pode ser escrito ou editado.",
+    }
+    read_lines = 2000, 1 to 1000000 {
+        en: "Lines that read_file shows at once.",
+        pt: "Linhas que read_file mostra de uma vez.",
+    }
+    read_bytes = 51200, 1 to 16777216 {
+        en: "Bytes that read_file shows at once. The first line is always shown.",
+        pt: "Bytes que read_file mostra de uma vez. A primeira linha sempre aparece.",
+    }
+    read_chars = 16777216, 1 to 16777216 {
+        en: "Characters that read_file shows at once, for a backend that counts those; by default as many as read_bytes allows.",
+        pt: "Caracteres que read_file mostra de uma vez, para um backend que os conta; por padrão, quantos read_bytes permitir.",
+    }
+    line_chars = 2000, 1 to 1000000 {
+        en: "Characters that read_file shows of one line.",
+        pt: "Caracteres que read_file mostra de uma linha.",
+    }
+    count_bytes = 67108864, 131072 to 1099511627776 {
+        en: "Bytes of a file whose lines read_file counts to the end without being asked to.",
+        pt: "Bytes de um arquivo cujas linhas read_file conta até o fim sem que se peça.",
+    }
+    search_matches = 50, 1 to 10000 {
+        en: "Matching lines that search shows.",
+        pt: "Linhas encontradas que search mostra.",
+    }
+    snippet_chars = 200, 10 to 10000 {
+        en: "Characters that search shows of one line, around the match.",
+        pt: "Caracteres que search mostra de uma linha, em volta do que foi encontrado.",
+    }
+    list_entries = 200, 1 to 100000 {
+        en: "Files and folders that list_files shows; those nearest to the top are kept.",
+        pt: "Arquivos e pastas que list_files mostra; ficam os mais próximos do topo.",
+    }
+    jobs = 16, 1 to 64 {
+        en: "Commands in the background at a time.",
+        pt: "Comandos em segundo plano ao mesmo tempo.",
+    }
+    side_by_side = 4, 1 to 64 {
+        en: "Calls that only read and run at a time; with 1 they run strictly one after the other.",
+        pt: "Chamadas que só leem e rodam ao mesmo tempo; com 1, rodam estritamente uma depois da outra.",
+    }
+    rounds = 20, 1 to 10000 {
+        en: "Rounds of calls and results after what the user said.",
+        pt: "Rodadas de chamadas e resultados depois do que o usuário disse.",
+    }
+    calls = 64, 1 to 1000 {
+        en: "Calls of one reply.",
+        pt: "Chamadas de uma resposta.",
+    }
+    bad_replies = 3, 1 to 100 {
+        en: "Replies in a row that hold nothing but unreadable blocks, before the turn ends.",
+        pt: "Respostas seguidas que só têm blocos ilegíveis, antes que o turno termine.",
+    }
+    loop_warning = 3, 2 to 1000 {
+        en: "How often the same call may have the same result before the model is warned.",
+        pt: "Quantas vezes a mesma chamada pode ter o mesmo resultado antes que o modelo seja avisado.",
+    }
+    loop_stop = 5, 2 to 1000 {
+        en: "How often the same call may have the same result before the turn ends.",
+        pt: "Quantas vezes a mesma chamada pode ter o mesmo resultado antes que o turno termine.",
+    }
+    message_bytes = 262144, 1000 to 67108864 {
+        en: "Bytes of a message of results to the model. The longest outputs give way first; headers always stay.",
+        pt: "Bytes de uma mensagem de resultados ao modelo. As saídas mais longas cedem primeiro; os cabeçalhos sempre ficam.",
+    }
+    reply_bytes = 16777216, 1 to 268435456 {
+        en: "Bytes of one reply. Beyond them the model is stopped as if its own length limit was reached.",
+        pt: "Bytes de uma resposta. Depois deles o modelo é parado como se seu próprio limite tivesse sido atingido.",
+    }
+    block_bytes = 8388608, 1000 to 67108864 {
+        en: "Bytes of one block of a reply.",
+        pt: "Bytes de um bloco de uma resposta.",
+    }
+    nesting = 128, 8 to 128 {
+        en: "Objects and lists inside each other in the JSON of a call.",
+        pt: "Objetos e listas um dentro do outro no JSON de uma chamada.",
+    }
+    compact_percent = 80, 10 to 95 {
+        en: "Per cent of the model's window beyond which the conversation is compacted.",
+        pt: "Porcentagem da janela do modelo a partir da qual a conversa é compactada.",
+    }
+    agents_bytes = 32768, 1 to 1048576 {
+        en: "Bytes that the model is told of AGENTS.md and its kin.",
+        pt: "Bytes que o modelo recebe de AGENTS.md e semelhantes.",
+    }
+}
+
+impl Limits {
+    /// The number of a limit by its key.
+    pub fn get(&self, key: &str) -> Option<u64> {
+        Limit::named(key).map(|limit| (limit.get)(self))
+    }
+
+    /// Sets a limit by its key to the number that is written.
+    ///
+    /// # Errors
+    /// There is no limit of this key; or what is written is no whole number, or below the least or above the most that the limit
+    /// can be, which the error names.
+    pub fn set(&mut self, key: &str, written: &str) -> Result<()> {
+        let wrong = |message| Error::with_kind(ErrorKind::InvalidInput, message);
+        let Some(limit) = Limit::named(key) else {
+            let close = close_names(key, LIMITS.iter().map(|limit| limit.key));
+            let hint = match close.first() {
+                Some(close) => messages::did_you_mean(close),
+                None => messages::limits_are(LIMITS.iter().map(|limit| limit.key).collect::<Vec<_>>().join(", ")),
+            };
+            return Err(wrong(messages::no_such_limit(beginning(key), hint)));
+        };
+        let number = written.parse().ok().filter(|number| (limit.least..=limit.most).contains(number));
+        let Some(number) = number else {
+            let (least, most) = (limit.least, limit.most);
+            return Err(wrong(messages::limit_out_of_range(limit.key, least, most, beginning(written))));
+        };
+        *(limit.field)(self) = number;
+        Ok(())
+    }
+
+    /// The numbers that hold: one that is below its least or above its most counts as that, and what another limit bounds is
+    /// no more than that other one.
+    #[must_use]
+    pub fn in_force(mut self) -> Limits {
+        for limit in LIMITS {
+            let number = (limit.field)(&mut self);
+            *number = (*number).clamp(limit.least, limit.most);
+        }
+        self.command_seconds = self.command_seconds.min(self.command_seconds_most);
+        self.loop_warning = self.loop_warning.min(self.loop_stop);
+        self
+    }
+}
+
+impl Limit {
+    fn named(key: &str) -> Option<&'static Limit> {
+        LIMITS.iter().find(|limit| limit.key == key)
+    }
+}
+
+/// What is shown of a word that somebody wrote.
+fn beginning(word: &str) -> String {
+    word.chars().take(64).collect()
+}
+
+/// A limit as the size of something in memory.
+pub fn size(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_names_its_own_field() {
+        for limit in LIMITS {
+            let mut limits = Limits::default();
+            assert_eq!(limits.get(limit.key), Some(limit.default), "{}", limit.key);
+            assert!((limit.least..=limit.most).contains(&limit.default), "{}", limit.key);
+            assert_eq!(limit.written.parse(), Ok(limit.default), "{}", limit.key);
+            let other = if limit.default == limit.least { limit.most } else { limit.least };
+            limits.set(limit.key, &other.to_string()).unwrap();
+            let changed: Vec<&str> =
+                LIMITS.iter().filter(|row| limits.get(row.key) != Some(row.default)).map(|row| row.key).collect();
+            assert_eq!(changed, [limit.key]);
+        }
+    }
+
+    #[test]
+    fn nonsense_is_refused_with_the_least_and_the_most() {
+        for limit in LIMITS {
+            for number in [limit.least.checked_sub(1), limit.most.checked_add(1)].into_iter().flatten() {
+                let mut limits = Limits::default();
+                let told = limits.set(limit.key, &number.to_string()).unwrap_err().to_string();
+                for wanted in
+                    [limit.key.to_owned(), number.to_string(), limit.least.to_string(), limit.most.to_string()]
+                {
+                    assert!(told.contains(&wanted), "{told}");
+                }
+                assert_eq!(limits, Limits::default());
+            }
+        }
+        for number in ["", "x", "1.5", "1e3", "99999999999999999999999"] {
+            let told = Limits::default().set("rounds", number).unwrap_err().to_string();
+            assert_eq!(told, format!("rounds is a whole number from 1 to 10000; this is {number}."));
+        }
+        let told = Limits::default().set("round", "1").unwrap_err().to_string();
+        assert_eq!(told, "there is no limit round. Did you mean rounds?");
+        assert!(Limits::default().set("xyzzy", "1").unwrap_err().to_string().contains("side_by_side, rounds, calls"));
+    }
+
+    #[test]
+    fn a_number_that_another_one_bounds_is_no_more_than_that() {
+        let mut limits = Limits::default();
+        (limits.command_seconds_most, limits.loop_stop, limits.rounds, limits.jobs) = (10, 2, 0, u64::MAX);
+        let limits = limits.in_force();
+        assert_eq!((limits.command_seconds, limits.loop_warning, limits.rounds, limits.jobs), (10, 2, 1, 64));
+        assert_eq!(Limits::default().in_force(), Limits::default());
+    }
+}
