@@ -88,6 +88,22 @@ impl HeadTail {
         (whole && room >= more).then_some([&self.head, &self.tail])
     }
 
+    /// The last bytes of what was taken, so many at most: of the end that is kept, and of the beginning where nothing was dropped
+    /// between them.
+    pub fn last(&self, most: usize) -> Vec<u8> {
+        let whole = (self.head.len() + self.tail.len()) as u64 == self.total_bytes;
+        let (newer, older) = self.tail.split_at(self.oldest);
+        let head = if whole { &*self.head } else { &[] };
+        let mut parts = [head, older, newer];
+        let mut over = parts.iter().map(|part| part.len()).sum::<usize>().saturating_sub(most);
+        for part in &mut parts {
+            let cut = over.min(part.len());
+            *part = &part[cut..];
+            over -= cut;
+        }
+        parts.concat()
+    }
+
     /// Bytes taken so far.
     pub fn total_bytes(&self) -> u64 {
         self.total_bytes
@@ -247,6 +263,22 @@ pub fn ceil_boundary(text: &str, at: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_last_bytes_are_those_of_the_text() {
+        for (text, most, last) in [
+            ("", 3, ""),
+            ("abc", 3, "abc"),
+            ("abcdef", 4, "cdef"),
+            ("abcdefgh", 9, "abcdefgh"),
+            ("abcdefghij", 3, "hij"),
+            ("abcdefghij", 9, "fghij"),
+        ] {
+            let mut buffer = HeadTail::new(3, 5);
+            text.as_bytes().chunks(2).for_each(|piece| buffer.push(piece));
+            assert_eq!(String::from_utf8_lossy(&buffer.last(most)), last, "{text} {most}");
+        }
+    }
 
     #[test]
     fn what_fits_is_untouched() {

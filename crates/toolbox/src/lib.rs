@@ -104,6 +104,10 @@ impl<'a> Permit<'a> {
 pub trait Progress: Send + Sync {
     /// Plain text, one short line.
     fn note(&self, text: &str);
+
+    /// The end of what a command printed so far, as it was written: a few lines, of which the first one may be cut. By default
+    /// nobody looks.
+    fn printed(&self, _end: &str) {}
 }
 
 /// Progress that is not shown.

@@ -1,7 +1,7 @@
 //! `bash`: one command line, its output in the order written, its exit status.
 
 use super::jobs::{Jobs, Waited};
-use super::runner::{Wanted, kept, shell_line};
+use super::runner::{Wanted, kept, shell_line, shown};
 use super::{messages, spec_of};
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,7 +34,7 @@ impl Bash {
         Bash { patience, ..self }
     }
 
-    async fn command(&self, permit: &Permit<'_>) -> Result<Output, ToolError> {
+    async fn command(&self, permit: &Permit<'_>, progress: &dyn Progress) -> Result<Output, ToolError> {
         let background = permit.flag("background", false);
         let (limits, most_jobs) = (permit.limits(), permit.limits().jobs);
         let seconds = permit.count("timeout").map(|seconds| seconds.min(limits.command_seconds_most));
@@ -51,17 +51,17 @@ impl Bash {
             return self.jobs.told(&job).await;
         }
         if can_be_job && Duration::from_secs(limit.unwrap_or(0)) > self.patience {
-            return self.wait(wanted, most_jobs).await;
+            return self.wait(wanted, most_jobs, progress).await;
         }
-        let ran = self.jobs.commands.run(wanted).await?;
+        let ran = self.jobs.commands.run(wanted, progress).await?;
         Ok(self.jobs.commands.output(ran))
     }
 
     /// Waits for its end, and leaves it as a job where that does not come soon.
-    async fn wait(&self, wanted: Wanted, most_jobs: u64) -> Result<Output, ToolError> {
+    async fn wait(&self, wanted: Wanted, most_jobs: u64, progress: &dyn Progress) -> Result<Output, ToolError> {
         let job = self.jobs.start(wanted, false, most_jobs)?;
         let mut waited = Waited { jobs: &self.jobs, job: Some(Arc::clone(&job)) };
-        job.ends_within(self.patience).await;
+        shown(job.live(), progress, job.ends_within(self.patience)).await;
         waited.job = None;
         self.jobs.told(&job).await
     }
@@ -87,8 +87,8 @@ impl Tool for Bash {
         &self.spec
     }
 
-    fn run<'a>(&'a self, permit: Permit<'a>, _: &'a dyn Progress) -> BoxFuture<'a, Result<Output, ToolError>> {
-        Box::pin(async move { self.command(&permit).await })
+    fn run<'a>(&'a self, permit: Permit<'a>, progress: &'a dyn Progress) -> BoxFuture<'a, Result<Output, ToolError>> {
+        Box::pin(async move { self.command(&permit, progress).await })
     }
 }
 

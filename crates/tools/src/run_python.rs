@@ -26,7 +26,7 @@ impl Python {
         Python { spec: spec_of("run_python"), jobs }
     }
 
-    async fn file(&self, permit: &Permit<'_>) -> Result<Output, ToolError> {
+    async fn file(&self, permit: &Permit<'_>, progress: &dyn Progress) -> Result<Output, ToolError> {
         let path = permit.text("path").unwrap_or_default().to_owned();
         let workspace = self.jobs.commands.workspace();
         let (file, interpreter) = blocking(workspace, move |workspace, _| {
@@ -49,7 +49,7 @@ impl Python {
             writes_git: false,
             language: permit.language(),
         };
-        let ran = self.jobs.commands.run(wanted).await?;
+        let ran = self.jobs.commands.run(wanted, progress).await?;
         Ok(self.jobs.commands.output(ran))
     }
 }
@@ -65,8 +65,8 @@ impl Tool for Python {
         &self.spec
     }
 
-    fn run<'a>(&'a self, permit: Permit<'a>, _: &'a dyn Progress) -> BoxFuture<'a, Result<Output, ToolError>> {
-        Box::pin(async move { self.file(&permit).await })
+    fn run<'a>(&'a self, permit: Permit<'a>, progress: &'a dyn Progress) -> BoxFuture<'a, Result<Output, ToolError>> {
+        Box::pin(async move { self.file(&permit, progress).await })
     }
 }
 

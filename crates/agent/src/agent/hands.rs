@@ -20,9 +20,28 @@ pub struct Hands<'a> {
     pub running: FuturesUnordered<BoxFuture<'a, Result<ToolResult, Error>>>,
     /// The calls that have no result yet.
     pub open: Vec<ToolCall>,
-    notes: mpsc::Sender<(String, String)>,
-    /// What a running call says of itself: its id and a line.
-    pub noted: mpsc::Receiver<(String, String)>,
+    notes: mpsc::Sender<Noted>,
+    /// What running calls say of themselves.
+    pub noted: mpsc::Receiver<Noted>,
+}
+
+/// What a running call says of itself.
+#[derive(Debug)]
+pub enum Noted {
+    /// How far it is, in a line.
+    Said {
+        /// The id of the call.
+        id: String,
+        /// The line.
+        note: String,
+    },
+    /// The end of what it printed so far.
+    Printed {
+        /// The id of the call.
+        id: String,
+        /// A few lines.
+        end: String,
+    },
 }
 
 impl<'a> Hands<'a> {
@@ -85,12 +104,17 @@ pub fn title_of(cleared: &Cleared, catalog: &Catalog) -> String {
 /// Carries a tool's progress to the host, who may only be called from the driver.
 struct Note {
     id: String,
-    notes: mpsc::Sender<(String, String)>,
+    notes: mpsc::Sender<Noted>,
 }
 
 impl Progress for Note {
     fn note(&self, text: &str) {
         // Full means that the host is slower than the tool: then this line is not worth waiting for.
-        let _ = self.notes.try_send((self.id.clone(), text.to_owned()));
+        let _ = self.notes.try_send(Noted::Said { id: self.id.clone(), note: text.to_owned() });
+    }
+
+    fn printed(&self, end: &str) {
+        // The next look has more.
+        let _ = self.notes.try_send(Noted::Printed { id: self.id.clone(), end: end.to_owned() });
     }
 }

@@ -12,7 +12,7 @@ use crate::messages;
 use crate::metrics::{Meter, Metrics, ReplyClock, milliseconds};
 use crate::transcript::Transcript;
 use futures_util::StreamExt;
-use hands::Hands;
+use hands::{Hands, Noted};
 use kept::Kept;
 use std::fmt;
 use std::ops::ControlFlow;
@@ -53,6 +53,9 @@ pub trait Host: Send {
 
     /// A running call says how far it is. Lines may be lost where they come too fast.
     fn progress(&mut self, _id: &str, _note: &str) {}
+
+    /// The end of what a running call printed so far: a few lines as the command wrote them, of which the first one may be cut.
+    fn printed(&mut self, _id: &str, _end: &str) {}
 
     /// A call has its answer, whether it ran or not: each once, in call order.
     fn answered(&mut self, _result: &ToolResult) {}
@@ -555,7 +558,10 @@ impl Agent {
                     _ => stopped.into_iter().for_each(|result| self.session.handle(Input::Result(result))),
                 }
             }
-            Some((id, note)) = hands.noted.recv() => host.progress(&id, &note),
+            Some(note) = hands.noted.recv() => match note {
+                Noted::Said { id, note } => host.progress(&id, &note),
+                Noted::Printed { id, end } => host.printed(&id, &end),
+            },
             Some(result) = hands.running.next() => {
                 let result: ToolResult = result?;
                 hands.open.retain(|call| call.id != result.id);

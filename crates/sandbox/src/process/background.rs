@@ -111,6 +111,12 @@ impl Background {
         taken
     }
 
+    /// The last bytes of what was written and not taken yet, so many at most, and how many were written in all since it was taken.
+    pub fn last(&self, most: usize) -> (Vec<u8>, u64) {
+        let output = self.output();
+        (output.last(most), output.total_bytes())
+    }
+
     /// Whether there is anything to take.
     pub fn has_output(&self) -> bool {
         self.output().total_bytes() > 0

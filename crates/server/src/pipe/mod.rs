@@ -46,7 +46,7 @@ use std::sync::Arc;
 use std::time::Instant;
 use tokio::io::{AsyncBufRead, AsyncWrite, AsyncWriteExt};
 use toolfence_agent::agent::Canceller;
-use toolfence_agent::agent::hands::{self, Hands};
+use toolfence_agent::agent::hands::{self, Hands, Noted};
 use toolfence_agent::audit::Audit;
 use toolfence_policy::{Cleared, Facts, Pending, Policy};
 use toolfence_protocol::{Catalog, Error, Language, Role, Text, ToolResult, ToolSpec, prompt};
@@ -240,7 +240,12 @@ impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
             }
             tokio::select! {
                 biased;
-                Some((id, note)) = self.hands.noted.recv() => self.tell(words::progress(&id, &note)),
+                Some(noted) = self.hands.noted.recv() => {
+                    // The output comes with the result.
+                    if let Noted::Said { id, note } = noted {
+                        self.tell(words::progress(&id, &note));
+                    }
+                }
                 Some(result) = self.hands.running.next() => self.ran(result),
                 line = lines.next() => match line? {
                     Some(line) => self.take(line),

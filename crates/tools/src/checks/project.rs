@@ -106,7 +106,7 @@ impl ProjectChecks {
         let mut all = Vec::new();
         for (line, before) in self.lines.iter().zip(before) {
             progress.note(line);
-            all.push(match self.found(line, toolbox.language(), toolbox.limits()).await {
+            all.push(match self.found(line, toolbox.language(), toolbox.limits(), progress).await {
                 Ok(found) => Seen { found: Some(found), trouble: None },
                 Err(ToolError::Respond(failure)) => {
                     Seen { found: before.found.clone(), trouble: Some(failure.message) }
@@ -117,7 +117,13 @@ impl ProjectChecks {
         Ok(all)
     }
 
-    async fn found(&self, line: &str, language: Language, limits: &Limits) -> Result<CheckRun, ToolError> {
+    async fn found(
+        &self,
+        line: &str,
+        language: Language,
+        limits: &Limits,
+        progress: &dyn Progress,
+    ) -> Result<CheckRun, ToolError> {
         if !self.commands.is_held().await? {
             return Err(ToolFailure::new(ErrorCode::Denied, messages::not_held()).into());
         }
@@ -133,7 +139,7 @@ impl ProjectChecks {
             writes_git: false,
             language,
         };
-        let outcome = self.commands.run(wanted).await?.outcome;
+        let outcome = self.commands.run(wanted, progress).await?.outcome;
         if outcome.timed_out {
             let why = messages::did_not_end(limits.command_seconds_most);
             return Err(ToolFailure::new(ErrorCode::Timeout, why).into());

@@ -21,6 +21,7 @@ use rustix::fs::{Mode, OFlags};
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::pin::pin;
 use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
 use std::time::{Duration, Instant};
@@ -30,7 +31,7 @@ use toolfence_protocol::{Error, ErrorKind, Language, Limits, Text, ToolFailure};
 use toolfence_sandbox::environment;
 use toolfence_sandbox::isolation::{self, Enclosure, Kind, Report};
 use toolfence_sandbox::process::{self, Background, Job, Outcome, Overflow, Prespawn};
-use toolfence_toolbox::ToolError;
+use toolfence_toolbox::{Progress, ToolError};
 use toolfence_workspace::{Access, Hooks, MaskSet, RecordedCommand, Stop, Workspace, overflow_file};
 
 /// Bytes of the result of a command that the sentence about the cut and the notes need.
@@ -188,7 +189,11 @@ impl CommandRunner {
     ///
     /// The command has a thread of its own, because what it planted has to be taken away after its end, also where the
     /// caller is gone.
-    pub(super) async fn run(self: &Arc<CommandRunner>, wanted: Wanted) -> Result<Ran, ToolError> {
+    pub(super) async fn run(
+        self: &Arc<CommandRunner>,
+        wanted: Wanted,
+        progress: &dyn Progress,
+    ) -> Result<Ran, ToolError> {
         let started = |error: io::Error| ToolError::Respond(not_started(&error));
         let workspace = Arc::clone(self.workspace());
         let live = Background::new(wanted.keep, false).map_err(started)?.language(wanted.language);
@@ -204,7 +209,7 @@ impl CommandRunner {
         };
         std::thread::Builder::new().name("command".into()).spawn(work).map_err(started)?;
         let mut waiting = Waiting { commands: self, live: &live, gone, thread: Some(thread) };
-        let ran = ended
+        let ran = shown(&live, progress, ended)
             .await
             .map_err(|_| ToolError::Fatal(Error::with_kind(ErrorKind::Internal, messages::thread_died())))?;
         waiting.thread = None;
@@ -358,6 +363,25 @@ pub(super) fn block_on(run: impl Future<Output = Result<Ran, ToolError>>) -> Res
     // Nothing that counts is left on it.
     runtime.shutdown_background();
     ran
+}
+
+/// Waits for something, and tells meanwhile what a command prints.
+pub(super) async fn shown<T>(live: &Background, progress: &dyn Progress, awaited: impl Future<Output = T>) -> T {
+    /// Between two looks: a person sees that as once.
+    const GLANCE: Duration = Duration::from_millis(200);
+    /// Bytes of its end that are told.
+    const MOST: usize = 2048;
+    let mut awaited = pin!(awaited);
+    let mut seen = 0;
+    loop {
+        if let Ok(done) = tokio::time::timeout(GLANCE, &mut awaited).await {
+            return done;
+        }
+        let (end, total) = live.last(MOST);
+        if total != std::mem::replace(&mut seen, total) {
+            progress.printed(&String::from_utf8_lossy(&end));
+        }
+    }
 }
 
 /// The words that start a command line.
