@@ -356,25 +356,31 @@ fn slow_model(replies: Vec<Vec<(u64, String)>>) -> String {
     format!("http://{address}/v1")
 }
 
-/// What stands on a terminal that was written to, and the widest row that ever stood there. Only the sequences that colour and
-/// that clear the rest of a row are known.
+/// What stands on a terminal that was written to, and the widest row that ever stood there. Only the sequences that colour, that
+/// clear the rest of a row or of the screen, and that go up a row are known.
 fn screen(shown: &str) -> (String, usize) {
-    let (mut rows, mut column, mut widest) = (vec![Vec::new()], 0, 0);
+    let (mut rows, mut at, mut column, mut widest) = (vec![Vec::new()], 0, 0, 0);
     let mut rest = shown.chars();
     while let Some(c) = rest.next() {
-        let row: &mut Vec<char> = rows.last_mut().unwrap();
         match c {
             '\n' => {
-                rows.push(Vec::new());
+                at += 1;
                 column = 0;
+                rows.resize(rows.len().max(at + 1), Vec::new());
             }
             '\r' => column = 0,
             '\u{1b}' => match rest.by_ref().find(char::is_ascii_alphabetic) {
-                Some('K') => row.truncate(column),
+                Some('A') => at -= 1,
+                Some('J') => {
+                    rows.truncate(at + 1);
+                    rows[at].truncate(column);
+                }
+                Some('K') => rows[at].truncate(column),
                 Some('m') => {}
                 other => panic!("a sequence that ends with {other:?}"),
             },
             c => {
+                let row: &mut Vec<char> = &mut rows[at];
                 row.resize(row.len().max(column + 1), ' ');
                 row[column] = c;
                 column += 1;
@@ -420,7 +426,7 @@ fn a_call_is_shown_while_it_is_written() {
     assert!(widest <= 80, "{screen}");
     assert_eq!(screen.matches("→ write_file").count(), 1, "{screen}");
     assert!(
-        screen.contains("> I write it.\n\n? write_file\n") && screen.contains("→ write_file notes.txt\n  ✓ "),
+        screen.contains("> coder\nI write it.\n\n? write_file\n") && screen.contains("→ write_file notes.txt  ✓ "),
         "{screen}"
     );
     assert!(folder.path().join("notes.txt").exists(), "{screen}");
@@ -437,7 +443,7 @@ fn a_call_that_is_withdrawn_leaves_no_line() {
     assert!(shown.contains("→ bash $ echo xxxxx") && shown.contains("x…"), "{shown}");
     let (screen, widest) = screen(&shown);
     assert!(!screen.contains("→ bash $") && !screen.contains("waiting"), "{screen}");
-    assert!(screen.contains("> First.\n\nThen more.\n"), "{screen}");
+    assert!(screen.contains("> coder\nFirst.\n\nThen more.\n"), "{screen}");
     let drawn = shown.split('\r').filter(|row| row.contains("→ bash")).map(|row| row.split("\u{1b}[K").next().unwrap());
     let columns = |row: &str| self::screen(row).1;
     assert!(drawn.clone().count() > 0 && drawn.clone().all(|row| columns(row) < 40), "{widest}: {shown:?}");
@@ -463,7 +469,7 @@ fn waiting_and_running_are_shown_and_taken_away() {
     assert!(shown.contains("waiting for the model, 1 s") && shown.contains("running, 0 s"), "{shown:?}");
     let (screen, _) = screen(&shown);
     assert!(!screen.contains("waiting") && !screen.contains("running"), "{screen}");
-    assert!(screen.contains("→ bash $ sleep 1; echo ran\n  ✓ "), "{screen}");
+    assert!(screen.contains("→ bash $ sleep 1; echo ran  ✓ "), "{screen}");
 }
 
 /// Nothing of it where nobody looks, or where the terminal cannot take a line back.

@@ -1,15 +1,14 @@
-//! The status line: what is being waited for, in one row below all that was printed.
+//! The status: what is being waited for, in a few rows below all that was printed.
 //!
 //! It is for a terminal that can move its cursor and nothing else. Whatever is printed takes it away first, so that it leaves
-//! nothing behind; it is cut to the width of the terminal, so that it never fills a second row, which could not be taken away
-//! once it has scrolled.
+//! nothing behind; its rows are cut to the width of the terminal, so that none fills a second one.
 
 use crate::marks::columns;
 use crate::messages;
 use crate::preview::label;
 use crate::shown::{Words, escaped};
 use crate::terminal::{Style, codes};
-use rustix::termios::tcgetwinsize;
+use rustix::termios::{Winsize, tcgetwinsize};
 use serde_json::Value;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,6 +31,10 @@ const PATIENCE: Duration = Duration::from_millis(400);
 /// Bytes that are kept of the text of an argument, and arguments that are told apart.
 const MOST_TEXT: usize = 512;
 const MOST_ARGUMENTS: usize = 32;
+/// Lines that are shown of what is written or printed.
+const MOST_ROWS: usize = 5;
+/// Bytes of such a line that are kept.
+const MOST_OF_LINE: usize = 256;
 /// Narrower terminals have no status line.
 const FEWEST_COLUMNS: usize = 12;
 
@@ -47,16 +50,16 @@ struct Line {
     signs: bool,
     what: What,
     since: Instant,
-    /// The row as it stands there.
-    drawn: Option<String>,
+    /// The rows as they stand there.
+    drawn: Option<Vec<String>>,
 }
 
 /// What is being waited for.
 pub(crate) enum What {
     /// The first piece of a reply.
     Model,
-    /// Tools, and what one of them said last of how far it is.
-    Tools(String),
+    /// Tools of which this one is shown.
+    Tools(ToolSoFar),
     /// A call that is being written.
     Call(CallSoFar),
 }
@@ -68,10 +71,22 @@ pub(crate) struct CallSoFar {
     arguments: Vec<Argument>,
 }
 
+/// A call that runs.
+pub(crate) struct ToolSoFar {
+    id: String,
+    label: String,
+    /// What the tool said last of how far it is.
+    said: String,
+    /// The last lines of what it printed.
+    printed: Vec<String>,
+}
+
 struct Argument {
     name: String,
     /// The beginning of its text.
     text: String,
+    /// The last lines of its text, of which the last one may go on.
+    last: Vec<String>,
     breaks: usize,
     /// Something stands behind the last line break.
     open: bool,
@@ -100,10 +115,39 @@ pub(crate) fn written(id: &str, arg: &str, text: &str) {
 }
 
 /// A tool that runs says how far it is.
-pub(crate) fn said(note: &str) {
-    if let Some(Line { what: What::Tools(last), .. }) = &mut *lock() {
-        note.clone_into(last);
+pub(crate) fn said(id: &str, note: &str) {
+    if let Some(Line { what: What::Tools(tool), .. }) = &mut *lock()
+        && tool.id == id
+    {
+        note.clone_into(&mut tool.said);
     }
+}
+
+/// A command that runs has printed this last.
+pub(crate) fn printed(id: &str, end: &str) {
+    if let Some(Line { what: What::Tools(tool), .. }) = &mut *lock()
+        && tool.id == id
+    {
+        let lines: Vec<&str> = end.lines().filter(|line| !line.trim().is_empty()).collect();
+        tool.printed = lines[lines.len().saturating_sub(MOST_ROWS)..].iter().map(|line| shown_of(line)).collect();
+    }
+}
+
+/// What a terminal would show of a line: progress bars write over themselves, and colours say nothing here.
+fn shown_of(line: &str) -> String {
+    let line = line.trim_end_matches('\r').rsplit('\r').next().unwrap_or_default();
+    let mut out = String::new();
+    let mut rest = line.chars();
+    while let Some(c) = rest.next() {
+        match c {
+            '\u{1b}' if rest.as_str().starts_with('[') => {
+                rest.next();
+                rest.by_ref().find(|c| ('@'..='~').contains(c));
+            }
+            c => out.push(c),
+        }
+    }
+    out
 }
 
 /// Takes the line away where it shows this call, which is withdrawn.
@@ -118,14 +162,19 @@ pub(crate) fn withdraw(id: &str) {
 pub(crate) fn end() {
     if ACTIVE.swap(false, Ordering::SeqCst)
         && let Some(line) = lock().take()
-        && line.drawn.is_some()
+        && let Some(rows) = &line.drawn
     {
-        line.output.write("\r\x1b[K");
+        line.output.write(&format!("{}\x1b[J", to_the_first(rows)));
     }
 }
 
 fn lock() -> MutexGuard<'static, Option<Line>> {
     LINE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Takes the cursor from the end of the last row to the beginning of the first one.
+fn to_the_first(rows: &[String]) -> String {
+    format!("\r{}", "\x1b[A".repeat(rows.len().saturating_sub(1)))
 }
 
 /// Draws the line again and again while there is one.
@@ -152,12 +201,21 @@ impl Output {
         };
     }
 
-    fn columns(self) -> usize {
-        let size = match self {
+    /// Columns of the terminal, as it is now.
+    pub(crate) fn columns(self) -> usize {
+        self.size().map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0).unwrap_or(80)
+    }
+
+    fn height(self) -> usize {
+        self.size().map(|size| usize::from(size.ws_row)).filter(|rows| *rows > 0).unwrap_or(24)
+    }
+
+    fn size(self) -> Option<Winsize> {
+        match self {
             Output::Stdout => tcgetwinsize(io::stdout()),
             Output::Stderr => tcgetwinsize(io::stderr()),
-        };
-        size.map(|size| usize::from(size.ws_col)).ok().filter(|columns| *columns > 0).unwrap_or(80)
+        }
+        .ok()
     }
 }
 
@@ -168,13 +226,37 @@ impl Line {
         if waited < PATIENCE && self.drawn.is_none() || width < FEWEST_COLUMNS {
             return;
         }
-        let row = row(&self.what, waited, self.signs, width - 1);
-        if self.drawn.as_ref() != Some(&row) {
-            let style = if matches!(self.what, What::Call(_)) { Style::Action } else { Style::Dim };
-            let (on, off) = codes(style);
+        let mut rows = vec![row(&self.what, waited, self.signs, width - 1)];
+        let below = self.what.below();
+        // They must not push all that was printed out of a low terminal.
+        let below = &below[below.len() - below.len().min(self.output.height() / 4)..];
+        let bar = if self.signs { "  │ " } else { "  | " };
+        let dots = if self.signs { "…" } else { "..." };
+        rows.extend(below.iter().map(|line| fitted(&format!("{bar}{line}"), "", dots, width - 1)));
+        if self.drawn.as_ref() != Some(&rows) {
+            let style = if matches!(self.what, What::Model) { Style::Dim } else { Style::Action };
+            let mut out = self.drawn.as_deref().map_or_else(|| "\r".to_owned(), to_the_first);
             // Over what stands there, and then what is left of that: nothing flickers.
-            self.output.write(&format!("\r{on}{row}{off}\x1b[K"));
-            self.drawn = Some(row);
+            for (index, row) in rows.iter().enumerate() {
+                let (on, off) = codes(if index == 0 { style } else { Style::Dim });
+                out.push_str(&format!("{}{on}{row}{off}\x1b[K", if index == 0 { "" } else { "\r\n" }));
+            }
+            if self.drawn.as_ref().is_some_and(|drawn| drawn.len() > rows.len()) {
+                out.push_str("\x1b[J");
+            }
+            self.output.write(&out);
+            self.drawn = Some(rows);
+        }
+    }
+}
+
+impl What {
+    /// The lines that are shown below the row.
+    fn below(&self) -> &[String] {
+        match self {
+            What::Model => &[],
+            What::Tools(tool) => &tool.printed,
+            What::Call(call) => call.last(),
         }
     }
 }
@@ -187,10 +269,11 @@ fn row(what: &What, waited: Duration, signs: bool, width: usize) -> String {
     let spun = |text: Text| format!("{turn} {}", text.words());
     match what {
         What::Model => fitted(&spun(messages::waiting_for_model(waited.as_secs())), "", dots, width),
-        What::Tools(said) if said.is_empty() => fitted(&spun(messages::tools_run(waited.as_secs())), "", dots, width),
-        What::Tools(said) => {
-            let row = format!("{}  {said}", spun(messages::tools_run(waited.as_secs())));
-            fitted(&row, "", dots, width)
+        What::Tools(tool) => {
+            let said = if tool.said.is_empty() { String::new() } else { format!("  {}", tool.said) };
+            let running = format!("  {}", spun(messages::tools_run(waited.as_secs())));
+            let tail = fitted(&format!("{running}{said}"), "", dots, width / 2);
+            fitted(&format!("→ {}", tool.label), &tail, dots, width)
         }
         What::Call(call) => {
             // One long line does not change any more once it is as wide as the terminal.
@@ -232,12 +315,13 @@ impl CallSoFar {
         let index = known.unwrap_or(self.arguments.len()).min(MOST_ARGUMENTS - 1);
         if index == self.arguments.len() {
             let (text, name) = (String::new(), name.to_owned());
-            self.arguments.push(Argument { name, text, breaks: 0, open: false });
+            self.arguments.push(Argument { name, text, last: Vec::new(), breaks: 0, open: false });
         }
         let argument = &mut self.arguments[index];
         let room = MOST_TEXT.saturating_sub(argument.text.len());
         let ends = text.char_indices().map(|(at, c)| at + c.len_utf8());
         argument.text.push_str(&text[..ends.take_while(|end| *end <= room).last().unwrap_or(0)]);
+        argument.keep_last(text);
         argument.breaks += text.bytes().filter(|byte| *byte == b'\n').count();
         argument.open = text.bytes().last().map_or(argument.open, |byte| byte != b'\n');
     }
@@ -249,11 +333,38 @@ impl CallSoFar {
         ToolCall::new("", &self.name, args.collect())
     }
 
+    /// The last lines of the argument that is written, where it has several.
+    fn last(&self) -> &[String] {
+        self.arguments.last().filter(|argument| argument.breaks > 0).map_or(&[], |argument| &argument.last)
+    }
+
     /// How many lines were written, where that is more than one.
     fn size(&self) -> Option<Text> {
         let lines = |argument: &Argument| argument.breaks + usize::from(argument.open);
         let long = self.arguments.iter().map(lines).filter(|lines| *lines > 1);
         Some(long.sum()).filter(|lines: &usize| *lines > 1).map(messages::lines_of_output)
+    }
+}
+
+impl Argument {
+    fn keep_last(&mut self, text: &str) {
+        for (index, line) in text.split('\n').enumerate() {
+            if index > 0 || self.last.is_empty() {
+                self.last.push(String::new());
+            }
+            if let Some(last) = self.last.last_mut() {
+                let room = MOST_OF_LINE.saturating_sub(last.len());
+                last.extend(line.chars().take(room));
+            }
+            let over = self.last.len().saturating_sub(MOST_ROWS);
+            self.last.drain(..over);
+        }
+    }
+}
+
+impl ToolSoFar {
+    pub(crate) fn new(id: &str, label: &str) -> ToolSoFar {
+        ToolSoFar { id: id.to_owned(), label: label.to_owned(), said: String::new(), printed: Vec::new() }
     }
 }
 

@@ -2,12 +2,15 @@
 
 use crate::args::Color;
 use crate::failure::Failure;
+use crate::markdown::Look;
+use crate::messages;
 use crate::shown::{Words, escaped};
 use crate::status::{self, Output, What};
 use rustix::fs::FileType;
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::Duration;
 
 /// What the person settled about colours, for every terminal that is opened from then on.
 static COLOURS: AtomicU8 = AtomicU8::new(AUTO);
@@ -25,6 +28,37 @@ pub(crate) fn set_colours(wanted: Color) {
     COLOURS.store(wanted, Ordering::Relaxed);
 }
 
+/// How a person is told that a turn is over which took long.
+static NOTICE: AtomicU8 = AtomicU8::new(BELL);
+const BELL: u8 = 0;
+const OSC9: u8 = 1;
+const NO_NOTICE: u8 = 2;
+
+/// Who waited longer than this may have looked away.
+const LONG: Duration = Duration::from_secs(20);
+
+/// Settles how a person is told of the end of a long turn: `off`, `bell` or `osc9`.
+pub(crate) fn set_notice(wanted: Option<&str>) {
+    let wanted = match wanted {
+        Some("off") => NO_NOTICE,
+        Some("osc9") => OSC9,
+        _ => BELL,
+    };
+    NOTICE.store(wanted, Ordering::Relaxed);
+}
+
+/// Tells a person at the terminal that something is over which took this long.
+pub(crate) fn notify(took: Duration) {
+    let notice = match NOTICE.load(Ordering::Relaxed) {
+        _ if took < LONG || !io::stdout().is_terminal() => return,
+        BELL => "\x07".to_owned(),
+        OSC9 => format!("\x1b]9;{}\x1b\\", messages::turn_is_over().words()),
+        _ => return,
+    };
+    // Where the terminal is gone there is nobody to tell.
+    let _ = io::stdout().write_all(notice.as_bytes()).and_then(|()| io::stdout().flush());
+}
+
 /// Whether there are colours on a terminal, or on something else.
 pub(crate) fn colours(is_terminal: bool) -> bool {
     match COLOURS.load(Ordering::Relaxed) {
@@ -40,6 +74,7 @@ pub(crate) struct Terminal {
     output: Output,
     is_terminal: bool,
     colour: bool,
+    signs: bool,
 }
 
 /// How a piece of text looks where colours are on.
@@ -55,19 +90,24 @@ pub(crate) enum Style {
     Bad,
     /// What is being done.
     Action,
+    /// Who speaks.
+    Name,
 }
 
 impl Terminal {
     /// Standard output.
     pub(crate) fn stdout() -> Terminal {
-        let is_terminal = io::stdout().is_terminal();
-        Terminal { out: Box::new(io::stdout()), output: Output::Stdout, is_terminal, colour: colours(is_terminal) }
+        Terminal::of(Box::new(io::stdout()), Output::Stdout, io::stdout().is_terminal())
     }
 
     /// Standard error.
     pub(crate) fn stderr() -> Terminal {
-        let is_terminal = io::stderr().is_terminal();
-        Terminal { out: Box::new(io::stderr()), output: Output::Stderr, is_terminal, colour: colours(is_terminal) }
+        Terminal::of(Box::new(io::stderr()), Output::Stderr, io::stderr().is_terminal())
+    }
+
+    fn of(out: Box<dyn Write + Send>, output: Output, is_terminal: bool) -> Terminal {
+        let colour = colours(is_terminal);
+        Terminal { out, output, is_terminal, colour, signs: colour && has_utf8() }
     }
 
     /// Whether a person is looking.
@@ -87,11 +127,17 @@ impl Terminal {
 
     /// Whether signs beyond ASCII, such as ✓, are shown as they should: where colours are, and the locale has UTF-8.
     pub(crate) fn has_signs(&self) -> bool {
-        let set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-        let locale =
-            ["LC_ALL", "LC_CTYPE", "LANG"].iter().find(|name| set(name)).and_then(|name| std::env::var(name).ok());
-        let utf8 = locale.is_some_and(|locale| locale.to_ascii_lowercase().replace('-', "").contains("utf8"));
-        self.colour && utf8
+        self.signs
+    }
+
+    /// What its rows are drawn for now. The last column stays free, so that the cursor never waits at the edge.
+    pub(crate) fn look(&self) -> Look {
+        /// The widest text that is read with ease.
+        const MOST_COLUMNS: usize = 120;
+        /// What is narrower is taken for a terminal that does not know.
+        const FEWEST_COLUMNS: usize = 10;
+        let columns = self.output.columns().saturating_sub(1);
+        Look { width: columns.clamp(FEWEST_COLUMNS, MOST_COLUMNS), colour: self.colour, signs: self.signs }
     }
 
     /// Whether a line can be taken back: a person is looking, there are colours, and the terminal can move its cursor.
@@ -102,6 +148,20 @@ impl Terminal {
     /// Shows in the row of the cursor what is being waited for, until something else is written.
     pub(crate) fn wait(&self, what: What) {
         status::begin(self.output, self.has_signs(), what);
+    }
+
+    /// Writes what was drawn for a terminal: nothing in it is of another origin, or it was written out.
+    pub(crate) fn drawn(&mut self, rows: &str) -> Result<(), Failure> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        status::end();
+        self.out.write_all(rows.as_bytes()).and_then(|()| self.out.flush()).map_err(Failure::output)
+    }
+
+    /// Writes a name on a row of its own.
+    pub(crate) fn name(&mut self, name: &str) -> Result<(), Failure> {
+        self.styled_line(Style::Name, name)
     }
 
     /// Writes text of any origin, and shows it at once.
@@ -133,6 +193,12 @@ impl Terminal {
     }
 }
 
+fn has_utf8() -> bool {
+    let set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find(|name| set(name)).and_then(|name| std::env::var(name).ok());
+    locale.is_some_and(|locale| locale.to_ascii_lowercase().replace('-', "").contains("utf8"))
+}
+
 fn colours_wanted() -> bool {
     std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
         && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
@@ -145,5 +211,6 @@ pub(crate) fn codes(style: Style) -> (&'static str, &'static str) {
         Style::Good => ("\x1b[32m", "\x1b[0m"),
         Style::Bad => ("\x1b[31m", "\x1b[0m"),
         Style::Action => ("\x1b[36m", "\x1b[0m"),
+        Style::Name => ("\x1b[1m", "\x1b[0m"),
     }
 }

@@ -1,17 +1,18 @@
-//! A turn as a person sees it: prose as it comes, calls as one line each, results as one line below.
+//! A turn as a person sees it: the words of the model as they come, and calls as one line each, with what came of them.
 //!
 //! A tool block is never shown as it was written. While a call is being written, while a tool runs and while the first piece of a
-//! reply is awaited, a terminal shows so in its [status line](crate::status).
+//! reply is awaited, a terminal shows so in its [status](crate::status).
 
 use crate::debug;
 use crate::failure::Failure;
 use crate::messages;
 use crate::preview::{label, one_line};
+use crate::prose::{Prose, Voice};
 use crate::shown::Words;
-use crate::status::{self, CallSoFar, What};
-use crate::terminal::{Style, Terminal};
+use crate::status::{self, CallSoFar, ToolSoFar, What};
+use crate::terminal::{self, Style, Terminal};
 use std::collections::{HashMap, HashSet};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use toolfence::agent::{Canceller, Host};
 use toolfence::parse::{Event, Ignored};
 use toolfence::policy::Pending;
@@ -20,8 +21,12 @@ use toolfence::session::{Answer, Compacted};
 use toolfence::toolbox::BoxFuture;
 use toolfence::{Message, Text, ToolCall, ToolResult};
 
-/// Lines of a command's output that are shown; the model gets all of it.
-const SHOWN_LINES: usize = 8;
+/// Lines of a command's output that are shown of its beginning and of its end; the model gets all of it. What went wrong is said
+/// at the end.
+const SHOWN: (usize, usize) = (4, 4);
+const SHOWN_OF_FAILURE: (usize, usize) = (3, 12);
+/// Lines of a diff that are shown.
+const SHOWN_OF_DIFF: usize = 32;
 
 /// The tool whose results are plans.
 const PLAN: &str = "plan";
@@ -34,14 +39,16 @@ pub(crate) trait Person: Send {
 
 /// Shows a turn.
 pub(crate) struct View<P> {
-    prose: Flow,
+    prose: Prose,
     /// Where the lines of calls and results go: standard error where standard output is for the answer alone.
     work: Option<Terminal>,
     person: P,
     canceller: Canceller,
     labels: HashMap<String, String>,
-    /// The call whose line was shown last and that has no answer yet.
+    /// The call that was shown last and has no answer yet.
     current: Option<String>,
+    /// Its label stands there, and the row is not ended.
+    open: bool,
     trouble: Option<Failure>,
     /// How often the model was called.
     rounds: u32,
@@ -49,8 +56,13 @@ pub(crate) struct View<P> {
     told: bool,
     /// Whether the lines of calls go to a terminal that can take a line back.
     live: bool,
-    /// The calls that run.
-    running: HashSet<String>,
+    /// The calls that run, in their order.
+    running: Vec<String>,
+    /// The calls whose change the person has seen and allowed.
+    seen: HashSet<String>,
+    begun: Instant,
+    /// Whether a person can ask for more of the last result.
+    talks: bool,
 }
 
 impl<P> Drop for View<P> {
@@ -66,39 +78,66 @@ impl<P: Person> View<P> {
         // What reads the answer may show it on the same terminal, and nobody knows when.
         let live = work.as_ref().unwrap_or(&out).takes_back() && (out.is_terminal() || !out.is_read());
         View {
-            prose: Flow { out, begun: false, below: false, column: 0, held: 0, broken: false },
+            prose: Prose::new(out),
             work,
             person,
             canceller,
             labels: HashMap::new(),
             current: None,
+            open: false,
             trouble: None,
             rounds: 0,
             told: false,
             live,
-            running: HashSet::new(),
+            running: Vec::new(),
+            seen: HashSet::new(),
+            begun: Instant::now(),
+            talks: false,
         }
+    }
+
+    /// For a conversation: a person sees once a turn under which name the model speaks, and can ask for more of what was shown.
+    pub(crate) fn speaker(mut self, name: &str) -> View<P> {
+        self.prose.speaker(name);
+        self.talks = true;
+        self
+    }
+
+    fn work(&mut self) -> &mut Terminal {
+        self.work.as_mut().unwrap_or(&mut self.prose.out)
     }
 
     /// Shows what is being waited for from here on.
     fn wait(&mut self, what: What) -> Result<(), Failure> {
         if self.live {
-            self.prose.break_line()?;
-            self.work.as_ref().unwrap_or(&self.prose.out).wait(what);
+            self.close_row()?;
+            self.prose.end_line()?;
+            self.work().wait(what);
         }
         Ok(())
     }
 
-    /// Ends the line of a turn.
+    /// Shows the tool that runs, where one can be shown.
+    fn wait_for_tool(&mut self) -> Result<(), Failure> {
+        let shown = self.current.iter().chain(&self.running).find(|id| self.running.contains(id));
+        let Some(id) = shown.cloned() else { return Ok(()) };
+        let label = self.labels.get(&id).cloned().unwrap_or_default();
+        self.wait(What::Tools(ToolSoFar::new(&id, &label)))
+    }
+
+    /// Ends the line of a turn. Whoever looked away while a turn took long is called back.
     ///
     /// # Errors
     /// What could not be written during the turn.
     pub(crate) fn end(&mut self) -> Result<(), Failure> {
         status::end();
-        match self.trouble.take() {
-            Some(trouble) => Err(trouble),
-            None => self.prose.end_line(),
+        if let Some(trouble) = self.trouble.take() {
+            return Err(trouble);
         }
+        self.close_row()?;
+        self.prose.end_line()?;
+        terminal::notify(self.begun.elapsed());
+        Ok(())
     }
 
     /// Output that cannot be written ends the turn.
@@ -109,14 +148,30 @@ impl<P: Person> View<P> {
         }
     }
 
+    /// Something else stands below the call whose row is open.
+    fn close_row(&mut self) -> Result<(), Failure> {
+        if std::mem::take(&mut self.open) { self.work().write("\n") } else { Ok(()) }
+    }
+
+    /// A call stands here from now on: its label, which is followed by what came of it.
     fn begin_call(&mut self, id: &str, tool: &str) -> Result<(), Failure> {
-        let label = self.labels.get(id).cloned().unwrap_or_else(|| tool.to_owned());
-        let parted = self.prose.begun && self.work.is_none();
+        self.close_row()?;
+        self.labels.entry(id.to_owned()).or_insert_with(|| tool.to_owned());
+        let parted = self.prose.has_begun() && self.work.is_none();
         self.prose.interrupt()?;
+        self.prose.introduce()?;
         self.prose.out.write(if parted { "\n" } else { "" })?;
         self.current = Some(id.to_owned());
-        let work = self.work.as_mut().unwrap_or(&mut self.prose.out);
-        work.styled_line(Style::Action, &format!("→ {label}"))
+        if !self.live {
+            self.open_row(id)?;
+        }
+        Ok(())
+    }
+
+    fn open_row(&mut self, id: &str) -> Result<(), Failure> {
+        let label = format!("→ {}", self.labels.get(id).map_or("", |label| label));
+        self.open = true;
+        self.work().styled(Style::Action, &label)
     }
 
     fn end_call(&mut self, result: &ToolResult) -> Result<(), Failure> {
@@ -124,22 +179,36 @@ impl<P: Person> View<P> {
             self.begin_call(&result.id, &result.tool)?;
         }
         self.current = None;
-        let work = self.work.as_mut().unwrap_or(&mut self.prose.out);
+        if !self.open {
+            self.open_row(&result.id)?;
+        }
+        let label = self.labels.get(&result.id).cloned().unwrap_or_default();
         let (style, text) = summary(result);
-        work.styled_line(style, &text)?;
+        let is_wide = 4 + width(&label) + width(&text) > self.work().look().width;
+        if is_wide {
+            self.work().write("\n")?;
+        }
+        self.open = false;
+        let (seen, hints) = (self.seen.contains(&result.id), self.talks);
+        let work = self.work();
+        work.styled_line(style, &format!("  {text}"))?;
         for (style, line) in checklist(result, work.has_signs()) {
             work.styled_line(style, &format!("    {line}"))?;
         }
-        for line in details(result) {
-            let style = line_style(&line);
+        for (style, line) in details(result, seen, hints) {
             work.styled_line(style, &format!("    {line}"))?;
         }
         Ok(())
     }
 
+    fn say(&mut self, voice: Voice, text: &str) -> Result<(), Failure> {
+        self.close_row()?;
+        self.prose.write(voice, text)
+    }
+
     fn event(&mut self, event: &Event<'_>) -> Result<(), Failure> {
         match event {
-            Event::Text { text, .. } => self.prose.write(Style::Plain, text),
+            Event::Text { text, .. } => self.say(Voice::Answer, text),
             Event::Started { id, name } => self.wait(What::Call(CallSoFar::new(id, name))),
             Event::Progress { id, arg, text } => {
                 status::written(id, arg, text);
@@ -150,7 +219,7 @@ impl<P: Person> View<P> {
                 Ok(())
             }
             Event::Reasoning { unopened: true, .. } => self.aside(Style::Dim, messages::all_was_thought()),
-            Event::Reasoning { text, .. } if self.prose.out.is_terminal() => self.prose.write(Style::Dim, text),
+            Event::Reasoning { text, .. } => self.say(Voice::Reasoning, text),
             Event::Call { call, .. } => {
                 debug::call(call);
                 self.labels.insert(call.id.clone(), label(call));
@@ -176,9 +245,9 @@ impl<P: Person> View<P> {
 
     /// A line about the reply, between prose and calls.
     fn aside(&mut self, style: Style, text: Text) -> Result<(), Failure> {
+        self.close_row()?;
         self.prose.interrupt()?;
-        let work = self.work.as_mut().unwrap_or(&mut self.prose.out);
-        work.styled_line(style, &format!("! {}", text.words()))
+        self.work().styled_line(style, &format!("! {}", text.words()))
     }
 
     /// Another reply begins. Where the one before was neither an answer nor answered, the model was told why not.
@@ -223,85 +292,50 @@ impl<P: Person> Host for View<P> {
 
     fn running(&mut self, call: &ToolCall) {
         self.labels.insert(call.id.clone(), label(call));
-        self.running.insert(call.id.clone());
+        self.running.push(call.id.clone());
         if self.current.is_none() {
-            let written = self.begin_call(&call.id, &call.name).and_then(|()| self.wait(What::Tools(String::new())));
+            let written = self.begin_call(&call.id, &call.name).and_then(|()| self.wait_for_tool());
             self.keep(written);
         }
     }
 
-    fn progress(&mut self, _: &str, note: &str) {
-        status::said(&one_line(note));
+    fn progress(&mut self, id: &str, note: &str) {
+        status::said(id, &one_line(note));
+    }
+
+    fn printed(&mut self, id: &str, end: &str) {
+        status::printed(id, end);
     }
 
     fn answered(&mut self, result: &ToolResult) {
         debug::result(result);
         self.told = true;
+        let ran = self.running.iter().position(|id| *id == result.id).map(|at| self.running.remove(at));
         let mut written = self.end_call(result);
-        if self.running.remove(&result.id) && !self.running.is_empty() {
-            written = written.and_then(|()| self.wait(What::Tools(String::new())));
+        if ran.is_some() {
+            written = written.and_then(|()| self.wait_for_tool());
         }
         self.keep(written);
     }
 
     fn ask<'a>(&'a mut self, pending: &'a Pending) -> BoxFuture<'a, Answer> {
-        let written = self.prose.end_line();
+        let written = self.close_row().and_then(|()| self.prose.end_line());
         self.keep(written);
-        self.person.ask(pending)
+        let (id, seen) = (pending.call().id.clone(), &mut self.seen);
+        let asked = self.person.ask(pending);
+        Box::pin(async move {
+            let answer = asked.await;
+            if matches!(answer, Answer::Yes | Answer::Always(_)) {
+                seen.insert(id);
+            }
+            answer
+        })
     }
 }
 
-/// Prose without the blank lines that the blocks cut out of it leave behind.
-struct Flow {
-    out: Terminal,
-    /// Whether anything was written since the last call.
-    begun: bool,
-    /// Whether a call stands above.
-    below: bool,
-    column: usize,
-    held: usize,
-    /// The line was ended to show something below it that is gone: what follows needs one line break less.
-    broken: bool,
-}
-
-impl Flow {
-    fn write(&mut self, style: Style, text: &str) -> Result<(), Failure> {
-        let begins = text.trim_start_matches(['\n', '\r']);
-        self.held += text[..text.len() - begins.len()].matches('\n').count();
-        let body = begins.trim_end_matches(['\n', '\r']);
-        if body.is_empty() {
-            return Ok(());
-        }
-        let between = if self.begun { self.held.min(2) } else { usize::from(self.below) };
-        let between = between.saturating_sub(usize::from(std::mem::take(&mut self.broken) && self.begun));
-        self.out.write(&"\n".repeat(between))?;
-        self.out.styled(style, body)?;
-        self.begun = true;
-        self.column = 1;
-        self.held = begins[body.len()..].matches('\n').count();
-        Ok(())
-    }
-
-    /// Something else is about to stand where the prose was; what follows keeps its distance from it.
-    fn interrupt(&mut self) -> Result<(), Failure> {
-        self.end_line()?;
-        (self.begun, self.below) = (false, true);
-        Ok(())
-    }
-
-    /// The cursor goes to the beginning of a row, and the prose may go on.
-    fn break_line(&mut self) -> Result<(), Failure> {
-        if std::mem::take(&mut self.column) == 0 {
-            return Ok(());
-        }
-        self.broken = true;
-        self.out.write("\n")
-    }
-
-    fn end_line(&mut self) -> Result<(), Failure> {
-        (self.held, self.broken) = (0, false);
-        if std::mem::take(&mut self.column) == 0 { Ok(()) } else { self.out.write("\n") }
-    }
+/// Columns of a text, none of which steers.
+fn width(text: &str) -> usize {
+    crate::markdown::width_of(text)
 }
 
 /// `✓ 3 lines, 2 ms`, or `✗ exit_status: ...`.
@@ -312,27 +346,57 @@ fn summary(result: &ToolResult) -> (Style, String) {
             count => messages::lines_of_output(count),
         };
         let size = if result.truncated { messages::output_cut(size) } else { size };
-        let told = messages::output_in_time(size, result.execution_time_ms);
-        return (Style::Good, format!("  ✓ {}", told.words()));
+        let told = messages::output_in_time(size, took(result.execution_time_ms));
+        return (Style::Good, format!("✓ {}", told.words()));
     };
     let code = serde_json::to_value(error.code).ok().and_then(|code| code.as_str().map(String::from));
     let message = error.message.words();
     let message = message.lines().next().unwrap_or_default();
-    (Style::Bad, format!("  ✗ {}: {message}", code.unwrap_or_default()))
+    let code = code.unwrap_or_default();
+    // What did not run took no time.
+    match result.execution_time_ms {
+        0 => (Style::Bad, format!("✗ {code}: {message}")),
+        time => (Style::Bad, format!("✗ {code}, {}: {message}", took(time).words())),
+    }
 }
 
-/// What is worth showing of a result: the diff of a change, the first lines of a command's output.
-fn details(result: &ToolResult) -> Vec<String> {
-    let diff = result.data.as_ref().and_then(|data| data.get("diff")).and_then(|diff| diff.as_str());
-    let told = result.exit_code.is_some() || result.tool == PROJECT_CHECK;
-    let text = diff.unwrap_or(if told { &result.output } else { "" });
-    let most = if diff.is_some() { SHOWN_LINES * 4 } else { SHOWN_LINES };
-    let count = text.lines().count();
-    let mut shown: Vec<String> = text.lines().take(most).map(String::from).collect();
-    if count > most {
-        shown.push(messages::lines_more(count - most).words().into_owned());
+/// `2 ms`, `1.5 s`, `2 min 5 s`.
+fn took(milliseconds: u64) -> Text {
+    match milliseconds {
+        0..1000 => messages::milliseconds(milliseconds),
+        1000..60_000 => messages::seconds(format!("{}.{}", milliseconds / 1000, milliseconds % 1000 / 100)),
+        _ => messages::minutes(milliseconds / 60_000, milliseconds / 1000 % 60),
     }
-    shown
+}
+
+/// What is worth showing of a result: the diff of a change that was not `seen`, beginning and end of a command's output. With
+/// `hints` it is said how to see more.
+fn details(result: &ToolResult, seen: bool, hints: bool) -> Vec<(Style, String)> {
+    let diff = result.data.as_ref().and_then(|data| data.get("diff")).and_then(|diff| diff.as_str());
+    if let Some(diff) = diff {
+        let shown = if seen { "" } else { diff };
+        return cut(shown, (SHOWN_OF_DIFF, 0), hints).map(|line| (line_style(&line), line)).collect();
+    }
+    if result.exit_code.is_none() && result.tool != PROJECT_CHECK {
+        return Vec::new();
+    }
+    let most = if result.success { SHOWN } else { SHOWN_OF_FAILURE };
+    cut(&result.output, most, hints).map(|line| (Style::Dim, line)).collect()
+}
+
+/// The first and the last lines of a text, with how many are left out between them.
+fn cut(text: &str, (head, tail): (usize, usize), hints: bool) -> impl Iterator<Item = String> {
+    let count = text.lines().count();
+    // The line that says so takes the place of one.
+    let left = if count > head + tail + 1 { count - head - tail } else { 0 };
+    let more = match (left, hints) {
+        (0, _) => None,
+        (left, true) => Some(messages::lines_more_to_see(left)),
+        (left, false) => Some(messages::lines_more(left)),
+    };
+    let first: Vec<String> = text.lines().take(if left > 0 { head } else { count }).map(String::from).collect();
+    let last: Vec<String> = text.lines().skip(if left > 0 { count - tail } else { count }).map(String::from).collect();
+    first.into_iter().chain(more.map(|more| more.words().into_owned())).chain(last)
 }
 
 /// The steps of a plan: with signs where the terminal has them, else with marks of plain characters.
@@ -367,10 +431,10 @@ mod tests {
     #[test]
     fn results_in_a_line() {
         let good = ToolResult::new("1", "read_file", Output::text("a\nb\n"), 2);
-        assert_eq!(summary(&good), (Style::Good, "  ✓ 2 lines, 2 ms".into()));
+        assert_eq!(summary(&good), (Style::Good, "✓ 2 lines, 2 ms".into()));
         let failure = ToolFailure::new(ErrorCode::ExitStatus, "It ended with status 1.\nMore.");
         let bad = ToolResult::refused("1", "bash", failure);
-        assert_eq!(summary(&bad), (Style::Bad, "  ✗ exit_status: It ended with status 1.".into()));
+        assert_eq!(summary(&bad), (Style::Bad, "✗ exit_status: It ended with status 1.".into()));
     }
 
     #[test]
@@ -387,10 +451,36 @@ mod tests {
     }
 
     #[test]
-    fn long_output_is_told_not_shown() {
-        let mut output = Output::text("x\n".repeat(20));
-        output.exit_code = Some(0);
-        let shown = details(&ToolResult::new("1", "bash", output, 2));
-        assert_eq!((shown.len(), shown[8].as_str()), (9, "... 12 lines more"));
+    fn of_long_output_the_beginning_and_the_end_are_shown() {
+        let lines: String = (1..=30).map(|line| format!("line {line}\n")).collect();
+        let shown = |code: i32, failure: Option<ToolFailure>| -> Vec<String> {
+            let mut output = Output::text(lines.clone());
+            (output.exit_code, output.failure) = (Some(code), failure);
+            let lines = details(&ToolResult::new("1", "bash", output, 2), false, false);
+            lines.into_iter().map(|(_, line)| line).collect()
+        };
+        let good = shown(0, None);
+        let wanted =
+            ["line 1", "line 2", "line 3", "line 4", "... 22 lines more", "line 27", "line 28", "line 29", "line 30"];
+        assert_eq!(good, wanted);
+        let bad = shown(1, Some(ToolFailure::new(ErrorCode::ExitStatus, "It ended with status 1.")));
+        assert_eq!((bad.len(), bad[3].as_str(), bad[15].as_str()), (16, "... 15 lines more", "line 30"));
+        assert_eq!(cut("1\n2\n3\n4\n5\n", (2, 2), true).count(), 5, "a line takes the place of no more than one");
+    }
+
+    #[test]
+    fn a_change_that_was_allowed_is_not_shown_again() {
+        let mut output = Output::text("Written.");
+        output.data = Some(serde_json::json!({"diff": "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n"}));
+        let result = ToolResult::new("1", "write_file", output, 2);
+        assert_eq!(details(&result, true, false), []);
+        assert_eq!(details(&result, false, false)[4], (Style::Good, "+b".to_owned()));
+    }
+
+    #[test]
+    fn times_are_told_in_their_size() {
+        for (time, told) in [(999, "999 ms"), (1500, "1.5 s"), (59_999, "59.9 s"), (125_000, "2 min 5 s")] {
+            assert_eq!(took(time).words(), told);
+        }
     }
 }

@@ -141,7 +141,7 @@ fn allowed(agent: &Agent, out: &mut Terminal) -> Result<(), Failure> {
 /// One turn. What goes wrong is said, and the conversation goes on.
 fn turn(turns: &Turns, agent: &mut Agent, text: &str, setup: &Setup, out: &mut Terminal) -> Result<(), Failure> {
     let person = AtTheTerminal { commands: setup.commands.clone() };
-    let mut view = View::new(person, agent.canceller(), false);
+    let mut view = View::new(person, agent.canceller(), false).speaker(&setup.persona.name);
     let stopped = turns.run(agent.canceller(), agent.run(text, &mut view))?;
     view.end()?;
     setup.tell_notes();

@@ -190,6 +190,14 @@ const OWN: &[Key] = &[
         "\"auto\"",
         "Whether there are colours: auto where a terminal shows them and NO_COLOR is not set.",
     ),
+    Key::new(
+        "notify",
+        Takes::Choice(&["off", "bell", "osc9"]),
+        InProject::Never,
+        "\"bell\"",
+        "How a terminal tells you that a turn is over which took 20 seconds or more: bell; osc9, a notification of the desktop\n\
+         where the terminal can show one; or off.",
+    ),
 ];
 
 /// How a server is reached. What names a place, a file or a secret, no project may say.

@@ -80,13 +80,33 @@ toolfence::program::texts! { "coder"
         en: "{size}, cut",
         pt: "{size}, cortada",
     }
-    output_in_time(size, milliseconds) {
-        en: "{size}, {milliseconds} ms",
-        pt: "{size}, {milliseconds} ms",
+    output_in_time(size, time) {
+        en: "{size}, {time}",
+        pt: "{size}, {time}",
+    }
+    milliseconds(count) {
+        en: "{count} ms",
+        pt: "{count} ms",
+    }
+    seconds(count) {
+        en: "{count} s",
+        pt: "{count} s",
+    }
+    minutes(minutes, seconds) {
+        en: "{minutes} min {seconds} s",
+        pt: "{minutes} min {seconds} s",
     }
     lines_more(count) {
         en: "... {count} {count|line|lines} more",
         pt: "... mais {count} {count|linha|linhas}",
+    }
+    lines_more_to_see(count) {
+        en: "... {count} {count|line|lines} more; /last shows all",
+        pt: "... mais {count} {count|linha|linhas}; /last mostra tudo",
+    }
+    turn_is_over() {
+        en: "coder has an answer",
+        pt: "coder tem uma resposta",
     }
     /// What the model is told of the text on standard input beside a question.
     what_was_piped_in() {

@@ -1,0 +1,174 @@
+//! Rows of a terminal: characters with their looks, broken between words by the columns they take.
+
+use crate::shown::steers;
+use std::fmt::Write as _;
+use std::ops::Range;
+use toolfence::program::invisible;
+use unicode_width::UnicodeWidthChar;
+
+/// Stands in a text where its author ended a line. A text of a model never holds it: it is written out.
+pub(super) const BREAK: char = '\u{2028}';
+
+/// What a row is drawn for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Look {
+    /// The columns of a row at most.
+    pub(crate) width: usize,
+    /// Whether there are colours and the like. Without them the marks of Markdown stay.
+    pub(crate) colour: bool,
+    /// Whether signs beyond ASCII are shown as they should.
+    pub(crate) signs: bool,
+}
+
+/// How a character looks where there are colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Ink {
+    pub(super) bold: bool,
+    pub(super) dim: bool,
+    pub(super) italic: bool,
+    pub(super) underline: bool,
+    pub(super) struck: bool,
+    pub(super) colour: Option<Colour>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Colour {
+    Green = 32,
+    Yellow = 33,
+    Magenta = 35,
+    Cyan = 36,
+    Red = 31,
+}
+
+impl Ink {
+    pub(super) const DIM: Ink = Ink { dim: true, ..Ink::PLAIN };
+    pub(super) const PLAIN: Ink =
+        Ink { bold: false, dim: false, italic: false, underline: false, struck: false, colour: None };
+
+    pub(super) const fn of(colour: Colour) -> Ink {
+        Ink { colour: Some(colour), ..Ink::PLAIN }
+    }
+
+    fn begin(self, out: &mut String) {
+        let parts = [(self.bold, 1), (self.dim, 2), (self.italic, 3), (self.underline, 4), (self.struck, 9)];
+        let parts = parts.into_iter().filter(|(on, _)| *on).map(|(_, code)| code);
+        for code in parts.chain(self.colour.map(|colour| colour as u8)) {
+            // Writing to a String cannot fail.
+            let _ = write!(out, "\x1b[{code}m");
+        }
+    }
+}
+
+/// A character of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Cell {
+    pub(super) c: char,
+    pub(super) ink: Ink,
+    /// The byte behind it in the text that it is from.
+    pub(super) at: usize,
+    /// Whether what stands behind it belongs to something that began before it, such as an emphasis.
+    pub(super) inside: bool,
+}
+
+/// Columns of a character. The selector of coloured pictures may make what it follows wider.
+pub(super) fn columns(c: char) -> usize {
+    match c {
+        '\u{fe0f}' => 1,
+        c => c.width().unwrap_or(0),
+    }
+}
+
+/// Columns of all of these.
+pub(super) fn width(cells: &[Cell]) -> usize {
+    cells.iter().map(|cell| columns(cell.c)).sum()
+}
+
+/// Appends the characters of a text, with what could steer the terminal written out.
+pub(super) fn push(cells: &mut Vec<Cell>, text: &str, ink: Ink) {
+    let cell = |c| Cell { c, ink, at: 0, inside: false };
+    for (at, c) in text.char_indices() {
+        match c {
+            BREAK => cells.push(cell(c)),
+            '\n' | '\t' => cells.push(cell(' ')),
+            c if steers(c, &text[at..]) => cells.extend(written_out(c).chars().map(cell)),
+            c => cells.push(cell(c)),
+        }
+    }
+}
+
+/// `\u{1b}`.
+pub(super) fn written_out(c: char) -> String {
+    format!("\\u{{{:x}}}", u32::from(c))
+}
+
+/// Whether the look of a character says nothing of it.
+pub(super) fn is_odd(c: char) -> bool {
+    c == BREAK || c == '\u{2029}' || invisible::kind(c).is_some_and(|kind| kind == invisible::Invisible::Separator)
+}
+
+/// A part of the cells for each row, and the cell with which the next one begins.
+pub(super) fn wrapped(cells: &[Cell], width: usize) -> Vec<(Range<usize>, usize)> {
+    /// What stands behind a wide character and never begins a row.
+    const CLOSING: &str = "、。，．」』）］｝！？：；…";
+    let mut rows = Vec::new();
+    let (mut start, mut column, mut at) = (0, 0, 0);
+    // Where the row may end, and where the next one begins then.
+    let mut rest: Option<(usize, usize)> = None;
+    while let Some(cell) = cells.get(at) {
+        if cell.c == BREAK {
+            rows.push((trimmed(cells, start..at), at + 1));
+            (start, column, at, rest) = (at + 1, 0, at + 1, None);
+            continue;
+        }
+        let wide = columns(cell.c);
+        if cell.c == ' ' {
+            if at == start {
+                start += 1;
+            } else {
+                rest = Some((at, at + 1));
+                column += 1;
+            }
+            at += 1;
+            continue;
+        }
+        if column + wide > width && at > start {
+            let (end, next) = rest.unwrap_or((at, at));
+            rows.push((trimmed(cells, start..end), next));
+            (start, column, at, rest) = (next, 0, next, None);
+            continue;
+        }
+        column += wide;
+        at += 1;
+        let joined = cells.get(at).is_some_and(|next| columns(next.c) == 0 || CLOSING.contains(next.c));
+        if wide == 2 && !joined {
+            rest = Some((at, at));
+        }
+    }
+    if start < cells.len() || rows.is_empty() {
+        rows.push((trimmed(cells, start..cells.len()), cells.len()));
+    }
+    rows
+}
+
+fn trimmed(cells: &[Cell], range: Range<usize>) -> Range<usize> {
+    let blank = cells[range.clone()].iter().rev().take_while(|cell| cell.c == ' ').count();
+    range.start..range.end - blank
+}
+
+/// Appends the cells as they are written to the terminal.
+pub(super) fn draw(cells: &[Cell], look: Look, out: &mut String) {
+    let mut on = Ink::PLAIN;
+    for cell in cells {
+        if look.colour && cell.ink != on {
+            if on != Ink::PLAIN {
+                out.push_str("\x1b[0m");
+            }
+            cell.ink.begin(out);
+            on = cell.ink;
+        }
+        out.push(cell.c);
+    }
+    if on != Ink::PLAIN {
+        out.push_str("\x1b[0m");
+    }
+}

@@ -1,0 +1,190 @@
+//! Tables, with their columns aligned by what a terminal shows.
+
+use super::inline;
+use super::rows::{Cell, Ink, Look, draw, push, width, wrapped};
+
+/// Rows that are kept until the widths of the columns are settled, and bytes of them.
+const MOST_ROWS: usize = 200;
+const MOST_BYTES: usize = 32 << 10;
+/// Columns of a table; what stands behind them is left in the last one.
+const MOST_COLUMNS: usize = 32;
+/// The narrowest column that is drawn as one: where there is no room for that, each row becomes a list.
+const NARROWEST: usize = 6;
+
+/// Where the text of a cell stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    Left,
+    Middle,
+    Right,
+}
+
+/// A table under way.
+#[derive(Debug)]
+pub(super) struct Table {
+    head: Vec<String>,
+    sides: Vec<Side>,
+    rows: Vec<Vec<String>>,
+    bytes: usize,
+    /// The widths of the columns, once rows were drawn.
+    widths: Option<Vec<usize>>,
+}
+
+/// The cells of a row.
+pub(super) fn cells(line: &str) -> Vec<String> {
+    let line = line.trim();
+    let line = line.strip_prefix('|').unwrap_or(line);
+    let (mut out, mut cell, mut escaped) = (Vec::new(), String::new(), false);
+    for c in line.chars() {
+        match c {
+            '|' if escaped => {
+                cell.pop();
+                cell.push('|');
+            }
+            '|' if out.len() + 1 < MOST_COLUMNS => out.push(std::mem::take(&mut cell)),
+            c => cell.push(c),
+        }
+        escaped = c == '\\' && !escaped;
+    }
+    if !cell.trim().is_empty() {
+        out.push(cell);
+    }
+    out.iter().map(|cell| cell.trim().to_owned()).collect()
+}
+
+/// What the row below the head of a table says of its columns; `None` where it is no such row.
+pub(super) fn sides(line: &str) -> Option<Vec<Side>> {
+    if !line.contains('-') || !line.contains(['|', ':']) || line.chars().any(|c| !matches!(c, '|' | '-' | ':' | ' ')) {
+        return None;
+    }
+    let side = |cell: &String| {
+        let middle = cell.trim_start_matches(':').trim_end_matches(':');
+        if middle.is_empty() || middle.contains([':', ' ']) {
+            return None;
+        }
+        Some(match (cell.starts_with(':'), cell.ends_with(':')) {
+            (true, true) => Side::Middle,
+            (false, true) => Side::Right,
+            _ => Side::Left,
+        })
+    };
+    cells(line).iter().map(side).collect()
+}
+
+impl Table {
+    pub(super) fn new(head: Vec<String>, sides: Vec<Side>) -> Table {
+        Table { head, sides, rows: Vec::new(), bytes: 0, widths: None }
+    }
+
+    /// Takes a row. Says whether the rows so far have to be drawn, so that no more are kept.
+    pub(super) fn push(&mut self, line: &str) -> bool {
+        let mut row = cells(line);
+        row.truncate(self.head.len());
+        row.resize(self.head.len(), String::new());
+        self.bytes += line.len();
+        self.rows.push(row);
+        self.rows.len() >= MOST_ROWS || self.bytes >= MOST_BYTES
+    }
+
+    /// Bytes that are kept of its rows.
+    #[cfg(test)]
+    pub(super) fn kept(&self) -> usize {
+        self.rows.iter().chain([&self.head]).flatten().map(String::capacity).sum()
+    }
+
+    /// The rows so far, drawn.
+    pub(super) fn drawn(&mut self, look: Look) -> Vec<String> {
+        let rows = std::mem::take(&mut self.rows);
+        self.bytes = 0;
+        let read = |row: &Vec<String>, base: Ink| -> Vec<Vec<Cell>> {
+            row.iter().map(|cell| inline::read(cell, look, base).cells).collect()
+        };
+        let head = read(&self.head, Ink { bold: true, ..Ink::PLAIN });
+        let body: Vec<_> = rows.iter().map(|row| read(row, Ink::PLAIN)).collect();
+        let begins = self.widths.is_none();
+        // Between two columns stands a line with a blank on each side.
+        let room = look.width.saturating_sub(3 * self.head.len().saturating_sub(1));
+        let widths = self.widths.get_or_insert_with(|| fitted(&head, &body, room)).clone();
+        if widths.contains(&0) {
+            let lists = body.iter().enumerate();
+            return lists.flat_map(|(at, row)| as_list(&head, row, begins && at == 0, look)).collect();
+        }
+        let mut out = Vec::new();
+        if begins {
+            out.extend(self.row(&head, &widths, look));
+            let (line, cross) = if look.signs { ("─", "─┼─") } else { ("-", "-+-") };
+            let line: Vec<String> = widths.iter().map(|width| line.repeat(*width)).collect();
+            out.push(dim(&line.join(cross), look));
+        }
+        out.extend(body.iter().flat_map(|row| self.row(row, &widths, look)));
+        out
+    }
+
+    fn row(&self, row: &[Vec<Cell>], widths: &[usize], look: Look) -> Vec<String> {
+        let parts: Vec<_> = row.iter().zip(widths).map(|(cells, width)| wrapped(cells, *width)).collect();
+        let height = parts.iter().map(Vec::len).max().unwrap_or(0);
+        let between = dim(if look.signs { " │ " } else { " | " }, look);
+        let line = |at: usize| {
+            let mut out = String::new();
+            for (column, (cells, parts)) in row.iter().zip(&parts).enumerate() {
+                let part = parts.get(at).map_or(&[][..], |(range, _)| &cells[range.clone()]);
+                let blank = widths[column].saturating_sub(width(part));
+                let before = match self.sides[column] {
+                    Side::Left => 0,
+                    Side::Middle => blank / 2,
+                    Side::Right => blank,
+                };
+                if column > 0 {
+                    out.push_str(&between);
+                }
+                out.push_str(&" ".repeat(before));
+                draw(part, look, &mut out);
+                if column + 1 < row.len() {
+                    out.push_str(&" ".repeat(blank - before));
+                }
+            }
+            out
+        };
+        (0..height).map(line).collect()
+    }
+}
+
+fn dim(text: &str, look: Look) -> String {
+    let (mut cells, mut out) = (Vec::new(), String::new());
+    push(&mut cells, text, Ink::DIM);
+    draw(&cells, look, &mut out);
+    out
+}
+
+/// The widths of the columns: what they need, or else the widest ones give way. All are 0 where there is no room.
+fn fitted(head: &[Vec<Cell>], body: &[Vec<Vec<Cell>>], room: usize) -> Vec<usize> {
+    let needs = |column: usize| {
+        let rows = body.iter().map(|row| &row[column]).chain([&head[column]]);
+        rows.map(|cells| width(cells)).max().unwrap_or(0).max(1)
+    };
+    let mut widths: Vec<usize> = (0..head.len()).map(needs).collect();
+    if widths.iter().map(|width| (*width).min(NARROWEST)).sum::<usize>() > room {
+        return vec![0; head.len()];
+    }
+    // The bound on the width of all columns that are wider than it.
+    let fits = |most: usize| widths.iter().map(|width| (*width).min(most)).sum::<usize>() <= room;
+    let most = (NARROWEST..=room.max(NARROWEST)).rev().find(|most| fits(*most)).unwrap_or(NARROWEST);
+    widths.iter_mut().for_each(|width| *width = (*width).min(most));
+    widths
+}
+
+/// A row with the head of each column before its cell, and an empty row between it and the one before.
+fn as_list(head: &[Vec<Cell>], row: &[Vec<Cell>], is_first: bool, look: Look) -> Vec<String> {
+    let mut out = if is_first { Vec::new() } else { vec![String::new()] };
+    for (name, cells) in head.iter().zip(row) {
+        let mut line = name.clone();
+        push(&mut line, if name.is_empty() { "" } else { ": " }, Ink::PLAIN);
+        line.extend(cells);
+        for (part, (range, _)) in wrapped(&line, look.width.saturating_sub(2)).into_iter().enumerate() {
+            let mut drawn = if part == 0 { String::new() } else { "  ".to_owned() };
+            draw(&line[range], look, &mut drawn);
+            out.push(drawn);
+        }
+    }
+    out
+}

@@ -1,0 +1,162 @@
+//! The words of a model: as they came where a program reads them, and as rendered Markdown where a person does.
+
+use crate::failure::Failure;
+use crate::markdown::Markdown;
+use crate::terminal::Terminal;
+
+/// Whose words these are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Voice {
+    Answer,
+    /// What the model thinks before it answers.
+    Reasoning,
+}
+
+/// The words of a turn on standard output, and what stands between them.
+pub(crate) struct Prose {
+    pub(crate) out: Terminal,
+    /// Who speaks, as long as that was not said.
+    speaker: Option<String>,
+    rendered: Option<Rendered>,
+    /// Whether anything was written since the last call.
+    begun: bool,
+    /// Whether something else stands above.
+    below: bool,
+    /// Of words as they came: whether the row of the cursor is not empty, and the line breaks that wait for what follows.
+    open: bool,
+    held: usize,
+}
+
+struct Rendered {
+    markdown: Markdown,
+    voice: Voice,
+    /// Whether the last row may be drawn again.
+    live: bool,
+    /// The row that is not settled, as it stands there.
+    tail: String,
+    /// What comes next is another paragraph.
+    parted: bool,
+}
+
+impl Prose {
+    pub(crate) fn new(out: Terminal) -> Prose {
+        let rendered = out.is_terminal().then(|| Rendered {
+            markdown: Markdown::new(out.look(), false),
+            voice: Voice::Answer,
+            live: out.takes_back(),
+            tail: String::new(),
+            parted: false,
+        });
+        Prose { out, speaker: None, rendered, begun: false, below: false, open: false, held: 0 }
+    }
+
+    /// Sets the name under which a person sees the words, once.
+    pub(crate) fn speaker(&mut self, name: &str) {
+        self.speaker = self.rendered.is_some().then(|| name.to_owned());
+    }
+
+    /// Whether anything stands here since the last call.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.begun
+    }
+
+    /// Says who speaks, where that was not said.
+    pub(crate) fn introduce(&mut self) -> Result<(), Failure> {
+        match self.speaker.take() {
+            Some(name) => self.out.name(&name),
+            None => Ok(()),
+        }
+    }
+
+    pub(crate) fn write(&mut self, voice: Voice, text: &str) -> Result<(), Failure> {
+        let Some(rendered) = &mut self.rendered else { return self.write_raw(voice, text) };
+        let look = self.out.look();
+        let mut rows = String::new();
+        if rendered.voice != voice {
+            rows = rendered.markdown.finish(look);
+            rendered.voice = voice;
+            rendered.markdown = Markdown::new(look, voice == Voice::Reasoning);
+            rendered.parted = self.begun || !rows.is_empty();
+            // The row above belongs to the other voice.
+            if !rows.is_empty() {
+                self.rows(rows, "")?;
+                rows = String::new();
+            }
+        }
+        let Some(rendered) = &mut self.rendered else { return Ok(()) };
+        rows.push_str(&rendered.markdown.feed(look, text));
+        let tail = if rendered.live { rendered.markdown.tail(look) } else { String::new() };
+        self.rows(rows, &tail)
+    }
+
+    /// Puts rows above the one that is not settled, and draws that anew. It is one write, so that nothing flickers.
+    fn rows(&mut self, rows: String, tail: &str) -> Result<(), Failure> {
+        let Some(rendered) = &mut self.rendered else { return Ok(()) };
+        if rows.is_empty() && tail == rendered.tail {
+            return Ok(());
+        }
+        let mut drawn = String::new();
+        let before = std::mem::replace(&mut rendered.tail, tail.to_owned());
+        match tail.strip_prefix(&before) {
+            // What is added to the row stands behind it.
+            Some(more) if rows.is_empty() && !before.is_empty() => drawn.push_str(more),
+            _ => {
+                drawn.push_str(if before.is_empty() { "" } else { "\r\x1b[K" });
+                if !self.begun && self.below || rendered.parted {
+                    drawn.push('\n');
+                }
+                rendered.parted = false;
+                drawn.push_str(&rows);
+                drawn.push_str(tail);
+            }
+        }
+        if !self.begun {
+            self.begun = true;
+            self.introduce()?;
+        }
+        self.out.drawn(&drawn)
+    }
+
+    fn write_raw(&mut self, voice: Voice, text: &str) -> Result<(), Failure> {
+        if voice == Voice::Reasoning {
+            return Ok(());
+        }
+        let begins = text.trim_start_matches(['\n', '\r']);
+        self.held += text[..text.len() - begins.len()].matches('\n').count();
+        let body = begins.trim_end_matches(['\n', '\r']);
+        if body.is_empty() {
+            return Ok(());
+        }
+        // Without the blank lines that the blocks cut out of it leave behind.
+        let between = if self.begun { self.held.min(2) } else { usize::from(self.below) };
+        self.out.write(&"\n".repeat(between))?;
+        self.out.write(body)?;
+        (self.begun, self.open) = (true, true);
+        self.held = begins[body.len()..].matches('\n').count();
+        Ok(())
+    }
+
+    /// Something else is about to stand where the words were; what follows keeps its distance from it.
+    pub(crate) fn interrupt(&mut self) -> Result<(), Failure> {
+        self.end_line()?;
+        (self.begun, self.below) = (false, true);
+        if let Some(rendered) = &mut self.rendered {
+            rendered.parted = false;
+        }
+        Ok(())
+    }
+
+    /// The cursor goes to the beginning of a row, and no word of before is open.
+    pub(crate) fn end_line(&mut self) -> Result<(), Failure> {
+        self.held = 0;
+        if let Some(rendered) = &mut self.rendered {
+            let rows = rendered.markdown.finish(self.out.look());
+            self.rows(rows, "")?;
+            if let Some(rendered) = &mut self.rendered {
+                rendered.parted = self.begun;
+            }
+            return Ok(());
+        }
+        if std::mem::take(&mut self.open) { self.out.write("\n") } else { Ok(()) }
+    }
+}
