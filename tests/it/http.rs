@@ -1,6 +1,6 @@
 //! The HTTP backend against a server that says exactly what a case wants, down to the pieces it is sent in.
 
-mod troubles;
+pub(crate) mod troubles;
 
 use std::ops::ControlFlow;
 use std::time::Duration;

@@ -30,6 +30,29 @@ impl Stub {
         Stub { url, asked }
     }
 
+    /// llama.cpp that loads its model for so many requests.
+    fn loading(model: &'static str, requests: usize) -> Stub {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/v1", listener.local_addr().unwrap());
+        let asked: Arc<Mutex<Vec<String>>> = Arc::default();
+        let noted = asked.clone();
+        std::thread::spawn(move || {
+            let pages = [("/v1/models", json!({"data": [{"id": model, "owned_by": "llamacpp"}]}))];
+            for (number, stream) in listener.incoming().enumerate() {
+                let mut stream = stream.unwrap();
+                if number >= requests {
+                    answer(stream, &pages, &noted);
+                    continue;
+                }
+                let _ = stream.read(&mut [0; 65536]);
+                let body = r#"{"error":{"message":"Loading model","type":"unavailable_error","code":503}}"#;
+                let head = format!("HTTP/1.1 503 Service Unavailable\r\ncontent-length: {}\r\n\r\n", body.len());
+                let _ = stream.write_all((head + body).as_bytes());
+            }
+        });
+        Stub { url, asked }
+    }
+
     fn llama(model: &str) -> Stub {
         Stub::new(vec![("/v1/models", json!({"data": [{"id": model, "owned_by": "llamacpp"}]}))])
     }
@@ -169,6 +192,38 @@ fn a_server_that_answers_is_used_and_named() {
     let asked = llama.asked();
     assert!(asked.iter().all(|request| !request.contains("s3kr1t")), "a server that was only found gets no key");
     assert!(asked.last().unwrap().contains("\"model\":\"q.gguf\""), "{asked:?}");
+}
+
+#[test]
+fn a_server_that_loads_its_model_is_there_and_waited_for() {
+    let place = Place::new();
+    let loading = Stub::loading("q.gguf", 3);
+    let ran = place.coder(&[NOBODY, &loading.url], &["-p", "hello"]);
+    assert_eq!((ran.status, ran.out.as_str()), (0, "Found.\n"), "{}", ran.err);
+    let told = format!("llama.cpp at {} is loading its model; waiting for it up to 120 s\n", loading.url);
+    assert_eq!(ran.err.matches(&told).count(), 1, "{}", ran.err);
+    assert!(ran.err.contains(&format!("using llama.cpp at {}, model q.gguf", loading.url)), "{}", ran.err);
+    let named = Stub::loading("q.gguf", 1);
+    let ran = place.coder(&[], &["--lang", "pt", "--base-url", &named.url, "-p", "hello"]);
+    assert!(ran.status == 0 && ran.err.contains("está carregando o modelo; aguardando até 120 s"), "{}", ran.said());
+    assert!(named.asked().last().unwrap().contains("\"model\":\"q.gguf\""));
+    // Another one that is ready need not wait for it.
+    let (busy, ready) = (Stub::loading("q.gguf", usize::MAX), Stub::ollama(&["a"], &[]));
+    let ran = place.coder(&[&busy.url, &ready.url], &["-p", "hello"]);
+    assert!(
+        ran.status == 0 && ran.err.contains(&format!("also llama.cpp at {}: it is loading its model", busy.url)),
+        "{}",
+        ran.err
+    );
+    let listed = place.coder(&[&busy.url], &["config", "backends"]).out;
+    assert!(
+        listed.lines().any(|line| line.contains("llama.cpp") && line.contains("it is loading its model")),
+        "{listed}"
+    );
+    let place = place.settings("[http]\nfirst_byte = 1\n");
+    let ran = place.coder(&[&busy.url], &["-p", "hello"]);
+    assert_eq!(ran.status, 3, "{}", ran.err);
+    assert!(ran.err.contains("is still loading its model after 1 s. Try again when its log says"), "{}", ran.err);
 }
 
 #[test]

@@ -143,6 +143,12 @@ toolfence_protocol::texts! { "proxy"
         en: "The content type is {kind}; send application/json",
         pt: "O tipo de conteúdo é {kind}; envie application/json",
     }
+    header_cannot_be_sent(name) {
+        en: "The header {name} cannot be sent: its name or its value has a character that may not stand there, or it says how the \
+             request is sent.",
+        pt: "O cabeçalho {name} não pode ser enviado: o nome ou o valor tem um caractere que não pode estar ali, ou ele diz como a \
+             requisição é enviada.",
+    }
     not_reached_in_time(causes) {
         en: "The upstream was not reached in time{causes}",
         pt: "O upstream não foi alcançado a tempo{causes}",

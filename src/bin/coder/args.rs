@@ -569,7 +569,8 @@ pub(crate) struct ProxyArguments {
 const PROXY_HELP: &str = "\
 Keys, from the environment:
   TOOLFENCE_PROXY_KEY  clients must send it: Authorization: Bearer KEY. It goes no further
-  TOOLFENCE_API_KEY    sent to the upstream, where the client sends no key or sends the proxy's
+  TOOLFENCE_API_KEY    sent to the upstream, where the client sends no key or sends the proxy's; without it, the key that the
+                       settings name. The settings also say which headers, proxy and certificates the upstream gets
 
 Example:
   llama-server -m model.gguf --port 8080
@@ -731,7 +732,7 @@ pub(crate) struct ProfileArguments {
 #[derive(Debug, Args)]
 pub(crate) struct BackendsArguments {
     /// As one JSON object: {"v":1,"providers":[{"name":..,"base_url":..,"key_variable":..,"key_set":..,"models":[..]}],
-    /// "local":[{"kind":..,"base_url":..,"models":[{"name":..,"loaded":..}]}]}
+    /// "local":[{"kind":..,"base_url":..,"models":[{"name":..,"loaded":..}],"loads":..}]}
     #[arg(long)]
     pub(crate) json: bool,
 }

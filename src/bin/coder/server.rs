@@ -8,10 +8,11 @@ use crate::failure::Failure;
 use crate::messages;
 use crate::program;
 use crate::runtime::cannot_start;
-use crate::setup::model_of;
+use crate::setup::{self, model_of};
+use crate::shown::tell;
 use std::future::Future;
 use std::process::Stdio;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::io::AsyncReadExt;
 use tokio::process::Command;
 use toolfence::Text;
@@ -19,6 +20,7 @@ use toolfence::backend::{CommandOptions, HttpOptions};
 use toolfence::program::backend::{LocalServer, Preset, choose_model, local_servers, models};
 use toolfence::program::persona::Persona;
 use toolfence::program::settings::Value;
+use toolfence::proxy::ProxyOptions;
 
 /// The key that is meant for this program, whoever answers.
 const KEY: &str = "TOOLFENCE_API_KEY";
@@ -32,6 +34,9 @@ const OLLAMA_PORT: &str = "11434";
 
 /// How long a command may take that prints the key: it may ask the person for a password.
 const KEY_PATIENCE: Duration = Duration::from_secs(30);
+
+/// How long is waited before a server is looked at again that loads its model.
+const LOOKS_AGAIN: Duration = Duration::from_millis(500);
 
 /// What is read of a key, in bytes.
 const LONGEST_KEY: u64 = 64 << 10;
@@ -71,6 +76,35 @@ impl Server {
             }
             None => Ok(None),
         }
+    }
+
+    /// The base URL and the model of the server that would answer, as far as it can be told without a key and without waiting: no
+    /// command of the settings runs. `known` gives the models that earlier runs knew of a server.
+    ///
+    /// # Errors
+    /// The settings do not fit each other.
+    pub(crate) fn likely(
+        config: &Config,
+        persona: &Persona,
+        known: impl Fn(&str) -> Vec<String>,
+    ) -> Result<Option<(String, String)>, Failure> {
+        let Some(server) = Server::settled(config, persona)? else {
+            if config.choice::<BackendKind>("backend")? != BackendKind::Http {
+                return Ok(None);
+            }
+            let servers = look()?;
+            let chosen = choice(&servers, model_of(config, persona).as_deref());
+            return Ok(chosen.map(|(at, model)| (servers[at].base_url.clone(), model)));
+        };
+        let (base_url, model) = server.place();
+        if !server.any_model {
+            return Ok(Some((base_url, model)));
+        }
+        let listed = wait(models(server.options()))?.unwrap_or_default();
+        let listed = choose_model(&listed).map(|model| model.name.clone());
+        // A server may list its models only to whoever has the key.
+        let model = listed.or_else(|| <[String; 1]>::try_from(known(&base_url)).ok().map(|[only]| only));
+        Ok(Some((base_url, model.unwrap_or_else(|| ANY.to_owned()))))
     }
 
     /// The server that the settings name, without a look at any.
@@ -139,16 +173,8 @@ impl Server {
     /// # Errors
     /// The provider wants a key and there is none, or the settings name one that cannot be had.
     fn with_key(mut self, config: &Config) -> Result<Server, Failure> {
-        let named = config.text("api_key_env");
-        self.options.key = match (variable(KEY), named, config.text("api_key_command")) {
-            (Some(key), ..) => Some(key),
-            (None, Some(name), _) => {
-                let missing = || Failure::wrong_use(messages::key_variable_is_empty(name));
-                Some(variable(name).ok_or_else(missing)?)
-            }
-            (None, None, Some(line)) => Some(printed_key(line)?),
-            (None, None, None) => self.preset.and_then(|preset| variable(preset.key_variable)),
-        };
+        let of_preset = || self.preset.and_then(|preset| variable(preset.key_variable));
+        self.options.key = key_of(config)?.or_else(of_preset);
         if let Some(preset) = self.preset.filter(|preset| !preset.is_local() && self.options.key.is_none()) {
             let (name, variable) = (preset.name, preset.key_variable);
             return Err(Failure::wrong_use(messages::provider_needs_key(name, variable)));
@@ -158,7 +184,13 @@ impl Server {
 
     /// The model that the server lists, where the person named none.
     fn with_listed_model(mut self) -> Result<Server, Failure> {
-        let listed = wait(models(self.options()))?;
+        let mut patience = Patience::new(self.options.first_byte);
+        let listed = loop {
+            match wait(models(self.options()))? {
+                Some(listed) => break listed,
+                None => patience.wait(&messages::some_server(), &self.place().0)?,
+            }
+        };
         if let Some(model) = choose_model(&listed) {
             self.options.model.clone_from(&model.name);
             let several = listed.len() > 1;
@@ -166,6 +198,31 @@ impl Server {
         }
         Ok(self)
     }
+}
+
+/// The key that is meant for this program, or the one that the settings name.
+fn key_of(config: &Config) -> Result<Option<String>, Failure> {
+    match (variable(KEY), config.text("api_key_env"), config.text("api_key_command")) {
+        (Some(key), ..) => Ok(Some(key)),
+        (None, Some(name), _) => {
+            let missing = || Failure::wrong_use(messages::key_variable_is_empty(name));
+            variable(name).ok_or_else(missing).map(Some)
+        }
+        (None, None, Some(line)) => printed_key(line).map(Some),
+        (None, None, None) => Ok(None),
+    }
+}
+
+/// How the settings want the upstream of the proxy to be reached, and with which key.
+///
+/// # Errors
+/// The settings name a file or a key that cannot be had.
+pub(crate) fn reach_upstream(config: &Config, wanted: &mut ProxyOptions) -> Result<(), Failure> {
+    let options = options_of(config, String::new())?;
+    wanted.upstream_key = key_of(config)?;
+    wanted.headers = options.headers;
+    (wanted.proxy, wanted.authorities, wanted.identity) = (options.proxy, options.authorities, options.identity);
+    Ok(())
 }
 
 /// How the settings want a server to be asked.
@@ -254,6 +311,7 @@ pub(crate) fn described(server: &LocalServer) -> Text {
     let names: Vec<&str> = server.models.iter().take(MOST_NAMED).map(|model| model.name.as_str()).collect();
     let names = names.join(", ");
     match server.models.len().saturating_sub(MOST_NAMED) {
+        _ if server.loads => messages::loads_its_model(),
         _ if server.models.is_empty() => messages::no_model_there(),
         0 => names.into(),
         more => messages::and_more_models(names, more),
@@ -262,10 +320,18 @@ pub(crate) fn described(server: &LocalServer) -> Text {
 
 /// A server on this machine that has the model, or where none is named, one that has a model in memory, or else any.
 fn found(config: &Config, persona: &Persona) -> Result<Server, Failure> {
-    let servers = look()?;
+    let mut servers = look()?;
     let wanted = model_of(config, persona);
-    let Some((at, model)) = choice(&servers, wanted.as_deref()) else {
-        return Err(Failure::wrong_use(nothing_found(&servers, wanted.as_deref())));
+    let mut patience = Patience::new(Duration::from_secs(config.count("http.first_byte")));
+    let (at, model) = loop {
+        if let Some(choice) = choice(&servers, wanted.as_deref()) {
+            break choice;
+        }
+        let Some(loading) = servers.iter().find(|server| server.loads) else {
+            return Err(Failure::wrong_use(nothing_found(&servers, wanted.as_deref())));
+        };
+        patience.wait(&kind(loading), &loading.base_url)?;
+        servers = look()?;
     };
     let server = &servers[at];
     let mut chosen = messages::server_found(kind(server), &server.base_url, &model);
@@ -283,6 +349,35 @@ fn found(config: &Config, persona: &Persona) -> Result<Server, Failure> {
     // They may be secrets that are meant for another server.
     options.headers.clear();
     Ok(Server { options, preset: None, chosen: Some(chosen), any_model: false })
+}
+
+/// Waits for servers that load their models, together no longer than for the first piece of a reply.
+struct Patience {
+    begun: Instant,
+    most: Duration,
+    told: bool,
+}
+
+impl Patience {
+    fn new(most: Duration) -> Patience {
+        Patience { begun: Instant::now(), most, told: false }
+    }
+
+    /// Waits a moment, and says so the first time.
+    ///
+    /// # Errors
+    /// It has lasted too long.
+    fn wait(&mut self, kind: &Text, base_url: &str) -> Result<(), Failure> {
+        let (seconds, base_url) = (self.most.as_secs(), setup::redactor().text(base_url).into_owned());
+        if self.begun.elapsed() >= self.most {
+            return Err(Failure::broken(messages::server_still_loads(kind.clone(), base_url, seconds)));
+        }
+        if !std::mem::replace(&mut self.told, true) {
+            tell(&messages::server_loads(kind.clone(), base_url, seconds));
+        }
+        std::thread::sleep(LOOKS_AGAIN);
+        Ok(())
+    }
 }
 
 fn choice(servers: &[LocalServer], wanted: Option<&str>) -> Option<(usize, String)> {

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use tempfile::TempDir;
 use toolfence_kit::{Program, Ran};
@@ -16,6 +17,8 @@ struct Place {
     folder: TempDir,
     url: String,
     replies: Replies,
+    /// Whether the server lists its model, `listed`.
+    lists: Arc<AtomicBool>,
 }
 
 impl Place {
@@ -25,9 +28,10 @@ impl Place {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/v1", listener.local_addr().unwrap());
         let replies = Replies::default();
-        let said = replies.clone();
-        std::thread::spawn(move || listener.incoming().for_each(|stream| answer(stream.unwrap(), &said)));
-        Place { folder, url, replies }
+        let (said, lists) = (replies.clone(), Arc::new(AtomicBool::new(true)));
+        let tells = lists.clone();
+        std::thread::spawn(move || listener.incoming().for_each(|stream| answer(stream.unwrap(), &said, &tells)));
+        Place { folder, url, replies, lists }
     }
 
     fn there(&self, name: &str) -> bool {
@@ -68,7 +72,7 @@ impl Place {
     }
 }
 
-fn answer(mut stream: TcpStream, said: &Replies) {
+fn answer(mut stream: TcpStream, said: &Replies, lists: &AtomicBool) {
     let (mut request, mut buffer) = (Vec::new(), [0; 65536]);
     loop {
         let got = stream.read(&mut buffer).unwrap();
@@ -76,6 +80,11 @@ fn answer(mut stream: TcpStream, said: &Replies) {
         let text = String::from_utf8_lossy(&request).to_lowercase();
         let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
         let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse().ok());
+        if text.starts_with("get ") {
+            let listed = if lists.load(Ordering::SeqCst) { r#"{"data":[{"id":"listed"}]}"# } else { "no" };
+            let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", listed.len());
+            return drop(stream.write_all((head + listed).as_bytes()));
+        }
         if got == 0 || length.is_some_and(|length: usize| body.len() >= length) {
             break;
         }
@@ -175,6 +184,33 @@ fn a_profile_is_shown_and_forgotten() {
     assert!(place.files("json").is_empty());
     let recorded = place.coder(&["config", "profile", "--backend", "replay"]);
     assert_eq!(recorded.status, 2, "{}", recorded.said());
+}
+
+/// What counts of a profile is shown too where nobody named the model: it is that of the model that answers.
+#[test]
+fn the_profile_of_a_model_that_nobody_named_is_found() {
+    let place = Place::new();
+    // Where a key has to be printed, nobody is asked for it to show settings.
+    std::fs::create_dir_all(place.folder.path().join("config/toolfence")).unwrap();
+    let settings = "api_key_command = \"sh -c 'touch asked-for-the-key'\"\n";
+    std::fs::write(place.folder.path().join("config/toolfence/config.toml"), settings).unwrap();
+    let key = |program: Program| program.env("TOOLFENCE_API_KEY", "k");
+    *place.replies.lock().unwrap() = vec![("Hm.\n</think>\nYes.\n".to_owned(), "stop")];
+    let project = place.folder.path().join("project");
+    let coder = || Program::new(env!("CARGO_BIN_EXE_coder"), place.folder.path());
+    let ran = key(coder()).args(&["--base-url", &place.url, "-p", "begin"]).run(&project, "");
+    assert_eq!(ran.status, 0, "{}", ran.err);
+    let shown = || coder().args(&["--base-url", &place.url, "config", "show"]).run(&project, "").out;
+    let line = "reasoning is not set, and replies of this backend have shown: opened";
+    assert!(shown().contains(line), "{}", shown());
+    let found = coder().env("TOOLFENCE_LOCAL_SERVERS", &place.url).args(&["config", "show"]).run(&project, "").out;
+    assert!(found.contains(line), "the server that would be found: {found}");
+    place.lists.store(false, Ordering::SeqCst);
+    assert!(shown().contains(line), "the only one that is known of the server");
+    assert!(!place.there("asked-for-the-key"));
+    *place.replies.lock().unwrap() = vec![("Hm.\n</think>\nYes.\n".to_owned(), "stop")];
+    key(coder()).args(&["--base-url", &place.url, "--model", "other", "-p", "begin"]).run(&project, "");
+    assert!(!shown().contains(line), "nobody knows which of two it is");
 }
 
 #[test]

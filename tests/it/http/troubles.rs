@@ -21,7 +21,7 @@ async fn failure(options: HttpOptions) -> String {
 }
 
 /// A server of https that answers every request with a word; `asks` wants a certificate of the client.
-fn https(asks: bool) -> String {
+pub(crate) fn https(asks: bool) -> String {
     let provider = Arc::new(rustls_graviola::default_provider());
     let builder = ServerConfig::builder_with_provider(provider.clone()).with_safe_default_protocol_versions().unwrap();
     let builder = if asks {
@@ -134,6 +134,25 @@ async fn a_proxy_is_asked_in_the_place_of_the_server() {
     assert_eq!(ask(near, &mut seen).await.unwrap(), FinishReason::Stop);
 }
 
+/// A model that is being loaded is waited for as long as for the first piece, whatever the number of tries.
+#[tokio::test]
+async fn a_server_that_loads_its_model_is_waited_for() {
+    let loads =
+        || refusal("503 Service Unavailable", "", "{\"error\": {\"message\": \"Loading model\", \"code\": 503}}");
+    let (url, server) = serve(vec![loads(), loads(), loads(), good()]).await;
+    let (mut seen, mut once) = (Seen::default(), options(&url));
+    once.retries = 0;
+    assert_eq!(ask(once, &mut seen).await.unwrap(), FinishReason::Stop);
+    assert_eq!((seen.waits.len(), server.await.unwrap().len()), (3, 4));
+    let (url, server) = serve(vec![loads(), loads()]).await;
+    let mut hurried = options(&url);
+    (hurried.retries, hurried.first_byte, hurried.back_off) =
+        (0, Duration::from_millis(300), Duration::from_millis(400));
+    let ended = failure(hurried).await;
+    assert!(ended.contains("HTTP 503: Loading model"), "{ended}");
+    assert_eq!(server.await.unwrap().len(), 2, "asked once more when the time is over");
+}
+
 #[tokio::test]
 async fn what_is_tried_again_is_told_and_what_a_server_wants_late_is_not() {
     let busy = || refusal("503 Service Unavailable", "", "{\"error\": {\"message\": \"Loading model\"}}");
@@ -147,6 +166,20 @@ async fn what_is_tried_again_is_told_and_what_a_server_wants_late_is_not() {
     let (_, ended, requests) = reply(vec![late()]).await;
     assert_eq!(requests.len(), 1, "an hour is not waited for");
     assert!(ended.contains("HTTP 429: quota. The server wants to be asked again in 3600 s"), "{ended}");
+    // A server may name the moment by its own clock, whatever is on ours.
+    let dated = |after: &'static str| {
+        let head = format!("date: Sun, 06 Nov 1994 08:49:37 GMT\r\nretry-after: {after}\r\n");
+        refusal("429 Too Many Requests", &head, "{\"message\": \"quota\"}")
+    };
+    let (url, server) = serve(vec![dated("Sun, 06 Nov 1994 08:49:38 GMT"), good()]).await;
+    let mut seen = Seen::default();
+    assert_eq!(ask(options(&url), &mut seen).await.unwrap(), FinishReason::Stop);
+    assert_eq!(
+        (seen.waits.as_slice(), server.await.unwrap().len()),
+        (&["it refused with HTTP 429: quota: 1000 ms".to_owned()][..], 2)
+    );
+    let (_, ended, requests) = reply(vec![dated("Sun, 06 Nov 1994 10:49:37 GMT")]).await;
+    assert!(requests.len() == 1 && ended.contains("wants to be asked again in 7200 s"), "{ended}");
     // Whoever wants no more while it waits gets no more.
     let (url, server) = serve(vec![busy()]).await;
     let mut enough = Seen { most: Some(1), ..Seen::default() };

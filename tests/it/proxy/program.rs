@@ -15,6 +15,11 @@ fn started(home: &Path, upstream: &str, more: &[&str]) -> (Child, String) {
     command.args(["proxy", "--upstream", upstream, "--listen", "127.0.0.1:0"]).args(more);
     command.env("HOME", home).env("XDG_CONFIG_HOME", home.join("config")).env("XDG_STATE_HOME", home.join("state"));
     command.env("TOOLFENCE_PROXY_KEY", "front").env("TOOLFENCE_API_KEY", "back");
+    listening(command)
+}
+
+/// A proxy that was started, and where it listens.
+fn listening(mut command: Command) -> (Child, String) {
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
@@ -64,6 +69,59 @@ async fn the_next_run_knows_what_this_one_saw() {
         .args(&["config", "profile", "--base-url", &url, "--model", "m"])
         .run(home.path(), "");
     assert!(shown.out.contains("reasoning              opened"), "{}", shown.said());
+}
+
+/// The settings say how `coder` reaches a server, and so they do for the proxy.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_settings_say_how_the_upstream_is_reached() {
+    let mut stage = Stage::new(vec![reply("Yes.", 2, "stop")]).await;
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().join("config/toolfence");
+    std::fs::create_dir_all(&folder).unwrap();
+    let settings = |text: &str| std::fs::write(folder.join("config.toml"), text).unwrap();
+    let own_key = |upstream: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_coder"));
+        command.args(["proxy", "--upstream", upstream, "--listen", "127.0.0.1:0"]).current_dir(home.path());
+        command.env("HOME", home.path()).env_remove("TOOLFENCE_API_KEY").env("TOOLFENCE_PROXY_KEY", "front");
+        command.env("XDG_CONFIG_HOME", home.path().join("config")).env("XDG_STATE_HOME", home.path().join("state"));
+        listening(command)
+    };
+    let headers = "content-type: application/json\r\nauthorization: Bearer front\r\nx-tenant: red\r\n";
+    settings(&format!(
+        "api_key_command = \"echo printed\"\n[http]\nproxy = \"http://{}\"\n[http.headers]\nX-Tenant = \"blue\"\n",
+        stage.upstream
+    ));
+    let (mut child, address) = own_key("http://model.example/v1");
+    stage.address = address;
+    let answer = stage.send("POST", "/v1/chat/completions", headers, &request(true).to_string()).await;
+    assert_eq!(Told::of(&Answer::read(&mut { answer }).await).text, "Yes.");
+    let (head, _) = stage.seen.lock().unwrap().requests.remove(0);
+    assert!(head.starts_with("POST http://model.example/v1/chat/completions HTTP/1.1"), "{head}");
+    assert_eq!(header(&head, "authorization").as_deref(), Some("Bearer printed"));
+    assert_eq!(header(&head, "x-tenant").as_deref(), Some("blue"), "{head}");
+    child.kill().unwrap();
+    child.wait().unwrap();
+
+    for (file, pem) in [("ca.pem", "ca"), ("client.pem", "client")] {
+        std::fs::copy(
+            Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/data/tls/{pem}.pem")),
+            folder.join(file),
+        )
+        .unwrap();
+    }
+    settings("[http]\nca_file = \"ca.pem\"\nclient_certificate = \"client.pem\"\n");
+    let (mut child, address) = own_key(&crate::http::troubles::https(true));
+    stage.address = address;
+    let answer = Answer::read(&mut stage.send("GET", "/v1/models", headers, "").await).await;
+    assert_eq!(answer.status, 200, "the certificates of both hold");
+    child.kill().unwrap();
+    child.wait().unwrap();
+
+    settings("[http]\nca_file = \"missing.pem\"\n");
+    let (child, address) = own_key("https://model.example/v1");
+    let output = child.wait_with_output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(2) && address.is_empty() && told.contains("missing.pem"), "{told}");
 }
 
 #[test]

@@ -73,6 +73,15 @@ pub struct ProxyOptions {
     pub upstream_key: Option<String>,
     /// What clients must send as a bearer token. Without it everybody may ask, and what they send goes to the upstream.
     pub key: Option<String>,
+    /// More headers of every request to the upstream, by name. One that the client sends too gives way.
+    pub headers: Vec<(String, String)>,
+    /// The URL of a proxy on the way to the upstream, in the place of those that the environment names, or `none` for no proxy. An
+    /// upstream on this machine is reached without one.
+    pub proxy: Option<String>,
+    /// Authorities that are trusted beside those of the system: certificates in PEM.
+    pub authorities: Option<Vec<u8>>,
+    /// The proxy's own certificate for the upstream, with those above it, and its private key, in PEM.
+    pub identity: Option<Vec<u8>>,
     /// The language of the instructions, of what the model is answered, and of the errors that the client gets.
     pub language: Language,
     /// Whether the template of the upstream opens reasoning. Where it is unknown, a call is passed on when the reply is over, or
@@ -113,6 +122,10 @@ impl ProxyOptions {
             upstream: upstream.into(),
             upstream_key: None,
             key: None,
+            headers: Vec::new(),
+            proxy: None,
+            authorities: None,
+            identity: None,
             language: Language::English,
             reasoning: Reasoning::Unknown,
             connect: Duration::from_secs(10),

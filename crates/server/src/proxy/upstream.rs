@@ -32,6 +32,8 @@ pub(super) struct Upstream {
     key: Option<HeaderValue>,
     /// The client's key is for the proxy and goes no further.
     keeps_key: bool,
+    /// Headers of every request, in place of what the client sends.
+    more: HeaderMap,
     first_byte: Duration,
     between: Duration,
 }
@@ -52,13 +54,18 @@ impl Upstream {
         base.set_fragment(None);
         let path = if url.path() == "/" { "/v1" } else { url.path().trim_end_matches('/') };
         base.set_path(path);
-        let route = Route { connect: Some(options.connect), ..Route::default() };
+        let route = Route {
+            connect: Some(options.connect),
+            proxy: options.proxy.clone(),
+            authorities: options.authorities.clone(),
+            identity: options.identity.clone(),
+        };
         let client = toolfence_http::client(&base, &route)?;
         let key = options.upstream_key.as_ref().map(|key| HeaderValue::from_str(&format!("Bearer {key}")));
         let mut key = key.transpose().map_err(|error| Error::because("send the upstream's key", error))?;
         key.iter_mut().for_each(|key| key.set_sensitive(true));
-        let keeps_key = options.key.is_some();
-        Ok(Upstream { client, base, key, keeps_key, first_byte: options.first_byte, between: options.between })
+        let (keeps_key, more) = (options.key.is_some(), more(&options.headers)?);
+        Ok(Upstream { client, base, key, keeps_key, more, first_byte: options.first_byte, between: options.between })
     }
 
     /// The URL of what stands below the base under these segments, which hold no percent-encoding. `None` where it would not
@@ -119,6 +126,9 @@ impl Upstream {
         if let Some(key) = self.key.as_ref().filter(|_| !on.contains_key(AUTHORIZATION)) {
             on.insert(AUTHORIZATION, key.clone());
         }
+        for (name, value) in &self.more {
+            on.insert(name, value.clone());
+        }
         on
     }
 
@@ -129,6 +139,22 @@ impl Upstream {
         on.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         on
     }
+}
+
+/// Headers that the host adds.
+fn more(headers: &[(String, String)]) -> Result<HeaderMap, Error> {
+    let header = |(name, value): &(String, String)| {
+        let wrong = || Error::with_kind(ErrorKind::InvalidInput, messages::header_cannot_be_sent(format!("{name:?}")));
+        let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong())?;
+        // These say where a request ends and to whom it goes.
+        if HOP_BY_HOP.contains(&name) || matches!(name, HOST | CONTENT_LENGTH | EXPECT) {
+            return Err(wrong());
+        }
+        let mut value = HeaderValue::from_str(value).map_err(|_| wrong())?;
+        value.set_sensitive(true);
+        Ok((name, value))
+    };
+    headers.iter().map(header).collect()
 }
 
 /// Headers without those of the connection.
@@ -188,6 +214,20 @@ mod tests {
         }
         for wrong in ["", "127.0.0.1:80", "ftp://x/", "http://x/v1?a=b", "/v1"] {
             assert!(Upstream::new(&ProxyOptions::new(wrong)).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn headers_of_the_host_go_before_those_of_the_client() {
+        let mut options = ProxyOptions::new("http://127.0.0.1:1");
+        options.upstream_key = Some("up".to_owned());
+        options.headers = vec![("X-Tenant".to_owned(), "blue".to_owned())];
+        let got = Upstream::new(&options).unwrap().headers(&map(&[("x-tenant", "red"), ("x-other", "1")]));
+        assert_eq!(got, map(&[("x-tenant", "blue"), ("x-other", "1"), ("authorization", "Bearer up")]));
+        for (name, value) in [("Host", "x"), ("transfer-encoding", "chunked"), ("a b", ""), ("x", "a\nb")] {
+            options.headers = vec![(name.to_owned(), value.to_owned())];
+            let told = Upstream::new(&options).unwrap_err().to_string();
+            assert!(told.contains("cannot be sent"), "{name}: {told}");
         }
     }
 

@@ -198,11 +198,11 @@ fn path(places: &Places) -> Result<ExitCode, Failure> {
 
 /// What counts of the profile of the backend that the settings name, by the keys in whose place it counts.
 fn learned(layers: &Layers, config: &Config, persona: &Persona) -> Result<Vec<(&'static str, &'static str)>, Failure> {
-    let Some((base_url, model)) = Server::settled(config, persona)?.as_ref().map(Server::place) else {
+    let Some(profiles) = Profiles::of(&layers.places) else { return Ok(Vec::new()) };
+    let Some((base_url, model)) = Server::likely(config, persona, |base_url| profiles.models(base_url))? else {
         return Ok(Vec::new());
     };
-    let known = Profiles::of(&layers.places).map(|profiles| profiles.learned(&base_url, &model));
-    let counts = counting(known.unwrap_or_default(), config);
+    let counts = counting(profiles.learned(&base_url, &model), config);
     let dialect = counts.dialect.map(|dialect| ("dialects", dialect.name()));
     let reasoning = match (counts.opened, counts.never_opened) {
         (true, _) => Some("opened"),
@@ -264,7 +264,7 @@ fn backends(options: &Options, arguments: &BackendsArguments) -> Result<ExitCode
         let model = |model: &LocalModel| json!({"name": model.name, "loaded": model.loaded});
         let server = |server: &LocalServer| {
             let models: Vec<Value> = server.models.iter().map(model).collect();
-            json!({"kind": server.kind, "base_url": server.base_url, "models": models})
+            json!({"kind": server.kind, "base_url": server.base_url, "models": models, "loads": server.loads})
         };
         let local: Vec<Value> = found.iter().map(server).collect();
         out.line(&json!({"v": super::SCHEMA, "providers": providers, "local": local}).to_string())?;

@@ -3,10 +3,11 @@
 use crate::args::{Grammar, Options, ProxyArguments};
 use crate::config::Config;
 use crate::config::places::Places;
-use crate::config::profile;
+use crate::config::{Layers, profile};
 use crate::failure::Failure;
 use crate::messages;
 use crate::runtime;
+use crate::server;
 use crate::setup::read_dialects;
 use crate::shown::{language, tell};
 use crate::terminal::Terminal;
@@ -21,8 +22,11 @@ use toolfence::proxy::{Profiles, Proxy, ProxyOptions};
 
 /// Serves until a signal ends it.
 pub(crate) fn run(options: &Options, arguments: &ProxyArguments) -> Result<ExitCode, Failure> {
+    let layers = Layers::read(options)?;
     let mut wanted = wanted(options, arguments)?;
-    wanted.profiles = upstream(options, arguments).map(|upstream| Arc::new(upstream) as Arc<dyn Profiles>);
+    server::reach_upstream(&layers.merged(), &mut wanted)?;
+    wanted.profiles =
+        upstream(&layers.places, options, arguments).map(|upstream| Arc::new(upstream) as Arc<dyn Profiles>);
     let open = wanted.key.is_none() && !arguments.listen.ip().is_loopback();
     let proxy = Proxy::new(wanted).map_err(Failure::wrong_use)?;
     if open {
@@ -52,7 +56,6 @@ fn wanted(options: &Options, arguments: &ProxyArguments) -> Result<ProxyOptions,
         wanted.dialects = reading.dialects;
     }
     wanted.key = variable("TOOLFENCE_PROXY_KEY");
-    wanted.upstream_key = variable("TOOLFENCE_API_KEY");
     wanted.language = language();
     wanted.connect = Duration::from_secs(arguments.connect_timeout);
     wanted.first_byte = Duration::from_secs(arguments.first_byte_timeout);
@@ -73,8 +76,8 @@ struct Upstream {
 }
 
 /// Without a place for profiles the proxy learns as long as it runs.
-fn upstream(options: &Options, arguments: &ProxyArguments) -> Option<Upstream> {
-    let profiles = profile::Profiles::of(&Places::of(&options.root).ok()?)?;
+fn upstream(places: &Places, options: &Options, arguments: &ProxyArguments) -> Option<Upstream> {
+    let profiles = profile::Profiles::of(places)?;
     let address = profile::address(&arguments.upstream);
     // The proxy adds it where there is no path.
     let bare = address.split_once("://").is_some_and(|(_, rest)| !rest.contains('/'));

@@ -266,6 +266,12 @@ impl Profiles {
         all
     }
 
+    /// The models of a server of which there is a profile.
+    pub(crate) fn models(&self, base_url: &str) -> Vec<String> {
+        let base_url = address(base_url);
+        self.all().into_iter().filter(|known| known.base_url == base_url).map(|known| known.model).collect()
+    }
+
     fn path(&self, base_url: &str, model: &str) -> PathBuf {
         let name = hash(&format!("{}\n{model}", address(base_url)));
         self.0.join(format!("{}.json", &name[..32]))

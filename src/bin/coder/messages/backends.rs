@@ -73,6 +73,20 @@ toolfence::program::texts! { "coder"
         en: "an OpenAI-shaped server",
         pt: "um servidor no formato da OpenAI",
     }
+    loads_its_model() {
+        en: "it is loading its model",
+        pt: "está carregando o modelo",
+    }
+    server_loads(kind, url, seconds) {
+        en: "{kind} at {url} is loading its model; waiting for it up to {seconds} s",
+        pt: "{kind} em {url} está carregando o modelo; aguardando até {seconds} s",
+    }
+    server_still_loads(kind, url, seconds) {
+        en: "{kind} at {url} is still loading its model after {seconds} s. Try again when its log says that it is ready, or wait longer \
+             for it: `http.first_byte` in the settings",
+        pt: "{kind} em {url} ainda está carregando o modelo depois de {seconds} s. Tente de novo quando o log dele disser que está \
+             pronto ou espere mais por ele: `http.first_byte` nas configurações",
+    }
     no_model_there() {
         en: "no model",
         pt: "nenhum modelo",

@@ -290,11 +290,13 @@ pub(crate) const PORTUGUESE_HELP: &[(&str, &str)] = &[
     (
         "Keys, from the environment:\n  TOOLFENCE_PROXY_KEY  clients must send it: Authorization: Bearer KEY. It \
          goes no further\n  TOOLFENCE_API_KEY    sent to the upstream, where the client sends no key or sends the \
-         proxy's\n\nExample:\n  llama-server -m model.gguf --port 8080\n  coder proxy --upstream \
+         proxy's; without it, the key that the\n                       settings name. The settings also say which headers, proxy \
+         and certificates the upstream gets\n\nExample:\n  llama-server -m model.gguf --port 8080\n  coder proxy --upstream \
          http://127.0.0.1:8080/v1\n  OPENAI_BASE_URL=http://127.0.0.1:4141/v1 OPENAI_API_KEY=none python3 my_agent.py",
         "Chaves, do ambiente:\n  TOOLFENCE_PROXY_KEY  os clientes devem enviá-la: Authorization: Bearer KEY. Ela não \
          vai além\n  TOOLFENCE_API_KEY    enviada ao upstream, onde o cliente não envia chave ou envia a do \
-         proxy\n\nExemplo:\n  llama-server -m model.gguf --port 8080\n  coder proxy --upstream \
+         proxy; sem ela, a chave que as\n                       configurações indicam. Elas também dizem quais cabeçalhos, proxy \
+         e certificados o upstream recebe\n\nExemplo:\n  llama-server -m model.gguf --port 8080\n  coder proxy --upstream \
          http://127.0.0.1:8080/v1\n  OPENAI_BASE_URL=http://127.0.0.1:4141/v1 OPENAI_API_KEY=none python3 my_agent.py",
     ),
     ("Let every command use the network", "Deixa todo comando usar a rede"),
@@ -511,10 +513,10 @@ pub(crate) const PORTUGUESE_HELP: &[(&str, &str)] = &[
     (
         "As one JSON object: \
          {\"v\":1,\"providers\":[{\"name\":..,\"base_url\":..,\"key_variable\":..,\"key_set\":..,\"models\":[..]}], \
-         \"local\":[{\"kind\":..,\"base_url\":..,\"models\":[{\"name\":..,\"loaded\":..}]}]}",
+         \"local\":[{\"kind\":..,\"base_url\":..,\"models\":[{\"name\":..,\"loaded\":..}],\"loads\":..}]}",
         "Como um objeto JSON: \
          {\"v\":1,\"providers\":[{\"name\":..,\"base_url\":..,\"key_variable\":..,\"key_set\":..,\"models\":[..]}], \
-         \"local\":[{\"kind\":..,\"base_url\":..,\"models\":[{\"name\":..,\"loaded\":..}]}]}",
+         \"local\":[{\"kind\":..,\"base_url\":..,\"models\":[{\"name\":..,\"loaded\":..}],\"loads\":..}]}",
     ),
     ("Where the calls are; - for stdin", "Onde estão as chamadas; - para stdin"),
     ("Where the files are", "Onde estão os arquivos"),

@@ -11,6 +11,16 @@ use toolfence_protocol::{Error, ErrorKind, Text};
 /// The longest that is waited before trying again, whatever the server wishes.
 pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
+/// The longest that is waited before a server is asked again that is loading its model: it is there soon, and the person waits.
+pub(super) const LONGEST_WAIT_TO_LOAD: Duration = Duration::from_secs(10);
+
+/// Parts of refusals with 503, in lower case, that say that the model is being loaded.
+const LOADING: &[&str] = &[
+    "loading model",     // llama.cpp
+    "model is loading",  // gateways
+    "currently loading", // Hugging Face
+];
+
 /// Characters of a server's own message that are shown.
 const SHOWN: usize = 400;
 
@@ -44,6 +54,12 @@ impl Failure {
             && self.retry_after().is_none_or(|wished| wished <= LONGEST_WAIT)
     }
 
+    /// Whether the server is there and has to load its model first.
+    pub(super) fn is_loading(&self) -> bool {
+        let Failure::Refused { status: 503, body, .. } = self else { return false };
+        says_loading(body) && self.is_passing()
+    }
+
     /// Whether the conversation is longer than the model's window.
     fn too_long(&self) -> Option<TooLong> {
         match self {
@@ -54,7 +70,7 @@ impl Failure {
         }
     }
 
-    /// What the server wishes, in seconds; dates are not read.
+    /// What the server wishes.
     pub(super) fn retry_after(&self) -> Option<Duration> {
         match self {
             Failure::Refused { retry_after, .. } => *retry_after,
@@ -118,6 +134,12 @@ impl Failure {
             Failure::Connection(error) => clean(&innermost(error)).into(),
         }
     }
+}
+
+/// Whether the body of a refusal with 503 says that the model is being loaded.
+pub(super) fn says_loading(body: &str) -> bool {
+    let body = body.to_lowercase();
+    LOADING.iter().any(|sign| body.contains(sign))
 }
 
 /// Why a reply is cut that the server ended with this word; empty for none.

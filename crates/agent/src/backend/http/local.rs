@@ -3,10 +3,10 @@
 //! Nothing but this machine is asked, no key is sent, and all addresses are asked side by side within one short time.
 
 use super::preset::Preset;
-use super::{Http, HttpOptions};
+use super::{Http, HttpOptions, LONGEST_REFUSAL, failure};
 use futures_util::future::join_all;
 use reqwest::header::HeaderMap;
-use reqwest::{Client, Url};
+use reqwest::{Client, StatusCode, Url};
 use serde_json::Value;
 use std::time::Duration;
 use tokio::time::{self, Instant};
@@ -37,6 +37,8 @@ pub struct LocalServer {
     pub base_url: String,
     /// The models it can answer with, in its own order. Those that only embed are left out.
     pub models: Vec<LocalModel>,
+    /// Whether it is there and loads its model, so that it lists none yet.
+    pub loads: bool,
 }
 
 /// A model of a server.
@@ -70,19 +72,24 @@ pub fn choose_model(models: &[LocalModel]) -> Option<&LocalModel> {
     models.iter().find(|model| model.loaded).or(models.first())
 }
 
-/// The models of the server that these options name, with its key. Empty where it does not tell.
-pub async fn models(options: HttpOptions) -> Vec<LocalModel> {
-    let Ok(http) = Http::new(options) else { return Vec::new() };
-    let Ok(url) = http.url.join("../models") else { return Vec::new() };
-    let listed = time::timeout(PATIENCE, page(&http.client, http.headers.clone(), url)).await;
-    let Some(answer) = listed.ok().flatten() else { return Vec::new() };
+/// The models of the server that these options name, with its key. Empty where it does not tell; `None` where it says that it is
+/// loading its model.
+pub async fn models(options: HttpOptions) -> Option<Vec<LocalModel>> {
+    let Ok(http) = Http::new(options) else { return Some(Vec::new()) };
+    let Ok(url) = http.url.join("../models") else { return Some(Vec::new()) };
+    let listed = time::timeout(PATIENCE, fetch(&http.client, http.headers.clone(), url)).await;
+    let answer = match listed.ok().flatten() {
+        None => return Some(Vec::new()),
+        Some(Page::Loading { .. }) => return None,
+        Some(Page::Json(answer)) => answer,
+    };
     let mut models = listed_in(&answer);
     let root = http.url.join("../../").ok().filter(is_on_this_machine);
     if let Some(root) = root {
         let kind = told_by_owner(&answer);
         let _ = time::timeout(WHOLE, mark_loaded(kind, &http.client, &root, &mut models)).await; // without it none is loaded
     }
-    models
+    Some(models)
 }
 
 /// What answers at one address.
@@ -92,7 +99,12 @@ async fn look(base_url: &str, deadline: Instant) -> Option<LocalServer> {
         return None;
     }
     let client = toolfence_http::client(&base, &Route::default()).ok()?;
-    let answer = time::timeout_at(deadline, get(&client, base.join("models").ok()?)).await.ok()??;
+    let page = fetch(&client, HeaderMap::new(), base.join("models").ok()?);
+    let base_url = base_url.trim_end_matches('/').to_owned();
+    let answer = match time::timeout_at(deadline, page).await.ok()?? {
+        Page::Loading { kind } => return Some(LocalServer { kind, base_url, models: Vec::new(), loads: true }),
+        Page::Json(answer) => answer,
+    };
     let mut models = listed_in(&answer);
     answer.get("data")?.as_array()?;
     let mut kind = told_by_owner(&answer);
@@ -105,7 +117,7 @@ async fn look(base_url: &str, deadline: Instant) -> Option<LocalServer> {
         mark_loaded(kind, &client, &root, &mut models).await;
     })
     .await;
-    Some(LocalServer { kind, base_url: base_url.trim_end_matches('/').to_owned(), models })
+    Some(LocalServer { kind, base_url, models, loads: false })
 }
 
 /// The models of a list as `/v1/models` gives it.
@@ -190,7 +202,33 @@ async fn get(client: &Client, url: Url) -> Option<Value> {
 
 /// The JSON of a page, if it is one and not too long.
 pub(super) async fn page(client: &Client, headers: HeaderMap, url: Url) -> Option<Value> {
+    match fetch(client, headers, url).await? {
+        Page::Json(value) => Some(value),
+        Page::Loading { .. } => None,
+    }
+}
+
+/// What a server has at an address.
+enum Page {
+    Json(Value),
+    /// It loads its model, and is of this kind where its words show that.
+    Loading {
+        kind: Option<&'static str>,
+    },
+}
+
+async fn fetch(client: &Client, headers: HeaderMap, url: Url) -> Option<Page> {
     let mut response = client.get(url).headers(headers).send().await.ok()?;
+    if response.status() == StatusCode::SERVICE_UNAVAILABLE {
+        let mut body = Vec::new();
+        while let Some(more) = response.chunk().await.ok()?.filter(|_| body.len() < LONGEST_REFUSAL) {
+            body.extend_from_slice(&more);
+        }
+        let body = String::from_utf8_lossy(&body);
+        // llama.cpp writes it so, and answers every request with it.
+        let kind = body.contains("\"Loading model\"").then_some("llama.cpp");
+        return failure::says_loading(&body).then_some(Page::Loading { kind });
+    }
     if !response.status().is_success() {
         return None;
     }
@@ -201,7 +239,7 @@ pub(super) async fn page(client: &Client, headers: HeaderMap, url: Url) -> Optio
         }
         bytes.extend_from_slice(&more);
     }
-    serde_json::from_slice(&bytes).ok()
+    serde_json::from_slice(&bytes).ok().map(Page::Json)
 }
 
 #[cfg(test)]

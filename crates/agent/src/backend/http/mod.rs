@@ -11,6 +11,7 @@ mod local;
 mod overflow;
 mod preset;
 mod quirks;
+mod retry_after;
 mod window;
 
 use super::{Backend, Chunk, Sink, Usage};
@@ -23,15 +24,15 @@ pub use preset::Preset;
 use quirks::Quirks;
 use reqwest::header::{
     ACCEPT, AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue,
-    RETRY_AFTER, TRANSFER_ENCODING, USER_AGENT,
+    TRANSFER_ENCODING, USER_AGENT,
 };
 use reqwest::{Client, Response, Url};
 use serde_json::{Map, Value};
 use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
-use tokio::time;
+use std::time::{Duration, SystemTime};
+use tokio::time::{self, Instant};
 use toolfence_http::{Route, sse};
 use toolfence_protocol::redact::Redactor;
 use toolfence_protocol::{Error, ErrorKind, FinishReason, Message, Text};
@@ -58,7 +59,8 @@ pub struct HttpOptions {
     pub first_byte: Duration,
     /// How long every further piece may take.
     pub between: Duration,
-    /// How often it is tried again after 429 or a 5xx status. Never once the reply has begun.
+    /// How often it is tried again after 429 or a 5xx status. Never once the reply has begun. A server that says that it is
+    /// loading its model is asked until the time of the first piece is over.
     pub retries: u32,
     /// The first wait before trying again; it doubles each time, up to a minute. A server's `Retry-After` goes before it. A server
     /// that wants more than a minute is not asked again.
@@ -187,25 +189,29 @@ impl Http {
     }
 
     async fn answer(&self, messages: &[Message], sink: &mut dyn Sink) -> Result<FinishReason, Error> {
-        let mut wait = self.options.back_off;
-        for _ in 0..self.options.retries {
-            match self.try_once(messages, sink).await {
+        let (mut wait, mut retries) = (self.options.back_off, self.options.retries);
+        let begun = Instant::now();
+        loop {
+            let failure = match self.try_once(messages, sink).await {
                 Ok(finish) => return Ok(finish),
-                Err(failure) if failure.is_passing() => {
-                    let wished = failure.retry_after().unwrap_or(wait);
-                    let why = failure.text();
-                    let wait_ms = u64::try_from(wished.as_millis()).unwrap_or(u64::MAX);
-                    tracing::info!(server = self.whom(), failure = %why, wait_ms, "trying again");
-                    if sink.chunk(Chunk::Waits { why: &why, wait: wished }).is_break() {
-                        return Ok(FinishReason::Cut);
-                    }
-                    time::sleep(wished).await;
-                    wait = wait.saturating_mul(2).min(failure::LONGEST_WAIT);
-                }
-                Err(failure) => return Err(failure.told(&self.whom())),
+                Err(failure) => failure,
+            };
+            let loads = failure.is_loading() && begun.elapsed() < self.options.first_byte;
+            if !loads && (retries == 0 || !failure.is_passing()) {
+                return Err(failure.told(&self.whom()));
             }
+            let wished = failure.retry_after().unwrap_or(wait);
+            let why = failure.text();
+            let wait_ms = u64::try_from(wished.as_millis()).unwrap_or(u64::MAX);
+            tracing::info!(server = self.whom(), failure = %why, wait_ms, "trying again");
+            if sink.chunk(Chunk::Waits { why: &why, wait: wished }).is_break() {
+                return Ok(FinishReason::Cut);
+            }
+            time::sleep(wished).await;
+            let longest = if loads { failure::LONGEST_WAIT_TO_LOAD } else { failure::LONGEST_WAIT };
+            wait = wait.saturating_mul(2).min(longest);
+            retries -= u32::from(!loads);
         }
-        self.try_once(messages, sink).await.map_err(|failure| failure.told(&self.whom()))
     }
 
     /// One request. It fails only where nothing of the reply came.
@@ -449,8 +455,7 @@ impl<'a> Reading<'a> {
 
 /// What the server refused with. A body that does not come to its end, or is very long, is cut.
 async fn refusal(mut response: Response, limit: Duration) -> Failure {
-    let wished = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok());
-    let retry_after = wished.map(Duration::from_secs);
+    let retry_after = retry_after::wished(response.headers(), SystemTime::now());
     let status = response.status().as_u16();
     let mut body = Vec::new();
     while let Ok(Ok(Some(bytes))) = time::timeout(limit, response.chunk()).await {
