@@ -40,7 +40,7 @@ const PRESETS: &[Preset] = &[
     preset("openai", "https://api.openai.com/v1", "OPENAI_API_KEY")
         .models(&["gpt-", "chatgpt-", "o1", "o3", "o4", "codex-"])
         .quirks(Quirks::COMPLETION_TOKENS),
-    // docs.claude.com/en/api/openai-sdk: system messages may stand anywhere and are put together in front.
+    // platform.claude.com/docs/en/api/openai-sdk: system messages may stand anywhere and are put together in front.
     preset("anthropic", "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY").models(&["claude-"]),
     // ai.google.dev/gemini-api/docs/openai
     preset("gemini", "https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY")
@@ -49,19 +49,22 @@ const PRESETS: &[Preset] = &[
     preset("mistral", "https://api.mistral.ai/v1", "MISTRAL_API_KEY")
         .models(&["mistral-", "ministral-", "codestral-", "devstral-", "magistral-"])
         .quirks(Quirks::UNCOUNTED),
-    // api-docs.deepseek.com
-    preset("deepseek", "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY").models(&["deepseek-"]),
+    // api-docs.deepseek.com: there is no /v1.
+    preset("deepseek", "https://api.deepseek.com", "DEEPSEEK_API_KEY").models(&["deepseek-"]),
     // docs.x.ai/docs/api-reference
     preset("xai", "https://api.x.ai/v1", "XAI_API_KEY").models(&["grok-"]),
-    // docs.cohere.com/docs/compatibility-api
-    preset("cohere", "https://api.cohere.ai/compatibility/v1", "COHERE_API_KEY").models(&["command-"]),
-    // docs.perplexity.ai/guides/chat-completions-guide: there is no /v1.
+    // docs.cohere.com/docs/compatibility-api: members that are not known, such as stream_options, are refused.
+    preset("cohere", "https://api.cohere.ai/compatibility/v1", "COHERE_API_KEY")
+        .models(&["command-"])
+        .quirks(Quirks::UNCOUNTED),
+    // docs.perplexity.ai/docs/sonar/openai-compatibility: there is no /v1.
     preset("perplexity", "https://api.perplexity.ai", "PERPLEXITY_API_KEY").models(&["sonar"]),
-    // platform.moonshot.ai/docs/api/chat
+    // platform.kimi.ai/docs/api/overview
     preset("moonshot", "https://api.moonshot.ai/v1", "MOONSHOT_API_KEY").models(&["kimi-", "moonshot-"]),
     // docs.z.ai/guides/develop/openai/python
     preset("zai", "https://api.z.ai/api/paas/v4", "ZAI_API_KEY").models(&["glm-"]),
-    // alibabacloud.com/help/en/model-studio/compatibility-of-openai-with-dashscope: the address for all countries but China.
+    // alibabacloud.com/help/en/model-studio/base-url: the shared address of Singapore, for keys of that region. A workspace may have an
+    // address of its own.
     preset("dashscope", "https://dashscope-intl.aliyuncs.com/compatible-mode/v1", "DASHSCOPE_API_KEY").models(&[
         "qwen-max",
         "qwen-plus",
@@ -76,14 +79,12 @@ const PRESETS: &[Preset] = &[
     preset("groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY"),
     // openrouter.ai/docs/quickstart
     preset("openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
-    // docs.together.ai/docs/openai-api-compatibility
-    preset("together", "https://api.together.xyz/v1", "TOGETHER_API_KEY"),
+    // docs.together.ai/docs/inference/openai-compatibility
+    preset("together", "https://api.together.ai/v1", "TOGETHER_API_KEY"),
     // docs.fireworks.ai/tools-sdks/openai-compatibility
     preset("fireworks", "https://api.fireworks.ai/inference/v1", "FIREWORKS_API_KEY"),
     // inference-docs.cerebras.ai/resources/openai
     preset("cerebras", "https://api.cerebras.ai/v1", "CEREBRAS_API_KEY"),
-    // docs.github.com/en/rest/models/inference: a token with the permission models:read.
-    preset("github", "https://models.github.ai/inference", "GITHUB_TOKEN"),
     // huggingface.co/docs/inference-providers
     preset("huggingface", "https://router.huggingface.co/v1", "HF_TOKEN"),
     // docs.api.nvidia.com/nim/reference/llm-apis
@@ -92,21 +93,21 @@ const PRESETS: &[Preset] = &[
     preset("sambanova", "https://api.sambanova.ai/v1", "SAMBANOVA_API_KEY"),
     // deepinfra.com/docs/openai_api
     preset("deepinfra", "https://api.deepinfra.com/v1/openai", "DEEPINFRA_API_KEY"),
-    // docs.hyperbolic.xyz/docs/rest-api
+    // docs.hyperbolic.ai/inference/quickstart
     preset("hyperbolic", "https://api.hyperbolic.xyz/v1", "HYPERBOLIC_API_KEY"),
     // novita.ai/docs/guides/llm-api
     preset("novita", "https://api.novita.ai/openai/v1", "NOVITA_API_KEY"),
     // docs.siliconflow.com/en/userguide/quickstart: the address for all countries but China.
     preset("siliconflow", "https://api.siliconflow.com/v1", "SILICONFLOW_API_KEY"),
-    // docs.tokenfactory.nebius.com/quickstart
+    // docs.tokenfactory.nebius.com/api-reference/introduction
     preset("nebius", "https://api.tokenfactory.nebius.com/v1", "NEBIUS_API_KEY"),
     // scaleway.com/en/docs/generative-apis/quickstart
     preset("scaleway", "https://api.scaleway.ai/v1", "SCW_SECRET_KEY"),
-    // docs.baseten.co/development/model-apis/overview
+    // docs.baseten.co/quickstart
     preset("baseten", "https://inference.baseten.co/v1", "BASETEN_API_KEY"),
-    // vercel.com/docs/ai-gateway/openai-compat
+    // vercel.com/docs/ai-gateway/sdks-and-apis/openai-chat-completions
     preset("vercel", "https://ai-gateway.vercel.sh/v1", "AI_GATEWAY_API_KEY"),
-    // docs.ollama.com/cloud
+    // docs.ollama.com/openai
     preset("ollama-cloud", "https://ollama.com/v1", "OLLAMA_API_KEY"),
     // learn.microsoft.com/azure/ai-foundry/openai/api-version-lifecycle: https://RESOURCE.openai.azure.com/openai/v1
     preset("azure", "", "AZURE_OPENAI_API_KEY").quirks(Quirks::COMPLETION_TOKENS),
