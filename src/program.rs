@@ -55,6 +55,11 @@ pub mod sandbox {
     pub use toolfence_sandbox::isolation::{Enclosure, Request};
 }
 
+/// What a text is filled with, a number with groups of digits among it.
+pub mod text {
+    pub use toolfence_protocol::text::Field;
+}
+
 /// The built-in tools, all and each by its name.
 pub mod tool {
     pub use toolfence_toolset::{Change, builtin, builtins, change};

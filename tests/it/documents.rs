@@ -120,7 +120,9 @@ fn every_page_of_the_folder_is_linked_from_the_readme() {
 #[cfg(feature = "cli")]
 mod program {
     use super::*;
+    use std::collections::BTreeSet;
     use std::process::{Command, Stdio};
+    use toolfence_kit::Program;
 
     /// What `coder` prints, with a home of its own.
     fn coder(arguments: &[&str]) -> String {
@@ -220,6 +222,26 @@ mod program {
         );
         let missing = wanted.into_iter().filter(|wanted| !page.contains(wanted.as_str()));
         assert_none(missing.map(|wanted| format!("docs/coder.md does not name {wanted}")).collect());
+    }
+
+    /// `/help` and the page tell the same commands.
+    #[test]
+    fn the_page_of_coder_has_every_slash_command() {
+        let page = read("docs/coder.md");
+        let home = tempfile::tempdir().expect("a folder");
+        std::fs::write(home.path().join("replies"), "%%% reply\nHello.\n").expect("it can be written");
+        let ran = Program::new(env!("CARGO_BIN_EXE_coder"), home.path())
+            .args(&["--backend", "replay", "--replies", "replies"])
+            .run(home.path(), "/help\n");
+        let listed = ran.out.lines().filter_map(|line| line.trim_start_matches("> ").trim_start().strip_prefix('/'));
+        let listed: BTreeSet<&str> = listed.filter_map(|line| line.split_whitespace().next()).collect();
+        assert!(listed.len() > 15, "the commands are found: {}", ran.out);
+        let table =
+            page.split("| typed | does |").nth(1).and_then(|rest| rest.split("\n\n").next()).unwrap_or_default();
+        let words = table.split('`').skip(1).step_by(2).filter_map(|word| word.strip_prefix('/'));
+        let told: BTreeSet<&str> = words.filter_map(|word| word.split_whitespace().next()).collect();
+        let told: BTreeSet<&str> = told.into_iter().filter(|name| !matches!(*name, "NAME" | "exit")).collect();
+        assert_eq!(told, listed);
     }
 
     #[test]

@@ -13,6 +13,8 @@ mod compact;
 #[cfg(feature = "policy")]
 mod config;
 mod conformance;
+#[cfg(all(feature = "cli", target_os = "linux"))]
+mod conversation;
 mod damage;
 #[cfg(feature = "cli")]
 mod debug;

@@ -248,6 +248,7 @@ fn conversed(root: &Path, line: &str, steps: &[(&str, &str)]) -> String {
     command
         .env("XDG_CONFIG_HOME", root.join("no-config"))
         .env("XDG_STATE_HOME", root.join("state"))
+        .env("TERM", "dumb")
         .env("NO_COLOR", "1");
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let (mut keys, mut out) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
@@ -318,7 +319,7 @@ fn ctrl_c_ends_the_demo_and_says_no_more() {
 }
 
 /// A model whose replies come in pieces, each so many milliseconds after the one before. Gives its address.
-fn slow_model(replies: Vec<Vec<(u64, String)>>) -> String {
+pub(crate) fn slow_model(replies: Vec<Vec<(u64, String)>>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     thread::spawn(move || {

@@ -144,6 +144,7 @@ pub(crate) async fn put(text: &str) -> io::Result<String> {
     OpenOptions::new().write(true).open("/dev/tty")?.write_all(text.as_bytes())?;
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let mut terminal = File::from(rustix::fs::open("/dev/tty", flags, Mode::empty())?);
+    let _shown = crate::input::modes::Shown::begin();
     // Whatever was typed before the question stood there was not meant for it.
     rustix::termios::tcflush(&terminal, QueueSelector::IFlush)?;
     let mut line = Vec::new();

@@ -3,7 +3,8 @@
 use crate::messages;
 use serde_json::Value;
 use std::fs::{File, OpenOptions};
-use std::io;
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use tokio::process::Command;
 use toolfence::{Args, ParamKind, Text, ToolCall};
@@ -69,11 +70,20 @@ fn with(call: &ToolCall, part: &Part, new: &str) -> Result<Args, Text> {
 }
 
 async fn edited(part: &Part, text: &str) -> Result<String, Text> {
-    let name = if let Part::Text { file, .. } = part { file } else { "arguments.json" };
+    in_editor(if let Part::Text { file, .. } = part { file } else { "arguments.json" }, text).await
+}
+
+/// A text as it comes out of the person's editor, where it stands in a file of this name that only they can read.
+///
+/// # Errors
+/// Why there is none, for the person.
+pub(crate) async fn in_editor(name: &str, text: &str) -> Result<String, Text> {
     let failed = |error: io::Error| messages::cannot_open_editor(error.to_string());
     let folder = tempfile::Builder::new().prefix("coder-edit-").tempdir().map_err(failed)?;
     let path = folder.path().join(name);
-    std::fs::write(&path, text).map_err(failed)?;
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
+    file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(failed)?;
+    let _shown = crate::input::modes::Shown::begin();
     let status = editor(&path).map_err(failed)?.status().await.map_err(failed)?;
     if !status.success() {
         return Err(messages::editor_failed(status.to_string()));

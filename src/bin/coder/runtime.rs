@@ -16,7 +16,7 @@ use tokio::sync::oneshot;
 use toolfence::agent::Canceller;
 
 /// Ctrl-C again within this time ends the turn, whatever it does by then.
-const TWICE: Duration = Duration::from_secs(2);
+pub(crate) const TWICE: Duration = Duration::from_secs(2);
 
 /// Runs one future to its end; signals stop the turn it drives.
 pub(crate) fn run<T>(canceller: Canceller, future: impl Future<Output = T>) -> Result<T, Failure> {
@@ -130,6 +130,7 @@ async fn listen(mut signals: Signals, state: Arc<State>) {
                 let _ = Terminal::stdout().write(&format!("\n{}\n> ", messages::how_to_leave().words()));
                 continue;
             }
+            crate::input::modes::restore();
             std::process::exit(status.into())
         };
         if status != INTERRUPTED {

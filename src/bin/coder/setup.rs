@@ -2,8 +2,9 @@
 
 use crate::agents_files;
 use crate::args::{BackendKind, Color, Instructions, Options, Reasoning, Sandbox};
+use crate::config::places::Places;
 use crate::config::profile::{self, Profile, Profiles, counting};
-use crate::config::{Config, Layers};
+use crate::config::{Config, Layers, Project};
 use crate::debug;
 use crate::failure::Failure;
 use crate::messages;
@@ -67,6 +68,8 @@ pub(crate) struct Setup {
     server: OnceLock<Option<Server>>,
     /// What the project says to agents, as the model is told it.
     agents_files: Option<String>,
+    /// Where files of settings are, and whether the project's counts; none for the demo.
+    pub(crate) places: Option<(Places, Project)>,
 }
 
 impl Setup {
@@ -96,7 +99,8 @@ impl Setup {
         let agents_files = (setup.config.text("agents_files") != Some("off"))
             .then(|| agents_files::told(&layers.places, setup.language, setup.config.limits().agents_bytes))
             .flatten();
-        Ok(Setup { audit, profiles, sessions, transcripts, stats: options.stats, agents_files, ..setup })
+        let places = Some((layers.places, layers.project));
+        Ok(Setup { audit, profiles, sessions, transcripts, stats: options.stats, agents_files, places, ..setup })
     }
 
     /// The demo's own: its folder, its persona, and every question asked, whatever options and files say.
@@ -145,6 +149,7 @@ impl Setup {
             stats: false,
             server: OnceLock::new(),
             agents_files: None,
+            places: None,
         })
     }
 
@@ -251,8 +256,13 @@ impl Setup {
         transcript.redactor(redact.then(|| self.redactor())).model(self.model())
     }
 
+    /// Whether what is said is written down.
+    pub(crate) fn writes_down(&self) -> bool {
+        self.transcripts
+    }
+
     /// What takes secrets out of what is written down: those of the environment, and those that go to the server.
-    fn redactor(&self) -> Redactor {
+    pub(crate) fn redactor(&self) -> Redactor {
         let server = self.server.get().and_then(Option::as_ref);
         redactor().environment(server.into_iter().flat_map(Server::secrets))
     }

@@ -63,6 +63,8 @@ pub(crate) struct View<P> {
     begun: Instant,
     /// Whether a person can ask for more of the last result.
     talks: bool,
+    /// The last result, whole.
+    last: Option<ToolResult>,
 }
 
 impl<P> Drop for View<P> {
@@ -93,6 +95,7 @@ impl<P: Person> View<P> {
             seen: HashSet::new(),
             begun: Instant::now(),
             talks: false,
+            last: None,
         }
     }
 
@@ -138,6 +141,11 @@ impl<P: Person> View<P> {
         self.prose.end_line()?;
         terminal::notify(self.begun.elapsed());
         Ok(())
+    }
+
+    /// The last result of the turn, of which only the beginning may have been shown.
+    pub(crate) fn last(&mut self) -> Option<ToolResult> {
+        self.last.take()
     }
 
     /// Output that cannot be written ends the turn.
@@ -311,6 +319,7 @@ impl<P: Person> Host for View<P> {
         debug::result(result);
         self.told = true;
         let ran = self.running.iter().position(|id| *id == result.id).map(|at| self.running.remove(at));
+        self.last = Some(result.clone());
         let mut written = self.end_call(result);
         if ran.is_some() {
             written = written.and_then(|()| self.wait_for_tool());

@@ -6,6 +6,7 @@
 //! - [`Project`] is a temporary project, [`picture`] a tree of files as text, [`Program`] a program that is run to its end.
 //! - With the feature `policy`, `World` is a host that a policy asks, and `call` makes a call out of JSON; with the feature
 //!   `toolbox`, `Tools` lets a policy judge a call and runs what it clears.
+//! - With the feature `screen`, `Screen` is a terminal with a program on it.
 //!
 //! Without its features the kit depends on no crate of the workspace. Cargo builds a crate a second time for its unit tests,
 //! and a type of the first build is not that of the second; so unit tests use the kit without features.
@@ -18,6 +19,8 @@ mod pieces;
 mod program;
 mod project;
 mod random;
+#[cfg(feature = "screen")]
+mod screen;
 pub mod signs;
 #[cfg(feature = "toolbox")]
 mod tools;
@@ -30,6 +33,8 @@ pub use pieces::Pieces;
 pub use program::{Program, Ran};
 pub use project::{Picture, Project, picture};
 pub use random::Random;
+#[cfg(feature = "screen")]
+pub use screen::Screen;
 #[cfg(feature = "toolbox")]
 pub use tools::{Tools, block_on};
 #[cfg(feature = "policy")]

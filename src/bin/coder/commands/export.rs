@@ -8,6 +8,10 @@ use crate::setup::{Setup, redactor};
 use crate::shown::language;
 use crate::terminal::Terminal;
 use serde_json::Value;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 use toolfence::program::transcript::export::{self, Results, Shown};
 use toolfence::program::transcript::{Record, SCHEMA, Stored, lines};
@@ -93,6 +97,21 @@ fn redacted(redactor: &Redactor, mut record: Value) -> Value {
     let histories = clean.get_mut("history").and_then(Value::as_array_mut);
     histories.into_iter().flatten().zip(told).for_each(|(message, images)| put(message, images));
     clean
+}
+
+/// `/export`: writes the conversation in a file, in the form that its ending names, and over no other file.
+pub(crate) fn typed(path: &Path, file: &str) -> Result<(), Failure> {
+    let mut stored = Stored::read(path).map_err(Failure::wrong_use)?;
+    stored.redact(&redactor());
+    let shown = Shown { thoughts: false, results: Results::Head, language: language() };
+    let records: Vec<&Record> = stored.records.iter().collect();
+    let text = match Path::new(file).extension().and_then(OsStr::to_str) {
+        Some("html") => export::html(&stored, &records, shown),
+        Some("md") => export::markdown(&stored, &records, shown, &toolfence::tool::catalog()),
+        _ => return Err(Failure::wrong_use(messages::export_wants_a_file())),
+    };
+    let written = File::create_new(file).and_then(|mut file| file.write_all(text.as_bytes()));
+    written.map_err(|error| Failure::broken(messages::cannot_write(file, error.to_string())))
 }
 
 /// Where a message stands.

@@ -9,8 +9,9 @@ use crate::terminal::{Style, Terminal};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::process::ExitCode;
-use toolfence::policy::{Decision, Effective, Judgement};
+use toolfence::policy::{Decision, Effective, Judgement, Policy};
 use toolfence::program::policy::Met;
+use toolfence::tools::CommandRunner;
 use toolfence::{Args, ParamKind, Text, ToolCall, ToolFailure};
 
 /// Explains the decision about one call, or about each of a batch.
@@ -25,9 +26,18 @@ pub(crate) fn explain(options: &Options, arguments: &ExplainArguments) -> Result
     let decision = decide(&setup, call).map_err(|failure| Failure::wrong_use(failure.message))?;
     match arguments.json {
         true => out.line(&told(&setup, &decision).to_string())?,
-        false => shown(&setup, command.as_deref(), &decision, &mut out)?,
+        false => shown(&setup.policy, &setup.commands, command.as_deref(), &decision, &mut out)?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// `/policy`: what the policy of a conversation says to a command, with what was allowed in it.
+pub(crate) fn typed(policy: &Policy, commands: &CommandRunner, line: &str, out: &mut Terminal) -> Result<(), Failure> {
+    let mut call = call_of_command(line);
+    let catalog = toolfence::tool::catalog();
+    let judged = catalog.resolve(&mut call).and_then(|spec| policy.judge_read(&call, spec, commands, None));
+    let decision = judged.map_err(|failure| Failure::wrong_use(failure.message))?;
+    shown(policy, commands, Some(line), &decision, out)
 }
 
 /// A line of a batch.
@@ -105,11 +115,17 @@ fn told(setup: &Setup, decision: &Decision) -> Value {
     value
 }
 
-fn shown(setup: &Setup, command: Option<&str>, decision: &Decision, out: &mut Terminal) -> Result<(), Failure> {
+fn shown(
+    policy: &Policy,
+    commands: &CommandRunner,
+    command: Option<&str>,
+    decision: &Decision,
+    out: &mut Terminal,
+) -> Result<(), Failure> {
     let (style, verdict) = named(decision.judgement);
     out.styled(style, verdict)?;
     out.write(": ")?;
-    out.line(&done(setup.policy.effective(decision, &*setup.commands)))?;
+    out.line(&done(policy.effective(decision, commands)))?;
     out.line(&messages::by_rule(&*decision.rule))?;
     out.line(&messages::for_reason(decision.reason.clone()))?;
     if decision.writes_git {

@@ -4,6 +4,7 @@
 //! What a text names stays as it is: options, settings' keys, commands, tools, and the words that are typed in a conversation.
 
 mod backends;
+mod conversation;
 mod failures;
 mod help;
 mod personas;
@@ -14,6 +15,7 @@ mod turn;
 mod undo;
 
 pub(crate) use backends::*;
+pub(crate) use conversation::*;
 pub(crate) use failures::*;
 pub(crate) use help::PORTUGUESE_HELP;
 pub(crate) use personas::*;

@@ -121,40 +121,6 @@ toolfence::program::texts! { "coder"
         en: "{persona} in {root}; /help for help",
         pt: "{persona} em {root}; /help mostra a ajuda",
     }
-    conversation_help() {
-        en: "Write what you want done and press Enter. Ctrl-C stops what a tool does, twice or without a tool the\n\
-             turn; at the prompt it drops what is typed, and twice it ends the program.\n  \
-               /help     this\n  \
-               /tools    the tools the model has\n  \
-               /allowed  what you said always to, until the end\n  \
-               /stats    what the replies cost so far\n  \
-               /diff     what the last turn changed; /diff 3 the last three, /diff all what this session has\n  \
-               /undo     take back what the last turn changed; /undo 3 the last three, /undo list those there are\n  \
-               /redo     take the last undo back\n  \
-               /compact  send less of what was said; old tool output goes first\n  \
-               /retry    say your last message again, as if it and what followed had not been\n  \
-               /clear    begin a new conversation; what you allowed stays allowed\n  \
-               /sessions the conversations about this project\n  \
-               /resume   go on with another one; /resume NAME with that one\n  \
-               /fork     go on in a copy of this one; /fork 12 with what was said up to message 12\n  \
-               /quit     end (so does the end of input)",
-        pt: "Escreva o que você quer que seja feito e tecle Enter. Ctrl-C interrompe o que uma ferramenta faz; duas vezes,\n\
-             ou sem ferramenta, interrompe o turno; no prompt, descarta o que foi digitado e, duas vezes, encerra o programa.\n  \
-               /help     esta ajuda\n  \
-               /tools    as ferramentas que o modelo tem\n  \
-               /allowed  aquilo a que você disse sempre, até o fim\n  \
-               /stats    quanto as respostas custaram até agora\n  \
-               /diff     o que o último turno alterou; /diff 3 os três últimos, /diff all o que esta sessão alterou\n  \
-               /undo     desfaz o que o último turno alterou; /undo 3 os três últimos, /undo list os que existem\n  \
-               /redo     refaz o que foi desfeito por último\n  \
-               /compact  envia menos do que foi dito; primeiro sai a saída antiga das ferramentas\n  \
-               /retry    diz de novo a sua última mensagem, como se ela e o que veio depois não existissem\n  \
-               /clear    começa outra conversa; o que você permitiu continua permitido\n  \
-               /sessions as conversas sobre este projeto\n  \
-               /resume   continua outra conversa; /resume NOME continua aquela\n  \
-               /fork     continua em uma cópia desta; /fork 12 com o que foi dito até a mensagem 12\n  \
-               /quit     encerra (o fim da entrada também)",
-    }
     no_such_command(command) {
         en: "There is no command {command}; /help lists them.",
         pt: "Não há nenhum comando {command}; /help mostra os que existem.",

@@ -1,0 +1,250 @@
+//! The line that a person types: by an editor with a history where a terminal can show one, or else as it comes.
+
+mod completion;
+mod history;
+pub(crate) mod modes;
+mod pastes;
+
+pub(crate) use completion::Completions;
+
+use crate::messages;
+use crate::shown::Words;
+use crate::terminal::colours;
+use history::Past;
+use pastes::{Folding, Pastes};
+use reedline::{
+    ColumnarMenu, DefaultHinter, EditCommand, Emacs, FileBackedHistory, Highlighter, History, HistoryItem, KeyCode,
+    KeyModifiers, MenuBuilder, Prompt, PromptEditMode, PromptHistorySearch, Reedline, ReedlineEvent, ReedlineMenu,
+    Signal, StyledText, ValidationResult, Validator, default_emacs_keybindings,
+};
+use std::borrow::Cow;
+use std::io::{self, IsTerminal};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use toolfence::Text;
+use toolfence::redact::Redactor;
+
+/// The name by which the editor knows the list of what Tab offers.
+const MENU: &str = "completion";
+/// The word by which it gives the line to the person's own editor.
+const IN_EDITOR: &str = "editor";
+
+/// What came of a line.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Typed {
+    /// A line, or several.
+    Line(String),
+    /// The person wants to go on with this in an editor of their own.
+    InEditor(String),
+    /// Ctrl-C, and whether there was nothing to drop.
+    Interrupted { empty: bool },
+    /// Ctrl-D where nothing was typed.
+    End,
+}
+
+/// A line editor on the terminal.
+pub(crate) struct LineEditor {
+    reedline: Reedline,
+    pastes: Arc<Mutex<Pastes>>,
+    /// Whether the line that is shown is empty.
+    empty: Arc<AtomicBool>,
+    past: Option<Past>,
+}
+
+impl LineEditor {
+    /// An editor where standard input and output are a terminal that can show one. `state` is the folder of what the program
+    /// remembers; lines are kept there where `kept`.
+    pub(crate) fn open(
+        completions: Completions,
+        state: Option<&Path>,
+        kept: bool,
+        redactor: Redactor,
+    ) -> Option<LineEditor> {
+        let term = std::env::var_os("TERM").filter(|term| !term.is_empty() && term != "dumb");
+        if term.is_none() || !io::stdin().is_terminal() || !io::stdout().is_terminal() || !modes::remember() {
+            return None;
+        }
+        let past = state.map(|state| Past::below(state, redactor));
+        let mut history = FileBackedHistory::default();
+        for line in past.iter().flat_map(Past::lines) {
+            // In memory nothing can go wrong.
+            let _ = history.save(HistoryItem::from_command_line(line));
+        }
+        let (pastes, empty) = (Arc::<Mutex<Pastes>>::default(), Arc::new(AtomicBool::new(true)));
+        let colour = colours(true);
+        let keys = Folding { keys: Emacs::new(keys()), pastes: pastes.clone() };
+        let menu = ColumnarMenu::default().with_name(MENU).with_marker("> ");
+        let mut reedline = Reedline::create()
+            .use_bracketed_paste(true)
+            .with_edit_mode(Box::new(keys))
+            .with_history(Box::new(history))
+            .with_history_exclusion_prefix(Some(" ".to_owned()))
+            .with_completer(Box::new(completions))
+            .with_menu(ReedlineMenu::EngineCompleter(Box::new(menu)))
+            .with_quick_completions(true)
+            .with_partial_completions(true)
+            .with_validator(Box::new(Complete))
+            .with_highlighter(Box::new(Plain { empty: empty.clone() }))
+            .with_ansi_colors(colour);
+        if colour {
+            // Without colours nothing would tell a hint from what was typed.
+            reedline = reedline.with_hinter(Box::new(DefaultHinter::default()));
+        }
+        Some(LineEditor { reedline, pastes, empty, past: past.filter(|_| kept) })
+    }
+
+    /// Reads a line behind this mark. What was typed since the last one stands there already.
+    ///
+    /// # Errors
+    /// The terminal does not do what the editor needs.
+    pub(crate) fn read(&mut self, mark: &str) -> Result<Typed, String> {
+        crate::status::end();
+        let typed = modes::typed();
+        self.put(&typed);
+        let read = self.reedline.read_line(&Mark(mark)).map_err(|error| error.to_string())?;
+        Ok(match read {
+            Signal::Success(line) => {
+                let text = self.unfolded(&line);
+                self.keep(&line, &text);
+                Typed::Line(joined(&text))
+            }
+            Signal::HostCommand(_) => {
+                let line = self.reedline.current_buffer_contents().to_owned();
+                self.reedline.run_edit_commands(&[EditCommand::Clear]);
+                Typed::InEditor(self.unfolded(&line))
+            }
+            Signal::CtrlC => Typed::Interrupted { empty: self.empty.load(Ordering::SeqCst) },
+            Signal::CtrlD => Typed::End,
+            // Nothing else is asked for.
+            _ => Typed::Interrupted { empty: true },
+        })
+    }
+
+    /// Puts a text into the line, as if it had been typed.
+    pub(crate) fn put(&mut self, text: &str) {
+        if !text.is_empty() {
+            let shown = self.pastes.lock().unwrap_or_else(PoisonError::into_inner).fold(text);
+            self.reedline.run_edit_commands(&[EditCommand::InsertString(shown)]);
+        }
+    }
+
+    fn unfolded(&self, line: &str) -> String {
+        self.pastes.lock().unwrap_or_else(PoisonError::into_inner).unfold(line)
+    }
+
+    /// Keeps a line for the next conversation, as it was sent: there is nothing then that a label could stand for.
+    fn keep(&mut self, line: &str, text: &str) {
+        if line.starts_with(' ') {
+            return;
+        }
+        if let Some(past) = &self.past
+            && past.add(text).is_err()
+        {
+            // A disk that is full ends no conversation, and is not complained of with every line.
+            self.past = None;
+        }
+    }
+}
+
+fn keys() -> reedline::Keybindings {
+    let mut keys = default_emacs_keybindings();
+    let newline = || ReedlineEvent::Edit(vec![EditCommand::InsertNewline]);
+    keys.add_binding(KeyModifiers::ALT, KeyCode::Enter, newline());
+    keys.add_binding(KeyModifiers::SHIFT, KeyCode::Enter, newline());
+    keys.add_binding(KeyModifiers::CONTROL, KeyCode::Char('j'), newline());
+    let next = vec![ReedlineEvent::Menu(MENU.to_owned()), ReedlineEvent::MenuNext];
+    keys.add_binding(KeyModifiers::NONE, KeyCode::Tab, ReedlineEvent::UntilFound(next));
+    keys.add_binding(KeyModifiers::SHIFT, KeyCode::BackTab, ReedlineEvent::MenuPrevious);
+    keys.add_binding(
+        KeyModifiers::CONTROL,
+        KeyCode::Char('o'),
+        ReedlineEvent::ExecuteHostCommand(IN_EDITOR.to_owned()),
+    );
+    keys
+}
+
+/// A backslash at the end of a line joins it with the next one in one message.
+fn joined(text: &str) -> String {
+    let mut lines = text.split('\n').peekable();
+    let mut out = String::with_capacity(text.len());
+    while let Some(line) = lines.next() {
+        let goes_on = lines.peek().is_some();
+        out.push_str(if goes_on && ends_open(line) { &line[..line.len() - 1] } else { line });
+        out.push_str(if goes_on { "\n" } else { "" });
+    }
+    out
+}
+
+/// Whether a line ends with a backslash that has none before it.
+fn ends_open(line: &str) -> bool {
+    line.len() - line.trim_end_matches('\\').len() == 1
+}
+
+/// Which lines are whole: not one with a backslash at its end, and none with an open fence.
+struct Complete;
+
+impl Validator for Complete {
+    fn validate(&self, line: &str) -> ValidationResult {
+        let fences = line.lines().filter(|line| line.trim_start().starts_with("```")).count();
+        let is_open = fences % 2 == 1 || ends_open(line);
+        if is_open { ValidationResult::Incomplete } else { ValidationResult::Complete }
+    }
+}
+
+/// Shows the line as it is, and remembers whether there is anything in it.
+struct Plain {
+    empty: Arc<AtomicBool>,
+}
+
+impl Highlighter for Plain {
+    fn highlight(&self, line: &str, _: usize) -> StyledText {
+        self.empty.store(line.is_empty(), Ordering::SeqCst);
+        let mut text = StyledText::new();
+        text.push((Default::default(), line.to_owned()));
+        text
+    }
+}
+
+/// What stands in front of the line.
+struct Mark<'a>(&'a str);
+
+impl Prompt for Mark<'_> {
+    fn render_prompt_left(&self) -> Cow<'_, str> {
+        "".into()
+    }
+
+    fn render_prompt_right(&self) -> Cow<'_, str> {
+        "".into()
+    }
+
+    fn render_prompt_indicator(&self, _: PromptEditMode) -> Cow<'_, str> {
+        self.0.into()
+    }
+
+    fn render_prompt_multiline_indicator(&self) -> Cow<'_, str> {
+        " ".repeat(self.0.chars().count()).into()
+    }
+
+    fn render_prompt_history_search_indicator(&self, search: PromptHistorySearch) -> Cow<'_, str> {
+        let told: Text = messages::searched_in_history(search.term.as_str());
+        format!("{} ", told.words()).into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_goes_on_behind_a_backslash_and_in_a_fence() {
+        let is_open = |line: &str| matches!(Complete.validate(line), ValidationResult::Incomplete);
+        for open in ["a \\", "a\nb\\", "```", "look:\n```rust\nfn main() {}", "\\"] {
+            assert!(is_open(open), "{open:?}");
+        }
+        for whole in ["", "a", "a \\\\", "a\\\nb", "```\nx\n```", "a ``` b"] {
+            assert!(!is_open(whole), "{whole:?}");
+        }
+        assert_eq!(joined("a \\\nb\\\\\nc\\"), "a \nb\\\\\nc\\");
+    }
+}

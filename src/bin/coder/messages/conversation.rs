@@ -1,0 +1,192 @@
+//! A conversation at the prompt: the line that is typed, and what can be typed behind a slash.
+
+// The line.
+toolfence::program::texts! { "coder"
+    /// What stands in the line in the place of a long paste.
+    pasted(count) {
+        en: "[Pasted {count} {count|line|lines}]",
+        pt: "[{count} {count|linha colada|linhas coladas}]",
+    }
+    pasted_again(count, number) {
+        en: "[Pasted {count} {count|line|lines}, no. {number}]",
+        pt: "[{count} {count|linha colada|linhas coladas}, nº {number}]",
+    }
+    searched_in_history(words) {
+        en: "search: {words}",
+        pt: "busca: {words}",
+    }
+    no_line_editor(why) {
+        en: "the line editor cannot work on this terminal ({why}); lines are read as they come",
+        pt: "o editor de linha não funciona neste terminal ({why}); as linhas são lidas como vêm",
+    }
+}
+
+// The commands.
+toolfence::program::texts! { "coder"
+    conversation_help() {
+        en: "Write what you want done and press Enter. Alt-Enter, a backslash at the end of a line or an open ``` fence begins another\n\
+             line, Tab completes, Ctrl-R searches in what you wrote before, Ctrl-O opens your editor. Ctrl-C drops the line; while the\n\
+             model works it stops what a tool does, and twice or without a tool the turn. What you type meanwhile is kept for the next\n\
+             message.",
+        pt: "Escreva o que você quer que seja feito e tecle Enter. Alt-Enter, uma barra invertida no fim da linha ou uma cerca ``` aberta\n\
+             começa outra linha, Tab completa, Ctrl-R busca no que você já escreveu, Ctrl-O abre o seu editor. Ctrl-C descarta a linha;\n\
+             enquanto o modelo trabalha, interrompe o que uma ferramenta faz e, duas vezes ou sem ferramenta, o turno. O que você digita\n\
+             nesse tempo fica para a próxima mensagem.",
+    }
+    slash_help() {
+        en: "list these commands",
+        pt: "lista estes comandos",
+    }
+    slash_tools() {
+        en: "the tools that the model has",
+        pt: "as ferramentas que o modelo tem",
+    }
+    slash_allowed() {
+        en: "what you said always to, until the end",
+        pt: "aquilo a que você disse sempre, até o fim",
+    }
+    slash_policy() {
+        en: "what the policy says to a command",
+        pt: "o que a política diz sobre um comando",
+    }
+    slash_diff() {
+        en: "what the last turn changed, the last N, or all of this session",
+        pt: "o que o último turno alterou, os últimos N ou todos desta sessão",
+    }
+    slash_undo() {
+        en: "take back what the last turn changed, or the last N; or list those there are",
+        pt: "desfaz o que o último turno alterou, ou os últimos N; ou lista os que existem",
+    }
+    slash_redo() {
+        en: "take the last undo back, or the last N",
+        pt: "refaz o que foi desfeito por último, ou os últimos N",
+    }
+    slash_last() {
+        en: "all of the last output",
+        pt: "a última saída inteira",
+    }
+    slash_copy() {
+        en: "put the last answer into the clipboard of the terminal",
+        pt: "põe a última resposta na área de transferência do terminal",
+    }
+    slash_editor() {
+        en: "write the message in your editor",
+        pt: "escreve a mensagem no seu editor",
+    }
+    slash_retry() {
+        en: "say your last message again, as if it and what followed had not been",
+        pt: "diz de novo a sua última mensagem, como se ela e o que veio depois não existissem",
+    }
+    slash_compact() {
+        en: "send less of what was said; old tool output goes first",
+        pt: "envia menos do que foi dito; primeiro sai a saída antiga das ferramentas",
+    }
+    slash_clear() {
+        en: "begin a new conversation; what you allowed stays allowed",
+        pt: "começa outra conversa; o que você permitiu continua permitido",
+    }
+    slash_stats() {
+        en: "what this conversation cost so far, and what was done in it",
+        pt: "quanto esta conversa custou até agora, e o que foi feito nela",
+    }
+    slash_export() {
+        en: "write this conversation in a new file that ends in .md or .html",
+        pt: "grava esta conversa em um arquivo novo que termina em .md ou .html",
+    }
+    slash_sessions() {
+        en: "the conversations about this project",
+        pt: "as conversas sobre este projeto",
+    }
+    slash_resume() {
+        en: "go on with another conversation",
+        pt: "continua outra conversa",
+    }
+    slash_fork() {
+        en: "go on in a copy of this one, or of what was said up to a message",
+        pt: "continua em uma cópia desta, ou do que foi dito até uma mensagem",
+    }
+    slash_init() {
+        en: "let the model write a first AGENTS.md for this project",
+        pt: "faz o modelo escrever um primeiro AGENTS.md para este projeto",
+    }
+    slash_quit() {
+        en: "end; so does Ctrl-D",
+        pt: "encerra; Ctrl-D também",
+    }
+    slash_of_person() {
+        en: "your own",
+        pt: "seu",
+    }
+    slash_of_project() {
+        en: "of the project",
+        pt: "do projeto",
+    }
+    own_command_not_used(file, name) {
+        en: "{file} is not used: there is a /{name} already",
+        pt: "{file} não é usado: já existe um /{name}",
+    }
+}
+
+// What is said to them.
+toolfence::program::texts! { "coder"
+    close_commands(names) {
+        en: " Did you mean {names}?",
+        pt: " Você quis dizer {names}?",
+    }
+    takes_nothing(command) {
+        en: "{command} takes nothing behind it.",
+        pt: "{command} não leva nada depois.",
+    }
+    wants_words(usage) {
+        en: "Something is missing: {usage}",
+        pt: "Falta algo: {usage}",
+    }
+    nothing_ran_yet() {
+        en: "no call has had a result yet",
+        pt: "nenhuma chamada teve resultado ainda",
+    }
+    nothing_answered_yet() {
+        en: "there is no answer yet",
+        pt: "ainda não há resposta",
+    }
+    too_long_to_copy(kibibytes) {
+        en: "the answer is longer than the {kibibytes} KiB that terminals take",
+        pt: "a resposta é mais longa que os {kibibytes} KiB que os terminais aceitam",
+    }
+    copied(bytes) {
+        en: "{bytes} bytes were given to the terminal's clipboard; some terminals do not allow that",
+        pt: "{bytes} bytes foram entregues à área de transferência do terminal; alguns terminais não permitem isso",
+    }
+    nothing_copied_without_terminal() {
+        en: "there is no terminal whose clipboard could take it",
+        pt: "não há um terminal cuja área de transferência possa receber isso",
+    }
+    export_wants_a_file() {
+        en: "name a new file that ends in .md or .html; `coder export` knows more forms",
+        pt: "dê o nome de um arquivo novo que termine em .md ou .html; `coder export` conhece outras formas",
+    }
+    exported_to(file) {
+        en: "the conversation is in {file}",
+        pt: "a conversa está em {file}",
+    }
+    nothing_to_export() {
+        en: "nothing was written down of this conversation yet",
+        pt: "nada desta conversa foi registrado ainda",
+    }
+    nothing_was_written() {
+        en: "nothing was written, so nothing is sent",
+        pt: "nada foi escrito, então nada é enviado",
+    }
+    /// A message that the person sends with `/init`.
+    write_agents_file() {
+        en: "Look at this project and write a first AGENTS.md in its root, for agents that work on it. Read the README, the files that \
+             say how it is built and tested, and as much of the source as you need. If there is an AGENTS.md or CLAUDE.md already, \
+             improve it instead of starting over. Keep it under 60 lines: what the project is, where things are, the exact commands \
+             to build, to test all and to run a single test, and the conventions that the code shows. Leave out what anybody knows.",
+        pt: "Examine este projeto e escreva um primeiro AGENTS.md na raiz dele, para agentes que trabalham nele. Leia o README, os \
+             arquivos que dizem como ele é compilado e testado, e o quanto precisar do código. Se já houver um AGENTS.md ou CLAUDE.md, \
+             melhore o que existe em vez de recomeçar. Use no máximo 60 linhas: o que é o projeto, onde ficam as coisas, os comandos \
+             exatos para compilar, para testar tudo e para rodar um só teste, e as convenções que o código mostra. Deixe de fora o que \
+             qualquer um sabe.",
+    }
+}

@@ -1,0 +1,177 @@
+//! Commands that a person or a project has written: Markdown files that are sent as messages.
+//!
+//! `NAME.md` in the folder `commands` beside the person's settings, or in `.toolfence/commands` of a project that is trusted, is
+//! `/NAME`. None stands in for a command of the program, and none of a project for one of the person.
+
+use super::built_in;
+use crate::config::Project;
+use crate::config::places::{Places, has_link, read_first_bytes, read_own};
+use crate::failure::Failure;
+use crate::messages;
+use crate::personas::is_name;
+use crate::shown::escaped;
+use std::path::{Path, PathBuf};
+use toolfence::Text;
+use toolfence::program::clip;
+
+/// The ending of a command's file.
+const ENDING: &str = ".md";
+/// What the words behind the command take the place of.
+const ARGUMENTS: &str = "$ARGUMENTS";
+/// The most files of a folder that are looked at, and bytes of one.
+const MOST_FILES: usize = 200;
+const MOST_BYTES: usize = 64 << 10;
+/// Characters of a description that are shown.
+const LONGEST: usize = 100;
+
+/// A command.
+#[derive(Debug, Clone)]
+pub(crate) struct Own {
+    pub(crate) name: String,
+    file: PathBuf,
+    of_project: bool,
+    /// The heading of the file.
+    summary: String,
+}
+
+impl Own {
+    /// The command in one line, for people.
+    pub(super) fn summary(&self) -> Text {
+        match (self.summary.as_str(), self.of_project) {
+            ("", true) => messages::slash_of_project(),
+            ("", false) => messages::slash_of_person(),
+            (summary, _) => summary.into(),
+        }
+    }
+
+    /// The message with these words in it. The file is read again: who changes it wants the change.
+    ///
+    /// # Errors
+    /// The file is gone, is a link of a project, or is too long.
+    pub(crate) fn message(&self, words: &str) -> Result<String, Failure> {
+        let text = text(&self.file, self.of_project)?
+            .ok_or_else(|| Failure::wrong_use(messages::no_file(self.file.display().to_string())))?;
+        let (_, body) = parted(&text);
+        let body = body.trim();
+        Ok(match (body.contains(ARGUMENTS), words) {
+            (true, words) => body.replace(ARGUMENTS, words),
+            (false, "") => body.to_owned(),
+            (false, words) => format!("{body}\n\n{words}"),
+        })
+    }
+}
+
+/// The commands that there are: the person's own, and those of a project that is trusted. What is wrong with one is told, and the
+/// others count.
+pub(crate) fn find(places: &Places, project: Project) -> (Vec<Own>, Vec<Text>) {
+    let (mut all, mut notes) = (Vec::new(), Vec::new());
+    if let Some(folder) = places.user.as_deref().and_then(Path::parent) {
+        in_folder(&folder.join("commands"), false, &mut all, &mut notes);
+    }
+    let folder = places.root().join(".toolfence/commands");
+    if project == Project::Trusted && !has_link(places.root(), &folder) {
+        in_folder(&folder, true, &mut all, &mut notes);
+    }
+    (all, notes)
+}
+
+fn in_folder(folder: &Path, of_project: bool, all: &mut Vec<Own>, notes: &mut Vec<Text>) {
+    // A folder that is not there has no commands.
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().take(MOST_FILES);
+    let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    names.sort_unstable();
+    for file in names {
+        let Some(name) = file.strip_suffix(ENDING).filter(|name| is_name(name)) else { continue };
+        let path = folder.join(&file);
+        if built_in().any(|known| known.name == name) || all.iter().any(|known: &Own| known.name == name) {
+            notes.push(messages::own_command_not_used(path.display().to_string(), name));
+            continue;
+        }
+        match text(&path, of_project) {
+            Ok(Some(text)) => {
+                let summary = clip::middle(parted(&text).0, LONGEST);
+                let summary = escaped(&summary).into_owned();
+                all.push(Own { name: name.to_owned(), file: path, of_project, summary });
+            }
+            Ok(None) => {}
+            Err(failure) => notes.push(failure.message().clone()),
+        }
+    }
+}
+
+/// The text of a file. Nobody knows where a link of a project leads, so none is followed.
+fn text(file: &Path, of_project: bool) -> Result<Option<String>, Failure> {
+    let read = match of_project {
+        true => read_first_bytes(file, MOST_BYTES)?,
+        false => read_own(file)?.map(|text| {
+            let whole = text.len() <= MOST_BYTES;
+            (text, whole)
+        }),
+    };
+    match read {
+        Some((_, false)) => {
+            let why = messages::larger_than((MOST_BYTES >> 10) as u64);
+            Err(Failure::wrong_use(messages::cannot_read(file.display().to_string(), why)))
+        }
+        read => Ok(read.map(|(text, _)| text)),
+    }
+}
+
+/// The heading in the first line, which describes the command, and the message.
+fn parted(text: &str) -> (&str, &str) {
+    let text = text.trim_start_matches('\u{feff}');
+    match text.split_once('\n').unwrap_or((text, "")) {
+        (head, body) if head.starts_with("# ") => (head[2..].trim(), body),
+        _ => ("", text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn own(text: &str) -> (tempfile::TempDir, Own) {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("x.md");
+        std::fs::write(&file, text).unwrap();
+        (folder, Own { name: "x".into(), file, of_project: true, summary: String::new() })
+    }
+
+    #[test]
+    fn words_take_their_place_in_the_message() {
+        let message = |text: &str, words: &str| own(text).1.message(words).unwrap();
+        assert_eq!(message("# Review\nReview $ARGUMENTS, then $ARGUMENTS.\n", "a b"), "Review a b, then a b.");
+        assert_eq!(message("Test it.\n", ""), "Test it.");
+        assert_eq!(message("Test it.\n", "and more"), "Test it.\n\nand more");
+        assert_eq!(parted("# What it does\nbody"), ("What it does", "body"));
+        assert_eq!(parted("#no heading"), ("", "#no heading"));
+    }
+
+    #[test]
+    fn no_link_of_a_project_is_followed_and_nothing_endless_is_read() {
+        let (folder, command) = own("x");
+        std::fs::remove_file(&command.file).unwrap();
+        std::os::unix::fs::symlink("/etc/passwd", &command.file).unwrap();
+        assert!(command.message("").is_err());
+        std::fs::remove_file(&command.file).unwrap();
+        std::fs::write(&command.file, "x".repeat(MOST_BYTES + 1)).unwrap();
+        assert!(command.message("").is_err());
+        let (mut all, mut notes) = (Vec::new(), Vec::new());
+        in_folder(folder.path(), true, &mut all, &mut notes);
+        assert!(all.is_empty() && notes.len() == 1);
+    }
+
+    #[test]
+    fn none_stands_in_for_another() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["undo.md", "mine.md", "no name.md", "other.txt"] {
+            std::fs::write(folder.path().join(name), "# Does \u{1b}[31mit\ntext").unwrap();
+        }
+        let (mut all, mut notes) = (Vec::new(), Vec::new());
+        in_folder(folder.path(), false, &mut all, &mut notes);
+        in_folder(folder.path(), true, &mut all, &mut notes);
+        assert_eq!(all.iter().map(|own| (own.name.as_str(), own.of_project)).collect::<Vec<_>>(), [("mine", false)]);
+        assert_eq!(all[0].summary, "Does \\u{1b}[31mit");
+        assert_eq!(notes.len(), 3);
+    }
+}

@@ -1,0 +1,412 @@
+//! A conversation on a terminal: the line that is typed, and what is typed behind a slash.
+
+use crate::terminal::slow_model;
+use serde_json::Value;
+use std::path::Path;
+use tempfile::TempDir;
+use toolfence_kit::Screen;
+
+const CODER: &str = env!("CARGO_BIN_EXE_coder");
+
+const UP: &str = "\u{1b}[A";
+const LEFT: &str = "\u{1b}[D";
+const HOME: &str = "\u{1b}[H";
+const ENTER: &str = "\r";
+const ALT_ENTER: &str = "\u{1b}\r";
+const CTRL_C: &str = "\u{3}";
+const CTRL_D: &str = "\u{4}";
+const CTRL_R: &str = "\u{12}";
+
+/// A project, and a home beside it that is no part of it.
+struct Place {
+    project: TempDir,
+    home: TempDir,
+}
+
+impl Place {
+    /// With these replies of a model.
+    fn new(replies: &[&str]) -> Place {
+        let place = Place { project: tempfile::tempdir().unwrap(), home: tempfile::tempdir().unwrap() };
+        let replies: String = replies.iter().map(|reply| format!("%%% reply\n{reply}\n")).collect();
+        place.write_home("replies", &replies);
+        place
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        write(self.project.path(), name, text);
+    }
+
+    fn write_home(&self, name: &str, text: &str) {
+        write(self.home.path(), name, text);
+    }
+
+    /// A conversation on a terminal, at its first prompt.
+    fn talk(&self, args: &[&str], env: &[(&str, &str)]) -> Screen {
+        let replies = self.home.path().join("replies");
+        let mut all = vec!["--backend", "replay", "--replies", replies.to_str().unwrap()];
+        all.extend(args);
+        let screen = Screen::start(CODER, &all, env, self.project.path(), self.home.path(), (24, 80));
+        screen.wait_for_last(">");
+        screen
+    }
+
+    /// What the person said in all conversations, as it was written down.
+    fn said(&self) -> Vec<String> {
+        let mut files = Vec::new();
+        files_below(&self.home.path().join("state"), &mut files);
+        let sessions = files.iter().filter(|file| file.to_str().is_some_and(|file| file.contains("/sessions/")));
+        let mut said = Vec::new();
+        for line in sessions
+            .flat_map(|file| std::fs::read_to_string(file).unwrap().lines().map(str::to_owned).collect::<Vec<_>>())
+        {
+            let record: Value = serde_json::from_str(&line).unwrap();
+            if record["role"] == "user" {
+                said.push(record["content"].as_str().unwrap().to_owned());
+            }
+        }
+        said
+    }
+}
+
+fn write(folder: &Path, name: &str, text: &str) {
+    let path = folder.join(name);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
+}
+
+/// Waits until this was answered and the next line can be typed.
+#[track_caller]
+fn answered(screen: &Screen, answer: &str) {
+    screen.wait(&format!("answer {answer:?}"), |contents| {
+        contents.contains(answer) && contents.trim_end().lines().last() == Some(">")
+    });
+}
+
+/// Drops the line with Ctrl-C.
+#[track_caller]
+fn dropped(screen: &Screen) {
+    screen.press(CTRL_C);
+    screen.wait_for_last(">");
+}
+
+fn files_below(folder: &Path, found: &mut Vec<std::path::PathBuf>) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        match entry.path() {
+            path if path.is_dir() => files_below(&path, found),
+            path => found.push(path),
+        }
+    }
+    found.sort();
+}
+
+#[test]
+fn a_line_is_edited_and_found_again() {
+    let place = Place::new(&["First.", "Second.", "Third."]);
+    let screen = place.talk(&[], &[]);
+    screen.press(&format!("wrld{LEFT}{LEFT}{LEFT}o{HOME}hello "));
+    screen.wait_for_last("> hello world");
+    screen.press(ENTER);
+    answered(&screen, "First.");
+    screen.press(&format!("key sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJ{ENTER}"));
+    answered(&screen, "Second.");
+    screen.press(&format!("{UP}{UP}"));
+    screen.wait_for_last("> hello world");
+    dropped(&screen);
+    screen.press(CTRL_D);
+    assert_eq!(screen.end(), 0);
+
+    // Another conversation knows the lines of this one, without what is secret in them.
+    let screen = place.talk(&[], &[]);
+    screen.press(&format!("{CTRL_R}world"));
+    screen.wait_for("search: world");
+    screen.press(ENTER);
+    screen.wait_for("hello world");
+    screen.press(ENTER);
+    answered(&screen, "First.");
+    screen.press(&format!("/quit{ENTER}"));
+    assert_eq!(screen.end(), 0);
+    assert_eq!(place.said().iter().filter(|said| *said == "hello world").count(), 2);
+    let kept = std::fs::read_to_string(place.home.path().join("state/toolfence/history.jsonl")).unwrap();
+    assert!(kept.contains("\"hello world\"") && !kept.contains("abcdefghij"), "{kept}");
+}
+
+#[test]
+fn nothing_is_kept_where_nothing_is_written_down() {
+    let place = Place::new(&["First."]);
+    let screen = place.talk(&["--no-transcript"], &[]);
+    screen.press(&format!("hello{ENTER}"));
+    answered(&screen, "First.");
+    screen.press(CTRL_D);
+    assert_eq!(screen.end(), 0);
+    assert!(!place.home.path().join("state/toolfence/history.jsonl").exists());
+}
+
+#[test]
+fn a_paste_is_one_message() {
+    let place = Place::new(&["One.", "Two.", "Three.", "Four."]);
+    let screen = place.talk(&[], &[]);
+    let few = "fix this:\ndef f():\n\n    return 1\nthanks";
+    screen.paste(few);
+    screen.wait_for("thanks");
+    screen.press(ENTER);
+    answered(&screen, "One.");
+    let many: String = (0..2000).map(|line| format!("line {line}\n")).collect();
+    screen.press("look: ");
+    screen.paste(&many);
+    screen.wait_for_last("> look: [Pasted 2,000 lines]");
+    screen.press(&format!(" please{ENTER}"));
+    answered(&screen, "Two.");
+    let large = "0123456789abcde\n".repeat(65_536);
+    screen.paste(&large);
+    screen.wait_for_last("> [Pasted 65,536 lines]");
+    screen.press(ENTER);
+    answered(&screen, "Three.");
+    let long = format!("START{}END", "x".repeat(5000));
+    screen.paste(&long);
+    screen.wait_for_last("> [Pasted 1 line]");
+    screen.press(ENTER);
+    answered(&screen, "Four.");
+    screen.press(CTRL_D);
+    assert_eq!(screen.end(), 0);
+    let said = place.said();
+    assert_eq!(said.len(), 4);
+    let wanted = [few.to_owned(), format!("look: {many} please"), large.trim().to_owned(), long];
+    for (said, wanted) in said.iter().zip(wanted) {
+        assert!(*said == wanted, "{} bytes, not {}", said.len(), wanted.len());
+    }
+}
+
+#[test]
+fn a_paste_steers_nothing() {
+    let place = Place::new(&["One."]);
+    let screen = place.talk(&[], &[]);
+    screen.paste("a\u{1b}[31mred\u{7}\u{9b}2J \u{202e}b");
+    screen.wait_for("[Pasted 1 line]");
+    screen.press(ENTER);
+    answered(&screen, "One.");
+    screen.paste("x\u{1b}]0;title\u{7}y");
+    screen.wait_for_last("> x]0;titley");
+    assert!(!screen.written().contains("\u{1b}[31mred") && !screen.written().contains("]0;title\u{7}"));
+    assert_eq!(place.said(), ["a[31mred2J \u{202e}b"]);
+}
+
+#[test]
+fn a_message_has_several_lines() {
+    let place = Place::new(&["One.", "Two.", "Three."]);
+    let screen = place.talk(&[], &[]);
+    screen.press(&format!("first{ALT_ENTER}second"));
+    screen.wait_for("second");
+    screen.press(ENTER);
+    answered(&screen, "One.");
+    screen.press(&format!("third \\{ENTER}fourth{ENTER}"));
+    answered(&screen, "Two.");
+    screen.press(&format!("```{ENTER}code{ENTER}"));
+    screen.wait_for("code");
+    assert!(!screen.contents().contains("Three."));
+    screen.press(&format!("```{ENTER}"));
+    answered(&screen, "Three.");
+    assert_eq!(place.said(), ["first\nsecond", "third \nfourth", "```\ncode\n```"]);
+}
+
+#[test]
+fn tab_completes_commands_and_files() {
+    let place = Place::new(&["One."]);
+    for name in ["src/main.rs", "src/match.rs", "target/x", ".env"] {
+        place.write(name, "");
+    }
+    place.write(".gitignore", "target/\n");
+    let screen = place.talk(&[], &[]);
+    screen.press("/comp\t");
+    screen.wait_for_last("> /compact");
+    dropped(&screen);
+    screen.press("/re\t");
+    let contents = screen.wait_for("/resume");
+    assert!(contents.contains("\n> /re"), "{contents}");
+    assert!(contents.contains("/redo") && contents.contains("/retry"), "{contents}");
+    dropped(&screen);
+    screen.press("look at @sr\t");
+    screen.wait_for_last("> look at @src/");
+    screen.press("mai\t");
+    screen.wait_for_last("> look at @src/main.rs");
+    dropped(&screen);
+    screen.press("@tar\t @.en\t");
+    screen.wait_for_last("> @tar @.en");
+}
+
+#[test]
+fn ctrl_c_drops_the_line_then_says_how_to_leave_then_leaves() {
+    let place = Place::new(&["One."]);
+    let screen = place.talk(&[], &[]);
+    screen.press("half a line");
+    screen.wait_for_last("> half a line");
+    screen.press(CTRL_C);
+    let contents = screen.wait_for_last(">");
+    assert!(!contents.contains("Ctrl-C again"), "{contents}");
+    screen.press(CTRL_C);
+    screen.wait_for("Ctrl-C again");
+    screen.wait_for_last(">");
+    screen.press(CTRL_C);
+    assert_eq!(screen.end(), 130);
+}
+
+/// What is typed while the model works is not shown in the middle of its reply, and is there for the next message.
+#[test]
+fn what_is_typed_during_a_turn_waits_for_the_next_message() {
+    let place = Place::new(&[]);
+    let model = slow_model(vec![vec![(0, "Begins. ".into()), (1500, "Ends.".into())], vec![(0, "Again.".into())]]);
+    let args = ["--backend", "http", "--base-url", &model, "--model", "m"];
+    let screen = Screen::start(CODER, &args, &[], place.project.path(), place.home.path(), (24, 80));
+    screen.wait_for_last(">");
+    screen.press(&format!("go{ENTER}"));
+    screen.wait_for("Begins.");
+    screen.press(&format!("and thn{}en{ENTER}more", "\u{7f}"));
+    let contents = screen.wait_for("more");
+    assert!(contents.contains("Begins. Ends.\n") && contents.contains("> and then\n  more"), "{contents}");
+    assert_eq!(place.said(), ["go"]);
+    screen.press(ENTER);
+    screen.wait_for("Again.");
+    assert_eq!(place.said(), ["go", "and then\nmore"]);
+}
+
+#[test]
+fn what_is_typed_before_a_question_does_not_answer_it_and_is_kept() {
+    let place = Place::new(&[]);
+    let call = "```tool\n{\"name\": \"bash\", \"args\": {\"command\": \"touch ran\"}}\n```\n";
+    let model =
+        slow_model(vec![vec![(0, "I run it. ".into()), (1500, format!("\n\n{call}"))], vec![(0, "Done.".into())]]);
+    let args = ["--backend", "http", "--base-url", &model, "--model", "m"];
+    let screen = Screen::start(CODER, &args, &[], place.project.path(), place.home.path(), (24, 80));
+    screen.wait_for_last(">");
+    screen.press(&format!("go{ENTER}"));
+    screen.wait_for("I run it.");
+    screen.press(&format!("y{ENTER}"));
+    screen.wait_for("Run it? [");
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    assert!(!place.project.path().join("ran").exists());
+    screen.press(&format!("n not now{ENTER}"));
+    screen.wait_for("Done.");
+    screen.wait_for_last("> y");
+    assert!(!place.project.path().join("ran").exists());
+}
+
+#[test]
+fn a_terminal_that_shows_no_lines_reads_them_as_they_come() {
+    let place = Place::new(&["One."]);
+    let screen = place.talk(&[], &[("TERM", "dumb")]);
+    screen.press("hello\r");
+    answered(&screen, "One.");
+    assert!(!screen.written().contains('\u{1b}'));
+    screen.press("\u{4}");
+    assert_eq!(screen.end(), 0);
+}
+
+#[test]
+fn a_small_terminal_and_wide_characters_are_edited() {
+    let place = Place::new(&["One."]);
+    let screen = place.talk(&[], &[]);
+    screen.resize((10, 40));
+    let text = format!("{}e\u{301}", "語".repeat(30));
+    screen.press(&text);
+    screen.wait("text in two rows", |contents| contents.matches('語').count() == 30);
+    screen.resize((12, 60));
+    screen.press(&format!("{HOME}x{ENTER}"));
+    answered(&screen, "One.");
+    assert_eq!(place.said(), [format!("x{text}")]);
+}
+
+#[test]
+fn every_command_is_listed_and_a_wrong_one_is_told() {
+    let place = Place::new(&["One."]);
+    let screen = place.talk(&[], &[]);
+    screen.press(&format!("/undu{ENTER}"));
+    screen.wait_for("There is no command /undu; /help lists them. Did you mean /undo?");
+    screen.press(&format!("/tools now{ENTER}"));
+    screen.wait_for("/tools takes nothing behind it.");
+    screen.press(&format!("/policy rm -rf /{ENTER}"));
+    screen.wait_for("deny: it does not run");
+    screen.press(&format!("/last{ENTER}"));
+    screen.wait_for("no call has had a result yet");
+}
+
+#[test]
+fn the_last_output_is_shown_whole_and_the_answer_is_copied() {
+    let call = "```tool\n{\"name\": \"bash\", \"args\": {\"command\": \"seq 1 60\"}}\n```";
+    let place = Place::new(&[call, "It counts to **60**."]);
+    let screen = place.talk(&[], &[]);
+    screen.press(&format!("count{ENTER}"));
+    answered(&screen, "It counts to");
+    screen.press(&format!("/last{ENTER}"));
+    screen.wait("all of it", |contents| contents.contains("\n58\n59\n60\n"));
+    screen.press(&format!("/copy{ENTER}"));
+    screen.wait_for("bytes were given to the terminal's clipboard");
+    assert!(screen.written().contains("\u{1b}]52;c;SXQgY291bnRzIHRvICoqNjAqKi4=\u{7}"));
+}
+
+#[test]
+fn a_conversation_is_exported_from_within() {
+    let place = Place::new(&["An answer."]);
+    let screen = place.talk(&[], &[]);
+    screen.press(&format!("/export talk.md{ENTER}"));
+    answered(&screen, "nothing was written down of this conversation yet");
+    screen.press(&format!("ask{ENTER}"));
+    answered(&screen, "An answer.");
+    screen.press(&format!("/export talk.md{ENTER}"));
+    answered(&screen, "the conversation is in talk.md");
+    let text = std::fs::read_to_string(place.project.path().join("talk.md")).unwrap();
+    assert!(text.contains("ask") && text.contains("An answer."), "{text}");
+    screen.press(&format!("/export talk.md{ENTER}"));
+    answered(&screen, "cannot write talk.md");
+    screen.press(&format!("/export talk{ENTER}"));
+    screen.wait_for("name a new file");
+}
+
+#[test]
+fn a_message_comes_out_of_the_editor() {
+    let place = Place::new(&["One.", "Two."]);
+    place.write_home(
+        "editor",
+        "#!/bin/sh\nstat -c %a \"$1\" > \"$HOME/mode\"\nsed -i 's/half/whole/' \"$1\"\necho more >> \"$1\"\n",
+    );
+    let editor = format!("sh {}", place.home.path().join("editor").display());
+    let screen = place.talk(&[], &[("EDITOR", &editor)]);
+    screen.press(&format!("/editor half a thought{ENTER}"));
+    answered(&screen, "One.");
+    assert_eq!(place.said(), ["whole a thoughtmore"]);
+    assert_eq!(std::fs::read_to_string(place.home.path().join("mode")).unwrap(), "600\n");
+    // Ctrl-O takes the line along, and leaves it to be looked at.
+    screen.press("half\u{f}");
+    screen.wait_for_last("> wholemore");
+    screen.press(ENTER);
+    answered(&screen, "Two.");
+    assert_eq!(place.said()[1], "wholemore");
+}
+
+#[test]
+fn commands_of_ones_own_are_sent_as_messages() {
+    let place = Place::new(&["One.", "Two."]);
+    place.write_home("config/toolfence/commands/review.md", "# Review a file\nReview $ARGUMENTS closely.\n");
+    place.write_home("config/toolfence/commands/undo.md", "never\n");
+    place.write(".toolfence/commands/theirs.md", "# Theirs\nDo theirs.\n");
+    place.write(".toolfence.toml", "ask = \"always\"\n");
+    let screen = place.talk(&[], &[]);
+    assert!(screen.contents().replace('\n', "").contains("undo.md is not used"), "{}", screen.contents());
+    screen.press(&format!("/theirs{ENTER}"));
+    answered(&screen, "There is no command /theirs");
+    screen.press(&format!("/review src/main.rs{ENTER}"));
+    answered(&screen, "One.");
+    screen.press(CTRL_D);
+    assert_eq!(screen.end(), 0);
+    assert_eq!(place.said(), ["Review src/main.rs closely."]);
+
+    let trust = Screen::start(CODER, &["config", "trust"], &[], place.project.path(), place.home.path(), (24, 80));
+    trust.wait_for("Trust it? [");
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    trust.press("y\r");
+    assert_eq!(trust.end(), 0);
+    let screen = place.talk(&[], &[]);
+    screen.press("/th\t");
+    screen.wait_for_last("> /theirs");
+    screen.press(ENTER);
+    answered(&screen, "One.");
+    assert!(place.said().contains(&"Do theirs.".to_owned()));
+}
