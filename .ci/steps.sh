@@ -81,7 +81,7 @@ beside() {
 feature_sets() {
     cargo test --locked -p toolfence --no-default-features
     local features
-    for features in "" patch policy session tools agent backend-http pipe proxy cli; do
+    for features in "" patch policy session tools agent backend-http pipe proxy http cli; do
         cargo clippy --locked -p toolfence --all-targets --no-default-features --features "$features" -- -D warnings
     done
 }

@@ -28,6 +28,7 @@
 //! | the pipe | `pipe` | [`pipe`] speaks JSON lines with a client in any language |
 //! | the parts of these | none, `patch`, `tools` | [`parts`] reads and repairs JSON, reads and changes files, places patches and finds new errors without a model |
 //! | the proxy | `proxy` | [`proxy`] is an OpenAI-shaped server in front of one that only talks |
+//! | the HTTP API | `http` | what `coder serve` serves; it has no promised module yet |
 //!
 //! `syntax` adds in-process checks for more languages and needs a C compiler. The default feature `cli` is the
 //! program `coder` with all of the above.

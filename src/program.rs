@@ -32,6 +32,10 @@ pub mod backend {
     pub use toolfence_agent::backend::http::{LocalModel, LocalServer, Preset, choose_model, local_servers, models};
 }
 
+/// What `coder serve` serves.
+#[cfg(feature = "http")]
+pub use toolfence_server::http;
+
 /// The table of limits.
 pub mod limits {
     pub use toolfence_protocol::limits::{LIMITS, Limit};

@@ -245,16 +245,31 @@ mod program {
     }
 
     #[test]
-    fn the_page_of_the_proxy_has_every_option() {
-        let rows = rows(&read("docs/proxy.md"));
-        let help = coder(&["proxy", "-h"]);
+    fn the_pages_of_the_servers_have_every_option() {
+        for command in ["proxy", "serve"] {
+            let page = if command == "serve" { "docs/http.md" } else { "docs/proxy.md" };
+            has_every_option(page, command);
+        }
+    }
+
+    #[test]
+    fn the_page_of_http_has_every_route() {
+        let rows = rows(&read("docs/http.md"));
+        let missing = toolfence::program::http::ROUTES.iter().map(|(method, path)| format!("{method} {path}"));
+        let missing = missing.filter(|route| !rows.iter().any(|row| row[0] == *route));
+        assert_none(missing.map(|route| format!("docs/http.md has no row for {route}")).collect());
+    }
+
+    fn has_every_option(page: &str, command: &str) {
+        let rows = rows(&read(page));
+        let help = coder(&[command, "-h"]);
         let own = help.split("Options everywhere").next().unwrap_or_default();
         let words = own.split_whitespace().filter(|word| word.starts_with("--") && *word != "--help");
         let words: Vec<&str> = words.map(|word| word.trim_end_matches(',')).collect();
         assert!(words.len() > 5, "the options are found");
         let has_row = |word: &str| rows.iter().any(|row| row[0].split(' ').next() == Some(word));
         let missing = words.into_iter().filter(|word| !has_row(word));
-        assert_none(missing.map(|word| format!("docs/proxy.md has no row for {word}")).collect());
+        assert_none(missing.map(|word| format!("{page} has no row for {word}")).collect());
     }
 }
 

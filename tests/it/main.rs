@@ -55,6 +55,8 @@ mod redact;
 mod safety;
 #[cfg(all(feature = "tools", target_os = "linux"))]
 mod sandbox;
+#[cfg(feature = "cli")]
+mod serve;
 #[cfg(feature = "session")]
 mod session;
 #[cfg(feature = "cli")]

@@ -60,6 +60,7 @@ fn the_tools_can_be_sent_shared_and_shown() {
 #[test]
 fn the_agent_and_the_servers_can_be_sent_shared_and_shown() {
     usual::<(agent::Agent, agent::Canceller, pipe::Pipe, proxy::Proxy, proxy::ProxyOptions)>();
+    usual::<(toolfence::program::http::Api, toolfence::program::http::ApiOptions)>();
     usual::<(backend::Http, backend::Replay, backend::Command, backend::Request<'_>, audit::Audit)>();
 }
 
@@ -70,6 +71,8 @@ fn no_key_and_nothing_that_was_said_is_shown() {
     let mut options = proxy::ProxyOptions::new("http://127.0.0.1:1/v1");
     (options.key, options.upstream_key) = (Some("sesame".into()), Some("sesame".into()));
     assert!(!format!("{options:?} {:?}", proxy::Proxy::new(options.clone()).unwrap()).contains("sesame"));
+    let options = toolfence::program::http::ApiOptions::new("sesame");
+    assert!(!format!("{options:?}").contains("sesame"));
     let options = session::SessionOptions::default();
     let facts = std::sync::Arc::new(policy::NoFacts);
     let mut session = session::Session::new(options, std::sync::Arc::default(), policy::Policy::default(), facts);

@@ -1,12 +1,21 @@
-//! The faces for the clients of others: the pipe speaks JSON lines, the proxy speaks the HTTP of OpenAI's interface.
+//! The faces for the clients of others: the pipe speaks JSON lines, the proxy the HTTP of OpenAI's interface, and the API an HTTP of
+//! its own.
 //!
-//! The pipe judges and runs calls as a session anywhere else does. The proxy runs no tools and judges no calls: that is the
+//! The pipe and the API judge and run calls as a session anywhere else does. The proxy runs no tools and judges no calls: that is the
 //! business of its client. Each is behind the feature of its name.
 //!
 //! It is internal: only the crate `toolfence`, which re-exports what is for users, makes promises.
 
 #![forbid(unsafe_code)]
 
+#[cfg(any(feature = "proxy", feature = "http"))]
+mod body;
+#[cfg(any(feature = "proxy", feature = "http"))]
+mod connections;
+#[cfg(any(feature = "proxy", feature = "http"))]
+mod headers;
+#[cfg(feature = "http")]
+pub mod http;
 mod messages;
 #[cfg(feature = "pipe")]
 pub mod pipe;

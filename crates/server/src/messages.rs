@@ -280,3 +280,239 @@ toolfence_protocol::texts! { "proxy"
         pt: "A resposta do upstream tem mais de {limit} bytes",
     }
 }
+
+// The API, to its client.
+#[cfg(feature = "http")]
+toolfence_protocol::texts! { "api"
+    host_is_another(host) {
+        en: "The Host header is {host}, which is no name of this server; use http://127.0.0.1 or localhost, or name it with \
+             --host",
+        pt: "O cabeçalho Host é {host}, que não é um nome deste servidor; use http://127.0.0.1 ou localhost, ou indique o nome \
+             com --host",
+    }
+    page_is_another() {
+        en: "Requests of pages of another origin are refused.",
+        pt: "Requisições de páginas de outra origem são recusadas.",
+    }
+    wants_the_token() {
+        en: "This server wants its token: send the header Authorization: Bearer TOKEN.",
+        pt: "Este servidor exige o seu token: envie o cabeçalho Authorization: Bearer TOKEN.",
+    }
+    send_json() {
+        en: "Send the body as JSON, with the header Content-Type: application/json.",
+        pt: "Envie o corpo como JSON, com o cabeçalho Content-Type: application/json.",
+    }
+    no_such_path() {
+        en: "There is nothing at this path; GET /openapi.json describes what there is.",
+        pt: "Não há nada neste caminho; GET /openapi.json descreve o que existe.",
+    }
+    other_method(method) {
+        en: "This path is asked for with {method}.",
+        pt: "Este caminho é pedido com {method}.",
+    }
+    body_too_large(bytes) {
+        en: "The body has more than {bytes} bytes.",
+        pt: "O corpo tem mais de {bytes} bytes.",
+    }
+    body_too_slow() {
+        en: "The body came too slowly.",
+        pt: "O corpo chegou devagar demais.",
+    }
+    body_broke_off() {
+        en: "The body broke off.",
+        pt: "O corpo foi interrompido.",
+    }
+    body_is_no_object(why) {
+        en: "The body is no JSON object: {why}",
+        pt: "O corpo não é um objeto JSON: {why}",
+    }
+    other_value() {
+        en: "it is another value",
+        pt: "é outro valor",
+    }
+    field_is_there_twice(one, other) {
+        en: "Both {one} and {other} are there; send one of them.",
+        pt: "{one} e {other} estão presentes; envie só um deles.",
+    }
+    field_is_missing(name) {
+        en: "{name} is missing.",
+        pt: "Falta {name}.",
+    }
+    field_does_not_fit(name) {
+        en: "{name} does not fit this decision.",
+        pt: "{name} não combina com esta decisão.",
+    }
+    no_such_field() {
+        en: "There is no field of this name.",
+        pt: "Não há campo com este nome.",
+    }
+    wants_a_string() {
+        en: "A string is wanted.",
+        pt: "Aqui se espera uma string.",
+    }
+    wants_true_or_false() {
+        en: "true or false is wanted.",
+        pt: "Aqui se espera true ou false.",
+    }
+    wants_an_object() {
+        en: "An object is wanted.",
+        pt: "Aqui se espera um objeto.",
+    }
+    wants_a_list() {
+        en: "A list is wanted.",
+        pt: "Aqui se espera uma lista.",
+    }
+    wants_a_number(least, most) {
+        en: "A number from {least} to {most} is wanted.",
+        pt: "Aqui se espera um número de {least} a {most}.",
+    }
+    prompt_is_blank() {
+        en: "The prompt is blank.",
+        pt: "O prompt está em branco.",
+    }
+    prompt_too_long(characters, most) {
+        en: "The prompt has {characters} characters; {most} are the most.",
+        pt: "O prompt tem {characters} caracteres; o máximo são {most}.",
+    }
+    unknown_tool(name, tools) {
+        en: "There is no tool {name}; use auto or one of {tools}.",
+        pt: "Não há ferramenta {name}; use auto ou uma de {tools}.",
+    }
+    unknown_tool_like(name, close, tools) {
+        en: "There is no tool {name}; did you mean {close}? Use auto or one of {tools}.",
+        pt: "Não há ferramenta {name}; você quis dizer {close}? Use auto ou uma de {tools}.",
+    }
+    direct_needs_a_tool(tools) {
+        en: "direct runs one tool, so name it: {tools}.",
+        pt: "direct executa uma ferramenta, então indique qual: {tools}.",
+    }
+    args_are_for_direct() {
+        en: "args are the arguments of a direct call; without direct the model writes them.",
+        pt: "args são os argumentos de uma chamada direct; sem direct, o modelo os escreve.",
+    }
+    no_decision() {
+        en: "The decision is approve, edit or deny.",
+        pt: "A decisão é approve, edit ou deny.",
+    }
+    too_many_turns(most) {
+        en: "{most} {most|turn runs|turns run} already, which is the limit; try again soon.",
+        pt: "{most} {most|turno já está em andamento|turnos já estão em andamento}, que é o limite; tente de novo em breve.",
+    }
+    nothing_waits(id) {
+        en: "No call waits for an answer as {id}: it was answered, its time is over, or its turn has ended.",
+        pt: "Nenhuma chamada espera resposta como {id}: ela já foi respondida, o prazo acabou ou o turno terminou.",
+    }
+    answer_is_passed_on() {
+        en: "The answer was passed on to the turn.",
+        pt: "A resposta foi passada ao turno.",
+    }
+    call_waits(tool) {
+        en: "`{tool}` waits for an approval.",
+        pt: "`{tool}` espera uma aprovação.",
+    }
+    request_failed() {
+        en: "The server could not answer; its own output may say why.",
+        pt: "O servidor não conseguiu responder; a saída dele talvez diga por quê.",
+    }
+    server_is_well() {
+        en: "The server is well.",
+        pt: "O servidor está bem.",
+    }
+    tools_there_are(count) {
+        en: "There {count|is|are} {count} {count|tool|tools}.",
+        pt: "Há {count} {count|ferramenta|ferramentas}.",
+    }
+    here_they_are() {
+        en: "Here is what was asked for.",
+        pt: "Aqui está o que foi pedido.",
+    }
+    cookie_is_set() {
+        en: "The cookie is set.",
+        pt: "O cookie foi definido.",
+    }
+    no_sessions_here() {
+        en: "This server has no place for conversations.",
+        pt: "Este servidor não tem lugar para conversas.",
+    }
+    no_such_conversation(id) {
+        en: "There is no conversation whose name begins with {id}.",
+        pt: "Não há conversa cujo nome comece com {id}.",
+    }
+    several_conversations(id, count) {
+        en: "The names of {count} conversations begin with {id}; give more of it.",
+        pt: "Os nomes de {count} conversas começam com {id}; dê mais do nome.",
+    }
+    session_cannot_be_read(why) {
+        en: "The conversation cannot be read: {why}",
+        pt: "A conversa não pode ser lida: {why}",
+    }
+    tool_succeeded(tool) {
+        en: "`{tool}` succeeded.",
+        pt: "`{tool}` teve sucesso.",
+    }
+    tool_failed(tool, why) {
+        en: "`{tool}` failed: {why}",
+        pt: "`{tool}` falhou: {why}",
+    }
+    model_answered() {
+        en: "The model answered.",
+        pt: "O modelo respondeu.",
+    }
+    model_answered_after(calls) {
+        en: "The model answered after {calls} {calls|call|calls}.",
+        pt: "O modelo respondeu depois de {calls} {calls|chamada|chamadas}.",
+    }
+    model_said_nothing() {
+        en: "The reply of the model was empty.",
+        pt: "A resposta do modelo veio vazia.",
+    }
+    answer_reached_the_limit() {
+        en: "The answer breaks off: the reply reached the limit of its length.",
+        pt: "A resposta foi interrompida: ela atingiu o limite de tamanho.",
+    }
+    answer_broke_off() {
+        en: "The answer broke off.",
+        pt: "A resposta foi interrompida.",
+    }
+    no_readable_call() {
+        en: "The model wrote no call that can be read, several times in a row.",
+        pt: "O modelo não escreveu nenhuma chamada legível, várias vezes seguidas.",
+    }
+    rounds_are_used_up() {
+        en: "The rounds of this turn are used up.",
+        pt: "As rodadas deste turno se esgotaram.",
+    }
+    model_repeats_itself() {
+        en: "The model repeats the same call with the same result.",
+        pt: "O modelo repete a mesma chamada com o mesmo resultado.",
+    }
+    turn_was_cancelled() {
+        en: "The turn was cancelled.",
+        pt: "O turno foi cancelado.",
+    }
+    turn_took_too_long(seconds) {
+        en: "The turn took longer than {seconds} {seconds|second|seconds} and was ended.",
+        pt: "O turno demorou mais de {seconds} {seconds|segundo|segundos} e foi encerrado.",
+    }
+}
+
+// The API, to the model.
+#[cfg(feature = "http")]
+toolfence_protocol::texts! { "api"
+    request_with_context(context, prompt) {
+        en: "Context History:\n{context}\n\nUser Request:\n{prompt}",
+        pt: "Histórico do contexto:\n{context}\n\nPedido do usuário:\n{prompt}",
+    }
+    request_of_the_user(prompt) {
+        en: "User Request:\n{prompt}",
+        pt: "Pedido do usuário:\n{prompt}",
+    }
+    nobody_could_be_asked() {
+        en: "Nobody could be asked whether this may run.",
+        pt: "Não foi possível perguntar a ninguém se isto pode ser executado.",
+    }
+    nobody_answered_within(seconds) {
+        en: "Nobody answered within {seconds} {seconds|second|seconds} whether this may run, so it did not.",
+        pt: "Ninguém respondeu em {seconds} {seconds|segundo|segundos} se isto podia ser executado, então não foi.",
+    }
+}

@@ -187,6 +187,8 @@ pub(crate) enum Command {
     Pipe(PipeArguments),
     /// Function calling for a model that can only talk: an OpenAI-shaped server in front of another one
     Proxy(ProxyArguments),
+    /// Turns and tools over HTTP, for a client in any language: JSON, or a stream of events
+    Serve(ServeArguments),
     /// What the policy says to a call
     Policy {
         #[command(subcommand)]
@@ -576,6 +578,44 @@ Example:
   llama-server -m model.gguf --port 8080
   coder proxy --upstream http://127.0.0.1:8080/v1
   OPENAI_BASE_URL=http://127.0.0.1:4141/v1 OPENAI_API_KEY=none python3 my_agent.py";
+
+/// Clients send a prompt or a call to POST /api/agent and get the answer as JSON or as a stream of events. Tools run here, judged
+/// and asked about as anywhere else; the client answers for the person.
+#[derive(Debug, Args)]
+#[command(after_help = SERVE_HELP)]
+pub(crate) struct ServeArguments {
+    /// Where clients find the server; port 0 takes a free one
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8765", value_parser = address)]
+    pub(crate) listen: SocketAddr,
+    /// Another name of this server, such as that of a reverse proxy in front of it; may be given again
+    #[arg(long, value_name = "NAME")]
+    pub(crate) host: Vec<String>,
+    /// How many turns may run at a time; more are refused
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = many)]
+    pub(crate) turns: u32,
+    /// How long a turn may take, in seconds
+    #[arg(long, value_name = "S", default_value_t = 1800, value_parser = seconds)]
+    pub(crate) turn_timeout: u64,
+    /// How long an approval is waited for, in seconds; then the call does not run
+    #[arg(long, value_name = "S", default_value_t = 300, value_parser = seconds)]
+    pub(crate) approval_timeout: u64,
+    /// How large a request may be, in MiB
+    #[arg(long, value_name = "MIB", default_value_t = 4, value_parser = mebibytes)]
+    pub(crate) max_request: u32,
+}
+
+const SERVE_HELP: &str = "\
+Key, from the environment:
+  TOOLFENCE_SERVE_TOKEN  clients must send it: Authorization: Bearer TOKEN. Without it a new one is printed at each start
+
+Example:
+  coder serve --base-url http://127.0.0.1:8080/v1
+  curl http://127.0.0.1:8765/api/agent -H \"Authorization: Bearer $TOKEN\" \\
+    -H \"Content-Type: application/json\" -d '{\"prompt\": \"What is this project?\"}'";
+
+fn many(text: &str) -> Result<u32, Wrong> {
+    up_to(10_000, text)
+}
 
 fn seconds(text: &str) -> Result<u64, Wrong> {
     up_to(86_400, text)

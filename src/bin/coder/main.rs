@@ -72,6 +72,7 @@ fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         (Some(Command::Grammar(arguments)), _) => commands::grammar::run(arguments),
         (Some(Command::Pipe(arguments)), _) => commands::pipe::run(options, arguments),
         (Some(Command::Proxy(arguments)), _) => commands::proxy::run(options, arguments),
+        (Some(Command::Serve(arguments)), _) => commands::serve::run(options, arguments),
         (Some(Command::Policy { command: PolicyCommand::Explain(arguments) }), _) => {
             commands::policy::explain(options, arguments)
         }

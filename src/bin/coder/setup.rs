@@ -35,7 +35,7 @@ use toolfence::tools::{self, CommandRunner, ProjectChecks};
 use toolfence::transcript::Transcript;
 use toolfence::undo::{History, Limits};
 use toolfence::workspace::Workspace;
-use toolfence::{Dialect, Dialects, Language, Learned, Text, prompt};
+use toolfence::{Catalog, Dialect, Dialects, Language, Learned, Text, prompt};
 
 /// The log of decisions and results, below the folder of what the program remembers.
 const LOG: &str = "audit.jsonl";
@@ -125,12 +125,7 @@ impl Setup {
         });
         debug::root(workspace.root_path());
         let commands = Arc::new(CommandRunner::new(workspace.clone(), sandbox(&config)?));
-        let checks = tools::Checks::new(commands.clone()).checkers(checkers(&config)?);
-        let mut toolbox = tools::checked(&checks).with_limits(config.limits());
-        if let Some(names) = &persona.tools {
-            // Offered only where the persona asks for it: the instructions of all tools are read with every request.
-            toolbox = toolbox.with(tools::Plan::default()).only(names);
-        }
+        let toolbox = toolbox(&commands, &config, &persona)?;
         let language = shown::language();
         Ok(Setup {
             config,
@@ -188,6 +183,11 @@ impl Setup {
         Ok(Arc::new(adapted))
     }
 
+    /// The tools for one conversation beside others: what its model has read, and the jobs that it began, are its own.
+    pub(crate) fn tools_of_one(&self) -> Result<Toolbox, Failure> {
+        toolbox(&self.commands, &self.config, &self.persona)
+    }
+
     /// The grammar of replies with these tools. No bound ends a file; the server has one for a reply.
     pub(crate) fn grammar(&self) -> String {
         let mut options = GrammarOptions::default();
@@ -207,7 +207,22 @@ impl Setup {
         backend: Arc<dyn Backend>,
         transcript: Option<Transcript>,
     ) -> Result<Agent, Failure> {
-        let catalog = Arc::new(self.toolbox.catalog());
+        let agent = self.agent_with(self.toolbox.clone(), learned, backend, transcript)?;
+        Ok(match &self.history {
+            Some(history) => agent.history(history.clone(), self.workspace.clone()),
+            None => agent,
+        })
+    }
+
+    /// An agent with these tools, whose turns somebody else makes undoable.
+    pub(crate) fn agent_with(
+        &self,
+        toolbox: Toolbox,
+        learned: Learned,
+        backend: Arc<dyn Backend>,
+        transcript: Option<Transcript>,
+    ) -> Result<Agent, Failure> {
+        let catalog = Arc::new(toolbox.catalog());
         let mut session = SessionOptions::default();
         session.learned = learned;
         session.language = self.language;
@@ -219,14 +234,10 @@ impl Setup {
         session.parser = self.parser()?;
         session.window = self.window();
         if self.config.choice::<Instructions>("instructions")? == Instructions::Inline {
-            session.system = self.told();
+            session.system = self.told(&catalog);
         }
         let session = Session::new(session, catalog, self.policy.clone(), self.commands.clone());
-        let agent = Agent::new(session, self.toolbox.clone(), backend);
-        let agent = match &self.history {
-            Some(history) => agent.history(history.clone(), self.workspace.clone()),
-            None => agent,
-        };
+        let agent = Agent::new(session, toolbox, backend);
         let agent = match self.project_checks() {
             Some(checks) => agent.checks(checks),
             None => agent,
@@ -338,8 +349,8 @@ impl Setup {
     }
 
     /// Persona and instructions, as the model is told them.
-    pub(crate) fn told(&self) -> String {
-        let instructions = prompt::instructions(&self.toolbox.catalog(), self.language);
+    fn told(&self, tools: &Catalog) -> String {
+        let instructions = prompt::instructions(tools, self.language);
         let place = messages::where_the_model_works(
             &rfc3339(SystemTime::now())[..10],
             system(),
@@ -435,6 +446,17 @@ impl Talk {
     pub(crate) fn keep(&mut self, agent: &Agent) {
         self.profile.iter_mut().for_each(|profile| profile.keep(agent.session().learned()));
     }
+}
+
+/// The tools that the persona wants, with the person's own checkers around changes.
+fn toolbox(commands: &Arc<CommandRunner>, config: &Config, persona: &Persona) -> Result<Toolbox, Failure> {
+    let checks = tools::Checks::new(commands.clone()).checkers(checkers(config)?);
+    let toolbox = tools::checked(&checks).with_limits(config.limits());
+    Ok(match &persona.tools {
+        // Offered only where the persona asks for it: the instructions of all tools are read with every request.
+        Some(names) => toolbox.with(tools::Plan::default()).only(names),
+        None => toolbox,
+    })
 }
 
 /// What takes secrets out of what is written down: it knows those of the environment too.

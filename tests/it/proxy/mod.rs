@@ -7,4 +7,4 @@ mod law;
 mod program;
 mod requests;
 mod streams;
-mod support;
+pub(crate) mod support;

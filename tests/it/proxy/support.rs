@@ -169,7 +169,7 @@ fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
     bytes.windows(wanted.len()).position(|window| window == wanted)
 }
 
-pub(super) fn header(head: &str, name: &str) -> Option<String> {
+pub(crate) fn header(head: &str, name: &str) -> Option<String> {
     let lines = head.lines().filter_map(|line| line.split_once(':'));
     let mut found = lines.filter(|(key, _)| key.eq_ignore_ascii_case(name));
     found.next().map(|(_, value)| value.trim().to_owned())
@@ -177,16 +177,16 @@ pub(super) fn header(head: &str, name: &str) -> Option<String> {
 
 /// An answer as it came.
 #[derive(Debug)]
-pub(super) struct Answer {
-    pub(super) status: u16,
-    pub(super) head: String,
-    pub(super) body: String,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) head: String,
+    pub(crate) body: String,
     /// Whether the body came to its end, and not only the connection.
-    pub(super) whole: bool,
+    pub(crate) whole: bool,
 }
 
 impl Answer {
-    pub(super) async fn read(stream: &mut TcpStream) -> Answer {
+    pub(crate) async fn read(stream: &mut TcpStream) -> Answer {
         let mut bytes = Vec::new();
         let _ = stream.read_to_end(&mut bytes).await; // a reset ends it too
         let end =
@@ -201,11 +201,11 @@ impl Answer {
         Answer { status, head, body: String::from_utf8(body).unwrap(), whole }
     }
 
-    pub(super) fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {}", self.body))
     }
 
-    pub(super) fn error(&self) -> String {
+    pub(crate) fn error(&self) -> String {
         self.json()["error"]["message"].as_str().unwrap_or_default().to_owned()
     }
 }

@@ -30,7 +30,7 @@
 //! read what it is told, nothing more is read from it.
 
 mod lines;
-mod words;
+pub(crate) mod words;
 
 pub use words::{SCHEMA, VERSION};
 

@@ -104,7 +104,7 @@ struct HostError {
 
 impl HostResult {
     /// The answer to the call `id` of `tool`, which took so long.
-    pub(super) fn result(self, tool: &str, milliseconds: u64) -> ToolResult {
+    pub(crate) fn result(self, tool: &str, milliseconds: u64) -> ToolResult {
         let mut output = Output::text(self.output);
         output.truncated = self.truncated;
         output.exit_code = self.exit_code;
@@ -129,7 +129,7 @@ pub(super) fn ready(instructions: &str, tools: &[&str]) -> Value {
 }
 
 /// Something of the reply, as `coder parse` prints it, in the language of the session.
-pub(super) fn shown(event: &Event<'_>, language: Language) -> Value {
+pub(crate) fn shown(event: &Event<'_>, language: Language) -> Value {
     let mut fields = serde_json::to_value(event).unwrap_or_default();
     if let Event::Malformed { error, .. } = event {
         fields["error"]["message"] = error.message.render(language).into();
@@ -138,7 +138,7 @@ pub(super) fn shown(event: &Event<'_>, language: Language) -> Value {
     told(&name, fields)
 }
 
-pub(super) fn ask(pending: &Pending, language: Language) -> Value {
+pub(crate) fn ask(pending: &Pending, language: Language) -> Value {
     let (call, decision) = (pending.call(), pending.decision());
     let always: Vec<String> = pending.always().unwrap_or_default().iter().map(ToString::to_string).collect();
     let mut fields = call_fields(call);
@@ -152,7 +152,7 @@ pub(super) fn ask(pending: &Pending, language: Language) -> Value {
 }
 
 /// A call begins to run, here or (`run`) at the client.
-pub(super) fn begins(event: &str, call: &ToolCall) -> Value {
+pub(crate) fn begins(event: &str, call: &ToolCall) -> Value {
     told(event, call_fields(call))
 }
 
@@ -160,16 +160,16 @@ fn call_fields(call: &ToolCall) -> Value {
     json!({"id": call.id, "tool": call.name, "args": call.args, "reason": call.reason})
 }
 
-pub(super) fn progress(id: &str, note: &str) -> Value {
+pub(crate) fn progress(id: &str, note: &str) -> Value {
     told("note", json!({"id": id, "text": note}))
 }
 
-pub(super) fn result(result: &ToolResult, language: Language) -> Value {
+pub(crate) fn result(result: &ToolResult, language: Language) -> Value {
     told("result", format::envelope(result, language))
 }
 
 /// The messages of the turn are these from now on, but for the last, which are the results.
-pub(super) fn compacted(done: &Compacted, messages: &[Message]) -> Value {
+pub(crate) fn compacted(done: &Compacted, messages: &[Message]) -> Value {
     let mut fields = serde_json::to_value(done).unwrap_or_default();
     // Messages of the pipe are texts.
     if let Some(fields) = fields.as_object_mut() {
@@ -194,7 +194,7 @@ pub(super) fn stop_model() -> Value {
 }
 
 /// The turn is over. `text`: what the next user message has to begin with.
-pub(super) fn over(reason: &StopReason, text: Option<&str>) -> Value {
+pub(crate) fn over(reason: &StopReason, text: Option<&str>) -> Value {
     let reason = match reason {
         StopReason::Unfinished(_) => "unfinished".into(),
         StopReason::Failed(_) => "failed".into(),
@@ -203,6 +203,6 @@ pub(super) fn over(reason: &StopReason, text: Option<&str>) -> Value {
     told("stop", json!({"reason": reason, "text": text}))
 }
 
-pub(super) fn error(message: &Text, language: Language) -> Value {
+pub(crate) fn error(message: &Text, language: Language) -> Value {
     told("error", json!({"message": message.render(language)}))
 }

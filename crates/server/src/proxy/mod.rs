@@ -31,7 +31,6 @@ mod answer;
 mod answer_format;
 mod answers;
 mod arguments;
-mod body;
 mod guard;
 mod history;
 mod models;
@@ -46,19 +45,13 @@ mod upstream;
 
 pub use models::Profiles;
 
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use crate::connections::{self, Limits};
 use models::Models;
 use std::fmt;
 use std::future::Future;
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
-use tokio::task::JoinSet;
-use tokio::time::{sleep, timeout};
+use tokio::net::TcpListener;
 use toolfence_protocol::parse::{ParserLimits, Reasoning};
 use toolfence_protocol::{Dialects, Error, Language};
 use upstream::Upstream;
@@ -190,46 +183,13 @@ impl Proxy {
         let Proxy { options, upstream } = self;
         let models = Models::new(options.profiles.clone());
         let shared = Arc::new(Shared { options, upstream, models, loopback: address.ip().is_loopback() });
-        let (stop, stopping) = watch::channel(false);
-        let mut connections = JoinSet::new();
-        let mut end = pin!(end);
-        loop {
-            tokio::select! {
-                () = &mut end => break,
-                Some(_) = connections.join_next() => {}
-                accepted = listener.accept(), if connections.len() < shared.options.connections => match accepted {
-                    Ok((stream, _)) => {
-                        connections.spawn(serve_one(shared.clone(), stream, stopping.clone()));
-                    }
-                    // No more files can be open, for example: one that is closed makes room.
-                    Err(_) => sleep(Duration::from_millis(50)).await,
-                },
-            }
-        }
-        drop(listener);
-        stop.send_replace(true);
-        // What is not done by then is aborted with the set.
-        let _ = timeout(shared.options.grace, async { while connections.join_next().await.is_some() {} }).await;
+        let limits = Limits {
+            connections: shared.options.connections,
+            head: Duration::from_secs(60),
+            stalled: shared.options.stalled,
+            grace: shared.options.grace,
+        };
+        connections::serve(listener, limits, move |request| server::answer(shared.clone(), request), end).await;
         Ok(())
-    }
-}
-
-async fn serve_one(shared: Arc<Shared>, stream: TcpStream, mut stopping: watch::Receiver<bool>) {
-    // Pieces are small and must not wait for each other.
-    let _ = stream.set_nodelay(true);
-    let timer = TokioTimer::new();
-    let service = service_fn(move |request| server::answer(shared.clone(), request));
-    let mut builder = http1::Builder::new();
-    builder.timer(timer).header_read_timeout(Duration::from_secs(60));
-    let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
-    let ended = tokio::select! {
-        ended = connection.as_mut() => ended,
-        () = async { drop(stopping.wait_for(|stop| *stop).await) } => {
-            connection.as_mut().graceful_shutdown();
-            connection.await
-        }
-    };
-    if let Err(error) = ended {
-        tracing::debug!(target: "toolfence", %error, "a connection broke off");
     }
 }

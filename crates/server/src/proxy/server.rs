@@ -2,12 +2,12 @@
 
 use super::Shared;
 use super::answer::{Stamp, Usage, Whole};
-use super::body::{Body, BrokeOff, Pieces};
 use super::guard;
 use super::request::{Projected, constrained, project};
 use super::trouble::Trouble;
 use super::turn::{CHAT, Ended, Out, Turn, readable};
 use super::upstream::end_to_end;
+use crate::body::{Body, BrokeOff, Pieces};
 use crate::messages;
 use hyper::body::{Body as _, Bytes, Incoming};
 use hyper::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
@@ -20,6 +20,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use tokio::time::timeout;
+
+/// Pieces of an answer that wait for a slow reader; then the upstream waits too.
+const MOST_WAITING: usize = 8;
 
 /// Answers one request.
 pub(super) async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> Result<Response<Body>, Infallible> {
@@ -140,7 +143,7 @@ async fn translated(
     headers.remove(CONTENT_LENGTH);
     headers.remove(CONTENT_ENCODING);
     if asked.streamed {
-        let (pieces, body) = Body::pieces();
+        let (pieces, body) = Body::pieces(MOST_WAITING);
         let gone = pieces.clone();
         tokio::spawn(async move {
             tokio::select! {
@@ -170,7 +173,7 @@ fn with_headers(headers: HeaderMap, body: Body) -> Response<Body> {
 
 /// The upstream's answer as it is.
 fn pass_on(shared: Arc<Shared>, response: reqwest::Response) -> Response<Body> {
-    let (pieces, body) = Body::pieces();
+    let (pieces, body) = Body::pieces(MOST_WAITING);
     let mut answer = Response::new(body);
     *answer.status_mut() = response.status();
     *answer.headers_mut() = end_to_end(response.headers());

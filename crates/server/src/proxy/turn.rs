@@ -6,11 +6,11 @@
 use super::Shared;
 use super::answer::{Piece, Stamp, Usage, Whole, delta};
 use super::answer_format::AnswerFormat;
-use super::body::Pieces;
 use super::offer::Offer;
 use super::reply::{Delta, Outcome, Reply};
 use super::request::asked_again;
 use super::trouble::Trouble;
+use crate::body::Pieces;
 use crate::messages;
 use hyper::body::Bytes;
 use hyper::header::CONTENT_TYPE;

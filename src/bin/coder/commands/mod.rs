@@ -17,6 +17,7 @@ pub(crate) mod policy;
 pub(crate) mod prompt;
 pub(crate) mod proxy;
 pub(crate) mod replay;
+pub(crate) mod serve;
 pub(crate) mod sessions;
 pub(crate) mod stats;
 pub(crate) mod tools;

@@ -313,3 +313,28 @@ toolfence::program::texts! { "coder"
         pt: "escutando em http://{address}/v1, à frente de {upstream}",
     }
 }
+
+// The HTTP API.
+toolfence::program::texts! { "coder"
+    serving(address) {
+        en: "listening on http://{address}",
+        pt: "escutando em http://{address}",
+    }
+    token_is(token) {
+        en: "Clients send this header: Authorization: Bearer {token}",
+        pt: "Os clientes enviam este cabeçalho: Authorization: Bearer {token}",
+    }
+    token_is_weak(least) {
+        en: "TOOLFENCE_SERVE_TOKEN wants {least} or more visible characters of ASCII; leave it out to get a random token",
+        pt: "TOOLFENCE_SERVE_TOKEN precisa de {least} ou mais caracteres ASCII visíveis; sem ela, um token aleatório é criado",
+    }
+    server_is_open() {
+        en: "other machines can reach this server, and nothing is encrypted; see docs/http.md for a reverse proxy in front of it",
+        pt: "outras máquinas podem alcançar este servidor, e nada é criptografado; veja em docs/http.md como pôr um proxy reverso à \
+             frente dele",
+    }
+    only_direct_calls(why) {
+        en: "no model can answer, so only direct calls work: {why}",
+        pt: "nenhum modelo pode responder, então só chamadas diretas funcionam: {why}",
+    }
+}

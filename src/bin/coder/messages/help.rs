@@ -497,6 +497,43 @@ pub(crate) const PORTUGUESE_HELP: &[(&str, &str)] = &[
     ("When you are asked [default: risky]", "Quando você é perguntado [padrão: risky]"),
     ("Where a terminal shows them and NO_COLOR is not set", "Onde um terminal as mostra e NO_COLOR não está definida"),
     (
+        "Turns and tools over HTTP, for a client in any language: JSON, or a stream of events",
+        "Turnos e ferramentas por HTTP, para um cliente em qualquer linguagem: JSON, ou um fluxo de eventos",
+    ),
+    (
+        "Clients send a prompt or a call to POST /api/agent and get the answer as JSON or as a stream of events. Tools run here, \
+         judged and asked about as anywhere else; the client answers for the person",
+        "Os clientes enviam um prompt ou uma chamada para POST /api/agent e recebem a resposta como JSON ou como um fluxo de \
+         eventos. As ferramentas são executadas aqui, julgadas e perguntadas como em qualquer lugar; o cliente responde pela pessoa",
+    ),
+    (
+        "Where clients find the server; port 0 takes a free one",
+        "Onde os clientes encontram o servidor; a porta 0 escolhe uma livre",
+    ),
+    (
+        "Another name of this server, such as that of a reverse proxy in front of it; may be given again",
+        "Outro nome deste servidor, como o de um proxy reverso à frente dele; pode ser repetido",
+    ),
+    (
+        "How many turns may run at a time; more are refused",
+        "Quantos turnos podem estar em andamento ao mesmo tempo; outros são recusados",
+    ),
+    ("How long a turn may take, in seconds", "Quanto tempo um turno pode levar, em segundos"),
+    (
+        "How long an approval is waited for, in seconds; then the call does not run",
+        "Quanto tempo se espera por uma aprovação, em segundos; depois a chamada não é executada",
+    ),
+    (
+        "Key, from the environment:\n  TOOLFENCE_SERVE_TOKEN  clients must send it: Authorization: Bearer TOKEN. Without it a new one \
+         is printed at each start\n\nExample:\n  coder serve --base-url http://127.0.0.1:8080/v1\n  curl \
+         http://127.0.0.1:8765/api/agent -H \"Authorization: Bearer $TOKEN\" \\\n    -H \"Content-Type: application/json\" -d \
+         '{\"prompt\": \"What is this project?\"}'",
+        "Chave, do ambiente:\n  TOOLFENCE_SERVE_TOKEN  os clientes devem enviá-la: Authorization: Bearer TOKEN. Sem ela, uma nova é \
+         impressa a cada início\n\nExemplo:\n  coder serve --base-url http://127.0.0.1:8080/v1\n  curl \
+         http://127.0.0.1:8765/api/agent -H \"Authorization: Bearer $TOKEN\" \\\n    -H \"Content-Type: application/json\" -d \
+         '{\"prompt\": \"O que é este projeto?\"}'",
+    ),
+    (
         "Where clients find the proxy; port 0 takes a free one",
         "Onde os clientes encontram o proxy; a porta 0 escolhe uma livre",
     ),

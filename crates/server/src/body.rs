@@ -6,34 +6,32 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use tokio::sync::mpsc;
 
-/// Pieces that wait for a slow reader; then the upstream waits too.
-const MOST_WAITING: usize = 8;
-
 /// What the client reads.
 #[derive(Debug)]
-pub(super) enum Body {
+pub(crate) enum Body {
     Whole(Option<Bytes>),
     Pieces(mpsc::Receiver<Result<Bytes, BrokeOff>>),
 }
 
 /// Where pieces go.
-pub(super) type Pieces = mpsc::Sender<Result<Bytes, BrokeOff>>;
+pub(crate) type Pieces = mpsc::Sender<Result<Bytes, BrokeOff>>;
 
 /// The answer ends before its end: the connection is closed, so that nobody takes it for whole.
 #[derive(Debug)]
-pub(super) struct BrokeOff;
+pub(crate) struct BrokeOff;
 
 impl fmt::Display for BrokeOff {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the upstream broke off")
+        f.write_str("the answer broke off")
     }
 }
 
 impl std::error::Error for BrokeOff {}
 
 impl Body {
-    pub(super) fn pieces() -> (Pieces, Body) {
-        let (sender, receiver) = mpsc::channel(MOST_WAITING);
+    /// A body of pieces, of which so many wait for a slow reader; then whoever makes them waits too.
+    pub(crate) fn pieces(most_waiting: usize) -> (Pieces, Body) {
+        let (sender, receiver) = mpsc::channel(most_waiting);
         (sender, Body::Pieces(receiver))
     }
 }

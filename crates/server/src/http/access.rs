@@ -1,0 +1,113 @@
+//! Who may ask: the token, the cookie that a page gets for it, and pages of others, which must not.
+//!
+//! A page of any site can send requests to this machine, and a name that the site owns can point there (DNS rebinding). So the name
+//! that a request was sent to has to be one of this server's own, a request of a page has to come from a page of this server, and
+//! what changes something has to be JSON, which a form cannot send. A cookie alone is not enough to change something: browsers send it
+//! along from pages of other ports of the same machine too, so there the page that asks has to be named.
+
+use super::answer::Trouble;
+use super::{ApiOptions, random_token};
+use crate::headers::{bearer, is_json, is_loopback, name_of, same};
+use crate::messages;
+use hyper::header::{COOKIE, HOST, ORIGIN};
+use hyper::http::request::Parts;
+use hyper::{HeaderMap, Method};
+use std::net::{IpAddr, SocketAddr};
+use toolfence_protocol::Error;
+
+/// What clients are asked for.
+pub(super) struct Access {
+    token: String,
+    /// The value of the cookie, which is not the token: whoever reads it can do less.
+    secret: String,
+    /// The name of the cookie. Browsers keep one jar for all ports of a machine.
+    cookie: String,
+    hosts: Vec<String>,
+    loopback: bool,
+}
+
+impl Access {
+    /// # Errors
+    /// The system gives no random numbers.
+    pub(super) fn new(options: &ApiOptions, address: SocketAddr) -> Result<Access, Error> {
+        Ok(Access {
+            token: options.token.clone(),
+            secret: random_token()?,
+            cookie: format!("toolfence_{}", address.port()),
+            hosts: options.hosts.clone(),
+            loopback: address.ip().is_loopback(),
+        })
+    }
+
+    /// Refuses what was sent to a name that is not this server's, or by a page that is not.
+    pub(super) fn place(&self, head: &Parts) -> Result<(), Trouble> {
+        let mut hosts = head.headers.get_all(HOST).iter();
+        let host = hosts.next().and_then(|host| host.to_str().ok()).unwrap_or_default();
+        // A request line with a name of its own is for proxies, and two names are for nobody.
+        if hosts.next().is_some() || head.uri.authority().is_some() || !self.is_ours(host) {
+            return Err(Trouble::forbidden(messages::host_is_another(format!("{host:.100?}"))));
+        }
+        let foreign = Trouble::forbidden(messages::page_is_another());
+        let site = text(&head.headers, "sec-fetch-site");
+        if site.is_some_and(|site| !matches!(site, "same-origin" | "none")) {
+            return Err(foreign);
+        }
+        let Some(origin) = head.headers.get(ORIGIN) else { return Ok(()) };
+        let origin = origin.to_str().ok().and_then(|origin| origin.split_once("://"));
+        match origin {
+            Some(("http" | "https", page)) if page.eq_ignore_ascii_case(host) => Ok(()),
+            _ => Err(foreign),
+        }
+    }
+
+    /// Whether a host, perhaps with a port, is this server. An address is never a name that somebody else owns.
+    fn is_ours(&self, host: &str) -> bool {
+        let name = name_of(host);
+        is_loopback(host)
+            || self.hosts.iter().any(|known| known.eq_ignore_ascii_case(name))
+            || (!self.loopback && name.parse::<IpAddr>().is_ok())
+    }
+
+    /// Refuses whoever has neither the token nor the cookie.
+    pub(super) fn key(&self, head: &Parts) -> Result<(), Trouble> {
+        if let Some(given) = bearer(&head.headers) {
+            return if self.is_token(given) { Ok(()) } else { Err(Trouble::unauthorized()) };
+        }
+        let pairs = head.headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
+        let pairs = pairs.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='));
+        let has_cookie = pairs
+            .filter(|(name, _)| *name == self.cookie)
+            .any(|(_, value)| same(value.as_bytes(), self.secret.as_bytes()));
+        let named = head.headers.contains_key(ORIGIN) || text(&head.headers, "sec-fetch-site") == Some("same-origin");
+        if has_cookie && (named || head.method == Method::GET) {
+            return Ok(());
+        }
+        Err(Trouble::unauthorized())
+    }
+
+    /// Whether this is the token.
+    pub(super) fn is_token(&self, given: &str) -> bool {
+        same(given.as_bytes(), self.token.as_bytes())
+    }
+
+    /// The cookie for a page, which no script can read and no page of another site sends.
+    pub(super) fn cookie(&self, head: &Parts) -> String {
+        // Behind a reverse proxy the page was asked for with https.
+        let secure = text(&head.headers, "origin").is_some_and(|origin| origin.starts_with("https://"));
+        let secure = if secure { "; Secure" } else { "" };
+        format!("{}={}; Path=/; HttpOnly; SameSite=Strict{secure}", self.cookie, self.secret)
+    }
+}
+
+/// Refuses a body that is not JSON.
+pub(super) fn json(head: &Parts) -> Result<(), Trouble> {
+    match is_json(&head.headers) {
+        true => Ok(()),
+        false => Err(Trouble::new(415, "unsupported_media_type", messages::send_json())),
+    }
+}
+
+/// A header that is there once and is text.
+pub(super) fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name).and_then(|value| value.to_str().ok())
+}

@@ -1,0 +1,88 @@
+//! The form of all answers in JSON: `{success, message, data, error}`.
+
+use crate::body::Body;
+use crate::messages;
+use hyper::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, REFERRER_POLICY, RETRY_AFTER,
+    X_CONTENT_TYPE_OPTIONS,
+};
+use hyper::{Response, StatusCode};
+use serde_json::{Value, json};
+use toolfence_protocol::{Language, Text};
+
+/// Why a request is not answered.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Trouble {
+    pub(super) status: u16,
+    code: &'static str,
+    /// The field of the request that is wrong.
+    field: Option<String>,
+    message: Text,
+}
+
+impl Trouble {
+    pub(super) fn new(status: u16, code: &'static str, message: Text) -> Trouble {
+        Trouble { status, code, field: None, message }
+    }
+
+    /// A field of the request is wrong.
+    pub(super) fn field(field: impl Into<String>, message: Text) -> Trouble {
+        Trouble { field: Some(field.into()), ..Trouble::new(400, "invalid_argument", message) }
+    }
+
+    pub(super) fn forbidden(message: Text) -> Trouble {
+        Trouble::new(403, "forbidden", message)
+    }
+
+    pub(super) fn unauthorized() -> Trouble {
+        Trouble::new(401, "unauthorized", messages::wants_the_token())
+    }
+
+    pub(super) fn not_found(message: Text) -> Trouble {
+        Trouble::new(404, "not_found", message)
+    }
+
+    pub(super) fn response(&self, language: Language) -> Response<Body> {
+        let message = self.message.render(language);
+        let error = json!({"code": self.code, "field": self.field, "message": message});
+        let mut response =
+            whole(self.status, &json!({"success": false, "message": message, "data": null, "error": error}));
+        if self.status == 503 {
+            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        response
+    }
+}
+
+/// An answer to a request that did what was asked.
+pub(super) fn done(message: &Text, data: &Value, language: Language) -> Response<Body> {
+    let message = message.render(language);
+    whole(200, &json!({"success": true, "message": message, "data": data, "error": null}))
+}
+
+/// A whole answer in JSON.
+pub(super) fn whole(status: u16, value: &Value) -> Response<Body> {
+    text(status, "application/json", value.to_string())
+}
+
+/// A whole answer.
+pub(super) fn text(status: u16, kind: &'static str, text: String) -> Response<Body> {
+    with_headers(status, kind, Body::from(text))
+}
+
+/// An answer that no page of another site can use, no browser keeps, and in which no browser runs anything.
+pub(super) fn with_headers(status: u16, kind: &'static str, body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
+    *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    headers.insert(
+        CONTENT_SECURITY_POLICY,
+        HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"),
+    );
+    headers.insert("cross-origin-resource-policy", HeaderValue::from_static("same-origin"));
+    response
+}

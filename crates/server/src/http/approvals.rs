@@ -1,0 +1,132 @@
+//! Calls that wait for a person: each with the name under which its answer comes, for a finite time.
+
+use super::answer::Trouble;
+use super::request::Fields;
+use super::run::Whole;
+use crate::messages;
+use serde_json::Value;
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use tokio::sync::oneshot;
+use toolfence_session::Answer;
+
+/// Characters of a reason that the model is told.
+const MOST_OF_REASON: usize = 2000;
+
+/// The calls that wait.
+#[derive(Default)]
+pub(super) struct Approvals(Mutex<HashMap<String, Waiting>>);
+
+/// A call that waits.
+pub(super) struct Waiting {
+    pub(super) answer: oneshot::Sender<Answer>,
+    /// Its turn, where no client waits for what comes of it: the one that answers gets it.
+    pub(super) turn: Option<Whole>,
+}
+
+impl Approvals {
+    fn all(&self) -> std::sync::MutexGuard<'_, HashMap<String, Waiting>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A call waits under this name until what is given is dropped.
+    pub(super) fn open(&self, id: &str, answer: oneshot::Sender<Answer>) -> Open<'_> {
+        self.all().insert(id.to_owned(), Waiting { answer, turn: None });
+        Open { approvals: self, id: id.to_owned() }
+    }
+
+    /// Leaves the turn to whoever answers. Where the call does not wait any more the turn ends.
+    pub(super) fn leave(&self, id: &str, turn: Whole) {
+        let left = match self.all().get_mut(id) {
+            Some(waiting) => waiting.turn.replace(turn),
+            None => Some(turn),
+        };
+        // Not while the map is locked: what is dropped here may hold an approval of its own.
+        drop(left);
+    }
+
+    /// Takes what waits under this name.
+    pub(super) fn take(&self, id: &str) -> Option<Waiting> {
+        self.all().remove(id)
+    }
+}
+
+/// While it lives, the call can be answered.
+pub(super) struct Open<'a> {
+    approvals: &'a Approvals,
+    id: String,
+}
+
+impl Open<'_> {
+    /// The turn that was left with the call, if one was. The call cannot be answered any more.
+    pub(super) fn expire(&self) -> Option<Whole> {
+        self.approvals.take(&self.id).and_then(|waiting| waiting.turn)
+    }
+}
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        drop(self.approvals.take(&self.id));
+    }
+}
+
+/// What the body of an answer says.
+pub(super) fn read(body: &[u8]) -> Result<Answer, Trouble> {
+    let mut fields = Fields::of(body)?;
+    let decision = fields.text("decision", "decision")?;
+    let always = fields.flag("always", "always")?;
+    let args = fields.object("args", "args")?;
+    let reason = fields.text("reason", "reason")?;
+    fields.end()?;
+    let unfit = |name: &str| Trouble::field(name, messages::field_does_not_fit(name));
+    let wanted = |name: &str| Err(Trouble::field(name, messages::field_is_missing(name)));
+    let answer = match decision.as_ref().map(|(_, decision)| decision.as_str()) {
+        Some("approve") if always => Answer::Always(None),
+        Some("approve") => Answer::Yes,
+        Some("edit") => match args.clone() {
+            Some((_, args)) => Answer::Edit(args),
+            None => return wanted("args"),
+        },
+        Some("deny") => {
+            let why = reason.as_ref().map(|(_, reason)| reason.chars().take(MOST_OF_REASON).collect::<String>());
+            Answer::No(why.map_or_else(messages::user_said_no, Into::into))
+        }
+        Some(_) => return Err(Trouble::field("decision", messages::no_decision())),
+        None => return wanted("decision"),
+    };
+    match answer {
+        Answer::Edit(_) => {}
+        _ if args.is_some() => return Err(unfit("args")),
+        _ => {}
+    }
+    match answer {
+        Answer::Always(_) => {}
+        _ if always => return Err(unfit("always")),
+        _ => {}
+    }
+    match answer {
+        Answer::No(_) => {}
+        _ if reason.is_some() => return Err(unfit("reason")),
+        _ => {}
+    }
+    Ok(answer)
+}
+
+/// The kind of an answer, as it is counted.
+pub(super) fn kind(answer: &Answer) -> &'static str {
+    match answer {
+        Answer::Yes | Answer::Always(_) => "approved",
+        Answer::Edit(_) => "edited",
+        Answer::No(_) => "denied",
+        _ => "expired",
+    }
+}
+
+/// What is said of a call that waits, in the answer of a turn.
+pub(super) fn pending(mut ask: Value) -> Value {
+    if let Some(ask) = ask.as_object_mut() {
+        ask.remove("v");
+        ask.remove("event");
+    }
+    ask
+}

@@ -1,0 +1,221 @@
+//! Turns and tools over HTTP, for a client in any language, and for a page.
+//!
+//! A request is a turn: the prompt of a user, with what the client remembers of earlier ones. A model answers it with the tools of the
+//! project, or the request names one tool and its arguments, and no model is asked. Either way the calls are judged, asked about and
+//! logged as anywhere else. Nothing is kept between two requests but turns that wait for an approval.
+//!
+//! ```text
+//! client --> access --> routes --+-- POST /api/agent ----------> request --> run --> answer: JSON, or the events of the pipe
+//!                                |                                           ^
+//!                                +-- POST /api/approvals/{id} --> approvals --+
+//!                                +-- tools, sessions, health, metrics, openapi.json
+//! ```
+//!
+//! Architecture invariant: nothing but the health of the server is told to a client without the token, and what a turn started has
+//! ended before its connection, its time or the server has.
+//!
+//! It makes no agents: [`Agents`] does, which knows the project, the model and the settings.
+
+mod access;
+mod answer;
+mod approvals;
+mod counters;
+mod outbox;
+mod request;
+mod routes;
+mod run;
+mod sessions;
+mod together;
+
+pub use routes::{OPENAPI, ROUTES};
+
+use crate::connections::{self, Limits};
+use access::Access;
+use approvals::Approvals;
+use counters::Counters;
+use std::fmt;
+use std::future::Future;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use together::Together;
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+use tokio::task::{AbortHandle, JoinSet};
+use toolfence_agent::agent::Agent;
+use toolfence_agent::backend::Backend;
+use toolfence_agent::transcript::Store;
+use toolfence_project::random_name;
+use toolfence_protocol::{Catalog, Error, Language, Text};
+use toolfence_workspace::undo::Turn;
+
+/// Who makes the agents that answer.
+pub trait Agents: Send + Sync {
+    /// The tools that requests can name.
+    fn tools(&self) -> Catalog;
+
+    /// An agent for one request, whose model has this tool alone or all of them. Where a backend is given, that one answers.
+    ///
+    /// # Errors
+    /// Why nobody can answer, and what to do.
+    fn agent(&self, tool: Option<&str>, backend: Option<Arc<dyn Backend>>) -> Result<Agent, Text>;
+
+    /// Begins a turn that can be undone, if turns can. It is asked for when nothing else runs: turns that run at the same time are
+    /// undone together. `title` is what it is called: one line, with whatever secrets the client wrote into it.
+    fn begin(&self, title: &str) -> Option<Turn>;
+
+    /// A turn is over: that of this agent, where a model was asked.
+    fn ended(&self, agent: Option<&Agent>);
+}
+
+/// A token that nobody can guess.
+///
+/// # Errors
+/// The system gives no random numbers.
+pub fn random_token() -> Result<String, Error> {
+    let random = || random_name().map_err(|error| Error::because("make a token", error));
+    Ok(random()? + &random()?)
+}
+
+/// Who may ask, and how much.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct ApiOptions {
+    /// What clients must send as a bearer token. A page exchanges it for a cookie.
+    pub token: String,
+    /// The language of errors and of what happened, and of what the model is told of the context.
+    pub language: Language,
+    /// Names of this server beside those of loopback: what a reverse proxy in front of it is called.
+    pub hosts: Vec<String>,
+    /// The conversations that were written down, and the root of the project whose they are.
+    pub sessions: Option<(Store, PathBuf)>,
+    /// Bytes of a request.
+    pub body: usize,
+    /// How long the body of a request may take.
+    pub arrival: Duration,
+    /// Turns at a time; more are refused.
+    pub turns: usize,
+    /// How long a turn may take.
+    pub turn: Duration,
+    /// How long an approval is waited for; then the call does not run.
+    pub approval: Duration,
+    /// Connections at a time; more have to wait.
+    pub connections: usize,
+    /// How long a client may not read before it is given up.
+    pub stalled: Duration,
+    /// How long a stream may be silent before a comment says that it goes on.
+    pub silence: Duration,
+    /// How long answers that are under way may take when the server ends.
+    pub grace: Duration,
+}
+
+impl ApiOptions {
+    /// The defaults: 4 MiB and 60 s a request; 64 turns of at most 30 minutes; 5 minutes for an approval; 2048 connections; a minute
+    /// for a client that does not read; a comment every 15 s; 10 s to end.
+    pub fn new(token: impl Into<String>) -> ApiOptions {
+        ApiOptions {
+            token: token.into(),
+            language: Language::English,
+            hosts: Vec::new(),
+            sessions: None,
+            body: 4 << 20,
+            arrival: Duration::from_secs(60),
+            turns: 64,
+            turn: Duration::from_secs(1800),
+            approval: Duration::from_secs(300),
+            connections: 2048,
+            stalled: Duration::from_secs(60),
+            silence: Duration::from_secs(15),
+            grace: Duration::from_secs(10),
+        }
+    }
+}
+
+impl fmt::Debug for ApiOptions {
+    /// Without the token.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ApiOptions").field("hosts", &self.hosts).finish_non_exhaustive()
+    }
+}
+
+/// The API, before it listens.
+pub struct Api {
+    options: ApiOptions,
+    agents: Arc<dyn Agents>,
+}
+
+impl fmt::Debug for Api {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Api").field("options", &self.options).finish_non_exhaustive()
+    }
+}
+
+/// What all connections share.
+struct Shared {
+    options: ApiOptions,
+    agents: Arc<dyn Agents>,
+    /// The tools that requests can name.
+    catalog: Catalog,
+    access: Access,
+    approvals: Approvals,
+    counters: Counters,
+    together: Together,
+    /// A place for each turn at a time.
+    places: Arc<Semaphore>,
+    /// The turns that run.
+    running: Mutex<JoinSet<()>>,
+}
+
+impl Shared {
+    /// Runs a turn beside the connections, so that all turns can be ended with the server.
+    fn spawn(&self, turn: impl Future<Output = ()> + Send + 'static) -> AbortHandle {
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        while running.try_join_next().is_some() {}
+        running.spawn(turn)
+    }
+}
+
+impl Api {
+    /// Nobody is listened to yet.
+    pub fn new(options: ApiOptions, agents: Arc<dyn Agents>) -> Api {
+        Api { options, agents }
+    }
+
+    /// Answers clients until `end` is ready; then answers that are under way get their time to end. When the future is ready, all that
+    /// turns have started has ended. Dropping it ends everything at once.
+    ///
+    /// # Errors
+    /// The listener has no address, or the system gives no random numbers.
+    pub async fn serve(self, listener: TcpListener, end: impl Future<Output = ()>) -> Result<(), Error> {
+        let Api { options, agents } = self;
+        let address = listener.local_addr().map_err(|error| Error::because("tell where the server listens", error))?;
+        let access = Access::new(&options, address)?;
+        let limits = Limits {
+            connections: options.connections,
+            head: Duration::from_secs(30),
+            stalled: options.stalled,
+            grace: options.grace,
+        };
+        let places = Arc::new(Semaphore::new(options.turns));
+        let shared = Arc::new(Shared {
+            options,
+            catalog: agents.tools(),
+            agents,
+            access,
+            approvals: Approvals::default(),
+            counters: Counters::default(),
+            together: Together::default(),
+            places,
+            running: Mutex::default(),
+        });
+        let answering = shared.clone();
+        let answer = move |request| {
+            let shared = answering.clone();
+            async move { Ok(routes::answer(shared, request).await) }
+        };
+        connections::serve(listener, limits, answer, end).await;
+        let mut running = std::mem::take(&mut *shared.running.lock().unwrap_or_else(PoisonError::into_inner));
+        running.shutdown().await;
+        Ok(())
+    }
+}

@@ -1,0 +1,188 @@
+//! The table of routes, and what each answers.
+
+use super::Shared;
+use super::access;
+use super::answer::{Trouble, done, text};
+use super::approvals;
+use super::request::{self, Fields};
+use super::run;
+use super::sessions::{self, Stretch};
+use crate::body::Body;
+use crate::messages;
+use hyper::body::Incoming;
+use hyper::header::{ACCEPT, ALLOW, HeaderValue, SET_COOKIE};
+use hyper::http::request::Parts;
+use hyper::{Request, Response};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use toolfence_protocol::{Param, ParamKind, ToolSpec};
+
+/// The description of the API in the form of OpenAPI 3.1, as text.
+pub const OPENAPI: &str = include_str!("openapi.json");
+
+/// Every route: the method, and the path with `{id}` for a name.
+pub const ROUTES: &[(&str, &str)] = &[
+    ("GET", "/api/health"),
+    ("POST", "/api/login"),
+    ("POST", "/api/agent"),
+    ("POST", "/api/approvals/{id}"),
+    ("GET", "/api/tools"),
+    ("GET", "/api/sessions"),
+    ("GET", "/api/sessions/{id}"),
+    ("GET", "/api/sessions/{id}/messages"),
+    ("GET", "/metrics"),
+    ("GET", "/openapi.json"),
+];
+
+/// Characters of a name in a path.
+const MOST_OF_NAME: usize = 64;
+
+/// Answers one request.
+pub(super) async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> Response<Body> {
+    let (head, body) = request.into_parts();
+    let mut route = "none";
+    let answered = answer_at(&shared, &head, body, &mut route).await;
+    let answer = answered.unwrap_or_else(|trouble| {
+        tracing::info!(target: "toolfence", status = trouble.status, route, "refused");
+        let mut answer = trouble.response(shared.options.language);
+        if trouble.status == 405 {
+            let allowed = ROUTES.iter().find(|(_, pattern)| fits(pattern, head.uri.path()).is_some());
+            let allowed = allowed.map_or("GET", |(method, _)| method);
+            answer.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
+        }
+        answer
+    });
+    shared.counters.request(route, answer.status().as_u16());
+    answer
+}
+
+async fn answer_at(
+    shared: &Arc<Shared>,
+    head: &Parts,
+    incoming: Incoming,
+    counted: &mut &'static str,
+) -> Result<Response<Body>, Trouble> {
+    shared.access.place(head)?;
+    let found = find(head);
+    let path = found.as_ref().map_or("none", |(path, _)| path);
+    // Whoever has no token yet sends it with the body, and whoever asks for the health may have none.
+    if !matches!(path, "/api/health" | "/api/login") {
+        shared.access.key(head)?;
+    }
+    let (path, id) = found.map_err(|trouble| *trouble)?;
+    *counted = path;
+    let language = shared.options.language;
+    let query = head.uri.query();
+    Ok(match path {
+        "/api/health" => {
+            let data = json!({"status": "ok", "version": env!("CARGO_PKG_VERSION")});
+            done(&messages::server_is_well(), &data, language)
+        }
+        "/api/login" => {
+            access::json(head)?;
+            let body = request::body(incoming, shared).await?;
+            login(shared, head, &body)?
+        }
+        "/api/agent" => {
+            access::json(head)?;
+            let body = request::body(incoming, shared).await?;
+            let mut order = request::order(&body, &shared.catalog, language)?;
+            order.stream |= access::text(&head.headers, ACCEPT.as_str()).is_some_and(wants_events);
+            drop(body);
+            return run::turn(shared, order).await;
+        }
+        "/api/approvals/{id}" => {
+            access::json(head)?;
+            let body = request::body(incoming, shared).await?;
+            let answer = approvals::read(&body)?;
+            return run::answered(shared, &id, answer).await;
+        }
+        "/api/tools" => {
+            let tools: Vec<Value> = shared.catalog.specs().iter().map(described).collect();
+            done(&messages::tools_there_are(tools.len()), &json!({"tools": tools}), language)
+        }
+        "/api/sessions" => {
+            let data = sessions::list(shared, Stretch::of(query)?).await?;
+            done(&messages::here_they_are(), &data, language)
+        }
+        "/api/sessions/{id}" => done(&messages::here_they_are(), &sessions::one(shared, id).await?, language),
+        "/api/sessions/{id}/messages" => {
+            let data = sessions::messages_of(shared, id, Stretch::of(query)?).await?;
+            done(&messages::here_they_are(), &data, language)
+        }
+        "/metrics" => text(200, "text/plain; version=0.0.4; charset=utf-8", shared.counters.text()),
+        "/openapi.json" => text(200, "application/json", OPENAPI.to_owned()),
+        _ => return Err(Trouble::not_found(messages::no_such_path())),
+    })
+}
+
+/// The path in the table, and the name that the request has in place of `{id}`. Nothing is decoded: what two programs on the way
+/// decode differently leads nowhere.
+fn find(head: &Parts) -> Result<(&'static str, String), Box<Trouble>> {
+    let path = head.uri.path();
+    let mut other = None;
+    for (method, pattern) in ROUTES {
+        let Some(id) = fits(pattern, path) else { continue };
+        if head.method.as_str() == *method {
+            return Ok((pattern, id.to_owned()));
+        }
+        other = Some(*method);
+    }
+    Err(Box::new(match other {
+        Some(method) => Trouble::new(405, "method_not_allowed", messages::other_method(method)),
+        None => Trouble::not_found(messages::no_such_path()),
+    }))
+}
+
+fn fits<'a>(pattern: &str, path: &'a str) -> Option<&'a str> {
+    let Some((before, behind)) = pattern.split_once("{id}") else { return (pattern == path).then_some("") };
+    let id = path.strip_prefix(before)?.strip_suffix(behind)?;
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    (!id.is_empty() && id.len() <= MOST_OF_NAME && id.bytes().all(plain)).then_some(id)
+}
+
+/// Whether the client asks for events alone.
+fn wants_events(accept: &str) -> bool {
+    accept
+        .split(',')
+        .next()
+        .is_some_and(|kind| kind.split(';').next().unwrap_or_default().trim() == "text/event-stream")
+}
+
+/// Gives a page its cookie for the token.
+fn login(shared: &Shared, head: &Parts, body: &[u8]) -> Result<Response<Body>, Trouble> {
+    let mut fields = Fields::of(body)?;
+    let token = fields.text("token", "token")?;
+    fields.end()?;
+    let Some((_, token)) = token else { return Err(Trouble::field("token", messages::field_is_missing("token"))) };
+    if !shared.access.is_token(&token) {
+        return Err(Trouble::unauthorized());
+    }
+    let mut answer = done(&messages::cookie_is_set(), &json!({}), shared.options.language);
+    let cookie = HeaderValue::from_str(&shared.access.cookie(head));
+    let cookie = cookie.map_err(|_| Trouble::new(500, "internal", messages::request_failed()))?;
+    answer.headers_mut().insert(SET_COOKIE, cookie);
+    Ok(answer)
+}
+
+/// A tool as a client needs it to call it directly.
+fn described(spec: &ToolSpec) -> Value {
+    let params: Vec<Value> = spec.params.iter().map(param).collect();
+    json!({
+        "name": spec.name, "aliases": spec.aliases, "purpose": spec.purpose, "signature": spec.signature(),
+        "params": params,
+    })
+}
+
+fn param(param: &Param) -> Value {
+    let kind = match &param.kind {
+        ParamKind::Path | ParamKind::Command | ParamKind::Patch | ParamKind::Text { .. } => "string",
+        ParamKind::Integer { .. } => "integer",
+        ParamKind::Flag => "boolean",
+        ParamKind::Choice(_) => "choice",
+        ParamKind::Texts => "strings",
+        ParamKind::Objects(_) => "objects",
+        _ => "any",
+    };
+    json!({"name": param.name, "type": kind, "required": param.required, "help": param.help})
+}

@@ -1,0 +1,476 @@
+//! A turn that a request asked for: run beside its connection, told as events or answered whole, ended with its client.
+//!
+//! It decides nothing: the agent judges calls, and a client answers for the person.
+
+use super::Shared;
+use super::answer::{Trouble, done, whole, with_headers};
+use super::approvals::{kind, pending};
+use super::outbox::Outbox;
+use super::request::{Order, Work};
+use crate::body::{Body, Pieces};
+use crate::messages;
+use crate::pipe::words;
+use hyper::Response;
+use hyper::header::HeaderValue;
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
+use tokio::task::AbortHandle;
+use tokio::time::{sleep, timeout};
+use toolfence_agent::agent::{Agent, Canceller, Host};
+use toolfence_agent::backend::{Backend, Chunk, Sink, Usage};
+use toolfence_policy::Pending;
+use toolfence_project::random_name;
+use toolfence_protocol::parse::Event;
+use toolfence_protocol::{Args, Error, FinishReason, Language, Message, Text, ToolCall, ToolResult, format};
+use toolfence_session::{Answer, Compacted, StopReason};
+use toolfence_toolbox::BoxFuture;
+
+/// Bytes of events that wait for a slow reader; then the turn waits too.
+const MOST_WAITING: usize = 64 << 10;
+
+/// Runs what a request asks for. Its answer is whole, or begins and goes on as events.
+pub(super) async fn turn(shared: &Arc<Shared>, order: Order) -> Result<Response<Body>, Trouble> {
+    let place = shared.places.clone().try_acquire_owned();
+    let place = place.map_err(|_| Trouble::new(503, "busy", messages::too_many_turns(shared.options.turns)))?;
+    let agent = match &order.work {
+        Work::Model { tool, .. } => shared.agents.agent(tool.as_deref(), None),
+        Work::Tool { name, args } => {
+            let call = ToolCall::new("call_1", name.clone(), args.clone());
+            shared.agents.agent(Some(name), Some(Arc::new(Direct(Mutex::new(Some(call))))))
+        }
+    };
+    let agent = agent.map_err(|why| Trouble::new(503, "no_backend", why))?;
+    let (stream, dropped) = (order.stream, order.dropped);
+    let running = Running { shared: shared.clone(), agent, work: order.work, dropped, _place: place };
+    if stream {
+        // The stream itself holds what waits for a slow reader.
+        let (pieces, body) = Body::pieces(1);
+        shared.spawn(running.tell(pieces));
+        let mut answer = with_headers(200, "text/event-stream", body);
+        // A reverse proxy must not wait for the end of it.
+        answer.headers_mut().insert("x-accel-buffering", HeaderValue::from_static("no"));
+        if dropped > 0 {
+            answer.headers_mut().insert("x-context-dropped", HeaderValue::from(dropped));
+        }
+        return Ok(answer);
+    }
+    let (news, heard) = mpsc::channel(1);
+    let task = shared.spawn(running.answer(news));
+    Ok(Whole { heard, task: Some(task) }.wait(shared).await)
+}
+
+/// Takes the answer of a person to a call that waits. Where no client waits for its turn, this one does.
+pub(super) async fn answered(shared: &Arc<Shared>, id: &str, answer: Answer) -> Result<Response<Body>, Trouble> {
+    let gone = || Trouble::not_found(messages::nothing_waits(id));
+    let waiting = shared.approvals.take(id).ok_or_else(gone)?;
+    let word = kind(&answer);
+    waiting.answer.send(answer).map_err(|_| gone())?;
+    Ok(match waiting.turn {
+        Some(turn) => turn.wait(shared).await,
+        None => done(&messages::answer_is_passed_on(), &json!({"answer": word}), shared.options.language),
+    })
+}
+
+/// What a turn has come to so far.
+#[derive(Debug, Default, Clone)]
+struct Record {
+    /// The prose of the last reply.
+    answer: String,
+    calls: Vec<Value>,
+    /// Of the calls of the last reply, by their ids.
+    args: HashMap<String, Args>,
+    rounds: u32,
+    /// Why the last reply broke off.
+    broke_off: Option<Text>,
+}
+
+/// What the client of a whole answer is told by its turn.
+enum News {
+    /// A call waits under this name; this is the data of the answer until then.
+    Asked {
+        id: String,
+        tool: String,
+        data: Box<Value>,
+    },
+    Ended {
+        status: u16,
+        answer: Box<Value>,
+    },
+}
+
+/// A turn whose answer is whole. Dropping it ends the turn.
+pub(super) struct Whole {
+    heard: mpsc::Receiver<News>,
+    task: Option<AbortHandle>,
+}
+
+impl Whole {
+    /// The answer, or the question that it waits for. Dropping the future ends the turn: the client is gone.
+    async fn wait(mut self, shared: &Arc<Shared>) -> Response<Body> {
+        let language = shared.options.language;
+        match self.heard.recv().await {
+            Some(News::Asked { id, tool, data }) => {
+                shared.approvals.leave(&id, self);
+                let message = messages::call_waits(tool).render(language);
+                whole(202, &json!({"success": false, "message": message, "data": data, "error": null}))
+            }
+            Some(News::Ended { status, answer }) => whole(status, &answer),
+            None => Trouble::new(500, "internal", messages::request_failed()).response(language),
+        }
+    }
+
+    /// The turn ends by itself.
+    fn let_go(mut self) {
+        self.task = None;
+    }
+}
+
+impl Drop for Whole {
+    fn drop(&mut self) {
+        self.task.iter().for_each(AbortHandle::abort);
+    }
+}
+
+/// A turn with all it needs.
+struct Running {
+    shared: Arc<Shared>,
+    agent: Agent,
+    work: Work,
+    dropped: usize,
+    _place: OwnedSemaphorePermit,
+}
+
+/// How a turn ended.
+struct End {
+    reason: StopReason,
+    /// Why it has no answer: the code and the words.
+    trouble: Option<(String, Text)>,
+    status: u16,
+}
+
+impl Running {
+    /// Tells it as events, until its end or until the client is gone.
+    async fn tell(mut self, pieces: Pieces) {
+        let shared = self.shared.clone();
+        let outbox = Arc::new(Outbox::default());
+        let silence = shared.options.silence;
+        let mut run = pin!(async {
+            let (record, end) = self.run(Out::Events(outbox.clone())).await;
+            if let Some((_, why)) = end.trouble.filter(|_| !is_plain(&end.reason)) {
+                outbox.tell(&words::error(&why, shared.options.language));
+            }
+            let mut stop = words::over(&end.reason, None);
+            stop["rounds"] = record.rounds.into();
+            stop["usage"] = self.usage();
+            outbox.tell(&stop);
+        });
+        let mut ended = false;
+        loop {
+            let waiting = outbox.len();
+            if ended && waiting == 0 {
+                return;
+            }
+            // A client that does not read is waited for, and given up by its connection after a time.
+            let goes_on = !ended && waiting < MOST_WAITING;
+            tokio::select! {
+                biased;
+                () = pieces.closed() => return,
+                place = pieces.reserve(), if waiting > 0 => match place {
+                    Ok(place) => place.send(Ok(outbox.take().into())),
+                    Err(_) => return,
+                },
+                () = &mut run, if goes_on => ended = true,
+                () = outbox.grown(), if goes_on => {}
+                () = sleep(silence), if goes_on && waiting == 0 => outbox.still_here(),
+            }
+        }
+    }
+
+    /// Answers it whole.
+    async fn answer(mut self, news: mpsc::Sender<News>) {
+        let (record, end) = self.run(Out::Answer(news.clone())).await;
+        let language = self.shared.options.language;
+        let mut data = record.data(&self.work, self.dropped);
+        data["stop"] = words::over(&end.reason, None)["reason"].take();
+        data["usage"] = self.usage();
+        let (success, message, error) = match &end.trouble {
+            Some((code, why)) => {
+                let message = why.render(language);
+                let error = json!({"code": code, "field": null, "message": message});
+                (false, message, error)
+            }
+            None => (true, self.sentence(&record).render(language), Value::Null),
+        };
+        let answer = json!({"success": success, "message": message, "data": data, "error": error});
+        // Where the client is gone nobody hears it.
+        let _ = news.send(News::Ended { status: end.status, answer: Box::new(answer) }).await;
+    }
+
+    /// Runs it to its end, its time limit included.
+    async fn run(&mut self, out: Out) -> (Record, End) {
+        let shared = self.shared.clone();
+        let mut counted = shared.counters.turn();
+        let _together = shared.together.join(|| shared.agents.begin(self.work.title()));
+        let canceller = self.agent.canceller();
+        let mut listener = Listener {
+            shared: shared.clone(),
+            out,
+            record: Record::default(),
+            work: self.work.clone(),
+            dropped: self.dropped,
+            canceller,
+        };
+        let said = match &self.work {
+            Work::Model { message, .. } => message,
+            Work::Tool { name, .. } => name,
+        };
+        let ended = timeout(shared.options.turn, self.agent.run(said, &mut listener)).await;
+        shared.agents.ended(Some(&self.agent).filter(|_| matches!(self.work, Work::Model { .. })));
+        shared.counters.tokens(self.tokens());
+        let record = listener.record;
+        let end = match ended {
+            Ok(Ok(reason)) => self.end(reason, &record),
+            Ok(Err(error)) => End { status: 502, ..failed(&error) },
+            Err(_) => {
+                let limit = shared.options.turn.as_secs();
+                let why = messages::turn_took_too_long(limit);
+                End { reason: StopReason::Cancelled, trouble: Some(("timeout".to_owned(), why)), status: 200 }
+            }
+        };
+        counted.ended(word(&end.reason));
+        (record, end)
+    }
+
+    /// What it means that a turn ended so.
+    fn end(&self, reason: StopReason, record: &Record) -> End {
+        let (reason, trouble) = match (&self.work, reason) {
+            // Nobody was asked for an answer.
+            (Work::Tool { name, .. }, StopReason::Empty | StopReason::Answered) => {
+                let error = record.calls.last().filter(|call| call["success"] != true).map(|call| &call["error"]);
+                let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+                let trouble =
+                    error.map(|error| (text(&error["code"]), messages::tool_failed(name, text(&error["message"]))));
+                (StopReason::Answered, trouble)
+            }
+            (_, reason) => {
+                let trouble = why_no_answer(&reason, record).map(|why| (word(&reason).to_owned(), why));
+                (reason, trouble)
+            }
+        };
+        let status = if matches!(reason, StopReason::Failed(_)) { 502 } else { 200 };
+        End { reason, trouble, status }
+    }
+
+    /// One sentence of what happened.
+    fn sentence(&self, record: &Record) -> Text {
+        match (&self.work, record.calls.len()) {
+            (Work::Tool { name, .. }, _) => messages::tool_succeeded(name),
+            (_, 0) => messages::model_answered(),
+            (_, calls) => messages::model_answered_after(calls),
+        }
+    }
+
+    fn tokens(&self) -> Usage {
+        match &self.work {
+            Work::Model { .. } => self.agent.turn_usage(),
+            Work::Tool { .. } => Usage::default(),
+        }
+    }
+
+    fn usage(&self) -> Value {
+        if matches!(self.work, Work::Tool { .. }) {
+            return Value::Null;
+        }
+        let usage = self.tokens();
+        json!({
+            "input": usage.input, "cached": usage.cached, "output": usage.output, "estimated": usage.estimated > 0,
+        })
+    }
+}
+
+fn failed(error: &Error) -> End {
+    let why = error.text();
+    End { reason: StopReason::Failed(why.clone()), trouble: Some(("backend".to_owned(), why)), status: 502 }
+}
+
+/// Whether the word for an end says all of it.
+fn is_plain(reason: &StopReason) -> bool {
+    !matches!(reason, StopReason::Failed(_) | StopReason::Cancelled | StopReason::Unfinished(_))
+}
+
+/// The word for an end, as the pipe has it.
+fn word(reason: &StopReason) -> &'static str {
+    match reason {
+        StopReason::Answered => "answered",
+        StopReason::Empty => "empty",
+        StopReason::Unfinished(_) => "unfinished",
+        StopReason::FormatErrors => "format_errors",
+        StopReason::RoundLimit => "round_limit",
+        StopReason::Loop => "loop",
+        StopReason::Cancelled => "cancelled",
+        _ => "failed",
+    }
+}
+
+fn why_no_answer(reason: &StopReason, record: &Record) -> Option<Text> {
+    Some(match reason {
+        StopReason::Answered => return None,
+        StopReason::Failed(why) => why.clone(),
+        StopReason::Empty => messages::model_said_nothing(),
+        StopReason::Unfinished(FinishReason::Length) => messages::answer_reached_the_limit(),
+        StopReason::Unfinished(_) => {
+            let broke_off = messages::answer_broke_off();
+            record.broke_off.iter().cloned().fold(broke_off, |text, why| Text::join([text, why], " "))
+        }
+        StopReason::FormatErrors => messages::no_readable_call(),
+        StopReason::RoundLimit => messages::rounds_are_used_up(),
+        StopReason::Loop => messages::model_repeats_itself(),
+        _ => messages::turn_was_cancelled(),
+    })
+}
+
+impl Record {
+    /// What is told of it in an answer.
+    fn data(&self, work: &Work, dropped: usize) -> Value {
+        let answer = match work {
+            Work::Model { .. } => Value::from(self.answer.as_str()),
+            Work::Tool { .. } => Value::Null,
+        };
+        json!({
+            "answer": answer, "calls": self.calls, "rounds": self.rounds, "stop": null, "usage": null,
+            "context_dropped": dropped, "pending": null,
+        })
+    }
+}
+
+/// Where a turn tells what happens.
+enum Out {
+    Events(Arc<Outbox>),
+    Answer(mpsc::Sender<News>),
+}
+
+/// The host of a turn: it tells the client, and asks it.
+struct Listener {
+    shared: Arc<Shared>,
+    out: Out,
+    record: Record,
+    work: Work,
+    dropped: usize,
+    canceller: Canceller,
+}
+
+impl Listener {
+    fn language(&self) -> Language {
+        self.shared.options.language
+    }
+
+    fn tell(&self, line: impl FnOnce() -> Value) {
+        if let Out::Events(outbox) = &self.out {
+            outbox.tell(&line());
+        }
+    }
+}
+
+impl Host for Listener {
+    fn calling(&mut self, _: &[Message]) {
+        self.record.rounds += 1;
+        self.record.answer.clear();
+        self.record.args.clear();
+        if matches!(self.work, Work::Tool { .. }) {
+            self.record.rounds = 0;
+        }
+    }
+
+    fn compacted(&mut self, done: &Compacted) {
+        // The conversation is the server's, so there is nothing that the client could put in its place.
+        self.tell(|| words::compacted(done, &[]));
+    }
+
+    fn show(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Text { text, .. } => self.record.answer.push_str(text),
+            Event::Call { call, .. } => {
+                self.record.args.insert(call.id.clone(), call.args.clone());
+            }
+            _ => {}
+        }
+        self.tell(|| words::shown(event, self.language()));
+    }
+
+    fn broke_off(&mut self, why: &Text) {
+        self.record.broke_off = Some(why.clone());
+    }
+
+    fn running(&mut self, call: &ToolCall) {
+        // Here they are under the names that are taught, and fitted.
+        self.record.args.insert(call.id.clone(), call.args.clone());
+        self.tell(|| words::begins("running", call));
+    }
+
+    fn progress(&mut self, id: &str, note: &str) {
+        self.tell(|| words::progress(id, note));
+    }
+
+    fn answered(&mut self, result: &ToolResult) {
+        let known = self.shared.catalog.find(&result.tool).map_or("other", |spec| spec.name.as_ref());
+        self.shared.counters.call(known, result.success);
+        let mut call = format::envelope(result, self.language());
+        call["args"] = self.record.args.get(&result.id).map_or(Value::Null, |args| json!(args));
+        self.record.calls.push(call);
+        self.tell(|| words::result(result, self.language()));
+    }
+
+    fn ask<'a>(&'a mut self, question: &'a Pending) -> BoxFuture<'a, Answer> {
+        Box::pin(async move {
+            let nobody = || Answer::Nobody(messages::nobody_could_be_asked());
+            // Without randomness the call could be answered by whoever guesses its name.
+            let Ok(id) = random_name() else { return nobody() };
+            let (answer, answered) = oneshot::channel();
+            let open = self.shared.approvals.open(&id, answer);
+            let mut line = words::ask(question, self.language());
+            line["approval"] = id.as_str().into();
+            match &self.out {
+                Out::Events(outbox) => outbox.tell(&line),
+                Out::Answer(news) => {
+                    let mut data = self.record.data(&self.work, self.dropped);
+                    data["pending"] = pending(line);
+                    let tool = question.call().name.clone();
+                    let asked = News::Asked { id: id.clone(), tool, data: Box::new(data) };
+                    if news.send(asked).await.is_err() {
+                        return nobody();
+                    }
+                }
+            }
+            let wait = self.shared.options.approval;
+            let answer = match timeout(wait, answered).await {
+                Ok(Ok(answer)) => answer,
+                _ => {
+                    // Nobody waits for what would come of the turn either.
+                    if let Some(turn) = open.expire() {
+                        self.canceller.cancel();
+                        turn.let_go();
+                    }
+                    Answer::Nobody(messages::nobody_answered_within(wait.as_secs()))
+                }
+            };
+            self.shared.counters.approval(kind(&answer));
+            answer
+        })
+    }
+}
+
+/// A model that calls one tool, and has nothing to say to its result.
+struct Direct(Mutex<Option<ToolCall>>);
+
+impl Backend for Direct {
+    fn stream<'a>(&'a self, _: &'a [Message], sink: &'a mut dyn Sink) -> BoxFuture<'a, Result<FinishReason, Error>> {
+        if let Some(call) = self.0.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            // A break means that no more is wanted, and there is no more.
+            let _ = sink.chunk(Chunk::Call(call));
+        }
+        Box::pin(async { Ok(FinishReason::Stop) })
+    }
+}

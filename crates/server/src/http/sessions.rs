@@ -1,0 +1,106 @@
+//! The conversations about the project that were written down: the same that `coder sessions` lists.
+//!
+//! It reads only. A name is compared with those of the list and never becomes a path.
+
+use super::Shared;
+use super::answer::Trouble;
+use crate::messages;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use tokio::task::spawn_blocking;
+use toolfence_agent::transcript::{Store, Stored, Summary, rfc3339};
+
+/// What is given where the client does not say how much it wants, and at most.
+const USUAL: usize = 50;
+const MOST: usize = 500;
+
+/// A stretch of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stretch {
+    offset: usize,
+    limit: usize,
+}
+
+impl Stretch {
+    /// What the query of a request asks for.
+    pub(super) fn of(query: Option<&str>) -> Result<Stretch, Trouble> {
+        let mut stretch = Stretch { offset: 0, limit: USUAL };
+        for pair in query.unwrap_or_default().split('&').filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let (place, least, most) = match name {
+                "offset" => (&mut stretch.offset, 0, u32::MAX as usize),
+                "limit" => (&mut stretch.limit, 1, MOST),
+                _ => {
+                    let name: String = name.chars().take(100).collect();
+                    return Err(Trouble::field(name, messages::no_such_field()));
+                }
+            };
+            let number = value.parse::<usize>().ok().filter(|number| (least..=most).contains(number));
+            *place = number.ok_or_else(|| Trouble::field(name, messages::wants_a_number(least, most)))?;
+        }
+        Ok(stretch)
+    }
+
+    fn cut<T>(self, all: impl Iterator<Item = T>) -> impl Iterator<Item = T> {
+        all.skip(self.offset).take(self.limit)
+    }
+}
+
+/// The conversations, the last one first.
+pub(super) async fn list(shared: &Arc<Shared>, stretch: Stretch) -> Result<Value, Trouble> {
+    reading(shared, move |store, root| {
+        let all = store.list(Some(root));
+        let shown: Vec<Value> = stretch.cut(all.iter()).map(described).collect();
+        Ok(json!({"sessions": shown, "total": all.len(), "offset": stretch.offset}))
+    })
+    .await
+}
+
+/// The conversation whose name begins so.
+pub(super) async fn one(shared: &Arc<Shared>, id: String) -> Result<Value, Trouble> {
+    reading(shared, move |store, root| Ok(json!({"session": described(&find(store, root, &id)?)}))).await
+}
+
+/// The records of a conversation.
+pub(super) async fn messages_of(shared: &Arc<Shared>, id: String, stretch: Stretch) -> Result<Value, Trouble> {
+    reading(shared, move |store, root| {
+        let session = find(store, root, &id)?;
+        let stored = Stored::read(&session.path)
+            .map_err(|error| Trouble::new(500, "internal", messages::session_cannot_be_read(error.text())))?;
+        let shown: Vec<Value> = stretch.cut(stored.records.iter()).map(|record| json!(record)).collect();
+        Ok(json!({"messages": shown, "total": stored.records.len(), "offset": stretch.offset}))
+    })
+    .await
+}
+
+/// Reads files where nobody waits for a file.
+async fn reading<T: Send + 'static>(
+    shared: &Arc<Shared>,
+    read: impl FnOnce(&Store, &std::path::Path) -> Result<T, Trouble> + Send + 'static,
+) -> Result<T, Trouble> {
+    let shared = shared.clone();
+    let read = spawn_blocking(move || match &shared.options.sessions {
+        Some((store, root)) => read(store, root),
+        None => Err(Trouble::not_found(messages::no_sessions_here())),
+    });
+    read.await.map_err(|_| Trouble::new(500, "internal", messages::request_failed()))?
+}
+
+fn find(store: &Store, root: &std::path::Path, id: &str) -> Result<Summary, Trouble> {
+    let mut found = store.list(Some(root));
+    found.retain(|session| session.id.starts_with(id));
+    match found.len() {
+        1 => Ok(found.remove(0)),
+        0 => Err(Trouble::not_found(messages::no_such_conversation(id))),
+        count => Err(Trouble::field("id", messages::several_conversations(id, count))),
+    }
+}
+
+fn described(session: &Summary) -> Value {
+    // The file system tells time in ticks, and its last tick may lie before the moment in which a session began.
+    let changed = rfc3339(session.changed).max(session.began.clone());
+    json!({
+        "id": session.id, "title": session.title, "began": session.began, "changed": changed, "turns": session.turns,
+        "cleared": session.cleared, "model": session.model, "fork": session.fork, "bytes": session.bytes,
+    })
+}

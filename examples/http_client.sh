@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# A shell script asks `coder serve` with curl and jq, and answers what it is asked on the way.
+#
+#     TOOLFENCE_SERVE_TOKEN=... http_client.sh URL PROMPT
+#
+# Every call that waits is denied; http_client.py asks a person.
+set -euo pipefail
+url=$1 prompt=$2
+
+post() {
+    curl --silent --show-error --max-time 1800 "$url$1" --data @- \
+        --header "Authorization: Bearer $TOOLFENCE_SERVE_TOKEN" --header "Content-Type: application/json"
+}
+
+answer=$(jq -n --arg prompt "$prompt" '{prompt: $prompt}' | post /api/agent)
+while approval=$(jq -er .data.pending.approval <<<"$answer"); do
+    jq -r '"? \(.data.pending.tool): \(.data.pending.why)"' <<<"$answer" >&2
+    answer=$(jq -n '{decision: "deny", reason: "Nobody is here to ask."}' | post "/api/approvals/$approval")
+done
+jq -r '.data.calls[]? | "-> \(.tool): \(if .success then "done" else .error.message end)"' <<<"$answer" >&2
+jq -r 'if .success then .data.answer else "failed: \(.message)" end' <<<"$answer"

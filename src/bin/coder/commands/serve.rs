@@ -1,0 +1,107 @@
+//! `coder serve`: turns and tools over HTTP.
+
+use crate::args::{Options, ServeArguments};
+use crate::failure::Failure;
+use crate::messages;
+use crate::runtime;
+use crate::setup::{Setup, Talk, redactor};
+use crate::shown::{language, tell};
+use crate::terminal::Terminal;
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::net::TcpListener;
+use toolfence::agent::Agent;
+use toolfence::backend::Backend;
+use toolfence::program::http::{Agents, Api, ApiOptions, random_token};
+use toolfence::undo::Turn;
+use toolfence::{Catalog, Learned, Text};
+
+/// Characters of a token that a person chose: enough that nobody tries them all.
+const LEAST_OF_TOKEN: usize = 16;
+
+/// Serves until a signal ends it.
+pub(crate) fn run(options: &Options, arguments: &ServeArguments) -> Result<ExitCode, Failure> {
+    let chosen = std::env::var("TOOLFENCE_SERVE_TOKEN").ok().filter(|token| !token.is_empty());
+    let told = chosen.is_none();
+    let token = match chosen {
+        Some(token) if token.len() < LEAST_OF_TOKEN || !token.bytes().all(|byte| byte.is_ascii_graphic()) => {
+            return Err(Failure::wrong_use(messages::token_is_weak(LEAST_OF_TOKEN)));
+        }
+        Some(token) => token,
+        None => random_token().map_err(Failure::broken)?,
+    };
+    let setup = Setup::new(options)?;
+    let mut wanted = ApiOptions::new(&token);
+    wanted.language = language();
+    wanted.hosts.clone_from(&arguments.host);
+    wanted.sessions = setup.sessions.clone().map(|store| (store, setup.workspace.root_path().to_owned()));
+    wanted.body = usize::try_from(arguments.max_request).map_or(usize::MAX, |size| size << 20);
+    wanted.turns = usize::try_from(arguments.turns).unwrap_or(usize::MAX);
+    wanted.turn = Duration::from_secs(arguments.turn_timeout);
+    wanted.approval = Duration::from_secs(arguments.approval_timeout);
+    let talk = setup.talking().map(Mutex::new).map_err(|failure| failure.message().clone());
+    if let Err(why) = &talk {
+        tell(&messages::only_direct_calls(why.clone()));
+    }
+    if !arguments.listen.ip().is_loopback() {
+        tell(&messages::server_is_open());
+    }
+    let api = Api::new(wanted, Arc::new(Project { setup, talk }));
+    runtime::serve(|end| async move {
+        let listener = TcpListener::bind(arguments.listen).await;
+        let listener = listener.map_err(|error| {
+            Failure::broken(messages::cannot_listen(arguments.listen.to_string(), error.to_string()))
+        })?;
+        let address = listener.local_addr().map_err(|error| Failure::broken(error.to_string()))?;
+        let mut out = Terminal::stdout();
+        out.line(&messages::serving(address.to_string()))?;
+        if told {
+            out.line(&messages::token_is(&token))?;
+        }
+        let end = async { drop(end.await) };
+        api.serve(listener, end).await.map_err(Failure::broken)
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The project that is served, and whoever answers, or why nobody does.
+struct Project {
+    setup: Setup,
+    talk: Result<Mutex<Talk>, Text>,
+}
+
+impl Agents for Project {
+    fn tools(&self) -> Catalog {
+        self.setup.toolbox.catalog()
+    }
+
+    fn agent(&self, tool: Option<&str>, backend: Option<Arc<dyn Backend>>) -> Result<Agent, Text> {
+        let words = |failure: Failure| failure.message().clone();
+        let mut toolbox = self.setup.tools_of_one().map_err(words)?;
+        if let Some(tool) = tool {
+            toolbox = toolbox.only(&[tool.to_owned()]);
+        }
+        let (learned, backend) = match backend {
+            Some(backend) => (Learned::default(), backend),
+            None => {
+                let talk = self.talk.as_ref().map_err(Text::clone)?;
+                let talk = talk.lock().unwrap_or_else(PoisonError::into_inner);
+                (talk.learned(), talk.backend.clone())
+            }
+        };
+        self.setup.agent_with(toolbox, learned, backend, None).map_err(words)
+    }
+
+    fn begin(&self, title: &str) -> Option<Turn> {
+        let history = self.setup.history.as_ref()?;
+        Some(history.begin(&self.setup.workspace, &redactor().text(title)))
+    }
+
+    fn ended(&self, agent: Option<&Agent>) {
+        if let (Ok(talk), Some(agent)) = (&self.talk, agent) {
+            talk.lock().unwrap_or_else(PoisonError::into_inner).keep(agent);
+        }
+        self.setup.tell_notes();
+    }
+}

@@ -1,0 +1,167 @@
+//! Who may ask: the token, the cookie, names and pages of others, and paths that lead nowhere.
+
+use super::support::*;
+use crate::proxy::support::header;
+use serde_json::json;
+
+const PROMPT: &str = "{\"prompt\": \"x\"}";
+
+#[tokio::test]
+async fn nothing_but_the_health_is_told_without_the_token() {
+    let stage = Stage::new([says("Yes.")]).await;
+    let host = format!("host: {}\r\ncontent-type: application/json\r\n", stage.address);
+    for key in [
+        "",
+        "authorization: Bearer wrong\r\n",
+        "authorization: Bearer\r\n",
+        &format!("authorization: Bearer {TOKEN}x\r\n"),
+        &format!("authorization: Basic {TOKEN}\r\n"),
+        &format!("cookie: token={TOKEN}\r\n"),
+        "cookie: toolfence_8765=\r\n",
+    ] {
+        for (method, path) in toolfence::program::http::ROUTES {
+            let path = path.replace("{id}", "abc");
+            let answer = stage.ask_with(method, &path, &format!("{host}{key}"), PROMPT).await;
+            let open = match path.as_str() {
+                "/api/health" => 200,
+                "/api/login" => 400,
+                _ => 401,
+            };
+            assert_eq!(answer.status, open, "{method} {path} {key}: {}", answer.body);
+        }
+        assert_eq!(
+            stage.ask_with("GET", "/nothing", &format!("{host}{key}"), "").await.status,
+            401,
+            "nor what is there"
+        );
+    }
+    assert!(stage.seen.lock().unwrap().messages.is_empty());
+}
+
+/// A page exchanges the token for a cookie, with which only pages of this server can change something.
+#[tokio::test]
+async fn a_page_gets_a_cookie_for_the_token() {
+    let stage = Stage::new([says("Yes.")]).await;
+    let host = format!("host: {}\r\ncontent-type: application/json\r\n", stage.address);
+    let own = format!("{host}origin: http://{}\r\n", stage.address);
+    let wrong = stage.ask_with("POST", "/api/login", &own, "{\"token\": \"wrong\"}").await;
+    assert_eq!((wrong.status, header(&wrong.head, "set-cookie")), (401, None));
+    let login = json!({"token": TOKEN}).to_string();
+    let set = header(&stage.ask_with("POST", "/api/login", &own, &login).await.head, "set-cookie").unwrap();
+    assert!(set.ends_with("; Path=/; HttpOnly; SameSite=Strict") && !set.contains(TOKEN), "{set}");
+    let cookie = format!("cookie: other=1; {}\r\n", set.split(';').next().unwrap());
+    for (headers, method, path, status) in [
+        (format!("{host}{cookie}"), "GET", "/api/tools", 200),
+        (format!("{own}{cookie}"), "POST", "/api/agent", 200),
+        (format!("{host}sec-fetch-site: same-origin\r\n{cookie}"), "POST", "/api/agent", 200),
+        // A browser sends it from pages of other ports as well, and a form sends no origin that can be known.
+        (format!("{host}{cookie}"), "POST", "/api/agent", 401),
+        (format!("{host}origin: http://127.0.0.1:1\r\n{cookie}"), "POST", "/api/agent", 403),
+        (format!("{own}{}", cookie.replace('=', "=0")), "POST", "/api/agent", 401),
+    ] {
+        let answer = stage.ask_with(method, path, &headers, PROMPT).await;
+        assert_eq!(answer.status, status, "{headers}: {}", answer.body);
+    }
+    let secure = stage.ask_with("POST", "/api/login", &own.replace("http://", "https://"), &login).await;
+    assert!(header(&secure.head, "set-cookie").unwrap().ends_with("; Secure"));
+}
+
+#[tokio::test]
+async fn names_and_pages_of_others_are_refused() {
+    let mut stage = Stage::with([says("Yes.")], |options| options.hosts = vec!["code.example".into()]).await;
+    let port = stage.address.split(':').nth(1).unwrap().to_owned();
+    let key = format!("authorization: Bearer {TOKEN}\r\ncontent-type: application/json\r\n");
+    let own = stage.address.clone();
+    for (headers, status) in [
+        (format!("host: {own}\r\n"), 200),
+        (format!("host: localhost:{port}\r\n"), 200),
+        (format!("host: LocalHost:{port}\r\norigin: http://localhost:{port}\r\n"), 200),
+        (format!("host: [::1]:{port}\r\n"), 200),
+        ("host: code.example\r\n".to_owned(), 200),
+        ("host: Code.Example:443\r\norigin: https://code.example:443\r\n".to_owned(), 200),
+        (format!("host: {own}\r\nsec-fetch-site: none\r\n"), 200),
+        // A name that somebody else points here.
+        (format!("host: evil.example:{port}\r\n"), 403),
+        (format!("host: 127.0.0.1.evil.example:{port}\r\n"), 403),
+        ("host: 10.0.0.1\r\n".to_owned(), 403),
+        ("host: \r\n".to_owned(), 403),
+        (String::new(), 403),
+        (format!("host: {own}\r\nhost: evil.example\r\n"), 403),
+        // A page of somebody else.
+        (format!("host: {own}\r\norigin: http://evil.example\r\n"), 403),
+        (format!("host: {own}\r\norigin: http://localhost:{port}\r\n"), 403),
+        (format!("host: {own}\r\norigin: http://127.0.0.1:1\r\n"), 403),
+        (format!("host: {own}\r\norigin: null\r\n"), 403),
+        (format!("host: {own}\r\norigin: file://{own}\r\n"), 403),
+        (format!("host: {own}\r\norigin: http://{own}.evil.example\r\n"), 403),
+        (format!("host: {own}\r\nsec-fetch-site: cross-site\r\n"), 403),
+        (format!("host: {own}\r\nsec-fetch-site: same-site\r\n"), 403),
+    ] {
+        for (method, path) in [("GET", "/api/health"), ("POST", "/api/agent")] {
+            let answer = stage.ask_with(method, path, &format!("{headers}{key}"), PROMPT).await;
+            assert_eq!(answer.status, status, "{method} {headers}: {}", answer.body);
+        }
+    }
+    let elsewhere = format!("http://{own}/api/health");
+    assert_eq!(stage.ask_with("GET", &elsewhere, &stage.headers(), "").await.status, 403);
+    stage.end().await;
+}
+
+#[tokio::test]
+async fn paths_lead_to_the_table_or_nowhere() {
+    let stage = Stage::new([says("Yes.")]).await;
+    for path in [
+        "/",
+        "/api",
+        "/api/",
+        "/api/tools/",
+        "//api/tools",
+        "/api//tools",
+        "/api/./tools",
+        "/api/x/../tools",
+        "/api/%74ools",
+        "/API/tools",
+        "/api/tools;x",
+        "/api/sessions/..",
+        "/api/sessions/../tools",
+        "/api/sessions/..%2f..%2fetc%2fpasswd",
+        "/api/sessions/%2e%2e",
+        "/api/sessions/a/b/messages",
+        "/api/sessions//messages",
+        "/api/sessions/a.jsonl",
+        "/etc/passwd",
+    ] {
+        assert_eq!(stage.get(path).await.status, 404, "{path}");
+    }
+    let long = format!("/api/sessions/{}", "a".repeat(65));
+    assert_eq!(stage.get(&long).await.status, 404);
+    for (method, path, allowed) in [
+        ("GET", "/api/agent", "POST"),
+        ("DELETE", "/api/sessions/abc", "GET"),
+        ("OPTIONS", "/api/agent", "POST"),
+        ("HEAD", "/api/health", "GET"),
+        ("POST", "/metrics", "GET"),
+    ] {
+        let mut stream = stage.send(method, path, &stage.headers(), b"").await;
+        let answer = crate::proxy::support::Answer::read(&mut stream).await;
+        assert_eq!((answer.status, header(&answer.head, "allow").as_deref()), (405, Some(allowed)), "{method} {path}");
+    }
+}
+
+/// What is refused is told in the language of the server, and no answer can be used by a page of others.
+#[tokio::test]
+async fn answers_have_their_language_and_their_headers() {
+    let stage = Stage::with([says("Sim.")], |options| options.language = toolfence::Language::Portuguese).await;
+    let answer = stage.turn(&json!({"prompt": ""})).await;
+    assert_eq!(answer.json()["message"], "O prompt está em branco.");
+    for (name, value) in [
+        ("cache-control", "no-store"),
+        ("x-content-type-options", "nosniff"),
+        ("referrer-policy", "no-referrer"),
+        ("cross-origin-resource-policy", "same-origin"),
+    ] {
+        assert_eq!(header(&answer.head, name).as_deref(), Some(value));
+    }
+    assert!(header(&answer.head, "content-security-policy").unwrap().starts_with("default-src 'none'"));
+    assert_eq!(header(&answer.head, "access-control-allow-origin"), None);
+}

@@ -1,0 +1,187 @@
+//! Clients that do not behave: they go away, do not read, send too much or too slowly, or too many at once.
+
+use super::support::*;
+use crate::proxy::support::Answer;
+use serde_json::{Value, json};
+use std::path::Path;
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::time::sleep;
+
+fn go() -> Value {
+    json!({"prompt": "go"})
+}
+
+async fn until_there(path: &Path) {
+    for _ in 0..1000 {
+        if path.exists() {
+            return;
+        }
+        sleep(Duration::from_millis(10)).await;
+    }
+    panic!("{} never came", path.display());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_goes_away_ends_the_turn() {
+    for streamed in [false, true] {
+        let stage = Stage::new([Reply::Waits]).await;
+        let mut body = go();
+        body["stream"] = streamed.into();
+        let stream = stage.send("POST", "/api/agent", &stage.headers(), body.to_string().as_bytes()).await;
+        stage.until("the model is asked", |seen| seen.messages.len() == 1).await;
+        drop(stream);
+        stage.until("the reply is dropped", |seen| seen.gone == 1).await;
+        // A client that says nothing more has gone away too: of a half-closed connection nobody can tell.
+        let mut stream = stage.send("POST", "/api/agent", &stage.headers(), body.to_string().as_bytes()).await;
+        stage.until("the model is asked", |seen| seen.messages.len() == 2).await;
+        stream.shutdown().await.unwrap();
+        stage.until("the reply is dropped", |seen| seen.gone == 2).await;
+        let counted = stage.get("/metrics").await.body;
+        assert!(counted.contains("toolfence_turns_total{end=\"cancelled\"} 2"), "{counted}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_goes_away_ends_the_command() {
+    let stage = Stage::unasked().await;
+    let command = "touch began; sleep 3; touch ended";
+    let body = json!({"direct": true, "toolType": "bash", "args": {"command": command}});
+    let stream = stage.send("POST", "/api/agent", &stage.headers(), body.to_string().as_bytes()).await;
+    until_there(&stage.path().join("began")).await;
+    drop(stream);
+    sleep(Duration::from_secs(4)).await;
+    assert!(!stage.path().join("ended").exists());
+}
+
+/// A call that waits in a stream cannot be answered when its client is gone.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_goes_away_takes_the_question_along() {
+    let stage = Stage::new([calls("write_file", &json!({"path": "Makefile", "content": "x\n"})), says("Done.")]).await;
+    let mut events = stage.open(go()).await;
+    let id = events.until("ask").await["approval"].as_str().unwrap().to_owned();
+    drop(events);
+    for _ in 0..1000 {
+        if stage.get("/metrics").await.body.contains("toolfence_turns_running 0") {
+            break;
+        }
+        sleep(Duration::from_millis(10)).await;
+    }
+    let answer = stage.post(&format!("/api/approvals/{id}"), &json!({"decision": "approve"})).await;
+    assert_eq!(answer.status, 404);
+    assert!(!stage.path().join("Makefile").exists());
+}
+
+/// A client that reads slowly makes the model slow, and one that does not read at all is given up. Neither is waited for in memory.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_does_not_read_is_given_up() {
+    let line = "a line of some length that is written again and again\n".repeat(20);
+    let stage = Stage::with([Reply::Floods(line)], |options| options.stalled = Duration::from_secs(1)).await;
+    let mut events = stage.open(go()).await;
+    let mut read = 0;
+    for _ in 0..20 {
+        sleep(Duration::from_millis(100)).await;
+        read += events.stream.read(&mut vec![0; 512 << 10]).await.unwrap();
+    }
+    assert!(read > 1 << 20, "{read}");
+    assert_eq!(stage.seen.lock().unwrap().gone, 0, "a slow one is served");
+    stage.until("the reply is dropped", |seen| seen.gone == 1).await;
+}
+
+#[tokio::test]
+async fn bodies_that_are_too_large_or_too_slow_are_refused() {
+    let small = |options: &mut toolfence::program::http::ApiOptions| {
+        (options.body, options.arrival) = (1000, Duration::from_secs(1));
+    };
+    let stage = Stage::with([says("Yes.")], small).await;
+    let large = json!({"prompt": "x".repeat(2000)}).to_string();
+    assert_eq!(stage.ask_with("POST", "/api/agent", &stage.headers(), &large).await.status, 413);
+    let told = format!("{}content-length: 99999999999\r\n", stage.headers());
+    assert_eq!(stage.ask_with("POST", "/api/agent", &told, "{").await.status, 413, "before it came");
+    let chunked = format!("{}transfer-encoding: chunked\r\n", stage.headers());
+    let pieces = format!("{:x}\r\n{large}\r\n0\r\n\r\n", large.len());
+    assert_eq!(stage.ask_with("POST", "/api/agent", &chunked, &pieces).await.status, 413);
+    let slow = format!("{}content-length: 100\r\n", stage.headers());
+    assert_eq!(stage.ask_with("POST", "/api/agent", &slow, "{\"prompt\"").await.status, 408);
+    let just = json!({"prompt": "x".repeat(900)});
+    assert_eq!(stage.turn(&just).await.status, 200);
+    let mut headers = stage.headers();
+    headers.push_str(&format!("x-much: {}\r\n", "x".repeat(1 << 20)));
+    let mut stream = stage.send("GET", "/api/tools", &headers, b"").await;
+    let mut head = Vec::new();
+    let _ = stream.read_to_end(&mut head).await; // it may be reset before all of it was sent
+    assert!(head.is_empty() || head.starts_with(b"HTTP/1.1 4"), "{}", String::from_utf8_lossy(&head));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn turns_beyond_the_limit_are_refused_and_find_a_place_later() {
+    let stage = Stage::with([Reply::Waits], |options| options.turns = 3).await;
+    let mut open = Vec::new();
+    for _ in 0..3 {
+        open.push(stage.open(go()).await);
+    }
+    stage.until("all are asked", |seen| seen.messages.len() == 3).await;
+    for _ in 0..200 {
+        let answer = stage.turn(&go()).await;
+        assert_eq!((answer.status, &answer.json()["error"]["code"]), (503, &json!("busy")));
+        assert!(answer.head.to_lowercase().contains("retry-after: 1"));
+    }
+    assert_eq!(stage.get("/api/health").await.status, 200);
+    open.pop();
+    stage.until("one is dropped", |seen| seen.gone == 1).await;
+    let direct = json!({"direct": true, "toolType": "read_file", "args": {"path": "a.txt"}});
+    for _ in 0..100 {
+        if stage.turn(&direct).await.status == 200 {
+            return;
+        }
+        sleep(Duration::from_millis(10)).await;
+    }
+    panic!("no place became free");
+}
+
+/// Requests that are no requests, and as many connections that say nothing as there may be, do not stop the others.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn noise_is_survived() {
+    let stage = Stage::new([says("Yes.")]).await;
+    let mut silent = Vec::new();
+    for _ in 0..200 {
+        silent.push(tokio::net::TcpStream::connect(&stage.address).await.unwrap());
+    }
+    let mut random = toolfence_kit::Random::new(7);
+    for _ in 0..200 {
+        let mut stream = tokio::net::TcpStream::connect(&stage.address).await.unwrap();
+        let noise: Vec<u8> = (0..random.below(300)).map(|_| random.below(256) as u8).collect();
+        let _ = stream.write_all(&noise).await;
+        let _ = stream.shutdown().await;
+        let mut said = Vec::new();
+        let _ = tokio::time::timeout(Duration::from_secs(20), stream.read_to_end(&mut said)).await.expect("it hangs");
+        assert!(said.is_empty() || said.starts_with(b"HTTP/1.1 4"), "{}", String::from_utf8_lossy(&said));
+    }
+    // Bodies that a program made of a good one by changing bytes of it.
+    let good = json!({"prompt": "x", "toolType": "auto", "contextHistory": [], "stream": false}).to_string();
+    for _ in 0..300 {
+        let mut body = good.clone().into_bytes();
+        for _ in 0..=random.below(4) {
+            let at = random.below(body.len());
+            body[at] = random.below(256) as u8;
+        }
+        let mut stream = stage.send("POST", "/api/agent", &stage.headers(), &body).await;
+        let answer = Answer::read(&mut stream).await;
+        assert!(matches!(answer.status, 200 | 400), "{} to {}", answer.body, String::from_utf8_lossy(&body));
+    }
+    assert_eq!(stage.turn(&go()).await.status, 200);
+}
+
+/// The end of the server is the end of all turns, those that wait for an approval too.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_end_of_the_server_ends_every_turn() {
+    let replies = [calls("write_file", &json!({"path": "Makefile", "content": "x\n"})), Reply::Waits];
+    let mut stage = Stage::with(replies, |options| options.grace = Duration::from_millis(500)).await;
+    assert_eq!(stage.turn(&go()).await.status, 202);
+    let stream = stage.send("POST", "/api/agent", &stage.headers(), go().to_string().as_bytes()).await;
+    stage.until("the second is asked", |seen| seen.messages.len() == 2).await;
+    stage.end().await;
+    assert_eq!(stage.seen.lock().unwrap().gone, 1);
+    drop(stream);
+    assert!(tokio::net::TcpStream::connect(&stage.address).await.is_err());
+}

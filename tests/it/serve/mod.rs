@@ -1,0 +1,9 @@
+//! The HTTP API on real sockets. Every answer in JSON is checked against the description of the API, and every event against the
+//! schema of the pipe.
+
+mod access;
+mod hostile;
+mod program;
+mod requests;
+mod support;
+mod turns;

@@ -1,0 +1,236 @@
+//! `coder serve` as a program: what it prints, the conversations that it tells, what it leaves behind, and what many streams cost.
+
+use super::support::Checks;
+use crate::proxy::support::Answer;
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use toolfence_kit::Program;
+
+const TOKEN: &str = "0123456789abcdef";
+
+struct Server {
+    child: Child,
+    address: String,
+    out: BufReader<ChildStdout>,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn command(home: &Path, more: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_coder"));
+    command.args(["serve", "--listen", "127.0.0.1:0"]).args(more).current_dir(home.join("project"));
+    command.env("HOME", home).env("XDG_CONFIG_HOME", home.join("config")).env("XDG_STATE_HOME", home.join("state"));
+    command.env_remove("TOOLFENCE_API_KEY").env("TOOLFENCE_LOCAL_SERVERS", "");
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+fn home() -> tempfile::TempDir {
+    let home = tempfile::tempdir().unwrap();
+    std::fs::create_dir(home.path().join("project")).unwrap();
+    home
+}
+
+fn started(home: &Path, more: &[&str]) -> Server {
+    let mut child = command(home, more).env("TOOLFENCE_SERVE_TOKEN", TOKEN).spawn().unwrap();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    out.read_line(&mut line).unwrap();
+    let address = line.trim().rsplit('/').next().unwrap_or_default().to_owned();
+    Server { child, address, out }
+}
+
+impl Server {
+    async fn open(&self, method: &str, path: &str, body: &Value) -> TcpStream {
+        let mut stream = TcpStream::connect(&self.address).await.unwrap();
+        let body = if body.is_null() { String::new() } else { body.to_string() };
+        let head = format!(
+            "{method} {path} HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {TOKEN}\r\ncontent-type: application/json\r\n\
+             content-length: {}\r\nconnection: close\r\n\r\n{body}",
+            self.address,
+            body.len()
+        );
+        stream.write_all(head.as_bytes()).await.unwrap();
+        stream
+    }
+
+    async fn ask(&self, method: &str, path: &str, body: &Value) -> Answer {
+        let answer = Answer::read(&mut self.open(method, path, body).await).await;
+        Checks::new().answer(method, path, &body.to_string(), &answer);
+        answer
+    }
+
+    fn terminate(&mut self) -> Option<i32> {
+        let killed = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status().unwrap();
+        assert!(killed.success());
+        self.child.wait().unwrap().code()
+    }
+
+    /// What the process holds in memory, in KiB.
+    fn memory(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse().unwrap()
+    }
+}
+
+/// Without a model direct calls work, and what a person should know is on stderr.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn it_serves_until_it_is_told_to_end_and_leaves_no_process() {
+    let home = home();
+    let project = home.path().join("project");
+    std::fs::write(project.join("a.txt"), "hi\n").unwrap();
+    let mut server = started(home.path(), &["--yes"]);
+    let direct = |command: &str| json!({"direct": true, "toolType": "bash", "args": {"command": command}});
+    let answer = server.ask("POST", "/api/agent", &direct("cat a.txt")).await.json();
+    assert_eq!(answer["data"]["calls"][0]["output"], "hi\n", "{answer}");
+    let answer = server.ask("POST", "/api/agent", &json!({"prompt": "x"})).await;
+    assert_eq!((answer.status, &answer.json()["error"]["code"]), (503, &json!("no_backend")), "{}", answer.body);
+    // A command that takes long, and one that tries to outlive it.
+    let _open = server.open("POST", "/api/agent", &direct("(setsid sleep 87.5 &) ; touch began; sleep 87.5")).await;
+    for _ in 0..1000 {
+        if project.join("began").exists() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert!(project.join("began").exists());
+    assert_eq!(server.terminate(), Some(143));
+    let mut rest = String::new();
+    server.out.read_to_string(&mut rest).unwrap();
+    assert_eq!(rest, "", "a token that was chosen is not printed");
+    let sleeping = Command::new("pgrep").args(["-f", "^sleep 87.5$"]).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&sleeping.stdout), "", "something still runs");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_token_is_printed_and_weak_ones_are_refused() {
+    let home = home();
+    let mut child = command(home.path(), &["--lang", "pt"]).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let address = lines.next().unwrap();
+    let token = lines.next().unwrap().rsplit(' ').next().unwrap().to_owned();
+    assert!(address.starts_with("escutando em http://127.0.0.1:") && token.len() == 32, "{address} {token}");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    for weak in ["short", "0123456789 abcdef"] {
+        let output = command(home.path(), &[]).env("TOOLFENCE_SERVE_TOKEN", weak).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(2) && said.contains("16 or more visible characters"), "{said}");
+    }
+}
+
+/// The conversations are those of `coder sessions`, without those of other projects.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn conversations_are_told_as_they_were_written_down() {
+    let home = home();
+    let (project, other) = (home.path().join("project"), home.path().join("other"));
+    std::fs::create_dir(&other).unwrap();
+    std::fs::write(home.path().join("replies"), "%%% reply\nIt is a test.\n").unwrap();
+    let replies = home.path().join("replies").display().to_string();
+    for (folder, prompt) in [(&project, "What is this?"), (&project, "And that?"), (&other, "Elsewhere?")] {
+        let ran = Program::new(env!("CARGO_BIN_EXE_coder"), home.path())
+            .args(&["--backend", "replay", "--replies", &replies, "-p", prompt])
+            .run(folder, "");
+        assert_eq!(ran.status, 0, "{}", ran.said());
+    }
+    let server = started(home.path(), &["--backend", "replay", "--replies", &replies]);
+    let all = server.ask("GET", "/api/sessions", &Value::Null).await.json();
+    let titles: Vec<&str> =
+        all["data"]["sessions"].as_array().unwrap().iter().map(|one| one["title"].as_str().unwrap()).collect();
+    assert_eq!(titles, ["And that?", "What is this?"]);
+    let second = server.ask("GET", "/api/sessions?offset=1&limit=1", &Value::Null).await.json();
+    assert_eq!(
+        (&second["data"]["sessions"][0]["title"], &second["data"]["total"]),
+        (&json!("What is this?"), &json!(2))
+    );
+    let id = second["data"]["sessions"][0]["id"].as_str().unwrap();
+    let one = server.ask("GET", &format!("/api/sessions/{}", &id[..10]), &Value::Null).await.json();
+    assert_eq!(one["data"]["session"], second["data"]["sessions"][0]);
+    let said = server.ask("GET", &format!("/api/sessions/{id}/messages"), &Value::Null).await.json();
+    let said = said["data"]["messages"].as_array().unwrap();
+    let roles: Vec<&str> = said.iter().map(|record| record["role"].as_str().unwrap()).collect();
+    assert_eq!(roles[..2], ["user", "assistant"], "{said:?}");
+    assert_eq!((&said[0]["content"], &said[1]["content"]), (&json!("What is this?"), &json!("It is a test.")));
+    for (path, status, field) in [
+        ("/api/sessions/zzz", 404, Value::Null),
+        ("/api/sessions/zzz/messages", 404, Value::Null),
+        ("/api/sessions?limit=0", 400, json!("limit")),
+        ("/api/sessions?limit=501", 400, json!("limit")),
+        ("/api/sessions?offset=-1", 400, json!("offset")),
+        ("/api/sessions?page=1", 400, json!("page")),
+    ] {
+        let answer = server.ask("GET", path, &Value::Null).await;
+        assert_eq!((answer.status, &answer.json()["error"]["field"]), (status, &field), "{path}");
+    }
+    // A turn of the API is none of them.
+    let answer = server.ask("POST", "/api/agent", &json!({"prompt": "x"})).await.json();
+    assert_eq!(answer["data"]["answer"], "It is a test.", "{answer}");
+    assert_eq!(server.ask("GET", "/api/sessions", &Value::Null).await.json()["data"]["total"], 2);
+}
+
+/// What a turn changed can be taken back, also where two turns ran at the same time.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_turns_change_can_be_undone() {
+    let home = home();
+    let server = started(home.path(), &["--yes"]);
+    let write = |path: &str| json!({"direct": true, "toolType": "bash", "args": {"command": format!("sleep 0.5; echo x > {path}")}});
+    let (first, second) = (write("one"), write("two"));
+    let (first, second) =
+        tokio::join!(server.ask("POST", "/api/agent", &first), server.ask("POST", "/api/agent", &second));
+    assert!(first.json()["success"] == true && second.json()["success"] == true);
+    let there = |name: &str| home.path().join("project").join(name).exists();
+    assert!(there("one") && there("two"));
+    let coder = Program::new(env!("CARGO_BIN_EXE_coder"), home.path());
+    let ran = coder.args(&["undo"]).run(&home.path().join("project"), "");
+    assert_eq!((ran.status, there("one"), there("two")), (0, false, false), "{}", ran.said());
+}
+
+/// Streams whose model says nothing cost a bounded amount of memory each, and nothing when they are gone.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_idle_streams_cost_little_and_leave_nothing() {
+    let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/v1", silent.local_addr().unwrap());
+    let accepting = tokio::spawn(async move {
+        let mut held = Vec::new();
+        loop {
+            held.push(silent.accept().await.unwrap().0);
+        }
+    });
+    let home = home();
+    let server = started(home.path(), &["--base-url", &url, "--model", "m", "--turns", "400"]);
+    let mut memory = Vec::new();
+    for _ in 0..3 {
+        let mut open = Vec::new();
+        for _ in 0..200 {
+            let mut stream = server.open("POST", "/api/agent", &json!({"prompt": "x", "stream": true})).await;
+            let mut head = [0; 12];
+            stream.read_exact(&mut head).await.unwrap();
+            assert_eq!(&head, b"HTTP/1.1 200");
+            open.push(stream);
+        }
+        memory.push(server.memory());
+        drop(open);
+        for _ in 0..1000 {
+            if server.ask("GET", "/metrics", &Value::Null).await.body.contains("toolfence_turns_running 0") {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+    accepting.abort();
+    let idle = server.memory();
+    println!("200 idle streams: {memory:?} KiB, then {idle} KiB");
+    assert!(memory[2] < memory[0] + 20 * 1024, "it grows from round to round: {memory:?}");
+    assert!(memory[0] < 250 * 1024, "{memory:?}");
+}

@@ -1,0 +1,149 @@
+//! What a request may say, and what is answered to one that is wrong: the code, the field and the words.
+
+use super::support::*;
+use serde_json::{Value, json};
+use toolfence::program::http::{OPENAPI, ROUTES};
+
+/// A wrong request is 400 in one form, with the field that is wrong.
+#[tokio::test]
+async fn each_field_has_its_error() {
+    let stage = Stage::new([says("Yes.")]).await;
+    let entry = json!({"timestamp": "t", "prompt": "p", "result": "r"});
+    let with = |name: &str, value: Value| {
+        let mut entry = entry.clone();
+        entry[name] = value;
+        entry
+    };
+    let without = |name: &str| {
+        let mut entry = entry.clone();
+        entry.as_object_mut().unwrap().remove(name);
+        entry
+    };
+    for (body, field, words) in [
+        (json!({}), "prompt", "prompt is missing"),
+        (json!({"prompt": null}), "prompt", "prompt is missing"),
+        (json!({"prompt": ""}), "prompt", "blank"),
+        (json!({"prompt": " \n\t "}), "prompt", "blank"),
+        (json!({"prompt": 5}), "prompt", "A string is wanted"),
+        (json!({"prompt": "é".repeat(200_001)}), "prompt", "200001 characters; 200000 are the most"),
+        (json!({"prompt": "x", "toolType": "read"}), "toolType", "There is no tool \"read\"; did you mean read_file?"),
+        (json!({"prompt": "x", "tool_type": "zzz"}), "tool_type", "use auto or one of read_file, list_files"),
+        (json!({"prompt": "x", "toolType": ["auto"]}), "toolType", "A string is wanted"),
+        (json!({"prompt": "x", "toolType": "auto", "tool_type": "auto"}), "toolType", "Both tool_type and toolType"),
+        (json!({"prompt": "x", "contextHistory": {}}), "contextHistory", "A list is wanted"),
+        (json!({"prompt": "x", "context_history": ["a"]}), "context_history[0]", "An object is wanted"),
+        (
+            json!({"prompt": "x", "contextHistory": [entry, with("result", json!(1))]}),
+            "contextHistory[1].result",
+            "string",
+        ),
+        (json!({"prompt": "x", "contextHistory": [without("timestamp")]}), "contextHistory[0].timestamp", "missing"),
+        (json!({"prompt": "x", "contextHistory": [without("prompt")]}), "contextHistory[0].prompt", "missing"),
+        (json!({"prompt": "x", "contextHistory": [with("more", json!("x"))]}), "contextHistory[0].more", "no field"),
+        (json!({"prompt": "x", "direct": "yes"}), "direct", "true or false"),
+        (json!({"prompt": "x", "stream": 1}), "stream", "true or false"),
+        (json!({"prompt": "x", "args": {}}), "args", "without direct the model writes them"),
+        (json!({"direct": true}), "tool_type", "direct runs one tool"),
+        (json!({"direct": true, "toolType": "auto"}), "toolType", "direct runs one tool"),
+        (json!({"direct": true, "toolType": "bash", "args": []}), "args", "An object is wanted"),
+        (json!({"direct": true, "toolType": "bash", "prompt": ""}), "prompt", "blank"),
+        (json!({"prompt": "x", "promt": "y"}), "promt", "no field of this name"),
+    ] {
+        let answer = stage.turn(&body).await;
+        let told = answer.json();
+        assert_eq!((answer.status, &told["error"]["code"]), (400, &json!("invalid_argument")), "{body}: {told}");
+        assert_eq!(told["error"]["field"], field, "{told}");
+        assert!(told["message"].as_str().unwrap().contains(words), "{field}: {told}");
+        assert_eq!((&told["data"], &told["message"]), (&Value::Null, &told["error"]["message"]));
+    }
+    assert!(stage.seen.lock().unwrap().messages.is_empty(), "no model was asked");
+}
+
+#[tokio::test]
+async fn a_body_that_is_no_object_is_refused() {
+    let stage = Stage::new([says("Yes.")]).await;
+    for (body, words) in [
+        ("", "no JSON object"),
+        ("[]", "another value"),
+        ("{\"prompt\": \"x\"", "no JSON object"),
+        ("{\"prompt\": \"x\", \"prompt\": \"y\"}", "prompt"),
+        (&"[".repeat(100_000), "no JSON object"),
+        ("{\"prompt\": \"\\ud800\"}", "no JSON object"),
+    ] {
+        let answer = stage.ask_with("POST", "/api/agent", &stage.headers(), body).await;
+        let told = answer.json();
+        assert_eq!((answer.status, &told["error"]["code"]), (400, &json!("invalid_body")), "{told}");
+        assert!(told["message"].as_str().unwrap().contains(words), "{told}");
+    }
+    let mut stream = stage.send("POST", "/api/agent", &stage.headers(), b"{\"prompt\": \"\xff\"}").await;
+    assert_eq!(crate::proxy::support::Answer::read(&mut stream).await.status, 400);
+    let plain = stage.headers().replace("application/json", "text/plain");
+    assert_eq!(stage.ask_with("POST", "/api/agent", &plain, "{\"prompt\": \"x\"}").await.status, 415);
+}
+
+/// What the client remembers stands above its request, the newest twenty entries of it.
+#[tokio::test]
+async fn the_context_is_told_to_the_model() {
+    let stage = Stage::new([says("Yes.")]).await;
+    let said = |at: usize| stage.seen.lock().unwrap().messages[at].last().unwrap().content.clone();
+    let answer = stage.turn(&json!({"prompt": "go", "contextHistory": []})).await.json();
+    assert_eq!((said(0).as_str(), &answer["data"]["context_dropped"]), ("User Request:\ngo", &json!(0)));
+    let entry = |n: usize| json!({"timestamp": format!("t{n}"), "prompt": format!("p{n}"), "result": format!("r{n}")});
+    let all: Vec<Value> = (0..23).map(entry).collect();
+    let answer = stage.turn(&json!({"prompt": "go", "context_history": all})).await.json();
+    assert_eq!(answer["data"]["context_dropped"], 3);
+    let told = said(1);
+    assert!(told.starts_with("Context History:\n[t3] p3 -> r3\n[t4] p4 -> r4\n"), "{told}");
+    assert!(told.ends_with("[t22] p22 -> r22\n\nUser Request:\ngo"), "{told}");
+}
+
+#[tokio::test]
+async fn a_tool_type_leaves_the_model_that_tool() {
+    let stage = Stage::new([says("Yes.")]).await;
+    let system = |at: usize| stage.seen.lock().unwrap().messages[at][0].content.clone();
+    for (tool, told) in [("auto", 10), ("readFile", 1), ("read_file", 1)] {
+        let answer = stage.turn(&json!({"prompt": "go", "toolType": tool})).await;
+        assert_eq!(answer.status, 200);
+        let at = stage.seen.lock().unwrap().messages.len() - 1;
+        assert_eq!(system(at).split(' ').count(), told, "{tool}: {}", system(at));
+    }
+}
+
+/// The description of the API has the paths of the table, and no others.
+#[tokio::test]
+async fn the_description_has_every_route() {
+    let described: Value = serde_json::from_str(OPENAPI).unwrap();
+    let mut found: Vec<(String, String)> = Vec::new();
+    for (path, methods) in described["paths"].as_object().unwrap() {
+        found.extend(methods.as_object().unwrap().keys().map(|method| (method.to_uppercase(), path.clone())));
+    }
+    let mut known: Vec<(String, String)> =
+        ROUTES.iter().map(|(method, path)| ((*method).to_owned(), (*path).to_owned())).collect();
+    found.sort();
+    known.sort();
+    assert_eq!(found, known);
+    assert_eq!(described["info"]["version"], env!("CARGO_PKG_VERSION"));
+    let stage = Stage::new([says("Yes.")]).await;
+    assert_eq!(stage.get("/openapi.json").await.json(), described);
+}
+
+#[tokio::test]
+async fn the_tools_and_the_counters_are_told() {
+    let stage = Stage::new([calls("read_file", &json!({"path": "a.txt"})), says("Yes.")]).await;
+    let tools = stage.get("/api/tools").await.json();
+    let named: Vec<&str> =
+        tools["data"]["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    assert!(named.contains(&"read_file") && named.len() == 10, "{named:?}");
+    stage.turn(&json!({"prompt": "go"})).await;
+    stage.turn(&json!({"prompt": ""})).await;
+    let counted = stage.get("/metrics").await.body;
+    for line in [
+        "toolfence_requests_total{route=\"/api/agent\",status=\"200\"} 1",
+        "toolfence_requests_total{route=\"/api/agent\",status=\"400\"} 1",
+        "toolfence_turns_total{end=\"answered\"} 1",
+        "toolfence_turns_running 0",
+        "toolfence_calls_total{tool=\"read_file\",outcome=\"success\"} 1",
+    ] {
+        assert!(counted.lines().any(|counted| counted == line), "{line} in\n{counted}");
+    }
+}
