@@ -74,8 +74,9 @@ fn show(options: &Options, arguments: &ShowArguments) -> Result<ExitCode, Failur
 
 /// A key with its value and the place of it; a list with one line an item.
 fn shown(config: &Config, persona: &Persona, key: &Key, out: &mut Terminal) -> Result<(), Failure> {
+    let width = keys::all().iter().map(|key| key.name.len()).max().unwrap_or_default() + 1;
     let mut row = |name: &str, value: &str, origin: &Origin| {
-        out.write(&format!("{name:<16}{value:<28}  "))?;
+        out.write(&format!("{name:<width$}{value:<28}  "))?;
         out.styled_line(Style::Dim, &named(origin, persona))
     };
     if !key.takes.is_list() {
@@ -92,7 +93,7 @@ fn shown(config: &Config, persona: &Persona, key: &Key, out: &mut Terminal) -> R
     }
     if key.name == "commands.only" {
         let left = Text::join(effective_only(config), ", ");
-        out.styled_line(Style::Dim, &format!("{:<16}{}", "", messages::may_run_begins_with(left).words()))?;
+        out.styled_line(Style::Dim, &format!("{:<width$}{}", "", messages::may_run_begins_with(left).words()))?;
     }
     Ok(())
 }
