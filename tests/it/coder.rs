@@ -630,7 +630,8 @@ fn a_persona_that_names_it_has_the_tool_for_plans() {
         r#"[{"text": "read it", "status": "completed"}, {"text": "write it", "state": "in progress"}, {"text": "go"}]"#,
     );
     let bad = plan(r#"[{"text": "a", "state": "active"}, {"text": "b", "state": "active"}]"#);
-    let ran = coder(folder.path(), &["exec", "--persona", "planner.md"], &[good.clone(), bad].concat());
+    let exec = ["exec", "--persona", "planner.md", "--results", "data=on"];
+    let ran = coder(folder.path(), &exec, &[good.clone(), bad].concat());
     let results = results_of(&ran);
     assert_eq!(codes(&results), [None, Some(ErrorCode::InvalidArgument)], "{}{}", ran.out, ran.err);
     assert!(results[0].output.starts_with("The plan is kept: 1 of 3 steps are done."), "{}", results[0].output);

@@ -2,8 +2,8 @@
 
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag};
 use toolfence::format::{Format, Kind, results};
-use toolfence::program::format::read_back;
 use toolfence::program::format::results_in_parts;
+use toolfence::program::format::{envelope, read_back};
 use toolfence::{ErrorCode, Output, ToolFailure, ToolResult};
 use toolfence_kit::Random;
 
@@ -224,21 +224,22 @@ fn no_output_gets_out_of_its_block() {
 }
 
 #[test]
-fn the_text_header_tells_data_unless_the_host_keeps_it() {
+fn the_model_is_told_data_only_where_the_host_wants_it() {
     let mut output = Output::text("done\n");
     output.data = Some(serde_json::json!({"diff": "+a\n"}));
     let result = ToolResult::new("1", "write_file", output, 3);
-    let mut format = Format::default();
-    assert_eq!(
-        read_back(&results(std::slice::from_ref(&result), &format), None).as_slice(),
-        std::slice::from_ref(&result)
-    );
-    format.data = false;
-    let message = results(std::slice::from_ref(&result), &format);
-    assert!(!message.contains("data") && message.contains("\ndone\n"), "{message}");
-    assert_eq!(read_back(&message, None)[0].data, None);
-    format.kind = Kind::Json;
-    assert_eq!(read_back(&results(std::slice::from_ref(&result), &format), None), [result]);
+    for kind in [Kind::Text, Kind::Json] {
+        let mut format = Format::default();
+        format.kind = kind;
+        let message = results(std::slice::from_ref(&result), &format);
+        assert!(!message.contains("diff") && message.contains("done"), "{message}");
+        assert_eq!(read_back(&message, None)[0].data, None);
+        format.data = true;
+        let told = read_back(&results(std::slice::from_ref(&result), &format), None);
+        assert_eq!(told.as_slice(), std::slice::from_ref(&result));
+    }
+    // A host on a line of its own has it in any case.
+    assert_eq!(envelope(&result, toolfence::Language::English)["data"]["diff"], "+a\n");
 }
 
 #[test]

@@ -52,6 +52,8 @@ mod provisional;
 #[cfg(feature = "proxy")]
 mod proxy;
 mod redact;
+#[cfg(feature = "cli")]
+mod results;
 mod safety;
 #[cfg(all(feature = "tools", target_os = "linux"))]
 mod sandbox;

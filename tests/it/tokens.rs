@@ -61,7 +61,7 @@ fn typical() -> Vec<(&'static str, ToolResult)> {
 
 #[test]
 fn the_price_of_results() {
-    println!("| result | output alone | text | text with data | json |\n|---|---:|---:|---:|---:|");
+    println!("| result | output alone | text | text with data | json with data |\n|---|---:|---:|---:|---:|");
     for (name, result) in typical() {
         let cost = |kind, data| {
             let mut format = Format::default();

@@ -26,4 +26,5 @@ pub use facts::{Facts, HistoryFact, NoFacts, PathFact, ProgramFact, RepositoryFa
 pub use policy::Policy;
 use settings::CommandRule;
 pub use settings::Settings;
+pub use targets::changed_names;
 pub use verdict::{Cleared, Pending, Verdict};

@@ -35,6 +35,23 @@ fn paths_of(param: &Param, args: &Args, runs: bool) -> Vec<(String, bool)> {
     }
 }
 
+/// The names of the files that a call says it changes, without having looked at any: in a patch those without a prefix such as
+/// `a/`.
+pub fn changed_names(spec: &ToolSpec, args: &Args) -> Vec<String> {
+    let path = spec.sole(&ParamKind::Path, args).map(|(_, path)| path.to_owned());
+    let text = spec.sole(&ParamKind::Patch, args);
+    let patch = text.and_then(|(_, text)| patch::parse_below(text, |name| Some(name.to_owned())).ok());
+    let mut names: Vec<String> = path.into_iter().collect();
+    for file in patch.into_iter().flat_map(|patch| patch.files) {
+        match file.kind {
+            patch::Kind::Delete => names.push(file.old.path),
+            patch::Kind::Rename => names.extend([file.old.path, file.new.path]),
+            _ => names.push(file.new.path),
+        }
+    }
+    names
+}
+
 /// What the paths of a call that changes something really name.
 pub(crate) fn targets(spec: &ToolSpec, args: &Args, facts: &dyn Facts) -> Vec<Target> {
     let mut seen = HashSet::new();
@@ -93,4 +110,21 @@ pub(crate) fn instead(spec: &ToolSpec, args: &Args, facts: &dyn Facts) -> Vec<St
     const MOST_ASKED: usize = 3;
     let outside = paths(spec, args).into_iter().filter(|(path, _)| facts.path("", path) == PathFact::Outside);
     outside.take(MOST_ASKED).flat_map(|(path, _)| facts.instead(&path)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_says_which_files_it_changes() {
+        let patch = Param::new("patch", ParamKind::Patch, "");
+        let spec = ToolSpec::new("t", "").param(Param::new("path", ParamKind::Path, "")).param(patch);
+        let names = |key: &str, text: &str| changed_names(&spec, &Args::from_iter([(key.to_owned(), text.into())]));
+        assert_eq!(names("path", "a/b.rs"), ["a/b.rs"]);
+        let text = "--- a/x.rs\n+++ b/x.rs\n@@ -1 +1 @@\n-a\n+b\n--- /dev/null\n+++ b/new.rs\n@@ -0,0 +1 @@\n+a\n\
+                    --- a/old.rs\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n";
+        assert_eq!(names("patch", text), ["x.rs", "new.rs", "old.rs"]);
+        assert!(names("patch", "no patch").is_empty());
+    }
 }

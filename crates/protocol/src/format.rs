@@ -43,9 +43,8 @@ pub struct Format {
     /// Whether chat-template tokens such as `<|im_end|>` are broken by a space after their first character, for
     /// backends whose template would end the message there. In JSON they become an escape instead, and nothing is lost.
     pub break_tokens: bool,
-    /// Whether the header of the text format carries `data`, such as the diff of a change. A host that counts tokens
-    /// turns it off: the output says what a model needs most, and a diff may cost ten times that. In JSON it always
-    /// stands.
+    /// Whether the model is told `data` too, such as the diff of a change. It is not unless a host wants it: the output says
+    /// what a model needs most, and a diff may cost ten times that. The host has it in [`ToolResult::data`].
     pub data: bool,
     /// The language of an error's message and of what is said about text that was left out.
     pub language: Language,
@@ -59,7 +58,7 @@ impl Default for Format {
             kind: Kind::Text,
             nonce: None,
             break_tokens: false,
-            data: true,
+            data: false,
             language: Language::English,
             message_limit: size(Limits::default().message_bytes),
         }
@@ -102,7 +101,7 @@ pub fn results_in_parts(results: &[ToolResult], format: &Format) -> Vec<String> 
 /// One result as the JSON object of the JSON format, with its message in a language, for hosts that want it on a line of
 /// its own.
 pub fn envelope(result: &ToolResult, language: Language) -> Value {
-    serde_json::to_value(Envelope::of(result, None, language)).unwrap_or_default()
+    serde_json::to_value(Envelope::of(result, None, language, true)).unwrap_or_default()
 }
 
 /// The results in a message that [`results`] made, prose between them skipped; with a nonce only those that carry it.
@@ -218,7 +217,7 @@ impl<'a> Header<'a> {
 }
 
 impl<'a> Envelope<'a> {
-    fn of(result: &'a ToolResult, nonce: Option<&'a str>, language: Language) -> Envelope<'a> {
+    fn of(result: &'a ToolResult, nonce: Option<&'a str>, language: Language, data: bool) -> Envelope<'a> {
         Envelope {
             nonce,
             id: &result.id,
@@ -230,7 +229,7 @@ impl<'a> Envelope<'a> {
             output_bytes: result.output_bytes,
             execution_time_ms: result.execution_time_ms,
             error: Failure::of(result, language),
-            data: result.data.as_ref(),
+            data: result.data.as_ref().filter(|_| data),
         }
     }
 }
@@ -238,7 +237,10 @@ impl<'a> Envelope<'a> {
 fn block(result: &ToolResult, format: &Format) -> String {
     let (line, output) = match format.kind {
         Kind::Text => (one_line(&Header::of(result, format)), result.output.as_str()),
-        Kind::Json => (one_line(&Envelope::of(result, format.nonce.as_deref(), format.language)), ""),
+        Kind::Json => {
+            let envelope = Envelope::of(result, format.nonce.as_deref(), format.language, format.data);
+            (one_line(&envelope), "")
+        }
     };
     let (line, output) = match format.break_tokens {
         true => (tokens::escaped(&line).into(), tokens::broken(output)),

@@ -17,11 +17,12 @@
 use super::{echo, messages};
 use std::collections::HashSet;
 use std::sync::Arc;
+use toolfence_policy::changed_names;
 use toolfence_protocol::format::{self, Format, Part};
 use toolfence_protocol::parse::{self, Event, Parser};
 use toolfence_protocol::plan::{self, Plan};
 use toolfence_protocol::{
-    Args, Catalog, Effect, ErrorCode, FinishReason, Image, Language, Message, ParamKind, Role, Text, ToolCall, clip,
+    Args, Catalog, Effect, ErrorCode, FinishReason, Image, Language, Message, Role, Text, ToolCall, clip,
 };
 
 /// Exchanges at the end that stay verbatim where they fit.
@@ -443,9 +444,8 @@ impl Facts {
             && let Some(call) = call
             && let Some(spec) = context.catalog.find(&call.name)
             && spec.effect_of(&call.args) == Effect::Write
-            && let Some((_, path)) = spec.sole(&ParamKind::Path, &call.args)
         {
-            self.files.push(line(path));
+            self.files.extend(changed_names(spec, &call.args).iter().map(|name| line(name)));
         }
         self.files.extend(files.iter().map(|name| line(name)));
         let planned = call.filter(|call| call.name == plan::TOOL);
@@ -587,7 +587,9 @@ mod tests {
     impl World {
         fn new() -> World {
             let plan = toolfence_protocol::ToolSpec::new(plan::TOOL, "for tests").effect(|_| Effect::Read);
-            let plan = plan.param(toolfence_protocol::Param::new("steps", ParamKind::Any, "the steps").required());
+            let plan = plan.param(
+                toolfence_protocol::Param::new("steps", toolfence_protocol::ParamKind::Any, "the steps").required(),
+            );
             let catalog: Catalog = toolfence_toolset::builtins().iter().cloned().chain([plan]).collect();
             let catalog = Arc::new(catalog);
             let mut parser = parse::Options::default();

@@ -112,6 +112,10 @@ pub(crate) struct Options {
     /// [default: auto]
     #[arg(long, global = true, help_heading = REPLIES, value_enum)]
     pub(crate) grammar: Option<Grammar>,
+    /// How results are written for the model: text or json, data=on, nonce=on, break_tokens=on; may be given several times
+    /// [default: text]
+    #[arg(long, global = true, help_heading = REPLIES, value_name = "FORMAT|KEY=VALUE")]
+    pub(crate) results: Vec<String>,
     /// Tokens that the model can read: at 80 % of them the conversation is compacted [default: what the server tells,
     /// or once it refuses]
     #[arg(long, global = true, help_heading = WHO_ANSWERS, value_name = "TOKENS")]
@@ -374,7 +378,7 @@ pub(crate) struct ExportArguments {
     pub(crate) thoughts: bool,
     /// How much of what tools gave back
     #[arg(long, value_enum, default_value_t = ResultsShown::Head)]
-    pub(crate) results: ResultsShown,
+    pub(crate) outputs: ResultsShown,
     /// From this message on
     #[arg(long, value_name = "MESSAGE")]
     pub(crate) from: Option<String>,

@@ -19,6 +19,7 @@ use std::time::{Duration, SystemTime};
 use toolfence::agent::Agent;
 use toolfence::audit::Audit;
 use toolfence::backend::{Backend, Http, Replay, Usage};
+use toolfence::format::Format;
 use toolfence::grammar::{self, GrammarOptions};
 use toolfence::policy::{PathRules, Policy};
 use toolfence::program::backend::Adapted;
@@ -50,6 +51,8 @@ pub(crate) struct Setup {
     pub(crate) commands: Arc<CommandRunner>,
     pub(crate) toolbox: Toolbox,
     pub(crate) policy: Policy,
+    /// How results are written for the model.
+    pub(crate) format: Format,
     /// Where the log of decisions and results is kept, if one is.
     audit: Option<PathBuf>,
     /// The conversations that were written down, if there is a place for them.
@@ -127,6 +130,7 @@ impl Setup {
         let commands = Arc::new(CommandRunner::new(workspace.clone(), sandbox(&config)?));
         let toolbox = toolbox(&commands, &config, &persona)?;
         let language = shown::language();
+        let format = config.format(language);
         Ok(Setup {
             config,
             persona,
@@ -135,6 +139,7 @@ impl Setup {
             commands,
             toolbox,
             policy,
+            format,
             audit: None,
             sessions: None,
             transcripts: false,
@@ -226,7 +231,7 @@ impl Setup {
         let mut session = SessionOptions::default();
         session.learned = learned;
         session.language = self.language;
-        session.format.language = self.language;
+        session.format = self.format.clone();
         if let Some(transcript) = &transcript {
             session.history = transcript.history(&session.format);
         }

@@ -383,6 +383,35 @@ fn a_client_sets_limits_between_turns() {
 }
 
 #[test]
+fn a_client_says_how_results_are_written() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a.txt"), "hi\n").unwrap();
+    served(fixture(folder.path()), async |client: &mut Client| {
+        for (results, format) in [
+            (json!({}), "text"),
+            (json!({"format": "json", "data": true, "nonce": "k3"}), "json"),
+            (json!({"format": "text", "nonce": ""}), "text with data"),
+        ] {
+            client.say(json!({"type": "options", "results": results})).await;
+            client.say(call(&json!({"name": "read_file", "args": {"path": "a.txt"}}))).await;
+            client.say(end()).await;
+            // The client itself has the data in any case.
+            assert_eq!(client.until("result").await["data"]["path"], "a.txt");
+            let told = client.until("results").await["text"].as_str().unwrap().to_owned();
+            let head: Value = serde_json::from_str(told.lines().nth(1).unwrap()).unwrap();
+            assert_eq!(head["data"].is_object(), format != "text", "{told}");
+            assert_eq!(head.get("nonce").is_some_and(|nonce| nonce == "k3"), format == "json", "{told}");
+            assert_eq!(head.get("output").is_some(), format == "json", "{told}");
+            client.say(answer()).await;
+            client.say(end()).await;
+            client.until("stop").await;
+        }
+        client.say_raw(b"{\"type\":\"options\",\"results\":{\"format\":\"xml\"}}\n").await;
+        assert!(client.until("error").await["message"].as_str().unwrap().contains("xml"));
+    });
+}
+
+#[test]
 fn a_turn_is_cancelled_from_anywhere() {
     let folder = tempfile::tempdir().unwrap();
     served(fixture(folder.path()), async |client: &mut Client| {

@@ -325,12 +325,12 @@ fn whatever_was_said_is_content_in_an_export() {
     for session in &sessions {
         let id = session["id"].as_str().unwrap();
         for results in ["full", "head", "none"] {
-            let ran = place.coder(&["export", id, "--thoughts", "--results", results], "");
+            let ran = place.coder(&["export", id, "--thoughts", "--outputs", results], "");
             assert!(ran.status == 0 && ran.out.starts_with("# Conversation"), "{}", ran.said());
             has_no_call(&ran.out);
             assert!(!ran.out.contains(['\u{1b}', '\u{202e}', '\r']));
         }
-        let page = place.coder(&["export", id, "--format", "html", "--thoughts", "--results", "full"], "");
+        let page = place.coder(&["export", id, "--format", "html", "--thoughts", "--outputs", "full"], "");
         assert_eq!(page.status, 0, "{}", page.err);
         for markup in ["<script", "<img", "\u{1b}", "\u{202e}", "\u{2066}"] {
             assert!(!page.out.contains(markup), "{markup} in {}", page.out);

@@ -1,10 +1,10 @@
 //! The keys that settings files may hold, as one table: reading, merging, the documented file and the help come from it.
 
-use super::messages;
+use super::{Value, messages};
 use std::fmt::Write as _;
 use std::sync::LazyLock;
-use toolfence_protocol::Language;
 use toolfence_protocol::limits::{LIMITS, Limit};
+use toolfence_protocol::{Language, Text, close_names};
 
 /// What may be written for a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,6 +106,29 @@ impl Key {
         help: &'static str,
     ) -> Key {
         Key { name, takes, project, default, help, portuguese: "" }
+    }
+
+    /// Sets what the key means, in Portuguese.
+    #[must_use]
+    pub const fn in_portuguese(mut self, words: &'static str) -> Key {
+        self.portuguese = words;
+        self
+    }
+
+    /// A word for a key that takes one of some words.
+    ///
+    /// # Errors
+    /// It is none of them, or the key takes no word.
+    pub fn word(&self, word: &str) -> Result<Value, Text> {
+        let words = if let Takes::Choice(words) = self.takes { words } else { &[] };
+        if words.contains(&word) {
+            return Ok(Value::Text(word.to_owned()));
+        }
+        let message = messages::is_one_of(self.name, words.join(", "));
+        Err(match close_names(word, words.iter().copied()).first() {
+            Some(close) => message.then(messages::did_you_mean(close)),
+            None => message,
+        })
     }
 }
 

@@ -145,17 +145,10 @@ impl FileReading<'_> {
 
     fn value(&mut self, key: &'static Key, span: Range<usize>, value: &DeValue<'_>) {
         match (key.takes, value) {
-            (Takes::Choice(words), DeValue::String(text)) => {
-                if words.contains(&&**text) {
-                    return self.keep(span.start, key, Value::Text(text.to_string()));
-                }
-                let close = close_names(text, words.iter().copied());
-                let mut message = messages::is_one_of(key.name, words.join(", "));
-                if let Some(close) = close.first() {
-                    message = message.then(messages::did_you_mean(close));
-                }
-                self.wrong(span.start, message);
-            }
+            (Takes::Choice(_), DeValue::String(text)) => match key.word(text) {
+                Ok(value) => self.keep(span.start, key, value),
+                Err(message) => self.wrong(span.start, message),
+            },
             (Takes::Text, DeValue::String(text)) => self.keep(span.start, key, Value::Text(text.to_string())),
             (Takes::Whole(least, most), DeValue::Integer(number)) => {
                 match u64::from_str_radix(number.as_str(), number.radix()) {

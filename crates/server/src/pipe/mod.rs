@@ -7,7 +7,7 @@
 //! ```text
 //! client                                   pipe
 //!                                          ready {instructions}     once; again after `options` and `tools`
-//! options {limits}                                                  if the client wants other limits
+//! options {limits, results}                                         if the client wants them otherwise
 //! tools {tools}                                                     if the client has tools of its own
 //! chunk {text} ...                         text, started, progress, call, ... while they come
 //! end {reason}                             ask {id, tool, args, why}
@@ -320,7 +320,7 @@ impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
     fn said(&mut self, said: Said) -> Result<(), Text> {
         match said {
             Said::Tools { tools } => self.take_tools(tools)?,
-            Said::Options { limits } => self.take_options(&limits)?,
+            Said::Options { limits, results } => self.take_options(&limits, results)?,
             Said::Chunk { .. } if self.phase == Phase::Dropped => {}
             Said::End { .. } if self.phase == Phase::Dropped => self.phase = Phase::Idle,
             Said::Chunk { text } => {
@@ -356,7 +356,7 @@ impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
         Ok(())
     }
 
-    fn take_options(&mut self, limits: &serde_json::Map<String, Value>) -> Result<(), Text> {
+    fn take_options(&mut self, limits: &serde_json::Map<String, Value>, results: words::Results) -> Result<(), Text> {
         if self.phase != Phase::Idle {
             return Err(messages::options_between_turns_only());
         }
@@ -365,6 +365,7 @@ impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
             wanted.set(key, &number.to_string()).map_err(|error| error.text())?;
         }
         self.pipe.session.limits = wanted;
+        results.set(&mut self.pipe.session.format);
         self.changed = true;
         Ok(())
     }

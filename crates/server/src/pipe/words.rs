@@ -4,7 +4,7 @@ use crate::messages;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use toolfence_policy::Pending;
-use toolfence_protocol::format;
+use toolfence_protocol::format::{self, Format};
 use toolfence_protocol::parse::Event;
 use toolfence_protocol::{
     Args, Effect, ErrorCode, FinishReason, Language, Message, Output, Role, Text, ToolCall, ToolFailure, ToolResult,
@@ -28,6 +28,8 @@ pub(super) enum Said {
     Options {
         #[serde(default)]
         limits: serde_json::Map<String, Value>,
+        #[serde(default)]
+        results: Results,
     },
     /// A piece of the model's reply.
     Chunk { text: String },
@@ -50,6 +52,27 @@ pub(super) enum Said {
     ToolResult(HostResult),
     /// End the turn.
     Cancel {},
+}
+
+/// How results are written for the model; what is not said stays as it is.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Results {
+    format: Option<format::Kind>,
+    data: Option<bool>,
+    nonce: Option<String>,
+    break_tokens: Option<bool>,
+}
+
+impl Results {
+    pub(super) fn set(self, format: &mut Format) {
+        format.kind = self.format.unwrap_or(format.kind);
+        format.data = self.data.unwrap_or(format.data);
+        format.break_tokens = self.break_tokens.unwrap_or(format.break_tokens);
+        if let Some(nonce) = self.nonce {
+            format.nonce = Some(nonce).filter(|nonce| !nonce.is_empty());
+        }
+    }
 }
 
 fn stop() -> FinishReason {

@@ -37,7 +37,7 @@ pub(crate) fn run(options: &Options, arguments: &ExecArguments) -> Result<ExitCo
     let stopped = crate::runtime::run(agent.canceller(), agent.run("", &mut listener))?;
     setup.tell_notes();
     let ended = stopped.map_err(Failure::broken)?;
-    listener.print(arguments.json)?;
+    listener.print(arguments.json, &setup.format)?;
     Ok(match ended {
         StopReason::Cancelled => INTERRUPTED.into(),
         _ if listener.succeeded() => ExitCode::SUCCESS,
@@ -73,7 +73,7 @@ struct Listener {
 }
 
 impl Listener {
-    fn print(&self, json: bool) -> Result<(), Failure> {
+    fn print(&self, json: bool, format: &format::Format) -> Result<(), Failure> {
         let mut out = Terminal::stdout();
         if self.unfenced {
             tell(&messages::copy_the_whole_message());
@@ -89,7 +89,7 @@ impl Listener {
                 tell(&messages::no_call_in_text());
                 Ok(())
             }
-            (None, false) => out.line(&format::results(&self.results, &format::Format::default())),
+            (None, false) => out.line(&format::results(&self.results, format)),
         }
     }
 

@@ -57,7 +57,7 @@ pub(crate) fn run(options: &Options, arguments: &ExportArguments) -> Result<Exit
                 .filter(|(at, _)| (from..=to).contains(at))
                 .map(|(_, record)| record)
                 .collect();
-            let results = match arguments.results {
+            let results = match arguments.outputs {
                 ResultsShown::Full => Results::Full,
                 ResultsShown::Head => Results::Head,
                 ResultsShown::None => Results::None,

@@ -19,6 +19,7 @@ pub(crate) fn run(options: &Options, arguments: &PipeArguments) -> Result<ExitCo
     let setup = Setup::new(options)?;
     let mut pipe = Pipe::new(setup.toolbox.clone(), setup.policy.clone(), setup.commands.clone());
     pipe.session.language = setup.language;
+    pipe.session.format = setup.format.clone();
     pipe.session.limits = setup.config.limits();
     pipe.session.parser = setup.parser()?;
     pipe.session.window = setup.window();

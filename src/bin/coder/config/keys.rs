@@ -263,6 +263,58 @@ const HTTP: &[Key] = &[
     ),
 ];
 
+/// How results are written for the model. What the model is told is the person's business.
+const RESULTS: &[Key] = &[
+    Key::new(
+        "results.format",
+        Takes::Choice(&["text", "json"]),
+        InProject::Trusted,
+        "\"text\"",
+        "How a result is written for the model: text, a header and the output as it is, which a model reads best; json, one\n\
+         object. `coder exec` and `coder pipe` write it so too.",
+    )
+    .in_portuguese(
+        "Como um resultado é escrito para o modelo: text, um cabeçalho e a saída como ela é, que um modelo lê melhor; json, um\n\
+         objeto. `coder exec` e `coder pipe` também o escrevem assim.",
+    ),
+    Key::new(
+        "results.data",
+        Takes::Choice(&["off", "on"]),
+        InProject::Trusted,
+        "\"off\"",
+        "Whether the model is told the data of a result too, such as the diff of a change. The output says what it needs most,\n\
+         and a diff costs ten times that. `coder exec --json` and the line result of the pipe always have it.",
+    )
+    .in_portuguese(
+        "Se o modelo também recebe os dados de um resultado, como o diff de uma mudança. A saída diz o que ele mais precisa,\n\
+         e um diff custa dez vezes isso. `coder exec --json` e a linha result do pipe sempre os têm.",
+    ),
+    Key::new(
+        "results.nonce",
+        Takes::Choice(&["off", "on"]),
+        InProject::Trusted,
+        "\"off\"",
+        "Whether each result carries a word that the model cannot guess, which is another one in each run: so a host knows\n\
+         real results from copies.",
+    )
+    .in_portuguese(
+        "Se cada resultado leva uma palavra que o modelo não pode adivinhar, outra a cada execução: assim um programa distingue\n\
+         resultados verdadeiros de cópias.",
+    ),
+    Key::new(
+        "results.break_tokens",
+        Takes::Choice(&["off", "on"]),
+        InProject::Trusted,
+        "\"off\"",
+        "Whether tokens of chat templates such as <|im_end|> are broken by a space in results, for a backend whose template\n\
+         would end the message there.",
+    )
+    .in_portuguese(
+        "Se tokens de modelos de chat, como <|im_end|>, são quebrados por um espaço nos resultados, para um backend cujo modelo\n\
+         terminaria a mensagem ali.",
+    ),
+];
+
 /// What is around every command, and what is kept of it. A persona may tighten them too.
 const SANDBOX: &[Key] = &[
     Key::new(
@@ -436,6 +488,7 @@ pub(crate) fn all() -> Vec<&'static Key> {
         .chain(HTTP)
         .chain(KEYS)
         .chain(limit_keys())
+        .chain(RESULTS)
         .chain(SANDBOX)
         .chain(GIT)
         .chain(CONTAINER)

@@ -14,7 +14,10 @@ use crate::failure::Failure;
 use crate::{messages, shown};
 use clap::ValueEnum;
 use places::Places;
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hasher};
 use std::path::{Path, PathBuf};
+use toolfence::format::{Format, Kind};
 use toolfence::program::limits::LIMITS;
 use toolfence::program::persona::Persona;
 use toolfence::program::settings::{Entry, Layer, Merged, Mistake, read};
@@ -154,6 +157,20 @@ impl Config {
             let _ = self.text(limit.setting).map(|number| limits.set(limit.key, number));
         }
         limits.in_force()
+    }
+
+    /// How results are written for the model. A nonce is another one each time that this is asked.
+    pub(crate) fn format(&self, language: Language) -> Format {
+        let on = |key: &str| self.text(key) == Some("on");
+        let mut format = Format::default();
+        format.kind = if self.text("results.format") == Some("json") { Kind::Json } else { Kind::Text };
+        format.data = on("results.data");
+        // The system's randomness is in the keys of the hasher.
+        format.nonce = on("results.nonce").then(|| format!("{:016x}", RandomState::new().build_hasher().finish()));
+        format.break_tokens = on("results.break_tokens");
+        format.language = language;
+        format.message_limit = usize::try_from(self.limits().message_bytes).unwrap_or(usize::MAX);
+        format
     }
 
     /// The value of a key that takes a word, as the command line has it.

@@ -64,6 +64,12 @@ pub(crate) fn entries(options: &Options) -> Result<Vec<Entry>, Failure> {
         PathRules::new(&[], globs).map_err(|wrong| Failure::wrong_use(messages::located(option, wrong.text())))?;
         entries.extend(globs.iter().map(|glob| entry(key, option, Value::Glob(glob.clone()))));
     }
+    for typed in &options.results {
+        let wrong = |why: Text| Failure::wrong_use(messages::located(format!("--results {typed}"), why));
+        let (key, word) = typed.split_once('=').unwrap_or(("format", typed));
+        let key = keys::named(&format!("results.{key}")).ok_or_else(|| wrong(messages::results_form()))?;
+        entries.push(entry(key.name, "--results", key.word(word).map_err(wrong)?));
+    }
     let mut limits = Limits::default();
     for typed in &rules.limit {
         let wrong = |why: Text| Failure::wrong_use(messages::located(format!("--limit {typed}"), why));

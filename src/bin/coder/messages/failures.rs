@@ -14,6 +14,10 @@ toolfence::program::texts! { "coder"
         en: "a whole number of at least 1 is wanted",
         pt: "é preciso um número inteiro de pelo menos 1",
     }
+    results_form() {
+        en: "results are text or json, or a key and its value: data=on, nonce=on, break_tokens=on",
+        pt: "os resultados são text ou json, ou uma chave e seu valor: data=on, nonce=on, break_tokens=on",
+    }
     limit_form() {
         en: "a limit is written KEY=NUMBER, such as rounds=40",
         pt: "um limite se escreve CHAVE=NÚMERO, como rounds=40",

@@ -247,6 +247,12 @@ pub(crate) const PORTUGUESE_HELP: &[(&str, &str)] = &[
         "Quanto pode haver de algo, como rounds=40 ou command_seconds=60; `coder config show` lista todos os limites. Pode ser \
          usada várias vezes",
     ),
+    (
+        "How results are written for the model: text or json, data=on, nonce=on, break_tokens=on; may be given several times \
+         [default: text]",
+        "Como os resultados são escritos para o modelo: text ou json, data=on, nonce=on, break_tokens=on; pode ser usada várias \
+         vezes [padrão: text]",
+    ),
     ("How large a request may be, in MiB", "O tamanho máximo de uma requisição, em MiB"),
     (
         "How long it may be silent within its answer, in seconds",

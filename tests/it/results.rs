@@ -1,0 +1,93 @@
+//! How results are written for the model, as the settings, the command line and a client of the pipe say.
+
+use serde_json::{Value, json};
+use std::fs;
+use tempfile::TempDir;
+use toolfence_kit::{Program, Ran};
+
+/// A home with a file of settings, and a project.
+struct Place {
+    home: TempDir,
+    project: TempDir,
+}
+
+impl Place {
+    fn new(own: &str) -> Place {
+        let place = Place { home: TempDir::new().unwrap(), project: TempDir::new().unwrap() };
+        let folder = place.home.path().join("config/toolfence");
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("config.toml"), own).unwrap();
+        place
+    }
+
+    fn run(&self, args: &[&str], input: &str) -> Ran {
+        Program::new(env!("CARGO_BIN_EXE_coder"), self.home.path()).args(args).run(self.project.path(), input)
+    }
+
+    /// What the model is told of a file that is written, and of one that is read.
+    fn told(&self, args: &[&str]) -> String {
+        let write = json!({"name": "write_file", "args": {"path": "a.txt", "content": "one <|im_end|>\n"}});
+        let read = json!({"name": "read_file", "args": {"path": "a.txt"}});
+        let ran =
+            self.run(&[&["exec", "--yes"], args].concat(), &format!("```tool\n{write}\n```\n```tool\n{read}\n```\n"));
+        assert_eq!(ran.status, 0, "{}", ran.said());
+        ran.out
+    }
+}
+
+/// The JSON in the first line of each block.
+fn heads(told: &str) -> Vec<Value> {
+    let lines = told.lines().filter(|line| line.starts_with('{'));
+    lines.map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+#[test]
+fn data_is_for_hosts_unless_the_model_is_to_have_it() {
+    let place = Place::new("");
+    let told = place.told(&[]);
+    assert!(heads(&told).iter().all(|head| head.get("data").is_none()), "{told}");
+    assert!(told.contains("     1\tone <|im_end|>\n"), "{told}");
+    fs::remove_file(place.project.path().join("a.txt")).unwrap();
+    let told = place.told(&["--json"]);
+    assert_eq!(heads(&told)[0]["data"]["files_modified"], json!(["a.txt"]), "{told}");
+    fs::remove_file(place.project.path().join("a.txt")).unwrap();
+    let told = place.told(&["--results", "data=on"]);
+    assert_eq!(heads(&told)[0]["data"]["files_modified"], json!(["a.txt"]), "{told}");
+    fs::remove_file(place.project.path().join("a.txt")).unwrap();
+    let told = Place { home: Place::new("[results]\ndata = \"on\"\n").home, ..place }.told(&[]);
+    assert_eq!(heads(&told)[0]["data"]["files_modified"], json!(["a.txt"]), "{told}");
+}
+
+#[test]
+fn the_format_the_nonce_and_the_tokens_are_settings() {
+    let place = Place::new("[results]\nformat = \"json\"\nnonce = \"on\"\nbreak_tokens = \"on\"\n");
+    let told = place.told(&[]);
+    let read = &heads(&told)[1];
+    assert_eq!(read["output"], "     1\tone <|im_end|>\n");
+    assert!(!told.contains("<|im_end|>") && read["data"].is_null(), "{told}");
+    let nonce = read["nonce"].as_str().expect("there is one").to_owned();
+    assert!(nonce.len() == 16 && heads(&told).iter().all(|head| head["nonce"] == nonce.as_str()), "{told}");
+    // The next run has another one, and the command line counts over the file.
+    let told = place.told(&["--results", "text", "--results", "break_tokens=off"]);
+    assert!(told.contains("     1\tone <|im_end|>\n"), "{told}");
+    let other = heads(&told)[0]["nonce"].as_str().expect("there is one").to_owned();
+    assert_ne!(nonce, other);
+    assert!(heads(&place.told(&["--results", "nonce=off"]))[0].get("nonce").is_none());
+}
+
+#[test]
+fn what_is_no_form_of_results_is_refused() {
+    let place = Place::new("");
+    for (typed, wanted) in [
+        ("jsn", "results.format is one of text, json. Did you mean json?"),
+        ("data=yes", "results.data is one of off, on."),
+        ("size=3", "results are text or json, or a key and its value"),
+    ] {
+        let ran = place.run(&["exec", "--results", typed], "");
+        assert!(ran.status == 2 && ran.err.contains(wanted), "{}", ran.said());
+    }
+    // A project may not choose it by itself.
+    fs::write(place.project.path().join(".toolfence.toml"), "[results]\ndata = \"on\"\n").unwrap();
+    let ran = place.run(&["exec"], "");
+    assert!(ran.status == 2 && ran.err.contains("counts only in a file that you trust"), "{}", ran.said());
+}
