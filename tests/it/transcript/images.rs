@@ -6,8 +6,9 @@ use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
-use toolfence::agent::Nobody;
+use toolfence::agent::{Host, Nobody};
 use toolfence::backend::{Backend, Replay, Sink};
+use toolfence::session::Compacted;
 use toolfence::toolbox::BoxFuture;
 use toolfence::transcript::Transcript;
 use toolfence::{Error, FinishReason, Image, Message};
@@ -164,6 +165,9 @@ fn what_is_no_image_or_may_not_be_opened_is_not_sent() {
     std::fs::write(place.home.path().join(".env"), PNG).unwrap();
     std::os::unix::fs::symlink("/dev/zero", root.join("zero.png")).unwrap();
     let env = place.home.path().join(".env");
+    let ssh = place.home.path().join(".ssh/shot.png");
+    std::fs::create_dir(ssh.parent().unwrap()).unwrap();
+    std::fs::write(&ssh, PNG).unwrap();
     let many = ["--image", "shot.png"].repeat(Image::MOST + 1);
     let cases: &[(&[&str], &str)] = &[
         (&["--image", "page.png"], "page.png is no image that can be sent"),
@@ -173,6 +177,7 @@ fn what_is_no_image_or_may_not_be_opened_is_not_sent() {
         (&["--image", "zero.png"], "cannot read zero.png"),
         (&["--image", ".env"], "cannot read .env"),
         (&["--image", env.to_str().unwrap()], ".env"),
+        (&["--image", ssh.to_str().unwrap()], "names like .ssh are blocked"),
         (&["--image", "shot.png", "--deny-path", "*.png"], "cannot read shot.png"),
         (&["--image", "shot.png", "--image", "page.png"], "page.png is no image"),
         (&many, "at most 8 images"),
@@ -236,4 +241,51 @@ async fn what_was_shown_is_written_down_once_whatever_becomes_of_the_history() {
     assert!(replaced.len() == 2 && replaced.iter().all(|record| !record["history"].to_string().contains("base64")));
     assert_eq!(replaced[0]["history_images"], json!([{"message": 0, "record": "1", "image": 0}]));
     assert!(!replaced[1].to_string().contains("iVBOR"), "{}", replaced[1]);
+}
+
+/// Keeps how much of the conversation gave way, and the last one that was sent.
+#[derive(Default)]
+struct Watching {
+    images: usize,
+    sent: Vec<Message>,
+}
+
+impl Host for Watching {
+    fn compacted(&mut self, done: &Compacted) {
+        self.images = done.images;
+    }
+
+    fn calling(&mut self, sent: &[Message]) {
+        self.sent = sent.to_vec();
+    }
+}
+
+#[tokio::test]
+async fn the_oldest_image_gives_way_visibly_and_stays_in_the_conversation() {
+    let folder = tempfile::tempdir().unwrap();
+    let transcript = Transcript::create(folder.path(), folder.path()).unwrap();
+    let path = transcript.path().to_owned();
+    let mut options = instructed();
+    // Two images do not fit.
+    options.window = Some(3000);
+    let mut first = agent(Seeing(Replay::new(["1", "2", "3", "4", "5", "6"])), options, transcript);
+    let mut host = Watching::default();
+    let (dot, other) = (Image::new("dot.png", PNG).unwrap(), Image::new("other.gif", GIF).unwrap());
+    for turn in 0..6 {
+        match turn {
+            0 => first.attach_image(dot.clone()).unwrap(),
+            4 => first.attach_image(other.clone()).unwrap(),
+            _ => {}
+        }
+        first.run("Go on.", &mut host).await.unwrap();
+        assert_eq!(host.images, usize::from(turn >= 4), "{turn}");
+    }
+    let line = "Go on.\n\n[COMPACTED: the image dot.png stood here and did not fit any more; ask the user to show it again if you \
+                need it]";
+    assert_eq!((host.sent[1].content.as_str(), host.sent[1].images.len()), (line, 0));
+    assert_eq!(host.sent[9].images, [other]);
+    let history = without_instructions(&first);
+    assert_eq!(history[0].images, [dot], "nothing is lost");
+    drop(first);
+    assert_eq!(resumed(&path), history);
 }

@@ -304,6 +304,10 @@ toolfence::program::texts! { "coder"
 
 // The proxy.
 toolfence::program::texts! { "coder"
+    name_is_blocked(rule) {
+        en: "names like {rule} are blocked; `paths.allow` in the settings can lift that",
+        pt: "nomes como {rule} são bloqueados; `paths.allow` nas configurações pode liberar",
+    }
     proxy_is_open() {
         en: "other machines can use this proxy without a key; set TOOLFENCE_PROXY_KEY to ask them for one",
         pt: "outras máquinas podem usar este proxy sem chave; defina TOOLFENCE_PROXY_KEY para exigir uma",
