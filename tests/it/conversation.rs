@@ -50,16 +50,19 @@ impl Place {
         screen
     }
 
-    /// What the person said in all conversations, as it was written down.
-    fn said(&self) -> Vec<String> {
+    /// All that was written down of conversations.
+    fn written_down(&self) -> String {
         let mut files = Vec::new();
         files_below(&self.home.path().join("state"), &mut files);
         let sessions = files.iter().filter(|file| file.to_str().is_some_and(|file| file.contains("/sessions/")));
+        sessions.map(|file| std::fs::read_to_string(file).unwrap()).collect()
+    }
+
+    /// What the person said in all conversations, as it was written down.
+    fn said(&self) -> Vec<String> {
         let mut said = Vec::new();
-        for line in sessions
-            .flat_map(|file| std::fs::read_to_string(file).unwrap().lines().map(str::to_owned).collect::<Vec<_>>())
-        {
-            let record: Value = serde_json::from_str(&line).unwrap();
+        for line in self.written_down().lines() {
+            let record: Value = serde_json::from_str(line).unwrap();
             if record["role"] == "user" {
                 said.push(record["content"].as_str().unwrap().to_owned());
             }
@@ -409,4 +412,110 @@ fn commands_of_ones_own_are_sent_as_messages() {
     screen.press(ENTER);
     answered(&screen, "One.");
     assert!(place.said().contains(&"Do theirs.".to_owned()));
+}
+
+/// In plan mode nothing changes, whatever was allowed, and the model is told.
+#[test]
+fn in_plan_mode_only_what_reads_runs() {
+    let call =
+        |command: &str| format!("```tool\n{{\"name\": \"bash\", \"args\": {{\"command\": \"{command}\"}}}}\n```");
+    let replies = [&call("touch one"), "I would touch it.", &call("ls -a"), "Listed.", &call("touch two"), "Touched."];
+    let place = Place::new(&replies);
+    let screen = place.talk(&["--yes"], &[]);
+    screen.press(&format!("/plan{ENTER}"));
+    screen.wait_for_last("plan>");
+    screen.press(&format!("touch it{ENTER}"));
+    screen.wait_for("I would touch it.");
+    screen.wait_for_last("plan>");
+    assert!(!place.project.path().join("one").exists());
+    screen.press(&format!("look{ENTER}"));
+    screen.wait_for("Listed.");
+    screen.wait_for_last("plan>");
+    screen.press(&format!("/policy touch one{ENTER}"));
+    screen.wait_for("deny: it does not run");
+    screen.press(&format!("/plan{ENTER}"));
+    answered(&screen, "plan mode has ended");
+    screen.press(&format!("now do it{ENTER}"));
+    answered(&screen, "Touched.");
+    assert!(place.project.path().join("two").exists());
+    let written = place.written_down();
+    assert!(
+        written.contains("the user has begun plan mode") && written.contains("the user has ended plan mode"),
+        "{written}"
+    );
+    assert!(written.contains("Refused by the rule plan"), "{written}");
+}
+
+#[test]
+fn the_mode_says_when_is_asked() {
+    let call = "```tool\n{\"name\": \"bash\", \"args\": {\"command\": \"ls\"}}\n```";
+    let place = Place::new(&[call, "Listed.", call, "Again."]);
+    let screen = place.talk(&[], &[]);
+    screen.press(&format!("/mode{ENTER}"));
+    answered(&screen, "you are asked: risky");
+    screen.press(&format!("go{ENTER}"));
+    answered(&screen, "Listed.");
+    screen.press(&format!("/mode sometimes{ENTER}"));
+    answered(&screen, "\"sometimes\" is not one of risky, always, sandboxed and never");
+    screen.press(&format!("/mode always{ENTER}"));
+    answered(&screen, "you are asked: always");
+    screen.press(&format!("go{ENTER}"));
+    screen.wait_for("Run it? [");
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    screen.press(&format!("y{ENTER}"));
+    answered(&screen, "Again.");
+}
+
+#[test]
+fn a_message_brings_files_along() {
+    let place = Place::new(&["Seen.", "Not seen."]);
+    place.write("src/a.rs", "fn a() {}\n");
+    place.write(".env", "KEY=1\n");
+    let screen = place.talk(&[], &[]);
+    screen.press(&format!("look at @src/a.rs and @src{ENTER}"));
+    screen.wait_for("below the message: src/a.rs, src");
+    answered(&screen, "Seen.");
+    screen.press(&format!("and @.env of me@example.org{ENTER}"));
+    screen.wait_for("@.env is not put below the message: ");
+    answered(&screen, "Not seen.");
+    let said = place.said();
+    assert!(said[0].starts_with("look at @src/a.rs and @src\n\nThe file src/a.rs:\n\n```\nfn a() {}\n```"), "{said:?}");
+    assert_eq!(said[1], "and @.env of me@example.org");
+}
+
+#[test]
+fn a_command_by_hand_is_shown_and_told() {
+    let place = Place::new(&["Seen."]);
+    let screen = place.talk(&[], &[]);
+    let key = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJ";
+    screen.press(&format!("!echo by hand; echo {key} >&2; exit 3{ENTER}"));
+    answered(&screen, "exit status: 3; the model is told");
+    let contents = screen.contents();
+    assert!(contents.contains("\nby hand\n"), "{contents}");
+    screen.press(&format!("what is it?{ENTER}"));
+    answered(&screen, "Seen.");
+    let written = place.written_down();
+    assert!(written.contains("the user ran this command by hand") && written.contains("by hand\\n"), "{written}");
+    assert!(!written.contains("abcdefghijklm"), "{written}");
+    screen.press(&format!("!sleep 100{ENTER}"));
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    screen.press(CTRL_C);
+    answered(&screen, "a stop by the user; the model is told");
+}
+
+#[test]
+fn a_conversation_begins_with_a_message() {
+    let place = Place::new(&["Fixed.", "More."]);
+    let screen = place.talk(&["fix the bug"], &[]);
+    let contents = screen.contents();
+    assert!(contents.contains("> fix the bug\n") && contents.contains("Fixed."), "{contents}");
+    screen.press(&format!("more{ENTER}"));
+    answered(&screen, "More.");
+    assert_eq!(place.said(), ["fix the bug", "more"]);
+    let replies = place.home.path().join("replies");
+    let program = toolfence_kit::Program::new(CODER, place.home.path());
+    let ran = program.args(&["fix the bug", "--backend", "replay", "--replies", replies.to_str().unwrap()]);
+    let ran = ran.run(place.project.path(), "and this\n");
+    assert_eq!((ran.status, ran.out.as_str()), (0, "Fixed.\n"));
+    assert_eq!(place.said().iter().filter(|said| *said == "fix the bug\n\nand this\n").count(), 1);
 }

@@ -4,6 +4,10 @@
 // Calls as a whole.
 toolfence_protocol::texts! { "policy"
     only_reads(tool) { en: "{tool} only reads.", pt: "{tool} só lê." }
+    only_planned() {
+        en: "This conversation is in plan mode: only what reads runs until the user ends it. Read what you need and say what you would do.",
+        pt: "Esta conversa está no modo de plano: até o usuário encerrar esse modo, só roda o que lê. Leia o que precisar e diga o que faria.",
+    }
     changes_files(tool) { en: "{tool} changes files.", pt: "{tool} altera arquivos." }
     runs_a_program(tool) {
         en: "{tool} runs a program or changes what runs.",

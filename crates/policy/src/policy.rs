@@ -32,6 +32,8 @@ pub struct Policy {
     answers: Answers,
     /// See [`shell::Ground::exact_deny`].
     exact_deny: bool,
+    /// Whether only what reads may run.
+    read_only: bool,
 }
 
 impl Policy {
@@ -53,6 +55,13 @@ impl Policy {
     #[must_use]
     pub fn ask(mut self, ask: AskMode) -> Policy {
         self.settings.ask = ask;
+        self
+    }
+
+    /// Sets whether only what reads may run: everything else is denied by the rule `plan`, whatever was allowed.
+    #[must_use]
+    pub fn read_only(mut self, read_only: bool) -> Policy {
+        self.read_only = read_only;
         self
     }
 
@@ -144,6 +153,9 @@ impl Policy {
         let reads = effect == Effect::Read || decision.only_reads && decision.judgement == Judgement::Allow;
         if let Some(source) = source.filter(|_| !reads) {
             decision = echo(source).stricter(decision);
+        }
+        if self.read_only && !reads {
+            decision = Decision::new(Judgement::Deny, "plan", messages::only_planned()).stricter(decision);
         }
         // Whether two replies were put together as they were meant, only a person can see.
         if stitched && !reads {
@@ -239,7 +251,7 @@ impl Policy {
 
     /// Judges a shell command; `held` says whether a sandbox that holds would be around this very call.
     fn command(&self, command: &str, cwd: &str, facts: &dyn Facts, held: bool) -> Decision {
-        let Policy { settings, answers, paths, exact_deny } = self;
+        let Policy { settings, answers, paths, exact_deny, .. } = self;
         let ground = shell::Ground { settings, answers, paths, facts, exact_deny: *exact_deny };
         shell::judge(command, cwd, ground, held)
     }

@@ -297,6 +297,12 @@ impl Session {
         &self.judge.policy
     }
 
+    /// Sets what decides about calls from here on. Begin with the [`policy`](Session::policy) there is: it knows what the person
+    /// has allowed so far.
+    pub fn set_policy(&mut self, policy: Policy) {
+        self.judge.policy = policy;
+    }
+
     /// From now on the driver looks at the project after changes, as with [`SessionOptions::checks`].
     pub fn check_after_changes(&mut self) {
         self.options.checks = true;

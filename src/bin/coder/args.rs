@@ -40,6 +40,9 @@ pub(crate) struct Cli {
     /// Print the JSON Schema of the lines of --debug, and end
     #[arg(long)]
     pub(crate) debug_schema: bool,
+    /// Begin the conversation with this message; where there is no terminal, answer it once as -p does
+    #[arg(value_name = "MESSAGE")]
+    pub(crate) message: Option<String>,
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
 }
@@ -53,7 +56,7 @@ pub(crate) const CONVERSATION: &str = "The conversation";
 pub(crate) const RULES: &str = "What may run, besides the files of settings";
 
 /// What every command understands.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(next_help_heading = EVERYWHERE)]
 pub(crate) struct Options {
     /// The project: tools see nothing outside of it
@@ -140,7 +143,7 @@ pub(crate) struct Options {
 }
 
 /// What may run. Each counts over the files of settings, and rules are added to those that stand there.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(next_help_heading = RULES)]
 pub(crate) struct Rules {
     /// When you are asked [default: risky]

@@ -10,7 +10,7 @@ use clap::builder::{PossibleValue, StyledStr};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, CommandFactory, Parser};
 use std::io::Write;
-use toolfence::{Language, Text};
+use toolfence::{Language, Text, close_names};
 
 /// The command line as it was typed. Ends the program where it asked for help or cannot be understood.
 pub(crate) fn parse() -> Cli {
@@ -93,6 +93,18 @@ fn misread(error: &clap::Error, language: Language) -> Text {
         _ => messages::help_says_more(),
     });
     told
+}
+
+/// What is said of a word that is no command, with those that are close.
+pub(crate) fn no_command(word: &str) -> Failure {
+    let command = Cli::command();
+    let close = close_names(word, command.get_subcommands().map(Command::get_name));
+    let mut told = messages::no_command_of_name(word);
+    if !close.is_empty() {
+        told.push(messages::did_you_mean(close.join(", ")));
+    }
+    told.push(messages::help_says_more());
+    Failure::wrong_use(told)
 }
 
 /// How a command is written, with the words for what may stand in it in this language.

@@ -2,6 +2,7 @@
 
 mod agents_files;
 mod args;
+mod by_hand;
 mod checks;
 mod clipboard;
 mod commands;
@@ -16,6 +17,7 @@ mod images;
 mod input;
 mod markdown;
 mod marks;
+mod mentions;
 mod messages;
 mod personas;
 mod preview;
@@ -33,6 +35,7 @@ mod view;
 use args::{Cli, Command, PolicyCommand};
 use commands::sessions::Start;
 use failure::Failure;
+use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -59,11 +62,26 @@ fn run(cli: &Cli) -> Result<ExitCode, Failure> {
     if options.backend == Some(None) && !matches!(cli.command, Some(Command::Doctor(_))) {
         return Err(Failure::wrong_use(messages::no_value_for("--backend <BACKEND>")));
     }
+    if let Some(message) = &cli.message {
+        match (&cli.command, &cli.prompt) {
+            (Some(_), _) => return Err(Failure::wrong_use(messages::prompt_beside_command())),
+            (None, Some(_)) => return Err(Failure::wrong_use(messages::message_beside_prompt())),
+            // A single word is a command that was not typed right more often than something to say.
+            (None, None) if !message.contains(char::is_whitespace) => return Err(help::no_command(message)),
+            (None, None) => {}
+        }
+    }
     match (&cli.command, &cli.prompt) {
         (Some(_), _) if cli.r#continue => Err(Failure::wrong_use(messages::continue_beside_command())),
         (Some(_), Some(_)) => Err(Failure::wrong_use(messages::prompt_beside_command())),
         (None, Some(prompt)) => commands::ask::run(options, prompt, &cli.image, &last),
-        (None, None) => commands::chat::run(options, &last),
+        (None, None) => match &cli.message {
+            // As with -p where nobody could go on with it.
+            Some(message) if !(io::stdin().is_terminal() && io::stdout().is_terminal()) => {
+                commands::ask::run(options, message, &cli.image, &last)
+            }
+            message => commands::chat::run(options, &last, message.as_deref()),
+        },
         (Some(Command::Demo), _) => commands::demo::run(options),
         (Some(Command::Exec(arguments)), _) => commands::exec::run(options, arguments),
         (Some(Command::Parse(arguments)), _) => commands::parse::run(options, arguments),
@@ -83,7 +101,7 @@ fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         (Some(Command::Sessions(arguments)), _) => commands::sessions::list(options, arguments),
         (Some(Command::Resume(arguments)), _) => match &arguments.prompt {
             Some(prompt) => commands::ask::run(options, prompt, &arguments.image, &Start::of(arguments)),
-            None => commands::chat::run(options, &Start::of(arguments)),
+            None => commands::chat::run(options, &Start::of(arguments), None),
         },
         (Some(Command::Export(arguments)), _) => commands::export::run(options, arguments),
         (Some(Command::Stats(arguments)), _) => commands::stats::run(options, arguments),

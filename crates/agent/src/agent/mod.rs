@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
-use toolfence_policy::Pending;
+use toolfence_policy::{Pending, Policy};
 use toolfence_project::random_name;
 use toolfence_protocol::parse::Event;
 use toolfence_protocol::redact::Redactor;
@@ -319,6 +319,11 @@ impl Agent {
     /// The conversation, and what else the session tells of itself.
     pub fn session(&self) -> &Session {
         &self.session
+    }
+
+    /// Sets what decides about calls from here on: see [`Session::set_policy`].
+    pub fn set_policy(&mut self, policy: Policy) {
+        self.session.set_policy(policy);
     }
 
     /// What the replies of the last turn have cost, or of the one that is under way.

@@ -1,36 +1,43 @@
 //! `coder`: a conversation, message by message.
 
-use crate::args::Options;
+use crate::args::{AskMode, Options};
+use crate::by_hand;
 use crate::clipboard;
 use crate::commands::sessions::{self, Begun, Start};
 use crate::commands::{export, policy, stats, stdin_lines, undo};
+use crate::config::Layers;
 use crate::confirm::AtTheTerminal;
 use crate::edit;
 use crate::failure::{Failure, INTERRUPTED, status_of};
+use crate::images;
 use crate::input::modes::Quiet;
 use crate::input::{Completions, LineEditor, Typed};
+use crate::mentions::Mentions;
 use crate::messages;
 use crate::personas::Folders;
 use crate::preview::one_line;
 use crate::runtime::{TWICE, Turns};
-use crate::setup::{Setup, Talk};
+use crate::setup::{Setup, Talk, with_persona};
 use crate::shown::{language, tell};
 use crate::slash::{self, Act, Argument, Own, Slash};
 use crate::terminal::{Style, Terminal};
 use crate::view::View;
+use clap::ValueEnum;
 use std::process::ExitCode;
 use std::time::Instant;
 use toolfence::agent::{Agent, Canceller};
+use toolfence::policy::Policy;
 use toolfence::{Role, Text, ToolResult, close_names};
 
-/// What stands in front of a line.
+/// What stands in front of a line, and in plan mode.
 const MARK: &str = "> ";
+const PLAN_MARK: &str = "plan> ";
 
 /// The name of the file in which a message is edited.
 const MESSAGE: &str = "message.md";
 
-/// Talks until the input ends.
-pub(crate) fn run(options: &Options, start: &Start) -> Result<ExitCode, Failure> {
+/// Talks until the input ends; a message that was given with the command is the first.
+pub(crate) fn run(options: &Options, start: &Start, first: Option<&str>) -> Result<ExitCode, Failure> {
     let setup = Setup::new(options)?;
     let talk = setup.talking()?;
     let Begun { agent, resumed } = sessions::begin(&setup, start, &talk)?;
@@ -45,7 +52,12 @@ pub(crate) fn run(options: &Options, start: &Start) -> Result<ExitCode, Failure>
     let (own, notes) = setup.places.as_ref().map(|(places, project)| slash::find(places, *project)).unwrap_or_default();
     notes.iter().for_each(tell);
     let input = Input::open(&setup, &own)?;
-    let conversation = Conversation { setup, talk, agent, turns, out, own, last: None };
+    let options = options.clone();
+    let mut conversation = Conversation { options, setup, talk, agent, turns, out, own, last: None, plans: false };
+    if let Some(first) = first {
+        conversation.out.styled_line(Style::Dim, &format!("{MARK}{first}"))?;
+        conversation.say(first)?;
+    }
     conversation.hold(input)
 }
 
@@ -75,9 +87,9 @@ impl Input {
     }
 
     /// The next message; `None` where there is no more.
-    fn next(&mut self, turns: &Turns, out: &mut Terminal) -> Result<Option<Typed>, Failure> {
+    fn next(&mut self, mark: &str, turns: &Turns, out: &mut Terminal) -> Result<Option<Typed>, Failure> {
         if let Input::Edited(editor) = self {
-            match editor.read(MARK) {
+            match editor.read(mark) {
                 Ok(typed) => return Ok(Some(typed)),
                 Err(why) => {
                     tell(&messages::no_line_editor(why));
@@ -86,7 +98,7 @@ impl Input {
             }
         }
         let Input::Lines(lines) = self else { return Ok(None) };
-        out.write(MARK)?;
+        out.write(mark)?;
         turns.at_prompt(true);
         let line = lines.next().transpose();
         turns.at_prompt(false);
@@ -105,6 +117,8 @@ enum Next {
 }
 
 struct Conversation {
+    /// What was typed to begin it.
+    options: Options,
     setup: Setup,
     talk: Talk,
     agent: Agent,
@@ -113,13 +127,16 @@ struct Conversation {
     own: Vec<Own>,
     /// The last result of a call.
     last: Option<ToolResult>,
+    /// Whether only what reads runs.
+    plans: bool,
 }
 
 impl Conversation {
     fn hold(mut self, mut input: Input) -> Result<ExitCode, Failure> {
         let mut interrupted: Option<Instant> = None;
         loop {
-            let Some(typed) = input.next(&self.turns, &mut self.out)? else { return Ok(ExitCode::SUCCESS) };
+            let mark = if self.plans { PLAN_MARK } else { MARK };
+            let Some(typed) = input.next(mark, &self.turns, &mut self.out)? else { return Ok(ExitCode::SUCCESS) };
             let again = interrupted.take().is_some_and(|before| before.elapsed() < TWICE);
             let line = match typed {
                 Typed::Line(line) => line,
@@ -148,8 +165,11 @@ impl Conversation {
     /// Does what a message says.
     fn take(&mut self, line: &str) -> Result<Next, Failure> {
         let Some(command) = line.strip_prefix('/') else {
-            if !line.is_empty() {
-                self.turn(line)?;
+            match line.strip_prefix('!').map(str::trim) {
+                Some("") => self.out.line(&messages::wants_words("!COMMAND"))?,
+                Some(command) => self.by_hand(command)?,
+                None if line.is_empty() => {}
+                None => self.say(line)?,
             }
             return Ok(Next::Goes);
         };
@@ -189,6 +209,8 @@ impl Conversation {
                 [] => out.line(&messages::nothing_is_allowed()),
                 rules => rules.iter().try_for_each(|rule| out.line(&rule.to_string())),
             },
+            Act::Mode => self.mode(words),
+            Act::Plan => self.plan(),
             Act::Policy if words.is_empty() => out.line(&messages::wants_words(command.usage())),
             Act::Policy => policy::typed(agent.session().policy(), &setup.commands, words, out),
             Act::Diff | Act::Undo | Act::Redo => {
@@ -200,7 +222,7 @@ impl Conversation {
             Act::Last => self.show_last(),
             Act::Copy => self.copy(),
             Act::Editor => match self.in_editor(words)? {
-                Some(text) => self.turn(&text),
+                Some(text) => self.say(&text),
                 None => Ok(()),
             },
             Act::Retry => match agent.take_back() {
@@ -235,6 +257,10 @@ impl Conversation {
                     (_, name) => sessions::begin(setup, &Start::Named { name: name.to_owned(), fork: None }, talk),
                 }?;
                 *agent = begun.agent;
+                // What holds for this conversation holds for the other one too.
+                if self.plans {
+                    agent.note(&messages::told_to_plan().into_string(language()));
+                }
                 show(&begun.resumed, agent, out)
             }
             Act::Init => self.turn(&messages::write_agents_file().into_string(language())),
@@ -242,9 +268,75 @@ impl Conversation {
             Act::Own(number) => {
                 let message = self.own[number].message(words)?;
                 out.styled_line(Style::Dim, &message)?;
-                self.turn(&message)
+                self.say(&message)
             }
         }
+    }
+
+    /// Says a message, with what it brings along.
+    fn say(&mut self, message: &str) -> Result<(), Failure> {
+        let found = Mentions::of(message, &self.setup.workspace);
+        found.notes.iter().try_for_each(|note| self.out.styled_line(Style::Bad, note))?;
+        if let Err(failure) = images::attach(&self.setup, &mut self.agent, &found.images) {
+            return self.out.styled_line(Style::Bad, failure.message());
+        }
+        if let Some(told) = found.told() {
+            self.out.styled_line(Style::Dim, &told)?;
+        }
+        found.texts.iter().for_each(|(name, text)| self.agent.attach(name, text));
+        self.turn(&found.below(message))
+    }
+
+    /// Runs a command as the person would in another window, and tells the model with the next message.
+    fn by_hand(&mut self, line: &str) -> Result<(), Failure> {
+        let canceller = Canceller::default();
+        let running = by_hand::run(line, &canceller, &mut self.out);
+        let ended = match self.turns.run(canceller.clone(), running)? {
+            Ok(ended) => ended?,
+            Err(error) => return self.out.styled_line(Style::Bad, &messages::cannot_run_bash(error.to_string())),
+        };
+        let printed = ended.printed(&self.setup.redactor());
+        // The words of a command are no words of the person.
+        self.agent.attach(&format!("!{line}"), &printed);
+        self.agent.note(&ended.note(line, &printed));
+        self.out.styled_line(Style::Dim, &messages::command_ended(ended.told()))
+    }
+
+    /// Changes when the person is asked, as the option `--ask` does; without a word it is said.
+    fn mode(&mut self, word: &str) -> Result<(), Failure> {
+        let mut told = None;
+        if !word.is_empty() {
+            let wanted = AskMode::from_str(word, true);
+            let wanted = wanted.map_err(|_| Failure::wrong_use(messages::no_ask_mode(format!("{word:?}"))))?;
+            self.options.yes = false;
+            self.options.rules.ask = Some(wanted);
+            let (layers, _) = with_persona(Layers::read(&self.options)?)?;
+            let ask = layers.merged().merged.settings().ask;
+            self.set_policy(|policy| policy.ask(ask));
+            told = Some(name_of(ask)).filter(|name| *name != word).map(|name| messages::asked_when_instead(name, word));
+        }
+        let name = name_of(self.agent.session().policy().settings().ask);
+        self.out.styled_line(Style::Dim, &told.unwrap_or_else(|| messages::asked_when(name)))
+    }
+
+    /// Begins or ends plan mode.
+    fn plan(&mut self) -> Result<(), Failure> {
+        self.plans = !self.plans;
+        let plans = self.plans;
+        self.set_policy(|policy| policy.read_only(plans));
+        let (told, note) = match plans {
+            true => (messages::plan_mode_begins(), messages::told_to_plan()),
+            false => (messages::plan_mode_ends(), messages::told_to_act()),
+        };
+        self.agent.note(&note.into_string(language()));
+        self.out.styled_line(Style::Dim, &told)
+    }
+
+    /// Changes what decides about calls, in this conversation and in those that it goes on with.
+    fn set_policy(&mut self, change: impl Fn(Policy) -> Policy) {
+        self.setup.policy = change(self.setup.policy.clone());
+        let policy = change(self.agent.session().policy().clone());
+        self.agent.set_policy(policy);
     }
 
     fn help(&mut self) -> Result<(), Failure> {
@@ -317,6 +409,16 @@ impl Conversation {
             Some(failure) => out.styled_line(Style::Bad, failure.message()),
             None => Ok(()),
         }
+    }
+}
+
+/// A mode as it is typed.
+fn name_of(mode: toolfence::policy::AskMode) -> &'static str {
+    match mode {
+        toolfence::policy::AskMode::Always => "always",
+        toolfence::policy::AskMode::Sandboxed => "sandboxed",
+        toolfence::policy::AskMode::Never => "never",
+        _ => "risky",
     }
 }
 

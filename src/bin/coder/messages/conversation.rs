@@ -25,11 +25,13 @@ toolfence::program::texts! { "coder"
 toolfence::program::texts! { "coder"
     conversation_help() {
         en: "Write what you want done and press Enter. Alt-Enter, a backslash at the end of a line or an open ``` fence begins another\n\
-             line, Tab completes, Ctrl-R searches in what you wrote before, Ctrl-O opens your editor. Ctrl-C drops the line; while the\n\
+             line, Tab completes, Ctrl-R searches in what you wrote before, Ctrl-O opens your editor. @NAME puts a file, a folder or an\n\
+             image of the project below the message, and !COMMAND runs a command in your own name. Ctrl-C drops the line; while the\n\
              model works it stops what a tool does, and twice or without a tool the turn. What you type meanwhile is kept for the next\n\
              message.",
         pt: "Escreva o que você quer que seja feito e tecle Enter. Alt-Enter, uma barra invertida no fim da linha ou uma cerca ``` aberta\n\
-             começa outra linha, Tab completa, Ctrl-R busca no que você já escreveu, Ctrl-O abre o seu editor. Ctrl-C descarta a linha;\n\
+             começa outra linha, Tab completa, Ctrl-R busca no que você já escreveu, Ctrl-O abre o seu editor. @NOME põe um arquivo, uma\n\
+             pasta ou uma imagem do projeto abaixo da mensagem, e !COMANDO executa um comando em seu próprio nome. Ctrl-C descarta a linha;\n\
              enquanto o modelo trabalha, interrompe o que uma ferramenta faz e, duas vezes ou sem ferramenta, o turno. O que você digita\n\
              nesse tempo fica para a próxima mensagem.",
     }
@@ -44,6 +46,14 @@ toolfence::program::texts! { "coder"
     slash_allowed() {
         en: "what you said always to, until the end",
         pt: "aquilo a que você disse sempre, até o fim",
+    }
+    slash_mode() {
+        en: "when you are asked: risky, always, sandboxed or never",
+        pt: "quando você é consultado: risky, always, sandboxed ou never",
+    }
+    slash_plan() {
+        en: "begin or end plan mode, in which only what reads runs",
+        pt: "começa ou encerra o modo de plano, em que só roda o que lê",
     }
     slash_policy() {
         en: "what the policy says to a command",
@@ -188,5 +198,98 @@ toolfence::program::texts! { "coder"
              melhore o que existe em vez de recomeçar. Use no máximo 60 linhas: o que é o projeto, onde ficam as coisas, os comandos \
              exatos para compilar, para testar tudo e para rodar um só teste, e as convenções que o código mostra. Deixe de fora o que \
              qualquer um sabe.",
+    }
+}
+
+// Plan mode and the ask mode.
+toolfence::program::texts! { "coder"
+    plan_mode_begins() {
+        en: "plan mode: only what reads runs; /plan ends it",
+        pt: "modo de plano: só roda o que lê; /plan encerra",
+    }
+    plan_mode_ends() {
+        en: "plan mode has ended",
+        pt: "o modo de plano acabou",
+    }
+    /// For the model.
+    told_to_plan() {
+        en: "Note: the user has begun plan mode. Only calls that read run until it ends; everything else is refused. Find out what you \
+             need to know, and then answer with a plan: what you would change, where and why.",
+        pt: "Nota: o usuário começou o modo de plano. Até ele acabar, só rodam chamadas que leem; todo o resto é recusado. Descubra o que \
+             precisar saber e depois responda com um plano: o que você mudaria, onde e por quê.",
+    }
+    /// For the model.
+    told_to_act() {
+        en: "Note: the user has ended plan mode. Changes and commands run again as before.",
+        pt: "Nota: o usuário encerrou o modo de plano. Alterações e comandos voltam a rodar como antes.",
+    }
+    asked_when(mode) {
+        en: "you are asked: {mode}",
+        pt: "você é consultado: {mode}",
+    }
+    asked_when_instead(mode, wanted) {
+        en: "you are asked: {mode}; the project or the persona does not let it be {wanted}",
+        pt: "você é consultado: {mode}; o projeto ou a persona não permite {wanted}",
+    }
+    no_ask_mode(word) {
+        en: "{word} is not one of risky, always, sandboxed and never",
+        pt: "{word} não é risky, always, sandboxed nem never",
+    }
+}
+
+// What a message brings along.
+toolfence::program::texts! { "coder"
+    /// For the model.
+    file_of_the_person(path) {
+        en: "The file {path}:",
+        pt: "O arquivo {path}:",
+    }
+    /// For the model.
+    first_lines_of_file(path, count) {
+        en: "The file {path}, its first {count} {count|line|lines}; read_file shows the rest:",
+        pt: "O arquivo {path}, {count|a primeira|as primeiras} {count} {count|linha|linhas}; read_file mostra o resto:",
+    }
+    /// For the model.
+    folder_of_the_person(path) {
+        en: "The folder {path}:",
+        pt: "A pasta {path}:",
+    }
+    /// For the model.
+    first_names_of_folder(path) {
+        en: "The folder {path}, the first of its names; list_files shows more:",
+        pt: "A pasta {path}, os primeiros nomes dela; list_files mostra mais:",
+    }
+    brought_along(names) {
+        en: "below the message: {names}",
+        pt: "abaixo da mensagem: {names}",
+    }
+    not_brought_along(name, why) {
+        en: "@{name} is not put below the message: {why}",
+        pt: "@{name} não é posto abaixo da mensagem: {why}",
+    }
+    too_much_brought_along(kibibytes) {
+        en: "the files of one message may have {kibibytes} KiB together",
+        pt: "os arquivos de uma mensagem podem ter juntos {kibibytes} KiB",
+    }
+    /// For the model.
+    person_ran(command, folder, ended) {
+        en: "Note: the user ran this command by hand in {folder}: {command}\nIt ended with {ended}. Its output:",
+        pt: "Nota: o usuário executou este comando manualmente em {folder}: {command}\nEle terminou com {ended}. A saída:",
+    }
+    command_ended(ended) {
+        en: "{ended}; the model is told with your next message",
+        pt: "{ended}; o modelo fica sabendo com a sua próxima mensagem",
+    }
+    command_stopped() {
+        en: "a stop by the user",
+        pt: "uma interrupção pelo usuário",
+    }
+    bytes_left_out(count) {
+        en: "[{count} bytes left out]",
+        pt: "[{count} bytes omitidos]",
+    }
+    message_beside_prompt() {
+        en: "give the message once: as it is, or behind -p",
+        pt: "indique a mensagem uma vez só: como está ou depois de -p",
     }
 }

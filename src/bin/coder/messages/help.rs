@@ -3,6 +3,10 @@
 /// English and Portuguese. What is no text of `args.rs` is one of clap's.
 pub(crate) const PORTUGUESE_HELP: &[(&str, &str)] = &[
     ("Who answers", "Quem responde"),
+    (
+        "Begin the conversation with this message; where there is no terminal, answer it once as -p does",
+        "Começa a conversa com esta mensagem; onde não há terminal, responde uma vez como -p",
+    ),
     ("What the model is told", "O que o modelo recebe"),
     ("How replies are written and read", "Como as respostas são escritas e lidas"),
     ("The conversation", "A conversa"),

@@ -1,0 +1,152 @@
+//! A command that the person runs in the middle of a conversation: `!git status`.
+//!
+//! It runs as in their shell, without the policy and without the sandbox: whoever types it could type it in another window. What
+//! it printed is shown, and the model is told of it, without secrets and within a limit.
+
+use crate::failure::Failure;
+use crate::messages;
+use crate::shown::{Words, language};
+use crate::terminal::Terminal;
+use std::io;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::process::{Child, Command};
+use tokio::time::timeout;
+use toolfence::agent::Canceller;
+use toolfence::program::fence;
+use toolfence::redact::Redactor;
+
+/// Bytes at the beginning and at the end of what was printed that the model is told.
+const KEPT: usize = 8 << 10;
+/// How long a command may take to end once it was told to.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// How long what was printed may still be on its way once the command has ended: something that it left behind can hold the pipe.
+const LAST_WORDS: Duration = Duration::from_millis(200);
+
+/// What came of a command.
+pub(crate) struct Ended {
+    /// How it ended, in words; `None` where it was stopped.
+    status: Option<ExitStatus>,
+    printed: Printed,
+}
+
+/// The beginning and the end of what was printed.
+#[derive(Default)]
+struct Printed {
+    head: Vec<u8>,
+    tail: Vec<u8>,
+    left_out: usize,
+}
+
+impl Printed {
+    fn push(&mut self, bytes: &[u8]) {
+        let room = KEPT.saturating_sub(self.head.len()).min(bytes.len());
+        self.head.extend_from_slice(&bytes[..room]);
+        self.tail.extend_from_slice(&bytes[room..]);
+        let over = self.tail.len().saturating_sub(KEPT);
+        self.tail.drain(..over);
+        self.left_out += over;
+    }
+
+    fn text(&self) -> String {
+        let mut text = String::from_utf8_lossy(&self.head).into_owned();
+        if self.left_out > 0 {
+            text += &format!("\n{}\n", messages::bytes_left_out(self.left_out).words());
+        }
+        text + &String::from_utf8_lossy(&self.tail)
+    }
+}
+
+/// Runs a line of shell in the current folder, and shows what it prints as it comes.
+pub(crate) async fn run(line: &str, canceller: &Canceller, out: &mut Terminal) -> io::Result<Result<Ended, Failure>> {
+    let mut command = Command::new("bash");
+    command.args(["-c", line]).stdin(Stdio::inherit()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+    let mut child = command.spawn()?;
+    let (mut stdout, mut stderr) = (child.stdout.take(), child.stderr.take());
+    let mut printed = Printed::default();
+    let mut status = None;
+    loop {
+        if stdout.is_none() && stderr.is_none() {
+            status = status.or(ended(&mut child, canceller).await?);
+            break;
+        }
+        let piece = tokio::select! {
+            () = canceller.cancelled() => {
+                // The terminal has told it too.
+                status = timeout(PATIENCE, child.wait()).await.ok().transpose()?.filter(|_| false);
+                break;
+            }
+            piece = read(&mut stdout) => piece?,
+            piece = read(&mut stderr) => piece?,
+            ended = child.wait(), if status.is_none() => {
+                status = Some(ended?);
+                continue;
+            }
+            () = tokio::time::sleep(LAST_WORDS), if status.is_some() => break,
+        };
+        printed.push(&piece);
+        if let Err(failure) = out.write(&*String::from_utf8_lossy(&piece)) {
+            return Ok(Err(failure));
+        }
+    }
+    Ok(Ok(Ended { status, printed }))
+}
+
+/// How a command ended that prints no more.
+async fn ended(child: &mut Child, canceller: &Canceller) -> io::Result<Option<ExitStatus>> {
+    tokio::select! {
+        () = canceller.cancelled() => Ok(None),
+        status = child.wait() => status.map(Some),
+    }
+}
+
+/// What a pipe has next; it is gone where it has nothing more.
+async fn read(pipe: &mut Option<impl AsyncRead + Unpin>) -> io::Result<Vec<u8>> {
+    let Some(open) = pipe else { return std::future::pending().await };
+    let mut buffer = vec![0; 4096];
+    let count = open.read(&mut buffer).await?;
+    buffer.truncate(count);
+    if count == 0 {
+        *pipe = None;
+    }
+    Ok(buffer)
+}
+
+impl Ended {
+    /// How it ended, in words.
+    pub(crate) fn told(&self) -> String {
+        self.status.map_or_else(|| messages::command_stopped().words().into_owned(), |status| status.to_string())
+    }
+
+    /// What was printed, without secrets.
+    pub(crate) fn printed(&self, redactor: &Redactor) -> String {
+        redactor.text(&self.printed.text()).into_owned()
+    }
+
+    /// What the model is told of it.
+    pub(crate) fn note(&self, line: &str, printed: &str) -> String {
+        let folder = std::env::current_dir().unwrap_or_default().display().to_string();
+        let head = messages::person_ran(line, folder, self.told()).into_string(language());
+        let marks = "`".repeat(fence::safe_length(printed));
+        let end = if printed.is_empty() || printed.ends_with('\n') { "" } else { "\n" };
+        format!("{head}\n\n{marks}\n{printed}{end}{marks}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_beginning_and_the_end_are_kept() {
+        let mut printed = Printed::default();
+        (0..10_000).for_each(|line| printed.push(format!("line {line}\n").as_bytes()));
+        let text = printed.text();
+        assert!(text.starts_with("line 0\nline 1\n") && text.ends_with("line 9999\n"), "{text:.40}");
+        assert!(text.len() < 2 * KEPT + 40 && text.contains(" bytes left out]"));
+        let mut short = Printed::default();
+        short.push(b"all of it");
+        assert_eq!(short.text(), "all of it");
+    }
+}
