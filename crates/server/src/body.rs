@@ -42,6 +42,12 @@ impl From<String> for Body {
     }
 }
 
+impl From<&'static str> for Body {
+    fn from(text: &'static str) -> Body {
+        Body::Whole(Some(Bytes::from_static(text.as_bytes())))
+    }
+}
+
 impl hyper::body::Body for Body {
     type Data = Bytes;
     type Error = BrokeOff;

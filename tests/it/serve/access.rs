@@ -107,11 +107,53 @@ async fn names_and_pages_of_others_are_refused() {
     stage.end().await;
 }
 
+/// The page is the same for everybody, so it wants no token; it may load its own files and nothing else.
+#[tokio::test]
+async fn the_page_runs_its_own_script_and_no_other() {
+    let stage = Stage::new([says("Yes.")]).await;
+    let host = format!("host: {}\r\n", stage.address);
+    let mut files = Vec::new();
+    for (path, kind) in [("/", "text/html"), ("/page.css", "text/css"), ("/page.js", "text/javascript")] {
+        let file = stage.ask_with("GET", path, &host, "").await;
+        assert_eq!(file.status, 200);
+        assert!(header(&file.head, "content-type").unwrap().starts_with(kind));
+        let policy = header(&file.head, "content-security-policy").unwrap();
+        for part in
+            ["default-src 'none'", "script-src 'self';", "frame-ancestors 'none'", "require-trusted-types-for 'script'"]
+        {
+            assert!(policy.contains(part), "{policy}");
+        }
+        assert!(!policy.contains("unsafe"));
+        assert_eq!(stage.ask_with("GET", path, "host: evil.example\r\n", "").await.status, 403);
+        files.push(file.body);
+    }
+    for word in ["<style", "style=", " onclick", " onload", " onerror", "javascript:", "://"] {
+        assert!(!files[0].contains(word), "{word}");
+    }
+    assert_eq!(files[0].matches("<script").count(), 1);
+    for word in ["HTML", "document.write", "eval(", "Function(", "setAttribute(\"on", ".href", ".src"] {
+        assert!(!files[2].lines().any(|line| !line.trim_start().starts_with("//") && line.contains(word)), "{word}");
+    }
+    // Every text of the page is there in both languages.
+    let texts: std::collections::BTreeSet<&str> = files[0]
+        .split("data-text=\"")
+        .skip(1)
+        .chain(files[2].split("words.").skip(1).filter(|rest| !rest.starts_with("ends")))
+        .map(|rest| rest.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap())
+        .collect();
+    let (english, portuguese) = files[2].split_once("  pt: {").unwrap();
+    let portuguese = portuguese.split_once("\n};").unwrap().0;
+    assert!(texts.len() > 20, "{texts:?}");
+    for text in texts {
+        let entry = format!(" {text}: \"");
+        assert!(english.contains(&entry) && portuguese.contains(&entry), "{text}");
+    }
+}
+
 #[tokio::test]
 async fn paths_lead_to_the_table_or_nowhere() {
     let stage = Stage::new([says("Yes.")]).await;
     for path in [
-        "/",
         "/api",
         "/api/",
         "/api/tools/",

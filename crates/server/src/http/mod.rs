@@ -8,10 +8,10 @@
 //! client --> access --> routes --+-- POST /api/agent ----------> request --> run --> answer: JSON, or the events of the pipe
 //!                                |                                           ^
 //!                                +-- POST /api/approvals/{id} --> approvals --+
-//!                                +-- tools, sessions, health, metrics, openapi.json
+//!                                +-- tools, sessions, health, metrics, openapi.json, the page
 //! ```
 //!
-//! Architecture invariant: nothing but the health of the server is told to a client without the token, and what a turn started has
+//! Architecture invariant: nothing but the health of the server and the files of the page is told to a client without the token, and what a turn started has
 //! ended before its connection, its time or the server has.
 //!
 //! It makes no agents: [`Agents`] does, which knows the project, the model and the settings.
@@ -21,6 +21,7 @@ mod answer;
 mod approvals;
 mod counters;
 mod outbox;
+mod page;
 mod request;
 mod routes;
 mod run;

@@ -4,6 +4,7 @@ use super::Shared;
 use super::access;
 use super::answer::{Trouble, done, text};
 use super::approvals;
+use super::page;
 use super::request::{self, Fields};
 use super::run;
 use super::sessions::{self, Stretch};
@@ -12,7 +13,7 @@ use crate::messages;
 use hyper::body::Incoming;
 use hyper::header::{ACCEPT, ALLOW, HeaderValue, SET_COOKIE};
 use hyper::http::request::Parts;
-use hyper::{Request, Response};
+use hyper::{Method, Request, Response};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use toolfence_protocol::{Param, ParamKind, ToolSpec};
@@ -63,6 +64,10 @@ async fn answer_at(
     counted: &mut &'static str,
 ) -> Result<Response<Body>, Trouble> {
     shared.access.place(head)?;
+    if let Some(file) = page::file(head.uri.path()).filter(|_| head.method == Method::GET) {
+        *counted = "page";
+        return Ok(file);
+    }
     let found = find(head);
     let path = found.as_ref().map_or("none", |(path, _)| path);
     // Whoever has no token yet sends it with the body, and whoever asks for the health may have none.

@@ -58,6 +58,8 @@ pub(crate) fn run(options: &Options, arguments: &ServeArguments) -> Result<ExitC
         out.line(&messages::serving(address.to_string()))?;
         if told {
             out.line(&messages::token_is(&token))?;
+            // What stands behind the # stays in the browser: no server and no log is told it.
+            out.line(&messages::page_is(address.to_string(), &token))?;
         }
         let end = async { drop(end.await) };
         api.serve(listener, end).await.map_err(Failure::broken)

@@ -332,6 +332,10 @@ toolfence::program::texts! { "coder"
         en: "Clients send this header: Authorization: Bearer {token}",
         pt: "Os clientes enviam este cabeçalho: Authorization: Bearer {token}",
     }
+    page_is(address, token) {
+        en: "A page for people: http://{address}/#token={token}",
+        pt: "Uma página para pessoas: http://{address}/#token={token}",
+    }
     token_is_weak(least) {
         en: "TOOLFENCE_SERVE_TOKEN wants {least} or more visible characters of ASCII; leave it out to get a random token",
         pt: "TOOLFENCE_SERVE_TOKEN precisa de {least} ou mais caracteres ASCII visíveis; sem ela, um token aleatório é criado",
