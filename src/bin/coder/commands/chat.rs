@@ -48,6 +48,7 @@ pub(crate) fn run(options: &Options, start: &Start, first: Option<&str>) -> Resu
     if let Some(answering) = setup.answering()? {
         out.styled_line(Style::Dim, &answering)?;
     }
+    out.styled_line(Style::Dim, &what_asks(agent.session().policy().settings().ask))?;
     show(&resumed, &agent, &mut out)?;
     let (own, notes) = setup.places.as_ref().map(|(places, project)| slash::find(places, *project)).unwrap_or_default();
     notes.iter().for_each(tell);
@@ -59,6 +60,17 @@ pub(crate) fn run(options: &Options, start: &Start, first: Option<&str>) -> Resu
         conversation.say(first)?;
     }
     conversation.hold(input)
+}
+
+/// What a person is asked about, for the first lines of a conversation.
+fn what_asks(mode: toolfence::policy::AskMode) -> Text {
+    use toolfence::policy::AskMode;
+    match mode {
+        AskMode::Always => messages::everything_asks(),
+        AskMode::Sandboxed => messages::what_no_sandbox_holds_asks(),
+        AskMode::Never => messages::nothing_asks(),
+        _ => messages::what_is_risky_asks(),
+    }
 }
 
 /// Where messages come from.

@@ -121,6 +121,22 @@ toolfence::program::texts! { "coder"
         en: "{persona} in {root}; /help for help",
         pt: "{persona} em {root}; /help mostra a ajuda",
     }
+    everything_asks() {
+        en: "asks before everything that is not denied",
+        pt: "pergunta antes de tudo o que não é negado",
+    }
+    what_is_risky_asks() {
+        en: "asks before what is not known to be harmless",
+        pt: "pergunta antes do que não se sabe ser inofensivo",
+    }
+    what_no_sandbox_holds_asks() {
+        en: "asks before what is not known to be harmless and the sandbox does not hold",
+        pt: "pergunta antes do que não se sabe ser inofensivo e o sandbox não contém",
+    }
+    nothing_asks() {
+        en: "asks nothing: what is not denied runs",
+        pt: "não pergunta nada: o que não é negado é executado",
+    }
     no_such_command(command) {
         en: "There is no command {command}; /help lists them.",
         pt: "Não há nenhum comando {command}; /help mostra os que existem.",
