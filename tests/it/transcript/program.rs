@@ -715,7 +715,7 @@ fn what_conversations_came_to_is_counted() {
         ("/times/model/count", 5),
         ("/times/first_byte/count", 5),
         ("/times/tools/count", 2),
-        ("/times/person/count", 1),
+        ("/times/person/count", 0),
         ("/tools/read_file/ms/count", 2),
         ("/tools/write_file/ms/count", 0),
     ] {

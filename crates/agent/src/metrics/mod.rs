@@ -64,7 +64,7 @@ pub struct Metrics {
     pub model: Times,
     /// How long it was until the first piece of a reply.
     pub first_byte: Times,
-    /// How long a person, or whoever else was asked, took to answer.
+    /// How long a person took to answer.
     pub person: Times,
 }
 
@@ -111,7 +111,9 @@ impl Metrics {
         self.asked += 1;
         if let Some(answer) = answer {
             *entry(&mut self.answers, answer) += 1;
-            self.person.add(ms);
+            if answer != "nobody" {
+                self.person.add(ms);
+            }
         }
     }
 

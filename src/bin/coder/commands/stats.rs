@@ -135,8 +135,8 @@ impl Stats {
     fn call(&mut self, call: &RecordedCall, result: &RecordedResult) {
         let metrics = &mut self.metrics;
         let code = result.error.as_ref().map(|error| error.code.as_str());
-        let denied = code == Some("denied");
         let verdict = call.decision.as_ref().map(|decision| decision.verdict.as_str());
+        let denied = code == Some("denied") || verdict == Some("deny");
         let ran = !denied && matches!(verdict, Some("allow" | "ask"));
         if call.name.is_empty() {
             metrics.malformed += 1;
