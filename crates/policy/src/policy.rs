@@ -7,7 +7,8 @@ use crate::verdict::{Cleared, Pending, Verdict};
 use crate::{Facts, PathFact, Settings, messages, paths, targets};
 use serde_json::Value;
 use toolfence_protocol::{
-    Catalog, Effect, ErrorCode, ParamKind, Repair, Request, Result, Text, ToolCall, ToolFailure, ToolResult, ToolSpec,
+    Args, Catalog, Effect, ErrorCode, Param, ParamKind, Repair, Request, Result, Text, ToolCall, ToolFailure,
+    ToolResult, ToolSpec,
 };
 use toolfence_rules::PathRules;
 
@@ -254,6 +255,31 @@ impl Policy {
         let Policy { settings, answers, paths, exact_deny, .. } = self;
         let ground = shell::Ground { settings, answers, paths, facts, exact_deny: *exact_deny };
         shell::judge(command, cwd, ground, held)
+    }
+
+    /// The catalog with the tools marked of which calls usually ask, by their effect and the setting `ask`, so that the
+    /// instructions tell the model. A rule about a single call may decide otherwise.
+    pub fn marked(&self, catalog: &Catalog, facts: &dyn Facts) -> Catalog {
+        let asks = |effect| match (self.settings.ask, effect) {
+            (AskMode::Never, _) => false,
+            (AskMode::Always, _) => true,
+            (_, Effect::Read) => false,
+            (AskMode::Sandboxed, Effect::Execute) => !facts.sandbox_holds(),
+            (AskMode::Sandboxed | AskMode::Risky, _) => true,
+        };
+        let marked = catalog.specs().iter().cloned().map(|mut spec| {
+            // What a call does may depend on a choice. The first one stands for what is usual, as it does in the examples.
+            let choice = |param: &Param| match &param.kind {
+                ParamKind::Choice(choices) if param.required => {
+                    choices.first().map(|first| (param.name.to_string(), first.as_ref().into()))
+                }
+                _ => None,
+            };
+            let args: Args = spec.params.iter().filter_map(choice).collect();
+            spec.asks_first = asks(spec.effect_of(&args));
+            spec
+        });
+        marked.collect()
     }
 
     /// What the setting `ask` makes of a decision.

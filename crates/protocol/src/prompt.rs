@@ -7,7 +7,7 @@
 mod words;
 
 use crate::schema::Schema;
-use crate::{Args, Catalog, Dialect, Language, Param, ParamKind, ToolSpec};
+use crate::{Args, Catalog, Dialect, Effect, Language, Param, ParamKind, ToolSpec};
 use serde_json::{Value, json};
 use words::Words;
 
@@ -30,11 +30,13 @@ const LONG_TEXTS: [&str; 12] = [
 /// Tools of other servers that are shown with an example of their own.
 const MOST_EXAMPLES: usize = 12;
 
-/// How to call a tool, what comes back, and which tools there are. Empty when there is none.
+/// How to call a tool, what comes back, and which tools there are. Tools that [ask first](ToolSpec::asks_first) are marked. Empty
+/// when there is none.
 pub fn instructions(catalog: &Catalog, language: Language) -> String {
     let words = words::of(language);
     let Some(first) = catalog.specs().first() else { return String::new() };
-    let mut out = format!("{}\n\n{}\n\n{}\n", words.call, block(first, None), words.fields);
+    let fields = if catalog.specs().iter().any(does_more_than_read) { words.fields_with_reason } else { words.fields };
+    let mut out = format!("{}\n\n{}\n\n{fields}\n", words.call, block(first, None));
     if let Some((spec, param)) = long_text(catalog) {
         out.push_str(&format!("\n{}\n\n{}\n", words.verbatim, block(spec, Some((param, words.sample)))));
     }
@@ -92,6 +94,12 @@ pub fn teaches_bodies(catalog: &Catalog) -> bool {
     long_text(catalog).is_some()
 }
 
+/// Whether a tool of ours can do more than read. What tools of other servers do nobody knows, so reasons would be asked for all
+/// of them.
+fn does_more_than_read(spec: &ToolSpec) -> bool {
+    !spec.is_foreign() && spec.effect_of(&Args::new()) != Effect::Read
+}
+
 /// The rules for these tools. A model that has only tools of other servers gets no rules for our session and files.
 fn rules(catalog: &Catalog, words: &Words, plain: bool) -> String {
     let ours = catalog.specs().iter().any(|spec| !spec.is_foreign());
@@ -99,8 +107,9 @@ fn rules(catalog: &Catalog, words: &Words, plain: bool) -> String {
     let paths = kinds().any(|kind| matches!(kind, ParamKind::Path | ParamKind::Patch));
     let cancelled = if ours { words.cancelled } else { "" };
     let paths = if paths { words.paths } else { "" };
+    let asking = if catalog.specs().iter().any(|spec| spec.asks_first) { words.asking } else { "" };
     let (several, quoting) = if plain { (words.several_in, words.quoting_in) } else { (words.several, words.quoting) };
-    format!("{several}{}{cancelled}{quoting}{paths}", words.rules)
+    format!("{several}{}{cancelled}{asking}{quoting}{paths}", words.rules)
 }
 
 /// The reminder for a model after a reply whose call could not be found or read.
@@ -112,7 +121,8 @@ fn tell(spec: &ToolSpec, language: Language, plain: bool, out: &mut String) {
     let words = words::of(language);
     let purpose = words.purpose(spec).trim();
     let purpose = purpose.strip_suffix(words.below).filter(|_| plain).unwrap_or(purpose);
-    out.push_str(&format!("- `{}`: {}\n", spec.signature(), purpose.replace('\n', "\n  ")));
+    let mark = if spec.asks_first { words.asks_first } else { "" };
+    out.push_str(&format!("- `{}`: {}{mark}\n", spec.signature(), purpose.replace('\n', "\n  ")));
     if let Some(schema) = spec.schema() {
         out.push_str(&schema.outline(language));
     }

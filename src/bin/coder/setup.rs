@@ -355,7 +355,7 @@ impl Setup {
 
     /// Persona and instructions, as the model is told them.
     fn told(&self, tools: &Catalog) -> String {
-        let instructions = prompt::instructions(tools, self.language);
+        let instructions = prompt::instructions(&self.policy.marked(tools, &*self.commands), self.language);
         let place = messages::where_the_model_works(
             &rfc3339(SystemTime::now())[..10],
             system(),
@@ -380,6 +380,11 @@ impl Setup {
             }
             BackendKind::Http | BackendKind::Provider => self.http(),
         }
+    }
+
+    /// The tools on offer, as the model is told of them.
+    pub(crate) fn marked_catalog(&self) -> Catalog {
+        self.policy.marked(&self.toolbox.catalog(), &*self.commands)
     }
 
     /// The server that answers; `None` where none does. What was looked for is looked for once.

@@ -10,6 +10,12 @@ pub(super) struct Words {
     pub(super) call: &'static str,
     /// After it.
     pub(super) fields: &'static str,
+    /// After it, where a tool of ours does more than read.
+    pub(super) fields_with_reason: &'static str,
+    /// The mark behind the purpose of a tool that usually asks.
+    pub(super) asks_first: &'static str,
+    /// What that mark means.
+    pub(super) asking: &'static str,
     /// Before the example of a verbatim body.
     pub(super) verbatim: &'static str,
     /// The text of that body.
@@ -57,6 +63,9 @@ pub(super) fn of(language: Language) -> &'static Words {
 static ENGLISH: Words = Words {
     call: "# Tools\nYou have tools. To call one, write a fenced block with the info word `tool` at the left margin, holding one JSON object:",
     fields: "`args` holds the tool's arguments. You may add `\"reason\"`: why you call it.",
+    fields_with_reason: "`args` holds the tool's arguments. To a call that changes or runs something add `\"reason\"` beside them: why you call it.",
+    asks_first: " (asks first)",
+    asking: "\n- Before a tool marked `(asks first)` runs, a person is usually asked. A no comes with a reason: follow it, and do not try the same in another way.",
     verbatim: "Text of several lines needs no escaping: give `\"<<EOF\"` as the value, write the text below the object as it is, and end it with a line that is EOF alone. If the text contains `<<EOF`, take another word in capitals.",
     sample: "# Notes\nIn here \"quotes\", \\ and ``` are plain text.",
     call_in: "# Tools\nYou have tools. To call one, write it in exactly this form, at the beginning of a line and in no code block:",
@@ -89,6 +98,9 @@ Write the call again in this form, or answer without a call.",
 static PORTUGUESE: Words = Words {
     call: "# Ferramentas\nVocê tem ferramentas. Para chamar uma, escreva um bloco cercado com a palavra `tool`, na margem esquerda, com um objeto JSON:",
     fields: "`args` traz os argumentos da ferramenta. Você pode acrescentar `\"reason\"`: por que a chama.",
+    fields_with_reason: "`args` traz os argumentos da ferramenta. A uma chamada que muda ou executa algo, acrescente `\"reason\"` ao lado deles: por que a chama.",
+    asks_first: " (pergunta antes)",
+    asking: "\n- Antes de rodar uma ferramenta com a marca `(pergunta antes)`, em geral uma pessoa é consultada. Um não vem com um motivo: siga-o e não tente o mesmo de outro jeito.",
     verbatim: "Texto de várias linhas dispensa escapes: dê `\"<<EOF\"` como valor, escreva o texto abaixo do objeto tal como é e termine com uma linha só com EOF. Se o texto contém `<<EOF`, use outra palavra em maiúsculas.",
     sample: "# Notas\nAqui \"aspas\", \\ e ``` são texto comum.",
     call_in: "# Ferramentas\nVocê tem ferramentas. Para chamar uma, escreva exatamente nesta forma, no início de uma linha e fora de blocos de código:",
@@ -126,5 +138,6 @@ Escreva a chamada de novo nesta forma ou responda sem chamada.",
         ("bash", "Roda um comando de shell; sem terminal e sem stdin."),
         ("run_python", "Roda um arquivo Python do projeto."),
         ("job", "Consulta, escreve para ou encerra um trabalho em segundo plano."),
+        ("plan", "Guarda o plano de uma tarefa longa: todos os passos a cada vez, no máximo um deles ativo."),
     ],
 };

@@ -199,6 +199,8 @@ pub struct ToolSpec {
     pub params: Vec<Param>,
     /// A block worth showing to the model, where it helps.
     pub example: Option<Str>,
+    /// Whether a person is usually asked before a call runs, as far as the host knows. The model is told.
+    pub asks_first: bool,
     /// Arguments it does not name are passed on.
     open: bool,
     /// What a tool of another server says of its arguments; the model is told of them with the tool.
@@ -224,6 +226,7 @@ impl ToolSpec {
             purpose: purpose.into(),
             params: Vec::new(),
             example: None,
+            asks_first: false,
             open: false,
             schema: None,
             effect: Arc::new(|_| Effect::Execute),

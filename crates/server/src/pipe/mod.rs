@@ -289,7 +289,7 @@ impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
     }
 
     fn tell_ready(&mut self) {
-        let catalog = self.catalog();
+        let catalog = self.pipe.policy.marked(&self.catalog(), &*self.pipe.facts);
         let instructions = prompt::instructions(&catalog, self.language());
         let parts = [self.pipe.persona.trim(), instructions.trim()];
         let told = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n");

@@ -13,7 +13,7 @@ use toolfence::{Catalog, Dialect, Language, ToolSpec, prompt};
 pub(crate) fn run(options: &Options, arguments: &PromptArguments) -> Result<ExitCode, Failure> {
     let setup = Setup::new(options)?;
     let persona = setup.persona.text.trim();
-    let catalog = setup.toolbox.catalog();
+    let catalog = setup.marked_catalog();
     let instructions = match arguments.dialect.as_deref() {
         None => prompt::instructions(&catalog, setup.language),
         Some(name) => in_dialect(name, &catalog, setup.language)?,
