@@ -322,6 +322,63 @@ async fn what_replies_cost_is_added_up() {
     assert!((odd.cost(1e6, 1e5, 0.0) - 1.0).abs() < 1e-9, "a server cannot know more than it was sent");
 }
 
+/// Answers with what it was sent, and the words of that.
+struct Mirror;
+
+impl Backend for Mirror {
+    fn stream<'a>(
+        &'a self,
+        messages: &'a [Message],
+        sink: &'a mut dyn Sink,
+    ) -> BoxFuture<'a, Result<FinishReason, Error>> {
+        Box::pin(async move {
+            let told = messages.iter().map(|message| format!("{:?}: {}", message.role, message.content));
+            let _ = sink.chunk(Chunk::Text(&told.collect::<Vec<_>>().join(" | ").replace('`', "'")));
+            Ok(FinishReason::Stop)
+        })
+    }
+}
+
+/// An agent with other instructions and other tools goes on with a conversation.
+#[tokio::test]
+async fn an_agent_takes_a_conversation_over() {
+    let spec =
+        ToolSpec::new("sh", "for tests").param(Param::new("command", ParamKind::Command, "a command").required());
+    let agent = |system: &str, backend: Arc<dyn Backend>| {
+        let toolbox = Toolbox::new().with(Waiter { spec: spec.clone(), count: Arc::default() });
+        let mut options = SessionOptions::default();
+        options.system = system.to_owned();
+        let policy = crate::support::policy(AskMode::Risky);
+        let session = Session::new(
+            options,
+            Arc::new(toolbox.catalog()),
+            policy,
+            Arc::new(toolfence_kit::World { sandbox: false }),
+        );
+        Agent::new(session, toolbox, backend)
+    };
+    let call = "```tool\n{\"name\": \"sh\", \"args\": {\"command\": \"mkdir build\"}}\n```\n";
+    let mut first = agent("You are one.", Arc::new(replay(&[call, "done"])));
+    let mut host = Answers(vec![Answer::Always(None)]);
+    first.run("one", &mut host).await.unwrap();
+    first.note("and this");
+    let usage = first.usage();
+    let allowed = first.session().policy().remembered().to_vec();
+    let mut second = agent("You are another.", Arc::new(Mirror)).take_over(&mut first, "you are another now");
+    assert!(!allowed.is_empty() && second.session().policy().remembered() == allowed);
+    assert!(first.session().history().iter().all(|message| message.role == Role::System));
+    assert!(first.usage() == Usage::default());
+    second.run("two", &mut Nobody).await.unwrap();
+    let history = second.session().history();
+    let sent = &history.last().unwrap().content;
+    assert!(sent.starts_with("System: You are another. | User: one | Assistant: '''tool"), "{sent}");
+    assert!(sent.contains("| Assistant: done | User: and this") && sent.contains("you are another now"), "{sent}");
+    assert!(sent.trim_end().ends_with("two"), "{sent}");
+    let metrics = second.metrics();
+    assert_eq!((metrics.turns, metrics.usage.replies, metrics.answers["always"]), (2, usage.replies + 1, 1));
+    assert_eq!(second.usage().replies, usage.replies + 1);
+}
+
 /// The name of an event, and its fields.
 #[cfg(feature = "cli")]
 type Told = (String, Vec<(String, String)>);

@@ -258,3 +258,60 @@ fn a_long_file_for_agents_is_cut_and_a_link_is_not_followed() {
     let (told, err) = place.told("", &[]);
     assert!(err.contains("CLAUDE.md") && !told.contains("==="), "{err}");
 }
+
+/// In a conversation the model becomes somebody else: its tools and its instructions are others, and all that was said stays.
+#[test]
+fn the_persona_of_a_conversation_changes() {
+    let place = Place::new();
+    let write = "```tool\n{\"name\": \"write_file\", \"args\": {\"path\": \"a.txt\", \"content\": \"x\"}}\n```\n";
+    let again = write.replace("a.txt", "b.txt");
+    let planned = write.replace("a.txt", "c.txt");
+    let replies =
+        [write, "Written.\n", write, "I only read.\n", &again, "Written again.\n", &planned, "I only plan.\n"];
+    let recording: String = replies.iter().map(|reply| format!("%%% reply\n{reply}")).collect();
+    let file = place.home.path().join("replies");
+    fs::write(&file, recording).unwrap();
+    let args = ["--yes", "--backend", "replay", "--replies", file.to_str().unwrap()];
+    let input = "one\n/persona nobody\n/persona\n/persona reviewer\ntwo\n/persona coder\nthree\n/stats\n/undo list\n\
+                 /plan\n/persona coder\nfour\n";
+    let ran = Program::new(CODER, place.home.path()).args(&args).run(place.root.path(), input);
+    assert_eq!(ran.status, 0, "{}", ran.err);
+    let mut rest = ran.out.as_str();
+    for told in [
+        "Written.",
+        "there is no persona nobody; name a file, or one of coder, explainer, reviewer",
+        "/persona NAME",
+        "the model is reviewer from here on; it has read_file, list_files, search",
+        "I only read.",
+        "the model is coder from here on; it has read_file",
+        "Written again.",
+        "1 conversation with 3 turns and 3 rounds of calls",
+        // The second turn changed nothing.
+        "three\n",
+        "one\n",
+    ] {
+        rest = &rest[rest.find(told).unwrap_or_else(|| panic!("{told} in {rest}"))..];
+    }
+    assert!(ran.said().contains("unknown_tool"), "{}", ran.said());
+    // Whoever goes on with a conversation in which nothing is to be changed changes nothing.
+    assert!(ran.out.contains("I only plan.") && !place.root.path().join("c.txt").exists(), "{}", ran.said());
+
+    let sessions = place.coder(&["sessions", "--json"]).out;
+    assert_eq!(sessions.lines().count(), 1, "{sessions}");
+    let session: Value = serde_json::from_str(&sessions).unwrap();
+    let records = fs::read_to_string(session["path"].as_str().unwrap()).unwrap();
+    let records: Vec<Value> = records.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let notes: Vec<&str> = records
+        .iter()
+        .filter(|record| record["kind"] == "told")
+        .filter_map(|record| record["content"].as_str())
+        .collect();
+    let tools = "read_file, list_files, search";
+    let wanted = format!(
+        "Note: from here on you are reviewer, and the instructions of this conversation are those of reviewer. You have these \
+         tools and no others: {tools}. What was said so far stays."
+    );
+    assert_eq!(notes[0], wanted);
+    assert!(notes.len() == 3 && notes[1].starts_with("Note: from here on you are coder,"), "{notes:?}");
+    assert!(!records.iter().any(|record| record["kind"] == "history"), "nothing of what was said is written again");
+}

@@ -315,6 +315,19 @@ impl Session {
         self.learning = std::mem::take(&mut before.learning);
     }
 
+    /// Takes over the conversation of another session that waits for its user: its messages, but for its instructions, what its
+    /// model has to be told yet, what the person has allowed for good, and what [`follows`](Session::follows) does. The
+    /// instructions, the tools and the settings of this session hold from here on.
+    pub fn take_over(&mut self, before: &mut Session) {
+        self.follows(before);
+        let is_system = |message: &Message| message.role == Role::System;
+        self.history.retain(is_system);
+        self.history.extend(std::mem::take(&mut before.history).into_iter().filter(|message| !is_system(message)));
+        self.owed = std::mem::take(&mut before.owed);
+        self.images = std::mem::take(&mut before.images);
+        self.judge.policy.remember(before.judge.policy.remembered().to_vec());
+    }
+
     /// Whether the reply that the model is called for is to go on in the middle of the one before, which broke off in a call. What a
     /// reply may be as a whole, a grammar say, does not hold for such a piece.
     pub fn goes_on(&self) -> bool {

@@ -83,8 +83,22 @@ impl Setup {
         Ok(setup)
     }
 
+    /// What the same options ask for with another persona: its tools, its model and what it tightens. What turns changed stays
+    /// one history.
+    pub(crate) fn as_persona(&self, options: &Options, name: &str) -> Result<Setup, Failure> {
+        let options = Options { persona: Some(name.to_owned()), ..options.clone() };
+        let setup = Setup::with_history(Layers::read(&options)?, &options, Some(self.history.clone()))?;
+        setup.config.merged.notes().iter().for_each(tell);
+        Ok(setup)
+    }
+
     /// What these layers ask for.
     pub(crate) fn of(layers: Layers, options: &Options) -> Result<Setup, Failure> {
+        Setup::with_history(layers, options, None)
+    }
+
+    /// What these layers ask for, with the history of turns where there is one already.
+    fn with_history(layers: Layers, options: &Options, known: Option<Option<Arc<History>>>) -> Result<Setup, Failure> {
         let root = &options.root;
         let (layers, persona) = with_persona(layers)?;
         let config = layers.merged();
@@ -93,7 +107,10 @@ impl Setup {
         let policy = Policy::new(config.merged.settings()).map_err(Failure::wrong_use)?;
         let log = layers.places.state.as_ref().map(|state| state.join(LOG));
         let audit = log.filter(|_| config.text("audit") != Some("off"));
-        let history = history(&config, layers.places.state.as_deref(), root)?;
+        let history = match known {
+            Some(known) => known,
+            None => history(&config, layers.places.state.as_deref(), root)?,
+        };
         let policy = policy.protect(layers.places.inside_the_root());
         let profiles = Profiles::of(&layers.places);
         let setup = Setup::build(config, persona, root, policy, history)?;
@@ -155,6 +172,18 @@ impl Setup {
 
     /// The backend of the settings, and the profile in which it is kept what its replies show of it.
     pub(crate) fn talking(&self) -> Result<Talk, Failure> {
+        self.talking_to(self.backend()?)
+    }
+
+    /// The same backend as before, with what these settings make of it.
+    pub(crate) fn talking_as(&self, before: &Setup, talk: &Talk) -> Result<Talk, Failure> {
+        let place = |setup: &Setup| setup.server().map(|server| server.map(Server::place));
+        let same = self.model() == before.model() && place(self)? == place(before)?;
+        // A recording goes on where it was, and a program that keeps the conversation is not started for nothing.
+        self.talking_to(if same { talk.bare.clone() } else { self.backend()? })
+    }
+
+    fn talking_to(&self, bare: Arc<dyn Backend>) -> Result<Talk, Failure> {
         let server = self.server()?.map(Server::place);
         let profile = match (&self.profiles, server) {
             (Some(profiles), Some((base_url, model))) => {
@@ -162,8 +191,8 @@ impl Setup {
             }
             _ => None,
         };
-        let backend = self.adapted(self.backend()?, profile.as_ref())?;
-        Ok(Talk { backend, profile })
+        let backend = self.adapted(bare.clone(), profile.as_ref())?;
+        Ok(Talk { backend, bare, profile })
     }
 
     /// A backend, talked to as its profile and the settings say. What makes its calls unreliable is told.
@@ -353,6 +382,11 @@ impl Setup {
         }
     }
 
+    /// The tools on offer, as the model is told of them.
+    pub(crate) fn marked_catalog(&self) -> Catalog {
+        self.policy.marked(&self.toolbox.catalog(), &*self.commands)
+    }
+
     /// Persona and instructions, as the model is told them.
     fn told(&self, tools: &Catalog) -> String {
         let instructions = prompt::instructions(&self.policy.marked(tools, &*self.commands), self.language);
@@ -380,11 +414,6 @@ impl Setup {
             }
             BackendKind::Http | BackendKind::Provider => self.http(),
         }
-    }
-
-    /// The tools on offer, as the model is told of them.
-    pub(crate) fn marked_catalog(&self) -> Catalog {
-        self.policy.marked(&self.toolbox.catalog(), &*self.commands)
     }
 
     /// The server that answers; `None` where none does. What was looked for is looked for once.
@@ -443,6 +472,8 @@ pub(crate) fn model_of(config: &Config, persona: &Persona) -> Option<String> {
 /// Whoever answers, and what is known of them.
 pub(crate) struct Talk {
     pub(crate) backend: Arc<dyn Backend>,
+    /// The backend without what is known of it.
+    bare: Arc<dyn Backend>,
     pub(crate) profile: Option<Profile>,
 }
 

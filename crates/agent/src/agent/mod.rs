@@ -282,6 +282,27 @@ impl Agent {
         Ok(())
     }
 
+    /// Goes on with the conversation of another agent in its place, which has an empty one from then on: with its messages, its
+    /// transcript, its counts, and what the person has allowed for good. The instructions, the tools, the policy and the
+    /// backend of this agent hold from here on, and its model is told `note` with what the user says next: that it is somebody else
+    /// now, say.
+    ///
+    /// Jobs that the tools of the other agent began end when it is dropped.
+    #[must_use]
+    pub fn take_over(mut self, before: &mut Agent, note: &str) -> Agent {
+        before.end_dropped_turn();
+        self.session.take_over(&mut before.session);
+        self.note(note);
+        self.transcript = before.transcript.take();
+        self.name = std::mem::take(&mut before.name);
+        self.usage = std::mem::take(&mut before.usage);
+        self.turn = std::mem::take(&mut before.turn);
+        self.meter = std::mem::take(&mut before.meter);
+        self.kept = std::mem::take(&mut before.kept);
+        self.images = std::mem::take(&mut before.images);
+        self.with_one_session()
+    }
+
     /// Compacts the conversation now: see [`Session::compact`].
     pub fn compact(&mut self) -> Option<Compacted> {
         self.session.compact()

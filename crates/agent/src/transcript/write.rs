@@ -246,6 +246,12 @@ impl Transcript {
         self.trouble.take()
     }
 
+    /// Another model answers from here on.
+    #[doc(hidden)]
+    pub fn answered_by(&mut self, model: Option<String>) {
+        self.model = model;
+    }
+
     /// The name of the model that answers, for the record of a reply.
     pub(super) fn answers(&self) -> Option<String> {
         self.model.clone()

@@ -213,7 +213,7 @@ impl Conversation {
         if command.argument == Argument::None && !words.is_empty() {
             return self.out.line(&messages::takes_nothing(format!("/{}", command.name)));
         }
-        let Conversation { setup, talk, agent, out, .. } = self;
+        let Conversation { options, setup, talk, agent, out, .. } = self;
         match command.act {
             Act::Help => self.help(),
             Act::Tools => agent.session().catalog().specs().iter().try_for_each(|spec| out.line(&spec.signature())),
@@ -274,6 +274,18 @@ impl Conversation {
                     agent.note(&messages::told_to_plan().into_string(language()));
                 }
                 show(&begun.resumed, agent, out)
+            }
+            Act::Persona if words.is_empty() => out.line(&messages::wants_words(command.usage())),
+            Act::Persona => {
+                let told = sessions::change_persona(options, words, setup, talk, agent)?;
+                out.styled_line(Style::Dim, &told)?;
+                options.persona = Some(words.to_owned());
+                if self.plans {
+                    // What holds for this conversation holds for whoever goes on with it.
+                    self.set_policy(|policy| policy.read_only(true));
+                    self.agent.note(&messages::told_to_plan().into_string(language()));
+                }
+                Ok(())
             }
             Act::Init => self.turn(&messages::write_agents_file().into_string(language())),
             Act::Quit => Ok(()), // whoever calls this has ended by now

@@ -258,6 +258,34 @@ pub(crate) fn fork(setup: &Setup, talk: &Talk, agent: &mut Agent, message: &str)
     with(setup, talk, Transcript::fork(&path, message).map_err(Failure::wrong_use)?)
 }
 
+/// `/persona NAME`: the conversation goes on, and from here on the model is somebody else, with the tools, the model and the
+/// rules of that persona. The model is told, and so is the person, by what is given back.
+pub(crate) fn change_persona(
+    options: &Options,
+    name: &str,
+    setup: &mut Setup,
+    talk: &mut Talk,
+    agent: &mut Agent,
+) -> Result<Text, Failure> {
+    let next = setup.as_persona(options, name)?;
+    let answers = next.talking_as(setup, talk)?;
+    let other = next.agent_of(answers.learned(), answers.backend.clone(), None)?;
+    let names: Vec<&str> = other.session().catalog().specs().iter().map(|spec| spec.name.as_ref()).collect();
+    let names = names.join(", ");
+    let mut note = messages::you_are_another_persona(&next.persona.name, names.as_str()).into_string(next.language);
+    if other.session().history().is_empty() {
+        // The instructions were pasted elsewhere, and those of this persona were not.
+        note.push_str("\n\n");
+        note.push_str(next.persona.text.trim());
+    }
+    *agent = other.take_over(agent, &note);
+    if let Some(transcript) = agent.recorded() {
+        transcript.answered_by(next.model());
+    }
+    (*setup, *talk) = (next, answers);
+    Ok(messages::persona_changed(&setup.persona.name, names))
+}
+
 /// A line of what was said in a conversation that has one of the words, where all were said in it.
 fn line_with(session: &Summary, words: &[String]) -> Option<String> {
     let stored = Stored::read(&session.path).ok()?;

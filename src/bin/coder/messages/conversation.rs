@@ -115,6 +115,10 @@ toolfence::program::texts! { "coder"
         en: "go on in a copy of this one, or of what was said up to a message",
         pt: "continua em uma cópia desta, ou do que foi dito até uma mensagem",
     }
+    slash_persona() {
+        en: "go on as another persona, with its tools and rules",
+        pt: "continua como outra persona, com as ferramentas e as regras dela",
+    }
     slash_init() {
         en: "let the model write a first AGENTS.md for this project",
         pt: "faz o modelo escrever um primeiro AGENTS.md para este projeto",

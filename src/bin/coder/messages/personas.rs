@@ -25,6 +25,18 @@ toolfence::program::texts! { "coder"
         en: "there is no persona {wanted}; name a file, or one of {names}. `coder personas` lists them",
         pt: "não há nenhuma persona {wanted}; indique um arquivo ou uma destas: {names}. `coder personas` as lista",
     }
+    /// For the person.
+    persona_changed(name, tools) {
+        en: "the model is {name} from here on; it has {tools}",
+        pt: "daqui em diante o modelo é {name}; ele tem {tools}",
+    }
+    /// For the model.
+    you_are_another_persona(name, tools) {
+        en: "Note: from here on you are {name}, and the instructions of this conversation are those of {name}. You have these \
+             tools and no others: {tools}. What was said so far stays.",
+        pt: "Nota: daqui em diante você é {name}, e as instruções desta conversa são as de {name}. Você tem estas ferramentas e \
+             nenhuma outra: {tools}. O que foi dito até aqui continua valendo.",
+    }
     no_persona_name(name) {
         en: "{name} cannot be the name of a persona: letters, digits, - and _ can stand in one, 64 at most",
         pt: "{name} não pode ser o nome de uma persona: podem estar nele letras, dígitos, - e _, 64 no máximo",

@@ -31,6 +31,7 @@ pub(crate) enum Act {
     Sessions,
     Resume,
     Fork,
+    Persona,
     Init,
     Quit,
     /// A command of the person or the project: its number among them.
@@ -45,7 +46,7 @@ pub(crate) enum Argument {
     Words,
     /// One of these, or something else.
     OneOf(&'static [&'static str]),
-    #[allow(dead_code, reason = "the commands that take one are added with what they change")]
+    /// The name of a persona, or a file.
     Persona,
     #[allow(dead_code, reason = "the commands that take one are added with what they change")]
     Model,
@@ -76,7 +77,7 @@ impl Slash {
 
 /// Those that come with the program, in the order in which they are listed.
 pub(crate) fn built_in() -> impl Iterator<Item = Slash> {
-    use Argument::{None, OneOf, Words};
+    use Argument::{None, OneOf, Persona, Words};
     type Row = (&'static str, &'static str, Argument, fn() -> Text, Act);
     const TABLE: &[Row] = &[
         ("help", "", None, messages::slash_help, Act::Help),
@@ -99,6 +100,7 @@ pub(crate) fn built_in() -> impl Iterator<Item = Slash> {
         ("sessions", "", None, messages::slash_sessions, Act::Sessions),
         ("resume", "[ID]", OneOf(&[]), messages::slash_resume, Act::Resume),
         ("fork", "[MESSAGE]", OneOf(&[]), messages::slash_fork, Act::Fork),
+        ("persona", "NAME", Persona, messages::slash_persona, Act::Persona),
         ("init", "", None, messages::slash_init, Act::Init),
         ("quit", "", None, messages::slash_quit, Act::Quit),
     ];
