@@ -39,16 +39,21 @@ pub(crate) fn start() {
     let _ = tracing::subscriber::set_global_default(Registry::default().with(Lines));
 }
 
+/// Whether lines are written.
+pub(crate) fn is_on() -> bool {
+    ON.load(Ordering::Relaxed)
+}
+
 /// The project.
 pub(crate) fn root(root: &Path) {
-    if ON.load(Ordering::Relaxed) {
+    if is_on() {
         line("root", json!({"root": root.display().to_string()}));
     }
 }
 
 /// A call as it was read.
 pub(crate) fn call(call: &ToolCall) {
-    if ON.load(Ordering::Relaxed) {
+    if is_on() {
         let repairs = call.repairs.iter();
         let repairs: Vec<Value> =
             repairs.map(|repair| json!({"kind": repair.name(), "lossless": repair.lossless()})).collect();
@@ -61,7 +66,7 @@ pub(crate) fn call(call: &ToolCall) {
 
 /// The result of a call.
 pub(crate) fn result(result: &ToolResult) {
-    if ON.load(Ordering::Relaxed) {
+    if is_on() {
         line("result", json!({"id": result.id, "result": format::envelope(result, Language::English)}));
     }
 }

@@ -170,7 +170,8 @@ impl<P: Person> View<P> {
         self.prose.introduce()?;
         self.prose.out.write(if parted { "\n" } else { "" })?;
         self.current = Some(id.to_owned());
-        if !self.live {
+        // A line of --debug that comes meanwhile would stand in the open row.
+        if !self.live && !debug::is_on() {
             self.open_row(id)?;
         }
         Ok(())
