@@ -18,6 +18,7 @@ fuzz_target!(|data: &[u8]| {
     let all = made_of(&texts);
     let mut format = Format::default();
     format.kind = if choice & 1 == 0 { Kind::Text } else { Kind::Json };
+    format.data = true;
     format.nonce = (choice & 2 != 0).then(|| texts[0].clone());
 
     let message = results(&all, &format);
