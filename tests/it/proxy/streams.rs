@@ -49,6 +49,21 @@ async fn a_thought_is_no_call() {
     assert_eq!(told.reasoning, thought.trim_end().trim_end_matches("</think>"));
 }
 
+/// How much is read of a reply is a limit of the proxy too: a call beyond it is an error, and never one that may run.
+#[tokio::test]
+async fn a_reply_has_as_many_calls_as_its_limit_says() {
+    let two = call(&json!({"path": "first"})) + &call(&json!({"path": "second"}));
+    for most in [2, 1] {
+        let limited = |options: &mut ProxyOptions| {
+            known(options);
+            options.limits.calls = most;
+        };
+        let told = Stage::with(vec![reply(&two, 7, "stop")], limited).await.stream().await;
+        let may_run = told.finish.as_deref() == Some("tool_calls");
+        assert_eq!((may_run, told.error.is_none()), (most == 2, most == 2), "{told:?}");
+    }
+}
+
 /// Who keeps what the proxy learns, as `coder` does on its disk.
 #[derive(Default)]
 struct Kept {
