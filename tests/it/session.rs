@@ -82,6 +82,25 @@ fn an_unknown_tool_may_have_been_a_change() {
     talk.works("c", "").logged(&["answered c ok", "call"]).told(&["Did you mean change?"]);
 }
 
+/// Who chooses among the calls of a reply says no to one without a no to the others; a no to all ends the changes of the reply.
+#[test]
+fn a_person_chooses_among_the_calls_of_a_reply() {
+    let mut talk = Talk::with(AskMode::Risky, options());
+    talk.user("begin");
+    let blocks =
+        [block("a", "change", "1"), block("l", "look", ""), block("b", "change", "2"), block("c", "change", "3")];
+    talk.reply(&blocks.concat());
+    let later: Vec<String> = talk.session.asked_later().iter().map(|pending| pending.call().id.clone()).collect();
+    assert_eq!(later, ["b", "c"]);
+    talk.logged(&["call", "saw change", "saw look", "saw change", "saw change", "ask a {\"x\":\"1\"}"]);
+    talk.answer(Answer::Skip("Not this.".into())).logged(&["answered a denied", "run l look"]);
+    assert!(talk.session.asked_later().is_empty(), "nothing is asked now");
+    talk.works("l", "").logged(&["answered l ok", "ask b {\"x\":\"2\"}"]);
+    talk.answer(Answer::Yes).logged(&["run b change"]);
+    talk.works("b", "").logged(&["answered b ok", "ask c {\"x\":\"3\"}"]);
+    talk.answer(Answer::No("Enough.".into())).logged(&["answered c denied", "call"]).told(&["Not this.", "Enough."]);
+}
+
 #[test]
 fn a_person_says_yes_no_or_something_else() {
     let mut talk = Talk::with(AskMode::Risky, options());
@@ -500,7 +519,9 @@ fn any_sequence_of_inputs_keeps_the_law() {
                 7 => talk.works(["a", "b"][below(2)], "fine"),
                 8 => talk.fails(["a", "b"][below(2)]),
                 9 => talk.user("and"),
-                10 if talk.asks() => talk.answer([Answer::Yes, Answer::No("no".into())][below(2)].clone()),
+                10 if talk.asks() => {
+                    talk.answer([Answer::Yes, Answer::No("no".into()), Answer::Skip("no".into())][below(3)].clone())
+                }
                 11 if below(4) == 0 => talk.give(Input::Cancel),
                 _ => talk.give(Input::NativeCall(ToolCall::new("a", "look", Args::new()))),
             };

@@ -208,8 +208,81 @@ fn a_question_in_portuguese_takes_answers_in_portuguese() {
         assert_eq!(shown.contains("O usuário disse não"), !ran, "{shown}");
     }
     let folder = with_replies(&["touch ran"]);
-    let shown = on_a_terminal(folder.path(), REPLAYED, "", &["s"]);
+    let shown = on_a_terminal(folder.path(), REPLAYED, "", &["s", "n"]);
     assert!(!folder.path().join("ran").exists(), "s is no yes in English: {shown}");
+}
+
+/// A no in other words is a no with a reason (T7); a word that is none of the answers asks again.
+#[test]
+fn any_other_sentence_is_a_no_with_that_reason() {
+    let folder = with_replies(&["touch ran"]);
+    let shown = on_a_terminal(folder.path(), REPLAYED, "", &["sure", "use another file name please"]);
+    assert!(shown.contains("  Say y to run it, n not to, or in a sentence why not.\n"), "{shown}");
+    assert!(shown.contains("The user said no: use another file name please."), "{shown}");
+    assert!(!folder.path().join("ran").exists(), "{shown}");
+}
+
+/// A folder with one reply of several calls, and an answer.
+fn with_calls(commands: &[&str]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let calls: String = commands.iter().map(|command| format!("```tool\n{}\n```\n", bash(command))).collect();
+    std::fs::write(folder.path().join("replies"), format!("%%% reply\n{calls}%%% reply\nDone.\n")).unwrap();
+    folder
+}
+
+#[test]
+fn several_calls_of_a_reply_are_one_question() {
+    let calls = ["touch a", "ls", "touch b", "touch c"];
+    let made = |folder: &tempfile::TempDir| -> Vec<&str> {
+        ["a", "b", "c"].into_iter().filter(|name| folder.path().join(name).exists()).collect()
+    };
+    for (answers, wanted) in [
+        (&["y"][..], &["a", "b", "c"][..]),
+        (&["1 3"], &["a", "c"]),
+        (&["always", "7", "2,3"], &["b", "c"]),
+        (&["n not now"], &[]),
+        (&[""], &[]),
+    ] {
+        let folder = with_calls(&calls);
+        let shown = typed(folder.path(), REPLAYED, "Run them? [", "", answers);
+        assert_eq!(made(&folder), wanted, "{answers:?}: {shown}");
+        assert!(shown.contains("? 1 of 3: bash\n") && shown.contains("? 3 of 3: bash\n"), "{shown}");
+        assert_eq!(shown.matches("Run them? [").count(), answers.len(), "{shown}");
+        assert!(!shown.contains("Run it? [") && shown.contains("Done."), "{shown}");
+    }
+    let folder = with_calls(&calls);
+    let shown = typed(folder.path(), REPLAYED, "? [y/N", "", &["one", "y", "y", "n"]);
+    assert_eq!((made(&folder), shown.matches("Run it? [").count()), (vec!["a", "b"], 3), "{shown}");
+}
+
+/// What the person saw is what runs: a call that would do something else by then is asked about again.
+#[test]
+fn a_call_that_another_one_changed_is_asked_about_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |content: &str| {
+        let call = serde_json::json!({"name": "write_file", "args": {"path": "a", "content": content}});
+        format!("```tool\n{call}\n```\n")
+    };
+    let replies = format!("%%% reply\n{}{}%%% reply\nDone.\n", write("one\n"), write("two\n"));
+    std::fs::write(folder.path().join("replies"), replies).unwrap();
+    let shown = typed(folder.path(), REPLAYED, "? [y/N", "", &["y", "n"]);
+    assert_eq!(std::fs::read_to_string(folder.path().join("a")).unwrap(), "one\n", "{shown}");
+    let (_, second) = shown.split_once("Run them? [").expect(&shown);
+    assert!(second.contains("  -one\n  +two\n") && second.contains("Run it? ["), "{shown}");
+}
+
+/// A change is coloured where it is asked about, and not shown a second time in the result.
+#[test]
+fn a_change_is_shown_once_and_in_colours() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a"), "one\ntwo\n").unwrap();
+    let call = serde_json::json!({"name": "replace_text", "args": {"path": "a", "old": "two", "new": "2"}});
+    let replies = format!("%%% reply\n```tool\n{call}\n```\n%%% reply\nDone.\n");
+    std::fs::write(folder.path().join("replies"), replies).unwrap();
+    let shown = on_a_terminal(folder.path(), &format!("{REPLAYED} --color always"), "", &["y"]);
+    assert!(shown.contains("\u{1b}[31m  -two\u{1b}[0m\n\u{1b}[32m  +2\u{1b}[0m\n"), "{shown:?}");
+    assert_eq!((shown.matches("-two").count(), shown.matches("+2").count()), (1, 1), "{shown}");
+    assert_eq!(std::fs::read_to_string(folder.path().join("a")).unwrap(), "one\n2\n");
 }
 
 #[test]

@@ -140,7 +140,7 @@ impl Audit {
         let (word, why) = match answer {
             Answer::Yes => ("yes", None),
             Answer::Always(_) => ("always", None),
-            Answer::No(why) | Answer::Nobody(why) => ("no", Some(self.short(&why.to_string()))),
+            Answer::No(why) | Answer::Skip(why) | Answer::Nobody(why) => ("no", Some(self.short(&why.to_string()))),
             Answer::Edit(_) => ("edit", None),
             // What a later version of the session may add.
             _ => ("other", None),

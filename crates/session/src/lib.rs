@@ -97,6 +97,8 @@ pub enum Input<'a> {
     Always(Cleared, Vec<Rule>),
     /// The person said no: what [`Pending::deny`] gave.
     Denied(ToolResult),
+    /// The person said no to this call and yes to others of the reply: what [`Pending::deny`] gave. Those may still run.
+    Skipped(ToolResult),
     /// The person changed the arguments: what [`Pending::edit`] gave. It is reviewed again.
     Edited(ToolCall),
     /// The backend failed. What had come of the reply is kept, its calls are not run.
@@ -164,6 +166,8 @@ pub enum Answer {
     Always(Option<Rule>),
     /// Do not; the model is told why.
     No(Text),
+    /// Do not, but go on with the other calls of the reply, which the person chose; the model is told why.
+    Skip(Text),
     /// Nobody is there to be asked, so it does not run; the model is told this.
     Nobody(Text),
     /// Run it with these arguments instead, if the policy agrees.
@@ -181,6 +185,7 @@ impl Answer {
                 Input::Always(cleared, rules)
             }
             Answer::No(why) | Answer::Nobody(why) => Input::Denied(pending.deny(why)),
+            Answer::Skip(why) => Input::Skipped(pending.deny(why)),
             Answer::Edit(args) => Input::Edited(pending.edit(args)),
         }
     }
@@ -334,6 +339,15 @@ impl Session {
         matches!(&self.state, State::Streaming(reply) if reply.goes_on())
     }
 
+    /// While a person is asked: the calls behind that one which would ask too, as things stand now. They are judged again when
+    /// their turn comes, so that nothing but what is asked about then can be allowed.
+    pub fn asked_later(&mut self) -> Vec<Pending> {
+        match &self.state {
+            State::Working(work, _) => work.asked_later(&mut self.judge),
+            _ => Vec::new(),
+        }
+    }
+
     /// Whether the session waits for the user.
     pub fn is_idle(&self) -> bool {
         matches!(self.state, State::Idle) && self.actions.is_empty()
@@ -421,6 +435,7 @@ fn answer(work: &mut Work, input: Input<'_>) -> Option<Cleared> {
         Input::Approved(cleared) => return work.approved(cleared),
         Input::Result(result) => work.result(result),
         Input::Denied(result) => work.denied(result),
+        Input::Skipped(result) => work.skipped(result),
         Input::Edited(call) => work.edited(call),
         _ => {}
     }

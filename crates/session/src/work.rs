@@ -134,6 +134,27 @@ impl Work {
         }
     }
 
+    /// The person said no to this one, and chose what becomes of the others.
+    pub(super) fn skipped(&mut self, result: ToolResult) {
+        if self.is_asked(&result.id) {
+            self.asked = false;
+            self.slots[self.next].answer = Some(result);
+            self.next += 1;
+        }
+    }
+
+    /// The calls behind the one that is asked about which would ask too.
+    pub(super) fn asked_later(&self, judge: &mut Judge) -> Vec<Pending> {
+        /// More than a person looks at in one question.
+        const MOST: usize = 16;
+        let later = if self.asked { self.slots.get(self.next + 1..).unwrap_or_default() } else { &[] };
+        let asks = |call: &ToolCall| match judge.review(call) {
+            Verdict::Ask(pending) => Some(pending),
+            _ => None,
+        };
+        later.iter().filter_map(|slot| slot.call.as_ref()).take(MOST).filter_map(asks).collect()
+    }
+
     /// The person changed the call: it is judged again.
     pub(super) fn edited(&mut self, call: ToolCall) {
         if self.is_asked(&call.id) {

@@ -29,14 +29,44 @@ pub(crate) struct AtTheTerminal {
 }
 
 impl Person for AtTheTerminal {
-    /// Shows what would be done and waits for an answer. Anything but a yes, an always or a change is no.
+    /// Shows what would be done and waits for an answer.
     fn ask<'a>(&'a mut self, pending: &'a Pending) -> BoxFuture<'a, Answer> {
-        let preview = Preview::new(pending.call(), pending.decision(), colours(true), self.commands.workspace());
-        let hooks = hooks(pending, &self.commands);
-        Box::pin(
-            async move { asked(pending, &preview, &hooks).await.unwrap_or_else(|_| Answer::Nobody(nobody(pending))) },
-        )
+        let shown = self.asked(pending);
+        Box::pin(async move { asked(&shown).await.unwrap_or_else(|_| Answer::Nobody(nobody(pending))) })
     }
+
+    fn shows(&self, pending: &Pending) -> Option<String> {
+        let Asked { preview, hooks, .. } = self.asked(pending);
+        let decision = pending.decision();
+        Some(format!("{}{hooks}{}: {}", preview.whole(), decision.rule, decision.reason.words()))
+    }
+
+    fn ask_together<'a>(&'a mut self, all: Vec<&'a Pending>) -> BoxFuture<'a, Option<Vec<Answer>>> {
+        let first = all.first().copied();
+        let several = |pending: &'a Pending| {
+            let asked = self.asked(pending);
+            Asked { preview: asked.preview.one_of_several(), ..asked }
+        };
+        let all: Vec<Asked<'a>> = all.into_iter().map(several).collect();
+        Box::pin(async move {
+            let nobody = |_| Some(first.map(|first| vec![Answer::Nobody(nobody(first))]).unwrap_or_default());
+            asked_together(&all).await.unwrap_or_else(nobody)
+        })
+    }
+}
+
+impl AtTheTerminal {
+    fn asked<'a>(&self, pending: &'a Pending) -> Asked<'a> {
+        let preview = Preview::new(pending.call(), pending.decision(), colours(true), self.commands.workspace());
+        Asked { pending, preview, hooks: hooks(pending, &self.commands) }
+    }
+}
+
+/// What would be done, as it is shown before the question.
+struct Asked<'a> {
+    pending: &'a Pending,
+    preview: Preview,
+    hooks: String,
 }
 
 /// Says what else to do where the rule knows that.
@@ -47,16 +77,17 @@ fn nobody(pending: &Pending) -> Text {
 }
 
 /// Asks until there is an answer.
-async fn asked(pending: &Pending, preview: &Preview, hooks: &str) -> io::Result<Answer> {
+async fn asked(asked: &Asked<'_>) -> io::Result<Answer> {
+    let Asked { pending, preview, hooks } = asked;
     let mut hidden = preview.hidden();
-    let mut text = question(pending, &preview.shown(), hooks) + &choices(pending, hidden);
+    let mut text = question(pending, &preview.shown(), hooks, None) + &choices(pending, hidden);
     loop {
         let said = said(&put(&text).await?, language());
         let note = match said {
             Said::Answer(answer) => return Ok(answer),
             Said::All => {
                 hidden = 0;
-                text = question(pending, &preview.whole(), hooks) + &choices(pending, hidden);
+                text = question(pending, &preview.whole(), hooks, None) + &choices(pending, hidden);
                 continue;
             }
             Said::Always(beginning) => match always(pending, &beginning) {
@@ -67,20 +98,69 @@ async fn asked(pending: &Pending, preview: &Preview, hooks: &str) -> io::Result<
                 Ok(args) => return Ok(Answer::Edit(args)),
                 Err(why) => why,
             },
+            // Numbers are read where there are several.
+            Said::Numbers(_) | Said::OneByOne => messages::yes_no_or_why(),
             Said::Unclear(why) => why,
         };
         text = format!("  {}\n{}", escaped(&note.words()), choices(pending, hidden));
     }
 }
 
+/// Asks about several calls at once until there is an answer to each; `None` where they are to be asked about one by one.
+async fn asked_together(all: &[Asked<'_>]) -> io::Result<Option<Vec<Answer>>> {
+    let count = all.len();
+    let questions = |whole: bool| -> String {
+        let one = |(at, asked): (usize, &Asked<'_>)| {
+            let shown = if whole { asked.preview.whole() } else { asked.preview.shown() };
+            question(asked.pending, &shown, &asked.hooks, Some((at + 1, count)))
+        };
+        all.iter().enumerate().map(one).collect()
+    };
+    let mut hidden: usize = all.iter().map(|asked| asked.preview.hidden()).sum();
+    let choices = |hidden: usize| {
+        let all = if hidden > 0 { messages::choice_all() } else { Text::default() };
+        messages::run_them(all).into_string(language())
+    };
+    let mut text = questions(false) + &choices(hidden);
+    loop {
+        let note = match said_of_several(&put(&text).await?, count, language()) {
+            Said::Numbers(numbers) => {
+                let answer = |at| match numbers.contains(&at) {
+                    true => Answer::Yes,
+                    false => Answer::Skip(messages::user_said_no()),
+                };
+                return Ok(Some((1..=count).map(answer).collect()));
+            }
+            Said::Answer(Answer::Yes) => return Ok(Some(vec![Answer::Yes; count])),
+            // After a no to the first one, nothing else that changes something runs.
+            Said::Answer(answer) => return Ok(Some(vec![answer])),
+            Said::OneByOne => return Ok(None),
+            Said::All => {
+                hidden = 0;
+                text = questions(true) + &choices(hidden);
+                continue;
+            }
+            Said::Always(_) | Said::Edit(_) => messages::only_one_by_one(),
+            Said::Unclear(why) => why,
+        };
+        text = format!("  {}\n{}", escaped(&note.words()), choices(hidden));
+    }
+}
+
 /// What would be done, and why it is asked about. Everything that is not ours is escaped before it stands here.
-fn question(pending: &Pending, shown: &str, hooks: &str) -> String {
+fn question(pending: &Pending, shown: &str, hooks: &str, place: Option<(usize, usize)>) -> String {
     let call = pending.call();
     let line = |text: &str| escaped(&one_line(text)).into_owned();
     let row = |text: Text| format!("  {}\n", text.words());
     let said = call.reason.as_deref().map(|reason| row(messages::model_says(line(reason)))).unwrap_or_default();
     let why = row(messages::asked_because(line(&pending.decision().reason.words())));
-    format!("\n? {}\n{said}{why}{shown}{hooks}{}", line(&call.name), offered(pending))
+    let name = line(&call.name);
+    match place {
+        None => format!("\n? {name}\n{said}{why}{shown}{hooks}{}", offered(pending)),
+        Some((at, of)) => {
+            format!("\n? {}\n{said}{why}{shown}{hooks}", messages::one_of_several(at, of, name).words())
+        }
+    }
 }
 
 /// Which hooks would run, where the settings approve some and the call is git alone.
@@ -122,6 +202,9 @@ enum Said {
     /// With what was typed behind it.
     Edit(String),
     Unclear(Text),
+    /// Of several: these may run, and the others not.
+    Numbers(Vec<usize>),
+    OneByOne,
 }
 
 fn always(pending: &Pending, beginning: &str) -> Result<Answer, Text> {
@@ -170,19 +253,40 @@ fn said(line: &str, language: Language) -> Said {
     let line = line.trim();
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let rest = rest.trim();
-    match meant(&word.to_lowercase(), language) {
+    match meant(word.trim_end_matches([',', '.', '!', ';']).to_lowercase().as_str(), language) {
         "y" | "yes" if rest.is_empty() => Said::Answer(Answer::Yes),
         "all" if rest.is_empty() => Said::All,
         "always" => Said::Always(rest.to_owned()),
         "e" | "edit" => Said::Edit(rest.to_owned()),
         // One letter must not allow for a whole session what was meant to be shown.
         "a" => Said::Unclear(messages::always_or_all()),
-        "n" | "no" if !rest.is_empty() => {
-            let end = if rest.ends_with(['.', '!', '?']) { "" } else { "." };
-            let told = messages::user_said_no_because(format!("{rest}{end}"));
-            Said::Answer(Answer::No(told))
-        }
-        _ => Said::Answer(Answer::No(messages::user_said_no())),
+        "n" | "no" if !rest.is_empty() => because(rest),
+        "n" | "no" | "" => Said::Answer(Answer::No(messages::user_said_no())),
+        // A word alone may be one that was mistyped, and what begins with a yes is none yet.
+        "y" | "yes" => Said::Unclear(messages::yes_no_or_why()),
+        _ if rest.is_empty() => Said::Unclear(messages::yes_no_or_why()),
+        _ => because(line),
+    }
+}
+
+/// A no with the person's own words.
+fn because(words: &str) -> Said {
+    let end = if words.ends_with(['.', '!', '?']) { "" } else { "." };
+    Said::Answer(Answer::No(messages::user_said_no_because(format!("{words}{end}"))))
+}
+
+/// What was typed where there are several calls.
+fn said_of_several(line: &str, count: usize, language: Language) -> Said {
+    let mut words = line.split([' ', '\t', ',', '\n']).filter(|word| !word.is_empty()).peekable();
+    let is_number = |word: &&str| word.bytes().all(|byte| byte.is_ascii_digit());
+    if words.peek().is_some_and(is_number) && words.clone().all(|word| is_number(&word)) {
+        let numbers: Option<Vec<usize>> =
+            words.map(|word| word.parse().ok().filter(|number| (1..=count).contains(number))).collect();
+        return numbers.map_or_else(|| Said::Unclear(messages::not_one_of_these(count)), Said::Numbers);
+    }
+    match meant(&line.trim().to_lowercase(), language) {
+        "one" => Said::OneByOne,
+        _ => said(line, language),
     }
 }
 
@@ -196,6 +300,7 @@ fn meant(word: &str, language: Language) -> &str {
         "sempre" => "always",
         "tudo" => "all",
         "editar" => "edit",
+        "uma" | "um" => "one",
         other => other,
     }
 }
@@ -209,17 +314,34 @@ mod tests {
         for yes in ["y\n", "YES\n", " y \n"] {
             assert_eq!(said(yes, Language::English), Said::Answer(Answer::Yes));
         }
-        for no in ["", "\n", "n\n", "yep\n", "y but carefully\n", "sure\n", "all of it\n", "alway\n"] {
+        for unclear in ["yep\n", "y but carefully\n", "yes, of course\n", "sure\n", "alway\n", "s\n"] {
+            assert!(matches!(said(unclear, Language::English), Said::Unclear(_)), "{unclear}");
+        }
+        for no in ["", "\n", "n\n", "No.\n"] {
             assert_eq!(said(no, Language::English), Said::Answer(Answer::No("The user said no.".into())), "{no}");
         }
         let reason = Answer::No("The user said no: use the other file.".into());
-        assert_eq!(said("n use the other file\n", Language::English), Said::Answer(reason));
+        for sentence in ["n use the other file\n", "No, use the other file\n", "use the other file.\n"] {
+            assert_eq!(said(sentence, Language::English), Said::Answer(reason.clone()), "{sentence}");
+        }
         assert_eq!(said("always git  log\n", Language::English), Said::Always("git  log".into()));
         assert_eq!(
             (said("always\n", Language::English), said("e\n", Language::English)),
             (Said::Always(String::new()), Said::Edit(String::new()))
         );
         assert!(matches!(said("a\n", Language::English), Said::Unclear(_)));
+    }
+
+    #[test]
+    fn of_several_calls_some_are_chosen() {
+        let said = |line: &str| said_of_several(line, 3, Language::English);
+        assert_eq!((said("1 3\n"), said("2,1\n")), (Said::Numbers(vec![1, 3]), Said::Numbers(vec![2, 1])));
+        assert_eq!((said("y\n"), said("one\n")), (Said::Answer(Answer::Yes), Said::OneByOne));
+        assert_eq!((said("all\n"), said("\n")), (Said::All, Said::Answer(Answer::No("The user said no.".into()))));
+        for unclear in ["4\n", "0\n", "1 yes\n", "99999999999999999999999\n"] {
+            let said = said(unclear);
+            assert!(!matches!(said, Said::Numbers(_) | Said::Answer(Answer::Yes)), "{unclear}: {said:?}");
+        }
     }
 
     #[test]
@@ -233,7 +355,8 @@ mod tests {
             assert_eq!(said(yes), Said::Answer(Answer::Yes), "{yes}");
             assert!(is_yes(yes, Language::Portuguese));
         }
-        for no in ["", "\n", "n\n", "não\n", "NÃO\n", "nao\n", "no\n", "sim, mas com cuidado\n"] {
+        assert!(matches!(said("sim, mas com cuidado\n"), Said::Unclear(_)));
+        for no in ["", "\n", "n\n", "não\n", "NÃO\n", "nao\n", "no\n"] {
             assert_eq!(why(no), "O usuário disse não.", "{no}");
         }
         for (line, reason) in [("n outro arquivo\n", "outro arquivo."), ("não agora não!\n", "agora não!")] {

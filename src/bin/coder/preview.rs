@@ -3,6 +3,7 @@
 use crate::marks::{self, FOLDED, MOST_COLUMNS};
 use crate::messages;
 use crate::shown::{Words, escaped};
+use crate::terminal::{Style, codes};
 use similar::TextDiff;
 use std::ops::Range;
 use std::time::Duration;
@@ -27,6 +28,8 @@ pub(crate) struct Preview {
     rows: Vec<String>,
     /// How many are shown at first.
     first: usize,
+    /// How many of them are always shown.
+    names: usize,
 }
 
 impl Preview {
@@ -37,13 +40,14 @@ impl Preview {
         let spec = catalog.find(&call.name);
         let given = |kind: ParamKind| spec.and_then(|spec| spec.sole(&kind, &call.args));
         let path = given(ParamKind::Path).map(|(_, path)| path);
+        let change = |rows: Vec<String>| if colour { rows.into_iter().map(tinted).collect() } else { rows };
         let rows = match (given(ParamKind::Command), path, given(ParamKind::Text { content: true })) {
             (Some((param, command)), ..) => {
                 return command_rows(call, &param.name, command, &decision.marks, colour);
             }
-            (None, Some(path), Some((_, content))) => diff(path, content, workspace),
+            (None, Some(path), Some((_, content))) => change(diff(path, content, workspace)),
             _ => match edited(call, workspace) {
-                Some(diff) => [plain(&messages::a_change()), plain(&diff)].concat(),
+                Some(diff) => change([plain(&messages::a_change()), plain(&diff)].concat()),
                 None => arguments(call),
             },
         };
@@ -58,7 +62,7 @@ impl Preview {
     /// `names` are always shown: nobody can say yes to a file that is not there.
     fn of(names: Vec<String>, rows: Vec<String>) -> Preview {
         let first = names.len() + rows.len().min(MOST_ROWS);
-        Preview { rows: [names, rows].concat(), first }
+        Preview { names: names.len(), rows: [names, rows].concat(), first }
     }
 
     /// How many rows [`shown`](Preview::shown) leaves out.
@@ -73,6 +77,16 @@ impl Preview {
             0 => shown,
             hidden => format!("{shown}  {}\n", messages::lines_not_shown(hidden).words()),
         }
+    }
+
+    /// The same in fewer rows, where it is one of several. A command is never cut.
+    pub(crate) fn one_of_several(mut self) -> Preview {
+        /// Rows of each at first.
+        const MOST_OF_EACH: usize = 16;
+        if self.names < self.first {
+            self.first = self.first.min(self.names + MOST_OF_EACH);
+        }
+        self
     }
 
     /// All of it.
@@ -124,7 +138,19 @@ fn command_rows(call: &ToolCall, argument: &str, command: &str, asks: &[Range<us
     for (name, value) in call.args.iter().filter(|(name, _)| name.as_str() != argument) {
         rows.extend(plain(&format!("{name}: {value}")));
     }
-    Preview { first: rows.len(), rows }
+    Preview { first: rows.len(), names: rows.len(), rows }
+}
+
+/// A row of a change in the colour of its sign.
+fn tinted(row: String) -> String {
+    let style = match row.trim_start().as_bytes().first() {
+        Some(b'+') => Style::Good,
+        Some(b'-') => Style::Bad,
+        Some(b'@') => Style::Action,
+        _ => return row,
+    };
+    let (on, off) = codes(style);
+    format!("{on}{}{off}\n", row.trim_end_matches('\n'))
 }
 
 /// The change a file would have. Where the file cannot be read as text, its new content.

@@ -100,6 +100,11 @@ impl Prose {
         match tail.strip_prefix(&before) {
             // What is added to the row stands behind it.
             Some(more) if rows.is_empty() && !before.is_empty() => drawn.push_str(more),
+            // So does the end of a row that was drawn as it is settled.
+            _ if !before.is_empty() && !rendered.parted && rows.starts_with(&before) => {
+                drawn.push_str(&rows[before.len()..]);
+                drawn.push_str(tail);
+            }
             _ => {
                 drawn.push_str(if before.is_empty() { "" } else { "\r\x1b[K" });
                 if !self.begun && self.below || rendered.parted {

@@ -35,6 +35,17 @@ const PLAN: &str = "plan";
 pub(crate) trait Person: Send {
     /// Whether this may run.
     fn ask<'a>(&'a mut self, pending: &'a Pending) -> BoxFuture<'a, Answer>;
+
+    /// What is shown of this, if a question about it can be one about several.
+    fn shows(&self, _: &Pending) -> Option<String> {
+        None
+    }
+
+    /// Whether these may run, in one question: an answer to each, or only one to the first, after which the others are no
+    /// more asked about together. `None` where each is to be asked about by itself.
+    fn ask_together<'a>(&'a mut self, _: Vec<&'a Pending>) -> BoxFuture<'a, Option<Vec<Answer>>> {
+        Box::pin(async { None })
+    }
 }
 
 /// Shows a turn.
@@ -61,6 +72,10 @@ pub(crate) struct View<P> {
     /// The calls whose change the person has seen and allowed.
     seen: HashSet<String>,
     begun: Instant,
+    /// What the person chose for calls whose turn has not come: what was shown of each, and the answer.
+    chosen: HashMap<String, (String, Answer)>,
+    /// The person wants to be asked about each call of this reply by itself.
+    singly: bool,
     /// Whether a person can ask for more of the last result.
     talks: bool,
     /// The last result, whole.
@@ -94,6 +109,8 @@ impl<P: Person> View<P> {
             running: Vec::new(),
             seen: HashSet::new(),
             begun: Instant::now(),
+            chosen: HashMap::new(),
+            singly: false,
             talks: false,
             last: None,
         }
@@ -210,6 +227,31 @@ impl<P: Person> View<P> {
         Ok(())
     }
 
+    /// What the person says to a call, or has said to it where nothing has changed since.
+    async fn answer(&mut self, pending: &Pending, later: &[Pending]) -> Answer {
+        let chosen = self.chosen.remove(&pending.call().id);
+        if let Some((shown, answer)) = chosen
+            && self.person.shows(pending) == Some(shown)
+        {
+            return answer;
+        }
+        if later.is_empty() || self.singly {
+            return self.person.ask(pending).await;
+        }
+        let all: Vec<&Pending> = std::iter::once(pending).chain(later).collect();
+        let shown: Vec<Option<String>> = all.iter().map(|pending| self.person.shows(pending)).collect();
+        let Some(answers) = self.person.ask_together(all.clone()).await else {
+            self.singly = true;
+            return self.person.ask(pending).await;
+        };
+        let mut answers = answers.into_iter();
+        let first = answers.next().unwrap_or_else(|| Answer::No(messages::user_said_no()));
+        let rest = all.iter().zip(shown).skip(1).zip(answers);
+        self.chosen
+            .extend(rest.filter_map(|((pending, shown), answer)| Some((pending.call().id.clone(), (shown?, answer)))));
+        first
+    }
+
     fn say(&mut self, voice: Voice, text: &str) -> Result<(), Failure> {
         self.close_row()?;
         self.prose.write(voice, text)
@@ -263,6 +305,8 @@ impl<P: Person> View<P> {
     fn begin_round(&mut self) -> Result<(), Failure> {
         // Ids may come again with another reply.
         self.labels.clear();
+        self.chosen.clear();
+        self.singly = false;
         self.rounds += 1;
         self.prose.end_line()?;
         match std::mem::take(&mut self.told) || self.rounds == 1 {
@@ -329,14 +373,20 @@ impl<P: Person> Host for View<P> {
     }
 
     fn ask<'a>(&'a mut self, pending: &'a Pending) -> BoxFuture<'a, Answer> {
+        self.ask_among(pending, &[])
+    }
+
+    fn asks_together(&self) -> bool {
+        true
+    }
+
+    fn ask_among<'a>(&'a mut self, pending: &'a Pending, later: &'a [Pending]) -> BoxFuture<'a, Answer> {
         let written = self.close_row().and_then(|()| self.prose.end_line());
         self.keep(written);
-        let (id, seen) = (pending.call().id.clone(), &mut self.seen);
-        let asked = self.person.ask(pending);
         Box::pin(async move {
-            let answer = asked.await;
+            let answer = self.answer(pending, later).await;
             if matches!(answer, Answer::Yes | Answer::Always(_)) {
-                seen.insert(id);
+                self.seen.insert(pending.call().id.clone());
             }
             answer
         })

@@ -64,6 +64,18 @@ pub trait Host: Send {
     fn ask<'a>(&'a mut self, _pending: &'a Pending) -> BoxFuture<'a, Answer> {
         Box::pin(async { Answer::Nobody(messages::nobody_could_allow()) })
     }
+
+    /// Whether [`ask_among`](Host::ask_among) is to be called with the calls behind the one that is asked about.
+    fn asks_together(&self) -> bool {
+        false
+    }
+
+    /// Whether this may run. `later` are the calls of the reply behind it that would ask too, as things stand now: a host can ask
+    /// about all of them at once and give its answers when their turns come, to what is judged then. By default each is asked
+    /// about by itself.
+    fn ask_among<'a>(&'a mut self, pending: &'a Pending, _later: &'a [Pending]) -> BoxFuture<'a, Answer> {
+        self.ask(pending)
+    }
 }
 
 /// A host that shows nothing and allows nothing that has to be asked for.
@@ -552,11 +564,12 @@ impl Agent {
     }
 
     async fn ask(&mut self, pending: Pending, host: &mut dyn Host) {
+        let later = if host.asks_together() { self.session.asked_later() } else { Vec::new() };
         let began = Instant::now();
         let answer = tokio::select! {
             biased;
             _ = self.canceller.wish(|wish| wish == Wish::StopAll) => None,
-            answer = host.ask(&pending) => Some(answer),
+            answer = host.ask_among(&pending, &later) => Some(answer),
         };
         let ms = milliseconds(began.elapsed());
         self.meter.asked(&pending, answer.as_ref(), ms);

@@ -192,7 +192,7 @@ pub(crate) fn answer_word(answer: &Answer) -> &'static str {
     match answer {
         Answer::Yes => "yes",
         Answer::Always(_) => "always",
-        Answer::No(_) => "no",
+        Answer::No(_) | Answer::Skip(_) => "no",
         Answer::Nobody(_) => "nobody",
         Answer::Edit(_) => "edit",
         // What a later version of the session may add.

@@ -193,7 +193,7 @@ impl Transcript {
         let answered = RecordedAnswer { answer: answer_word(answer).to_owned(), ms };
         self.recording.answers.entry(pending.call().id.clone()).or_default().push(answered);
         match answer {
-            Answer::No(_) => self.decided(&pending.call().id, pending.decision(), "person"),
+            Answer::No(_) | Answer::Skip(_) => self.decided(&pending.call().id, pending.decision(), "person"),
             Answer::Nobody(_) => self.decided(&pending.call().id, pending.decision(), "nobody"),
             _ => {}
         }

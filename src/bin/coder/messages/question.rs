@@ -26,6 +26,14 @@ toolfence::program::texts! { "coder"
         en: "Run it? [y/N{all}{always}, edit, or n and a reason] ",
         pt: "Executar? [s/N{all}{always}, editar, ou n e um motivo] ",
     }
+    run_them(all) {
+        en: "Run them? [y/N, the numbers of those to run, one to be asked one by one{all}, or n and a reason] ",
+        pt: "Executar? [s/N, os números das que devem rodar, uma para perguntar uma por uma{all}, ou n e um motivo] ",
+    }
+    one_of_several(at, of, name) {
+        en: "{at} of {of}: {name}",
+        pt: "{at} de {of}: {name}",
+    }
     choice_all() {
         en: ", all to see all of it",
         pt: ", tudo para ver tudo",
@@ -49,6 +57,18 @@ toolfence::program::texts! { "coder"
     always_or_all() {
         en: "Say always to allow it for this session, or all to see all of it.",
         pt: "Diga sempre para permitir nesta sessão, ou tudo para ver tudo.",
+    }
+    yes_no_or_why() {
+        en: "Say y to run it, n not to, or in a sentence why not.",
+        pt: "Diga s para executar, n para não executar, ou em uma frase por que não.",
+    }
+    not_one_of_these(count) {
+        en: "The numbers go from 1 to {count}.",
+        pt: "Os números vão de 1 a {count}.",
+    }
+    only_one_by_one() {
+        en: "That can be said to one call alone: say one to be asked one by one.",
+        pt: "Isso só pode ser dito sobre uma chamada: diga uma para perguntar uma por uma.",
     }
     only_command_can_be_typed() {
         en: "Only a command can be typed here; say edit alone to open an editor.",
