@@ -11,7 +11,7 @@ use crate::terminal::{Style, codes};
 use rustix::termios::{Winsize, tcgetwinsize};
 use serde_json::Value;
 use std::io::{self, Write};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, Once, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -21,6 +21,11 @@ use toolfence::{Text, ToolCall};
 static LINE: Mutex<Option<Line>> = Mutex::new(None);
 /// Whether there is one: asked before everything that is printed.
 static ACTIVE: AtomicBool = AtomicBool::new(false);
+/// On which output a row is open.
+static OPEN: AtomicU8 = AtomicU8::new(NOT_OPEN);
+const NOT_OPEN: u8 = 0;
+const OPEN_ON_STDOUT: u8 = 1;
+const OPEN_ON_STDERR: u8 = 2;
 static CHANGED: Condvar = Condvar::new();
 static TICKER: Once = Once::new();
 
@@ -158,13 +163,31 @@ pub(crate) fn withdraw(id: &str) {
     }
 }
 
-/// Takes the line away: something else is printed in its place.
+/// A row is not ended yet, for what follows belongs to it.
+pub(crate) fn open_row(output: Output) {
+    let open = if output == Output::Stdout { OPEN_ON_STDOUT } else { OPEN_ON_STDERR };
+    OPEN.store(open, Ordering::SeqCst);
+}
+
+/// Goes on in the row that is open; `false` where something else was printed, which has ended it.
+pub(crate) fn go_on() -> bool {
+    OPEN.swap(NOT_OPEN, Ordering::SeqCst) != NOT_OPEN
+}
+
+/// Takes the line away, or ends the row that is open: something else is printed.
 pub(crate) fn end() {
+    match OPEN.swap(NOT_OPEN, Ordering::SeqCst) {
+        OPEN_ON_STDOUT => Output::Stdout.write("\n"),
+        OPEN_ON_STDERR => Output::Stderr.write("\n"),
+        _ => {}
+    }
     if ACTIVE.swap(false, Ordering::SeqCst)
         && let Some(line) = lock().take()
         && let Some(rows) = &line.drawn
     {
-        line.output.write(&format!("{}\x1b[J", to_the_first(rows)));
+        // Of one row only what stands in it is taken away: that much every terminal can.
+        let clear = if rows.len() > 1 { "\x1b[J" } else { "\x1b[K" };
+        line.output.write(&format!("{}{clear}", to_the_first(rows)));
     }
 }
 

@@ -159,6 +159,13 @@ impl Terminal {
         self.out.write_all(rows.as_bytes()).and_then(|()| self.out.flush()).map_err(Failure::output)
     }
 
+    /// Writes text in a style on a row that stays open for what [`status::go_on`] lets follow; whatever else is printed ends it.
+    pub(crate) fn open_row(&mut self, style: Style, text: &str) -> Result<(), Failure> {
+        self.styled(style, text)?;
+        status::open_row(self.output);
+        Ok(())
+    }
+
     /// Writes a name on a row of its own.
     pub(crate) fn name(&mut self, name: &str) -> Result<(), Failure> {
         self.styled_line(Style::Name, name)

@@ -58,8 +58,6 @@ pub(crate) struct View<P> {
     labels: HashMap<String, String>,
     /// The call that was shown last and has no answer yet.
     current: Option<String>,
-    /// Its label stands there, and the row is not ended.
-    open: bool,
     trouble: Option<Failure>,
     /// How often the model was called.
     rounds: u32,
@@ -101,7 +99,6 @@ impl<P: Person> View<P> {
             canceller,
             labels: HashMap::new(),
             current: None,
-            open: false,
             trouble: None,
             rounds: 0,
             told: false,
@@ -130,7 +127,6 @@ impl<P: Person> View<P> {
     /// Shows what is being waited for from here on.
     fn wait(&mut self, what: What) -> Result<(), Failure> {
         if self.live {
-            self.close_row()?;
             self.prose.end_line()?;
             self.work().wait(what);
         }
@@ -154,7 +150,6 @@ impl<P: Person> View<P> {
         if let Some(trouble) = self.trouble.take() {
             return Err(trouble);
         }
-        self.close_row()?;
         self.prose.end_line()?;
         terminal::notify(self.begun.elapsed());
         Ok(())
@@ -173,14 +168,8 @@ impl<P: Person> View<P> {
         }
     }
 
-    /// Something else stands below the call whose row is open.
-    fn close_row(&mut self) -> Result<(), Failure> {
-        if std::mem::take(&mut self.open) { self.work().write("\n") } else { Ok(()) }
-    }
-
     /// A call stands here from now on: its label, which is followed by what came of it.
     fn begin_call(&mut self, id: &str, tool: &str) -> Result<(), Failure> {
-        self.close_row()?;
         self.labels.entry(id.to_owned()).or_insert_with(|| tool.to_owned());
         let parted = self.prose.has_begun() && self.work.is_none();
         self.prose.interrupt()?;
@@ -196,8 +185,7 @@ impl<P: Person> View<P> {
 
     fn open_row(&mut self, id: &str) -> Result<(), Failure> {
         let label = format!("→ {}", self.labels.get(id).map_or("", |label| label));
-        self.open = true;
-        self.work().styled(Style::Action, &label)
+        self.work().open_row(Style::Action, &label)
     }
 
     fn end_call(&mut self, result: &ToolResult) -> Result<(), Failure> {
@@ -205,8 +193,10 @@ impl<P: Person> View<P> {
             self.begin_call(&result.id, &result.tool)?;
         }
         self.current = None;
-        if !self.open {
+        // What else was printed meanwhile has ended the row.
+        if !status::go_on() {
             self.open_row(&result.id)?;
+            status::go_on();
         }
         let label = self.labels.get(&result.id).cloned().unwrap_or_default();
         let (style, text) = summary(result);
@@ -214,7 +204,6 @@ impl<P: Person> View<P> {
         if is_wide {
             self.work().write("\n")?;
         }
-        self.open = false;
         let (seen, hints) = (self.seen.contains(&result.id), self.talks);
         let work = self.work();
         work.styled_line(style, &format!("  {text}"))?;
@@ -253,7 +242,6 @@ impl<P: Person> View<P> {
     }
 
     fn say(&mut self, voice: Voice, text: &str) -> Result<(), Failure> {
-        self.close_row()?;
         self.prose.write(voice, text)
     }
 
@@ -296,7 +284,6 @@ impl<P: Person> View<P> {
 
     /// A line about the reply, between prose and calls.
     fn aside(&mut self, style: Style, text: Text) -> Result<(), Failure> {
-        self.close_row()?;
         self.prose.interrupt()?;
         self.work().styled_line(style, &format!("! {}", text.words()))
     }
@@ -381,7 +368,7 @@ impl<P: Person> Host for View<P> {
     }
 
     fn ask_among<'a>(&'a mut self, pending: &'a Pending, later: &'a [Pending]) -> BoxFuture<'a, Answer> {
-        let written = self.close_row().and_then(|()| self.prose.end_line());
+        let written = self.prose.end_line();
         self.keep(written);
         Box::pin(async move {
             let answer = self.answer(pending, later).await;
