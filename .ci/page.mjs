@@ -122,6 +122,14 @@ try {
   check(await page.run("document.getElementById('log').textContent.includes('Keep it.')"), "its reason is in the result");
   check(await page.run("[...document.querySelectorAll('button, input, select, textarea, [role]')].every((one) => one.textContent.trim() || " +
     "one.labels?.length || one.getAttribute('aria-label'))"), "every control has a name");
+  await page.send("Page.reload");
+  await page.until("document.querySelectorAll('#tool option').length > 5", "the page is loaded again");
+  await page.run("document.getElementById('past').click()");
+  await page.until("document.querySelector('#list button')?.textContent.includes('Write a Makefile.')", "the conversation is in the list");
+  await page.run("document.querySelector('#list button').click()");
+  await page.until("document.querySelectorAll('#log .user').length === 2", "it is shown as it was");
+  check(await page.run("window.pwned === undefined && !document.querySelector('#log img, #log script, #log svg, #log a')"),
+    "nothing that was written down becomes an element");
   check(page.troubles.length === 0, "the browser complains of nothing " + page.troubles.join("; "));
   browser.kill();
   const dark = await opened("pt-BR", true);

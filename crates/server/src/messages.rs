@@ -390,6 +390,14 @@ toolfence_protocol::texts! { "api"
         en: "args are the arguments of a direct call; without direct the model writes them.",
         pt: "args são os argumentos de uma chamada direct; sem direct, o modelo os escreve.",
     }
+    conversation_has_its_context() {
+        en: "A conversation has its own context; leave this field out.",
+        pt: "Uma conversa tem o seu próprio contexto; deixe este campo de fora.",
+    }
+    nobody_talks_in_a_direct_call() {
+        en: "A direct call has no model to talk with, so it belongs to no conversation; send it to /api/agent.",
+        pt: "Uma chamada direct não tem modelo com quem conversar, então não pertence a nenhuma conversa; envie-a para /api/agent.",
+    }
     no_decision() {
         en: "The decision is approve, edit or deny.",
         pt: "A decisão é approve, edit ou deny.",

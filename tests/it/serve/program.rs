@@ -173,10 +173,54 @@ async fn conversations_are_told_as_they_were_written_down() {
         let answer = server.ask("GET", path, &Value::Null).await;
         assert_eq!((answer.status, &answer.json()["error"]["field"]), (status, &field), "{path}");
     }
+    // A turn in a conversation is told all of it, and is written down there.
+    let path = format!("/api/sessions/{id}/turns");
+    for (body, field) in [
+        (json!({"prompt": "x", "contextHistory": []}), "contextHistory"),
+        (json!({"direct": true, "toolType": "read_file", "args": {}}), "direct"),
+        (json!({}), "prompt"),
+    ] {
+        let answer = server.ask("POST", &path, &body).await;
+        assert_eq!((answer.status, &answer.json()["error"]["field"]), (400, &json!(field)), "{body}");
+    }
+    assert_eq!(server.ask("POST", "/api/sessions/zzz/turns", &json!({"prompt": "x"})).await.status, 404);
+    let answer = server.ask("POST", &path, &json!({"prompt": "Go on."})).await.json();
+    assert_eq!(
+        (&answer["data"]["answer"], &answer["data"]["session"]),
+        (&json!("It is a test."), &json!(id)),
+        "{answer}"
+    );
+    let said = server.ask("GET", &format!("/api/sessions/{id}/messages"), &Value::Null).await.json();
+    assert!(said["data"]["messages"].as_array().unwrap().iter().any(|record| record["content"] == "Go on."), "{said}");
+    drop(server);
+    let replies = home.path().join("more").display().to_string();
+    let call = "```tool\n{\"name\": \"write_file\", \"args\": {\"path\": \"Makefile\", \"content\": \"all:\\n\"}}\n```";
+    let said: String = ["One.", "Two.", call, "Written.", "Three."].map(|text| format!("%%% reply\n{text}\n")).concat();
+    std::fs::write(&replies, said).unwrap();
+    let server = started(home.path(), &["--backend", "replay", "--replies", &replies]);
+    let answer = server.ask("POST", "/api/sessions/new/turns", &json!({"prompt": "A new one."})).await.json();
+    let new = answer["data"]["session"].as_str().unwrap().to_owned();
+    assert!(answer["data"]["answer"] == "One." && new != id, "{answer}");
+    let resumed = Program::new(env!("CARGO_BIN_EXE_coder"), home.path()).args(&["export", &new]).run(&project, "");
+    assert!(resumed.out.contains("A new one."), "{}", resumed.said());
+    // A stream names it in its head.
+    let path = format!("/api/sessions/{new}/turns");
+    let answer = server.ask("POST", &path, &json!({"prompt": "More.", "stream": true})).await;
+    assert_eq!(crate::proxy::support::header(&answer.head, "x-session").as_deref(), Some(new.as_str()));
+    assert!(answer.body.contains("Two."), "{}", answer.body);
+    // While one waits nobody else comes in.
+    let waiting = server.ask("POST", &path, &json!({"prompt": "Write."})).await;
+    assert_eq!(waiting.status, 202, "{}", waiting.body);
+    let second = server.ask("POST", &path, &json!({"prompt": "Me too."})).await;
+    assert_eq!((second.status, &second.json()["error"]["code"]), (409, &json!("conflict")), "{}", second.body);
+    let approval = waiting.json()["data"]["pending"]["approval"].as_str().unwrap().to_owned();
+    let approval = format!("/api/approvals/{approval}");
+    let answer = server.ask("POST", &approval, &json!({"decision": "approve"})).await.json();
+    assert_eq!((&answer["data"]["answer"], &answer["data"]["session"]), (&json!("Written."), &json!(new)), "{answer}");
     // A turn of the API is none of them.
     let answer = server.ask("POST", "/api/agent", &json!({"prompt": "x"})).await.json();
-    assert_eq!(answer["data"]["answer"], "It is a test.", "{answer}");
-    assert_eq!(server.ask("GET", "/api/sessions", &Value::Null).await.json()["data"]["total"], 2);
+    assert_eq!(answer["data"]["answer"], "Three.", "{answer}");
+    assert_eq!(server.ask("GET", "/api/sessions", &Value::Null).await.json()["data"]["total"], 3);
 }
 
 /// What a turn changed can be taken back, also where two turns ran at the same time.

@@ -132,6 +132,10 @@ impl Agents for Project {
         Ok(Agent::new(session, toolbox, backend.unwrap_or_else(|| self.model.clone())))
     }
 
+    fn conversation(&self, _: Option<&str>, _: Option<&Path>) -> Result<Agent, Error> {
+        Err(Error::new("there are no conversations here"))
+    }
+
     fn begin(&self, _: &str) -> Option<Turn> {
         None
     }

@@ -2,12 +2,13 @@
 //!
 //! A request is a turn: the prompt of a user, with what the client remembers of earlier ones. A model answers it with the tools of the
 //! project, or the request names one tool and its arguments, and no model is asked. Either way the calls are judged, asked about and
-//! logged as anywhere else. Nothing is kept between two requests but turns that wait for an approval.
+//! logged as anywhere else. Nothing is kept between two requests but turns that wait for an approval, and conversations on the disk.
 //!
 //! ```text
 //! client --> access --> routes --+-- POST /api/agent ----------> request --> run --> answer: JSON, or the events of the pipe
 //!                                |                                           ^
 //!                                +-- POST /api/approvals/{id} --> approvals --+
+//!                                +-- POST /api/sessions/{id}/turns --> the same, in a conversation that is written down
 //!                                +-- tools, sessions, health, metrics, openapi.json, the page
 //! ```
 //!
@@ -36,7 +37,7 @@ use approvals::Approvals;
 use counters::Counters;
 use std::fmt;
 use std::future::Future;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use together::Together;
@@ -60,6 +61,12 @@ pub trait Agents: Send + Sync {
     /// # Errors
     /// Why nobody can answer, and what to do.
     fn agent(&self, tool: Option<&str>, backend: Option<Arc<dyn Backend>>) -> Result<Agent, Text>;
+
+    /// An agent that goes on with the conversation in this file, or begins a new one that is written down.
+    ///
+    /// # Errors
+    /// Why not: of the kind [`Busy`](toolfence_protocol::ErrorKind::Busy) where somebody else is in that conversation.
+    fn conversation(&self, tool: Option<&str>, file: Option<&Path>) -> Result<Agent, Error>;
 
     /// Begins a turn that can be undone, if turns can. It is asked for when nothing else runs: turns that run at the same time are
     /// undone together. `title` is what it is called: one line, with whatever secrets the client wrote into it.

@@ -26,6 +26,8 @@ pub(super) struct Order {
     pub(super) work: Work,
     /// Entries of the context that were left out.
     pub(super) dropped: usize,
+    /// The field of the context, where there is one.
+    context: Option<String>,
     /// The answer is wanted as events.
     pub(super) stream: bool,
 }
@@ -46,6 +48,20 @@ impl Work {
             Work::Model { prompt, .. } => prompt.trim_start().lines().next().unwrap_or_default(),
             Work::Tool { name, .. } => name,
         }
+    }
+}
+
+impl Order {
+    /// In a conversation the model has its own context, and somebody to talk to.
+    pub(super) fn in_conversation(mut self) -> Result<Order, Trouble> {
+        if let Some(field) = self.context {
+            return Err(Trouble::field(field, messages::conversation_has_its_context()));
+        }
+        let Work::Model { prompt, message, .. } = &mut self.work else {
+            return Err(Trouble::field("direct", messages::nobody_talks_in_a_direct_call()));
+        };
+        message.clone_from(prompt);
+        Ok(self)
     }
 }
 
@@ -167,6 +183,7 @@ pub(super) fn order(body: &[u8], catalog: &Catalog, language: Language) -> Resul
         Some((name, tool)) if tool != "auto" => Some(named(name, tool, catalog)?),
         _ => None,
     };
+    let named_context = context.as_ref().map(|(name, _)| name.clone());
     let (context, dropped) = match &context {
         Some((name, entries)) => context_of(name, entries)?,
         None => (String::new(), 0),
@@ -177,7 +194,7 @@ pub(super) fn order(body: &[u8], catalog: &Catalog, language: Language) -> Resul
             return Err(Trouble::field(field, messages::direct_needs_a_tool(names(catalog))));
         };
         let args = args.map(|(_, args)| args).unwrap_or_default();
-        return Ok(Order { work: Work::Tool { name, args }, dropped, stream });
+        return Ok(Order { work: Work::Tool { name, args }, dropped, context: named_context, stream });
     }
     if let Some((name, _)) = args {
         return Err(Trouble::field(name, messages::args_are_for_direct()));
@@ -190,7 +207,7 @@ pub(super) fn order(body: &[u8], catalog: &Catalog, language: Language) -> Resul
         false => messages::request_with_context(context, &prompt),
     };
     let message = message.into_string(language);
-    Ok(Order { work: Work::Model { prompt, message, tool: named }, dropped, stream })
+    Ok(Order { work: Work::Model { prompt, message, tool: named }, dropped, context: named_context, stream })
 }
 
 /// The tool of this name or alias.

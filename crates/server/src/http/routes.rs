@@ -5,7 +5,7 @@ use super::access;
 use super::answer::{Trouble, done, text};
 use super::approvals;
 use super::page;
-use super::request::{self, Fields};
+use super::request::{self, Fields, Order};
 use super::run;
 use super::sessions::{self, Stretch};
 use crate::body::Body;
@@ -31,9 +31,13 @@ pub const ROUTES: &[(&str, &str)] = &[
     ("GET", "/api/sessions"),
     ("GET", "/api/sessions/{id}"),
     ("GET", "/api/sessions/{id}/messages"),
+    ("POST", "/api/sessions/{id}/turns"),
     ("GET", "/metrics"),
     ("GET", "/openapi.json"),
 ];
+
+/// The name of a conversation that begins.
+const NEW: &str = "new";
 
 /// Characters of a name in a path.
 const MOST_OF_NAME: usize = 64;
@@ -91,10 +95,15 @@ async fn answer_at(
         "/api/agent" => {
             access::json(head)?;
             let body = request::body(incoming, shared).await?;
-            let mut order = request::order(&body, &shared.catalog, language)?;
-            order.stream |= access::text(&head.headers, ACCEPT.as_str()).is_some_and(wants_events);
-            drop(body);
-            return run::turn(shared, order).await;
+            let order = ordered(shared, head, body)?;
+            return run::turn(shared, order, None).await;
+        }
+        "/api/sessions/{id}/turns" => {
+            access::json(head)?;
+            let body = request::body(incoming, shared).await?;
+            let order = ordered(shared, head, body)?.in_conversation()?;
+            let file = if id == NEW { None } else { Some(sessions::file(shared, id).await?) };
+            return run::turn(shared, order, Some(file)).await;
         }
         "/api/approvals/{id}" => {
             access::json(head)?;
@@ -144,6 +153,13 @@ fn fits<'a>(pattern: &str, path: &'a str) -> Option<&'a str> {
     let id = path.strip_prefix(before)?.strip_suffix(behind)?;
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     (!id.is_empty() && id.len() <= MOST_OF_NAME && id.bytes().all(plain)).then_some(id)
+}
+
+/// What a turn is asked for, by its body and by what the client accepts.
+fn ordered(shared: &Shared, head: &Parts, body: Vec<u8>) -> Result<Order, Trouble> {
+    let mut order = request::order(&body, &shared.catalog, shared.options.language)?;
+    order.stream |= access::text(&head.headers, ACCEPT.as_str()).is_some_and(wants_events);
+    Ok(order)
 }
 
 /// Whether the client asks for events alone.

@@ -14,37 +14,48 @@ use hyper::Response;
 use hyper::header::HeaderValue;
 use serde_json::{Value, json};
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
-use tokio::task::AbortHandle;
+use tokio::task::{AbortHandle, spawn_blocking};
 use tokio::time::{sleep, timeout};
 use toolfence_agent::agent::{Agent, Canceller, Host};
 use toolfence_agent::backend::{Backend, Chunk, Sink, Usage};
 use toolfence_policy::Pending;
 use toolfence_project::random_name;
 use toolfence_protocol::parse::Event;
-use toolfence_protocol::{Args, Error, FinishReason, Language, Message, Text, ToolCall, ToolResult, format};
+use toolfence_protocol::{Args, Error, ErrorKind, FinishReason, Language, Message, Text, ToolCall, ToolResult, format};
 use toolfence_session::{Answer, Compacted, StopReason};
 use toolfence_toolbox::BoxFuture;
 
 /// Bytes of events that wait for a slow reader; then the turn waits too.
 const MOST_WAITING: usize = 64 << 10;
 
-/// Runs what a request asks for. Its answer is whole, or begins and goes on as events.
-pub(super) async fn turn(shared: &Arc<Shared>, order: Order) -> Result<Response<Body>, Trouble> {
+/// Runs what a request asks for, in the conversation of a file or in a new one where that is wanted. Its answer is whole, or begins and
+/// goes on as events.
+pub(super) async fn turn(
+    shared: &Arc<Shared>,
+    order: Order,
+    conversation: Option<Option<PathBuf>>,
+) -> Result<Response<Body>, Trouble> {
     let place = shared.places.clone().try_acquire_owned();
     let place = place.map_err(|_| Trouble::new(503, "busy", messages::too_many_turns(shared.options.turns)))?;
     let agent = match &order.work {
-        Work::Model { tool, .. } => shared.agents.agent(tool.as_deref(), None),
+        Work::Model { tool, .. } => match conversation {
+            Some(file) => conversing(shared, tool.clone(), file).await?,
+            None => shared.agents.agent(tool.as_deref(), None),
+        },
         Work::Tool { name, args } => {
             let call = ToolCall::new("call_1", name.clone(), args.clone());
             shared.agents.agent(Some(name), Some(Arc::new(Direct(Mutex::new(Some(call))))))
         }
     };
-    let agent = agent.map_err(|why| Trouble::new(503, "no_backend", why))?;
+    let mut agent = agent.map_err(|why| Trouble::new(503, "no_backend", why))?;
+    let session = agent.recorded().map(|transcript| transcript.id().to_owned());
     let (stream, dropped) = (order.stream, order.dropped);
-    let running = Running { shared: shared.clone(), agent, work: order.work, dropped, _place: place };
+    let running =
+        Running { shared: shared.clone(), agent, work: order.work, dropped, session: session.clone(), _place: place };
     if stream {
         // The stream itself holds what waits for a slow reader.
         let (pieces, body) = Body::pieces(1);
@@ -55,11 +66,29 @@ pub(super) async fn turn(shared: &Arc<Shared>, order: Order) -> Result<Response<
         if dropped > 0 {
             answer.headers_mut().insert("x-context-dropped", HeaderValue::from(dropped));
         }
+        if let Some(session) = session.and_then(|session| HeaderValue::from_str(&session).ok()) {
+            answer.headers_mut().insert("x-session", session);
+        }
         return Ok(answer);
     }
     let (news, heard) = mpsc::channel(1);
     let task = shared.spawn(running.answer(news));
     Ok(Whole { heard, task: Some(task) }.wait(shared).await)
+}
+
+/// An agent in a conversation, which is read where nobody waits for a file.
+async fn conversing(
+    shared: &Arc<Shared>,
+    tool: Option<String>,
+    file: Option<PathBuf>,
+) -> Result<Result<Agent, Text>, Trouble> {
+    let agents = shared.agents.clone();
+    let begun = spawn_blocking(move || agents.conversation(tool.as_deref(), file.as_deref())).await;
+    let begun = begun.map_err(|_| Trouble::new(500, "internal", messages::request_failed()))?;
+    match begun {
+        Err(error) if error.kind() == ErrorKind::Busy => Err(Trouble::new(409, "conflict", error.text())),
+        begun => Ok(begun.map_err(|error| error.text())),
+    }
 }
 
 /// Takes the answer of a person to a call that waits. Where no client waits for its turn, this one does.
@@ -140,6 +169,8 @@ struct Running {
     agent: Agent,
     work: Work,
     dropped: usize,
+    /// The conversation that it is written down in.
+    session: Option<String>,
     _place: OwnedSemaphorePermit,
 }
 
@@ -194,6 +225,7 @@ impl Running {
         let (record, end) = self.run(Out::Answer(news.clone())).await;
         let language = self.shared.options.language;
         let mut data = record.data(&self.work, self.dropped);
+        data["session"] = self.session.as_deref().into();
         data["stop"] = words::over(&end.reason, None)["reason"].take();
         data["usage"] = self.usage();
         let (success, message, error) = match &end.trouble {
@@ -221,6 +253,7 @@ impl Running {
             record: Record::default(),
             work: self.work.clone(),
             dropped: self.dropped,
+            session: self.session.clone(),
             canceller,
         };
         let said = match &self.work {
@@ -341,7 +374,7 @@ impl Record {
         };
         json!({
             "answer": answer, "calls": self.calls, "rounds": self.rounds, "stop": null, "usage": null,
-            "context_dropped": dropped, "pending": null,
+            "context_dropped": dropped, "session": null, "pending": null,
         })
     }
 }
@@ -359,6 +392,7 @@ struct Listener {
     record: Record,
     work: Work,
     dropped: usize,
+    session: Option<String>,
     canceller: Canceller,
 }
 
@@ -417,9 +451,12 @@ impl Host for Listener {
     fn answered(&mut self, result: &ToolResult) {
         let known = self.shared.catalog.find(&result.tool).map_or("other", |spec| spec.name.as_ref());
         self.shared.counters.call(known, result.success);
-        let mut call = format::envelope(result, self.language());
-        call["args"] = self.record.args.get(&result.id).map_or(Value::Null, |args| json!(args));
-        self.record.calls.push(call);
+        // The results of a stream were told already, but for the one that a direct call comes to.
+        if matches!(self.out, Out::Answer(_)) || matches!(self.work, Work::Tool { .. }) {
+            let mut call = format::envelope(result, self.language());
+            call["args"] = self.record.args.get(&result.id).map_or(Value::Null, |args| json!(args));
+            self.record.calls.push(call);
+        }
         self.tell(|| words::result(result, self.language()));
     }
 
@@ -436,6 +473,7 @@ impl Host for Listener {
                 Out::Events(outbox) => outbox.tell(&line),
                 Out::Answer(news) => {
                     let mut data = self.record.data(&self.work, self.dropped);
+                    data["session"] = self.session.as_deref().into();
                     data["pending"] = pending(line);
                     let tool = question.call().name.clone();
                     let asked = News::Asked { id: id.clone(), tool, data: Box::new(data) };

@@ -1,11 +1,12 @@
 //! The conversations about the project that were written down: the same that `coder sessions` lists.
 //!
-//! It reads only. A name is compared with those of the list and never becomes a path.
+//! It reads only; an agent writes. A name is compared with those of the list and never becomes a path.
 
 use super::Shared;
 use super::answer::Trouble;
 use crate::messages;
 use serde_json::{Value, json};
+use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::task::spawn_blocking;
 use toolfence_agent::transcript::{Store, Stored, Summary, rfc3339};
@@ -71,6 +72,11 @@ pub(super) async fn messages_of(shared: &Arc<Shared>, id: String, stretch: Stret
         Ok(json!({"messages": shown, "total": stored.records.len(), "offset": stretch.offset}))
     })
     .await
+}
+
+/// The file of the conversation whose name begins so.
+pub(super) async fn file(shared: &Arc<Shared>, id: String) -> Result<PathBuf, Trouble> {
+    reading(shared, move |store, root| Ok(find(store, root, &id)?.path)).await
 }
 
 /// Reads files where nobody waits for a file.

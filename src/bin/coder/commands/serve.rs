@@ -1,12 +1,14 @@
 //! `coder serve`: turns and tools over HTTP.
 
 use crate::args::{Options, ServeArguments};
+use crate::commands::sessions::resumed_note;
 use crate::failure::Failure;
 use crate::messages;
 use crate::runtime;
 use crate::setup::{Setup, Talk, redactor};
 use crate::shown::{language, tell};
 use crate::terminal::Terminal;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -14,8 +16,9 @@ use tokio::net::TcpListener;
 use toolfence::agent::Agent;
 use toolfence::backend::Backend;
 use toolfence::program::http::{Agents, Api, ApiOptions, random_token};
+use toolfence::transcript::Transcript;
 use toolfence::undo::Turn;
-use toolfence::{Catalog, Learned, Text};
+use toolfence::{Catalog, Error, Learned, Text};
 
 /// Characters of a token that a person chose: enough that nobody tries them all.
 const LEAST_OF_TOKEN: usize = 16;
@@ -93,6 +96,30 @@ impl Agents for Project {
             }
         };
         self.setup.agent_with(toolbox, learned, backend, None).map_err(words)
+    }
+
+    fn conversation(&self, tool: Option<&str>, file: Option<&Path>) -> Result<Agent, Error> {
+        let words = |failure: Failure| Error::new(failure.message().clone());
+        let mut toolbox = self.setup.tools_of_one().map_err(words)?;
+        if let Some(tool) = tool {
+            toolbox = toolbox.only(&[tool.to_owned()]);
+        }
+        let talk = self.talk.as_ref().map_err(|why| Error::new(why.clone()))?;
+        let (learned, backend) = {
+            let talk = talk.lock().unwrap_or_else(PoisonError::into_inner);
+            (talk.learned(), talk.backend.clone())
+        };
+        let Some(file) = file else {
+            let transcript = self.setup.transcript().map_err(words)?;
+            let transcript = transcript.ok_or_else(|| Error::new(messages::no_place_for_conversations()))?;
+            return self.setup.agent_with(toolbox, learned, backend, Some(transcript)).map_err(words);
+        };
+        let transcript = Transcript::resume(file)?;
+        let note = resumed_note(&transcript).into_string(language());
+        let transcript = self.setup.written(transcript);
+        let mut agent = self.setup.agent_with(toolbox, learned, backend, Some(transcript)).map_err(words)?;
+        agent.note(&note);
+        Ok(agent)
     }
 
     fn begin(&self, title: &str) -> Option<Turn> {

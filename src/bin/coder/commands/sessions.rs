@@ -112,11 +112,18 @@ fn with(setup: &Setup, talk: &Talk, transcript: Transcript) -> Result<Begun, Fai
         count => tell(&messages::lines_left_out(count)),
     }
     let resumed = shown(&transcript);
-    let cut_short = is_cut_short(transcript.stored());
+    let note = resumed_note(&transcript);
     let mut agent = setup.agent_of(talk.learned(), talk.backend.clone(), Some(setup.written(transcript)))?;
-    let note = if cut_short { messages::resumed_in_a_turn() } else { messages::resumed_later() };
     agent.note(&note.into_string(language()));
     Ok(Begun { agent, resumed })
+}
+
+/// What the model is told where a conversation goes on.
+pub(crate) fn resumed_note(transcript: &Transcript) -> Text {
+    match is_cut_short(transcript.stored()) {
+        true => messages::resumed_in_a_turn(),
+        false => messages::resumed_later(),
+    }
 }
 
 /// Whether the last turn has no end: the program was killed in it.

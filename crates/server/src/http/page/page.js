@@ -25,8 +25,8 @@ const words = WORDS[language];
 const at = (id) => document.getElementById(id);
 const log = at("log");
 
-/** Entries that the model is told of with the next prompt: a turn of the server remembers nothing. */
-let context = [];
+/** The conversation that the next prompt goes on with, by its name. */
+let session = "new";
 let turn = null;
 
 function node(name, kind, ...inside) {
@@ -192,27 +192,25 @@ async function send(prompt) {
   at("stop").disabled = false;
   say(prompt, "user");
   let coming = null;
-  let answer = "";
   const calls = new Map();
   const settle = () => {
     coming?.node.replaceWith(rendered(coming.text));
     coming = null;
   };
   try {
-    const body = { prompt, toolType: at("tool").value, contextHistory: context, stream: true };
-    const response = await post("/api/agent", body, turn.signal);
+    const body = { prompt, toolType: at("tool").value, stream: true };
+    const response = await post(`/api/sessions/${session}/turns`, body, turn.signal);
     if (!response.ok) {
       say((await response.json()).message, "bad");
       return;
     }
+    session = response.headers.get("X-Session") ?? session;
     for await (const event of events(response)) {
       if (event.event === "text") {
         if (!coming) {
           coming = { text: "", node: say("", "coming") };
-          answer = "";
         }
         coming.text += event.text;
-        answer = coming.text;
         coming.node.append(event.text);
         continue;
       }
@@ -236,7 +234,6 @@ async function send(prompt) {
       } else if (event.event === "error") say(event.message, "bad");
       else if (event.event === "stop" && event.reason !== "answered") say(words.ends[event.reason] ?? event.reason, "bad");
     }
-    context = [...context, { timestamp: new Date().toISOString(), prompt, result: answer }].slice(-20);
   } catch (error) {
     say(error.name === "AbortError" ? words.stopped : words.gone, "bad");
   } finally {
@@ -250,8 +247,10 @@ async function send(prompt) {
   }
 }
 
-/** A conversation that was written down, to read. */
+/** A conversation that was written down: the next prompt goes on with it. */
 async function show(id) {
+  turn?.abort();
+  session = id;
   const { messages } = await get(`/api/sessions/${id}/messages?limit=500`);
   log.replaceChildren();
   for (const record of messages) {
@@ -300,7 +299,7 @@ async function begin() {
   at("past").addEventListener("click", past);
   at("fresh").addEventListener("click", () => {
     turn?.abort();
-    context = [];
+    session = "new";
     log.replaceChildren();
     at("prompt").focus();
   });
