@@ -511,12 +511,6 @@ pub(crate) const PORTUGUESE_HELP: &[(&str, &str)] = &[
         "Turnos e ferramentas por HTTP, para um cliente em qualquer linguagem: JSON, ou um fluxo de eventos",
     ),
     (
-        "Clients send a prompt or a call to POST /api/agent and get the answer as JSON or as a stream of events. Tools run here, \
-         judged and asked about as anywhere else; the client answers for the person",
-        "Os clientes enviam um prompt ou uma chamada para POST /api/agent e recebem a resposta como JSON ou como um fluxo de \
-         eventos. As ferramentas são executadas aqui, julgadas e perguntadas como em qualquer lugar; o cliente responde pela pessoa",
-    ),
-    (
         "Where clients find the server; port 0 takes a free one",
         "Onde os clientes encontram o servidor; a porta 0 escolhe uma livre",
     ),
