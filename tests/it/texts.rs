@@ -84,3 +84,68 @@ fn what_is_said_in_portuguese_is_no_english() {
     assert!(files.len() > 10 && count > 600, "{} files, {count} texts", files.len());
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+/// The literals of strings in a source, without those in comments and in the unit tests at its end.
+fn literals(source: &str) -> Vec<String> {
+    let source = source.split("#[cfg(test)]\nmod tests").next().unwrap_or(source);
+    let (mut found, mut rest) = (Vec::new(), source);
+    while let Some(at) = rest.find(['"', '/', '\'']) {
+        rest = &rest[at..];
+        if rest.starts_with("//") {
+            rest = &rest[rest.find('\n').unwrap_or(rest.len())..];
+        } else if rest.starts_with('"') {
+            let (words, after) = literal(rest);
+            found.push(words);
+            rest = after;
+        } else if let Some(quoted) = rest.strip_prefix('\'') {
+            // A character, which may be a quote, or the name of a lifetime.
+            let length = match quoted.strip_prefix('\\') {
+                Some(escaped) => 1 + escaped.char_indices().nth(1).map_or(1, |(at, _)| at),
+                None => quoted.chars().next().map_or(0, char::len_utf8),
+            };
+            let is_char = quoted.get(length..).is_some_and(|behind| behind.starts_with('\''));
+            rest = &rest[if is_char { length + 2 } else { 1 }..];
+        } else {
+            rest = &rest[1..];
+        }
+    }
+    found
+}
+
+/// What the program says stands in the files of texts, where no text can be without its Portuguese words. A sentence anywhere else
+/// would be English for everybody.
+#[test]
+fn no_sentence_of_the_program_stands_outside_of_the_texts() {
+    /// What may: the help of the command line and the explanations of keys, of which other tests see that all is told in both
+    /// languages, forms of JSON, and the keywords of languages.
+    const MAY: [&str; 4] = ["args.rs", "config/keys.rs", "commands/parse.rs", "markdown/code.rs"];
+    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/bin/coder");
+    let (mut folders, mut wrong, mut count) = (vec![program.clone()], Vec::new(), 0);
+    while let Some(folder) = folders.pop() {
+        for path in std::fs::read_dir(folder).expect("a folder of the sources").flatten().map(|entry| entry.path()) {
+            if path.is_dir() {
+                folders.extend((!path.ends_with("messages")).then_some(path));
+                continue;
+            }
+            let is_source = path.extension().is_some_and(|ending| ending == "rs");
+            if !is_source || path.ends_with("tests.rs") || MAY.iter().any(|may| path == program.join(may)) {
+                continue;
+            }
+            let source = std::fs::read_to_string(&path).expect("a source file");
+            // What the compiler is told of is for whoever reads the source.
+            let lines = source.lines().filter(|line| !line.contains("reason = \"") && !line.contains(".expect(\""));
+            let source: String = lines.flat_map(|line| [line, "\n"]).collect();
+            for words in literals(&source) {
+                count += 1;
+                let words = bare(&words);
+                let english = words.split(|c: char| !c.is_alphanumeric() && c != '-' && c != '_');
+                if english.clone().filter(|word| !word.is_empty()).count() > 2
+                    && english.clone().any(|word| ENGLISH.contains(&word))
+                {
+                    wrong.push(format!("{}: {words:?}", path.display()));
+                }
+            }
+        }
+    }
+    assert!(count > 500 && wrong.is_empty(), "{count} literals\n{}", wrong.join("\n"));
+}

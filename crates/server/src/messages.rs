@@ -124,6 +124,19 @@ toolfence_protocol::texts! { "proxy"
     }
 }
 
+// The proxy, to whoever starts it.
+#[cfg(feature = "proxy")]
+toolfence_protocol::texts! { "proxy"
+    upstream_is_no_url(upstream, why) {
+        en: "The upstream {upstream} is not a URL of a server: {why}",
+        pt: "O upstream {upstream} não é a URL de um servidor: {why}",
+    }
+    upstream_url_is_like() {
+        en: "it begins with http:// or https:// and has no query",
+        pt: "ela começa com http:// ou https:// e não tem query",
+    }
+}
+
 // The proxy, to its client.
 #[cfg(feature = "proxy")]
 toolfence_protocol::texts! { "proxy"

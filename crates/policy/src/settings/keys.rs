@@ -162,7 +162,11 @@ pub const KEYS: &[Key] = &[
          always: everything asks.\n\
          sandboxed: what the sandbox around a command fully holds runs too.\n\
          never: nothing asks, and whatever is not denied runs.",
-    ),
+    ).in_portuguese("Quando você é consultado. O que é negado é negado com qualquer configuração.\n\
+         risky: o que se sabe inofensivo roda, todo o resto pergunta.\n\
+         always: tudo pergunta.\n\
+         sandboxed: o que o sandbox em torno de um comando segura por inteiro também roda.\n\
+         never: nada pergunta, e o que não é negado roda."),
     Key::new(
         "commands.allow",
         Takes::Commands,
@@ -172,21 +176,24 @@ pub const KEYS: &[Key] = &[
          A rule is the first words of a command: \"cargo test\", or [\"echo\", \"a b\"] where a word has blanks.\n\
          A rule may carry examples, which are checked when the file is read:\n\
          { prefix = \"cargo test\", match = [\"cargo test -q\"], not_match = [\"cargo publish\"] }",
-    ),
+    ).in_portuguese("Comandos que rodam sem pergunta, se nada mais neles pergunta: um redirecionamento para um arquivo ainda pergunta.\n\
+         Uma regra são as primeiras palavras de um comando: \"cargo test\", ou [\"echo\", \"a b\"] se uma palavra tem espaços.\n\
+         Uma regra pode trazer exemplos, que são verificados quando o arquivo é lido:\n\
+         { prefix = \"cargo test\", match = [\"cargo test -q\"], not_match = [\"cargo publish\"] }"),
     Key::new(
         "commands.deny",
         Takes::Commands,
         InProject::Adds,
         "[]",
         "Commands that never run, with any setting of ask.",
-    ),
+    ).in_portuguese("Comandos que nunca rodam, com nenhum valor de ask."),
     Key::new(
         "commands.only",
         Takes::Commands,
         InProject::Narrows,
         "[]",
         "Where there is any, every command that begins with none of these is denied.",
-    ),
+    ).in_portuguese("Se há alguma, todo comando que não começa com uma destas é negado."),
     Key::new(
         "paths.allow",
         Takes::Globs,
@@ -194,8 +201,9 @@ pub const KEYS: &[Key] = &[
         "[]",
         "Exceptions from the built-in list of names that tools never open, such as .env and *.pem.\n\
          A glob matches at any depth below the root, ignores case, and stands for all below it.",
-    ),
-    Key::new("paths.deny", Takes::Globs, InProject::Adds, "[]", "More names that tools never open."),
+    ).in_portuguese("Exceções à lista embutida de nomes que as ferramentas nunca abrem, como .env e *.pem.\n\
+         Um glob vale em qualquer profundidade abaixo da raiz, ignora maiúsculas e minúsculas e inclui tudo abaixo dele."),
+    Key::new("paths.deny", Takes::Globs, InProject::Adds, "[]", "More names that tools never open.").in_portuguese("Mais nomes que as ferramentas nunca abrem."),
 ];
 
 /// A settings file with every key explained and none set.

@@ -16,7 +16,7 @@ use reqwest::{Client, Response, Url};
 use std::time::Duration;
 use tokio::time::timeout;
 use toolfence_http::Route;
-use toolfence_protocol::{Error, ErrorKind};
+use toolfence_protocol::{Error, ErrorKind, Text};
 
 /// Headers of one connection, not of the message.
 const HOP_BY_HOP: [HeaderName; 7] =
@@ -40,15 +40,13 @@ pub(super) struct Upstream {
 
 impl Upstream {
     pub(super) fn new(options: &ProxyOptions) -> Result<Upstream, Error> {
-        let wrong = |why: &str| {
-            Error::with_kind(
-                ErrorKind::InvalidInput,
-                format!("The upstream {:?} is not a URL of a server: {why}", options.upstream),
-            )
+        let wrong = |why: Text| {
+            let upstream = format!("{:?}", options.upstream);
+            Error::with_kind(ErrorKind::InvalidInput, messages::upstream_is_no_url(upstream, why))
         };
-        let url: Url = options.upstream.parse().map_err(|error| wrong(&format!("{error}")))?;
+        let url = options.upstream.parse::<Url>().map_err(|error| wrong(error.to_string().into()))?;
         if !matches!(url.scheme(), "http" | "https") || url.query().is_some() {
-            return Err(wrong("it begins with http:// or https:// and has no query"));
+            return Err(wrong(messages::upstream_url_is_like()));
         }
         let mut base = url.clone();
         base.set_fragment(None);

@@ -2,11 +2,13 @@
 
 use crate::args::{Options, ToolsArguments};
 use crate::failure::Failure;
+use crate::messages::PORTUGUESE_TOOLS;
 use crate::setup::Setup;
+use crate::shown::language;
 use crate::terminal::{Style, Terminal};
 use serde_json::{Value, json};
 use std::process::ExitCode;
-use toolfence::{Param, ParamKind, ToolSpec};
+use toolfence::{Language, Param, ParamKind, ToolSpec};
 
 /// Lists the tools with their signatures.
 pub(crate) fn run(options: &Options, arguments: &ToolsArguments) -> Result<ExitCode, Failure> {
@@ -19,12 +21,18 @@ pub(crate) fn run(options: &Options, arguments: &ToolsArguments) -> Result<ExitC
     }
     for spec in catalog.specs() {
         out.styled(Style::Action, &spec.signature())?;
-        out.line(&format!("\n    {}", spec.purpose))?;
+        out.line(&format!("\n    {}", in_words(&spec.purpose)))?;
         for param in &spec.params {
-            out.styled(Style::Dim, &format!("    {:<18} {}\n", param.name, param.help))?;
+            out.styled(Style::Dim, &format!("    {:<18} {}\n", param.name, in_words(&param.help)))?;
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What a tool says of itself, in the language of the person.
+fn in_words(text: &str) -> &str {
+    let row = PORTUGUESE_TOOLS.iter().find(|(english, _)| *english == text && language() == Language::Portuguese);
+    row.map_or(text, |(_, portuguese)| portuguese)
 }
 
 fn described(spec: &ToolSpec) -> Value {
@@ -51,5 +59,24 @@ fn kind(kind: &ParamKind) -> Value {
         ParamKind::Texts => "strings".into(),
         ParamKind::Objects(fields) => json!({"objects": fields.iter().map(param).collect::<Vec<_>>()}),
         _ => "any".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use toolfence::toolbox::Tool;
+
+    /// A tool says nothing of itself that a person cannot read in Portuguese.
+    #[test]
+    fn every_tool_is_told_in_portuguese() {
+        let plan = toolfence::tools::Plan::default();
+        for spec in toolfence::program::tool::builtins().iter().chain([plan.spec()]) {
+            let helps = spec.params.iter().map(|param| &param.help);
+            for text in helps.chain([&spec.purpose]) {
+                let rows = PORTUGUESE_TOOLS.iter().filter(|(english, _)| *english == text.as_ref()).count();
+                assert_eq!(rows, 1, "{}: {text}", spec.name);
+            }
+        }
     }
 }

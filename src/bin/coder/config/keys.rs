@@ -13,7 +13,8 @@ const OWN: &[Key] = &[
         "\"http\"",
         "Who answers: http, an OpenAI-shaped server; provider, one that is known by the model's name; command, a program;\n\
          replay, recordings.",
-    ),
+    ).in_portuguese("Quem responde: http, um servidor no formato da OpenAI; provider, um provedor reconhecido pelo nome do modelo; command, um\n\
+         programa; replay, gravações."),
     Key::new(
         "base_url",
         Takes::Text,
@@ -21,8 +22,9 @@ const OWN: &[Key] = &[
         "",
         "Where the OpenAI-shaped server is, such as \"http://127.0.0.1:8080/v1\". Where it is not set, the usual addresses on this\n\
          machine are looked at. Its key comes from the variable TOOLFENCE_API_KEY, or as the next two say, and from no file.",
-    ),
-    Key::new("api_key_env", Takes::Text, InProject::Never, "", "The variable that holds the key of the server."),
+    ).in_portuguese("Onde está o servidor no formato da OpenAI, como \"http://127.0.0.1:8080/v1\". Sem isto, os endereços de costume desta\n\
+         máquina são consultados. A chave vem da variável TOOLFENCE_API_KEY, ou como dizem as duas seguintes, e de nenhum arquivo."),
+    Key::new("api_key_env", Takes::Text, InProject::Never, "", "The variable that holds the key of the server.").in_portuguese("A variável que contém a chave do servidor."),
     Key::new(
         "api_key_command",
         Takes::Text,
@@ -30,8 +32,9 @@ const OWN: &[Key] = &[
         "",
         "A command line that prints the key of the server, such as \"pass show models/key\". It runs without a shell, once a run,\n\
          and has 30 seconds. The program is one of the PATH, or is named from /.",
-    ),
-    Key::new("model", Takes::Text, InProject::Trusted, "", "The model, as the backend names it."),
+    ).in_portuguese("Uma linha de comando que mostra a chave do servidor, como \"pass show models/key\". Ela roda sem shell, uma vez por execução,\n\
+         e tem 30 segundos. O programa é um do PATH ou é indicado a partir de /."),
+    Key::new("model", Takes::Text, InProject::Trusted, "", "The model, as the backend names it.").in_portuguese("O modelo, como o backend o chama."),
     Key::new(
         "command",
         Takes::Text,
@@ -41,7 +44,9 @@ const OWN: &[Key] = &[
          prints the answer. No shell reads the line, and the program runs outside of the sandbox, in your home folder, with\n\
          your environment. {session}, {turn} and {model} are replaced. One that is named with a / and not from the\n\
          root is looked for beside this file.",
-    ),
+    ).in_portuguese("O programa do backend command com os argumentos dele: \"llm -m gpt-4o-mini\". Ele lê a conversa na entrada padrão e escreve a\n\
+         resposta. Nenhum shell lê a linha, e o programa roda fora do sandbox, na sua pasta pessoal, com o seu ambiente.\n\
+         {session}, {turn} e {model} são substituídos. Um que é indicado com / e não a partir da raiz é procurado ao lado deste arquivo."),
     Key::new(
         "command_conversation",
         Takes::Choice(&["whole", "own"]),
@@ -49,35 +54,36 @@ const OWN: &[Key] = &[
         "\"whole\"",
         "What that program is sent with each message: whole, the whole conversation; own, only what is new, for a program that\n\
          keeps the conversation by itself. It has to begin a new one where TOOLFENCE_FIRST is 1, and gets everything then.",
-    ),
+    ).in_portuguese("O que esse programa recebe com cada mensagem: whole, a conversa inteira; own, só o que é novo, para um programa que guarda a\n\
+         conversa por conta própria. Ele tem de começar outra quando TOOLFENCE_FIRST é 1, e então recebe tudo."),
     Key::new(
         "command_format",
         Takes::Choice(&["text", "json"]),
         InProject::Trusted,
         "\"text\"",
         "How it is sent: text, or json, one line {\"role\":..,\"content\":..} a message.",
-    ),
+    ).in_portuguese("Como ele o recebe: text, ou json, uma linha {\"role\":..,\"content\":..} por mensagem."),
     Key::new(
         "command_first_byte",
         Takes::Whole(1, 86_400),
         InProject::Never,
         "300",
         "Seconds that the program may take to begin its answer.",
-    ),
+    ).in_portuguese("Segundos que o programa pode levar até começar a resposta."),
     Key::new(
         "command_between",
         Takes::Whole(1, 86_400),
         InProject::Never,
         "60",
         "Seconds that it may be silent within its answer.",
-    ),
+    ).in_portuguese("Segundos que ele pode ficar em silêncio dentro da resposta."),
     Key::new(
         "command_retries",
         Takes::Whole(1, 100),
         InProject::Never,
         "",
         "How often it is started again where it failed before it had written anything; without it, never.",
-    ),
+    ).in_portuguese("Quantas vezes ele é iniciado de novo se falhou antes de escrever algo; sem isto, nenhuma."),
     Key::new(
         "persona",
         Takes::Text,
@@ -85,7 +91,8 @@ const OWN: &[Key] = &[
         "\"coder\"",
         "Who the model is: coder, explainer, reviewer, another that `coder personas` lists, or a file. A file that is not named\n\
          from / is looked for beside this one.",
-    ),
+    ).in_portuguese("Quem o modelo é: coder, explainer, reviewer, outra que `coder personas` lista, ou um arquivo. Um arquivo que não é indicado a\n\
+         partir de / é procurado ao lado deste."),
     Key::new(
         "agents_files",
         Takes::Choice(&["on", "off"]),
@@ -94,14 +101,16 @@ const OWN: &[Key] = &[
         "Whether the model is told what a project says to agents: in each folder from the root to the one where you are, the\n\
          first of AGENTS.md, CLAUDE.md, GEMINI.md and .github/copilot-instructions.md, and before them the one beside this\n\
          file; at most limits.agents_bytes in all.",
-    ),
+    ).in_portuguese("Se o modelo lê o que um projeto diz a agentes: em cada pasta, da raiz até onde você está, o primeiro de AGENTS.md, CLAUDE.md,\n\
+         GEMINI.md e .github/copilot-instructions.md, e antes deles o que está ao lado deste arquivo; no máximo\n\
+         limits.agents_bytes ao todo."),
     Key::new(
         "replies",
         Takes::Text,
         InProject::Never,
         "",
         "The recorded replies of the replay backend. A file that is not named from / is looked for beside this one.",
-    ),
+    ).in_portuguese("As respostas gravadas do backend replay. Um arquivo que não é indicado a partir de / é procurado ao lado deste."),
     Key::new(
         "lang",
         Takes::Choice(&["en", "pt"]),
@@ -109,14 +118,15 @@ const OWN: &[Key] = &[
         "\"en\"",
         "The language of what you and the model are told: persona, instructions, results, questions and errors. Where it is not set,\n\
          LC_ALL, LC_MESSAGES or LANG may name Portuguese.",
-    ),
+    ).in_portuguese("A língua do que você e o modelo leem: persona, instruções, resultados, perguntas e erros. Sem isto, LC_ALL, LC_MESSAGES ou\n\
+         LANG podem indicar o português."),
     Key::new(
         "instructions",
         Takes::Choice(&["inline", "external"]),
         InProject::Trusted,
         "\"inline\"",
         "Whether persona and instructions are sent: external where they are pasted into the backend already.",
-    ),
+    ).in_portuguese("Se persona e instruções são enviadas: external quando já foram coladas no backend."),
     Key::new(
         "dialects",
         Takes::Text,
@@ -124,7 +134,8 @@ const OWN: &[Key] = &[
         "\"all\"",
         "The forms in which calls are read beside the blocks that the instructions teach: all, none, or names with commas\n\
          between them, such as \"hermes,llama\". With one name, it is the form that the model is known to write.",
-    ),
+    ).in_portuguese("As formas em que chamadas são lidas além dos blocos que as instruções ensinam: all, none, ou nomes com vírgulas entre eles,\n\
+         como \"hermes,llama\". Com um só nome, é a forma em que se sabe que o modelo escreve."),
     Key::new(
         "reasoning",
         Takes::Choice(&["unknown", "known", "opened"]),
@@ -134,7 +145,10 @@ const OWN: &[Key] = &[
          unknown: a closing tag by itself means that all before it was thought; no call in it counts.\n\
          known: reasoning has both tags in the reply, or none. `coder proxy` can then pass calls on while they are written.\n\
          opened: a reply begins in reasoning.",
-    ),
+    ).in_portuguese("Se o modelo de conversa do backend abre o raciocínio, de modo que uma resposta só tem a tag de fechamento.\n\
+         unknown: uma tag de fechamento sozinha quer dizer que tudo antes foi pensado; nenhuma chamada ali conta.\n\
+         known: o raciocínio tem as duas tags na resposta, ou nenhuma. Assim `coder proxy` passa chamadas adiante enquanto são escritas.\n\
+         opened: uma resposta começa em raciocínio."),
     Key::new(
         "grammar",
         Takes::Choice(&["auto", "on", "off"]),
@@ -143,7 +157,9 @@ const OWN: &[Key] = &[
         "Whether a grammar goes with each request, by which the server lets the model write prose and valid calls only.\n\
          auto: where `coder doctor --backend` saw that the server obeys one, and that it takes no reasoning from the model.\n\
          on: always, in the form that it was seen to obey, or else in that of llama.cpp.",
-    ),
+    ).in_portuguese("Se uma gramática acompanha cada pedido, com a qual o servidor deixa o modelo escrever só prosa e chamadas válidas.\n\
+         auto: quando `coder doctor --backend` viu que o servidor obedece a uma e que ela não tira o raciocínio do modelo.\n\
+         on: sempre, na forma a que ele foi visto obedecer, ou então na de llama.cpp."),
     Key::new(
         "window",
         Takes::Whole(1, 100_000_000),
@@ -151,29 +167,30 @@ const OWN: &[Key] = &[
         "",
         "Tokens that the model can read. At 80 % of them the conversation is compacted: old tool output first, then old messages.\n\
          Without it the server is asked, and the conversation is compacted in any case once the server refuses it.",
-    ),
+    ).in_portuguese("Tokens que o modelo consegue ler. Em 80 % deles a conversa é compactada: primeiro a saída antiga das ferramentas, depois as\n\
+         mensagens antigas. Sem isto o servidor é consultado, e a conversa é compactada de todo modo se o servidor a recusa."),
     Key::new(
         "temperature",
         Takes::Number(2),
         InProject::Trusted,
         "",
         "The sampling temperature. Where it is not set, the server decides.",
-    ),
+    ).in_portuguese("A temperatura da amostragem. Sem isto, o servidor decide."),
     Key::new(
         "top_p",
         Takes::Number(1),
         InProject::Trusted,
         "",
         "The share of the likeliest tokens that is sampled from. Where it is not set, the server decides.",
-    ),
+    ).in_portuguese("A parcela dos tokens mais prováveis entre os quais se sorteia. Sem isto, o servidor decide."),
     Key::new(
         "max_tokens",
         Takes::Whole(1, 100_000_000),
         InProject::Trusted,
         "",
         "The most tokens of a reply. Where it is not set, the server decides.",
-    ),
-    Key::new("stop", Takes::Texts, InProject::Trusted, "[]", "Texts before which a reply ends."),
+    ).in_portuguese("O máximo de tokens de uma resposta. Sem isto, o servidor decide."),
+    Key::new("stop", Takes::Texts, InProject::Trusted, "[]", "Texts before which a reply ends.").in_portuguese("Textos antes dos quais uma resposta termina."),
     Key::new(
         "prices",
         Takes::Prices,
@@ -182,14 +199,16 @@ const OWN: &[Key] = &[
         "What a million tokens of a model cost, in the currency you think of; --stats and /stats count with it.\n\
          \"qwen3-coder\" = { input = 0.5, cached = 0.05, output = 1.5 }: the name is that of the setting model. Without cached, tokens\n\
          that the server still knew cost as much as others.",
-    ),
+    ).in_portuguese("Quanto custa um milhão de tokens de um modelo, na moeda que você quiser; --stats e /stats contam com isso.\n\
+         \"qwen3-coder\" = { input = 0.5, cached = 0.05, output = 1.5 }: o nome é o da configuração model. Sem cached, os tokens que o\n\
+         servidor ainda conhecia custam tanto quanto os outros."),
     Key::new(
         "color",
         Takes::Choice(&["auto", "always", "never"]),
         InProject::Never,
         "\"auto\"",
         "Whether there are colours: auto where a terminal shows them and NO_COLOR is not set.",
-    ),
+    ).in_portuguese("Se há cores: auto onde um terminal as mostra e NO_COLOR não está definida."),
     Key::new(
         "notify",
         Takes::Choice(&["off", "bell", "osc9"]),
@@ -197,7 +216,8 @@ const OWN: &[Key] = &[
         "\"bell\"",
         "How a terminal tells you that a turn is over which took 20 seconds or more: bell; osc9, a notification of the desktop\n\
          where the terminal can show one; or off.",
-    ),
+    ).in_portuguese("Como um terminal avisa que terminou um turno que levou 20 segundos ou mais: bell, a campainha; osc9, uma notificação da área\n\
+         de trabalho, onde o terminal consegue mostrá-la; ou off."),
 ];
 
 /// How a server is reached. What names a place, a file or a secret, no project may say.
@@ -209,14 +229,15 @@ const HTTP: &[Key] = &[
         "{}",
         "More headers of every request: \"X-Tenant\" = \"blue\". Their values are never shown, and never sent to a server that was\n\
          only found on this machine.",
-    ),
+    ).in_portuguese("Mais cabeçalhos de cada pedido: \"X-Tenant\" = \"blue\". Os valores nunca são mostrados, e nunca são enviados a um servidor que\n\
+         só foi encontrado nesta máquina."),
     Key::new(
         "http.body",
         Takes::Members,
         InProject::Trusted,
         "{}",
         "More members of the body of every request: seed = 7, or chat_template_kwargs = { enable_thinking = false }.",
-    ),
+    ).in_portuguese("Mais membros do corpo de cada pedido: seed = 7, ou chat_template_kwargs = { enable_thinking = false }."),
     Key::new(
         "http.proxy",
         Takes::Text,
@@ -224,7 +245,8 @@ const HTTP: &[Key] = &[
         "",
         "The URL of a proxy in the place of those that HTTPS_PROXY, HTTP_PROXY and ALL_PROXY name, or \"none\" for no proxy.\n\
          NO_PROXY and servers on this machine go without.",
-    ),
+    ).in_portuguese("A URL de um proxy no lugar dos que HTTPS_PROXY, HTTP_PROXY e ALL_PROXY indicam, ou \"none\" para nenhum. NO_PROXY e servidores\n\
+         nesta máquina ficam sem proxy."),
     Key::new(
         "http.ca_file",
         Takes::Text,
@@ -232,35 +254,38 @@ const HTTP: &[Key] = &[
         "",
         "A file with certificates of authorities that are trusted beside those of the system, in PEM. A file that is not named\n\
          from / is looked for beside this one.",
-    ),
+    ).in_portuguese("Um arquivo com certificados de autoridades em que se confia além das do sistema, em PEM. Um arquivo que não é indicado a\n\
+         partir de / é procurado ao lado deste."),
     Key::new(
         "http.client_certificate",
         Takes::Text,
         InProject::Never,
         "",
         "A file with a certificate of your own, those above it, and its private key, in PEM, for servers that ask for one.",
-    ),
+    ).in_portuguese("Um arquivo com um certificado seu, os que estão acima dele e a chave privada, em PEM, para servidores que pedem um."),
     Key::new(
         "http.first_byte",
         Takes::Whole(1, 86_400),
         InProject::Trusted,
         "120",
         "Seconds that the first piece of a reply may take. A model that is being loaded and a long prompt need some.",
-    ),
+    ).in_portuguese("Segundos que o primeiro pedaço de uma resposta pode levar. Um modelo que está sendo carregado e um pedido longo precisam de\n\
+         alguns."),
     Key::new(
         "http.between",
         Takes::Whole(1, 86_400),
         InProject::Trusted,
         "60",
         "Seconds that every further piece of a reply may take.",
-    ),
+    ).in_portuguese("Segundos que cada pedaço seguinte de uma resposta pode levar."),
     Key::new(
         "http.retries",
         Takes::Whole(0, 100),
         InProject::Trusted,
         "3",
         "How often a server is asked again that is busy or has a trouble of its own. Never once a reply has begun.",
-    ),
+    ).in_portuguese("Quantas vezes se tenta de novo com um servidor que está ocupado ou tem um problema próprio. Nunca depois que uma resposta\n\
+         começou."),
 ];
 
 /// How results are written for the model. What the model is told is the person's business.
@@ -323,7 +348,7 @@ const SANDBOX: &[Key] = &[
         InProject::Stricter,
         "\"on\"",
         "Whether decisions and results are logged, without secrets, in $XDG_STATE_HOME/toolfence/audit.jsonl.",
-    ),
+    ).in_portuguese("Se decisões e resultados são registrados, sem segredos, em $XDG_STATE_HOME/toolfence/audit.jsonl."),
     Key::new(
         "sandbox.mode",
         Takes::Choice(&["off", "container", "project-write", "read-only"]),
@@ -334,7 +359,11 @@ const SANDBOX: &[Key] = &[
          read-only: nothing but what is private to the command.\n\
          container: as project-write, and only in the container of sandbox.container.\n\
          off: there is no sandbox, and what only the sandbox holds asks.",
-    ),
+    ).in_portuguese("O que o sandbox em torno de um comando deixa gravável. `coder doctor` mostra qual sandbox está disponível aqui.\n\
+         project-write: o projeto, menos o que está bloqueado e os repositórios.\n\
+         read-only: só o que é privado do comando.\n\
+         container: como project-write, e só no container de sandbox.container.\n\
+         off: não há sandbox, e o que só o sandbox segura pergunta."),
     Key::new(
         "sandbox.network",
         Takes::Choice(&["on", "off"]),
@@ -342,7 +371,8 @@ const SANDBOX: &[Key] = &[
         "\"off\"",
         "Whether every command may use the network. Where it is off, a command can ask for it, and you are asked.\n\
          on: a sandbox with an open network does not count as holding, so what only the sandbox holds asks.",
-    ),
+    ).in_portuguese("Se todo comando pode usar a rede. Com off, um comando pode pedi-la, e você é consultado.\n\
+         on: um sandbox com a rede aberta não conta como um que resiste, por isso o que só o sandbox segura pergunta."),
     Key::new(
         "sandbox.memory",
         Takes::Whole(1, 1 << 24),
@@ -351,7 +381,9 @@ const SANDBOX: &[Key] = &[
         "MiB of memory that a command may use with all it starts, with the sandbox or without. What uses more is ended.\n\
          Where nothing is set it is half of the machine's memory, and 8192 at the most. Files in its private folders, such\n\
          as /tmp, may take half as much again.",
-    ),
+    ).in_portuguese("MiB de memória que um comando pode usar com tudo o que ele inicia, com o sandbox ou sem. O que usa mais é encerrado. Sem isto,\n\
+         é metade da memória da máquina, e 8192 no máximo. Arquivos nas pastas privadas dele, como /tmp, podem ocupar mais a\n\
+         metade disso."),
 ];
 
 /// What is left to commands, no project may say.
@@ -363,7 +395,8 @@ const GIT: &[Key] = &[
         "[]",
         "Repositories that commands may write: \"target/**\" for those that tests make there. Every other one is read-only to\n\
          commands that are not git alone. What a command leaves in these, git on this machine may run.",
-    ),
+    ).in_portuguese("Repositórios em que comandos podem escrever: \"target/**\" para os que os testes criam ali. Todo outro é só para leitura em\n\
+         comandos que não são apenas git. O que um comando deixa neles, o git desta máquina pode executar."),
     Key::new(
         "sandbox.git_hooks",
         Takes::Words(GIT_HOOKS),
@@ -372,7 +405,9 @@ const GIT: &[Key] = &[
         "Hooks of git that may run in a call that is git alone: [\"pre-commit\", \"commit-msg\"]. Whatever program a repository\n\
          has under such a name runs inside the sandbox and may write the repository. If one hook of the project is not named\n\
          here, none runs.",
-    ),
+    ).in_portuguese("Hooks do git que podem rodar em uma chamada que é apenas git: [\"pre-commit\", \"commit-msg\"]. Qualquer programa que um\n\
+         repositório tenha com esse nome roda dentro do sandbox e pode escrever no repositório. Se um hook do projeto não está\n\
+         nesta lista, nenhum roda."),
 ];
 
 /// What a container is, no project may say.
@@ -383,14 +418,14 @@ const CONTAINER: &[Key] = &[
         InProject::Never,
         "\"off\"",
         "Whose container is around every command in the place of a sandbox of our own. Where it is not there, no command runs.",
-    ),
+    ).in_portuguese("De quem é o container em torno de cada comando, no lugar do nosso sandbox. Se ele não está instalado, nenhum comando roda."),
     Key::new(
         "sandbox.image",
         Takes::Text,
         InProject::Never,
         "",
         "The image of that container. It needs bash and must be there: nothing is fetched.",
-    ),
+    ).in_portuguese("A imagem desse container. Ela precisa de bash e tem de estar na máquina: nada é baixado."),
 ];
 
 /// Who looks at changes. A checker of files is for the person alone to name: it runs by itself around every change, and trust in
@@ -403,7 +438,8 @@ const CHECKS: &[Key] = &[
         "[]",
         "Command lines that look at the whole project, such as \"cargo check\" or \"pnpm typecheck\". They run inside the sandbox,\n\
          once before the first change and once after the changes of each reply; the model is told what is new.",
-    ),
+    ).in_portuguese("Linhas de comando que examinam o projeto inteiro, como \"cargo check\" ou \"pnpm typecheck\". Elas rodam dentro do sandbox, uma\n\
+         vez antes da primeira mudança e uma vez depois das mudanças de cada resposta; o modelo lê o que é novo."),
     Key::new(
         "checks.checkers",
         Takes::Checkers,
@@ -415,6 +451,16 @@ const CHECKS: &[Key] = &[
          Status 0 means that nothing is wrong; else it prints lines such as `stdin:3: words` or `<stdin>:3:5: words`.\n\
          { files = [\"*.x\"], command = [\"xlint\", \"{folder}\"], reads = \"project:xlint.json\" } is asked before a change and\n\
          after it, in a project: {folder} is the nearest folder above that holds this file. It prints `src/a.x:3:5: words`.",
+    )
+    .in_portuguese(
+        "Programas seus que dizem se uma mudança estraga um arquivo; são consultados antes dos embutidos.\n\
+         Eles rodam sem rede em um sandbox que resiste, onde não podem escrever no projeto, e em nenhum outro lugar.\n\
+         { files = [\"*.lua\"], command = [\"luac\", \"-p\", \"-\"] } recebe o texto novo na entrada padrão, antes da gravação.\n\
+         O status 0 quer dizer que nada está errado; senão ele mostra linhas como `stdin:3: palavras` ou\n\
+         `<stdin>:3:5: palavras`.\n\
+         { files = [\"*.x\"], command = [\"xlint\", \"{folder}\"], reads = \"project:xlint.json\" } é consultado antes de uma mudança\n\
+         e depois dela, em um projeto: {folder} é a pasta mais próxima acima que contém este arquivo. Ele mostra\n\
+         `src/a.x:3:5: palavras`.",
     ),
 ];
 
@@ -426,6 +472,9 @@ const UNDO: &[Key] = &[
         InProject::Stricter,
         "\"on\"",
         "Whether what a turn changes is kept below $XDG_STATE_HOME/toolfence, so that `coder undo` can take it back.",
+    )
+    .in_portuguese(
+        "Se o que um turno muda é guardado abaixo de $XDG_STATE_HOME/toolfence, para que `coder undo` possa desfazer.",
     ),
     Key::new(
         "undo.turns",
@@ -433,13 +482,17 @@ const UNDO: &[Key] = &[
         InProject::Never,
         "100",
         "The newest turns that are kept of a project.",
-    ),
+    )
+    .in_portuguese("Os turnos mais novos de um projeto que são guardados."),
     Key::new(
         "undo.megabytes",
         Takes::Whole(1, 1 << 20),
         InProject::Never,
         "512",
         "MiB of old contents that are kept of a project; what is more goes with the oldest turns.",
+    )
+    .in_portuguese(
+        "MiB de conteúdos antigos de um projeto que são guardados; o que passa disso sai com os turnos mais velhos.",
     ),
     Key::new(
         "undo.snapshot_files",
@@ -447,14 +500,16 @@ const UNDO: &[Key] = &[
         InProject::Never,
         "20000",
         "Files and folders that are looked at before and after commands, to know what they changed.",
-    ),
+    )
+    .in_portuguese("Arquivos e pastas que são vistos antes e depois de comandos, para saber o que eles mudaram."),
     Key::new(
         "undo.snapshot_megabytes",
         Takes::Whole(1, 1 << 16),
         InProject::Never,
         "64",
         "MiB of contents that are looked at around commands. Files over 4 MiB are not.",
-    ),
+    )
+    .in_portuguese("MiB de conteúdos que são vistos em torno de comandos. Arquivos com mais de 4 MiB não são."),
 ];
 
 /// What is kept of conversations. It is the person's own: a project has no say in it.
@@ -465,21 +520,21 @@ const SESSIONS: &[Key] = &[
         InProject::Never,
         "\"on\"",
         "Whether conversations are written down below $XDG_STATE_HOME/toolfence, so that they can be resumed and exported.",
-    ),
+    ).in_portuguese("Se conversas são gravadas abaixo de $XDG_STATE_HOME/toolfence, para que possam ser retomadas e exportadas."),
     Key::new(
         "sessions.redact",
         Takes::Choice(&["off", "on"]),
         InProject::Never,
         "\"on\"",
         "Whether secrets are taken out of what is written down. A resumed conversation has them no more.",
-    ),
+    ).in_portuguese("Se segredos são retirados do que é gravado. Uma conversa retomada não os tem mais."),
     Key::new(
         "sessions.keep",
         Takes::Whole(1, 36_500),
         InProject::Never,
         "365",
         "Days that a conversation is kept after something was last said in it.",
-    ),
+    ).in_portuguese("Dias que uma conversa é guardada depois da última coisa dita nela."),
 ];
 
 /// Every key a file may hold, in the order they are explained.
@@ -506,4 +561,17 @@ pub(crate) fn of_policy() -> Vec<&'static Key> {
 /// A key by its name.
 pub(crate) fn named(name: &str) -> Option<&'static Key> {
     all().into_iter().find(|key| key.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A key that is explained in English alone would stand so in the file of whoever reads Portuguese.
+    #[test]
+    fn every_key_is_explained_in_both_languages() {
+        for key in all() {
+            assert!(!key.help.is_empty() && !key.portuguese.is_empty() && key.help != key.portuguese, "{}", key.name);
+        }
+    }
 }

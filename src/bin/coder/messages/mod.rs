@@ -11,6 +11,7 @@ mod personas;
 mod question;
 mod reports;
 mod sessions;
+mod tools;
 mod turn;
 mod undo;
 
@@ -22,6 +23,7 @@ pub(crate) use personas::*;
 pub(crate) use question::*;
 pub(crate) use reports::*;
 pub(crate) use sessions::*;
+pub(crate) use tools::PORTUGUESE_TOOLS;
 pub(crate) use turn::*;
 pub(crate) use undo::*;
 
