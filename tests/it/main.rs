@@ -57,6 +57,8 @@ mod results;
 mod safety;
 #[cfg(all(feature = "tools", target_os = "linux"))]
 mod sandbox;
+#[cfg(all(feature = "cli", target_os = "linux"))]
+mod screens;
 #[cfg(feature = "cli")]
 mod serve;
 #[cfg(feature = "session")]

@@ -69,28 +69,30 @@ impl Prose {
     }
 
     pub(crate) fn write(&mut self, voice: Voice, text: &str) -> Result<(), Failure> {
-        let Some(rendered) = &mut self.rendered else { return self.write_raw(voice, text) };
         let look = self.out.look();
-        let mut rows = String::new();
+        let Some(rendered) = &mut self.rendered else { return self.write_raw(voice, text) };
         if rendered.voice != voice {
-            rows = rendered.markdown.finish(look);
-            rendered.voice = voice;
+            let rest = rendered.markdown.finish(look);
             rendered.markdown = Markdown::new(look, voice == Voice::Reasoning);
-            rendered.parted = self.begun || !rows.is_empty();
-            // The row above belongs to the other voice.
-            if !rows.is_empty() {
-                self.rows(rows, "")?;
-                rows = String::new();
-            }
+            rendered.voice = voice;
+            self.rows(&rest, "")?;
+            self.part();
         }
         let Some(rendered) = &mut self.rendered else { return Ok(()) };
-        rows.push_str(&rendered.markdown.feed(look, text));
+        let rows = rendered.markdown.feed(look, text);
         let tail = if rendered.live { rendered.markdown.tail(look) } else { String::new() };
-        self.rows(rows, &tail)
+        self.rows(&rows, &tail)
+    }
+
+    /// What comes next is another paragraph than what stands there.
+    fn part(&mut self) {
+        if let Some(rendered) = &mut self.rendered {
+            rendered.parted = self.begun;
+        }
     }
 
     /// Puts rows above the one that is not settled, and draws that anew. It is one write, so that nothing flickers.
-    fn rows(&mut self, rows: String, tail: &str) -> Result<(), Failure> {
+    fn rows(&mut self, rows: &str, tail: &str) -> Result<(), Failure> {
         let Some(rendered) = &mut self.rendered else { return Ok(()) };
         if rows.is_empty() && tail == rendered.tail {
             return Ok(());
@@ -101,7 +103,7 @@ impl Prose {
             // What is added to the row stands behind it.
             Some(more) if rows.is_empty() && !before.is_empty() => drawn.push_str(more),
             // So does the end of a row that was drawn as it is settled.
-            _ if !before.is_empty() && !rendered.parted && rows.starts_with(&before) => {
+            _ if !before.is_empty() && !rendered.parted && rows.starts_with(&*before) => {
                 drawn.push_str(&rows[before.len()..]);
                 drawn.push_str(tail);
             }
@@ -111,7 +113,7 @@ impl Prose {
                     drawn.push('\n');
                 }
                 rendered.parted = false;
-                drawn.push_str(&rows);
+                drawn.push_str(rows);
                 drawn.push_str(tail);
             }
         }
@@ -156,10 +158,8 @@ impl Prose {
         self.held = 0;
         if let Some(rendered) = &mut self.rendered {
             let rows = rendered.markdown.finish(self.out.look());
-            self.rows(rows, "")?;
-            if let Some(rendered) = &mut self.rendered {
-                rendered.parted = self.begun;
-            }
+            self.rows(&rows, "")?;
+            self.part();
             return Ok(());
         }
         if std::mem::take(&mut self.open) { self.out.write("\n") } else { Ok(()) }
