@@ -103,7 +103,7 @@ fn every_builtin_has_its_purpose_in_portuguese() {
 }
 
 /// The tools that usually ask are those that the policy asks about, and the model is told what a no means and to give a reason.
-#[cfg(feature = "policy")]
+#[cfg(feature = "session")]
 #[test]
 fn tools_that_usually_ask_are_marked() {
     use toolfence::policy::{AskMode, NoFacts};
