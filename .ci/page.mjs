@@ -122,6 +122,9 @@ try {
   check(await page.run("document.getElementById('log').textContent.includes('Keep it.')"), "its reason is in the result");
   check(await page.run("[...document.querySelectorAll('button, input, select, textarea, [role]')].every((one) => one.textContent.trim() || " +
     "one.labels?.length || one.getAttribute('aria-label'))"), "every control has a name");
+  await page.run("document.getElementById('undo').click()");
+  await page.until("document.querySelector('#log ul')?.textContent.includes('Makefile')", "undo says what it took back");
+  check(!existsSync(join(project, "Makefile")), "the file is gone again");
   await page.send("Page.reload");
   await page.until("document.querySelectorAll('#tool option').length > 5", "the page is loaded again");
   await page.run("document.getElementById('past').click()");

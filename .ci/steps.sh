@@ -116,6 +116,11 @@ live() {
         ran live cargo test --locked --test it live -- --nocapture
 }
 
+page() {
+    packages chromium chromium
+    .ci/page.mjs "$target/debug/coder"
+}
+
 clients() {
     python_programs
     .ci/clients

@@ -447,6 +447,18 @@ toolfence_protocol::texts! { "api"
         en: "Here is what was asked for.",
         pt: "Aqui está o que foi pedido.",
     }
+    a_turn_runs() {
+        en: "A turn runs; undo and redo wait until none does.",
+        pt: "Um turno está em andamento; undo e redo esperam até que não haja nenhum.",
+    }
+    files_were_put_back() {
+        en: "The turn was taken back or brought back, as far as its files allow.",
+        pt: "O turno foi desfeito ou refeito, até onde os arquivos dele permitem.",
+    }
+    nothing_to_put_back() {
+        en: "There is nothing to take back.",
+        pt: "Não há nada para desfazer.",
+    }
     cookie_is_set() {
         en: "The cookie is set.",
         pt: "O cookie foi definido.",

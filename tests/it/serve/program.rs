@@ -235,9 +235,28 @@ async fn what_turns_change_can_be_undone() {
     assert!(first.json()["success"] == true && second.json()["success"] == true);
     let there = |name: &str| home.path().join("project").join(name).exists();
     assert!(there("one") && there("two"));
+    let answer = server.ask("POST", "/api/undo", &json!({})).await.json();
+    assert_eq!(answer["data"]["undone"]["done"].as_array().map(Vec::len), Some(2), "{answer}");
+    assert!(!there("one") && !there("two"));
+    assert_eq!(server.ask("POST", "/api/redo", &json!({})).await.status, 200);
+    assert!(there("one") && there("two"));
+    // The program undoes what the server recorded.
     let coder = Program::new(env!("CARGO_BIN_EXE_coder"), home.path());
     let ran = coder.args(&["undo"]).run(&home.path().join("project"), "");
     assert_eq!((ran.status, there("one"), there("two")), (0, false, false), "{}", ran.said());
+    let answer = server.ask("POST", "/api/undo", &json!({})).await.json();
+    assert_eq!(answer["data"]["undone"], Value::Null, "{answer}");
+    assert_eq!(server.ask("POST", "/api/undo", &json!({"turns": 2})).await.status, 400);
+    // Not while a turn runs.
+    let long = json!({"direct": true, "toolType": "bash", "args": {"command": "touch began; sleep 60"}});
+    let _open = server.open("POST", "/api/agent", &long).await;
+    for _ in 0..1000 {
+        if there("began") {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert_eq!(server.ask("POST", "/api/undo", &json!({})).await.status, 409);
 }
 
 /// Streams whose model says nothing cost a bounded amount of memory each, and nothing when they are gone.

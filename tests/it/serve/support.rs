@@ -140,6 +140,10 @@ impl Agents for Project {
         None
     }
 
+    fn undo(&self, _: bool) -> Result<Option<Value>, Text> {
+        Ok(None)
+    }
+
     fn ended(&self, _: Option<&Agent>) {}
 }
 

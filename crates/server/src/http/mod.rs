@@ -35,6 +35,7 @@ use crate::connections::{self, Limits};
 use access::Access;
 use approvals::Approvals;
 use counters::Counters;
+use serde_json::Value;
 use std::fmt;
 use std::future::Future;
 use std::path::{Path, PathBuf};
@@ -71,6 +72,12 @@ pub trait Agents: Send + Sync {
     /// Begins a turn that can be undone, if turns can. It is asked for when nothing else runs: turns that run at the same time are
     /// undone together. `title` is what it is called: one line, with whatever secrets the client wrote into it.
     fn begin(&self, title: &str) -> Option<Turn>;
+
+    /// Takes back what the last turn changed, or the last undo, while no turn runs. Gives what was done; `None` where there is nothing.
+    ///
+    /// # Errors
+    /// Why nothing was done.
+    fn undo(&self, redo: bool) -> Result<Option<Value>, Text>;
 
     /// A turn is over: that of this agent, where a model was asked.
     fn ended(&self, agent: Option<&Agent>);
@@ -219,7 +226,7 @@ impl Api {
         let answering = shared.clone();
         let answer = move |request| {
             let shared = answering.clone();
-            async move { Ok(routes::answer(shared, request).await) }
+            async move { Ok(routes::respond(shared, request).await) }
         };
         connections::serve(listener, limits, answer, end).await;
         let mut running = std::mem::take(&mut *shared.running.lock().unwrap_or_else(PoisonError::into_inner));

@@ -2,7 +2,7 @@
 
 use super::Shared;
 use super::access;
-use super::answer::{Trouble, done, text};
+use super::answer::{self, Trouble, done, text};
 use super::approvals;
 use super::page;
 use super::request::{self, Fields, Order};
@@ -16,6 +16,7 @@ use hyper::http::request::Parts;
 use hyper::{Method, Request, Response};
 use serde_json::{Value, json};
 use std::sync::Arc;
+use tokio::task::spawn_blocking;
 use toolfence_protocol::{Param, ParamKind, ToolSpec};
 
 /// The description of the API in the form of OpenAPI 3.1, as text.
@@ -32,6 +33,8 @@ pub const ROUTES: &[(&str, &str)] = &[
     ("GET", "/api/sessions/{id}"),
     ("GET", "/api/sessions/{id}/messages"),
     ("POST", "/api/sessions/{id}/turns"),
+    ("POST", "/api/undo"),
+    ("POST", "/api/redo"),
     ("GET", "/metrics"),
     ("GET", "/openapi.json"),
 ];
@@ -43,7 +46,7 @@ const NEW: &str = "new";
 const MOST_OF_NAME: usize = 64;
 
 /// Answers one request.
-pub(super) async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> Response<Body> {
+pub(super) async fn respond(shared: Arc<Shared>, request: Request<Incoming>) -> Response<Body> {
     let (head, body) = request.into_parts();
     let mut route = "none";
     let answered = answer_at(&shared, &head, body, &mut route).await;
@@ -124,6 +127,11 @@ async fn answer_at(
             let data = sessions::messages_of(shared, id, Stretch::of(query)?).await?;
             done(&messages::here_they_are(), &data, language)
         }
+        "/api/undo" | "/api/redo" => {
+            access::json(head)?;
+            Fields::of(&request::body(incoming, shared).await?)?.end()?;
+            undo(shared, path == "/api/redo").await?
+        }
         "/metrics" => text(200, "text/plain; version=0.0.4; charset=utf-8", shared.counters.text()),
         "/openapi.json" => text(200, "application/json", OPENAPI.to_owned()),
         _ => return Err(Trouble::not_found(messages::no_such_path())),
@@ -153,6 +161,17 @@ fn fits<'a>(pattern: &str, path: &'a str) -> Option<&'a str> {
     let id = path.strip_prefix(before)?.strip_suffix(behind)?;
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     (!id.is_empty() && id.len() <= MOST_OF_NAME && id.bytes().all(plain)).then_some(id)
+}
+
+/// Takes the last turn back, or the last undo, where no turn runs.
+async fn undo(shared: &Arc<Shared>, redo: bool) -> Result<Response<Body>, Trouble> {
+    let doing = shared.clone();
+    let done = spawn_blocking(move || doing.together.alone(|| doing.agents.undo(redo))).await;
+    let done = done.map_err(|_| Trouble::new(500, "internal", messages::request_failed()))?;
+    let done = done.ok_or_else(|| Trouble::new(409, "conflict", messages::a_turn_runs()))?;
+    let done = done.map_err(|why| Trouble::new(409, "conflict", why))?;
+    let said = if done.is_some() { messages::files_were_put_back() } else { messages::nothing_to_put_back() };
+    Ok(answer::done(&said, &json!({"undone": done}), shared.options.language))
 }
 
 /// What a turn is asked for, by its body and by what the client accepts.

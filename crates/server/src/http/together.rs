@@ -33,6 +33,14 @@ impl Together {
     }
 }
 
+impl Together {
+    /// Does this while no turn runs and none can begin; `None` where one runs.
+    pub(super) fn alone<T>(&self, act: impl FnOnce() -> T) -> Option<T> {
+        let running = self.running();
+        (running.turns == 0).then(act)
+    }
+}
+
 /// One of the turns that run.
 pub(super) struct Member<'a>(&'a Together);
 

@@ -2,12 +2,14 @@
 
 use crate::args::{Options, ServeArguments};
 use crate::commands::sessions::resumed_note;
+use crate::commands::undo;
 use crate::failure::Failure;
 use crate::messages;
 use crate::runtime;
 use crate::setup::{Setup, Talk, redactor};
 use crate::shown::{language, tell};
 use crate::terminal::Terminal;
+use serde_json::Value;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -125,6 +127,10 @@ impl Agents for Project {
     fn begin(&self, title: &str) -> Option<Turn> {
         let history = self.setup.history.as_ref()?;
         Some(history.begin(&self.setup.workspace, &redactor().text(title)))
+    }
+
+    fn undo(&self, redo: bool) -> Result<Option<Value>, Text> {
+        undo::one(&self.setup, redo).map_err(|failure| failure.message().clone())
     }
 
     fn ended(&self, agent: Option<&Agent>) {

@@ -8,7 +8,7 @@ use crate::setup::Setup;
 use crate::shown::{Words, language};
 use crate::terminal::{Style, Terminal};
 use crate::view::line_style;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 use toolfence::Text;
@@ -66,6 +66,16 @@ pub(crate) fn typed(setup: &Setup, name: &str, rest: &str, out: &mut Terminal) -
     let how = How { way: if name == "undo" { Way::Back } else { Way::Forth }, would: false, json: false };
     let (_, outcomes) = go(setup, how, number()?, out)?;
     Ok(note(&outcomes, how.way))
+}
+
+/// Takes the last turn back, or the last undo; gives what `--json` prints of it.
+pub(crate) fn one(setup: &Setup, redo: bool) -> Result<Option<Value>, Failure> {
+    let (history, workspace) = (kept(setup)?, &setup.workspace);
+    let done = if redo { history.redo(workspace) } else { history.undo(workspace) };
+    setup.tell_notes();
+    let way = if redo { Way::Forth } else { Way::Back };
+    let how = How { way, would: false, json: true };
+    Ok(done.map_err(Failure::broken)?.map(|outcome| as_json(&outcome, how)))
 }
 
 /// Which files are not what the model left or saw.
@@ -154,7 +164,7 @@ fn nothing(history: &History, way: Way, out: &mut Terminal) -> Result<(), Failur
 
 fn told(outcome: &Outcome, how: How, out: &mut Terminal) -> Result<(), Failure> {
     if how.json {
-        return out.line(&as_json(outcome, how));
+        return out.line(&as_json(outcome, how).to_string());
     }
     let turn = titled(&outcome.turn);
     out.line(&match (how.way, how.would) {
@@ -193,7 +203,7 @@ fn and_more(names: usize, out: &mut Terminal) -> Result<(), Failure> {
     }
 }
 
-fn as_json(outcome: &Outcome, how: How) -> String {
+fn as_json(outcome: &Outcome, how: How) -> Value {
     let Listed { number, title, notes, .. } = &outcome.turn;
     let done =
         outcome.done.iter().map(|done| json!({"name": done.name, "what": done.what, "by_others": done.by_others}));
@@ -203,7 +213,6 @@ fn as_json(outcome: &Outcome, how: How) -> String {
         "v": SCHEMA, "event": event, "dry_run": how.would, "turn": number, "title": title,
         "done": done.collect::<Vec<_>>(), "refused": refused.collect::<Vec<_>>(), "notes": notes,
     })
-    .to_string()
 }
 
 fn titled(turn: &Listed) -> Text {

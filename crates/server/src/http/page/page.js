@@ -2,7 +2,7 @@
 
 const WORDS = {
   en: {
-    log: "Conversation", prompt: "What shall be done?", tool: "Tool", send: "Send", stop: "Stop", past: "Conversations", fresh: "New",
+    log: "Conversation", prompt: "What shall be done?", tool: "Tool", send: "Send", stop: "Stop", past: "Conversations", undo: "Undo", fresh: "New",
     entry: "This server wants its token", token: "The token that coder serve printed", enter: "Enter", close: "Close",
     yes: "Run it", always: "Always in this turn", no: "Deny", why: "Why not? (for the model)", cut: "truncated", thought: "Thought",
     running: "running", done: "done", failed: "failed", denied: "The token is wrong.", gone: "The server cannot be reached.",
@@ -11,7 +11,7 @@ const WORDS = {
       round_limit: "The rounds are used up.", loop: "The model repeats itself.", cancelled: "Cancelled.", failed: "The turn failed." },
   },
   pt: {
-    log: "Conversa", prompt: "O que deve ser feito?", tool: "Ferramenta", send: "Enviar", stop: "Parar", past: "Conversas", fresh: "Nova",
+    log: "Conversa", prompt: "O que deve ser feito?", tool: "Ferramenta", send: "Enviar", stop: "Parar", past: "Conversas", undo: "Desfazer", fresh: "Nova",
     entry: "Este servidor exige o seu token", token: "O token que coder serve imprimiu", enter: "Entrar", close: "Fechar",
     yes: "Executar", always: "Sempre neste turno", no: "Negar", why: "Por que não? (para o modelo)", cut: "truncado", thought: "Pensamento",
     running: "em execução", done: "concluída", failed: "falhou", denied: "O token está errado.", gone: "Não é possível alcançar o servidor.",
@@ -262,6 +262,15 @@ async function show(id) {
   }
 }
 
+/** Takes back what the last turn changed, and says which files that were. */
+async function undo() {
+  const answer = await (await post("/api/undo", {})).json();
+  say(answer.message, answer.success ? "note" : "bad");
+  const names = (answer.data?.undone?.done ?? []).map((one) => node("li", "", `${one.name}: ${one.what}`));
+  const left = (answer.data?.undone?.refused ?? []).map((one) => node("li", "bad", `${one.name}: ${one.why}`));
+  if (names.length || left.length) add(node("ul", "note", ...names, ...left));
+}
+
 async function past() {
   const { sessions } = await get("/api/sessions");
   const rows = sessions.map((one) => {
@@ -297,6 +306,7 @@ async function begin() {
   });
   at("stop").addEventListener("click", () => turn?.abort());
   at("past").addEventListener("click", past);
+  at("undo").addEventListener("click", undo);
   at("fresh").addEventListener("click", () => {
     turn?.abort();
     session = "new";
