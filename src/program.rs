@@ -35,6 +35,8 @@ pub mod backend {
 /// What `coder serve` serves.
 #[cfg(feature = "http")]
 pub use toolfence_server::http;
+#[cfg(feature = "pipe")]
+pub use toolfence_server::told;
 
 /// The table of limits.
 pub mod limits {

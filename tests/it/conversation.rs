@@ -519,3 +519,65 @@ fn a_conversation_begins_with_a_message() {
     assert_eq!((ran.status, ran.out.as_str()), (0, "Fixed.\n"));
     assert_eq!(place.said().iter().filter(|said| *said == "fix the bug\n\nand this\n").count(), 1);
 }
+
+/// What a program reads of one answer: the lines of the pipe, or one object.
+#[test]
+fn an_answer_is_told_as_json() {
+    let call = "I list.\n\n```tool\n{\"name\": \"list_files\", \"args\": {\"path\": \".\"}}\n```";
+    let place = Place::new(&[call, "There is **one** file."]);
+    place.write("a.txt", "x");
+    let replies = place.home.path().join("replies");
+    let ran = |format: &[&str]| {
+        let args =
+            [&["-p", "look", "--backend", "replay", "--replies", replies.to_str().unwrap()][..], format].concat();
+        toolfence_kit::Program::new(CODER, place.home.path()).args(&args).run(place.project.path(), "")
+    };
+    let streamed = ran(&["--json"]);
+    assert_eq!(streamed.status, 0, "{streamed:?}");
+    // Times differ from run to run, and nothing else does.
+    let events_of = |out: &str| out.lines().map(|line| line[..line.len().min(24)].to_owned()).collect::<Vec<_>>();
+    assert_eq!(events_of(&streamed.out), events_of(&ran(&["--output-format", "stream-json"]).out));
+    let lines: Vec<Value> = streamed.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let (mut schemas, mut compiler) = (boon::Schemas::new(), boon::Compiler::new());
+    compiler.add_resource("pipe.json", serde_json::from_str(toolfence::pipe::SCHEMA).unwrap()).unwrap();
+    let out = compiler.compile("pipe.json#/$defs/out", &mut schemas).unwrap();
+    for line in &lines {
+        assert!(schemas.validate(line, out).is_ok(), "{line} does not fit the schema");
+    }
+    let events: Vec<&str> = lines.iter().map(|line| line["event"].as_str().unwrap()).collect();
+    for wanted in ["text", "call", "running", "result", "stop"] {
+        assert!(events.contains(&wanted), "{events:?}");
+    }
+    assert_eq!((events.last(), &lines.last().unwrap()["reason"]), (Some(&"stop"), &Value::from("answered")));
+
+    let whole = ran(&["--output-format", "json"]);
+    assert_eq!(whole.out.lines().count(), 1, "{}", whole.out);
+    let answer: Value = serde_json::from_str(&whole.out).unwrap();
+    assert_eq!(answer["answer"], "There is **one** file.");
+    assert_eq!((&answer["reason"], &answer["tokens"]["replies"]), (&Value::from("answered"), &Value::from(2)));
+    assert!(place.written_down().contains(answer["session"].as_str().unwrap()));
+}
+
+#[test]
+fn another_model_goes_on_with_the_conversation() {
+    let place = Place::new(&[]);
+    let model = slow_model(vec![vec![(0, "From one.".into())], vec![(0, "From two.".into())]]);
+    let args = ["--backend", "http", "--base-url", &model, "--model", "one"];
+    let screen = Screen::start(CODER, &args, &[], place.project.path(), place.home.path(), (24, 80));
+    screen.wait_for_last(">");
+    screen.press(&format!("go{ENTER}"));
+    answered(&screen, "From one.");
+    screen.press(&format!("/model{ENTER}"));
+    answered(&screen, "the backend tells no models");
+    screen.press(&format!("/model two{ENTER}"));
+    answered(&screen, "two answers from here on");
+    screen.press(&format!("go on{ENTER}"));
+    answered(&screen, "From two.");
+    assert_eq!(place.said(), ["go", "go on"]);
+    let written = place.written_down();
+    let of = |answer: &str| written.lines().find(|line| line.contains(answer)).unwrap().to_owned();
+    assert!(
+        of("From one.").contains("\"model\":\"one\"") && of("From two.").contains("\"model\":\"two\""),
+        "{written}"
+    );
+}

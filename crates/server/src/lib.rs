@@ -19,5 +19,10 @@ pub mod http;
 mod messages;
 #[cfg(feature = "pipe")]
 pub mod pipe;
+/// The lines of the pipe about a turn, for a host that only tells of it.
+#[cfg(feature = "pipe")]
+pub mod told {
+    pub use crate::pipe::words::{ask, begins, compacted, error, over, progress, result, shown};
+}
 #[cfg(feature = "proxy")]
 pub mod proxy;

@@ -40,11 +40,25 @@ pub(crate) struct Cli {
     /// Print the JSON Schema of the lines of --debug, and end
     #[arg(long)]
     pub(crate) debug_schema: bool,
+    /// How the answer to -p is printed: text, one JSON object, or a JSON line for everything that happens, as `coder pipe` tells
+    /// it [default: text]
+    #[arg(long, value_enum, value_name = "FORMAT", requires = "prompt")]
+    pub(crate) output_format: Option<OutputFormat>,
+    /// The same as --output-format stream-json
+    #[arg(long, requires = "prompt", conflicts_with = "output_format")]
+    pub(crate) json: bool,
     /// Begin the conversation with this message; where there is no terminal, answer it once as -p does
     #[arg(value_name = "MESSAGE")]
     pub(crate) message: Option<String>,
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
+}
+
+impl Cli {
+    /// How the answer is printed.
+    pub(crate) fn format(&self) -> OutputFormat {
+        if self.json { OutputFormat::StreamJson } else { self.output_format.unwrap_or(OutputFormat::Text) }
+    }
 }
 
 /// The headings of the options that every command understands. `help` says which of them a command's help has.
@@ -903,6 +917,17 @@ pub(crate) enum Color {
     Always,
     /// Nowhere
     Never,
+}
+
+/// How an answer is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OutputFormat {
+    /// The prose on stdout, the work on stderr
+    Text,
+    /// One JSON object: {"v":1,"event":"answer","answer":..,"reason":..,"session":..,"tokens":{"input":..,"output":..}}
+    Json,
+    /// {"v":1,"event":..} for everything that happens, with the events of `coder pipe`, up to "stop"
+    StreamJson,
 }
 
 /// When a person is asked.

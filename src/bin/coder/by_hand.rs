@@ -7,7 +7,9 @@ use crate::failure::Failure;
 use crate::messages;
 use crate::shown::{Words, language};
 use crate::terminal::Terminal;
+use rustix::process::Signal;
 use std::io;
+use std::os::unix::process::ExitStatusExt;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt};
@@ -116,7 +118,9 @@ async fn read(pipe: &mut Option<impl AsyncRead + Unpin>) -> io::Result<Vec<u8>> 
 impl Ended {
     /// How it ended, in words.
     pub(crate) fn told(&self) -> String {
-        self.status.map_or_else(|| messages::command_stopped().words().into_owned(), |status| status.to_string())
+        // The terminal tells the command of Ctrl-C too, and it may have ended before this program was told.
+        let status = self.status.filter(|status| status.signal() != Some(Signal::INT.as_raw()));
+        status.map_or_else(|| messages::command_stopped().words().into_owned(), |status| status.to_string())
     }
 
     /// What was printed, without secrets.

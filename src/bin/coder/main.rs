@@ -30,9 +30,10 @@ mod shown;
 mod slash;
 mod status;
 mod terminal;
+mod told;
 mod view;
 
-use args::{Cli, Command, PolicyCommand};
+use args::{Cli, Command, OutputFormat, PolicyCommand};
 use commands::sessions::Start;
 use failure::Failure;
 use std::io::{self, IsTerminal};
@@ -74,11 +75,11 @@ fn run(cli: &Cli) -> Result<ExitCode, Failure> {
     match (&cli.command, &cli.prompt) {
         (Some(_), _) if cli.r#continue => Err(Failure::wrong_use(messages::continue_beside_command())),
         (Some(_), Some(_)) => Err(Failure::wrong_use(messages::prompt_beside_command())),
-        (None, Some(prompt)) => commands::ask::run(options, prompt, &cli.image, &last),
+        (None, Some(prompt)) => commands::ask::run(options, prompt, &cli.image, &last, cli.format()),
         (None, None) => match &cli.message {
             // As with -p where nobody could go on with it.
             Some(message) if !(io::stdin().is_terminal() && io::stdout().is_terminal()) => {
-                commands::ask::run(options, message, &cli.image, &last)
+                commands::ask::run(options, message, &cli.image, &last, cli.format())
             }
             message => commands::chat::run(options, &last, message.as_deref()),
         },
@@ -100,7 +101,9 @@ fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         (Some(Command::Doctor(arguments)), _) => commands::doctor::run(options, arguments),
         (Some(Command::Sessions(arguments)), _) => commands::sessions::list(options, arguments),
         (Some(Command::Resume(arguments)), _) => match &arguments.prompt {
-            Some(prompt) => commands::ask::run(options, prompt, &arguments.image, &Start::of(arguments)),
+            Some(prompt) => {
+                commands::ask::run(options, prompt, &arguments.image, &Start::of(arguments), OutputFormat::Text)
+            }
             None => commands::chat::run(options, &Start::of(arguments), None),
         },
         (Some(Command::Export(arguments)), _) => commands::export::run(options, arguments),

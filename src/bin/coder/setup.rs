@@ -83,11 +83,10 @@ impl Setup {
         Ok(setup)
     }
 
-    /// What the same options ask for with another persona: its tools, its model and what it tightens. What turns changed stays
-    /// one history.
-    pub(crate) fn as_persona(&self, options: &Options, name: &str) -> Result<Setup, Failure> {
-        let options = Options { persona: Some(name.to_owned()), ..options.clone() };
-        let setup = Setup::with_history(Layers::read(&options)?, &options, Some(self.history.clone()))?;
+    /// What other options ask for: another persona with its tools, its model and what it tightens, or another model. What turns
+    /// changed stays one history.
+    pub(crate) fn changed(&self, options: &Options) -> Result<Setup, Failure> {
+        let setup = Setup::with_history(Layers::read(options)?, options, Some(self.history.clone()))?;
         setup.config.merged.notes().iter().for_each(tell);
         Ok(setup)
     }

@@ -296,15 +296,17 @@ impl Agent {
 
     /// Goes on with the conversation of another agent in its place, which has an empty one from then on: with its messages, its
     /// transcript, its counts, and what the person has allowed for good. The instructions, the tools, the policy and the
-    /// backend of this agent hold from here on, and its model is told `note` with what the user says next: that it is somebody else
-    /// now, say.
+    /// backend of this agent hold from here on, and its model is told `note`, where there is one, with what the user says next: that it
+    /// is somebody else now, say.
     ///
     /// Jobs that the tools of the other agent began end when it is dropped.
     #[must_use]
     pub fn take_over(mut self, before: &mut Agent, note: &str) -> Agent {
         before.end_dropped_turn();
         self.session.take_over(&mut before.session);
-        self.note(note);
+        if !note.is_empty() {
+            self.note(note);
+        }
         self.transcript = before.transcript.take();
         self.name = std::mem::take(&mut before.name);
         self.usage = std::mem::take(&mut before.usage);

@@ -152,7 +152,7 @@ pub(super) fn ready(instructions: &str, tools: &[&str]) -> Value {
 }
 
 /// Something of the reply, as `coder parse` prints it, in the language of the session.
-pub(crate) fn shown(event: &Event<'_>, language: Language) -> Value {
+pub fn shown(event: &Event<'_>, language: Language) -> Value {
     let mut fields = serde_json::to_value(event).unwrap_or_default();
     if let Event::Malformed { error, .. } = event {
         fields["error"]["message"] = error.message.render(language).into();
@@ -161,7 +161,8 @@ pub(crate) fn shown(event: &Event<'_>, language: Language) -> Value {
     told(&name, fields)
 }
 
-pub(crate) fn ask(pending: &Pending, language: Language) -> Value {
+/// Whether a call may run.
+pub fn ask(pending: &Pending, language: Language) -> Value {
     let (call, decision) = (pending.call(), pending.decision());
     let always: Vec<String> = pending.always().unwrap_or_default().iter().map(ToString::to_string).collect();
     let mut fields = call_fields(call);
@@ -175,7 +176,7 @@ pub(crate) fn ask(pending: &Pending, language: Language) -> Value {
 }
 
 /// A call begins to run, here or (`run`) at the client.
-pub(crate) fn begins(event: &str, call: &ToolCall) -> Value {
+pub fn begins(event: &str, call: &ToolCall) -> Value {
     told(event, call_fields(call))
 }
 
@@ -183,16 +184,18 @@ fn call_fields(call: &ToolCall) -> Value {
     json!({"id": call.id, "tool": call.name, "args": call.args, "reason": call.reason})
 }
 
-pub(crate) fn progress(id: &str, note: &str) -> Value {
+/// A running call says how far it is.
+pub fn progress(id: &str, note: &str) -> Value {
     told("note", json!({"id": id, "text": note}))
 }
 
-pub(crate) fn result(result: &ToolResult, language: Language) -> Value {
+/// A call has its answer.
+pub fn result(result: &ToolResult, language: Language) -> Value {
     told("result", format::envelope(result, language))
 }
 
 /// The messages of the turn are these from now on, but for the last, which are the results.
-pub(crate) fn compacted(done: &Compacted, messages: &[Message]) -> Value {
+pub fn compacted(done: &Compacted, messages: &[Message]) -> Value {
     let mut fields = serde_json::to_value(done).unwrap_or_default();
     // Messages of the pipe are texts.
     if let Some(fields) = fields.as_object_mut() {
@@ -217,7 +220,7 @@ pub(super) fn stop_model() -> Value {
 }
 
 /// The turn is over. `text`: what the next user message has to begin with.
-pub(crate) fn over(reason: &StopReason, text: Option<&str>) -> Value {
+pub fn over(reason: &StopReason, text: Option<&str>) -> Value {
     let reason = match reason {
         StopReason::Unfinished(_) => "unfinished".into(),
         StopReason::Failed(_) => "failed".into(),
@@ -226,6 +229,7 @@ pub(crate) fn over(reason: &StopReason, text: Option<&str>) -> Value {
     told("stop", json!({"reason": reason, "text": text}))
 }
 
-pub(crate) fn error(message: &Text, language: Language) -> Value {
+/// Something went wrong.
+pub fn error(message: &Text, language: Language) -> Value {
     told("error", json!({"message": message.render(language)}))
 }

@@ -1,6 +1,6 @@
 //! `coder -p`: one answer. Prose goes to stdout, what is done to get it to stderr.
 
-use crate::args::Options;
+use crate::args::{Options, OutputFormat};
 use crate::commands::read_stdin;
 use crate::commands::sessions::{Start, begin, tell_trouble};
 use crate::confirm::AtTheTerminal;
@@ -9,13 +9,20 @@ use crate::images;
 use crate::messages;
 use crate::setup::Setup;
 use crate::shown::Words;
+use crate::told::Told;
 use crate::view::View;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Answers once, to a prompt that shows these images.
-pub(crate) fn run(options: &Options, prompt: &str, shown: &[PathBuf], start: &Start) -> Result<ExitCode, Failure> {
+pub(crate) fn run(
+    options: &Options,
+    prompt: &str,
+    shown: &[PathBuf],
+    start: &Start,
+    format: OutputFormat,
+) -> Result<ExitCode, Failure> {
     let setup = Setup::new(options)?;
     let piped = if std::io::stdin().is_terminal() { String::new() } else { read_stdin()? };
     let question = if piped.is_empty() { prompt.to_owned() } else { format!("{prompt}\n\n{piped}") };
@@ -24,9 +31,20 @@ pub(crate) fn run(options: &Options, prompt: &str, shown: &[PathBuf], start: &St
     images::attach(&setup, &mut agent, shown)?;
     agent.attach(&messages::what_was_piped_in().words(), &piped);
     let person = AtTheTerminal { commands: setup.commands.clone() };
-    let mut view = View::new(person, agent.canceller(), true);
-    let stopped = crate::runtime::run(agent.canceller(), agent.run(&question, &mut view))?;
-    view.end()?;
+    let stopped = match format {
+        OutputFormat::Text => {
+            let mut view = View::new(person, agent.canceller(), true);
+            let stopped = crate::runtime::run(agent.canceller(), agent.run(&question, &mut view))?;
+            view.end()?;
+            stopped
+        }
+        format => {
+            let mut told = Told::new(person, agent.canceller(), format == OutputFormat::StreamJson);
+            let stopped = crate::runtime::run(agent.canceller(), agent.run(&question, &mut told))?;
+            told.end(&stopped, &mut agent)?;
+            stopped
+        }
+    };
     talk.keep(&agent);
     setup.tell_notes();
     tell_trouble(&mut agent);

@@ -24,9 +24,11 @@ use crate::terminal::{Style, Terminal};
 use crate::view::View;
 use clap::ValueEnum;
 use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 use toolfence::agent::{Agent, Canceller};
 use toolfence::policy::Policy;
+use toolfence::program::backend::models;
 use toolfence::{Role, Text, ToolResult, close_names};
 
 /// What stands in front of a line, and in plan mode.
@@ -52,9 +54,12 @@ pub(crate) fn run(options: &Options, start: &Start, first: Option<&str>) -> Resu
     show(&resumed, &agent, &mut out)?;
     let (own, notes) = setup.places.as_ref().map(|(places, project)| slash::find(places, *project)).unwrap_or_default();
     notes.iter().for_each(tell);
-    let input = Input::open(&setup, &own)?;
+    let model = setup.server()?.map(|server| server.model().to_owned());
+    let models = Arc::new(Mutex::new(model.into_iter().collect()));
+    let input = Input::open(&setup, &own, Arc::clone(&models))?;
     let options = options.clone();
-    let mut conversation = Conversation { options, setup, talk, agent, turns, out, own, last: None, plans: false };
+    let mut conversation =
+        Conversation { options, setup, talk, agent, turns, out, own, last: None, plans: false, models };
     if let Some(first) = first {
         conversation.out.styled_line(Style::Dim, &format!("{MARK}{first}"))?;
         conversation.say(first)?;
@@ -82,18 +87,13 @@ enum Input {
 }
 
 impl Input {
-    fn open(setup: &Setup, own: &[Own]) -> Result<Input, Failure> {
+    fn open(setup: &Setup, own: &[Own], models: Arc<Mutex<Vec<String>>>) -> Result<Input, Failure> {
         let (personas, state) = match &setup.places {
             Some((places, _)) => (Some(Folders::of(places)), places.state.as_deref()),
             None => (None, None),
         };
-        let model = setup.server()?.map(|server| server.model().to_owned());
-        let completions = Completions {
-            commands: slash::all(own),
-            personas,
-            models: model.into_iter().collect(),
-            workspace: setup.workspace.clone(),
-        };
+        let completions =
+            Completions { commands: slash::all(own), personas, models, workspace: setup.workspace.clone() };
         let editor = LineEditor::open(completions, state, setup.writes_down(), setup.redactor());
         Ok(editor.map_or_else(|| Input::Lines(Box::new(stdin_lines())), |editor| Input::Edited(Box::new(editor))))
     }
@@ -141,6 +141,8 @@ struct Conversation {
     last: Option<ToolResult>,
     /// Whether only what reads runs.
     plans: bool,
+    /// The models that Tab knows.
+    models: Arc<Mutex<Vec<String>>>,
 }
 
 impl Conversation {
@@ -275,6 +277,7 @@ impl Conversation {
                 }
                 show(&begun.resumed, agent, out)
             }
+            Act::Model => self.model(words),
             Act::Persona if words.is_empty() => out.line(&messages::wants_words(command.usage())),
             Act::Persona => {
                 let told = sessions::change_persona(options, words, setup, talk, agent)?;
@@ -324,6 +327,36 @@ impl Conversation {
         self.agent.attach(&format!("!{line}"), &printed);
         self.agent.note(&ended.note(line, &printed));
         self.out.styled_line(Style::Dim, &messages::command_ended(ended.told()))
+    }
+
+    /// Lists the models of the server, or goes on with another one.
+    fn model(&mut self, name: &str) -> Result<(), Failure> {
+        let Conversation { options, setup, talk, agent, turns, out, .. } = self;
+        if name.is_empty() {
+            let listed = match setup.server()? {
+                Some(server) => turns.run(Canceller::default(), models(server.options()))?.unwrap_or_default(),
+                None => Vec::new(),
+            };
+            let names: Vec<String> = listed.into_iter().map(|model| model.name).collect();
+            if names.is_empty() {
+                return out.line(&messages::no_models_told());
+            }
+            let now = setup.model();
+            names.iter().try_for_each(|name| {
+                let mark = if Some(name) == now.as_ref() { "*" } else { " " };
+                out.line(&format!("{mark} {name}"))
+            })?;
+            *self.models.lock().unwrap_or_else(PoisonError::into_inner) = names;
+            return Ok(());
+        }
+        sessions::change_model(options, name, setup, talk, agent)?;
+        options.model = Some(name.to_owned());
+        out.styled_line(Style::Dim, &messages::model_answers(name))?;
+        if self.plans {
+            // What holds for this conversation holds for whoever goes on with it.
+            self.set_policy(|policy| policy.read_only(true));
+        }
+        Ok(())
     }
 
     /// Changes when the person is asked, as the option `--ask` does; without a word it is said.

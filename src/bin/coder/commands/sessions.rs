@@ -274,7 +274,7 @@ pub(crate) fn change_persona(
     talk: &mut Talk,
     agent: &mut Agent,
 ) -> Result<Text, Failure> {
-    let next = setup.as_persona(options, name)?;
+    let next = setup.changed(&Options { persona: Some(name.to_owned()), ..options.clone() })?;
     let answers = next.talking_as(setup, talk)?;
     let other = next.agent_of(answers.learned(), answers.backend.clone(), None)?;
     let names: Vec<&str> = other.session().catalog().specs().iter().map(|spec| spec.name.as_ref()).collect();
@@ -291,6 +291,29 @@ pub(crate) fn change_persona(
     }
     (*setup, *talk) = (next, answers);
     Ok(messages::persona_changed(&setup.persona.name, names))
+}
+
+/// `/model NAME`: the conversation goes on, and from the next turn on this model answers. The backend that there is stays where it
+/// cannot be had.
+pub(crate) fn change_model(
+    options: &Options,
+    name: &str,
+    setup: &mut Setup,
+    talk: &mut Talk,
+    agent: &mut Agent,
+) -> Result<(), Failure> {
+    let mut next = setup.changed(&Options { model: Some(name.to_owned()), ..options.clone() })?;
+    // The tools are the same, and what they have under way goes on.
+    next.toolbox = setup.toolbox.clone();
+    (next.commands, next.workspace) = (setup.commands.clone(), setup.workspace.clone());
+    let answers = next.talking()?;
+    let other = next.agent_of(answers.learned(), answers.backend.clone(), None)?;
+    *agent = other.take_over(agent, "");
+    if let Some(transcript) = agent.recorded() {
+        transcript.answered_by(next.model());
+    }
+    (*setup, *talk) = (next, answers);
+    Ok(())
 }
 
 /// A line of what was said in a conversation that has one of the words, where all were said in it.

@@ -4,7 +4,7 @@ use crate::personas::Folders;
 use crate::shown::steers;
 use crate::slash::{Argument, Slash};
 use reedline::{Completer, Span, Suggestion};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use toolfence::parts::files::{EntryKind, ListFiles, Stop};
 use toolfence::workspace::Workspace;
 
@@ -18,7 +18,7 @@ pub(crate) struct Completions {
     /// Where the personas are; none where there are no settings.
     pub(crate) personas: Option<Folders>,
     /// The models that are known by name.
-    pub(crate) models: Vec<String>,
+    pub(crate) models: Arc<Mutex<Vec<String>>>,
     /// The files of the project.
     pub(crate) workspace: Arc<Workspace>,
 }
@@ -46,7 +46,7 @@ impl Completions {
                 let known: Vec<String> = match argument {
                     Some(Argument::OneOf(words)) => words.iter().map(|word| (*word).to_owned()).collect(),
                     Some(Argument::Persona) => self.personas.iter().flat_map(Folders::names).collect(),
-                    Some(Argument::Model) => self.models.clone(),
+                    Some(Argument::Model) => self.models.lock().unwrap_or_else(PoisonError::into_inner).clone(),
                     Some(Argument::None) => return Vec::new(),
                     Some(Argument::Words) | None => return self.paths(typed),
                 };
@@ -130,12 +130,14 @@ mod tests {
         }
         let workspace = Arc::new(Workspace::open(folder.path(), PathRules::default()).unwrap());
         let commands = crate::slash::built_in().collect();
-        let words = Completions { commands, personas: None, models: vec!["qwen3".to_owned()], workspace };
+        let words =
+            Completions { commands, personas: None, models: Arc::new(Mutex::new(vec!["qwen3".to_owned()])), workspace };
         let offered = |typed: &str| {
             let all = words.offered(typed);
             all.iter().map(|one| format!("{}{}", &typed[..one.span.start], one.value)).collect::<Vec<_>>()
         };
         assert_eq!(offered("/und"), ["/undo"]);
+        assert_eq!(offered("/model q"), ["/model qwen3"]);
         assert_eq!(offered("/nothing"), [""; 0]);
         assert_eq!(offered("look at @src/ma"), ["look at @src/main.rs", "look at @src/match.rs"]);
         assert_eq!(offered("look at sr"), ["look at src/"]);

@@ -47,6 +47,10 @@ toolfence::program::texts! { "coder"
         en: "what you said always to, until the end",
         pt: "aquilo a que você disse sempre, até o fim",
     }
+    slash_model() {
+        en: "list the models of the server, or go on with another one",
+        pt: "lista os modelos do servidor, ou continua com outro",
+    }
     slash_mode() {
         en: "when you are asked: risky, always, sandboxed or never",
         pt: "quando você é consultado: risky, always, sandboxed ou never",
@@ -226,6 +230,14 @@ toolfence::program::texts! { "coder"
     told_to_act() {
         en: "Note: the user has ended plan mode. Changes and commands run again as before.",
         pt: "Nota: o usuário encerrou o modo de plano. Alterações e comandos voltam a rodar como antes.",
+    }
+    model_answers(name) {
+        en: "{name} answers from here on",
+        pt: "daqui em diante {name} responde",
+    }
+    no_models_told() {
+        en: "the backend tells no models; /model NAME asks for one",
+        pt: "o backend não informa modelos; /model NOME pede um",
     }
     asked_when(mode) {
         en: "you are asked: {mode}",

@@ -4,6 +4,20 @@
 pub(crate) const PORTUGUESE_HELP: &[(&str, &str)] = &[
     ("Who answers", "Quem responde"),
     (
+        "How the answer to -p is printed: text, one JSON object, or a JSON line for everything that happens, as `coder pipe` tells it [default: text]",
+        "Como a resposta de -p é impressa: texto, um objeto JSON ou uma linha JSON para tudo o que acontece, como `coder pipe` conta [padrão: text]",
+    ),
+    ("The same as --output-format stream-json", "O mesmo que --output-format stream-json"),
+    ("The prose on stdout, the work on stderr", "A prosa na saída padrão, o trabalho na saída de erros"),
+    (
+        "One JSON object: {\"v\":1,\"event\":\"answer\",\"answer\":..,\"reason\":..,\"session\":..,\"tokens\":{\"input\":..,\"output\":..}}",
+        "Um objeto JSON: {\"v\":1,\"event\":\"answer\",\"answer\":..,\"reason\":..,\"session\":..,\"tokens\":{\"input\":..,\"output\":..}}",
+    ),
+    (
+        "{\"v\":1,\"event\":..} for everything that happens, with the events of `coder pipe`, up to \"stop\"",
+        "{\"v\":1,\"event\":..} para tudo o que acontece, com os eventos de `coder pipe`, até \"stop\"",
+    ),
+    (
         "Begin the conversation with this message; where there is no terminal, answer it once as -p does",
         "Começa a conversa com esta mensagem; onde não há terminal, responde uma vez como -p",
     ),

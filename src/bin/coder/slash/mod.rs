@@ -32,6 +32,7 @@ pub(crate) enum Act {
     Resume,
     Fork,
     Persona,
+    Model,
     Init,
     Quit,
     /// A command of the person or the project: its number among them.
@@ -48,7 +49,7 @@ pub(crate) enum Argument {
     OneOf(&'static [&'static str]),
     /// The name of a persona, or a file.
     Persona,
-    #[allow(dead_code, reason = "the commands that take one are added with what they change")]
+    /// The name of a model.
     Model,
 }
 
@@ -77,7 +78,7 @@ impl Slash {
 
 /// Those that come with the program, in the order in which they are listed.
 pub(crate) fn built_in() -> impl Iterator<Item = Slash> {
-    use Argument::{None, OneOf, Persona, Words};
+    use Argument::{Model, None, OneOf, Persona, Words};
     type Row = (&'static str, &'static str, Argument, fn() -> Text, Act);
     const TABLE: &[Row] = &[
         ("help", "", None, messages::slash_help, Act::Help),
@@ -100,6 +101,7 @@ pub(crate) fn built_in() -> impl Iterator<Item = Slash> {
         ("sessions", "", None, messages::slash_sessions, Act::Sessions),
         ("resume", "[ID]", OneOf(&[]), messages::slash_resume, Act::Resume),
         ("fork", "[MESSAGE]", OneOf(&[]), messages::slash_fork, Act::Fork),
+        ("model", "[NAME]", Model, messages::slash_model, Act::Model),
         ("persona", "NAME", Persona, messages::slash_persona, Act::Persona),
         ("init", "", None, messages::slash_init, Act::Init),
         ("quit", "", None, messages::slash_quit, Act::Quit),
