@@ -1,7 +1,7 @@
 //! A turn as a person sees it: the words of the model as they come, and calls as one line each, with what came of them.
 //!
 //! A tool block is never shown as it was written. While a call is being written, while a tool runs and while the first piece of a
-//! reply is awaited, a terminal shows so in its [status](crate::status).
+//! reply is awaited, a terminal shows so in its [`status`].
 
 use crate::debug;
 use crate::failure::Failure;
