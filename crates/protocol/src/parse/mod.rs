@@ -65,7 +65,7 @@ use crate::{Catalog, Dialect, Dialects, FinishReason, Limits, ToolCall};
 use std::sync::Arc;
 
 /// How much of a reply is read before an event says that it is too much. A session takes these from its own
-/// [`Limits`](crate::Limits).
+/// [`Limits`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ParserLimits {
