@@ -593,3 +593,29 @@ fn a_line_that_is_cut_is_cut_alike_for_any_chunking() {
         }
     }
 }
+
+/// A name that is too long to be kept while it comes is not told before the call is whole: what is told is the name that the call has.
+#[test]
+fn a_name_that_is_cut_is_not_told() {
+    for length in [10, 250, 256, 257, 300, 600] {
+        let reply =
+            format!("<|tools_prefix|>[{{\"{}\": {{\"path\": \"a.py\"}}}}]<|tools_suffix|>\n", "n".repeat(length));
+        let mut options = toolfence::parse::Options::default();
+        options.dialects = toolfence::Dialects::ALL;
+        let mut parser = toolfence::parse::Parser::new(options);
+        parser.push(&reply);
+        parser.finish(toolfence::FinishReason::Stop);
+        let (mut told, mut called) = (None, 0);
+        while let Some(event) = parser.poll() {
+            match event {
+                toolfence::parse::Event::Started { name, .. } => told = Some(name.into_owned()),
+                toolfence::parse::Event::Call { call, .. } => {
+                    called += 1;
+                    assert!(told.as_ref().is_none_or(|told| *told == call.name), "{length}");
+                }
+                _ => {}
+            }
+        }
+        assert_eq!((called, told.is_some()), (1, length < 256), "{length}");
+    }
+}

@@ -33,6 +33,19 @@ fn protocol_and_all_tools_stay_under_900_tokens() {
     }
 }
 
+/// A persona goes with each request, so it is to cost less than what it is told of the tools.
+#[test]
+fn personas_cost_less_than_the_instructions() {
+    for name in ["coder", "coder.pt", "explainer", "explainer.pt", "reviewer", "reviewer.pt"] {
+        let path = format!("{}/personas/{name}.md", env!("CARGO_MANIFEST_DIR"));
+        let file = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+        let (_, said) = file.split_once("\n+++\n").expect("a head and a text");
+        let cost = tokens(said);
+        println!("{name}: {cost} tokens");
+        assert!((100..600).contains(&cost), "{name}: {cost} tokens");
+    }
+}
+
 /// What the tools answer in daily work, as they word it.
 fn typical() -> Vec<(&'static str, ToolResult)> {
     let list = "src/               folder\nsrc/lib.rs         file      58 lines\nsrc/main.rs        file    1204 bytes\n\

@@ -339,7 +339,9 @@ impl Watch for Listener<'_> {
             preview.muted |= preview.form == Form::Args && !object;
         } else if preview.form == Form::Keyed {
             if depth == preview.envelope && object && preview.call.keys == 1 {
-                preview.call.name = preview.key().map(|key| undecorated(key).into_owned());
+                // A key that fills the path may be cut, and then it is not the name that the call will have.
+                let whole = preview.path.len() < MOST_PATH;
+                preview.call.name = preview.key().filter(|_| whole).map(|key| undecorated(key).into_owned());
                 (preview.root, preview.beside) = (depth, false);
                 preview.start(self.queue);
             }
