@@ -155,6 +155,22 @@ pub enum StopReason {
     Failed(Text),
 }
 
+impl StopReason {
+    /// The reason in a word, as the pipe, the HTTP API, the metrics and the log have it: the name of the variant in snake case.
+    pub fn name(&self) -> &'static str {
+        match self {
+            StopReason::Answered => "answered",
+            StopReason::Empty => "empty",
+            StopReason::Unfinished(_) => "unfinished",
+            StopReason::FormatErrors => "format_errors",
+            StopReason::RoundLimit => "round_limit",
+            StopReason::Loop => "loop",
+            StopReason::Cancelled => "cancelled",
+            StopReason::Failed(_) => "failed",
+        }
+    }
+}
+
 /// What becomes of a [`Pending`]: what a person says to it, or that nobody is there to say anything.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]

@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// How long what was printed may still be on its way once the command has ended: something that it left behind can hold the pipe.
 const LAST_WORDS: Duration = Duration::from_millis(200);
 
-/// What came of a command.
+/// A command of the person that has ended or was stopped, and what it printed.
 pub(crate) struct Ended {
     /// How it ended, in words; `None` where it was stopped.
     status: Option<ExitStatus>,

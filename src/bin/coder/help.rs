@@ -125,7 +125,7 @@ pub(crate) fn settled_language() -> Language {
         Some(value) => value.strip_prefix('='),
         None => None,
     });
-    let lang = named.and_then(|name| <crate::args::Lang as clap::ValueEnum>::from_str(name, true).ok());
+    let lang = named.and_then(|name| <crate::choices::Lang as clap::ValueEnum>::from_str(name, true).ok());
     // Settings that cannot be read are told of by every command but this.
     let _ = Layers::read(&Options { lang, ..options });
     shown::language()

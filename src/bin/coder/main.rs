@@ -4,6 +4,7 @@ mod agents_files;
 mod args;
 mod by_hand;
 mod checks;
+mod choices;
 mod clipboard;
 mod commands;
 mod config;
@@ -33,7 +34,8 @@ mod terminal;
 mod told;
 mod view;
 
-use args::{Cli, Command, OutputFormat, PolicyCommand};
+use args::{Cli, Command, PolicyCommand};
+use choices::OutputFormat;
 use commands::sessions::Start;
 use failure::Failure;
 use std::io::{self, IsTerminal};

@@ -95,7 +95,7 @@ impl Mentions {
         self.texts.iter().fold(message.to_owned(), |message, (_, text)| format!("{message}\n\n{text}"))
     }
 
-    /// What is told of it; `None` where nothing is brought along.
+    /// The line that tells the person which names were brought along; `None` where there are none.
     pub(crate) fn told(&self) -> Option<Text> {
         let images = self.images.iter().map(|path| path.file_name().unwrap_or_default().to_string_lossy().into_owned());
         let names: Vec<String> = self.texts.iter().map(|(name, _)| name.clone()).chain(images).collect();

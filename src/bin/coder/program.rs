@@ -3,7 +3,7 @@
 //! It is the person's own and runs outside of the sandbox. So it runs apart from the project, and nothing of it may lie there: the
 //! model could change that.
 
-use crate::args::{CommandFormat, Conversation};
+use crate::choices::{CommandFormat, Conversation};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::messages;

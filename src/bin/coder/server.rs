@@ -2,7 +2,7 @@
 //!
 //! Nothing but this machine is looked at without being named, and what was only found there is sent no key.
 
-use crate::args::BackendKind;
+use crate::choices::BackendKind;
 use crate::config::{Config, places};
 use crate::failure::Failure;
 use crate::messages;

@@ -1,7 +1,8 @@
 //! What the options ask for, built: persona, workspace, tools, policy, backend, agent.
 
 use crate::agents_files;
-use crate::args::{BackendKind, Color, Instructions, Options, Reasoning, Sandbox};
+use crate::args::Options;
+use crate::choices::{BackendKind, Color, Instructions, Reasoning, Sandbox};
 use crate::config::places::Places;
 use crate::config::profile::{self, Profile, Profiles, counting};
 use crate::config::{Config, Layers, Project};

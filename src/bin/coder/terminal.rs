@@ -1,6 +1,6 @@
 //! What reaches the terminal. Text of a model, a tool or a file goes through [`escaped`] first, always.
 
-use crate::args::Color;
+use crate::choices::Color;
 use crate::failure::Failure;
 use crate::markdown::Look;
 use crate::messages;

@@ -65,7 +65,7 @@ impl Meter {
 
     pub(crate) fn turn_ended(&mut self, session: &str, turn: u64, ended: &Result<StopReason, Error>) {
         let ms = self.turn.take().map_or(0, |began| milliseconds(began.elapsed()));
-        let reason = ended.as_ref().map_or("failed", reason_word);
+        let reason = ended.as_ref().map_or("failed", StopReason::name);
         tracing::info!(name: "turn_ended", target: "toolfence", session, turn, reason, ms);
     }
 
@@ -207,22 +207,6 @@ fn end_word(end: Option<&FinishReason>) -> &'static str {
         Some(FinishReason::Length) => "length",
         Some(FinishReason::Cut) => "cut",
         Some(_) => "stop",
-    }
-}
-
-/// Why a turn ended, in a word, as `StopReason` is written.
-fn reason_word(reason: &StopReason) -> &'static str {
-    match reason {
-        StopReason::Answered => "answered",
-        StopReason::Empty => "empty",
-        StopReason::Unfinished(_) => "unfinished",
-        StopReason::FormatErrors => "format_errors",
-        StopReason::RoundLimit => "round_limit",
-        StopReason::Loop => "loop",
-        StopReason::Cancelled => "cancelled",
-        StopReason::Failed(_) => "failed",
-        // What a later version of the session may add.
-        _ => "other",
     }
 }
 

@@ -92,7 +92,7 @@ pub struct Key {
     pub default: &'static str,
     /// What it means, in lines for the documented file.
     pub help: &'static str,
-    /// The same in Portuguese; empty where it was not written.
+    /// What the key means in Portuguese; empty where nobody has written it.
     pub portuguese: &'static str,
 }
 

@@ -191,7 +191,7 @@ impl Shared {
 }
 
 impl Api {
-    /// Nobody is listened to yet.
+    /// An API with these options, whose agents come from `agents`. It listens to nobody before [`Api::serve`] is called.
     pub fn new(options: ApiOptions, agents: Arc<dyn Agents>) -> Api {
         Api { options, agents }
     }

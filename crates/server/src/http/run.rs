@@ -273,7 +273,7 @@ impl Running {
                 End { reason: StopReason::Cancelled, trouble: Some(("timeout".to_owned(), why)), status: 200 }
             }
         };
-        counted.ended(word(&end.reason));
+        counted.ended(end.reason.name());
         (record, end)
     }
 
@@ -289,7 +289,7 @@ impl Running {
                 (StopReason::Answered, trouble)
             }
             (_, reason) => {
-                let trouble = why_no_answer(&reason, record).map(|why| (word(&reason).to_owned(), why));
+                let trouble = why_no_answer(&reason, record).map(|why| (reason.name().to_owned(), why));
                 (reason, trouble)
             }
         };
@@ -334,20 +334,6 @@ fn is_plain(reason: &StopReason) -> bool {
     !matches!(reason, StopReason::Failed(_) | StopReason::Cancelled | StopReason::Unfinished(_))
 }
 
-/// The word for an end, as the pipe has it.
-fn word(reason: &StopReason) -> &'static str {
-    match reason {
-        StopReason::Answered => "answered",
-        StopReason::Empty => "empty",
-        StopReason::Unfinished(_) => "unfinished",
-        StopReason::FormatErrors => "format_errors",
-        StopReason::RoundLimit => "round_limit",
-        StopReason::Loop => "loop",
-        StopReason::Cancelled => "cancelled",
-        _ => "failed",
-    }
-}
-
 fn why_no_answer(reason: &StopReason, record: &Record) -> Option<Text> {
     Some(match reason {
         StopReason::Answered => return None,
@@ -366,7 +352,7 @@ fn why_no_answer(reason: &StopReason, record: &Record) -> Option<Text> {
 }
 
 impl Record {
-    /// What is told of it in an answer.
+    /// The `data` of an answer: what the turn has come to so far.
     fn data(&self, work: &Work, dropped: usize) -> Value {
         let answer = match work {
             Work::Model { .. } => Value::from(self.answer.as_str()),

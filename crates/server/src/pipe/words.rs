@@ -221,12 +221,7 @@ pub(super) fn stop_model() -> Value {
 
 /// The turn is over. `text`: what the next user message has to begin with.
 pub fn over(reason: &StopReason, text: Option<&str>) -> Value {
-    let reason = match reason {
-        StopReason::Unfinished(_) => "unfinished".into(),
-        StopReason::Failed(_) => "failed".into(),
-        reason => serde_json::to_value(reason).unwrap_or_default(),
-    };
-    told("stop", json!({"reason": reason, "text": text}))
+    told("stop", json!({"reason": reason.name(), "text": text}))
 }
 
 /// Something went wrong.

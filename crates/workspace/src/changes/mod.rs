@@ -49,8 +49,8 @@ impl Changes {
         self.recorder = Some(recorder);
     }
 
-    /// The same changes of files up to this size; by default of 10 MiB. Larger files are neither written nor edited, and what
-    /// they held is not kept by the recorder.
+    /// A copy of these operations that changes files of at most `file_bytes` bytes; the default is 10 MiB. It neither writes nor edits
+    /// larger files, and the recorder does not keep what they held.
     #[must_use]
     pub fn up_to(&self, file_bytes: u64) -> Changes {
         Changes { file_bytes, ..self.clone() }

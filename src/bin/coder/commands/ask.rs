@@ -1,6 +1,7 @@
 //! `coder -p`: one answer. Prose goes to stdout, what is done to get it to stderr.
 
-use crate::args::{Options, OutputFormat};
+use crate::args::Options;
+use crate::choices::OutputFormat;
 use crate::commands::read_stdin;
 use crate::commands::sessions::{Start, begin, tell_trouble};
 use crate::confirm::AtTheTerminal;

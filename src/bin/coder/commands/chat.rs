@@ -1,7 +1,8 @@
 //! `coder`: a conversation, message by message.
 
-use crate::args::{AskMode, Options};
+use crate::args::Options;
 use crate::by_hand;
+use crate::choices::AskMode;
 use crate::clipboard;
 use crate::commands::sessions::{self, Begun, Start};
 use crate::commands::{export, policy, stats, stdin_lines, undo};

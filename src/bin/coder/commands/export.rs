@@ -1,7 +1,8 @@
 //! `coder export`: a conversation as Markdown, as its records, or as a page for a browser.
 
 use super::sessions::named;
-use crate::args::{ExportArguments, ExportFormat, Options, ResultsShown, Switch};
+use crate::args::{ExportArguments, Options};
+use crate::choices::{ExportFormat, ResultsShown, Switch};
 use crate::failure::Failure;
 use crate::messages;
 use crate::setup::{Setup, redactor};

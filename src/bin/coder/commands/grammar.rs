@@ -1,6 +1,7 @@
 //! `coder grammar`: what a backend is constrained by, so that a model can write no malformed call.
 
-use crate::args::{GrammarArguments, GrammarFormat};
+use crate::args::GrammarArguments;
+use crate::choices::GrammarFormat;
 use crate::failure::Failure;
 use crate::messages;
 use crate::terminal::Terminal;

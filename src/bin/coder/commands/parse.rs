@@ -1,6 +1,7 @@
 //! `coder parse`: what the parser sees in a reply, as JSON lines or for people.
 
-use crate::args::{End, Options as CommandLine, ParseArguments};
+use crate::args::{Options as CommandLine, ParseArguments};
+use crate::choices::End;
 use crate::commands::read_stdin;
 use crate::config::Config;
 use crate::explain::explained;

@@ -1,6 +1,7 @@
 //! `coder prompt`: persona and instructions as text to paste where only a web page is there to chat in.
 
-use crate::args::{Options, PromptArguments, PromptFormat};
+use crate::args::{Options, PromptArguments};
+use crate::choices::PromptFormat;
 use crate::failure::Failure;
 use crate::messages;
 use crate::setup::Setup;

@@ -1,6 +1,7 @@
 //! `coder proxy`: function calling for clients that insist on it, in front of an upstream that only talks.
 
-use crate::args::{Grammar, Options, ProxyArguments};
+use crate::args::{Options, ProxyArguments};
+use crate::choices::Grammar;
 use crate::config::Config;
 use crate::config::places::Places;
 use crate::config::{Layers, profile};

@@ -9,7 +9,8 @@ pub(crate) mod profile;
 pub(crate) mod trust;
 mod typed;
 
-use crate::args::{Lang, Options};
+use crate::args::Options;
+use crate::choices::Lang;
 use crate::failure::Failure;
 use crate::{messages, shown};
 use clap::ValueEnum;

@@ -7,7 +7,7 @@
 use super::Config;
 use super::places::{Places, read_own};
 use super::trust::hash;
-use crate::args::Grammar;
+use crate::choices::Grammar;
 use crate::failure::Failure;
 use crate::messages;
 use crate::shown::tell;

@@ -1,7 +1,8 @@
 //! The command line as a layer of settings.
 
 use super::keys;
-use crate::args::{AskMode, BackendKind, Options};
+use crate::args::Options;
+use crate::choices::{AskMode, BackendKind};
 use crate::failure::Failure;
 use crate::messages;
 use clap::ValueEnum;
@@ -91,7 +92,7 @@ fn entry(key: &str, option: &str, value: Value) -> Option<Entry> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::{
+    use crate::choices::{
         BackendKind, Color, CommandFormat, Conversation, Grammar, Instructions, Lang, Reasoning, Sandbox,
     };
     use toolfence::program::settings::Takes;

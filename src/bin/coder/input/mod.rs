@@ -30,7 +30,7 @@ const MENU: &str = "completion";
 /// The word by which it gives the line to the person's own editor.
 const IN_EDITOR: &str = "editor";
 
-/// What came of a line.
+/// What the person did at the prompt.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Typed {
     /// A line, or several.

@@ -7,7 +7,10 @@ pub(crate) const PORTUGUESE_HELP: &[(&str, &str)] = &[
         "How the answer to -p is printed: text, one JSON object, or a JSON line for everything that happens, as `coder pipe` tells it [default: text]",
         "Como a resposta de -p é impressa: texto, um objeto JSON ou uma linha JSON para tudo o que acontece, como `coder pipe` conta [padrão: text]",
     ),
-    ("The same as --output-format stream-json", "O mesmo que --output-format stream-json"),
+    (
+        "Print each event of the answer as a line of JSON, as --output-format stream-json does",
+        "Escreve cada evento da resposta como uma linha de JSON, como faz --output-format stream-json",
+    ),
     ("The prose on stdout, the work on stderr", "A prosa na saída padrão, o trabalho na saída de erros"),
     (
         "One JSON object: {\"v\":1,\"event\":\"answer\",\"answer\":..,\"reason\":..,\"session\":..,\"tokens\":{\"input\":..,\"output\":..}}",
