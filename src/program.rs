@@ -4,6 +4,7 @@
 //! This module is no promise: anything in it can change or go in any version. Each submodule is named after the module of the
 //! facade that has what is promised of the same part.
 
+pub use toolfence_protocol::image::base64;
 pub use toolfence_protocol::{clip, fence, invisible, texts};
 
 #[cfg(feature = "session")]

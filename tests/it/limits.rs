@@ -415,6 +415,24 @@ fn a_projects_file_only_lowers_and_the_command_line_counts_over_all() {
     }
 }
 
+/// A file of settings that comes with a project must not make changes that cannot be undone.
+#[test]
+fn a_lower_limit_of_files_takes_nothing_from_undo() {
+    let files = Files::new("", "[limits]\nfile_bytes = 1\n");
+    let file = files.project.root.join("a.txt");
+    std::fs::write(&file, "what stood here\n").unwrap();
+    let call = "```tool\n{\"name\": \"write_file\", \"args\": {\"path\": \"a.txt\", \"content\": \"\"}}\n```\n";
+    let ran = files.run(&["exec", "--yes"], call);
+    assert_eq!((ran.status, std::fs::read_to_string(&file).unwrap().as_str()), (0, ""), "{}", ran.said());
+    let undone = files.run(&["undo"], "");
+    assert_eq!(
+        (undone.status, std::fs::read_to_string(&file).unwrap().as_str()),
+        (0, "what stood here\n"),
+        "{}",
+        undone.said()
+    );
+}
+
 #[test]
 fn nonsense_is_refused_wherever_it_is_written() {
     let refused = |files: &Files, args: &[&str], wanted: &[&str]| {

@@ -101,6 +101,22 @@ fn a_person_chooses_among_the_calls_of_a_reply() {
     talk.answer(Answer::No("Enough.".into())).logged(&["answered c denied", "call"]).told(&["Not this.", "Enough."]);
 }
 
+/// What runs without a question was not among the calls that the person chose from, so after a choice it does not run.
+#[test]
+fn what_nobody_was_shown_does_not_run_after_a_choice() {
+    let mut talk = Talk::with(AskMode::Risky, options());
+    talk.user("begin");
+    let blocks =
+        [block("a", "change", "1"), block("b", "change", "2"), block("c", "change", "2"), block("l", "look", "")];
+    talk.reply(&blocks.concat());
+    talk.logged(&["call", "saw change", "saw change", "saw change", "saw look", "ask a {\"x\":\"1\"}"]);
+    // From here on nothing asks any more, and nobody said yes to what follows.
+    talk.session.set_policy(crate::support::policy(AskMode::Never));
+    talk.answer(Answer::Skip("Not this.".into()));
+    talk.logged(&["answered a denied", "answered b cancelled", "answered c cancelled", "run l look"]);
+    talk.works("l", "").logged(&["answered l ok", "call"]);
+}
+
 #[test]
 fn a_person_says_yes_no_or_something_else() {
     let mut talk = Talk::with(AskMode::Risky, options());

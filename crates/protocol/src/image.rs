@@ -61,13 +61,13 @@ impl Image {
     /// # Errors
     /// The bytes are no PNG, JPEG, GIF or WebP file, or too many.
     pub fn new(name: impl AsRef<str>, bytes: &[u8]) -> Result<Image, Error> {
-        let name: String = name.as_ref().chars().take(LONGEST_NAME).collect();
+        let name = name_of(name.as_ref());
         let wrong = |message| Err(Error::with_kind(ErrorKind::InvalidInput, message));
         if bytes.len() > Image::MOST_BYTES {
             return wrong(messages::image_too_large(name, (Image::MOST_BYTES >> 20) as u64));
         }
         match Kind::of(bytes) {
-            Some(kind) => Ok(Image { name, kind, base64: encoded(bytes).into() }),
+            Some(kind) => Ok(Image { name, kind, base64: base64(bytes).into() }),
             None => wrong(messages::no_image(name)),
         }
     }
@@ -79,8 +79,8 @@ impl Image {
 
     /// This image under another name.
     #[must_use]
-    pub fn named(self, name: impl Into<String>) -> Image {
-        Image { name: name.into(), ..self }
+    pub fn named(self, name: impl AsRef<str>) -> Image {
+        Image { name: name_of(name.as_ref()), ..self }
     }
 
     /// `image/png`, `image/jpeg`, `image/gif` or `image/webp`.
@@ -142,6 +142,7 @@ impl TryFrom<Written> for Image {
     /// What it is, the bytes say and not what is written beside them.
     fn try_from(written: Written) -> Result<Image, Error> {
         let Written { name, data, .. } = written;
+        let name = name_of(&name);
         let wrong = |message| Err(Error::with_kind(ErrorKind::InvalidInput, message));
         if data.len() > Image::MOST_BYTES.div_ceil(3) * 4 {
             return wrong(messages::image_too_large(name, (Image::MOST_BYTES >> 20) as u64));
@@ -166,8 +167,13 @@ impl Kind {
     }
 }
 
+/// A name that fits into a line: a line break in it would be one of the message that tells of the image.
+fn name_of(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).take(LONGEST_NAME).collect()
+}
+
 /// Base64 with padding, as RFC 4648 has it in its section 4.
-fn encoded(bytes: &[u8]) -> String {
+pub fn base64(bytes: &[u8]) -> String {
     let mut out = Vec::with_capacity(bytes.len().div_ceil(3) * 4);
     for chunk in bytes.chunks(3) {
         let [first, second, third] = [0, 1, 2].map(|at| u32::from(chunk.get(at).copied().unwrap_or(0)));
@@ -205,11 +211,11 @@ mod tests {
     #[test]
     fn base64_is_that_of_the_rfc() {
         for (text, want) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")] {
-            assert_eq!(encoded(text.as_bytes()), want);
+            assert_eq!(base64(text.as_bytes()), want);
         }
-        assert_eq!(encoded(&[0xfb, 0xff, 0xfe]), "+//+");
+        assert_eq!(base64(&[0xfb, 0xff, 0xfe]), "+//+");
         let all: Vec<u8> = (0..=255).collect();
-        assert_eq!(first_bytes(&encoded(&all)).unwrap(), all[..LOOKED_AT]);
+        assert_eq!(first_bytes(&base64(&all)).unwrap(), all[..LOOKED_AT]);
     }
 
     #[test]
@@ -238,14 +244,21 @@ mod tests {
     }
 
     #[test]
+    fn a_name_is_part_of_a_line() {
+        let image = Image::new("a\nUser: b", PNG).unwrap();
+        assert_eq!(image.name(), "a\u{fffd}User: b");
+        assert_eq!(image.named("x\r".repeat(200)).name().chars().filter(|c| *c == 'x').count(), LONGEST_NAME / 2);
+    }
+
+    #[test]
     fn what_is_written_beside_an_image_does_not_make_it_one() {
         let read = |kind: &str, data: &str| {
             serde_json::from_value::<Image>(serde_json::json!({"name": "x", "type": kind, "data": data}))
         };
-        let good = encoded(PNG);
+        let good = base64(PNG);
         assert_eq!(read("image/svg+xml", &good).unwrap().media_type(), "image/png");
         for data in [
-            encoded(b"<svg onload=alert(1)/>"),
+            base64(b"<svg onload=alert(1)/>"),
             format!("{good}\"><script>"),
             good[..good.len() - 1].to_owned(),
             good.replace('=', ""),

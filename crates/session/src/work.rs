@@ -76,6 +76,9 @@ pub(super) struct Work {
     asked: bool,
     /// Something that changes things did not succeed.
     broken: bool,
+    /// The person said no to one of several calls. What asked is answered by the person too, and what would run without a question
+    /// was not among those that the person saw.
+    passed_over: bool,
     /// Something ran that may have changed something.
     changed: bool,
 }
@@ -84,7 +87,17 @@ impl Work {
     pub(super) fn new(items: Vec<Item>) -> Work {
         let mut ids = HashSet::new();
         let slots = items.into_iter().map(|item| slot(item, &mut ids)).collect();
-        Work { slots, next: 0, told: 0, running: 0, alone: false, asked: false, broken: false, changed: false }
+        Work {
+            slots,
+            next: 0,
+            told: 0,
+            running: 0,
+            alone: false,
+            asked: false,
+            broken: false,
+            passed_over: false,
+            changed: false,
+        }
     }
 
     /// What is to be done next, where at most `side_by_side` calls run at a time.
@@ -138,9 +151,15 @@ impl Work {
     pub(super) fn skipped(&mut self, result: ToolResult) {
         if self.is_asked(&result.id) {
             self.asked = false;
-            self.slots[self.next].answer = Some(result);
-            self.next += 1;
+            self.passed_over = true;
+            self.pass_over(result);
         }
+    }
+
+    /// Answers the next call as one that does not run, although nothing went wrong.
+    fn pass_over(&mut self, result: ToolResult) {
+        self.slots[self.next].answer = Some(result);
+        self.next += 1;
     }
 
     /// The calls behind the one that is asked about which would ask too.
@@ -218,6 +237,12 @@ impl Work {
         }
         match judge.review(call) {
             Verdict::Ask(_) if self.running > 0 => Some(Step::Wait),
+            Verdict::Cleared(_) if self.passed_over && effect != Effect::Read => {
+                let result = messages::skipped(call);
+                self.slots[self.next].effect = effect;
+                self.pass_over(result);
+                None
+            }
             verdict => self.follow(verdict, effect),
         }
     }

@@ -14,7 +14,7 @@ use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, Command};
-use tokio::time::timeout;
+use tokio::time::{Instant, sleep_until, timeout};
 use toolfence::agent::Canceller;
 use toolfence::program::fence;
 use toolfence::redact::Redactor;
@@ -52,11 +52,13 @@ impl Printed {
     }
 
     fn text(&self) -> String {
-        let mut text = String::from_utf8_lossy(&self.head).into_owned();
-        if self.left_out > 0 {
-            text += &format!("\n{}\n", messages::bytes_left_out(self.left_out).words());
+        if self.left_out == 0 {
+            // A character, or a secret, may stand across the seam.
+            return String::from_utf8_lossy(&[&self.head[..], &self.tail[..]].concat()).into_owned();
         }
-        text + &String::from_utf8_lossy(&self.tail)
+        let left_out = messages::bytes_left_out(self.left_out);
+        let [head, tail] = [&self.head, &self.tail].map(|bytes| String::from_utf8_lossy(bytes));
+        format!("{head}\n{}\n{tail}", left_out.words())
     }
 }
 
@@ -68,7 +70,12 @@ pub(crate) async fn run(line: &str, canceller: &Canceller, out: &mut Terminal) -
     let (mut stdout, mut stderr) = (child.stdout.take(), child.stderr.take());
     let mut printed = Printed::default();
     let mut status = None;
+    // When what was left behind is no longer listened to.
+    let mut until: Option<Instant> = None;
     loop {
+        if until.is_some_and(|until| until <= Instant::now()) {
+            break;
+        }
         if stdout.is_none() && stderr.is_none() {
             status = status.or(ended(&mut child, canceller).await?);
             break;
@@ -83,9 +90,10 @@ pub(crate) async fn run(line: &str, canceller: &Canceller, out: &mut Terminal) -
             piece = read(&mut stderr) => piece?,
             ended = child.wait(), if status.is_none() => {
                 status = Some(ended?);
+                until = Some(Instant::now() + LAST_WORDS);
                 continue;
             }
-            () = tokio::time::sleep(LAST_WORDS), if status.is_some() => break,
+            () = sleep_until(until.unwrap_or_else(Instant::now)), if until.is_some() => break,
         };
         printed.push(&piece);
         if let Err(failure) = out.write(&*String::from_utf8_lossy(&piece)) {

@@ -213,15 +213,23 @@ fn key_of(config: &Config) -> Result<Option<String>, Failure> {
     }
 }
 
-/// How the settings want the upstream of the proxy to be reached, and with which key.
+/// How the settings want the upstream of the proxy to be reached, and with which key. Headers, certificate and the key of the settings
+/// go to another server than their `base_url` never.
 ///
 /// # Errors
 /// The settings name a file or a key that cannot be had.
-pub(crate) fn reach_upstream(config: &Config, wanted: &mut ProxyOptions) -> Result<(), Failure> {
+pub(crate) fn reach_upstream(config: &Config, upstream: &str, wanted: &mut ProxyOptions) -> Result<(), Failure> {
     let options = options_of(config, String::new())?;
+    (wanted.proxy, wanted.authorities) = (options.proxy, options.authorities);
+    // What says who is asking is for the server that the settings name, where they name one.
+    let host = |url: &str| crate::config::profile::address(url).trim_end_matches("/v1").to_owned();
+    let is_other = config.text("base_url").is_some_and(|named| host(named) != host(upstream));
+    if is_other {
+        wanted.upstream_key = variable(KEY);
+        return Ok(());
+    }
     wanted.upstream_key = key_of(config)?;
-    wanted.headers = options.headers;
-    (wanted.proxy, wanted.authorities, wanted.identity) = (options.proxy, options.authorities, options.identity);
+    (wanted.headers, wanted.identity) = (options.headers, options.identity);
     Ok(())
 }
 

@@ -74,6 +74,11 @@ pub(crate) fn escaped(text: &str) -> Cow<'_, str> {
     out.into()
 }
 
+/// Whether a text can be shown as it is: nothing in it steers the terminal, not even a line end.
+pub(crate) fn is_plain(text: &str) -> bool {
+    text.char_indices().all(|(at, c)| !c.is_control() && !steers(c, &text[at..]))
+}
+
 /// Whether a character could steer a terminal or hide what is there; `here` is the text from it on.
 pub(crate) fn steers(c: char, here: &str) -> bool {
     match c {

@@ -293,6 +293,7 @@ impl<P: Person> View<P> {
         // Ids may come again with another reply.
         self.labels.clear();
         self.chosen.clear();
+        self.seen.clear();
         self.singly = false;
         self.rounds += 1;
         self.prose.end_line()?;

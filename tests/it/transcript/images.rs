@@ -141,6 +141,19 @@ fn a_server_that_takes_no_images_is_asked_once_and_nothing_is_lost() {
     );
 }
 
+/// What fails once the images are left out fails for another reason, so it is not asked a third time.
+#[test]
+fn a_failure_without_images_is_not_about_images() {
+    let place = place();
+    let (url, asked) = server(true, &[]);
+    let ran = place.coder(&with(&url, &["-p", "What is it?", "--image", "shot.png"]), "");
+    assert_eq!(ran.status, 3, "{}", ran.said());
+    // The request without images is read, and then the server is gone.
+    let ran = place.coder(&with(&url, &["--continue", "-p", "Never mind."]), "");
+    assert_eq!(ran.status, 3, "{}", ran.said());
+    assert_eq!(asked.lock().unwrap().len(), 3, "once with the image, twice in the second turn");
+}
+
 #[test]
 fn whoever_takes_no_images_says_so_before_anything_is_said() {
     let place = place();

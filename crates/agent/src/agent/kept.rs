@@ -63,7 +63,7 @@ fn apart(messages: &[Message]) -> (u64, &[Message]) {
 fn hash(message: &Message) -> u64 {
     let mut hasher = DefaultHasher::new();
     (message.role == Role::User, message.role == Role::System, &message.content).hash(&mut hasher);
-    message.images.iter().for_each(|image| (image.name(), image.bytes()).hash(&mut hasher));
+    message.images.iter().for_each(|image| (image.name(), image.base64()).hash(&mut hasher));
     hasher.finish()
 }
 

@@ -326,7 +326,11 @@ impl Agent {
     /// [`Session::take_back`].
     pub fn take_back(&mut self) -> Option<String> {
         let said = self.session.take_back()?;
-        self.images = self.session.take_images();
+        // What was attached since then stays.
+        let mut images = self.session.take_images();
+        images.append(&mut self.images);
+        images.truncate(Image::MOST);
+        self.images = images;
         Some(said)
     }
 
@@ -509,9 +513,11 @@ impl Agent {
     async fn call_model(&mut self, host: &mut dyn Host) -> Result<(), Error> {
         self.find_window().await;
         let mut messages = self.session.messages();
-        let shows = messages.iter().any(|message| !message.images.is_empty());
+        let mut shows = messages.iter().any(|message| !message.images.is_empty());
         if shows && !self.backend.takes_images() {
             without_images(&mut messages, self.session.language());
+            // A failure of this request is not about images, so it is not made once more without them.
+            shows = false;
         }
         host.calling(&messages);
         let known = self.kept.of(&messages);

@@ -29,6 +29,9 @@ use std::collections::BTreeMap;
 
 /// The most names that are counted by themselves. A model can make up names of tools.
 const MOST_NAMES: usize = 200;
+
+/// Characters of a name that are kept.
+const LONGEST_NAME: usize = 64;
 /// What is counted under this name once there are so many.
 const OTHER: &str = "other";
 
@@ -124,8 +127,10 @@ impl Metrics {
 }
 
 fn entry<'m, T: Default>(map: &'m mut BTreeMap<String, T>, name: &str) -> &'m mut T {
-    let name = if map.len() < MOST_NAMES || map.contains_key(name) { name } else { OTHER };
-    map.entry(name.to_owned()).or_default()
+    // A model may make up a name of any length.
+    let name: String = name.chars().take(LONGEST_NAME).collect();
+    let name = if map.len() < MOST_NAMES || map.contains_key(&name) { name } else { OTHER.to_owned() };
+    map.entry(name).or_default()
 }
 
 /// `{"replies": .., "estimated_replies": .., "input": .., "cached": .., "output": ..}`

@@ -131,6 +131,12 @@ toolfence_protocol::texts! { "settings"
         pt: "nada é expandido em uma regra de comando; por isso `$` e crases não têm significado nela, e esta tem {found}. \
              Se o caractere é para ficar como está, escreva a regra como lista: [\"echo\", \"$HOME\"].",
     }
+    rule_has_an_odd_blank() {
+        en: "the command rule has white space or a control character that parts no words, such as a no-break space that was pasted. \
+             Write plain spaces; where the character is meant, write the rule as a list.",
+        pt: "a regra de comando tem um espaço ou caractere de controle que não separa palavras, como um espaço rígido colado. \
+             Use espaços comuns; se o caractere é proposital, escreva a regra como lista.",
+    }
     rule_quote_open() {
         en: "a quote in the command rule is not closed.",
         pt: "uma aspa da regra de comando não foi fechada.",

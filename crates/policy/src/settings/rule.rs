@@ -40,6 +40,10 @@ impl CommandRule {
         if let Some(expanded) = line.chars().find(|c| matches!(c, '$' | '`')) {
             return Err(messages::rule_expands_nothing(expanded));
         }
+        // Nothing parts words there, so the rule would be one word that no command has.
+        if line.chars().any(|c| !matches!(c, ' ' | '\t' | '\n') && (c.is_whitespace() || c.is_control())) {
+            return Err(messages::rule_has_an_odd_blank());
+        }
         let words = shell_words::split(line).map_err(|_| messages::rule_quote_open())?;
         // The crate passes over comments, as a shell does, and the rule would match more than is written in it. With a letter
         // in the place of each `#` nothing is passed over.
@@ -151,6 +155,9 @@ mod tests {
             (r#"[ "a" = b ]"#, Ok(&["[", "a", "=", "b", "]"])),
             ("[ -f x ]", Ok(&["[", "-f", "x", "]"])),
             ("git log a#b '#c'", Ok(&["git", "log", "a#b", "#c"])),
+            ("git\u{a0}push", Err("no-break space")),
+            ("make\rall", Err("control character")),
+            ("[\"git\\u00a0push\"]", Ok(&["git\u{a0}push"])),
             ("echo $HOME", Err("`$`")),
             ("echo '$HOME'", Err("[\"echo\", \"$HOME\"]")),
             ("echo `id`", Err("backquotes")),

@@ -50,7 +50,7 @@ impl Changes {
     }
 
     /// A copy of these operations that changes files of at most `file_bytes` bytes; the default is 10 MiB. It neither writes nor edits
-    /// larger files, and the recorder does not keep what they held.
+    /// larger files. The recorder keeps what files held up to this size or the default, whichever is larger.
     #[must_use]
     pub fn up_to(&self, file_bytes: u64) -> Changes {
         Changes { file_bytes, ..self.clone() }
@@ -206,7 +206,8 @@ impl Changes {
     }
 
     fn recorded(&self) -> RecordedBy<'_> {
-        RecordedBy::new(self.recorder.as_deref(), self.file_bytes)
+        // A project may lower the limit, which must not take from the person what can be undone.
+        RecordedBy::new(self.recorder.as_deref(), self.file_bytes.max(Limits::default().file_bytes))
     }
 
     /// Removes the folders that were made for a file which is no more. One that is in use by now stays.

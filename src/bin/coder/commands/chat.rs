@@ -24,6 +24,7 @@ use crate::slash::{self, Act, Argument, Own, Slash};
 use crate::terminal::{Style, Terminal};
 use crate::view::View;
 use clap::ValueEnum;
+use std::io::IsTerminal;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -182,7 +183,9 @@ impl Conversation {
         let Some(command) = line.strip_prefix('/') else {
             match line.strip_prefix('!').map(str::trim) {
                 Some("") => self.out.line(&messages::wants_words("!COMMAND"))?,
-                Some(command) => self.by_hand(command)?,
+                // A command of a person runs without the policy, and what is piped in may be anybody's.
+                Some(command) if std::io::stdin().is_terminal() => self.by_hand(command)?,
+                Some(_) => self.out.line(&messages::by_hand_wants_a_terminal())?,
                 None if line.is_empty() => {}
                 None => self.say(line)?,
             }
@@ -294,7 +297,12 @@ impl Conversation {
             Act::Init => self.turn(&messages::write_agents_file().into_string(language())),
             Act::Quit => Ok(()), // whoever calls this has ended by now
             Act::Own(number) => {
-                let message = self.own[number].message(words)?;
+                let own = &self.own[number];
+                let message = own.message(words)?;
+                if own.is_of_project() {
+                    // What a project has written are no words of the person, and a call that only repeats them is refused.
+                    self.agent.attach(&format!("/{}", own.name), &message);
+                }
                 out.styled_line(Style::Dim, &message)?;
                 self.say(&message)
             }
@@ -323,10 +331,11 @@ impl Conversation {
             Ok(ended) => ended?,
             Err(error) => return self.out.styled_line(Style::Bad, &messages::cannot_run_bash(error.to_string())),
         };
-        let printed = ended.printed(&self.setup.redactor());
+        let redactor = self.setup.redactor();
+        let (line, printed) = (redactor.text(line), ended.printed(&redactor));
         // The words of a command are no words of the person.
         self.agent.attach(&format!("!{line}"), &printed);
-        self.agent.note(&ended.note(line, &printed));
+        self.agent.note(&ended.note(&line, &printed));
         self.out.styled_line(Style::Dim, &messages::command_ended(ended.told()))
     }
 

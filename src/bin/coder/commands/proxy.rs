@@ -2,7 +2,6 @@
 
 use crate::args::{Options, ProxyArguments};
 use crate::choices::Grammar;
-use crate::config::Config;
 use crate::config::places::Places;
 use crate::config::{Layers, profile};
 use crate::failure::Failure;
@@ -24,8 +23,10 @@ use toolfence::proxy::{Profiles, Proxy, ProxyOptions};
 /// Serves until a signal ends it.
 pub(crate) fn run(options: &Options, arguments: &ProxyArguments) -> Result<ExitCode, Failure> {
     let layers = Layers::read(options)?;
+    let config = layers.merged();
     let mut wanted = wanted(options, arguments)?;
-    server::reach_upstream(&layers.merged(), &mut wanted)?;
+    wanted.limits = (&config.limits()).into();
+    server::reach_upstream(&config, &arguments.upstream, &mut wanted)?;
     wanted.profiles =
         upstream(&layers.places, options, arguments).map(|upstream| Arc::new(upstream) as Arc<dyn Profiles>);
     let open = wanted.key.is_none() && !arguments.listen.ip().is_loopback();
@@ -49,7 +50,6 @@ pub(crate) fn run(options: &Options, arguments: &ProxyArguments) -> Result<ExitC
 fn wanted(options: &Options, arguments: &ProxyArguments) -> Result<ProxyOptions, Failure> {
     let variable = |name| std::env::var(name).ok().filter(|key: &String| !key.is_empty());
     let mut wanted = ProxyOptions::new(&arguments.upstream);
-    wanted.limits = (&Config::typed(options)?.limits()).into();
     wanted.reasoning = options.reasoning.map(Into::into).unwrap_or_default();
     if let Some(names) = &options.dialects {
         let mut reading = toolfence::parse::Options::default();

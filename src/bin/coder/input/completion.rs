@@ -1,7 +1,7 @@
 //! What Tab offers: slash commands and what stands behind them, and names of files.
 
 use crate::personas::Folders;
-use crate::shown::steers;
+use crate::shown::{is_plain, steers};
 use crate::slash::{Argument, Slash};
 use reedline::{Completer, Span, Suggestion};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -51,7 +51,8 @@ impl Completions {
                     Some(Argument::Words) | None => return self.paths(typed),
                 };
                 let word = last_word(typed);
-                let fitting = known.into_iter().filter(|known| known.starts_with(&typed[word..]));
+                // A server names its models as it likes.
+                let fitting = known.into_iter().filter(|known| is_plain(known) && known.starts_with(&typed[word..]));
                 fitting.map(|known| suggestion(known, None, Span::new(word, at), true)).collect()
             }
             None => self.paths(typed),

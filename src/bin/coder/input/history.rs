@@ -1,5 +1,6 @@
 //! The lines of earlier conversations: a file below what the program remembers, for its owner alone and without secrets.
 
+use crate::shown::is_plain;
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -30,7 +31,9 @@ impl Past {
     pub(super) fn lines(&self) -> Vec<String> {
         // Without its file the editor knows the lines of this conversation alone.
         let Ok((text, whole)) = self.read() else { return Vec::new() };
-        let mut lines: Vec<String> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        let read = text.lines().filter_map(|line| serde_json::from_str::<String>(line).ok());
+        // A paste is kept whole, and the editor shows it as it is.
+        let mut lines: Vec<String> = read.filter(|line| line.split(['\n', '\t']).all(is_plain)).collect();
         let more = lines.len().saturating_sub(MOST_LINES);
         lines.drain(..more);
         if !whole || more > MOST_LINES {

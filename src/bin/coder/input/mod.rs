@@ -107,7 +107,8 @@ impl LineEditor {
             Signal::Success(line) => {
                 let text = self.unfolded(&line);
                 self.keep(&line, &text);
-                Typed::Line(joined(&text))
+                // A shell joins lines by itself, and a paste is taken as it is.
+                Typed::Line(if line.starts_with('!') { text } else { self.unfolded(&joined(&line)) })
             }
             Signal::HostCommand(_) => {
                 let line = self.reedline.current_buffer_contents().to_owned();

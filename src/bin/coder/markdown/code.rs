@@ -210,10 +210,14 @@ impl Highlighter {
     }
 }
 
+/// Characters of a string that is told apart.
+const LONGEST_STRING: usize = 1000;
+
 /// How long a string is that ends in its line; one that does not is a mark of its own, such as an apostrophe.
 fn quoted(rest: &str, quote: char) -> usize {
     let mut escaped = false;
-    for (at, c) in rest.char_indices().skip(1) {
+    // Where none of many marks ends, each is looked behind.
+    for (at, c) in rest.char_indices().skip(1).take(LONGEST_STRING) {
         if c == quote && !escaped {
             return at + c.len_utf8();
         }

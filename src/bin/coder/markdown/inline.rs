@@ -72,8 +72,8 @@ fn first_open(source: &str, range: Range<usize>, closed: &[(usize, bool)]) -> Op
         at += found;
         let rest = &source[at..];
         let c = rest.as_bytes()[0];
-        // All marks of a run have one meaning.
-        let length = rest.bytes().take_while(|byte| *byte == c).count();
+        // All marks of a run have one meaning; brackets have no runs, so that each is looked at once.
+        let length = if matches!(c, b'[' | b'<') { 1 } else { rest.bytes().take_while(|byte| *byte == c).count() };
         let next = rest[length..].chars().next();
         let before = source[..at].chars().next_back();
         let opens = next.is_none_or(|next| !next.is_whitespace());
@@ -81,8 +81,7 @@ fn first_open(source: &str, range: Range<usize>, closed: &[(usize, bool)]) -> Op
             b'_' => opens && !before.is_some_and(char::is_alphanumeric),
             b'`' => true,
             b'<' => next.is_none_or(|next| next.is_alphabetic() || matches!(next, '/' | '!' | '?')),
-            b'[' => !(at..at + length)
-                .all(|at| closed.binary_search_by_key(&at, |(at, _)| *at).is_ok_and(|index| closed[index].1)),
+            b'[' => !closed.binary_search_by_key(&at, |(at, _)| *at).is_ok_and(|index| closed[index].1),
             _ => opens,
         };
         // A backslash before it says that it is a text.

@@ -380,7 +380,8 @@ impl Markdown {
             _ => return None,
         };
         let behind = &text[length..];
-        let inner = behind.trim_start();
+        // Other white space is text, as CommonMark has it.
+        let inner = behind.trim_start_matches(' ');
         if !inner.is_empty() && !behind.starts_with(' ') {
             return None;
         }

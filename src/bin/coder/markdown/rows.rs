@@ -90,7 +90,8 @@ pub(super) fn push(cells: &mut Vec<Cell>, text: &str, ink: Ink) {
         match c {
             BREAK => cells.push(cell(c)),
             '\n' | '\t' => cells.push(cell(' ')),
-            c if steers(c, &text[at..]) => cells.extend(written_out(c).chars().map(cell)),
+            // Alone or in front of a line feed, which becomes a blank here: it would go back to the first column.
+            c if c == '\r' || steers(c, &text[at..]) => cells.extend(written_out(c).chars().map(cell)),
             c => cells.push(cell(c)),
         }
     }

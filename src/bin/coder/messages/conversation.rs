@@ -155,6 +155,10 @@ toolfence::program::texts! { "coder"
         en: "{command} takes nothing behind it.",
         pt: "{command} não leva nada depois.",
     }
+    by_hand_wants_a_terminal() {
+        en: "!COMMAND runs what a person types at a terminal; here the input is none.",
+        pt: "!COMANDO executa o que uma pessoa digita num terminal; aqui a entrada não é um.",
+    }
     wants_words(usage) {
         en: "Something is missing: {usage}",
         pt: "Falta algo: {usage}",

@@ -18,6 +18,8 @@ use toolfence::program::clip;
 const ENDING: &str = ".md";
 /// What the words behind the command take the place of.
 const ARGUMENTS: &str = "$ARGUMENTS";
+/// The most places that they take: words may be as long as a paste.
+const MOST_PLACES: usize = 16;
 /// The most files of a folder that are looked at, and bytes of one.
 const MOST_FILES: usize = 200;
 const MOST_BYTES: usize = 64 << 10;
@@ -44,6 +46,11 @@ impl Own {
         }
     }
 
+    /// Whether the project has written it, and not the person.
+    pub(crate) fn is_of_project(&self) -> bool {
+        self.of_project
+    }
+
     /// The message with these words in it. The file is read again: who changes it wants the change.
     ///
     /// # Errors
@@ -54,7 +61,7 @@ impl Own {
         let (_, body) = parted(&text);
         let body = body.trim();
         Ok(match (body.contains(ARGUMENTS), words) {
-            (true, words) => body.replace(ARGUMENTS, words),
+            (true, words) => body.replacen(ARGUMENTS, words, MOST_PLACES),
             (false, "") => body.to_owned(),
             (false, words) => format!("{body}\n\n{words}"),
         })

@@ -200,7 +200,12 @@ impl Http {
             if !loads && (retries == 0 || !failure.is_passing()) {
                 return Err(failure.told(&self.whom()));
             }
-            let wished = failure.retry_after().unwrap_or(wait);
+            let mut wished = failure.retry_after().unwrap_or(wait);
+            if loads {
+                // A server that loads spends no retry, so a wait of nothing would ask it without end.
+                let left = self.options.first_byte.saturating_sub(begun.elapsed());
+                wished = wished.max(wait).min(failure::LONGEST_WAIT_TO_LOAD).min(left);
+            }
             let why = failure.text();
             let wait_ms = u64::try_from(wished.as_millis()).unwrap_or(u64::MAX);
             tracing::info!(server = self.whom(), failure = %why, wait_ms, "trying again");

@@ -177,7 +177,8 @@ impl Range {
 fn start<'s>(opened: Opened, stop: &'s Stop, wanted: &ReadFile) -> Result<Lines<'s>, ToolFailure> {
     let (path, size) = (&wanted.path, opened.size());
     let mut lines = Lines::new(opened.fd.into(), stop);
-    if size <= wanted.limits.edited {
+    // Where the limit was lowered, an edit that meets another one is still noticed.
+    if size <= wanted.limits.edited.max(Limits::default().file_bytes) {
         lines.hash();
     }
     let first = lines.first().map_err(|error| of_io(&error, path))?;
