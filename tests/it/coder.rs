@@ -71,6 +71,19 @@ fn codes(results: &[ToolResult]) -> Vec<Option<ErrorCode>> {
     results.iter().map(|result| result.error.as_ref().map(|error| error.code)).collect()
 }
 
+/// What is piped in may be anybody's text: a line with ! is no command of a person.
+#[test]
+fn what_is_piped_in_runs_no_command() {
+    let (home, root) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let replies = home.path().join("replies");
+    std::fs::write(&replies, "%%% reply\nYes.\n").unwrap();
+    let args = ["--backend", "replay", "--replies", replies.to_str().unwrap()];
+    let program = toolfence_kit::Program::new(env!("CARGO_BIN_EXE_coder"), home.path()).args(&args);
+    let ran = program.run(root.path(), "!touch ran\n![image](ran)\n/quit\n");
+    assert_eq!(ran.status, 0, "{}", ran.said());
+    assert!(!root.path().join("ran").exists() && ran.out.contains("at a terminal"), "{}", ran.said());
+}
+
 #[test]
 fn the_demo_mends_the_project() {
     let folder = root();

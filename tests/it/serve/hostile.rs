@@ -88,6 +88,24 @@ async fn who_does_not_read_is_given_up() {
     stage.until("the reply is dropped", |seen| seen.gone == 1).await;
 }
 
+/// A client that reads a little now and then is no reason for a turn to go on for ever.
+#[tokio::test]
+async fn a_slow_reader_does_not_outlast_the_time_of_a_turn() {
+    let line = "a line of some length that is written again and again\n".repeat(20);
+    let quick = |options: &mut toolfence::program::http::ApiOptions| {
+        (options.turn, options.stalled) = (Duration::from_secs(1), Duration::from_secs(1));
+    };
+    let stage = Stage::with([Reply::Floods(line)], quick).await;
+    let mut events = stage.open(go()).await;
+    let started = std::time::Instant::now();
+    while stage.seen.lock().unwrap().gone == 0 {
+        assert!(started.elapsed() < Duration::from_secs(20), "the turn goes on");
+        sleep(Duration::from_millis(100)).await;
+        // At the end the stream is gone.
+        let _ = events.stream.read(&mut vec![0; 2 << 10]).await;
+    }
+}
+
 #[tokio::test]
 async fn bodies_that_are_too_large_or_too_slow_are_refused() {
     let small = |options: &mut toolfence::program::http::ApiOptions| {

@@ -18,7 +18,7 @@ use toolfence_protocol::Error;
 /// What clients are asked for.
 pub(super) struct Access {
     token: String,
-    /// The value of the cookie, which is not the token: whoever reads it can do less.
+    /// The value of the cookie, which is not the token and ends with the server. Outside of a browser it is as good as the token.
     secret: String,
     /// The name of the cookie. Browsers keep one jar for all ports of a machine.
     cookie: String,

@@ -190,6 +190,15 @@ impl Shared {
     }
 }
 
+/// Ends the turns that run when it is dropped. A turn that waits for an approval holds what is shared, and nobody waits for it.
+struct EndsAll(Arc<Shared>);
+
+impl Drop for EndsAll {
+    fn drop(&mut self) {
+        self.0.running.lock().unwrap_or_else(PoisonError::into_inner).abort_all();
+    }
+}
+
 impl Api {
     /// An API with these options, whose agents come from `agents`. It listens to nobody before [`Api::serve`] is called.
     pub fn new(options: ApiOptions, agents: Arc<dyn Agents>) -> Api {
@@ -223,6 +232,7 @@ impl Api {
             places,
             running: Mutex::default(),
         });
+        let _ends = EndsAll(shared.clone());
         let answering = shared.clone();
         let answer = move |request| {
             let shared = answering.clone();

@@ -199,6 +199,8 @@ impl Running {
             outbox.tell(&stop);
         });
         let mut ended = false;
+        // While events wait for the client the turn stands still, and its own time limit with it.
+        let mut late = pin!(sleep(shared.options.turn + shared.options.stalled));
         loop {
             let waiting = outbox.len();
             if ended && waiting == 0 {
@@ -209,6 +211,7 @@ impl Running {
             tokio::select! {
                 biased;
                 () = pieces.closed() => return,
+                () = &mut late => return,
                 place = pieces.reserve(), if waiting > 0 => match place {
                     Ok(place) => place.send(Ok(outbox.take().into())),
                     Err(_) => return,

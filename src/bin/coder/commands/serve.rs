@@ -102,6 +102,9 @@ impl Agents for Project {
 
     fn conversation(&self, tool: Option<&str>, file: Option<&Path>) -> Result<Agent, Error> {
         let words = |failure: Failure| Error::new(failure.message().clone());
+        if !self.setup.writes_down() {
+            return Err(Error::new(messages::conversations_are_off()));
+        }
         let mut toolbox = self.setup.tools_of_one().map_err(words)?;
         if let Some(tool) = tool {
             toolbox = toolbox.only(&[tool.to_owned()]);

@@ -2,6 +2,12 @@
 
 // Going on with one.
 toolfence::program::texts! { "coder"
+    conversations_are_off() {
+        en: "conversations are not written down here (--no-transcript, or the key sessions.transcripts), and a turn in one needs that: \
+             use POST /api/agent, or start without it",
+        pt: "as conversas não são gravadas aqui (--no-transcript ou a chave sessions.transcripts), e um turno numa conversa precisa \
+             disso: use POST /api/agent, ou inicie sem isso",
+    }
     no_place_for_conversations() {
         en: "there is no place for conversations: set HOME or XDG_STATE_HOME",
         pt: "não há lugar para conversas: defina HOME ou XDG_STATE_HOME",

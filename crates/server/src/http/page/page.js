@@ -129,17 +129,23 @@ async function* events(response) {
   }
 }
 
+/** A text with what cannot be seen, or turns its direction, written out: what is agreed to has to be what is read. */
+function plain(text) {
+  const odd = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
+  return text.replace(odd, (c) => `\\u{${c.codePointAt(0).toString(16)}}`);
+}
+
 function fields(args) {
   const entries = Object.entries(args ?? {});
   return entries.map(([name, value]) => {
     const text = typeof value === "string" ? value : JSON.stringify(value, null, 1);
-    return node("div", "", node("div", "note", name), node("pre", "", text));
+    return node("div", "", node("div", "note", plain(name)), node("pre", "", plain(text)));
   });
 }
 
 function label(call) {
   const first = Object.values(call.args ?? {}).find((value) => typeof value === "string") ?? "";
-  return `${call.tool} ${first.split("\n")[0].slice(0, 100)}`;
+  return plain(`${call.tool} ${first.split("\n")[0].slice(0, 100)}`);
 }
 
 /** A call, folded; its result comes later. */
@@ -166,15 +172,24 @@ function question(ask) {
   why.id = `why-${ask.approval}`;
   const reason = node("label", "", words.why);
   reason.htmlFor = why.id;
-  const made = node("div", "question", node("h2", "", `${words.asks} ${ask.tool}`), node("p", "", ask.why), ...fields(ask.args));
+  const made = node("div", "question", node("h2", "", plain(`${words.asks} ${ask.tool}`)), node("p", "", plain(ask.why)), ...fields(ask.args));
   made.tabIndex = -1;
   made.setAttribute("role", "group");
   made.setAttribute("aria-label", `${words.asks} ${ask.tool}`);
+  if (ask.always.length) made.append(node("p", "note", plain(`${words.always}: ${ask.always.join("; ")}`)));
   const answer = async (body) => {
-    made.remove();
-    at("prompt").focus();
-    const response = await post(`/api/approvals/${ask.approval}`, body);
-    if (!response.ok) say((await response.json()).message, "bad");
+    const controls = [...made.querySelectorAll("button, input")];
+    controls.forEach((control) => (control.disabled = true));
+    try {
+      const response = await post(`/api/approvals/${ask.approval}`, body);
+      if (!response.ok) say((await response.json()).message, "bad");
+      made.remove();
+      at("prompt").focus();
+    } catch {
+      // The answer did not arrive, so the question stays.
+      say(words.gone, "bad");
+      controls.forEach((control) => (control.disabled = false));
+    }
   };
   const yes = button(words.yes, "yes", () => answer({ decision: "approve" }));
   const choices = node("div", "row", yes);
