@@ -1,6 +1,7 @@
 //! The sessions of the projects of one person, and those among them that are wanted.
 
 use super::record::{Fork, Kind, Record, Role};
+use super::write::Locked;
 use crate::messages;
 use std::fs::{DirEntry, File};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
@@ -104,7 +105,7 @@ impl Store {
         let Some(before) = SystemTime::now().checked_sub(age) else { return };
         for path in self.folders(Some(root)).iter().flat_map(|folder| files(folder)) {
             let old = std::fs::metadata(&path).and_then(|meta| meta.modified()).is_ok_and(|changed| changed < before);
-            if old && File::open(&path).is_ok_and(|file| file.try_lock().is_ok()) {
+            if old && let Ok(Ok(_locked)) = File::open(&path).map(Locked::new) {
                 // Another program may have deleted it a moment ago.
                 let _ = std::fs::remove_file(&path);
             }

@@ -33,7 +33,7 @@ pub struct Transcript {
     model: Option<String>,
     redactor: Option<Redactor>,
     /// The open, locked file with the length of its whole lines. None until there is something to write.
-    file: Option<(File, u64)>,
+    file: Option<(Locked, u64)>,
     /// The number of the next record.
     next: u64,
     /// The turn under way.
@@ -67,12 +67,11 @@ impl Transcript {
     pub fn resume(path: &Path) -> Result<Transcript> {
         let doing = || messages::open_session(path.display().to_string());
         let failed = |cause: io::Error| Error::because(doing(), cause);
-        let mut file = OpenOptions::new().read(true).append(true).open(path).map_err(failed)?;
-        lock(&file, path)?;
-        let length = whole_lines(&mut file).map_err(failed)?;
+        let mut file = lock(OpenOptions::new().read(true).append(true).open(path).map_err(failed)?, path)?;
+        let length = whole_lines(&mut file.0).map_err(failed)?;
         let stored = Stored::read_records(path)?;
-        if file.metadata().map_err(failed)?.len() > length {
-            file.set_len(length).map_err(failed)?;
+        if file.0.metadata().map_err(failed)?.len() > length {
+            file.0.set_len(length).map_err(failed)?;
         }
         let mut transcript = Transcript::of(path.to_owned(), stored.head);
         transcript.file = Some((file, length));
@@ -288,7 +287,7 @@ impl Transcript {
         self.redact(&mut record);
         let text = line(&record);
         let (file, length) = self.file.as_mut()?;
-        match file.write_all(text.as_bytes()) {
+        match file.0.write_all(text.as_bytes()) {
             Ok(()) => {
                 *length += text.len() as u64;
                 self.next += 1;
@@ -296,7 +295,7 @@ impl Transcript {
             }
             Err(error) => {
                 // What was written of the line must not stand before the next one.
-                let _ = file.set_len(*length);
+                let _ = file.0.set_len(*length);
                 self.failed(&error);
                 None
             }
@@ -306,7 +305,7 @@ impl Transcript {
     /// A turn is over: what it said survives a loss of power from here on.
     pub(super) fn settle(&mut self) {
         if let Some((file, _)) = &self.file
-            && let Err(error) = file.sync_data()
+            && let Err(error) = file.0.sync_data()
         {
             self.failed(&error);
         }
@@ -323,10 +322,10 @@ impl Transcript {
         if let Some(folder) = self.path.parent() {
             std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         }
-        let mut file = OpenOptions::new().read(true).append(true).create_new(true).mode(0o600).open(&self.path)?;
-        // Nobody else knows the name yet.
-        let _ = file.try_lock();
-        file.write_all(text.as_bytes())?;
+        let file = OpenOptions::new().read(true).append(true).create_new(true).mode(0o600).open(&self.path)?;
+        // Nobody else knows the name yet, so that nobody can hold the lock.
+        let mut file = Locked::new(file).unwrap_or_else(Locked);
+        file.0.write_all(text.as_bytes())?;
         self.file = Some((file, text.len() as u64));
         Ok(())
     }
@@ -394,33 +393,46 @@ fn next_id(records: &[Record]) -> u64 {
     records.last().and_then(|record| record.id.parse::<u64>().ok()).unwrap_or(0) + 1
 }
 
+/// A file with its lock. The lock is given up and not only the file closed: a child that another thread is just starting has
+/// inherited the file, and would hold the lock until it runs its program.
+#[derive(Debug)]
+pub(super) struct Locked(File);
+
+impl Locked {
+    /// The file with its lock; the file again where another process holds the lock.
+    pub(super) fn new(file: File) -> std::result::Result<Locked, File> {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => Err(file),
+            // On a file system without locks nobody else has one either.
+            Ok(()) | Err(TryLockError::Error(_)) => Ok(Locked(file)),
+        }
+    }
+}
+
+impl Drop for Locked {
+    fn drop(&mut self) {
+        let _ = self.0.unlock();
+    }
+}
+
 /// Keeps everybody else from writing.
-fn lock(file: &File, path: &Path) -> Result<()> {
-    /// A process that has just ended, or one that is being started elsewhere and has not given up what it inherited, holds a
-    /// lock for moments.
+fn lock(mut file: File, path: &Path) -> Result<Locked> {
+    /// A process that has just been killed holds its locks for moments.
     const MOMENTS: u32 = 10;
     const MOMENT: Duration = Duration::from_millis(20);
-    let mut tried = file.try_lock();
     for _ in 0..MOMENTS {
-        if !matches!(tried, Err(TryLockError::WouldBlock)) {
-            break;
+        match Locked::new(file) {
+            Ok(locked) => return Ok(locked),
+            Err(held) => file = held,
         }
         std::thread::sleep(MOMENT);
-        tried = file.try_lock();
     }
-    match tried {
-        Ok(()) => Ok(()),
-        Err(TryLockError::WouldBlock) => {
-            let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            let message = match holder(file) {
-                Some(process) => messages::session_open_in_process(name, process),
-                None => messages::session_open_elsewhere(name),
-            };
-            Err(Error::with_kind(ErrorKind::Busy, message))
-        }
-        // A file system without locks: then nobody else has one either.
-        Err(TryLockError::Error(_)) => Ok(()),
-    }
+    let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let message = match holder(&file) {
+        Some(process) => messages::session_open_in_process(name, process),
+        None => messages::session_open_elsewhere(name),
+    };
+    Err(Error::with_kind(ErrorKind::Busy, message))
 }
 
 /// The process that holds the lock of a file, as `/proc/locks` has it: `1: FLOCK  ADVISORY  WRITE 1234 08:01:131 0 EOF`.
@@ -451,4 +463,24 @@ fn whole_lines(file: &mut File) -> io::Result<u64> {
         end = start;
     }
     Ok(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Locked;
+    use std::fs::File;
+
+    /// Somebody who has inherited the file, as a child has between `fork` and `exec`, does not keep the lock.
+    #[test]
+    fn a_lock_ends_with_its_owner() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("session.jsonl");
+        let file = File::create(&path).unwrap();
+        let inherited = file.try_clone().unwrap();
+        let locked = Locked::new(file).unwrap();
+        assert!(Locked::new(File::open(&path).unwrap()).is_err());
+        drop(locked);
+        assert!(Locked::new(File::open(&path).unwrap()).is_ok());
+        drop(inherited);
+    }
 }
