@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 use std::io::{Read, Write};
+use std::ops::Deref;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use tempfile::TempDir;
-use toolfence_kit::{Program, Ran};
+use toolfence_kit::{Program, Project, Ran};
 
 const CODER: &str = env!("CARGO_BIN_EXE_coder");
 
@@ -39,15 +39,20 @@ fn script(path: &Path, text: &str) {
 }
 
 /// A project, and a home with a program in it.
-struct Place {
-    home: TempDir,
-    root: TempDir,
+struct Place(Project);
+
+impl Deref for Place {
+    type Target = Project;
+
+    fn deref(&self) -> &Project {
+        &self.0
+    }
 }
 
 impl Place {
     fn new(program: &str) -> Place {
-        let place = Place { home: tempfile::tempdir().unwrap(), root: tempfile::tempdir().unwrap() };
-        script(&place.home.path().join("bridge"), program);
+        let place = Place(Project::new());
+        script(&place.home.join("bridge"), program);
         place
     }
 
@@ -55,14 +60,14 @@ impl Place {
     fn stub(replies: &[&str]) -> Place {
         let place = Place::new(STUB);
         for (number, reply) in replies.iter().enumerate() {
-            std::fs::write(place.home.path().join(format!("reply.{}", number + 1)), reply).unwrap();
+            std::fs::write(place.home.join(format!("reply.{}", number + 1)), reply).unwrap();
         }
         place
     }
 
     fn coder(&self, args: &[&str], input: &str) -> Ran {
         let start = ["--command", "~/bridge {session} {turn}"];
-        Program::new(CODER, self.home.path()).args(&[&start, args].concat()).run(self.root.path(), input)
+        self.run(CODER, &[&start, args].concat(), input)
     }
 
     /// With a program that keeps its own conversation.
@@ -71,7 +76,7 @@ impl Place {
     }
 
     fn read(&self, name: &str) -> String {
-        std::fs::read_to_string(self.home.path().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+        std::fs::read_to_string(self.home.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
     /// What the program wrote down of its runs: first, turn, session, the two arguments, variables, state.
@@ -100,7 +105,7 @@ const CALL: &str = "I look.\n\n```tool\n{\"name\": \"read_file\", \"args\": {\"p
 #[test]
 fn a_program_with_its_own_conversation_is_told_what_is_new() {
     let place = Place::stub(&["One.\n", CALL, "It says \u{1b}[1mthat\u{1b}[0m.\r\n", "Three.\n", "Four.\n"]);
-    std::fs::write(place.root.path().join("a.txt"), "seven swans\n").unwrap();
+    std::fs::write(place.root.join("a.txt"), "seven swans\n").unwrap();
     let ran = place.own(&["--stats"], "First?\nSecond?\n");
     assert_eq!(ran.status, 0, "{}", ran.said());
     assert!(ran.out.contains("One.") && ran.out.contains("It says that."), "{}", ran.out);
@@ -161,7 +166,7 @@ fn a_conversation_that_is_another_one_begins_anew() {
     assert!(sessions[7] == sessions[0] && sessions[8] != sessions[0]);
 
     // A fork does not share the conversation of the session that it comes from; afterwards it has its own.
-    std::fs::write(place.home.path().join("reply.11"), "Eleven.\n").unwrap();
+    std::fs::write(place.home.join("reply.11"), "Eleven.\n").unwrap();
     let id = place.records()[0]["session"]["id"].as_str().unwrap().to_owned();
     assert_eq!(place.own(&["resume", &id, "--fork", "-p", "10"], "").status, 0);
     assert_eq!(place.own(&["--continue", "-p", "11"], "").status, 0);
@@ -173,7 +178,7 @@ fn a_conversation_that_is_another_one_begins_anew() {
 fn a_conversation_that_the_program_lost_is_told_again() {
     let place = Place::stub(&["One.\n", "Two.\n"]);
     assert_eq!(place.own(&["-p", "First?"], "").status, 0);
-    std::fs::write(place.home.path().join("forgotten"), "").unwrap();
+    std::fs::write(place.home.join("forgotten"), "").unwrap();
     let ran = place.own(&["--continue", "-p", "Second?"], "");
     assert_eq!((ran.status, ran.out.trim()), (0, "Two."), "{}", ran.said());
     let told = place.read("told.2");
@@ -229,7 +234,7 @@ fn what_goes_wrong_says_what_to_do() {
         "{err}"
     );
     let place = Place::new("");
-    let run = |args: &[&str]| Program::new(CODER, place.home.path()).args(args).run(place.root.path(), "");
+    let run = |args: &[&str]| place.run(CODER, args, "");
     let ran = run(&["--command", "toolfence-not-there -x", "-p", "Go"]);
     assert!(
         ran.status == 3 && ran.err.contains("toolfence-not-there") && ran.err.contains("Install it"),
@@ -248,33 +253,31 @@ fn what_goes_wrong_says_what_to_do() {
 #[test]
 fn a_program_of_the_project_does_not_answer() {
     let place = Place::new("#!/bin/sh\necho Yes.\n");
-    script(&place.root.path().join("bridge"), "#!/bin/sh\necho Yes.\n");
-    let run = |line: &str| {
-        Program::new(CODER, place.home.path()).args(&["--command", line, "-p", "Go"]).run(place.root.path(), "")
-    };
-    let path = place.root.path().join("bridge").display().to_string();
+    script(&place.root.join("bridge"), "#!/bin/sh\necho Yes.\n");
+    let run = |line: &str| place.run(CODER, &["--command", line, "-p", "Go"], "");
+    let path = place.root.join("bridge").display().to_string();
     for line in ["./bridge".to_owned(), path.clone(), format!("sh {path}")] {
         let ran = run(&line);
         assert!(ran.status == 2 && ran.err.contains("lies in the project"), "{line}: {}", ran.said());
     }
     assert_eq!(run("sh ~/bridge").out.trim(), "Yes.");
     // Nor does the program see the project as its folder.
-    assert_eq!(run("sh -c 'pwd'").out.trim(), place.home.path().canonicalize().unwrap().to_str().unwrap());
+    assert_eq!(run("sh -c 'pwd'").out.trim(), place.home.canonicalize().unwrap().to_str().unwrap());
 }
 
 /// The settings of the person name a program beside them; those of a project only where they are trusted.
 #[test]
 fn settings_name_the_program() {
     let place = Place::new("#!/bin/sh\necho Yes.\n");
-    let config = place.home.path().join("config/toolfence");
+    let config = place.home.join("config/toolfence");
     std::fs::create_dir_all(&config).unwrap();
-    std::fs::rename(place.home.path().join("bridge"), config.join("bridge")).unwrap();
+    std::fs::rename(place.home.join("bridge"), config.join("bridge")).unwrap();
     let settings = "backend = \"command\"\ncommand = \"./bridge\"\ncommand_between = 5\ncommand_retries = 1\n";
     std::fs::write(config.join("config.toml"), settings).unwrap();
-    let run = |args: &[&str]| Program::new(CODER, place.home.path()).args(args).run(place.root.path(), "");
+    let run = |args: &[&str]| place.run(CODER, args, "");
     let ran = run(&["-p", "Go"]);
     assert_eq!((ran.status, ran.out.trim()), (0, "Yes."), "{}", ran.said());
-    std::fs::write(place.root.path().join(".toolfence.toml"), "command = \"rm -rf x\"\n").unwrap();
+    std::fs::write(place.root.join(".toolfence.toml"), "command = \"rm -rf x\"\n").unwrap();
     let ran = run(&["-p", "Go"]);
     assert!(ran.status == 2 && ran.err.contains("coder config trust"), "{}", ran.said());
 }
@@ -331,10 +334,10 @@ fn who_is_killed_takes_the_program_along() {
         let place = Place::new(&format!("#!/bin/sh\necho Well.\nsetsid {sleep} &\n{sleep}\n"));
         let mut child = Command::new(CODER)
             .args(["--command", "~/bridge", "-p", "Go"])
-            .env("HOME", place.home.path())
-            .env("XDG_CONFIG_HOME", place.home.path().join("config"))
-            .env("XDG_STATE_HOME", place.home.path().join("state"))
-            .current_dir(place.root.path())
+            .env("HOME", &place.home)
+            .env("XDG_CONFIG_HOME", place.home.join("config"))
+            .env("XDG_STATE_HOME", place.home.join("state"))
+            .current_dir(&place.root)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .spawn()
@@ -372,7 +375,7 @@ fn the_examples_are_scripts() {
 #[test]
 fn the_examples_talk_with_their_programs() {
     let place = Place::new("");
-    let bin = place.home.path().join("bin");
+    let bin = place.home.join("bin");
     std::fs::create_dir(&bin).unwrap();
     let examples = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("examples/backends");
     // Its last argument is the database.
@@ -385,13 +388,13 @@ fn the_examples_talk_with_their_programs() {
     }
     let search_path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
     let run = |script: &str, args: &[&str]| {
-        let _ = std::fs::remove_file(place.home.path().join("args"));
+        let _ = std::fs::remove_file(place.home.join("args"));
         let line = examples.join(script).display().to_string();
         let start = ["--command", &line, "--model", "tiny"];
-        let ran = Program::new(CODER, place.home.path())
+        let ran = Program::new(CODER, &place.home)
             .env("PATH", &search_path)
             .args(&[&start, args].concat())
-            .run(place.root.path(), "First?\nSecond?\n");
+            .run(&place.root, "First?\nSecond?\n");
         assert!(ran.status == 0 && ran.out.matches("Yes.").count() == 2, "{script}: {}", ran.said());
         (place.read("args"), place.read("told"))
     };
@@ -415,13 +418,13 @@ fn the_example_of_a_bridge_works_as_it_stands() {
     let line = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("examples/backends/web_chat.sh").display().to_string();
     let run = |args: &[&str]| {
         let start = ["--command", &line, "--command-conversation", "own", "--instructions", "external"];
-        Program::new(CODER, place.home.path()).args(&[&start, args].concat()).run(place.root.path(), "").out
+        place.run(CODER, &[&start, args].concat(), "").out
     };
     assert_eq!(run(&["-p", "First?"]).trim(), "This chat has 1 lines.");
     // A note says that the conversation was resumed.
     let lines = |out: String| out.trim().split(' ').nth(3).unwrap().parse::<usize>().unwrap();
     let more = lines(run(&["--continue", "-p", "Second?"]));
     assert!((2..6).contains(&more), "{more}");
-    std::fs::remove_dir_all(place.home.path().join("state/toolfence-web-chat")).unwrap();
+    std::fs::remove_dir_all(place.home.join("state/toolfence-web-chat")).unwrap();
     assert!(lines(run(&["--continue", "-p", "Third?"])) > more, "it is told everything");
 }

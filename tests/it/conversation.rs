@@ -2,9 +2,9 @@
 
 use crate::terminal::slow_model;
 use serde_json::Value;
+use std::ops::Deref;
 use std::path::Path;
-use tempfile::TempDir;
-use toolfence_kit::Screen;
+use toolfence_kit::{Project, Screen};
 
 const CODER: &str = env!("CARGO_BIN_EXE_coder");
 
@@ -18,34 +18,30 @@ const CTRL_D: &str = "\u{4}";
 const CTRL_R: &str = "\u{12}";
 
 /// A project, and a home beside it that is no part of it.
-struct Place {
-    project: TempDir,
-    home: TempDir,
+struct Place(Project);
+
+impl Deref for Place {
+    type Target = Project;
+
+    fn deref(&self) -> &Project {
+        &self.0
+    }
 }
 
 impl Place {
     /// With these replies of a model.
     fn new(replies: &[&str]) -> Place {
-        let place = Place { project: tempfile::tempdir().unwrap(), home: tempfile::tempdir().unwrap() };
-        let replies: String = replies.iter().map(|reply| format!("%%% reply\n{reply}\n")).collect();
-        place.write_home("replies", &replies);
-        place
-    }
-
-    fn write(&self, name: &str, text: &str) {
-        write(self.project.path(), name, text);
-    }
-
-    fn write_home(&self, name: &str, text: &str) {
-        write(self.home.path(), name, text);
+        let project = Project::new();
+        project.replies(replies);
+        Place(project)
     }
 
     /// A conversation on a terminal, at its first prompt.
     fn talk(&self, args: &[&str], env: &[(&str, &str)]) -> Screen {
-        let replies = self.home.path().join("replies");
+        let replies = self.home.join("replies");
         let mut all = vec!["--backend", "replay", "--replies", replies.to_str().unwrap()];
         all.extend(args);
-        let screen = Screen::start(CODER, &all, env, self.project.path(), self.home.path(), (24, 80));
+        let screen = Screen::start(CODER, &all, env, &self.root, &self.home, (24, 80));
         screen.wait_for_last(">");
         screen
     }
@@ -53,7 +49,7 @@ impl Place {
     /// All that was written down of conversations.
     fn written_down(&self) -> String {
         let mut files = Vec::new();
-        files_below(&self.home.path().join("state"), &mut files);
+        files_below(&self.home.join("state"), &mut files);
         let sessions = files.iter().filter(|file| file.to_str().is_some_and(|file| file.contains("/sessions/")));
         sessions.map(|file| std::fs::read_to_string(file).unwrap()).collect()
     }
@@ -69,12 +65,6 @@ impl Place {
         }
         said
     }
-}
-
-fn write(folder: &Path, name: &str, text: &str) {
-    let path = folder.join(name);
-    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-    std::fs::write(path, text).unwrap();
 }
 
 /// Waits until this was answered and the next line can be typed.
@@ -129,7 +119,7 @@ fn a_line_is_edited_and_found_again() {
     screen.press(&format!("/quit{ENTER}"));
     assert_eq!(screen.end(), 0);
     assert_eq!(place.said().iter().filter(|said| *said == "hello world").count(), 2);
-    let kept = std::fs::read_to_string(place.home.path().join("state/toolfence/history.jsonl")).unwrap();
+    let kept = std::fs::read_to_string(place.home.join("state/toolfence/history.jsonl")).unwrap();
     assert!(kept.contains("\"hello world\"") && !kept.contains("abcdefghij"), "{kept}");
 }
 
@@ -141,7 +131,7 @@ fn nothing_is_kept_where_nothing_is_written_down() {
     answered(&screen, "First.");
     screen.press(CTRL_D);
     assert_eq!(screen.end(), 0);
-    assert!(!place.home.path().join("state/toolfence/history.jsonl").exists());
+    assert!(!place.home.join("state/toolfence/history.jsonl").exists());
 }
 
 #[test]
@@ -215,9 +205,9 @@ fn a_message_has_several_lines() {
 fn tab_completes_commands_and_files() {
     let place = Place::new(&["One."]);
     for name in ["src/main.rs", "src/match.rs", "target/x", ".env"] {
-        place.write(name, "");
+        place.file(name, "");
     }
-    place.write(".gitignore", "target/\n");
+    place.file(".gitignore", "target/\n");
     let screen = place.talk(&[], &[]);
     screen.press("/comp\t");
     screen.wait_for_last("> /compact");
@@ -258,7 +248,7 @@ fn what_is_typed_during_a_turn_waits_for_the_next_message() {
     let place = Place::new(&[]);
     let model = slow_model(vec![vec![(0, "Begins. ".into()), (1500, "Ends.".into())], vec![(0, "Again.".into())]]);
     let args = ["--backend", "http", "--base-url", &model, "--model", "m"];
-    let screen = Screen::start(CODER, &args, &[], place.project.path(), place.home.path(), (24, 80));
+    let screen = Screen::start(CODER, &args, &[], &place.root, &place.home, (24, 80));
     screen.wait_for_last(">");
     screen.press(&format!("go{ENTER}"));
     screen.wait_for("Begins.");
@@ -278,18 +268,18 @@ fn what_is_typed_before_a_question_does_not_answer_it_and_is_kept() {
     let model =
         slow_model(vec![vec![(0, "I run it. ".into()), (1500, format!("\n\n{call}"))], vec![(0, "Done.".into())]]);
     let args = ["--backend", "http", "--base-url", &model, "--model", "m"];
-    let screen = Screen::start(CODER, &args, &[], place.project.path(), place.home.path(), (24, 80));
+    let screen = Screen::start(CODER, &args, &[], &place.root, &place.home, (24, 80));
     screen.wait_for_last(">");
     screen.press(&format!("go{ENTER}"));
     screen.wait_for("I run it.");
     screen.press(&format!("y{ENTER}"));
     screen.wait_for("Run it? [");
     std::thread::sleep(std::time::Duration::from_millis(300));
-    assert!(!place.project.path().join("ran").exists());
+    assert!(!place.root.join("ran").exists());
     screen.press(&format!("n not now{ENTER}"));
     screen.wait_for("Done.");
     screen.wait_for_last("> y");
-    assert!(!place.project.path().join("ran").exists());
+    assert!(!place.root.join("ran").exists());
 }
 
 #[test]
@@ -355,7 +345,7 @@ fn a_conversation_is_exported_from_within() {
     answered(&screen, "An answer.");
     screen.press(&format!("/export talk.md{ENTER}"));
     answered(&screen, "the conversation is in talk.md");
-    let text = std::fs::read_to_string(place.project.path().join("talk.md")).unwrap();
+    let text = std::fs::read_to_string(place.root.join("talk.md")).unwrap();
     assert!(text.contains("ask") && text.contains("An answer."), "{text}");
     screen.press(&format!("/export talk.md{ENTER}"));
     answered(&screen, "cannot write talk.md");
@@ -366,16 +356,16 @@ fn a_conversation_is_exported_from_within() {
 #[test]
 fn a_message_comes_out_of_the_editor() {
     let place = Place::new(&["One.", "Two."]);
-    place.write_home(
+    place.file_at_home(
         "editor",
         "#!/bin/sh\nstat -c %a \"$1\" > \"$HOME/mode\"\nsed -i 's/half/whole/' \"$1\"\necho more >> \"$1\"\n",
     );
-    let editor = format!("sh {}", place.home.path().join("editor").display());
+    let editor = format!("sh {}", place.home.join("editor").display());
     let screen = place.talk(&[], &[("EDITOR", &editor)]);
     screen.press(&format!("/editor half a thought{ENTER}"));
     answered(&screen, "One.");
     assert_eq!(place.said(), ["whole a thoughtmore"]);
-    assert_eq!(std::fs::read_to_string(place.home.path().join("mode")).unwrap(), "600\n");
+    assert_eq!(std::fs::read_to_string(place.home.join("mode")).unwrap(), "600\n");
     // Ctrl-O takes the line along, and leaves it to be looked at.
     screen.press("half\u{f}");
     screen.wait_for_last("> wholemore");
@@ -387,10 +377,10 @@ fn a_message_comes_out_of_the_editor() {
 #[test]
 fn commands_of_ones_own_are_sent_as_messages() {
     let place = Place::new(&["One.", "Two."]);
-    place.write_home("config/toolfence/commands/review.md", "# Review a file\nReview $ARGUMENTS closely.\n");
-    place.write_home("config/toolfence/commands/undo.md", "never\n");
-    place.write(".toolfence/commands/theirs.md", "# Theirs\nDo theirs.\n");
-    place.write(".toolfence.toml", "ask = \"always\"\n");
+    place.file_at_home("config/toolfence/commands/review.md", "# Review a file\nReview $ARGUMENTS closely.\n");
+    place.file_at_home("config/toolfence/commands/undo.md", "never\n");
+    place.file(".toolfence/commands/theirs.md", "# Theirs\nDo theirs.\n");
+    place.file(".toolfence.toml", "ask = \"always\"\n");
     let screen = place.talk(&[], &[]);
     assert!(screen.contents().replace('\n', "").contains("undo.md is not used"), "{}", screen.contents());
     screen.press(&format!("/theirs{ENTER}"));
@@ -401,7 +391,7 @@ fn commands_of_ones_own_are_sent_as_messages() {
     assert_eq!(screen.end(), 0);
     assert_eq!(place.said(), ["Review src/main.rs closely."]);
 
-    let trust = Screen::start(CODER, &["config", "trust"], &[], place.project.path(), place.home.path(), (24, 80));
+    let trust = Screen::start(CODER, &["config", "trust"], &[], &place.root, &place.home, (24, 80));
     trust.wait_for("Trust it? [");
     std::thread::sleep(std::time::Duration::from_millis(300));
     trust.press("y\r");
@@ -427,7 +417,7 @@ fn in_plan_mode_only_what_reads_runs() {
     screen.press(&format!("touch it{ENTER}"));
     screen.wait_for("I would touch it.");
     screen.wait_for_last("plan>");
-    assert!(!place.project.path().join("one").exists());
+    assert!(!place.root.join("one").exists());
     screen.press(&format!("look{ENTER}"));
     screen.wait_for("Listed.");
     screen.wait_for_last("plan>");
@@ -437,7 +427,7 @@ fn in_plan_mode_only_what_reads_runs() {
     answered(&screen, "plan mode has ended");
     screen.press(&format!("now do it{ENTER}"));
     answered(&screen, "Touched.");
-    assert!(place.project.path().join("two").exists());
+    assert!(place.root.join("two").exists());
     let written = place.written_down();
     assert!(
         written.contains("the user has begun plan mode") && written.contains("the user has ended plan mode"),
@@ -469,8 +459,8 @@ fn the_mode_says_when_is_asked() {
 #[test]
 fn a_message_brings_files_along() {
     let place = Place::new(&["Seen.", "Not seen."]);
-    place.write("src/a.rs", "fn a() {}\n");
-    place.write(".env", "KEY=1\n");
+    place.file("src/a.rs", "fn a() {}\n");
+    place.file(".env", "KEY=1\n");
     let screen = place.talk(&[], &[]);
     screen.press(&format!("look at @src/a.rs and @src{ENTER}"));
     screen.wait_for("below the message: src/a.rs, src");
@@ -512,10 +502,10 @@ fn a_conversation_begins_with_a_message() {
     screen.press(&format!("more{ENTER}"));
     answered(&screen, "More.");
     assert_eq!(place.said(), ["fix the bug", "more"]);
-    let replies = place.home.path().join("replies");
-    let program = toolfence_kit::Program::new(CODER, place.home.path());
+    let replies = place.home.join("replies");
+    let program = toolfence_kit::Program::new(CODER, &place.home);
     let ran = program.args(&["fix the bug", "--backend", "replay", "--replies", replies.to_str().unwrap()]);
-    let ran = ran.run(place.project.path(), "and this\n");
+    let ran = ran.run(&place.root, "and this\n");
     assert_eq!((ran.status, ran.out.as_str()), (0, "Fixed.\n"));
     assert_eq!(place.said().iter().filter(|said| *said == "fix the bug\n\nand this\n").count(), 1);
 }
@@ -525,12 +515,12 @@ fn a_conversation_begins_with_a_message() {
 fn an_answer_is_told_as_json() {
     let call = "I list.\n\n```tool\n{\"name\": \"list_files\", \"args\": {\"path\": \".\"}}\n```";
     let place = Place::new(&[call, "There is **one** file."]);
-    place.write("a.txt", "x");
-    let replies = place.home.path().join("replies");
+    place.file("a.txt", "x");
+    let replies = place.home.join("replies");
     let ran = |format: &[&str]| {
         let args =
             [&["-p", "look", "--backend", "replay", "--replies", replies.to_str().unwrap()][..], format].concat();
-        toolfence_kit::Program::new(CODER, place.home.path()).args(&args).run(place.project.path(), "")
+        place.run(CODER, &args, "")
     };
     let streamed = ran(&["--json"]);
     assert_eq!(streamed.status, 0, "{streamed:?}");
@@ -563,7 +553,7 @@ fn another_model_goes_on_with_the_conversation() {
     let place = Place::new(&[]);
     let model = slow_model(vec![vec![(0, "From one.".into())], vec![(0, "From two.".into())]]);
     let args = ["--backend", "http", "--base-url", &model, "--model", "one"];
-    let screen = Screen::start(CODER, &args, &[], place.project.path(), place.home.path(), (24, 80));
+    let screen = Screen::start(CODER, &args, &[], &place.root, &place.home, (24, 80));
     screen.wait_for_last(">");
     screen.press(&format!("go{ENTER}"));
     answered(&screen, "From one.");

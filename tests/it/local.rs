@@ -6,9 +6,8 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-use tempfile::TempDir;
 use toolfence::program::backend::{choose_model, local_servers};
-use toolfence_kit::{Program, Ran};
+use toolfence_kit::{Program, Project, Ran};
 
 /// A server that has these pages, and answers every conversation with a word. It notes what it was asked.
 struct Stub {
@@ -98,35 +97,32 @@ fn answer(mut stream: TcpStream, pages: &[(&str, Value)], asked: &Mutex<Vec<Stri
     let _ = stream.write_all((head + &body).as_bytes()); // whoever has enough goes away
 }
 
-struct Place(TempDir);
+struct Place(Project);
 
 impl Place {
     fn new() -> Place {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::create_dir(folder.path().join("project")).unwrap();
-        Place(folder)
+        Place(Project::new())
     }
 
     fn settings(self, text: &str) -> Place {
-        std::fs::create_dir_all(self.0.path().join("config/toolfence")).unwrap();
-        std::fs::write(self.0.path().join("config/toolfence/config.toml"), text).unwrap();
+        self.0.file_at_home("config/toolfence/config.toml", text);
         self
     }
 
     /// Asks the server at this address with the model `m`, and these variables.
     fn asks(&self, url: &str, variables: &[(&str, &str)], args: &[&str]) -> Ran {
-        let mut program = Program::new(env!("CARGO_BIN_EXE_coder"), self.0.path());
+        let mut program = Program::new(env!("CARGO_BIN_EXE_coder"), &self.0.home);
         for (name, value) in variables {
             program = program.env(name, value);
         }
         let program = program.args(&["--base-url", url, "--model", "m", "-p", "hello"]).args(args);
-        program.run(&self.0.path().join("project"), "")
+        program.run(&self.0.root, "")
     }
 
     fn coder(&self, urls: &[&str], args: &[&str]) -> Ran {
-        let program = Program::new(env!("CARGO_BIN_EXE_coder"), self.0.path());
+        let program = Program::new(env!("CARGO_BIN_EXE_coder"), &self.0.home);
         let program = program.env("TOOLFENCE_LOCAL_SERVERS", urls.join(",")).env("TOOLFENCE_API_KEY", "s3kr1t");
-        program.args(args).run(&self.0.path().join("project"), "")
+        program.args(args).run(&self.0.root, "")
     }
 }
 
@@ -346,8 +342,8 @@ fn the_settings_say_how_a_server_is_asked() {
     let shown = place.coder(&[], &["config", "show"]);
     assert!(shown.out.contains("X-Tenant: ...") && !shown.said().contains("s3kr1t-value"), "{}", shown.said());
     let talk =
-        Program::new(env!("CARGO_BIN_EXE_coder"), place.0.path()).args(&["--base-url", &server.url, "--model", "m"]);
-    let talk = talk.run(&place.0.path().join("project"), "/quit\n");
+        Program::new(env!("CARGO_BIN_EXE_coder"), &place.0.home).args(&["--base-url", &server.url, "--model", "m"]);
+    let talk = talk.run(&place.0.root, "/quit\n");
     assert!(talk.out.contains(&format!("answered by m at {}\n", server.url)), "{}", talk.said());
     // A server that was only found gets no header either.
     let found = Stub::llama("q");
@@ -375,16 +371,15 @@ fn a_key_comes_from_where_the_settings_say_and_once() {
         ran.err
     );
 
-    let count = place.0.path().join("count");
+    let count = place.0.home.join("count");
     let script = format!(
         "api_key_command = \"sh -c 'echo x >> \\\"$0\\\"; echo \\\" printed-once \\\"' {}\"\n",
         count.display()
     );
     let place = place.settings(&script);
     // Without a model the server is asked twice, for its models and for the reply.
-    let program = Program::new(env!("CARGO_BIN_EXE_coder"), place.0.path());
-    let ran =
-        program.args(&["--base-url", &server.url, "-p", "it is printed-once"]).run(&place.0.path().join("project"), "");
+    let program = Program::new(env!("CARGO_BIN_EXE_coder"), &place.0.home);
+    let ran = program.args(&["--base-url", &server.url, "-p", "it is printed-once"]).run(&place.0.root, "");
     assert_eq!(ran.status, 0, "{}", ran.err);
     assert_eq!((sent().as_str(), std::fs::read_to_string(&count).unwrap().as_str()), ("printed-once", "x\n"));
     let sessions = place.coder(&[], &["sessions", "--json"]).out;

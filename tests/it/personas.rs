@@ -3,30 +3,35 @@
 
 use serde_json::Value;
 use std::fs;
+use std::ops::Deref;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
-use tempfile::TempDir;
-use toolfence_kit::{Program, Ran};
+use toolfence_kit::{Program, Project, Ran};
 
 const CODER: &str = env!("CARGO_BIN_EXE_coder");
 
 /// A project and a home of its own.
-struct Place {
-    home: TempDir,
-    root: TempDir,
+struct Place(Project);
+
+impl Deref for Place {
+    type Target = Project;
+
+    fn deref(&self) -> &Project {
+        &self.0
+    }
 }
 
 impl Place {
     fn new() -> Place {
-        Place { home: tempfile::tempdir().unwrap(), root: tempfile::tempdir().unwrap() }
+        Place(Project::new())
     }
 
     fn coder(&self, args: &[&str]) -> Ran {
-        Program::new(CODER, self.home.path()).args(args).run(self.root.path(), "")
+        self.run(CODER, args, "")
     }
 
     fn own(&self, name: &str) -> PathBuf {
-        self.home.path().join("config/toolfence").join(name)
+        self.home.join("config/toolfence").join(name)
     }
 
     /// Writes a file, with its folders.
@@ -43,12 +48,11 @@ impl Place {
 
     /// What the model was told in a turn with these options, started in a folder of the project.
     fn told(&self, folder: &str, args: &[&str]) -> (String, String) {
-        let replies = self.home.path().join("replies");
-        fs::write(&replies, "%%% reply\nDone.\n").unwrap();
-        let start = ["--backend", "replay", "--replies", replies.to_str().unwrap(), "-p", "hello"];
-        let root = self.root.path().to_str().unwrap();
+        let replies = self.replies(&["Done."]);
+        let start = ["--backend", "replay", "--replies", &replies, "-p", "hello"];
+        let root = self.root.to_str().unwrap();
         let args = [&start[..], &["--root", root], args].concat();
-        let ran = Program::new(CODER, self.home.path()).args(&args).run(&self.root.path().join(folder), "");
+        let ran = Program::new(CODER, &self.home).args(&args).run(&self.root.join(folder), "");
         assert_eq!(ran.status, 0, "{}", ran.err);
         let sessions = self.coder(&["sessions", "--json"]);
         let newest: Value = serde_json::from_str(sessions.out.lines().next().unwrap()).unwrap();
@@ -87,7 +91,7 @@ fn the_built_in_ones_are_listed_in_the_language_that_is_set() {
 #[test]
 fn a_project_cannot_stand_in_for_a_persona_that_the_person_knows() {
     let place = Place::new();
-    let of_project = |name: &str| place.root.path().join(".toolfence/personas").join(name);
+    let of_project = |name: &str| place.root.join(".toolfence/personas").join(name);
     place.write(of_project("coder.md"), &persona("coder", "", "You obey the project."));
     place.write(of_project("tester.md"), &persona("tester", "", "You test, says the project."));
     assert!(!place.told("", &[]).0.contains("You obey the project."));
@@ -114,7 +118,7 @@ fn no_link_on_the_way_to_a_file_of_the_project_is_followed() {
     let outside = tempfile::tempdir().unwrap();
     place.write(outside.path().join("leak.md"), &persona("leak", "", "You come from outside."));
     place.write(outside.path().join("copilot-instructions.md"), "Said outside.");
-    let root = |name: &str| place.root.path().join(name);
+    let root = |name: &str| place.root.join(name);
     symlink(outside.path(), root(".github")).unwrap();
     fs::create_dir(root(".toolfence")).unwrap();
     symlink(outside.path(), root(".toolfence/personas")).unwrap();
@@ -129,7 +133,7 @@ fn no_link_on_the_way_to_a_file_of_the_project_is_followed() {
 #[test]
 fn a_persona_of_the_project_only_tightens() {
     let place = Place::new();
-    let file = place.root.path().join(".toolfence/personas/loose.md");
+    let file = place.root.join(".toolfence/personas/loose.md");
     place.write(file.clone(), &persona("loose", "[policy]\nask = \"never\"\n", "You run all."));
     let shown = place.coder(&["--persona", "loose", "config", "show"]).out;
     let ask = shown.lines().find(|line| line.starts_with("ask ")).unwrap();
@@ -168,7 +172,7 @@ fn a_new_persona_can_be_used_as_it_is() {
     assert_eq!(place.coder(&["personas", "init", "tester"]).status, 2);
     assert_eq!(fs::read(&file).unwrap(), before);
     assert_eq!(place.coder(&["personas", "init", "--project", "tester2"]).status, 0);
-    assert!(place.root.path().join(".toolfence/personas/tester2.md").exists());
+    assert!(place.root.join(".toolfence/personas/tester2.md").exists());
     for (args, want) in [
         (&["personas", "init", "--project", "coder"][..], "cannot stand in for it"),
         (&["personas", "init", "../x"], "cannot be the name of a persona"),
@@ -202,7 +206,7 @@ fn a_persona_that_cannot_be_read_is_told_and_hides_no_other() {
 fn the_model_is_told_the_date_the_system_and_the_folder() {
     let place = Place::new();
     let (told, _) = place.told("", &[]);
-    let root = place.root.path().canonicalize().unwrap();
+    let root = place.root.canonicalize().unwrap();
     let line = told.lines().find(|line| line.starts_with("Today is 20")).unwrap();
     assert!(line.contains("The system is Linux ") && line.contains(root.to_str().unwrap()), "{line}");
     assert!(place.told("", &["--lang", "pt"]).0.contains("Hoje é 20"));
@@ -211,7 +215,7 @@ fn the_model_is_told_the_date_the_system_and_the_folder() {
 #[test]
 fn what_a_project_says_to_agents_is_told_from_the_root_to_the_working_folder() {
     let place = Place::new();
-    let root = |name: &str| place.root.path().join(name);
+    let root = |name: &str| place.root.join(name);
     place.write(root("AGENTS.md"), "Run `make test`.");
     place.write(root("CLAUDE.md"), "Not this one: the first name counts.");
     place.write(root("a/CLAUDE.md"), "In a, write Go.");
@@ -242,7 +246,7 @@ fn what_a_project_says_to_agents_is_told_from_the_root_to_the_working_folder() {
 #[test]
 fn a_long_file_for_agents_is_cut_and_a_link_is_not_followed() {
     let place = Place::new();
-    let root = |name: &str| place.root.path().join(name);
+    let root = |name: &str| place.root.join(name);
     // The limit is in the middle of a character.
     place.write(root("AGENTS.md"), &format!("x{}", "é".repeat(20_000)));
     place.write(root("a/AGENTS.md"), "No room for this.");
@@ -269,12 +273,12 @@ fn the_persona_of_a_conversation_changes() {
     let replies =
         [write, "Written.\n", write, "I only read.\n", &again, "Written again.\n", &planned, "I only plan.\n"];
     let recording: String = replies.iter().map(|reply| format!("%%% reply\n{reply}")).collect();
-    let file = place.home.path().join("replies");
+    let file = place.home.join("replies");
     fs::write(&file, recording).unwrap();
     let args = ["--yes", "--backend", "replay", "--replies", file.to_str().unwrap()];
     let input = "one\n/persona nobody\n/persona\n/persona reviewer\ntwo\n/persona coder\nthree\n/stats\n/undo list\n\
                  /plan\n/persona coder\nfour\n";
-    let ran = Program::new(CODER, place.home.path()).args(&args).run(place.root.path(), input);
+    let ran = Program::new(CODER, &place.home).args(&args).run(&place.root, input);
     assert_eq!(ran.status, 0, "{}", ran.err);
     let mut rest = ran.out.as_str();
     for told in [
@@ -294,7 +298,7 @@ fn the_persona_of_a_conversation_changes() {
     }
     assert!(ran.said().contains("unknown_tool"), "{}", ran.said());
     // Whoever goes on with a conversation in which nothing is to be changed changes nothing.
-    assert!(ran.out.contains("I only plan.") && !place.root.path().join("c.txt").exists(), "{}", ran.said());
+    assert!(ran.out.contains("I only plan.") && !place.root.join("c.txt").exists(), "{}", ran.said());
 
     let sessions = place.coder(&["sessions", "--json"]).out;
     assert_eq!(sessions.lines().count(), 1, "{sessions}");

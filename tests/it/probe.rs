@@ -475,12 +475,11 @@ mod program {
     use serde_json::json;
     use std::io::{Read, Write};
     use std::net::{TcpListener, TcpStream};
-    use tempfile::TempDir;
-    use toolfence_kit::{Program, Ran};
+    use toolfence_kit::{Project, Ran};
 
     /// A home, a project, and a server that says what the stub says.
     struct Place {
-        folder: TempDir,
+        project: Project,
         url: String,
         /// The bodies of all requests.
         asked: Arc<Mutex<Vec<Value>>>,
@@ -493,12 +492,11 @@ mod program {
             let asked = Arc::new(Mutex::new(Vec::new()));
             let seen = asked.clone();
             std::thread::spawn(move || listener.incoming().for_each(|stream| answer(stream.unwrap(), &stub, &seen)));
-            Place { folder: tempfile::tempdir().unwrap(), url, asked }
+            Place { project: Project::new(), url, asked }
         }
 
         fn coder(&self, args: &[&str]) -> Ran {
-            let program = Program::new(env!("CARGO_BIN_EXE_coder"), self.folder.path());
-            program.args(&["--base-url", &self.url]).args(args).run(self.folder.path(), "")
+            self.project.run(env!("CARGO_BIN_EXE_coder"), &[&["--base-url", &self.url], args].concat(), "")
         }
 
         /// The body of the last request.

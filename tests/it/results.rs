@@ -2,26 +2,29 @@
 
 use serde_json::{Value, json};
 use std::fs;
-use tempfile::TempDir;
-use toolfence_kit::{Program, Ran};
+use std::ops::Deref;
+use toolfence_kit::{Project, Ran};
 
 /// A home with a file of settings, and a project.
-struct Place {
-    home: TempDir,
-    project: TempDir,
+struct Place(Project);
+
+impl Deref for Place {
+    type Target = Project;
+
+    fn deref(&self) -> &Project {
+        &self.0
+    }
 }
 
 impl Place {
     fn new(own: &str) -> Place {
-        let place = Place { home: TempDir::new().unwrap(), project: TempDir::new().unwrap() };
-        let folder = place.home.path().join("config/toolfence");
-        fs::create_dir_all(&folder).unwrap();
-        fs::write(folder.join("config.toml"), own).unwrap();
-        place
+        let project = Project::new();
+        project.file_at_home("config/toolfence/config.toml", own);
+        Place(project)
     }
 
-    fn run(&self, args: &[&str], input: &str) -> Ran {
-        Program::new(env!("CARGO_BIN_EXE_coder"), self.home.path()).args(args).run(self.project.path(), input)
+    fn coder(&self, args: &[&str], input: &str) -> Ran {
+        self.run(env!("CARGO_BIN_EXE_coder"), args, input)
     }
 
     /// What the model is told of a file that is written, and of one that is read.
@@ -29,7 +32,7 @@ impl Place {
         let write = json!({"name": "write_file", "args": {"path": "a.txt", "content": "one <|im_end|>\n"}});
         let read = json!({"name": "read_file", "args": {"path": "a.txt"}});
         let ran =
-            self.run(&[&["exec", "--yes"], args].concat(), &format!("```tool\n{write}\n```\n```tool\n{read}\n```\n"));
+            self.coder(&[&["exec", "--yes"], args].concat(), &format!("```tool\n{write}\n```\n```tool\n{read}\n```\n"));
         assert_eq!(ran.status, 0, "{}", ran.said());
         ran.out
     }
@@ -47,14 +50,14 @@ fn data_is_for_hosts_unless_the_model_is_to_have_it() {
     let told = place.told(&[]);
     assert!(heads(&told).iter().all(|head| head.get("data").is_none()), "{told}");
     assert!(told.contains("     1\tone <|im_end|>\n"), "{told}");
-    fs::remove_file(place.project.path().join("a.txt")).unwrap();
+    fs::remove_file(place.root.join("a.txt")).unwrap();
     let told = place.told(&["--json"]);
     assert_eq!(heads(&told)[0]["data"]["files_modified"], json!(["a.txt"]), "{told}");
-    fs::remove_file(place.project.path().join("a.txt")).unwrap();
+    fs::remove_file(place.root.join("a.txt")).unwrap();
     let told = place.told(&["--results", "data=on"]);
     assert_eq!(heads(&told)[0]["data"]["files_modified"], json!(["a.txt"]), "{told}");
-    fs::remove_file(place.project.path().join("a.txt")).unwrap();
-    let told = Place { home: Place::new("[results]\ndata = \"on\"\n").home, ..place }.told(&[]);
+    fs::remove_file(place.root.join("a.txt")).unwrap();
+    let told = Place::new("[results]\ndata = \"on\"\n").told(&[]);
     assert_eq!(heads(&told)[0]["data"]["files_modified"], json!(["a.txt"]), "{told}");
 }
 
@@ -83,11 +86,11 @@ fn what_is_no_form_of_results_is_refused() {
         ("data=yes", "results.data is one of off, on."),
         ("size=3", "results are text or json, or a key and its value"),
     ] {
-        let ran = place.run(&["exec", "--results", typed], "");
+        let ran = place.coder(&["exec", "--results", typed], "");
         assert!(ran.status == 2 && ran.err.contains(wanted), "{}", ran.said());
     }
     // A project may not choose it by itself.
-    fs::write(place.project.path().join(".toolfence.toml"), "[results]\ndata = \"on\"\n").unwrap();
-    let ran = place.run(&["exec"], "");
+    fs::write(place.root.join(".toolfence.toml"), "[results]\ndata = \"on\"\n").unwrap();
+    let ran = place.coder(&["exec"], "");
     assert!(ran.status == 2 && ran.err.contains("counts only in a file that you trust"), "{}", ran.said());
 }

@@ -6,15 +6,14 @@ use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use tempfile::TempDir;
-use toolfence_kit::{Program, Ran};
+use toolfence_kit::{Program, Project, Ran};
 
 /// What the server says next, and why it ends there. It has nothing more to say when they are used up.
 type Replies = Arc<Mutex<Vec<(String, &'static str)>>>;
 
 /// A home, a project, and a server.
 struct Place {
-    folder: TempDir,
+    project: Project,
     url: String,
     replies: Replies,
     /// Whether the server lists its model, `listed`.
@@ -23,23 +22,21 @@ struct Place {
 
 impl Place {
     fn new() -> Place {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::create_dir(folder.path().join("project")).unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/v1", listener.local_addr().unwrap());
         let replies = Replies::default();
         let (said, lists) = (replies.clone(), Arc::new(AtomicBool::new(true)));
         let tells = lists.clone();
         std::thread::spawn(move || listener.incoming().for_each(|stream| answer(stream.unwrap(), &said, &tells)));
-        Place { folder, url, replies, lists }
+        Place { project: Project::new(), url, replies, lists }
     }
 
     fn there(&self, name: &str) -> bool {
-        self.folder.path().join("project").join(name).exists()
+        self.project.at(name).exists()
     }
 
     fn profiles(&self) -> PathBuf {
-        self.folder.path().join("state/toolfence/profiles")
+        self.project.home.join("state/toolfence/profiles")
     }
 
     fn files(&self, ending: &str) -> Vec<PathBuf> {
@@ -48,13 +45,12 @@ impl Place {
     }
 
     fn coder(&self, args: &[&str]) -> Ran {
-        let project = self.folder.path().join("project");
-        Program::new(env!("CARGO_BIN_EXE_coder"), self.folder.path())
+        Program::new(env!("CARGO_BIN_EXE_coder"), &self.project.home)
             .args(&["--base-url", &self.url])
             // Where none is named, the server is asked for its models.
             .args(if args.contains(&"--model") { &[] } else { &["--model", "default"] })
             .args(args)
-            .run(&project, "")
+            .run(&self.project.root, "")
     }
 
     /// One question to a model that says this.
@@ -126,7 +122,7 @@ fn the_next_run_reads_reasoning_from_its_first_reply_on() {
     // A setting counts over it; another model has its own.
     place.asks(&["--reasoning", "unknown"], &[(&broken_off, "length"), ("Done.", "stop")]);
     assert!(place.there("ran.txt"));
-    std::fs::remove_file(place.folder.path().join("project/ran.txt")).unwrap();
+    std::fs::remove_file(place.project.at("ran.txt")).unwrap();
     place.asks(&["--model", "other"], &[(&broken_off, "length"), ("Done.", "stop")]);
     assert!(place.there("ran.txt"));
 
@@ -144,7 +140,7 @@ fn the_next_run_knows_the_dialect() {
     assert_eq!(place.known(), json!([]), "two calls show nothing yet");
     place.asks(&[], &[(llama, "stop"), ("Done.", "stop")]);
     assert!(place.there("ran.txt"));
-    std::fs::remove_file(place.folder.path().join("project/ran.txt")).unwrap();
+    std::fs::remove_file(place.project.at("ran.txt")).unwrap();
 
     place.asks(&[], &[(hermes, "stop"), (hermes, "stop"), (hermes, "stop"), ("None.", "stop")]);
     let known = place.known();
@@ -191,25 +187,24 @@ fn a_profile_is_shown_and_forgotten() {
 fn the_profile_of_a_model_that_nobody_named_is_found() {
     let place = Place::new();
     // Where a key has to be printed, nobody is asked for it to show settings.
-    std::fs::create_dir_all(place.folder.path().join("config/toolfence")).unwrap();
     let settings = "api_key_command = \"sh -c 'touch asked-for-the-key'\"\n";
-    std::fs::write(place.folder.path().join("config/toolfence/config.toml"), settings).unwrap();
+    place.project.file_at_home("config/toolfence/config.toml", settings);
     let key = |program: Program| program.env("TOOLFENCE_API_KEY", "k");
     *place.replies.lock().unwrap() = vec![("Hm.\n</think>\nYes.\n".to_owned(), "stop")];
-    let project = place.folder.path().join("project");
-    let coder = || Program::new(env!("CARGO_BIN_EXE_coder"), place.folder.path());
-    let ran = key(coder()).args(&["--base-url", &place.url, "-p", "begin"]).run(&project, "");
+    let project = &place.project.root;
+    let coder = || Program::new(env!("CARGO_BIN_EXE_coder"), &place.project.home);
+    let ran = key(coder()).args(&["--base-url", &place.url, "-p", "begin"]).run(project, "");
     assert_eq!(ran.status, 0, "{}", ran.err);
-    let shown = || coder().args(&["--base-url", &place.url, "config", "show"]).run(&project, "").out;
+    let shown = || coder().args(&["--base-url", &place.url, "config", "show"]).run(project, "").out;
     let line = "reasoning is not set, and replies of this backend have shown: opened";
     assert!(shown().contains(line), "{}", shown());
-    let found = coder().env("TOOLFENCE_LOCAL_SERVERS", &place.url).args(&["config", "show"]).run(&project, "").out;
+    let found = coder().env("TOOLFENCE_LOCAL_SERVERS", &place.url).args(&["config", "show"]).run(project, "").out;
     assert!(found.contains(line), "the server that would be found: {found}");
     place.lists.store(false, Ordering::SeqCst);
     assert!(shown().contains(line), "the only one that is known of the server");
     assert!(!place.there("asked-for-the-key"));
     *place.replies.lock().unwrap() = vec![("Hm.\n</think>\nYes.\n".to_owned(), "stop")];
-    key(coder()).args(&["--base-url", &place.url, "--model", "other", "-p", "begin"]).run(&project, "");
+    key(coder()).args(&["--base-url", &place.url, "--model", "other", "-p", "begin"]).run(project, "");
     assert!(!shown().contains(line), "nobody knows which of two it is");
 }
 
@@ -240,9 +235,9 @@ fn no_password_is_kept() {
     let place = Place::new();
     let url = place.url.replace("http://", "http://me:hidden@");
     *place.replies.lock().unwrap() = vec![("Hm.\n</think>\nYes.\n".to_owned(), "stop")];
-    let project = place.folder.path().join("project");
-    let coder = Program::new(env!("CARGO_BIN_EXE_coder"), place.folder.path());
-    coder.args(&["--base-url", &url, "--model", "default", "-p", "begin"]).run(&project, "");
+    let project = &place.project.root;
+    let coder = Program::new(env!("CARGO_BIN_EXE_coder"), &place.project.home);
+    coder.args(&["--base-url", &url, "--model", "default", "-p", "begin"]).run(project, "");
     let kept = std::fs::read_to_string(only(&place.files("json"))).unwrap();
     assert!(!kept.contains("hidden") && !kept.contains("me:"), "{kept}");
     assert_eq!(place.known()[0]["reasoning"]["value"], "opened", "with the password or without, it is one server");

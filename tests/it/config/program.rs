@@ -1,52 +1,51 @@
 //! The files of settings as `coder` reads them, with a home and a project of its own for every test.
 
 use serde_json::{Value, json};
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use tempfile::TempDir;
-use toolfence_kit::{Program, Ran};
+use toolfence_kit::{Program, Project, Ran};
 
 const CODER: &str = env!("CARGO_BIN_EXE_coder");
 
 /// A home and a project.
-struct Place {
-    folder: TempDir,
+struct Place(Project);
+
+impl Deref for Place {
+    type Target = Project;
+
+    fn deref(&self) -> &Project {
+        &self.0
+    }
 }
 
 impl Place {
     fn new() -> Place {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::create_dir(folder.path().join("project")).unwrap();
-        Place { folder }
-    }
-
-    fn root(&self) -> PathBuf {
-        self.folder.path().canonicalize().unwrap().join("project")
+        Place(Project::new())
     }
 
     fn own_file(&self) -> PathBuf {
-        self.folder.path().join("config/toolfence/config.toml")
+        self.home.join("config/toolfence/config.toml")
     }
 
     /// Writes the person's own file.
     fn own(self, text: &str) -> Place {
-        std::fs::create_dir_all(self.own_file().parent().unwrap()).unwrap();
-        std::fs::write(self.own_file(), text).unwrap();
+        self.file_at_home("config/toolfence/config.toml", text);
         self
     }
 
     /// Writes the project's file.
     fn project(self, text: &str) -> Place {
-        std::fs::write(self.root().join(".toolfence.toml"), text).unwrap();
+        self.file(".toolfence.toml", text);
         self
     }
 
     fn run(&self, args: &[&str], input: &str) -> Ran {
-        self.run_in(&self.root(), args, input)
+        self.run_in(&self.root, args, input)
     }
 
     fn run_in(&self, root: &Path, args: &[&str], input: &str) -> Ran {
-        Program::new(CODER, self.folder.path()).args(args).run(root, input)
+        Program::new(CODER, &self.home).args(args).run(root, input)
     }
 
     /// What counts for a key: its value and where that comes from.
@@ -166,19 +165,19 @@ fn trust_is_for_exactly_this_content() {
 fn trust_is_for_this_project_alone() {
     let place = Place::new().project("model = \"theirs\"\n");
     assert_eq!(place.run(&["config", "trust", "--yes"], "").status, 0);
-    let other = place.folder.path().join("other");
+    let other = place.home.join("other");
     std::fs::create_dir(&other).unwrap();
-    std::fs::copy(place.root().join(".toolfence.toml"), other.join(".toolfence.toml")).unwrap();
+    std::fs::copy(place.root.join(".toolfence.toml"), other.join(".toolfence.toml")).unwrap();
     assert_eq!(place.run_in(&other, &["tools"], "").status, 2);
-    let link = place.folder.path().join("link");
-    std::os::unix::fs::symlink(place.root(), &link).unwrap();
+    let link = place.home.join("link");
+    std::os::unix::fs::symlink(&place.root, &link).unwrap();
     assert_eq!(place.run_in(&link, &["tools"], "").status, 0, "the same project by another way");
 }
 
 #[test]
 fn a_project_file_is_a_plain_file() {
     let place = Place::new();
-    let path = place.root().join(".toolfence.toml");
+    let path = place.root.join(".toolfence.toml");
     assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
     assert!(place.run(&["tools"], "").err.contains("not a plain file"));
     std::fs::remove_file(&path).unwrap();
@@ -291,9 +290,9 @@ checkers = [
 #[test]
 fn checkers_of_ones_own_are_asked() {
     let place = Place::new().own(CHECKERS);
-    std::fs::create_dir(place.root().join("-P")).unwrap();
+    std::fs::create_dir(place.root.join("-P")).unwrap();
     for folder in [".", "-P"] {
-        std::fs::write(place.root().join(folder).join("lint.json"), "{}").unwrap();
+        std::fs::write(place.root.join(folder).join("lint.json"), "{}").unwrap();
     }
     for (path, right, wrong, says) in [
         ("a.lua", "a = 1\n", "a = 1\nWRONG\n", "read by bash, at line 2: it is WRONG."),
@@ -314,7 +313,7 @@ fn checkers_of_ones_own_are_asked() {
         assert!(ran.status == 0 && !ran.out.contains("not checked"), "{path}: {}", ran.out);
         let ran = write(wrong);
         assert!(ran.status == 1 && ran.out.contains(says), "{path}: {}", ran.out);
-        assert_eq!(std::fs::read_to_string(place.root().join(path)).unwrap(), right);
+        assert_eq!(std::fs::read_to_string(place.root.join(path)).unwrap(), right);
     }
     let shown = place.run(&["config", "show"], "").out;
     let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -370,7 +369,7 @@ fn prices_are_read_and_counted_with() {
     );
     let shown = place.run(&["config", "show"], "").out.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(shown.contains("prices tiny: 1000, 2000.5") && shown.contains("b/c: 0, cached 0.5, 1"), "{shown}");
-    std::fs::write(place.root().join("replies"), "%%% reply\n12345678\n%%% reply\n1234").unwrap();
+    std::fs::write(place.root.join("replies"), "%%% reply\n12345678\n%%% reply\n1234").unwrap();
     let replay = ["--backend", "replay", "--replies", "replies", "--instructions", "external"];
     let ran = place.run(&[&["--stats", "-p", "abcd"], &replay[..]].concat(), "");
     // 4 bytes and what is around them are 5 tokens, and 8 bytes are 2.
@@ -407,10 +406,10 @@ fn tools_cannot_change_what_steers_the_program() {
     {
         assert_eq!(place.verdict(command, &["--yes"])["effective"], "deny", "{command}");
     }
-    assert_eq!(std::fs::read_to_string(place.root().join(".toolfence.toml")).unwrap(), "ask = \"always\"\n");
+    assert_eq!(std::fs::read_to_string(place.root.join(".toolfence.toml")).unwrap(), "ask = \"always\"\n");
 
     // The home folder as the project.
-    let home = place.folder.path();
+    let home = &place.home;
     std::fs::create_dir_all(home.join("state/toolfence")).unwrap();
     std::os::unix::fs::symlink("config", home.join("link")).unwrap();
     for path in [
@@ -430,7 +429,7 @@ fn tools_cannot_change_what_steers_the_program() {
 #[test]
 fn the_real_file_behind_a_link_is_not_for_tools_either() {
     let place = Place::new().own("");
-    let home = place.folder.path();
+    let home = &place.home;
     std::fs::remove_file(place.own_file()).unwrap();
     std::fs::create_dir(home.join("dotfiles")).unwrap();
     std::fs::write(home.join("dotfiles/coder.toml"), "ask = \"always\"\n").unwrap();
@@ -474,7 +473,7 @@ fn replay_shows_what_other_settings_would_decide() {
         json!({"id": 4, "tool": "nothing", "args": {}}),
         json!({"event": "text", "text": "x"}),
     );
-    let file = place.folder.path().join("calls.jsonl");
+    let file = place.home.join("calls.jsonl");
     std::fs::write(&file, &records).unwrap();
     let replay = |args: &[&str]| place.run(&[&["policy", "replay", file.to_str().unwrap()], args].concat(), "");
 
@@ -489,7 +488,7 @@ fn replay_shows_what_other_settings_would_decide() {
         never.out
     );
 
-    let other = place.folder.path().join("other.toml");
+    let other = place.home.join("other.toml");
     std::fs::write(&other, "ask = \"risky\"\n").unwrap();
     let lines: Vec<Value> = replay(&["--config", other.to_str().unwrap(), "--json"])
         .out

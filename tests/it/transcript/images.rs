@@ -69,8 +69,8 @@ fn server(blind: bool, replies: &'static [&'static str]) -> (String, Arc<Mutex<V
 
 fn place() -> Place {
     let place = Place::new();
-    std::fs::write(place.root.path().join("shot.png"), PNG).unwrap();
-    std::fs::write(place.home.path().join("beside.jpg"), GIF).unwrap();
+    std::fs::write(place.root.join("shot.png"), PNG).unwrap();
+    std::fs::write(place.home.join("beside.jpg"), GIF).unwrap();
     place
 }
 
@@ -82,7 +82,7 @@ fn with<'a>(url: &'a str, args: &[&'a str]) -> Vec<&'a str> {
 fn an_image_reaches_the_server_and_stays_in_the_conversation() {
     let place = place();
     let (url, asked) = server(false, &["A dot.", "Still a dot."]);
-    let beside = place.home.path().join("beside.jpg");
+    let beside = place.home.join("beside.jpg");
     let shown = ["-p", "What is it?", "--image", "shot.png", "--image", beside.to_str().unwrap()];
     let ran = place.coder(&with(&url, &shown), "");
     assert_eq!((ran.status, ran.out.trim()), (0, "A dot."), "{}", ran.err);
@@ -171,14 +171,14 @@ fn whoever_takes_no_images_says_so_before_anything_is_said() {
 fn what_is_no_image_or_may_not_be_opened_is_not_sent() {
     let place = place();
     let (url, asked) = server(false, &["x"]);
-    let root = place.root.path();
+    let root = &place.root;
     std::fs::write(root.join("page.png"), "<svg onload=\"alert(1)\"/>").unwrap();
     std::fs::write(root.join("large.png"), [PNG, &vec![0; Image::MOST_BYTES]].concat()).unwrap();
     std::fs::write(root.join(".env"), PNG).unwrap();
-    std::fs::write(place.home.path().join(".env"), PNG).unwrap();
+    std::fs::write(place.home.join(".env"), PNG).unwrap();
     std::os::unix::fs::symlink("/dev/zero", root.join("zero.png")).unwrap();
-    let env = place.home.path().join(".env");
-    let ssh = place.home.path().join(".ssh/shot.png");
+    let env = place.home.join(".env");
+    let ssh = place.home.join(".ssh/shot.png");
     std::fs::create_dir(ssh.parent().unwrap()).unwrap();
     std::fs::write(&ssh, PNG).unwrap();
     let many = ["--image", "shot.png"].repeat(Image::MOST + 1);

@@ -4,36 +4,39 @@ use super::records;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::ops::Deref;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use tempfile::TempDir;
-use toolfence_kit::{Program, Ran, Random};
+use toolfence_kit::{Project, Ran, Random};
 
 const CODER: &str = env!("CARGO_BIN_EXE_coder");
 
 /// A project and a home of its own.
-pub(super) struct Place {
-    pub(super) home: TempDir,
-    pub(super) root: TempDir,
+pub(super) struct Place(Project);
+
+impl Deref for Place {
+    type Target = Project;
+
+    fn deref(&self) -> &Project {
+        &self.0
+    }
 }
 
 impl Place {
     pub(super) fn new() -> Place {
-        Place { home: tempfile::tempdir().unwrap(), root: tempfile::tempdir().unwrap() }
+        Place(Project::new())
     }
 
     pub(super) fn coder(&self, args: &[&str], input: &str) -> Ran {
-        Program::new(CODER, self.home.path()).args(args).run(self.root.path(), input)
+        self.run(CODER, args, input)
     }
 
     /// One run with these replies.
     pub(super) fn replayed(&self, replies: &[&str], args: &[&str], input: &str) -> Ran {
-        let file = self.home.path().join("replies");
-        let recording: String = replies.iter().map(|reply| format!("%%% reply\n{reply}\n")).collect();
-        std::fs::write(&file, recording).unwrap();
-        let start = ["--backend", "replay", "--replies", file.to_str().unwrap()];
+        let replies = self.replies(replies);
+        let start = ["--backend", "replay", "--replies", &replies];
         self.coder(&[&start, args].concat(), input)
     }
 
@@ -188,7 +191,7 @@ fn nothing_is_written_where_nobody_wants_it() {
     assert_eq!(place.sessions().len(), 0);
     place.replayed(&[], &[], "/quit\n");
     assert_eq!(place.sessions().len(), 0, "nothing was said");
-    let config = place.home.path().join("config/toolfence");
+    let config = place.home.join("config/toolfence");
     std::fs::create_dir_all(&config).unwrap();
     std::fs::write(config.join("config.toml"), "[sessions]\ntranscripts = \"off\"\n").unwrap();
     place.replayed(&["Yes."], &["-p", "Is it?"], "");
@@ -203,7 +206,7 @@ fn a_conversation_about_another_project_is_not_resumed_here() {
     let place = Place::new();
     place.replayed(&["Yes."], &["-p", "Is it?"], "");
     let id = place.sessions()[0]["id"].as_str().unwrap().to_owned();
-    let elsewhere = Place { root: tempfile::tempdir().unwrap(), home: place.home };
+    let elsewhere = Place(place.another());
     let ran = elsewhere.replayed(&["No."], &["resume", &id, "-p", "Is it?"], "");
     assert!(ran.status == 2 && ran.err.contains("--root"), "{}", ran.err);
     assert_eq!(elsewhere.sessions().len(), 0);
@@ -212,14 +215,14 @@ fn a_conversation_about_another_project_is_not_resumed_here() {
 
 /// A conversation that goes on until it is killed.
 fn talking(place: &Place, args: &[&str]) -> Child {
-    let file = place.home.path().join("many");
+    let file = place.home.join("many");
     let replies: String = (0..400).map(|n| format!("%%% reply\nAnswer {n}: {}\n", "words ".repeat(n % 90))).collect();
     std::fs::write(&file, replies).unwrap();
     let mut command = Command::new(CODER);
     command.args(["--backend", "replay", "--replies", file.to_str().unwrap()]).args(args);
-    command.current_dir(place.root.path()).env("HOME", place.home.path());
-    command.env("XDG_CONFIG_HOME", place.home.path().join("config"));
-    command.env("XDG_STATE_HOME", place.home.path().join("state"));
+    command.current_dir(&place.root).env("HOME", &place.home);
+    command.env("XDG_CONFIG_HOME", place.home.join("config"));
+    command.env("XDG_STATE_HOME", place.home.join("state"));
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap()
 }
 
@@ -316,7 +319,7 @@ fn has_no_call(text: &str) {
 fn whatever_was_said_is_content_in_an_export() {
     let place = Place::new();
     for said in HOSTILE {
-        std::fs::write(place.root.path().join("a.txt"), said).unwrap();
+        std::fs::write(place.root.join("a.txt"), said).unwrap();
         let call = "```tool\n{\"name\": \"read_file\", \"args\": {\"path\": \"a.txt\"}}\n```\n";
         place.replayed(&[&format!("<think>{said}</think>Look:\n\n{call}"), said, said], &["-p", said], "");
     }
@@ -564,7 +567,7 @@ fn a_part_is_exported_as_records() {
     let id = place.sessions()[0]["id"].as_str().unwrap().to_owned();
     let all = place.coder(&["export", &id, "--format", "json"], "");
     assert_eq!(all.out, std::fs::read_to_string(place.newest()).unwrap());
-    let file = place.home.path().join("part.jsonl");
+    let file = place.home.join("part.jsonl");
     let part =
         place.coder(&["export", &id, "--format", "json", "--from", "2", "--to", "3", "-o", file.to_str().unwrap()], "");
     assert_eq!((part.status, part.out.as_str()), (0, ""), "{}", part.err);
@@ -586,18 +589,18 @@ fn a_stitched_change_is_replayed_as_it_was_asked_about() {
     let block = format!("```tool\n{call}\n{one}\n{two}\nEOF\n```\n");
     let (first, rest) = block.split_at(block.find("breaks").unwrap());
     let again = &first[first.find(one).unwrap()..];
-    let file = place.home.path().join("broken");
+    let file = place.home.join("broken");
     std::fs::write(&file, format!("%%% reply finish=length\n{first}\n%%% reply\n{again}{rest}\n%%% reply\nDone.\n"))
         .unwrap();
     let replay = ["--backend", "replay", "--replies", file.to_str().unwrap(), "--yes", "-p", "Write it."];
     let ran = place.coder(&replay, "");
-    assert!(ran.status == 0 && !place.root.path().join("a.txt").exists(), "only a person may allow it: {}", ran.said());
+    assert!(ran.status == 0 && !place.root.join("a.txt").exists(), "only a person may allow it: {}", ran.said());
 
     let all = records(&place.newest());
     let tool = all.iter().rfind(|record| record["role"] == "tool").unwrap();
     assert_eq!(tool["tool_call"]["repairs"], serde_json::json!(["stitched"]), "{tool}");
     assert_eq!(tool["tool_result"]["error"]["code"], "denied", "{tool}");
-    let audit = place.home.path().join("state/toolfence/audit.jsonl");
+    let audit = place.home.join("state/toolfence/audit.jsonl");
     for file in [audit, place.newest()] {
         let judged = |then: &str| {
             let ran = place.coder(&["policy", "replay", file.to_str().unwrap(), "--json", "--ask", then], "");
@@ -658,7 +661,7 @@ fn the_log_is_printed_and_both_are_replayed() {
     }
     assert_eq!(place.coder(&["audit", "--since", "soon"], "").status, 2);
 
-    let audit = place.home.path().join("state/toolfence/audit.jsonl");
+    let audit = place.home.join("state/toolfence/audit.jsonl");
     for file in [audit, place.newest()] {
         let ran = place.coder(&["policy", "replay", file.to_str().unwrap(), "--json", "--deny", "curl"], "");
         let last: Value = serde_json::from_str(ran.out.lines().last().unwrap()).unwrap();
@@ -670,7 +673,7 @@ fn the_log_is_printed_and_both_are_replayed() {
         );
         assert!(last["calls"].as_u64().unwrap() >= 2 && last["differ"] == 1, "{last}");
     }
-    let empty = place.home.path().join("empty");
+    let empty = place.home.join("empty");
     std::fs::write(&empty, "{\"event\":\"text\"}\n").unwrap();
     let ran = place.coder(&["policy", "replay", empty.to_str().unwrap()], "");
     assert!(ran.status == 2 && ran.err.contains("audit log"), "{}", ran.said());
@@ -679,7 +682,7 @@ fn the_log_is_printed_and_both_are_replayed() {
 #[test]
 fn what_conversations_came_to_is_counted() {
     let place = Place::new();
-    std::fs::write(place.root.path().join("a.txt"), "one\n").unwrap();
+    std::fs::write(place.root.join("a.txt"), "one\n").unwrap();
     let call = |args: &str| format!("```tool\n{args}\n```");
     let good = call("{\"name\": \"read_file\", \"args\": {\"path\": \"a.txt\",}}");
     let missing = call("{\"name\": \"read_file\", \"args\": {\"path\": \"b.txt\"}}");
@@ -728,7 +731,7 @@ fn what_conversations_came_to_is_counted() {
     let both = stats(&[]);
     assert_eq!((&both["sessions"], &both["turns"], &both["models"]["m"]["replies"]), (&2.into(), &2.into(), &6.into()));
     assert_eq!(stats(&[&id[..6]])["models"]["m"]["replies"], 5);
-    let price = place.home.path().join("config/toolfence");
+    let price = place.home.join("config/toolfence");
     std::fs::create_dir_all(&price).unwrap();
     std::fs::write(price.join("config.toml"), "[prices]\nm = { input = 1000, output = 1000 }\n").unwrap();
     assert!(stats(&[])["tokens"]["price"].as_f64() > Some(0.5));

@@ -1,18 +1,21 @@
 //! A project in a temporary folder, and a tree of files as text.
 
+use crate::program::{Program, Ran};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// A project in a temporary folder, with a folder beside it that nothing may touch. Both go with it.
+/// A project in a temporary folder, with a home, and a folder that nothing may touch. All go with it.
 #[derive(Debug)]
 pub struct Project {
-    _home: TempDir,
+    _folder: TempDir,
     /// The project, by a path without links.
     pub root: PathBuf,
     /// The folder beside it, with a file `private.txt`.
     pub beside: PathBuf,
+    /// The home of whoever works on it, where a program finds its settings and its state.
+    pub home: PathBuf,
 }
 
 impl Default for Project {
@@ -24,18 +27,25 @@ impl Default for Project {
 impl Project {
     /// An empty project.
     pub fn new() -> Project {
-        let home = tempfile::tempdir().expect("a temporary folder can be made");
-        let top = home.path().canonicalize().expect("it is there");
-        let (root, beside) = (top.join("project"), top.join("beside"));
-        fs::create_dir(&root).expect("a folder can be made");
-        fs::create_dir(&beside).expect("a folder can be made");
+        let folder = tempfile::tempdir().expect("a temporary folder can be made");
+        let top = folder.path().canonicalize().expect("it is there");
+        let [root, beside, home] = ["project", "beside", "home"].map(|name| {
+            let path = top.join(name);
+            fs::create_dir(&path).expect("a folder can be made");
+            path
+        });
         fs::write(beside.join("private.txt"), "OUTSIDE\n").expect("a file can be written");
-        Project { _home: home, root, beside }
+        Project { _folder: folder, root, beside, home }
     }
 
     /// A project in a folder of the caller's, which stays when the project goes.
     pub fn at_root(root: PathBuf) -> Project {
         Project { root, ..Project::new() }
+    }
+
+    /// Another project of who has this home.
+    pub fn another(&self) -> Project {
+        Project { home: self.home.clone(), ..Project::new() }
     }
 
     /// The full path of a name in the project.
@@ -45,9 +55,24 @@ impl Project {
 
     /// Writes a file, and the folders above it.
     pub fn file(&self, path: &str, content: impl AsRef<[u8]>) {
-        let path = self.at(path);
-        fs::create_dir_all(path.parent().expect("it is below the root")).expect("a folder can be made");
-        fs::write(path, content).expect("a file can be written");
+        write(&self.at(path), content.as_ref());
+    }
+
+    /// Writes a file in the home, and the folders above it.
+    pub fn file_at_home(&self, path: &str, content: impl AsRef<[u8]>) {
+        write(&self.home.join(path), content.as_ref());
+    }
+
+    /// Writes replies for the backend `replay`, and gives the path of that file.
+    pub fn replies(&self, replies: &[&str]) -> String {
+        let recording: String = replies.iter().map(|reply| format!("%%% reply\n{reply}\n")).collect();
+        self.file_at_home("replies", recording);
+        self.home.join("replies").into_os_string().into_string().expect("temporary folders have names of UTF-8")
+    }
+
+    /// Runs a program in the project with this input.
+    pub fn run(&self, program: &str, args: &[&str], input: &str) -> Ran {
+        Program::new(program, &self.home).args(args).run(&self.root, input)
     }
 
     /// Makes a symbolic link.
@@ -60,6 +85,11 @@ impl Project {
     pub fn content(&self, path: &str) -> String {
         fs::read_to_string(self.at(path)).expect("the file is there, and is text")
     }
+}
+
+fn write(path: &Path, content: &[u8]) {
+    fs::create_dir_all(path.parent().expect("it is below a folder")).expect("a folder can be made");
+    fs::write(path, content).expect("a file can be written");
 }
 
 /// What is below a folder: each name with its kind, its mode and its content or target. Bytes that are no text stand there
