@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-/// The same envelope.
+/// The envelope of a call.
 #[derive(Deserialize)]
 struct Envelope {
     name: String,

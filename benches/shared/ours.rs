@@ -34,7 +34,7 @@ pub(crate) fn calls_of(reply: &str) -> usize {
     calls
 }
 
-/// The same for a client that shows nothing before a call is whole.
+/// What a client does that shows nothing before a call is whole.
 #[allow(dead_code, reason = "not every bench looks at this")]
 pub(crate) fn settled_calls(pieces: &[&str]) -> usize {
     let mut options = options();

@@ -113,7 +113,7 @@ async fn reply(scripts: Vec<Script>) -> (String, String, Vec<String>) {
     reply_with(|_| {}, scripts).await
 }
 
-/// The same by somebody who waits half a second and no longer.
+/// Asks like a client that waits half a second and no longer.
 async fn impatient(script: Script) -> (String, String) {
     let half = Duration::from_millis(500);
     let (told, ended, _) =

@@ -50,7 +50,7 @@ pub(crate) fn events(reply: &str, words: &str, chunk: usize, progress: bool) -> 
     events_by(reply, words, || (chunk, usize::MAX), progress)
 }
 
-/// The same, each piece as long as is said and polled as often.
+/// Parses a text in pieces of the given lengths, each polled as often as is said.
 fn events_by(
     reply: &str,
     words: &str,

@@ -196,7 +196,7 @@ fn what_the_cases_tell_is_what_their_calls_say() {
     }
 }
 
-/// The same laws where calls in dialects are put together of any parts, mostly wrong: what is told does not depend on the
+/// The laws hold where calls in dialects are put together of any parts, mostly wrong: what is told does not depend on the
 /// pieces, is what the call says, and is withdrawn otherwise.
 #[test]
 fn what_is_told_of_dialects_in_any_order_is_what_they_say() {

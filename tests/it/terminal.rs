@@ -18,7 +18,7 @@ fn on_a_terminal(root: &Path, line: &str, early: &str, answers: &[&str]) -> Stri
     typed(root, line, "Run it? [", early, answers)
 }
 
-/// The same where another question is answered.
+/// Answers another question in this way.
 fn on_a_terminal_asking(root: &Path, line: &str, question: &str, answers: &[&str]) -> String {
     typed(root, line, question, "", answers)
 }

@@ -55,7 +55,7 @@ fn column(text: &str) -> [String; 2] {
     [format!("{:.1}", each(own, &pieces)), format!("{:.0}", each(other, &their_pieces))]
 }
 
-/// The same reply with tags for fences, and the name that they know for `args`.
+/// The reply as the peers read it: with tags for fences, and with their name for `args`.
 fn in_their_words(text: &str) -> String {
     let opened = text.replace("```tool\n{", "<tool_call>\n{").replace("}\n```\n", "}\n</tool_call>\n");
     opened.replace("\"args\":", "\"arguments\":")

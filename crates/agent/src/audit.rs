@@ -288,7 +288,7 @@ fn opened(path: &Path) -> std::io::Result<File> {
     OpenOptions::new().append(true).create(true).mode(0o600).open(path)
 }
 
-/// The same with long texts clipped, so that what is in a line can still be read.
+/// The value with its long texts clipped, so that a person can still read the line.
 fn shortened(value: &Value) -> Value {
     match value {
         Value::String(text) => clip(text, LONGEST, Language::English).text.into(),

@@ -135,7 +135,7 @@ pub struct Closest {
     pub differs_at: Option<usize>,
     /// That line as the patch has it, with blanks made visible; empty where the line is.
     pub wanted: String,
-    /// The same of the file.
+    /// That line as the file has it, with blanks made visible; `None` where the file has no such line.
     pub found: Option<String>,
     /// Whether the file ends its lines with carriage returns alone, so that a line is many.
     pub lone_returns: bool,

@@ -40,7 +40,7 @@ pub enum Kind {
     Create,
     /// The hunks, if any, are all of its content.
     Delete,
-    /// Same name, other content or mode.
+    /// The file keeps its name, and its content or mode changes.
     Modify,
     /// The old name goes.
     Rename,

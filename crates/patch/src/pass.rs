@@ -11,7 +11,7 @@ pub(super) enum Pass {
     Ends,
     /// Blanks at the end are not looked at.
     Trailing,
-    /// Nor those at the beginning.
+    /// Blanks at the beginning and at the end are not looked at.
     Surrounding,
     /// Quotes, dashes and blanks of typography are those of a keyboard.
     Typographic,

@@ -90,8 +90,8 @@ impl Checker {
         Ok(Checker { files, command, reads: Reads::Text, sight: Sight::First, harmless: false })
     }
 
-    /// The same for one that is asked before a change and after it, in the projects that a file of this name describes, and that
-    /// sees every error. The folder of that file stands for `{folder}` in its command.
+    /// Makes it a checker that runs before and after a change, in projects that have a file of this name, and that sees every
+    /// error. The folder of that file stands for `{folder}` in its command.
     #[must_use]
     pub fn in_project(self, file: impl Into<String>) -> Checker {
         Checker { reads: Reads::Project(file.into()), sight: Sight::All, ..self }

@@ -53,7 +53,7 @@ impl LineMap {
         self.hunks.iter().position(|hunk| touches(&hunk.old, line))
     }
 
-    /// The same for the new lines.
+    /// The hunk whose new lines hold this one, or are beside it.
     pub(super) fn hunk_of_new(&self, line: u64) -> Option<usize> {
         self.hunks.iter().position(|hunk| touches(&hunk.new, line))
     }

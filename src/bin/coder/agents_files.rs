@@ -2,7 +2,7 @@
 
 use crate::config::places::{Places, has_link, read_first_bytes};
 use crate::messages;
-use crate::shown::tell;
+use crate::terminal::tell;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use toolfence::Language;

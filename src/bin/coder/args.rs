@@ -10,7 +10,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
-use toolfence::{Dialect, Text};
+use toolfence::{Catalog, Dialect, Language, Text, ToolSpec, prompt};
 
 /// The statuses as `--help` tells them; `failure` gives them.
 const STATUSES: &str = "\
@@ -514,8 +514,15 @@ pub(crate) struct PromptArguments {
 
 /// What `coder prompt` tells of dialects.
 fn prompt_help() -> String {
-    let shown: Vec<&str> = crate::commands::prompt::shown().collect();
+    let shown: Vec<&str> = dialects_in_instructions().collect();
     format!("{}\n\nInstructions can be written for these (--dialect NAME):\n  {}", dialects_help(), shown.join(" "))
+}
+
+/// The dialects in which instructions can be written.
+pub(crate) fn dialects_in_instructions() -> impl Iterator<Item = &'static str> {
+    let catalog: Catalog = [ToolSpec::new("any", "")].into_iter().collect();
+    let told = move |dialect: &&Dialect| prompt::instructions_in(&catalog, Language::English, **dialect).is_some();
+    Dialect::ALL.iter().filter(told).map(|dialect| dialect.name())
 }
 
 /// The dialects that are read.

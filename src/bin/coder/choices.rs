@@ -3,6 +3,9 @@
 use clap::ValueEnum;
 use toolfence::{Language, sandbox};
 
+/// The version of every JSON output, as `"v"`: it grows when a field changes its meaning or goes away.
+pub(crate) const SCHEMA: u32 = 1;
+
 /// How a conversation is exported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ExportFormat {

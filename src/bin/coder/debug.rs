@@ -4,7 +4,7 @@
 //! `event` of that name here, with their fields as members; the others are `note`s. Events of the HTTP client would show keys
 //! and are left out.
 
-use crate::commands::SCHEMA as VERSION;
+use crate::choices::SCHEMA as VERSION;
 use crate::shown::steers;
 use serde_json::{Map, Value, json};
 use std::error::Error;

@@ -30,6 +30,7 @@ mod setup;
 mod shown;
 mod slash;
 mod status;
+mod style;
 mod terminal;
 mod told;
 mod view;

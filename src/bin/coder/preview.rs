@@ -3,7 +3,7 @@
 use crate::marks::{self, FOLDED, MOST_COLUMNS};
 use crate::messages;
 use crate::shown::{Words, escaped};
-use crate::terminal::{Style, codes};
+use crate::style::{Style, codes};
 use similar::TextDiff;
 use std::ops::Range;
 use std::time::Duration;
@@ -79,7 +79,7 @@ impl Preview {
         }
     }
 
-    /// The same in fewer rows, where it is one of several. A command is never cut.
+    /// The preview in fewer rows, for a call that is asked about together with others. A command is never cut.
     pub(crate) fn one_of_several(mut self) -> Preview {
         /// Rows of each at first.
         const MOST_OF_EACH: usize = 16;

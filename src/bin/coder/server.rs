@@ -3,13 +3,12 @@
 //! Nothing but this machine is looked at without being named, and what was only found there is sent no key.
 
 use crate::choices::BackendKind;
-use crate::config::{Config, places};
+use crate::config::{Config, places, redactor};
 use crate::failure::Failure;
 use crate::messages;
 use crate::program;
 use crate::runtime::cannot_start;
-use crate::setup::{self, model_of};
-use crate::shown::tell;
+use crate::terminal::tell;
 use std::future::Future;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -46,6 +45,11 @@ const MOST_NAMED: usize = 3;
 
 /// The name that is sent where neither the person nor the server names a model: a server that has only one takes any.
 const ANY: &str = "default";
+
+/// The model that settings, options or the persona name.
+pub(crate) fn model_of(config: &Config, persona: &Persona) -> Option<String> {
+    config.text("model").map(str::to_owned).or_else(|| persona.model.clone())
+}
 
 /// The server that answers.
 #[derive(Debug, Clone)]
@@ -376,7 +380,7 @@ impl Patience {
     /// # Errors
     /// It has lasted too long.
     fn wait(&mut self, kind: &Text, base_url: &str) -> Result<(), Failure> {
-        let (seconds, base_url) = (self.most.as_secs(), setup::redactor().text(base_url).into_owned());
+        let (seconds, base_url) = (self.most.as_secs(), redactor().text(base_url).into_owned());
         if self.begun.elapsed() >= self.most {
             return Err(Failure::broken(messages::server_still_loads(kind.clone(), base_url, seconds)));
         }

@@ -5,15 +5,15 @@ use crate::args::Options;
 use crate::choices::{BackendKind, Color, Instructions, Reasoning, Sandbox};
 use crate::config::places::Places;
 use crate::config::profile::{self, Profile, Profiles, counting};
-use crate::config::{Config, Layers, Project};
+use crate::config::{Config, Layers, Project, redactor};
 use crate::debug;
 use crate::failure::Failure;
 use crate::messages;
 use crate::personas::{self, Folders, Place};
 use crate::program;
-use crate::server::Server;
-use crate::shown::{self, Words, escaped, tell};
-use crate::terminal;
+use crate::server::{Server, model_of};
+use crate::shown::{self, Words, escaped};
+use crate::terminal::{self, tell};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
@@ -175,7 +175,7 @@ impl Setup {
         self.talking_to(self.backend()?)
     }
 
-    /// The same backend as before, with what these settings make of it.
+    /// The backend of `talk`, with what these settings make of it, where they name the same server and model; another one otherwise.
     pub(crate) fn talking_as(&self, before: &Setup, talk: &Talk) -> Result<Talk, Failure> {
         let place = |setup: &Setup| setup.server().map(|server| server.map(Server::place));
         let same = self.model() == before.model() && place(self)? == place(before)?;
@@ -464,11 +464,6 @@ fn system() -> String {
     format!("{} {version} ({})", name.sysname().to_string_lossy(), std::env::consts::ARCH)
 }
 
-/// The model that settings, options or the persona name.
-pub(crate) fn model_of(config: &Config, persona: &Persona) -> Option<String> {
-    config.text("model").map(str::to_owned).or_else(|| persona.model.clone())
-}
-
 /// Whoever answers, and what is known of them.
 pub(crate) struct Talk {
     pub(crate) backend: Arc<dyn Backend>,
@@ -498,13 +493,6 @@ fn toolbox(commands: &Arc<CommandRunner>, config: &Config, persona: &Persona) ->
         Some(names) => toolbox.with(tools::Plan::default()).only(names),
         None => toolbox,
     })
-}
-
-/// What takes secrets out of what is written down: it knows those of the environment too.
-pub(crate) fn redactor() -> Redactor {
-    let own =
-        std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-    Redactor::new().environment(own)
 }
 
 /// The files of the project at this root.

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
-use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use toolfence::program::invisible::{self, Invisible};
 use toolfence::{Language, Text};
@@ -48,13 +47,6 @@ impl<W: Words + ?Sized> Words for &W {
     fn words(&self) -> Cow<'_, str> {
         (**self).words()
     }
-}
-
-/// Tells the person something that is no failure, on standard error.
-pub(crate) fn tell(note: &(impl Words + ?Sized)) {
-    crate::status::end();
-    // Where the terminal is gone there is nobody to tell.
-    let _ = writeln!(io::stderr(), "coder: {}", escaped(&note.words()));
 }
 
 /// The text with everything written out that could steer a terminal or hide what is there: control characters (ESC, and

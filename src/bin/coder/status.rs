@@ -7,7 +7,7 @@ use crate::marks::columns;
 use crate::messages;
 use crate::preview::label;
 use crate::shown::{Words, escaped};
-use crate::terminal::{Style, codes};
+use crate::style::{Style, codes};
 use rustix::termios::{Winsize, tcgetwinsize};
 use serde_json::Value;
 use std::io::{self, Write};

@@ -6,6 +6,8 @@ use crate::markdown::Look;
 use crate::messages;
 use crate::shown::{Words, escaped};
 use crate::status::{self, Output, What};
+pub(crate) use crate::style::Style;
+use crate::style::codes;
 use rustix::fs::FileType;
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
@@ -59,6 +61,13 @@ pub(crate) fn notify(took: Duration) {
     let _ = io::stdout().write_all(notice.as_bytes()).and_then(|()| io::stdout().flush());
 }
 
+/// Tells the person something that is no failure, on standard error.
+pub(crate) fn tell(note: &(impl Words + ?Sized)) {
+    status::end();
+    // Where the terminal is gone there is nobody to tell.
+    let _ = writeln!(io::stderr(), "coder: {}", escaped(&note.words()));
+}
+
 /// Whether there are colours on a terminal, or on something else.
 pub(crate) fn colours(is_terminal: bool) -> bool {
     match COLOURS.load(Ordering::Relaxed) {
@@ -75,23 +84,6 @@ pub(crate) struct Terminal {
     is_terminal: bool,
     colour: bool,
     signs: bool,
-}
-
-/// How a piece of text looks where colours are on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Style {
-    /// As it is.
-    Plain,
-    /// What matters less.
-    Dim,
-    /// What went well.
-    Good,
-    /// What went wrong.
-    Bad,
-    /// What is being done.
-    Action,
-    /// Who speaks.
-    Name,
 }
 
 impl Terminal {
@@ -209,15 +201,4 @@ fn has_utf8() -> bool {
 fn colours_wanted() -> bool {
     std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
         && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
-}
-
-pub(crate) fn codes(style: Style) -> (&'static str, &'static str) {
-    match style {
-        Style::Plain => ("", ""),
-        Style::Dim => ("\x1b[2m", "\x1b[0m"),
-        Style::Good => ("\x1b[32m", "\x1b[0m"),
-        Style::Bad => ("\x1b[31m", "\x1b[0m"),
-        Style::Action => ("\x1b[36m", "\x1b[0m"),
-        Style::Name => ("\x1b[1m", "\x1b[0m"),
-    }
 }

@@ -1,5 +1,6 @@
 //! A turn for programs: a line of JSON for everything that happens, with the events of the pipe, or one object at its end.
 
+use crate::choices::SCHEMA;
 use crate::debug;
 use crate::failure::Failure;
 use crate::shown::language;
@@ -70,7 +71,7 @@ impl<P: Person> Told<P> {
             _ => None,
         };
         let line = json!({
-            "v": super::commands::SCHEMA, "event": "answer", "answer": self.answer.trim(), "reason": over["reason"],
+            "v": SCHEMA, "event": "answer", "answer": self.answer.trim(), "reason": over["reason"],
             "error": why, "session": session,
             "tokens": {
                 "replies": usage.replies, "input": usage.input, "cached": usage.cached, "output": usage.output,

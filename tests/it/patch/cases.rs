@@ -142,7 +142,7 @@ fn every_case_is_as_it_says() {
     comparison.finish();
 }
 
-/// The same in CRLF everywhere is the same in CRLF: patch and files.
+/// Where patch and files have CRLF everywhere, the result is the one with LF, in CRLF.
 #[test]
 fn cases_hold_with_other_ends_of_lines() {
     let mut tried = 0;

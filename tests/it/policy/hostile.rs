@@ -59,7 +59,7 @@ fn nested() -> Vec<String> {
     ]
 }
 
-/// The same thing many times.
+/// A text many times over.
 fn repeated() -> Vec<String> {
     vec![
         "time ".repeat(8_000),

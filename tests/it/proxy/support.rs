@@ -343,7 +343,7 @@ pub(super) fn reply(said: &str, size: usize, finish: &str) -> Script {
     vec![Step::Send(format!("{STREAM}{body}").into_bytes())]
 }
 
-/// The same as one answer.
+/// The reply as one answer that is not streamed.
 pub(super) fn whole(said: &str, finish: &str) -> Script {
     let message = json!({"role": "assistant", "content": said});
     let body = json!({"id": "u-1", "object": "chat.completion", "created": 7, "model": "m",

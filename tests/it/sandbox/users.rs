@@ -1,4 +1,4 @@
-//! The same again as somebody else: an ordinary user, and where there are no user namespaces.
+//! The tests of the sandbox as an ordinary user, and where there are no user namespaces.
 
 use super::Place;
 use serde_json::json;

@@ -201,7 +201,7 @@ fn what_was_covered_comes_before_what_fills_the_limits() {
     }
 }
 
-/// The same where it was full before the session: then what is in the index comes first.
+/// Where the store was full before the session, what is in the index comes first.
 #[test]
 fn of_a_project_over_the_limits_the_index_comes_first() {
     let Some(place) = repository() else { return };

@@ -61,7 +61,7 @@ fn names_in_a_history_lead_nowhere_else() {
     }
 }
 
-/// The same record with what was there before and after in each other's place.
+/// A record with what was there before and after in each other's place.
 fn swapped(text: &str) -> String {
     text.replace("\"before\":", "\"then\":").replace("\"after\":", "\"before\":").replace("\"then\":", "\"after\":")
 }

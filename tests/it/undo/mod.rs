@@ -44,7 +44,7 @@ impl Place {
         self.home.path().join("project")
     }
 
-    /// The same as another program would see it.
+    /// Opens the project and its history again, as another program would see them.
     fn again(&mut self) {
         (self.history, self.workspace) = opened(self.home.path(), Limits::default());
     }

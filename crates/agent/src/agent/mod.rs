@@ -226,13 +226,14 @@ impl Agent {
         }
     }
 
-    /// The same with a history: what each turn changes in this workspace, which has to know it as its recorder, can be undone.
+    /// Sets the history, so that what each turn changes in this workspace can be undone. The workspace must have the history as its
+    /// recorder.
     #[must_use]
     pub fn history(self, history: Arc<History>, workspace: Arc<Workspace>) -> Agent {
         Agent { history: Some((history, workspace)), ..self }
     }
 
-    /// The same with commands that look at the project after the changes of each reply.
+    /// Sets the commands that check the project after the changes of each reply.
     #[must_use]
     pub fn checks(mut self, checks: ProjectChecks) -> Agent {
         self.session.check_after_changes();

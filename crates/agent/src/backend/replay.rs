@@ -84,7 +84,7 @@ impl Replay {
         Ok(Replay::of(whole.collect()))
     }
 
-    /// The same in pieces of so many bytes (at least one character), with a pause before each.
+    /// Sets the length of the pieces in bytes (a piece has at least one character), and the pause before each.
     #[must_use]
     pub fn paced(mut self, chunk: usize, delay: Duration) -> Replay {
         self.chunk = chunk.max(1);

@@ -20,13 +20,9 @@
 
 #[cfg(feature = "pages")]
 pub mod export;
-#[cfg(feature = "pages")]
-mod html;
 mod read;
 mod record;
 mod recording;
-#[cfg(feature = "pages")]
-mod rendered;
 mod rfc3339;
 mod store;
 mod write;

@@ -84,7 +84,7 @@ impl Stored {
         self.instructions = redactor.text(&self.instructions).into_owned();
         self.head.title = redactor.text(&self.head.title).into_owned();
         for record in &mut self.records {
-            super::write::redacted(record, redactor);
+            record.redact(redactor);
             // Written as it is, for the backend could do nothing with another one.
             record.state = record.state.as_ref().map(|state| redactor.text(state).into_owned());
         }

@@ -3,6 +3,8 @@
 use super::VERSION;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::borrow::Cow;
+use toolfence_protocol::redact::Redactor;
 use toolfence_protocol::{Args, ErrorCode, Image, Language, Message, Text, ToolCall, ToolFailure, ToolResult};
 
 /// Whose a record is.
@@ -284,6 +286,47 @@ impl Record {
             ToolFailure::new(code, error.message.clone()).suggest(error.suggestions.iter().cloned())
         });
         Some(told)
+    }
+
+    /// Takes the secrets out of a self.
+    pub(super) fn redact(&mut self, redactor: &Redactor) {
+        let clean = |text: &mut String| {
+            if let Cow::Owned(new) = redactor.text(text) {
+                *text = new;
+            }
+        };
+        clean(&mut self.content);
+        let replies = [&mut self.raw, &mut self.kept, &mut self.thoughts];
+        replies.into_iter().flatten().for_each(clean);
+        if let Some(head) = &mut self.session {
+            clean(&mut head.title);
+        }
+        if let Some(call) = &mut self.tool_call {
+            if let Value::Object(args) = redactor.value(&Value::Object(std::mem::take(&mut call.args))) {
+                call.args = args;
+            }
+            call.reason.iter_mut().for_each(clean);
+        }
+        if let Some(result) = &mut self.tool_result {
+            clean(&mut result.output);
+            result.data = result.data.as_ref().map(|data| redactor.value(data));
+            if let Some(error) = &mut result.error {
+                clean(&mut error.message);
+                error.suggestions.iter_mut().for_each(clean);
+            }
+        }
+        let rename = |images: &mut Vec<Image>| {
+            for image in images {
+                if let Cow::Owned(name) = redactor.text(image.name()) {
+                    *image = image.clone().named(name);
+                }
+            }
+        };
+        rename(&mut self.images);
+        for message in self.history.iter_mut().flatten() {
+            clean(&mut message.content);
+            rename(&mut message.images);
+        }
     }
 }
 

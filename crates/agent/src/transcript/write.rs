@@ -14,7 +14,7 @@ use toolfence_project::random_name;
 use toolfence_protocol::clip::middle;
 use toolfence_protocol::format::Format;
 use toolfence_protocol::redact::Redactor;
-use toolfence_protocol::{Error, ErrorKind, Image, Message, Result, Text};
+use toolfence_protocol::{Error, ErrorKind, Message, Result, Text};
 
 /// The most characters of a title.
 const LONGEST_TITLE: usize = 120;
@@ -336,50 +336,7 @@ impl Transcript {
 
     fn redact(&self, record: &mut Record) {
         let Some(redactor) = &self.redactor else { return };
-        redacted(record, redactor);
-    }
-}
-
-/// Takes the secrets out of a record.
-pub(super) fn redacted(record: &mut Record, redactor: &Redactor) {
-    let clean = |text: &mut String| {
-        if let std::borrow::Cow::Owned(new) = redactor.text(text) {
-            *text = new;
-        }
-    };
-    clean(&mut record.content);
-    let replies = [&mut record.raw, &mut record.kept, &mut record.thoughts];
-    replies.into_iter().flatten().for_each(clean);
-    if let Some(head) = &mut record.session {
-        clean(&mut head.title);
-    }
-    if let Some(call) = &mut record.tool_call {
-        if let serde_json::Value::Object(args) =
-            redactor.value(&serde_json::Value::Object(std::mem::take(&mut call.args)))
-        {
-            call.args = args;
-        }
-        call.reason.iter_mut().for_each(clean);
-    }
-    if let Some(result) = &mut record.tool_result {
-        clean(&mut result.output);
-        result.data = result.data.as_ref().map(|data| redactor.value(data));
-        if let Some(error) = &mut result.error {
-            clean(&mut error.message);
-            error.suggestions.iter_mut().for_each(clean);
-        }
-    }
-    let rename = |images: &mut Vec<Image>| {
-        for image in images {
-            if let std::borrow::Cow::Owned(name) = redactor.text(image.name()) {
-                *image = image.clone().named(name);
-            }
-        }
-    };
-    rename(&mut record.images);
-    for message in record.history.iter_mut().flatten() {
-        clean(&mut message.content);
-        rename(&mut message.images);
+        record.redact(redactor);
     }
 }
 

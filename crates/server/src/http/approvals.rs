@@ -2,7 +2,6 @@
 
 use super::answer::Trouble;
 use super::request::Fields;
-use super::run::Whole;
 use crate::messages;
 use serde_json::Value;
 use std::collections::HashMap;
@@ -13,30 +12,35 @@ use toolfence_session::Answer;
 /// Characters of a reason that the model is told.
 const MOST_OF_REASON: usize = 2000;
 
-/// The calls that wait.
-#[derive(Default)]
-pub(super) struct Approvals(Mutex<HashMap<String, Waiting>>);
+/// The calls that wait. `T` is the turn of one, which ends when it is dropped.
+pub(super) struct Approvals<T>(Mutex<HashMap<String, Waiting<T>>>);
 
 /// A call that waits.
-pub(super) struct Waiting {
+pub(super) struct Waiting<T> {
     pub(super) answer: oneshot::Sender<Answer>,
     /// Its turn, where no client waits for what comes of it: the one that answers gets it.
-    pub(super) turn: Option<Whole>,
+    pub(super) turn: Option<T>,
 }
 
-impl Approvals {
-    fn all(&self) -> std::sync::MutexGuard<'_, HashMap<String, Waiting>> {
+impl<T> Default for Approvals<T> {
+    fn default() -> Approvals<T> {
+        Approvals(Mutex::default())
+    }
+}
+
+impl<T> Approvals<T> {
+    fn all(&self) -> std::sync::MutexGuard<'_, HashMap<String, Waiting<T>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A call waits under this name until what is given is dropped.
-    pub(super) fn open(&self, id: &str, answer: oneshot::Sender<Answer>) -> Open<'_> {
+    pub(super) fn open(&self, id: &str, answer: oneshot::Sender<Answer>) -> Open<'_, T> {
         self.all().insert(id.to_owned(), Waiting { answer, turn: None });
         Open { approvals: self, id: id.to_owned() }
     }
 
     /// Leaves the turn to whoever answers. Where the call does not wait any more the turn ends.
-    pub(super) fn leave(&self, id: &str, turn: Whole) {
+    pub(super) fn leave(&self, id: &str, turn: T) {
         let left = match self.all().get_mut(id) {
             Some(waiting) => waiting.turn.replace(turn),
             None => Some(turn),
@@ -46,25 +50,25 @@ impl Approvals {
     }
 
     /// Takes what waits under this name.
-    pub(super) fn take(&self, id: &str) -> Option<Waiting> {
+    pub(super) fn take(&self, id: &str) -> Option<Waiting<T>> {
         self.all().remove(id)
     }
 }
 
 /// While it lives, the call can be answered.
-pub(super) struct Open<'a> {
-    approvals: &'a Approvals,
+pub(super) struct Open<'a, T> {
+    approvals: &'a Approvals<T>,
     id: String,
 }
 
-impl Open<'_> {
+impl<T> Open<'_, T> {
     /// The turn that was left with the call, if one was. The call cannot be answered any more.
-    pub(super) fn expire(&self) -> Option<Whole> {
+    pub(super) fn expire(&self) -> Option<T> {
         self.approvals.take(&self.id).and_then(|waiting| waiting.turn)
     }
 }
 
-impl Drop for Open<'_> {
+impl<T> Drop for Open<'_, T> {
     fn drop(&mut self) {
         drop(self.approvals.take(&self.id));
     }

@@ -35,6 +35,7 @@ use crate::connections::{self, Limits};
 use access::Access;
 use approvals::Approvals;
 use counters::Counters;
+use run::Whole;
 use serde_json::Value;
 use std::fmt;
 use std::future::Future;
@@ -172,7 +173,7 @@ struct Shared {
     /// The tools that requests can name.
     catalog: Catalog,
     access: Access,
-    approvals: Approvals,
+    approvals: Approvals<Whole>,
     counters: Counters,
     together: Together,
     /// A place for each turn at a time.

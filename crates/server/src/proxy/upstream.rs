@@ -130,7 +130,7 @@ impl Upstream {
         on
     }
 
-    /// The same where the answer is read on the way.
+    /// The headers of a request whose answer the proxy reads: JSON that is not compressed.
     pub(super) fn headers_to_read(&self, headers: &HeaderMap) -> HeaderMap {
         let mut on = self.headers(headers);
         on.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));

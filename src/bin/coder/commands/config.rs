@@ -4,7 +4,7 @@ use crate::args::{BackendsArguments, ConfigCommand, Options, ProfileArguments, S
 use crate::commands::undo::age;
 use crate::config::places::{self, Places};
 use crate::config::profile::{Known, Profiles, counting};
-use crate::config::{Config, Layers, Project, keys, profile, trust};
+use crate::config::{Config, Layers, Project, keys, profile, redactor, trust};
 use crate::failure::{Failure, UNSUCCESSFUL};
 use crate::messages;
 use crate::runtime::cannot_start;
@@ -100,7 +100,7 @@ fn shown(config: &Config, persona: &Persona, key: &Key, out: &mut Terminal) -> R
 
 /// A value as it is shown: a URL may hold a password, and a member of a request's body a key.
 fn without_secrets(value: &str) -> String {
-    setup::redactor().text(value).into_owned()
+    redactor().text(value).into_owned()
 }
 
 /// The place of a value in the person's language. In JSON it has the name that the library gives it.

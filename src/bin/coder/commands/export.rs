@@ -3,9 +3,10 @@
 use super::sessions::named;
 use crate::args::{ExportArguments, Options};
 use crate::choices::{ExportFormat, ResultsShown, Switch};
+use crate::config::redactor;
 use crate::failure::Failure;
 use crate::messages;
-use crate::setup::{Setup, redactor};
+use crate::setup::Setup;
 use crate::shown::language;
 use crate::terminal::Terminal;
 use serde_json::Value;

@@ -23,10 +23,10 @@ pub(crate) mod stats;
 pub(crate) mod tools;
 pub(crate) mod undo;
 
+use crate::choices::SCHEMA;
 use crate::failure::{Failure, UNSUCCESSFUL};
 use crate::messages;
-use crate::shown::tell;
-use crate::terminal::Terminal;
+use crate::terminal::{Terminal, tell};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::fs::File;
@@ -34,9 +34,6 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::ExitCode;
 use toolfence::Text;
-
-/// The version of every JSON output, as `"v"`: it grows when a field changes its meaning or goes away.
-pub(crate) const SCHEMA: u32 = 1;
 
 /// Bytes of stdin that are read at a time: all of it, or a line where it is read line by line.
 const MOST_BYTES: usize = 64 << 20;

@@ -1,6 +1,6 @@
 //! `coder prompt`: persona and instructions as text to paste where only a web page is there to chat in.
 
-use crate::args::{Options, PromptArguments};
+use crate::args::{Options, PromptArguments, dialects_in_instructions};
 use crate::choices::PromptFormat;
 use crate::failure::Failure;
 use crate::messages;
@@ -8,7 +8,7 @@ use crate::setup::Setup;
 use crate::terminal::Terminal;
 use serde_json::json;
 use std::process::ExitCode;
-use toolfence::{Catalog, Dialect, Language, ToolSpec, prompt};
+use toolfence::{Catalog, Dialect, Language, prompt};
 
 /// Prints the text.
 pub(crate) fn run(options: &Options, arguments: &PromptArguments) -> Result<ExitCode, Failure> {
@@ -37,15 +37,8 @@ pub(crate) fn run(options: &Options, arguments: &PromptArguments) -> Result<Exit
 
 /// The instructions for a model that writes this dialect.
 fn in_dialect(name: &str, catalog: &Catalog, language: Language) -> Result<String, Failure> {
-    let shown = || shown().collect::<Vec<_>>().join(", ");
+    let shown = || dialects_in_instructions().collect::<Vec<_>>().join(", ");
     let unknown = || Failure::wrong_use(messages::dialect_not_shown(name, shown()));
     let dialect = Dialect::ALL.iter().find(|dialect| dialect.name() == name).ok_or_else(unknown)?;
     prompt::instructions_in(catalog, language, *dialect).ok_or_else(unknown)
-}
-
-/// The dialects in which instructions can be written.
-pub(crate) fn shown() -> impl Iterator<Item = &'static str> {
-    let catalog: Catalog = [ToolSpec::new("any", "")].into_iter().collect();
-    let told = move |dialect: &&Dialect| prompt::instructions_in(&catalog, Language::English, **dialect).is_some();
-    Dialect::ALL.iter().filter(told).map(|dialect| dialect.name())
 }

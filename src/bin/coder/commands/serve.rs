@@ -3,12 +3,13 @@
 use crate::args::{Options, ServeArguments};
 use crate::commands::sessions::resumed_note;
 use crate::commands::undo;
+use crate::config::redactor;
 use crate::failure::Failure;
 use crate::messages;
 use crate::runtime;
-use crate::setup::{Setup, Talk, redactor};
-use crate::shown::{language, tell};
-use crate::terminal::Terminal;
+use crate::setup::{Setup, Talk};
+use crate::shown::language;
+use crate::terminal::{Terminal, tell};
 use serde_json::Value;
 use std::path::Path;
 use std::process::ExitCode;

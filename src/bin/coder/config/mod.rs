@@ -22,6 +22,7 @@ use toolfence::format::{Format, Kind};
 use toolfence::program::limits::LIMITS;
 use toolfence::program::persona::Persona;
 use toolfence::program::settings::{Entry, Layer, Merged, Mistake, read};
+use toolfence::redact::Redactor;
 use toolfence::{Language, Limits};
 
 /// The layers as they were read, before they are put together.
@@ -192,4 +193,11 @@ impl Config {
         let file = Some(origin).filter(|origin| origin.layer == Layer::User)?;
         Path::new(&*file.name).parent().map(Path::to_owned)
     }
+}
+
+/// Takes secrets out of what is written down. It knows those of the environment too.
+pub(crate) fn redactor() -> Redactor {
+    let own =
+        std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    Redactor::new().environment(own)
 }

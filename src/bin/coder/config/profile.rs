@@ -10,7 +10,7 @@ use super::trust::hash;
 use crate::choices::Grammar;
 use crate::failure::Failure;
 use crate::messages;
-use crate::shown::tell;
+use crate::terminal::tell;
 use rustix::fs::FlockOperation;
 use serde::{Deserialize, Serialize};
 use std::fs::{DirBuilder, File, OpenOptions};

@@ -4,16 +4,18 @@
 //! of backticks in it, so that no parser of calls finds one; for HTML see [`html`]. Control characters and those that turn the
 //! direction of a text are written out.
 
-use super::read::Stored;
-use super::record::{Kind, Record, RecordedCall, RecordedResult, Role};
+mod html;
+mod rendered;
+
 use crate::messages;
+use crate::transcript::{Kind, Record, RecordedCall, RecordedResult, Role, Stored};
 use std::fmt::Write as _;
 use std::sync::Arc;
 use toolfence_protocol::invisible::{self, Invisible};
 use toolfence_protocol::parse::{Event, Options, Parser, Reasoning};
 use toolfence_protocol::{Catalog, Dialects, FinishReason, Language, Text};
 
-pub use super::html::html;
+pub use html::html;
 
 /// How much of a result a page shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -42,7 +44,7 @@ pub struct Shown {
 }
 
 /// Writes out what steers a terminal or a browser's text: control characters and marks of direction. Line endings become `\n`.
-pub(super) fn visible(text: &str) -> String {
+fn visible(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.replace("\r\n", "\n").chars() {
         let steers = c.is_control() && !matches!(c, '\n' | '\t')
@@ -60,13 +62,13 @@ pub(super) fn visible(text: &str) -> String {
 }
 
 /// A text in one line without anything that is markup, as for a name in a heading.
-pub(super) fn plain(text: &str) -> String {
+fn plain(text: &str) -> String {
     let keeps = |c: char| c.is_alphanumeric() || matches!(c, ' ' | '_' | '-' | '.' | '/' | ':' | ',' | '(' | ')');
     visible(text).chars().take(200).map(|c| if keeps(c) { c } else { '\'' }).collect()
 }
 
 /// The first lines of a result, or all, and how many are left out.
-pub(super) fn part(output: &str, results: Results) -> (String, usize) {
+fn part(output: &str, results: Results) -> (String, usize) {
     let all: Vec<&str> = output.lines().collect();
     let most = match results {
         Results::Full => all.len(),
@@ -77,7 +79,7 @@ pub(super) fn part(output: &str, results: Results) -> (String, usize) {
 }
 
 /// What a call was given, an argument a line.
-pub(super) fn arguments(call: &RecordedCall) -> String {
+fn arguments(call: &RecordedCall) -> String {
     let mut out = String::new();
     for (name, value) in &call.args {
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
@@ -87,7 +89,7 @@ pub(super) fn arguments(call: &RecordedCall) -> String {
     out.trim_end().to_owned()
 }
 
-pub(super) fn outcome(call: &RecordedCall, result: &RecordedResult) -> Text {
+fn outcome(call: &RecordedCall, result: &RecordedResult) -> Text {
     let status = match (&result.error, result.success) {
         (Some(error), _) => messages::export_failed(plain(&error.code)),
         (None, true) => messages::export_succeeded(),
@@ -107,7 +109,7 @@ pub(super) fn outcome(call: &RecordedCall, result: &RecordedResult) -> Text {
     }
 }
 
-pub(super) fn name_of(record: &Record) -> Option<Text> {
+fn name_of(record: &Record) -> Option<Text> {
     Some(match (record.role, record.kind) {
         (Role::User, _) => messages::export_user(),
         (Role::Assistant, _) => match &record.model {
@@ -199,7 +201,7 @@ fn written(stored: &Stored, records: &[&Record], shown: Shown) -> String {
 }
 
 /// What the model read of a result: its output, or else why it failed.
-pub(super) fn told(result: &RecordedResult) -> &str {
+fn told(result: &RecordedResult) -> &str {
     match &result.error {
         Some(error) if result.output.trim().is_empty() => &error.message,
         _ => &result.output,

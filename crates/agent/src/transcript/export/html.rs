@@ -5,11 +5,10 @@
 //! on the page as a `data:` URL of a raster type, which its bytes say. The prose of the model is Markdown and is
 //! [`rendered`](super::rendered); whatever else was said stands as it was written.
 
-use super::export::{Shown, arguments, name_of, outcome, part, plain, told, visible};
-use super::read::Stored;
-use super::record::{Record, Role};
-use super::rendered::rendered;
+use super::rendered::{escaped, rendered};
+use super::{Shown, arguments, name_of, outcome, part, plain, told, visible};
 use crate::messages;
+use crate::transcript::{Record, Role, Stored};
 use std::fmt::Write as _;
 use toolfence_protocol::{Language, Text};
 
@@ -120,22 +119,6 @@ fn prose(text: &str) -> String {
     flush(&mut paragraph, &mut out);
     if let Some(lines) = code {
         block(&lines, &mut out);
-    }
-    out
-}
-
-/// A text without a character that could be markup, in a text or in an attribute.
-pub(super) fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + text.len() / 16);
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            c => out.push(c),
-        }
     }
     out
 }

@@ -4,7 +4,6 @@
 //! text. A link is one only where it leads to a page or an address of mail, and no image is loaded: one is a link that has its
 //! description for a text. What was left out of a link stands behind its text, so that nothing is lost.
 
-use super::html::escaped;
 use pulldown_cmark::{Alignment, CowStr, Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd};
 use std::fmt::Write as _;
 
@@ -20,6 +19,22 @@ pub(super) fn rendered(text: &str) -> String {
     let mut page = Page { out: String::with_capacity(text.len() * 2), ..Page::default() };
     Parser::new_ext(text, options).for_each(|event| page.event(event));
     page.out
+}
+
+/// A text without a character that could be markup, in a text or in an attribute.
+pub(super) fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + text.len() / 16);
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            c => out.push(c),
+        }
+    }
+    out
 }
 
 /// What is written, and where in the document that is.
