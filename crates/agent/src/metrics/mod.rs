@@ -83,7 +83,50 @@ pub struct ToolCounts {
     pub times: Times,
 }
 
+impl ToolCounts {
+    /// Adds all of the other counts.
+    pub fn add_all(&mut self, other: &ToolCounts) {
+        self.calls += other.calls;
+        self.failed += other.failed;
+        self.times.add_all(&other.times);
+    }
+}
+
 impl Metrics {
+    /// Adds all that another agent did. What comes after the names that are kept is counted as `other`.
+    ///
+    /// ```
+    /// # use toolfence_agent as toolfence;
+    /// use toolfence::metrics::Metrics;
+    ///
+    /// let (mut all, mut one) = (Metrics::default(), Metrics::default());
+    /// one.count_call("bash", true, Some(20));
+    /// all.add_all(&one);
+    /// all.add_all(&one);
+    /// assert_eq!(all.tools["bash"].calls, 2);
+    /// ```
+    pub fn add_all(&mut self, other: &Metrics) {
+        let Metrics { turns, rounds, usage, tools, failures, denied, asked, answers, repairs, malformed, .. } = other;
+        self.turns += turns;
+        self.rounds += rounds;
+        self.usage += *usage;
+        self.asked += asked;
+        self.malformed += malformed;
+        tools.iter().for_each(|(name, counts)| entry(&mut self.tools, name).add_all(counts));
+        let counts = [
+            (&mut self.failures, failures),
+            (&mut self.denied, denied),
+            (&mut self.answers, answers),
+            (&mut self.repairs, repairs),
+        ];
+        for (all, more) in counts {
+            more.iter().for_each(|(name, count)| *entry::<u64>(all, name) += count);
+        }
+        self.model.add_all(&other.model);
+        self.first_byte.add_all(&other.first_byte);
+        self.person.add_all(&other.person);
+    }
+
     /// How long the calls of all tools took that ran.
     pub fn tool_times(&self) -> Times {
         let mut all = Times::default();
@@ -129,7 +172,9 @@ impl Metrics {
 fn entry<'m, T: Default>(map: &'m mut BTreeMap<String, T>, name: &str) -> &'m mut T {
     // A model may make up a name of any length.
     let name: String = name.chars().take(LONGEST_NAME).collect();
-    let name = if map.len() < MOST_NAMES || map.contains_key(&name) { name } else { OTHER.to_owned() };
+    // The name for all others is none of those that are kept, so that a sum keeps as many.
+    let most = MOST_NAMES + usize::from(map.contains_key(OTHER));
+    let name = if map.len() < most || map.contains_key(&name) { name } else { OTHER.to_owned() };
     map.entry(name).or_default()
 }
 
@@ -156,5 +201,34 @@ mod tests {
         metrics.count_call("tool7", true, Some(5));
         assert_eq!((metrics.tools.len(), metrics.tools[OTHER].calls, metrics.tools["tool7"].calls), (201, 800, 2));
         assert_eq!(metrics.tool_times().count(), 1);
+        let mut all = Metrics::default();
+        (0..3).for_each(|_| all.add_all(&metrics));
+        assert_eq!((all.tools.len(), all.tools["tool7"].calls), (201, 6));
+        assert_eq!(all.tools.values().map(|counts| counts.calls).sum::<u64>(), 3 * 1001);
+    }
+
+    /// Everything is added: an agent that did it all after another one has the same metrics.
+    #[test]
+    fn two_agents_are_one_that_did_both() {
+        let act = |metrics: &mut Metrics, again: u64| {
+            metrics.turns += again;
+            metrics.rounds += 2 * again;
+            metrics.malformed += 3 * again;
+            metrics.usage += Usage { replies: again, estimated: again, input: 5, cached: 6, output: again };
+            metrics.count_call("bash", again == 1, Some(again * 100));
+            metrics.count_failure("denied");
+            metrics.count_denial("policy");
+            metrics.count_answer(Some("yes"), again);
+            metrics.count_repair("comma");
+            metrics.model.add(again);
+            metrics.first_byte.add(again);
+        };
+        let (mut first, mut second, mut both) = (Metrics::default(), Metrics::default(), Metrics::default());
+        act(&mut first, 1);
+        act(&mut second, 7);
+        act(&mut both, 1);
+        act(&mut both, 7);
+        first.add_all(&second);
+        assert_eq!(first, both);
     }
 }

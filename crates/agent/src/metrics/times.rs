@@ -27,6 +27,7 @@ pub struct Times {
     /// How many times there are of each step.
     steps: BTreeMap<u16, u64>,
     count: u64,
+    sum: u64,
     most: u64,
 }
 
@@ -36,6 +37,7 @@ impl Times {
         let step = self.steps.entry(step(ms)).or_default();
         *step = step.saturating_add(1);
         self.count = self.count.saturating_add(1);
+        self.sum = self.sum.saturating_add(ms);
         self.most = self.most.max(ms);
     }
 
@@ -46,12 +48,18 @@ impl Times {
             *step = step.saturating_add(*count);
         }
         self.count = self.count.saturating_add(other.count);
+        self.sum = self.sum.saturating_add(other.sum);
         self.most = self.most.max(other.most);
     }
 
     /// How many times there are.
     pub fn count(&self) -> u64 {
         self.count
+    }
+
+    /// All of the times together in milliseconds, exactly.
+    pub fn sum(&self) -> u64 {
+        self.sum
     }
 
     /// The time in milliseconds that half of them took at most; 0 where there is none.
@@ -181,6 +189,7 @@ mod tests {
         }
         first.add_all(&second);
         assert_eq!(first, all);
+        assert_eq!(first.sum(), 4 * 4985);
         assert_eq!(serde_json::to_string(&first).unwrap(), r#"{"count":10,"p50":71,"p90":4031,"most":12000}"#);
     }
 }
