@@ -12,13 +12,18 @@ use std::convert::Infallible;
 use std::future::Future;
 use std::io;
 use std::pin::{Pin, pin};
-use std::task::{Context, Poll};
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf, Ready};
+use tokio::net::tcp::OwnedReadHalf;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Sleep, sleep, timeout};
+
+/// How long it takes at most until it is noticed that a client went away behind something that nobody reads.
+const LOOKS_AGAIN: Duration = Duration::from_secs(1);
 
 /// What connections may do.
 #[derive(Debug, Clone, Copy)]
@@ -69,15 +74,24 @@ where
 {
     // Pieces are small and must not wait for each other.
     let _ = stream.set_nodelay(true);
-    let stream = TokioIo::new(Patient { stream, stalled: limits.stalled, waits: None });
+    let (reads, writes) = stream.into_split();
+    let reads = Arc::new(reads);
+    let stream = TokioIo::new(Patient { reads: Shared(reads.clone()), writes, stalled: limits.stalled, waits: None });
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(limits.head);
     let mut connection = pin!(builder.serve_connection(stream, service_fn(answer)));
     let ended = tokio::select! {
+        // First what can be answered at once.
+        biased;
         ended = connection.as_mut() => ended,
+        () = left(&reads) => return tracing::debug!(target: "toolfence", "a client went away"),
         () = async { drop(stopping.wait_for(|stop| *stop).await) } => {
             connection.as_mut().graceful_shutdown();
-            connection.await
+            tokio::select! {
+                biased;
+                ended = connection => ended,
+                () = left(&reads) => return,
+            }
         }
     };
     if let Err(error) = ended {
@@ -85,22 +99,53 @@ where
     }
 }
 
+/// Until the client has closed its half of the connection. Hyper notices that where it reads, and it does not read while an answer is
+/// made and something that stands behind the request waits: one byte too many would keep a turn alive whose client is gone.
+async fn left(stream: &OwnedReadHalf) {
+    while !stream.ready(Interest::READABLE).await.is_ok_and(Ready::is_read_closed) {
+        // What waits to be read makes it ready again at once.
+        sleep(LOOKS_AGAIN).await;
+    }
+}
+
+/// The half that reads, beside whoever watches it.
+struct Shared(Arc<OwnedReadHalf>);
+
+impl AsyncRead for Shared {
+    fn poll_read(self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let stream: &TcpStream = (*self.0).as_ref();
+        loop {
+            ready!(stream.poll_read_ready(context))?;
+            match stream.try_read(buffer.initialize_unfilled()) {
+                Ok(read) => {
+                    buffer.advance(read);
+                    return Poll::Ready(Ok(()));
+                }
+                // It was ready for somebody else; the next look waits.
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) => return Poll::Ready(Err(error)),
+            }
+        }
+    }
+}
+
 /// A stream that fails where its other end has read nothing for too long. Hyper has a deadline for what it reads and none for what it
 /// writes.
-struct Patient<S> {
-    stream: S,
+struct Patient<R, W> {
+    reads: R,
+    writes: W,
     stalled: Duration,
     /// While something waits to be written.
     waits: Option<Pin<Box<Sleep>>>,
 }
 
-impl<S: Unpin> Patient<S> {
+impl<R, W: Unpin> Patient<R, W> {
     fn written<T>(
         &mut self,
         context: &mut Context<'_>,
-        write: impl FnOnce(Pin<&mut S>, &mut Context<'_>) -> Poll<io::Result<T>>,
+        write: impl FnOnce(Pin<&mut W>, &mut Context<'_>) -> Poll<io::Result<T>>,
     ) -> Poll<io::Result<T>> {
-        let written = write(Pin::new(&mut self.stream), context);
+        let written = write(Pin::new(&mut self.writes), context);
         if written.is_ready() {
             self.waits = None;
             return written;
@@ -110,17 +155,17 @@ impl<S: Unpin> Patient<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
+impl<R: AsyncRead + Unpin, W: Unpin> AsyncRead for Patient<R, W> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(context, buffer)
+        Pin::new(&mut self.reads).poll_read(context, buffer)
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
+impl<R: Unpin, W: AsyncWrite + Unpin> AsyncWrite for Patient<R, W> {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         self.written(context, |stream, context| stream.poll_write(context, bytes))
     }
@@ -134,7 +179,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
     }
 
     fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
+        self.writes.is_write_vectored()
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -156,7 +201,8 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let (near, mut far) = duplex(8);
-            let mut patient = Patient { stream: near, stalled: Duration::from_millis(400), waits: None };
+            let (reads, writes) = tokio::io::split(near);
+            let mut patient = Patient { reads, writes, stalled: Duration::from_millis(400), waits: None };
             let slow = async {
                 for _ in 0..8 {
                     sleep(Duration::from_millis(100)).await;

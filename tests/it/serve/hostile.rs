@@ -42,6 +42,43 @@ async fn who_goes_away_ends_the_turn() {
     }
 }
 
+/// Behind the request stands something that the server does not read before its answer is over: a client that leaves is noticed all the
+/// same.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_says_too_much_and_goes_away_ends_the_turn() {
+    for streamed in [false, true] {
+        for behind in ["\n", "GET /api/health HTTP/1.1\r\n\r\n", &"x".repeat(100_000)] {
+            let stage = Stage::new([Reply::Waits]).await;
+            let mut body = go();
+            body["stream"] = streamed.into();
+            let body = body.to_string();
+            let headers = format!("{}content-length: {}\r\n", stage.headers(), body.len());
+            let stream = stage.send("POST", "/api/agent", &headers, format!("{body}{behind}").as_bytes()).await;
+            stage.until("the model is asked", |seen| seen.messages.len() == 1).await;
+            sleep(Duration::from_millis(1500)).await;
+            assert_eq!(stage.seen.lock().unwrap().gone, 0, "it waits for its answer");
+            drop(stream);
+            stage.until("the reply is dropped", |seen| seen.gone == 1).await;
+        }
+    }
+}
+
+/// Two requests that come together are answered one after the other.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_asks_twice_at_once_is_answered_twice() {
+    let stage = Stage::new([says("Yes.")]).await;
+    let mut stream = tokio::net::TcpStream::connect(&stage.address).await.unwrap();
+    let body = go().to_string();
+    let first = format!("POST /api/agent HTTP/1.1\r\n{}content-length: {}\r\n\r\n{body}", stage.headers(), body.len());
+    let second = format!("GET /api/health HTTP/1.1\r\n{}connection: close\r\n\r\n", stage.headers());
+    stream.write_all(format!("{first}{second}").as_bytes()).await.unwrap();
+    let mut answers = String::new();
+    let read = stream.read_to_string(&mut answers);
+    tokio::time::timeout(Duration::from_secs(60), read).await.expect("it hangs").unwrap();
+    let (first, second) = (answers.find("The model answered.").unwrap(), answers.find("\"status\":\"ok\"").unwrap());
+    assert!(first < second && answers.matches("HTTP/1.1 200 OK").count() == 2, "{answers}");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_goes_away_ends_the_command() {
     let stage = Stage::unasked().await;
