@@ -4,7 +4,7 @@ use crate::agents_files;
 use crate::args::Options;
 use crate::choices::{BackendKind, Color, Instructions, Reasoning, Sandbox};
 use crate::config::places::Places;
-use crate::config::profile::{self, Profile, Profiles, counting};
+use crate::config::profile::{self, Known, Profile, Profiles, counting};
 use crate::config::{Config, Layers, Project, redactor};
 use crate::debug;
 use crate::failure::Failure;
@@ -191,30 +191,37 @@ impl Setup {
             }
             _ => None,
         };
-        let backend = self.adapted(bare.clone(), profile.as_ref())?;
+        let backend = self.adapted(bare.clone(), profile.as_ref(), &self.toolbox.catalog());
+        let known = profile.as_ref().and_then(Profile::known);
+        let trouble = known.map(Known::trouble).unwrap_or_default();
+        if !trouble.is_empty() {
+            tell(&messages::backend_damages_texts(Text::join(trouble.into_iter().map(Mangling::said), " ")));
+        }
         Ok(Talk { backend, bare, profile })
     }
 
-    /// A backend, talked to as its profile and the settings say. What makes its calls unreliable is told.
-    fn adapted(&self, backend: Arc<dyn Backend>, profile: Option<&Profile>) -> Result<Arc<dyn Backend>, Failure> {
+    /// Whoever answers, where only some of the tools can be called: a grammar of all of them would hold the model to tools that it has
+    /// not.
+    pub(crate) fn backend_with(&self, talk: &Talk, tools: &Catalog) -> Arc<dyn Backend> {
+        self.adapted(talk.bare.clone(), talk.profile.as_ref(), tools)
+    }
+
+    /// A backend, talked to as its profile and the settings say about calls of these tools.
+    fn adapted(&self, backend: Arc<dyn Backend>, profile: Option<&Profile>, tools: &Catalog) -> Arc<dyn Backend> {
         let learned = profile.map_or_else(|| counting(Learned::default(), &self.config), Profile::learned);
         let mut adapted = Adapted::new(backend);
         if let Some(form) = learned.grammar {
-            let (member, value) = form.member(&self.grammar());
+            let (member, value) = form.member(&grammar_of(tools));
             adapted = adapted.member(member, value);
         }
-        let Some(known) = profile.and_then(Profile::known) else { return Ok(Arc::new(adapted)) };
+        let Some(known) = profile.and_then(Profile::known) else { return Arc::new(adapted) };
         if known.loses_system() {
             adapted = adapted.without_system();
         }
         if let Some(window) = known.window() {
             adapted = adapted.window(window);
         }
-        let trouble = known.trouble();
-        if !trouble.is_empty() {
-            tell(&messages::backend_damages_texts(Text::join(trouble.into_iter().map(Mangling::said), " ")));
-        }
-        Ok(Arc::new(adapted))
+        Arc::new(adapted)
     }
 
     /// The tools for one conversation beside others: what its model has read, and the jobs that it began, are its own.
@@ -222,11 +229,9 @@ impl Setup {
         toolbox(&self.commands, &self.config, &self.persona)
     }
 
-    /// The grammar of replies with these tools. No bound ends a file; the server has one for a reply.
+    /// The grammar of replies with all tools.
     pub(crate) fn grammar(&self) -> String {
-        let mut options = GrammarOptions::default();
-        (options.endless, options.most_calls, options.most_items) = (true, 32, 64);
-        grammar::gbnf(&self.toolbox.catalog(), &options)
+        grammar_of(&self.toolbox.catalog())
     }
 
     /// An agent in the person's service, with a backend of which nothing is known.
@@ -482,6 +487,13 @@ impl Talk {
     pub(crate) fn keep(&mut self, agent: &Agent) {
         self.profile.iter_mut().for_each(|profile| profile.keep(agent.session().learned()));
     }
+}
+
+/// The grammar of replies with these tools. No bound ends a file; the server has one for a reply.
+fn grammar_of(tools: &Catalog) -> String {
+    let mut options = GrammarOptions::default();
+    (options.endless, options.most_calls, options.most_items) = (true, 32, 64);
+    grammar::gbnf(tools, &options)
 }
 
 /// The tools that the persona wants, with the person's own checkers around changes.

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -221,6 +222,87 @@ async fn conversations_are_told_as_they_were_written_down() {
     let answer = server.ask("POST", "/api/agent", &json!({"prompt": "x"})).await.json();
     assert_eq!(answer["data"]["answer"], "Three.", "{answer}");
     assert_eq!(server.ask("GET", "/api/sessions", &Value::Null).await.json()["data"]["total"], 3);
+}
+
+/// A model over HTTP that says the same every time: its base URL, and the bodies of the requests that came to it.
+async fn model(says: &'static str) -> (String, Arc<Mutex<Vec<Value>>>) {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/v1", listener.local_addr().unwrap());
+    let asked = Arc::<Mutex<Vec<Value>>>::default();
+    let told = asked.clone();
+    tokio::spawn(async move {
+        loop {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let mut bytes = Vec::new();
+            let body = loop {
+                let text = String::from_utf8_lossy(&bytes).into_owned();
+                if let Some((head, body)) = text.split_once("\r\n\r\n") {
+                    let length = crate::proxy::support::header(head, "content-length");
+                    if body.len() >= length.map_or(0, |length| length.parse().unwrap()) {
+                        break body.to_owned();
+                    }
+                }
+                let mut buffer = vec![0; 65536];
+                let read = stream.read(&mut buffer).await.unwrap();
+                assert!(read > 0, "a request breaks off: {text}");
+                bytes.extend_from_slice(&buffer[..read]);
+            };
+            told.lock().unwrap().push(serde_json::from_str(&body).unwrap_or_default());
+            let choice = json!({"choices": [{"index": 0, "delta": {"content": says}, "finish_reason": "stop"}]});
+            let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+            let _ = stream.write_all(format!("{head}data: {choice}\n\ndata: [DONE]\n\n").as_bytes()).await;
+        }
+    });
+    (url, asked)
+}
+
+/// The grammar that holds a model has the tools that it may use, and no others.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_grammar_has_the_tools_of_its_turn() {
+    let home = home();
+    let (url, asked) = model("Yes.").await;
+    let server = started(home.path(), &["--base-url", &url, "--model", "m", "--grammar", "on"]);
+    for (tool, others) in [("auto", true), ("read_file", false), ("auto", true)] {
+        let answer = server.ask("POST", "/api/agent", &json!({"prompt": "go", "toolType": tool})).await;
+        assert_eq!(answer.status, 200, "{}", answer.body);
+        let request = asked.lock().unwrap().last().unwrap().clone();
+        let grammar = request["grammar"].as_str().unwrap_or_else(|| panic!("{request}"));
+        assert!(grammar.contains("read_file"), "{grammar}");
+        assert_eq!(grammar.contains("write_file"), others, "{grammar}");
+    }
+}
+
+/// The model is told of a break where there was one: after a start of the server, and where files were put back.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_conversation_is_resumed_after_a_break_only() {
+    let home = home();
+    let (url, asked) = model("Yes.").await;
+    let options = ["--base-url", &url, "--model", "m"];
+    let mut server = started(home.path(), &options);
+    let resumed = || {
+        let request = asked.lock().unwrap().last().unwrap().clone();
+        let messages = request["messages"].as_array().unwrap().clone();
+        messages.last().unwrap()["content"].as_str().unwrap().contains("was resumed after a break")
+    };
+    let answer = server.ask("POST", "/api/sessions/new/turns", &json!({"prompt": "One."})).await.json();
+    let path = format!("/api/sessions/{}/turns", answer["data"]["session"].as_str().unwrap());
+    assert!(!resumed());
+    let go_on = async |server: &Server| {
+        assert_eq!(server.ask("POST", &path, &json!({"prompt": "More."})).await.status, 200);
+        resumed()
+    };
+    assert!(!go_on(&server).await && !go_on(&server).await, "it goes on");
+    assert_eq!(server.ask("POST", "/api/undo", &json!({})).await.status, 200);
+    assert!(go_on(&server).await, "files may have been put back");
+    assert!(!go_on(&server).await);
+    let coder =
+        Program::new(env!("CARGO_BIN_EXE_coder"), home.path()).args(&options).args(&["--continue", "-p", "Here."]);
+    assert_eq!(coder.run(&home.path().join("project"), "").status, 0);
+    assert!(go_on(&server).await, "somebody else was there");
+    server.terminate();
+    let server = started(home.path(), &options);
+    assert!(go_on(&server).await, "the server is another one");
+    assert!(!go_on(&server).await);
 }
 
 /// What a turn changed can be taken back, also where two turns ran at the same time.

@@ -77,8 +77,42 @@ async fn a_body_that_is_no_object_is_refused() {
     }
     let mut stream = stage.send("POST", "/api/agent", &stage.headers(), b"{\"prompt\": \"\xff\"}").await;
     assert_eq!(crate::proxy::support::Answer::read(&mut stream).await.status, 400);
-    let plain = stage.headers().replace("application/json", "text/plain");
-    assert_eq!(stage.ask_with("POST", "/api/agent", &plain, "{\"prompt\": \"x\"}").await.status, 415);
+}
+
+/// What a form of a page can send changes nothing, at any route.
+#[tokio::test]
+async fn a_body_that_does_not_say_that_it_is_json_is_refused_everywhere() {
+    let stage = Stage::new([says("Yes.")]).await;
+    let host = format!("host: {}\r\nauthorization: Bearer {TOKEN}\r\n", stage.address);
+    let mut routes = 0;
+    for (method, path) in ROUTES.iter().filter(|(method, _)| *method != "GET") {
+        let path = path.replace("{id}", "new");
+        for kind in [
+            "",
+            "content-type: text/plain\r\n",
+            "content-type: application/x-www-form-urlencoded\r\n",
+            "content-type: multipart/form-data; boundary=x\r\n",
+            "content-type: text/plain; application/json\r\n",
+            "content-type: application/jsonx\r\n",
+            "content-type: \u{ff}\r\n",
+        ] {
+            let answer = stage.ask_with(method, &path, &format!("{host}{kind}"), "{\"prompt\": \"x\"}").await;
+            let told = answer.json();
+            assert_eq!(
+                (answer.status, &told["error"]["code"]),
+                (415, &json!("unsupported_media_type")),
+                "{path} {kind}"
+            );
+        }
+        for kind in ["application/json", "Application/JSON ; charset=utf-8"] {
+            let headers = format!("{host}content-type: {kind}\r\n");
+            let answer = stage.ask_with(method, &path, &headers, "{\"nothing\": 1}").await;
+            assert_eq!((answer.status, &answer.json()["error"]["field"]), (400, &json!("nothing")), "{path} {kind}");
+        }
+        routes += 1;
+    }
+    assert_eq!(routes, 6);
+    assert!(stage.seen.lock().unwrap().messages.is_empty());
 }
 
 /// What the client remembers stands above its request, the newest twenty entries of it.
@@ -95,6 +129,9 @@ async fn the_context_is_told_to_the_model() {
     let told = said(1);
     assert!(told.starts_with("Context History:\n[t3] p3 -> r3\n[t4] p4 -> r4\n"), "{told}");
     assert!(told.ends_with("[t22] p22 -> r22\n\nUser Request:\ngo"), "{told}");
+    let all: Vec<Value> = (0..23).map(entry).collect();
+    let events = stage.events(json!({"prompt": "go", "contextHistory": all})).await;
+    assert_eq!(events.last().unwrap()["context_dropped"], 3);
 }
 
 #[tokio::test]
@@ -136,13 +173,21 @@ async fn the_tools_and_the_counters_are_told() {
     assert!(named.contains(&"read_file") && named.len() == 10, "{named:?}");
     stage.turn(&json!({"prompt": "go"})).await;
     stage.turn(&json!({"prompt": ""})).await;
+    // No model is asked for a direct call.
+    stage.turn(&json!({"direct": true, "toolType": "read_file", "args": {"path": "b.txt"}})).await;
     let counted = stage.get("/metrics").await.body;
     for line in [
-        "toolfence_requests_total{route=\"/api/agent\",status=\"200\"} 1",
+        "toolfence_requests_total{route=\"/api/agent\",status=\"200\"} 2",
         "toolfence_requests_total{route=\"/api/agent\",status=\"400\"} 1",
-        "toolfence_turns_total{end=\"answered\"} 1",
+        "toolfence_turns_total{end=\"answered\"} 2",
         "toolfence_turns_running 0",
         "toolfence_calls_total{tool=\"read_file\",outcome=\"success\"} 1",
+        "toolfence_calls_total{tool=\"read_file\",outcome=\"failure\"} 1",
+        "toolfence_failures_total{code=\"not_found\"} 1",
+        "toolfence_rounds_total 1",
+        "toolfence_replies_total{tokens=\"estimated\"} 2",
+        "toolfence_reply_seconds_count 2",
+        "toolfence_call_seconds_count{tool=\"read_file\"} 2",
     ] {
         assert!(counted.lines().any(|counted| counted == line), "{line} in\n{counted}");
     }

@@ -144,7 +144,7 @@ impl Agents for Project {
         Ok(None)
     }
 
-    fn ended(&self, _: Option<&Agent>) {}
+    fn ended(&self, _: Option<&mut Agent>) {}
 }
 
 /// The server and its folder.

@@ -59,6 +59,7 @@ async fn a_turn_without_an_answer_says_why() {
         assert_eq!(answer.status, if stop == "failed" { 502 } else { 200 });
         assert_eq!((&told["success"], &told["data"]["stop"]), (&json!(false), &json!(stop)), "{told}");
         assert!(told["message"].as_str().unwrap().contains(words), "{told}");
+        assert_eq!(told["error"]["code"], if stop == "failed" { "backend" } else { stop });
         let events = Stage::new(replies).await.events(json!({"prompt": "go"})).await;
         assert_eq!(events.last().unwrap()["reason"], stop, "{events:?}");
         assert_eq!(events.iter().any(|event| event["event"] == "error"), stop == "failed", "{events:?}");

@@ -70,7 +70,7 @@ pub trait Agents: Send + Sync {
     /// Why not: of the kind [`Busy`](toolfence_protocol::ErrorKind::Busy) where somebody else is in that conversation.
     fn conversation(&self, tool: Option<&str>, file: Option<&Path>) -> Result<Agent, Error>;
 
-    /// Begins a turn that can be undone, if turns can. It is asked for when nothing else runs: turns that run at the same time are
+    /// Begins a turn that can be undone, if turns can. It is asked for when nothing else runs, on a thread that may block: turns that run at the same time are
     /// undone together. `title` is what it is called: one line, with whatever secrets the client wrote into it.
     fn begin(&self, title: &str) -> Option<Turn>;
 
@@ -81,7 +81,7 @@ pub trait Agents: Send + Sync {
     fn undo(&self, redo: bool) -> Result<Option<Value>, Text>;
 
     /// A turn is over: that of this agent, where a model was asked.
-    fn ended(&self, agent: Option<&Agent>);
+    fn ended(&self, agent: Option<&mut Agent>);
 }
 
 /// A token that nobody can guess.
@@ -242,6 +242,7 @@ impl Api {
         connections::serve(listener, limits, answer, end).await;
         let mut running = std::mem::take(&mut *shared.running.lock().unwrap_or_else(PoisonError::into_inner));
         running.shutdown().await;
+        shared.together.over().await;
         Ok(())
     }
 }

@@ -16,7 +16,6 @@ use hyper::http::request::Parts;
 use hyper::{Method, Request, Response};
 use serde_json::{Value, json};
 use std::sync::Arc;
-use tokio::task::spawn_blocking;
 use toolfence_protocol::{Param, ParamKind, ToolSpec};
 
 /// The description of the API in the form of OpenAPI 3.1, as text.
@@ -165,8 +164,8 @@ fn fits<'a>(pattern: &str, path: &'a str) -> Option<&'a str> {
 
 /// Takes the last turn back, or the last undo, where no turn runs.
 async fn undo(shared: &Arc<Shared>, redo: bool) -> Result<Response<Body>, Trouble> {
-    let doing = shared.clone();
-    let done = spawn_blocking(move || doing.together.alone(|| doing.agents.undo(redo))).await;
+    let agents = shared.agents.clone();
+    let done = shared.together.alone(move || agents.undo(redo)).await;
     let done = done.map_err(|_| Trouble::new(500, "internal", messages::request_failed()))?;
     let done = done.ok_or_else(|| Trouble::new(409, "conflict", messages::a_turn_runs()))?;
     let done = done.map_err(|why| Trouble::new(409, "conflict", why))?;

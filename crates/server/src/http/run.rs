@@ -32,6 +32,9 @@ use toolfence_toolbox::BoxFuture;
 /// Bytes of events that wait for a slow reader; then the turn waits too.
 const MOST_WAITING: usize = 64 << 10;
 
+/// The code of a backend that failed.
+const BACKEND: &str = "backend";
+
 /// Runs what a request asks for, in the conversation of a file or in a new one where that is wanted. Its answer is whole, or begins and
 /// goes on as events.
 pub(super) async fn turn(
@@ -54,8 +57,15 @@ pub(super) async fn turn(
     let mut agent = agent.map_err(|why| Trouble::new(503, "no_backend", why))?;
     let session = agent.recorded().map(|transcript| transcript.id().to_owned());
     let (stream, dropped) = (order.stream, order.dropped);
-    let running =
-        Running { shared: shared.clone(), agent, work: order.work, dropped, session: session.clone(), _place: place };
+    let running = Running {
+        shared: shared.clone(),
+        agent,
+        work: order.work,
+        dropped,
+        session: session.clone(),
+        counted: false,
+        _place: place,
+    };
     if stream {
         // The stream itself holds what waits for a slow reader.
         let (pieces, body) = Body::pieces(1);
@@ -171,7 +181,16 @@ struct Running {
     dropped: usize,
     /// The conversation that it is written down in.
     session: Option<String>,
+    /// Whether what the agent did was counted.
+    counted: bool,
     _place: OwnedSemaphorePermit,
+}
+
+impl Drop for Running {
+    /// A turn whose client left is counted too.
+    fn drop(&mut self) {
+        self.count();
+    }
 }
 
 /// How a turn ended.
@@ -196,6 +215,7 @@ impl Running {
             let mut stop = words::over(&end.reason, None);
             stop["rounds"] = record.rounds.into();
             stop["usage"] = self.usage();
+            stop["context_dropped"] = self.dropped.into();
             outbox.tell(&stop);
         });
         let mut ended = false;
@@ -248,7 +268,8 @@ impl Running {
     async fn run(&mut self, out: Out) -> (Record, End) {
         let shared = self.shared.clone();
         let mut counted = shared.counters.turn();
-        let _together = shared.together.join(|| shared.agents.begin(self.work.title()));
+        let (agents, title) = (shared.agents.clone(), self.work.title().to_owned());
+        let together = shared.together.join(move || agents.begin(&title)).await;
         let canceller = self.agent.canceller();
         let mut listener = Listener {
             shared: shared.clone(),
@@ -264,8 +285,10 @@ impl Running {
             Work::Tool { name, .. } => name,
         };
         let ended = timeout(shared.options.turn, self.agent.run(said, &mut listener)).await;
-        shared.agents.ended(Some(&self.agent).filter(|_| matches!(self.work, Work::Model { .. })));
-        shared.counters.tokens(self.tokens());
+        shared.agents.ended(Some(&mut self.agent).filter(|_| matches!(self.work, Work::Model { .. })));
+        self.count();
+        // Whoever is told that the turn is over may take it back.
+        together.leave().await;
         let record = listener.record;
         let end = match ended {
             Ok(Ok(reason)) => self.end(reason, &record),
@@ -280,6 +303,14 @@ impl Running {
         (record, end)
     }
 
+    /// Counts what the agent did.
+    fn count(&mut self) {
+        if !std::mem::replace(&mut self.counted, true) {
+            let is_direct = matches!(self.work, Work::Tool { .. });
+            self.shared.counters.agent(self.agent.metrics(), is_direct, &self.shared.catalog);
+        }
+    }
+
     /// What it means that a turn ended so.
     fn end(&self, reason: StopReason, record: &Record) -> End {
         let (reason, trouble) = match (&self.work, reason) {
@@ -292,7 +323,8 @@ impl Running {
                 (StopReason::Answered, trouble)
             }
             (_, reason) => {
-                let trouble = why_no_answer(&reason, record).map(|why| (reason.name().to_owned(), why));
+                let code = if matches!(reason, StopReason::Failed(_)) { BACKEND } else { reason.name() };
+                let trouble = why_no_answer(&reason, record).map(|why| (code.to_owned(), why));
                 (reason, trouble)
             }
         };
@@ -329,7 +361,7 @@ impl Running {
 
 fn failed(error: &Error) -> End {
     let why = error.text();
-    End { reason: StopReason::Failed(why.clone()), trouble: Some(("backend".to_owned(), why)), status: 502 }
+    End { reason: StopReason::Failed(why.clone()), trouble: Some((BACKEND.to_owned(), why)), status: 502 }
 }
 
 /// Whether the word for an end says all of it.
@@ -438,8 +470,6 @@ impl Host for Listener {
     }
 
     fn answered(&mut self, result: &ToolResult) {
-        let known = self.shared.catalog.find(&result.tool).map_or("other", |spec| spec.name.as_ref());
-        self.shared.counters.call(known, result.success);
         // The results of a stream were told already, but for the one that a direct call comes to.
         if matches!(self.out, Out::Answer(_)) || matches!(self.work, Work::Tool { .. }) {
             let mut call = format::envelope(result, self.language());

@@ -11,14 +11,16 @@ use crate::setup::{Setup, Talk};
 use crate::shown::language;
 use crate::terminal::{Terminal, tell};
 use serde_json::Value;
-use std::path::Path;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::net::TcpListener;
 use toolfence::agent::Agent;
 use toolfence::backend::Backend;
 use toolfence::program::http::{Agents, Api, ApiOptions, random_token};
+use toolfence::toolbox::Toolbox;
 use toolfence::transcript::Transcript;
 use toolfence::undo::Turn;
 use toolfence::{Catalog, Error, Learned, Text};
@@ -53,7 +55,7 @@ pub(crate) fn run(options: &Options, arguments: &ServeArguments) -> Result<ExitC
     if !arguments.listen.ip().is_loopback() {
         tell(&messages::server_is_open());
     }
-    let api = Api::new(wanted, Arc::new(Project { setup, talk }));
+    let api = Api::new(wanted, Arc::new(Project { setup, talk, left: Mutex::default() }));
     runtime::serve(|end| async move {
         let listener = TcpListener::bind(arguments.listen).await;
         let listener = listener.map_err(|error| {
@@ -73,10 +75,55 @@ pub(crate) fn run(options: &Options, arguments: &ServeArguments) -> Result<ExitC
     Ok(ExitCode::SUCCESS)
 }
 
+/// The most conversations of which it is known where they were left.
+const MOST_LEFT: usize = 1000;
+
 /// The project that is served, and whoever answers, or why nobody does.
 struct Project {
     setup: Setup,
     talk: Result<Mutex<Talk>, Text>,
+    /// The files of conversations whose last turn ended here, with their lengths then: where nothing was added since, the model is in
+    /// the middle of a conversation and not back from a break.
+    left: Mutex<HashMap<PathBuf, u64>>,
+}
+
+impl Project {
+    /// The tools of one turn, and who answers with them and what is known of it, where somebody does.
+    ///
+    /// # Errors
+    /// Why nobody answers.
+    fn turn(&self, tool: Option<&str>) -> Result<(Toolbox, Learned, Arc<dyn Backend>), Text> {
+        let toolbox = self.tools_of(tool)?;
+        let talk = self.talk.as_ref().map_err(Text::clone)?;
+        let talk = talk.lock().unwrap_or_else(PoisonError::into_inner);
+        let backend = match tool {
+            Some(_) => self.setup.backend_with(&talk, &toolbox.catalog()),
+            None => talk.backend.clone(),
+        };
+        Ok((toolbox, talk.learned(), backend))
+    }
+
+    /// All tools for a turn, or this one.
+    fn tools_of(&self, tool: Option<&str>) -> Result<Toolbox, Text> {
+        let all = self.setup.tools_of_one().map_err(words)?;
+        Ok(match tool {
+            Some(tool) => all.only(&[tool.to_owned()]),
+            None => all,
+        })
+    }
+
+    fn left(&self) -> MutexGuard<'_, HashMap<PathBuf, u64>> {
+        self.left.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn words(failure: Failure) -> Text {
+    failure.message().clone()
+}
+
+/// How long a file is, if it is there.
+fn length(file: &Path) -> Option<u64> {
+    std::fs::metadata(file).ok().map(|file| file.len())
 }
 
 impl Agents for Project {
@@ -85,46 +132,31 @@ impl Agents for Project {
     }
 
     fn agent(&self, tool: Option<&str>, backend: Option<Arc<dyn Backend>>) -> Result<Agent, Text> {
-        let words = |failure: Failure| failure.message().clone();
-        let mut toolbox = self.setup.tools_of_one().map_err(words)?;
-        if let Some(tool) = tool {
-            toolbox = toolbox.only(&[tool.to_owned()]);
-        }
-        let (learned, backend) = match backend {
-            Some(backend) => (Learned::default(), backend),
-            None => {
-                let talk = self.talk.as_ref().map_err(Text::clone)?;
-                let talk = talk.lock().unwrap_or_else(PoisonError::into_inner);
-                (talk.learned(), talk.backend.clone())
-            }
+        let (toolbox, learned, backend) = match backend {
+            Some(backend) => (self.tools_of(tool)?, Learned::default(), backend),
+            None => self.turn(tool)?,
         };
         self.setup.agent_with(toolbox, learned, backend, None).map_err(words)
     }
 
     fn conversation(&self, tool: Option<&str>, file: Option<&Path>) -> Result<Agent, Error> {
-        let words = |failure: Failure| Error::new(failure.message().clone());
+        let wrong = |failure: Failure| Error::new(words(failure));
         if !self.setup.writes_down() {
             return Err(Error::new(messages::conversations_are_off()));
         }
-        let mut toolbox = self.setup.tools_of_one().map_err(words)?;
-        if let Some(tool) = tool {
-            toolbox = toolbox.only(&[tool.to_owned()]);
-        }
-        let talk = self.talk.as_ref().map_err(|why| Error::new(why.clone()))?;
-        let (learned, backend) = {
-            let talk = talk.lock().unwrap_or_else(PoisonError::into_inner);
-            (talk.learned(), talk.backend.clone())
-        };
+        let (toolbox, learned, backend) = self.turn(tool).map_err(Error::new)?;
         let Some(file) = file else {
-            let transcript = self.setup.transcript().map_err(words)?;
+            let transcript = self.setup.transcript().map_err(wrong)?;
             let transcript = transcript.ok_or_else(|| Error::new(messages::no_place_for_conversations()))?;
-            return self.setup.agent_with(toolbox, learned, backend, Some(transcript)).map_err(words);
+            return self.setup.agent_with(toolbox, learned, backend, Some(transcript)).map_err(wrong);
         };
         let transcript = Transcript::resume(file)?;
-        let note = resumed_note(&transcript).into_string(language());
+        // Nobody else writes from here on.
+        let goes_on = self.left().remove(file).is_some_and(|then| length(file) == Some(then));
+        let note = (!goes_on).then(|| resumed_note(&transcript).into_string(language()));
         let transcript = self.setup.written(transcript);
-        let mut agent = self.setup.agent_with(toolbox, learned, backend, Some(transcript)).map_err(words)?;
-        agent.note(&note);
+        let mut agent = self.setup.agent_with(toolbox, learned, backend, Some(transcript)).map_err(wrong)?;
+        note.iter().for_each(|note| agent.note(note));
         Ok(agent)
     }
 
@@ -134,12 +166,23 @@ impl Agents for Project {
     }
 
     fn undo(&self, redo: bool) -> Result<Option<Value>, Text> {
-        undo::one(&self.setup, redo).map_err(|failure| failure.message().clone())
+        // No model has seen what the files become, so each is told that they may have changed.
+        self.left().clear();
+        undo::one(&self.setup, redo).map_err(words)
     }
 
-    fn ended(&self, agent: Option<&Agent>) {
+    fn ended(&self, agent: Option<&mut Agent>) {
         if let (Ok(talk), Some(agent)) = (&self.talk, agent) {
             talk.lock().unwrap_or_else(PoisonError::into_inner).keep(agent);
+            if let Some(file) = agent.recorded().map(|transcript| transcript.path().to_owned())
+                && let Some(length) = length(&file)
+            {
+                let mut left = self.left();
+                if left.len() >= MOST_LEFT {
+                    left.clear();
+                }
+                left.insert(file, length);
+            }
         }
         self.setup.tell_notes();
     }
