@@ -71,13 +71,9 @@ toolfence_protocol::texts! { "shell"
     }
     too_many_commands(most) { en: "It holds more than {most} commands.", pt: "Há mais de {most} comandos." }
     too_many_words(most) { en: "A command has more than {most} words.", pt: "Um comando tem mais de {most} palavras." }
-    uncounted_background() {
-        en: "It starts commands in the background in a loop, and how many of them run at once is not known.",
-        pt: "Inicia comandos em segundo plano em um laço, e não se sabe quantos deles são executados ao mesmo tempo.",
-    }
-    background_rounds(rounds, most) {
-        en: "It starts commands in the background in {rounds} rounds of a loop; up to {most} need no question.",
-        pt: "Inicia comandos em segundo plano em {rounds} voltas de um laço; até {most} não precisam de pergunta.",
+    background_in_loop(most) {
+        en: "It starts commands in the background in a loop, and more than {most} of them may run at once.",
+        pt: "Inicia comandos em segundo plano em um laço, e mais de {most} deles podem ser executados ao mesmo tempo.",
     }
     set_after_use(name) {
         en: "It sets {name} after it was used for what it was before.",
@@ -108,7 +104,6 @@ toolfence_protocol::texts! { "shell"
     untold_loop() { en: "a loop over what only a run would tell", pt: "um laço sobre o que só uma execução revelaria" }
     assignment() { en: "an assignment", pt: "uma atribuição" }
     redirect() { en: "a redirect", pt: "um redirecionamento" }
-    possible_command() { en: "text that may be a command", pt: "um texto que pode ser um comando" }
     untold_program() { en: "a program that only a run would tell", pt: "um programa que só uma execução revelaria" }
 }
 
@@ -187,7 +182,6 @@ toolfence_protocol::texts! { "shell"
         en: "{verb} is blocked: it stops the machine.",
         pt: "{verb} está bloqueado: ele desliga a máquina.",
     }
-    runlevel_stops_machine() { en: "It stops the machine.", pt: "O comando desliga a máquina." }
     kills_all() {
         en: "kill with -1 ends every process; name the one that is meant.",
         pt: "kill com -1 encerra todos os processos; indique o que deve ser encerrado.",
@@ -363,22 +357,6 @@ toolfence_protocol::texts! { "shell"
         pt: "{program} só é conhecido com um arquivo do projeto.",
     }
     no_project_file(path) { en: "{path} is no file of the project.", pt: "{path} não é um arquivo do projeto." }
-    value_not_literal(option) {
-        en: "The value of find {option} is not literal.",
-        pt: "O valor de find {option} não é literal.",
-    }
-    time_not_literal() {
-        en: "The time that find compares with is not literal.",
-        pt: "A hora com que find compara não é literal.",
-    }
-    glob_as_action() {
-        en: "A glob may stand for an action of find.",
-        pt: "Um glob pode corresponder a uma ação de find.",
-    }
-    path_behind_expression() {
-        en: "A path behind the expression of find is not known.",
-        pt: "Um caminho depois da expressão de find não é conhecido.",
-    }
     test_with_such_words(program) {
         en: "{program} with such words is not known.",
         pt: "{program} com essas palavras não é conhecido.",

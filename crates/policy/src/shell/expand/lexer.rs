@@ -4,14 +4,6 @@ use crate::shell::syntax::MOST_DEPTH;
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// The text of a command substitution.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Substitution {
-    pub(crate) text: String,
-    /// Unset where it only may be one: what looks like arithmetic.
-    pub(crate) certain: bool,
-}
-
 /// The smallest piece of a word.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Atom {
@@ -52,7 +44,7 @@ pub(crate) enum Atom {
 }
 
 /// The atoms of a word, and the substitutions it holds.
-pub(crate) fn word(raw: &str, substitutions: &mut Vec<Substitution>) -> Vec<Atom> {
+pub(crate) fn word(raw: &str, substitutions: &mut Vec<String>) -> Vec<Atom> {
     let mut lexer = Lexer::new(raw, substitutions, 0);
     lexer.tilde(raw);
     while let Some(c) = lexer.chars.next() {
@@ -62,7 +54,7 @@ pub(crate) fn word(raw: &str, substitutions: &mut Vec<Substitution>) -> Vec<Atom
 }
 
 /// The substitutions of a here-document's body; and its text, where nothing in it expands.
-pub(crate) fn heredoc(body: &str, substitutions: &mut Vec<Substitution>) -> Option<String> {
+pub(crate) fn heredoc(body: &str, substitutions: &mut Vec<String>) -> Option<String> {
     let mut lexer = Lexer::new(body, substitutions, 0);
     lexer.double_quoted(None);
     let text = |atom: &Atom| if let Atom::Char { c, .. } = atom { Some(*c) } else { None };
@@ -172,12 +164,12 @@ fn unquoted(raw: &str) -> Option<String> {
 struct Lexer<'a> {
     chars: Peekable<Chars<'a>>,
     atoms: Vec<Atom>,
-    substitutions: &'a mut Vec<Substitution>,
+    substitutions: &'a mut Vec<String>,
     depth: usize,
 }
 
 impl<'a> Lexer<'a> {
-    fn new(raw: &'a str, substitutions: &'a mut Vec<Substitution>, depth: usize) -> Lexer<'a> {
+    fn new(raw: &'a str, substitutions: &'a mut Vec<String>, depth: usize) -> Lexer<'a> {
         Lexer { chars: raw.chars().peekable(), atoms: Vec::new(), substitutions, depth }
     }
 
@@ -326,14 +318,11 @@ impl<'a> Lexer<'a> {
 
     fn substitution(&mut self, quoted: bool) {
         let text = self.enclosed('(', ')');
-        if is_enclosed(&text) {
-            let inner = text.get(1..text.len() - 1).unwrap_or_default();
-            self.arithmetic(inner, quoted);
-            // `$((ls) | (wc))` is told from `$(((1) | (2)))` by what the shell can make of it.
-            (!is_sum(inner)).then(|| self.substitutions.push(Substitution { text, certain: false }));
-            return;
+        // Where it is no sum, it may be a command of groups, `$((ls) | (wc))`: a question.
+        match text.strip_prefix('(').and_then(|text| text.strip_suffix(')')).filter(|_| is_enclosed(&text)) {
+            Some(inner) => self.arithmetic(inner, quoted),
+            None => self.output(text, quoted),
         }
-        self.output(text, quoted);
     }
 
     fn arithmetic(&mut self, text: &str, quoted: bool) {
@@ -403,7 +392,7 @@ impl<'a> Lexer<'a> {
     fn output(&mut self, text: String, quoted: bool) {
         // What other commands print are names of the project or numbers. What the line itself says may be any word.
         self.atoms.push(if only_prints(&text) { Atom::Unknown } else { Atom::Output { quoted } });
-        self.substitutions.push(Substitution { text, certain: true });
+        self.substitutions.push(text);
     }
 
     /// What stands between an opener, which is next, and its closer.

@@ -19,9 +19,12 @@ pub(crate) fn blocked(program: &str, args: &[Word], folders: &[String]) -> Optio
     if program.starts_with("mkfs") || program.starts_with("newfs") {
         return Some(deny(messages::blocked_program(shown(program, 40), messages::makes_file_system())));
     }
-    let erases = |words: &str| args.iter().filter_map(Word::guess).any(|arg| has(words, arg));
-    if fact(program, "erases").is_some_and(erases) {
+    let told = |key: &str| args.iter().filter_map(Word::guess).find(|arg| has(fact(program, key).unwrap_or(""), arg));
+    if told("erases").is_some() {
         return Some(deny(messages::erases_disk(program)));
+    }
+    if let Some(word) = told("stops") {
+        return Some(deny(messages::verb_stops_machine([program, word].join(" "))));
     }
     reached(program, args, folders).or_else(|| writes_system(program, args, folders))
 }
@@ -32,9 +35,7 @@ fn reached(program: &str, args: &[Word], folders: &[String]) -> Option<Finding> 
         "removes" => removes_everything(args, folders),
         "recursive" if is_set(args, 'R', "--recursive") => everything(args, folders, program),
         "sources" => everything(sources(args), folders, program),
-        "found" if has_any(args, &["-delete"]) || removes_found(args) => everything(args, folders, program),
-        "power" => stops_machine(args),
-        "runlevel" => args.first().and_then(runlevel),
+        "found" if removes_found(args) => everything(args, folders, program),
         "everybody" => ends_everything(args),
         _ => None,
     }
@@ -76,15 +77,12 @@ fn sources(args: &[Word]) -> &[Word] {
     }
 }
 
-fn has_any(args: &[Word], words: &[&str]) -> bool {
-    args.iter().filter_map(Word::guess).any(|arg| words.contains(&arg))
-}
-
-/// Whether `find` runs a program that removes what it finds.
+/// Whether `find` removes what it finds, or runs a program that does.
 fn removes_found(args: &[Word]) -> bool {
+    let deletes = args.iter().any(|word| word.guess() == Some("-delete"));
     let runs = |word: &Word| matches!(word.guess(), Some("-exec" | "-execdir" | "-ok" | "-okdir"));
     let removes = |word: &Word| has("rm unlink shred rmdir", program(word));
-    args.windows(2).any(|pair| runs(&pair[0]) && removes(&pair[1]))
+    deletes || args.windows(2).any(|pair| runs(&pair[0]) && removes(&pair[1]))
 }
 
 /// The places of the operands that the program changes.
@@ -159,18 +157,6 @@ fn is_set(args: &[Word], short: char, long: &str) -> bool {
 
 pub(crate) fn is_option(arg: &Word) -> bool {
     arg.guess().is_some_and(|arg| arg.starts_with('-'))
-}
-
-fn stops_machine(args: &[Word]) -> Option<Finding> {
-    let stops = ["poweroff", "reboot", "halt", "kexec", "soft-reboot", "suspend", "hibernate"];
-    let starts = has_any(args, &["isolate", "start"]);
-    let target = |arg: &str| starts && arg.strip_suffix(".target").is_some_and(|name| stops.contains(&name));
-    let verb = args.iter().filter_map(Word::guess).find(|arg| stops.contains(arg) || target(arg))?;
-    Some(deny(messages::verb_stops_machine(verb)))
-}
-
-fn runlevel(arg: &Word) -> Option<Finding> {
-    matches!(arg.guess(), Some("0" | "6")).then(|| deny(messages::runlevel_stops_machine()))
 }
 
 /// `kill -9 -1`: the first word is a signal, `-1` behind it is everybody.

@@ -96,7 +96,6 @@ pub(crate) fn command(walker: &mut Walker<'_>, argv: &[Word], input: &Input) {
     let folders = walker.folders.clone().unwrap_or_default();
     blocked(walker, block_list::blocked(program, args, &folders));
     if programs::is(program, "subscripts") {
-        args.iter().for_each(|word| walker.subscripts(word));
         args.iter().for_each(|word| renames(walker, &word.pattern()));
     }
     git_lines::count(walker, program, argv, input, is_of_the_system(name, program));
@@ -114,7 +113,7 @@ pub(crate) fn command(walker: &mut Walker<'_>, argv: &[Word], input: &Input) {
     let executed: Vec<Range<usize>> = inners.iter().filter_map(range).collect();
     // What other commands are fed with names may be files that they open.
     let alone = !walker.beside && walker.depth == 1 && is_of_the_system(name, program) && walker.is_system(program);
-    if !(alone && known::shows_no_content(program, args)) {
+    if !(alone && executed.is_empty() && known::shows_no_content(program, args)) {
         names(walker, program, own.unwrap_or(args), &executed);
     }
     // A wrapper is only one where the system has it: `./timeout` is anything.
@@ -127,7 +126,7 @@ pub(crate) fn command(walker: &mut Walker<'_>, argv: &[Word], input: &Input) {
     } else if !known {
         unless_known(walker, name, program, argv, input);
     }
-    cwd::follow(walker, program, args);
+    cwd::follow(walker, argv);
     walker.prints |= match program {
         "echo" | "printf" => args.iter().all(|word| word.guess().is_some()),
         "cat" | "tee" => matches!(input, Input::Text(_) | Input::Printed),

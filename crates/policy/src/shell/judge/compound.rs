@@ -1,11 +1,11 @@
 //! Groups, loops, conditions and functions: every branch of them is read.
 
 use super::report::{Deeds, Finding};
-use super::{Input, Walker, block_list, files};
+use super::{Input, UNCOUNTED, Walker, block_list, files};
 use crate::Judgement;
 use crate::shell::expand::{MOST_VALUES, Word};
 use crate::shell::programs::options;
-use crate::shell::{messages, shown};
+use crate::shell::{messages, shown, syntax};
 use brush_parser::ast;
 
 impl Walker<'_> {
@@ -20,7 +20,7 @@ impl Walker<'_> {
             }
             ast::CompoundCommand::IfClause(clause) => self.conditional(clause),
             ast::CompoundCommand::WhileClause(clause) | ast::CompoundCommand::UntilClause(clause) => {
-                self.looped(|walker| {
+                self.looped(UNCOUNTED, |walker| {
                     walker.list(&clause.0);
                     walker.list(&clause.1.list);
                 });
@@ -29,13 +29,16 @@ impl Walker<'_> {
             ast::CompoundCommand::CaseClause(clause) => self.case(clause),
             ast::CompoundCommand::Arithmetic(command) => {
                 self.arithmetic(&command.expr);
-                // The parser takes `( (ls) )` for arithmetic too.
-                self.suspected(&command.expr.value);
+                // The parser takes `( (ls) )` for arithmetic too. It is a question in either reading.
+                let text = &command.expr.value;
+                if let Ok(program) = syntax::parse(text) {
+                    self.deeper(|walker| walker.program(text, &program));
+                }
             }
             ast::CompoundCommand::ArithmeticForClause(clause) => {
                 let parts = [&clause.initializer, &clause.condition, &clause.updater];
                 parts.into_iter().flatten().for_each(|expr| self.arithmetic(expr));
-                self.looped(|walker| walker.list(&clause.body.list));
+                self.looped(UNCOUNTED, |walker| walker.list(&clause.body.list));
             }
             ast::CompoundCommand::Coprocess(clause) => {
                 self.construct(messages::coproc());
@@ -57,14 +60,12 @@ impl Walker<'_> {
         let name = clause.variable_name.as_str();
         self.variable(name);
         let words = clause.values.iter().flatten().flat_map(|raw| self.words(&raw.value)).collect::<Vec<_>>();
+        let mut rounds = words.len();
         if words.iter().any(|word| word.literal().is_none()) || clause.values.is_none() {
             self.git.other(messages::untold_loop());
-            return self.looped(|walker| walker.rounds(clause, name, &words));
+            rounds = UNCOUNTED;
         }
-        let before = self.rounds;
-        self.rounds = before.saturating_mul(words.len().max(1));
-        self.rounds(clause, name, &words);
-        self.rounds = before;
+        self.looped(rounds, |walker| walker.rounds(clause, name, &words));
     }
 
     /// Reads the body of a `for` loop for its words.
@@ -191,7 +192,6 @@ impl Walker<'_> {
         for word in &words {
             let found = files::blocked(self.ground, self.folders.as_deref(), word);
             self.report.note_any(found.filter(|finding| finding.judgement == Judgement::Deny));
-            self.subscripts(word);
         }
         words
     }

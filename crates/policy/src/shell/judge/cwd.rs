@@ -2,25 +2,25 @@
 
 use super::{Walker, reach};
 use crate::shell::expand::{Part, Word};
+use crate::shell::programs::base_name;
 
 /// The most folders that are followed at once.
 const MOST_FOLDERS: usize = 8;
 
-/// After `cd`, the script may be there or, where it failed, still here.
-pub(crate) fn follow(walker: &mut Walker<'_>, program: &str, args: &[Word]) {
+/// After `cd` the script is there if that has succeeded. What only may be the builtin may leave it where it is.
+pub(crate) fn follow(walker: &mut Walker<'_>, argv: &[Word]) {
+    let program = argv[0].guess().map_or("", base_name);
     if !matches!(program, "cd" | "pushd" | "popd") {
         return;
     }
-    walker.arrived = None;
     let Some(folders) = walker.folders.take() else { return };
     let option = |word: &&Word| matches!(word.guess(), Some("--" | "-P" | "-L" | "-e" | "-@"));
-    let target = match args.iter().find(|word| !option(word)) {
+    let target = match argv[1..].iter().find(|word| !option(word)) {
         None if program == "cd" => "~".to_owned(),
         Some(word) if program != "popd" && followed(word) => word.pattern().into_owned(),
         _ => return,
     };
-    walker.arrived = Some(into(folders.clone(), &target, false));
-    walker.folders = into(folders, &target, true);
+    walker.folders = into(folders, &target, argv[0].literal() != Some("cd"));
 }
 
 /// Every folder of two sets; `None` where one of them cannot be known, or there are too many.

@@ -6,58 +6,6 @@ use crate::shell::expand::{Part, Word};
 use crate::shell::programs::{fact, has};
 use crate::shell::{messages, shown};
 
-pub(crate) fn find(inspection: &Inspection<'_>, args: &[Word]) -> Checked {
-    let (tests, valued) = (fact("find", "tests").unwrap_or_default(), fact("find", "valued").unwrap_or_default());
-    let mut rest = args.iter();
-    let mut expression = false;
-    while let Some(word) = rest.next() {
-        let text = word.literal();
-        expression |= text.is_some_and(|text| text.starts_with(['-', '(', '!']));
-        match text {
-            Some("-H" | "-P") => {}
-            Some(text) if has(tests, text) => asks_who_may_write(inspection, text, "-writable"),
-            // What it runs is judged by itself.
-            Some("-exec" | "-execdir") => drop(rest.find(|word| matches!(word.guess(), Some(";" | "+")))),
-            Some(text) if has(valued, text) => {
-                if rest.next().and_then(Word::literal).is_none() {
-                    return unknown(messages::value_not_literal(text));
-                }
-            }
-            // The last letter says what the argument is: a time, or a file whose time is taken.
-            Some("-newerat" | "-newerBt" | "-newerct" | "-newermt") => {
-                if rest.next().and_then(Word::literal).is_none() {
-                    return unknown(messages::time_not_literal());
-                }
-            }
-            Some("-newer" | "-anewer" | "-cnewer" | "-newermm" | "-samefile") => {
-                rest.next().map_or(Ok(()), |file| inspection.path(file))?;
-            }
-            Some(text) if text.starts_with('-') => {
-                return unknown(messages::argument_not_known("find", shown(text, 40)));
-            }
-            // A name that a glob matches may begin with `-` and be an action.
-            None if word.may_be_option() => {
-                return unknown(messages::glob_as_action());
-            }
-            _ if expression => return unknown(messages::path_behind_expression()),
-            _ if word.is_found() => return unknown(messages::with_found_names("find")),
-            _ => inspection.path(word)?,
-        }
-    }
-    Ok(())
-}
-
-/// Whether `find` prints names and runs nothing.
-pub(crate) fn find_lists(args: &[Word]) -> bool {
-    let lists = |text: &str| {
-        let newer = ["-newer", "-anewer", "-cnewer", "-samefile"];
-        let named = |key: &str| fact("find", key).is_some_and(|words| has(words, text));
-        let known = named("tests") || named("valued") || newer.contains(&text);
-        known || matches!(text, "-H" | "-P") || !text.starts_with('-')
-    };
-    args.iter().all(|word| word.literal().is_some_and(lists))
-}
-
 /// Anything may be printed that is no secret of the surroundings.
 pub(crate) fn echo(inspection: &Inspection<'_>, args: &[Word]) -> Checked {
     // In the sandbox the surroundings hold no secret.

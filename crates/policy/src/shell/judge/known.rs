@@ -40,7 +40,8 @@ impl Inspection<'_> {
             return unknown(messages::word_not_told(shown(&word.pattern(), 80)));
         }
         match program {
-            "find" => expressions::find(self, args),
+            // What it would run is judged by itself.
+            "find" => self.table(program, &wrappers::without_executed(args)),
             "cd" => expressions::cd(self, args),
             "set" => expressions::set(args),
             "tar" => expressions::tar(self, args),
@@ -128,6 +129,9 @@ impl Inspection<'_> {
         }
         if !read.outputs.is_empty() {
             self.does(Deeds::STORES);
+        }
+        if programs::fact(program, "writable").is_some_and(|options| read.has_any(options)) {
+            self.does(Deeds::WRITES);
         }
         if profile.runs {
             return self.runs(program);
@@ -238,7 +242,6 @@ pub(crate) fn shows_no_content(program: &str, args: &[Word]) -> bool {
     };
     match program {
         "test" | "[" => expressions::tests(args).is_ok(),
-        "find" => expressions::find_lists(args),
         _ => {
             let Known { profiles, from, module, .. } = known(program, args);
             !module && profiles.iter().any(|profile| names(profile, &args[from..]))

@@ -30,7 +30,7 @@ pub(crate) mod report;
 
 use crate::ProgramFact;
 use crate::shell::Ground;
-use crate::shell::expand::{self, Substitution, Variables, Word};
+use crate::shell::expand::{self, Variables, Word};
 use crate::shell::syntax::{self, Fault, MOST_BYTES, MOST_DEPTH};
 use crate::shell::{messages, programs, shown};
 use brush_parser::ast;
@@ -46,8 +46,10 @@ const MOST_ARGUMENTS: usize = 2000;
 /// The most bytes that are parsed for one command, as text that is fed to a shell is parsed again.
 const MOST_READ: usize = 2 * MOST_BYTES;
 
-/// The most rounds of `for` loops, taken together, in which commands may be started in the background.
+/// The most rounds of loops, taken together, in which commands may be started in the background.
 const MOST_ROUNDS: usize = 16;
+/// The rounds of a loop that nobody can count.
+const UNCOUNTED: usize = usize::MAX;
 
 /// What a command reads on its standard input.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,12 +62,6 @@ pub(crate) enum Input {
     Printed,
     /// What another command writes.
     Unknown,
-}
-
-/// Every folder the script may be in behind a pipeline, by how that ended; `None` where it cannot be known.
-struct Ends {
-    success: Option<Vec<String>>,
-    failure: Option<Vec<String>>,
 }
 
 /// A simple command, expanded as far as that can be done without running it.
@@ -85,8 +81,6 @@ pub(crate) struct Walker<'a> {
     pub(crate) variables: Variables,
     /// Every folder the script may be in; `None` once it cannot be known.
     pub(crate) folders: Option<Vec<String>>,
-    /// Where the script is if the last command was `cd` and succeeded.
-    pub(crate) arrived: Option<Option<Vec<String>>>,
     /// What the first command of a pipeline reads.
     stdin: Input,
     /// Whether the command at hand runs beside another one.
@@ -97,11 +91,7 @@ pub(crate) struct Walker<'a> {
     pub(crate) groups: usize,
     commands: usize,
     bytes: usize,
-    suspicions: usize,
-    /// How many loops are open around what is read whose rounds nobody counted: also what `xargs` and `find` start again and
-    /// again.
-    pub(crate) loops: usize,
-    /// How often the other loops that are open, `for` over literal words, run what is read, all of them taken together.
+    /// How often what is read runs, by the loops around it: also by what `xargs` and `find` start again and again.
     rounds: usize,
     /// The variables that are set for every command behind, but for those that change nothing but how output looks.
     pub(crate) exported: Vec<String>,
@@ -121,15 +111,12 @@ impl<'a> Walker<'a> {
             git: GitCalls::default(),
             variables: Variables::default(),
             folders: Some(vec![cwd.to_owned()]),
-            arrived: None,
             stdin: Input::Nothing,
             beside: false,
             depth: 0,
             groups: 0,
             commands: 0,
             bytes: 0,
-            suspicions: 0,
-            loops: 0,
             rounds: 1,
             exported: Vec::new(),
             sourced: false,
@@ -174,30 +161,6 @@ impl<'a> Walker<'a> {
         self.stdin = before;
     }
 
-    /// Reads text that may be a script, where it is a question anyway: only what is refused counts.
-    pub(crate) fn suspected(&mut self, text: &str) {
-        self.suspicions += text.len();
-        if self.suspicions > MOST_BYTES || self.depth >= MOST_DEPTH {
-            return;
-        }
-        let (commands, bytes) = (self.commands, self.bytes);
-        let before = std::mem::take(&mut self.report);
-        let git = self.git.clone();
-        self.script(text);
-        let found = std::mem::replace(&mut self.report, before);
-        self.git = git;
-        self.report.note_refusal(found);
-        (self.commands, self.bytes) = (commands, bytes);
-    }
-
-    /// Commands in the subscripts of a word that the shell takes for the name of a variable or for arithmetic.
-    pub(crate) fn subscripts(&mut self, word: &Word) {
-        let Some(text) = word.guess().filter(|text| text.contains("$(") || text.contains('`')) else { return };
-        let mut found = Vec::new();
-        expand::heredoc(text, &mut found);
-        found.iter().for_each(|substitution| self.suspected(&substitution.text));
-    }
-
     /// One level further in, where the limit of nesting lets it.
     pub(crate) fn deeper(&mut self, go: impl FnOnce(&mut Self)) {
         self.depth += 1;
@@ -219,79 +182,59 @@ impl<'a> Walker<'a> {
         program.complete_commands.iter().for_each(|list| self.list(list));
     }
 
-    /// The commands of a process substitution run beside the one that reads what they write, and go to folders of their own.
-    fn substituted(&mut self, list: &ast::CompoundList) {
+    /// Reads the commands of a substitution: they run beside the one that it stands in, and go to folders of their own.
+    fn substituted(&mut self, go: impl FnOnce(&mut Self)) {
         let before = (self.folders.clone(), std::mem::replace(&mut self.beside, true));
         self.groups += 1;
-        self.list(list);
+        go(self);
         self.groups -= 1;
         (self.folders, self.beside) = before;
     }
 
-    /// Reads what may run again and again.
-    pub(crate) fn looped(&mut self, go: impl FnOnce(&mut Self)) {
-        self.loops += 1;
+    /// Reads what runs so many times.
+    pub(crate) fn looped(&mut self, rounds: usize, go: impl FnOnce(&mut Self)) {
+        let before = self.rounds;
+        self.rounds = before.saturating_mul(rounds.max(1));
         go(self);
-        self.loops -= 1;
+        self.rounds = before;
     }
 
     fn list(&mut self, list: &ast::CompoundList) {
         for ast::CompoundListItem(and_or, separator) in &list.0 {
-            let before = self.beside;
+            let (beside, folders) = (self.beside, self.folders.clone());
             let in_background = matches!(separator, ast::SeparatorOperator::Async);
-            let folders = self.folders.clone();
             self.beside |= in_background;
-            if in_background && self.loops > 0 {
-                self.report.note(Finding::ask("background_in_loop", messages::uncounted_background()));
-            } else if in_background && self.rounds > MOST_ROUNDS {
-                let reason = messages::background_rounds(self.rounds, MOST_ROUNDS);
-                self.report.note(Finding::ask("background_in_loop", reason));
+            if in_background && self.rounds > MOST_ROUNDS {
+                self.report.note(Finding::ask("background_in_loop", messages::background_in_loop(MOST_ROUNDS)));
             }
-            let mut ends = self.ended(&and_or.first);
+            self.pipeline(&and_or.first);
+            // Every folder that one of the pipelines so far may have left the script in.
+            let mut anywhere = cwd::either(folders.clone(), self.folders.clone());
             for next in &and_or.additional {
-                // Behind `&&` what stands before has succeeded, behind `||` it has failed.
-                let (pipeline, skips) = match next {
-                    ast::AndOr::And(pipeline) => {
-                        self.folders.clone_from(&ends.success);
-                        (pipeline, Ends { success: Some(Vec::new()), failure: ends.failure })
-                    }
-                    ast::AndOr::Or(pipeline) => {
-                        self.folders.clone_from(&ends.failure);
-                        (pipeline, Ends { success: ends.success, failure: Some(Vec::new()) })
-                    }
-                };
-                let ran = self.ended(pipeline);
-                ends = Ends {
-                    success: cwd::either(ran.success, skips.success),
-                    failure: cwd::either(ran.failure, skips.failure),
-                };
+                // Behind `&&` what stands before has succeeded; behind `||` something has failed, or all of it is left out.
+                let (ast::AndOr::And(pipeline) | ast::AndOr::Or(pipeline)) = next;
+                let alternative = matches!(next, ast::AndOr::Or(_));
+                if alternative {
+                    self.folders.clone_from(&anywhere);
+                }
+                self.pipeline(pipeline);
+                anywhere = cwd::either(anywhere, self.folders.clone());
+                if alternative {
+                    self.folders.clone_from(&anywhere);
+                }
             }
-            self.folders = cwd::either(ends.success, ends.failure);
-            if in_background {
-                // Where it goes is its own.
-                self.folders = folders;
-            }
-            self.beside = before;
+            // Where a command in the background goes is its own.
+            self.folders = if in_background { folders } else { anywhere };
+            self.beside = beside;
         }
     }
 
-    /// Reads a pipeline; gives back where the script is where it succeeds and where it fails.
-    fn ended(&mut self, pipeline: &ast::Pipeline) -> Ends {
-        self.arrived = None;
-        let before = self.folders.clone();
-        self.pipeline(pipeline);
-        let alone = matches!(pipeline.seq.as_slice(), [ast::Command::Simple(_)]) && !pipeline.bang;
-        match self.arrived.take().filter(|_| alone) {
-            Some(arrived) => Ends { success: arrived, failure: before },
-            None => Ends { success: self.folders.clone(), failure: self.folders.clone() },
-        }
-    }
-
+    /// Reads a pipeline. Behind it the script is where it is if that succeeds.
     fn pipeline(&mut self, pipeline: &ast::Pipeline) {
         if self.commands > MOST_COMMANDS {
             return;
         }
-        let before = self.beside;
+        let (beside, folders) = (self.beside, self.folders.clone());
         self.beside |= pipeline.seq.len() > 1;
         let mut input = self.stdin.clone();
         for command in pipeline.seq.iter().take(MOST_COMMANDS + 1) {
@@ -299,8 +242,12 @@ impl<'a> Walker<'a> {
             self.command(command, input);
             input = if self.prints { Input::Printed } else { Input::Unknown };
             self.prints |= printed;
+            // A `cd` that ends in success did not get there, or only in a shell of its own.
+            if pipeline.bang || pipeline.seq.len() > 1 {
+                self.folders = cwd::either(folders.clone(), self.folders.take());
+            }
         }
-        self.beside = before;
+        self.beside = beside;
     }
 
     fn command(&mut self, command: &ast::Command, input: Input) {
@@ -352,9 +299,6 @@ impl<'a> Walker<'a> {
         let before = std::mem::take(&mut self.report);
         let given = approvals::Given { folders: self.folders.clone(), fed: input != Input::Nothing };
         let simple = self.alone(command, input);
-        // What a wrapper runs is another process, which goes nowhere for the script.
-        let goes = simple.as_ref().and_then(|simple| simple.argv.first()?.literal()) == Some("cd");
-        self.arrived = self.arrived.take().filter(|_| goes);
         let own = std::mem::replace(&mut self.report, before);
         approvals::settle(self, own, command, simple.as_ref(), &given);
     }
@@ -389,7 +333,6 @@ impl<'a> Walker<'a> {
             ast::CommandPrefixOrSuffixItem::Word(word) => simple.argv.extend(self.arguments(&word.value)),
             ast::CommandPrefixOrSuffixItem::AssignmentWord(assignment, word) => {
                 let words = self.words(&word.value);
-                words.iter().for_each(|word| self.subscripts(word));
                 let assigned = self.assign(assignment);
                 match before {
                     true => simple.assigned.push(assigned),
@@ -410,7 +353,7 @@ impl<'a> Walker<'a> {
             ast::ProcessSubstitutionKind::Read => self.unheld(messages::process_substitution()),
             ast::ProcessSubstitutionKind::Write => self.construct(messages::process_substitution()),
         }
-        self.substituted(&subshell.list);
+        self.substituted(|walker| walker.list(&subshell.list));
     }
 
     /// The name that is assigned, and its value where that is certain; what it may be is followed.
@@ -422,10 +365,7 @@ impl<'a> Walker<'a> {
             (ast::AssignmentName::VariableName(name), ast::AssignmentValue::Scalar(value)) if !assignment.append => {
                 // Its substitutions were met with the whole word.
                 let values = expand::read(&value.value, &self.variables, &mut Vec::new());
-                for value in &values {
-                    self.variables.may_be_word(name, value);
-                    self.subscripts(value);
-                }
+                values.iter().for_each(|value| self.variables.may_be_word(name, value));
                 // In front of a command, no name is looked for by a pattern.
                 let certain = |word: &Word| match word.is_glob() {
                     true => Some(word.pattern().into_owned()),
@@ -473,19 +413,9 @@ impl<'a> Walker<'a> {
         words
     }
 
-    fn substitutions(&mut self, found: Vec<Substitution>) {
-        for substitution in found {
-            let beside = std::mem::replace(&mut self.beside, true);
-            self.groups += 1;
-            match substitution.certain {
-                true => self.script(&substitution.text),
-                false => {
-                    self.git.other(messages::possible_command());
-                    self.suspected(&substitution.text);
-                }
-            }
-            self.groups -= 1;
-            self.beside = beside;
+    fn substitutions(&mut self, found: Vec<String>) {
+        for text in found {
+            self.substituted(|walker| walker.script(&text));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What a command runs in turn: the command of a wrapper, the text of a shell, the words of `find -exec` and `xargs`.
 
 use super::report::{Deeds, Finding};
-use super::{Input, Walker, cwd, deny_rules, inspection};
+use super::{Input, UNCOUNTED, Walker, cwd, deny_rules, inspection};
 use crate::shell::expand::Word;
 use crate::shell::programs::{Adds, Inner};
 use crate::shell::{messages, shown};
@@ -14,7 +14,7 @@ pub(crate) fn judge(walker: &mut Walker<'_>, program: &str, argv: &[Word], input
             Inner::Command { from, adds, folder, replace } => {
                 let own = argv[..from].iter().all(|word| word.literal().is_some());
                 if program == "xargs" {
-                    walker.looped(|walker| fed(walker, &argv[from..], input, replace.as_deref()));
+                    walker.looped(UNCOUNTED, |walker| fed(walker, &argv[from..], input, replace.as_deref()));
                 } else {
                     in_folder(walker, folder, |walker| walker.run(&argv[from..], input));
                 }
@@ -22,7 +22,7 @@ pub(crate) fn judge(walker: &mut Walker<'_>, program: &str, argv: &[Word], input
             }
             Inner::Range { from, to } => {
                 let argv = found_words(&argv[from..to], roots(argv));
-                walker.looped(|walker| walker.deeper(|walker| walker.run(&argv, &Input::Unknown)));
+                walker.looped(UNCOUNTED, |walker| walker.deeper(|walker| walker.run(&argv, &Input::Unknown)));
             }
             Inner::Script { text, transparent, given } => {
                 let words = given.and_then(|at| argv.get(at..)).unwrap_or_default();

@@ -125,12 +125,6 @@ impl Report {
         findings.into_iter().for_each(|finding| self.note(finding));
     }
 
-    /// Takes from another report only what is refused for what it would do.
-    pub(crate) fn note_refusal(&mut self, other: Report) {
-        let limit = |finding: &Finding| finding.code == Some(ErrorCode::TooLarge);
-        other.worst.into_iter().filter(|f| f.judgement == Judgement::Deny && !limit(f)).for_each(|f| self.note(f));
-    }
-
     /// A command in it does this beside reading.
     pub(crate) fn does(&mut self, deeds: Deeds) {
         self.deeds = self.deeds.and(deeds);

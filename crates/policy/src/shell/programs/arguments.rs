@@ -109,6 +109,7 @@ impl<'a> Arguments<'a> {
                 None if !ended && !harmless && word.may_be_option() => {
                     return Err(messages::could_match_option(shown(&word.pattern(), 80)));
                 }
+                Some(text) if read.is_misplaced(profile, text, ended) => return Err(not_known(program, text)),
                 _ => {
                     places.push(args.len() - rest.len() - 1);
                     read.operands.push(word);
@@ -130,6 +131,12 @@ impl<'a> Arguments<'a> {
 
     fn text_of(&self, word: &'a Word) -> Option<&'a str> {
         if self.leads { word.guess() } else { word.literal() }
+    }
+
+    /// Whether an operand stands where it cannot be one, or where `find` would take it for an action.
+    fn is_misplaced(&self, profile: &Profile, text: &str, ended: bool) -> bool {
+        let behind = ended || self.names.iter().any(|name| name.len() > 1);
+        profile.operands_first && behind && !matches!(text, "(" | ")" | "!" | ",")
     }
 
     fn option(&mut self, program: &str, profile: &Profile, text: &'a str, rest: &mut Rest<'a>) -> Result<(), Text> {

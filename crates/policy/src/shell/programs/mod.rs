@@ -55,7 +55,7 @@ pub(crate) enum Reads {
 /// An entry of the table, whose head says what each field means. Lists are words apart by blanks.
 #[derive(Debug, Default)]
 pub(crate) struct Profile {
-    kind: &'static str,
+    pub(crate) kind: &'static str,
     pub(crate) names: &'static str,
     pub(crate) short: &'static str,
     pub(crate) short_value: &'static str,
@@ -75,6 +75,7 @@ pub(crate) struct Profile {
     pub(crate) restricts: &'static str,
     pub(crate) number: bool,
     pub(crate) one_dash: bool,
+    pub(crate) operands_first: bool,
     pub(crate) operands: Operands,
     pub(crate) reads: Reads,
     pub(crate) reads_only: bool,
@@ -147,6 +148,7 @@ impl Profile {
         match key {
             "number" => self.number = true,
             "one-dash" => self.one_dash = true,
+            "operands-first" => self.operands_first = true,
             "names" => self.reads = Reads::Names,
             "goes-down" => self.reads = Reads::Folders,
             "reads-only" => self.reads_only = true,
@@ -411,9 +413,9 @@ mod tests {
 
     #[test]
     fn the_table_says_nothing_that_nobody_reads() {
-        let kinds = "reads runs wraps runner joins before git-reads git-writes git-config about words";
-        let facts = "never erases changes devices reaches suspected builtin subscripts shell modules at-file advice \
-            does runs-others subcommands flags values each-operand joined own nouns same below also tests valued \
+        let kinds = "reads runs wraps runner joins shell before git-reads git-writes git-config about words";
+        let facts = "never erases stops changes devices reaches suspected builtin subscripts modules at-file advice \
+            does runs-others subcommands flags values each-operand joined own nouns same below also tests writable \
             are";
         for profile in PROFILES.iter() {
             assert!(has(kinds, profile.kind), "{} {}", profile.kind, profile.names);

@@ -1,80 +1,32 @@
 //! Programs that read a script: from `-c`, from an operand, or from their input.
 
-use super::{Inner, base_name};
+use super::arguments::Arguments;
+use super::{Inner, Profile, base_name};
 use crate::shell::expand::Word;
 
-/// What the options and operands of a shell have said so far.
-#[derive(Default)]
-struct Read {
-    at: usize,
-    /// `-c`: the first operand is the script.
-    text: bool,
-    /// `-s`: the input is the script.
-    input: bool,
-    /// It reads files of its own first, or is not the plain shell.
-    more: bool,
-}
-
 /// `sh -c TEXT`, `sh FILE`, or `sh` alone; nothing where it only tells its version.
-pub(crate) fn inner(argv: &[Word]) -> Option<Inner> {
+pub(crate) fn inner(shell: &Profile, argv: &[Word]) -> Option<Inner> {
     if matches!(argv, [_, only] if matches!(only.literal(), Some("--version" | "--help"))) {
         return None;
     }
-    let mut read = Read { at: 1, ..Read::default() };
-    while let Some(word) = argv.get(read.at) {
-        let Some(text) = word.guess() else { return Some(Inner::Untold) };
-        match option(text, &mut read) {
-            Some(0) => break,
-            Some(count) => read.at += count,
-            None => return Some(Inner::Untold),
+    let Ok(read) = Arguments::leading("", shell, &argv[1..]) else { return Some(Inner::Untold) };
+    let at = 1 + read.leading;
+    let Some(word) = argv.get(at) else { return Some(Inner::Input) };
+    // What start-up files and options of the shell change is not known.
+    let more = read.has_any(shell.asks);
+    Some(match word.guess() {
+        None => Inner::Untold,
+        Some(text) if read.has_any("c") => {
+            let literal = argv[..=at].iter().all(|word| word.literal().is_some());
+            let program = argv[0].guess().map_or("", base_name);
+            let transparent = literal && !more && reads_alike(program, text);
+            Inner::Script { text: text.to_owned(), transparent, given: Some(at + 1) }
         }
-    }
-    Some(operand(argv, &read))
-}
-
-/// How many words an option takes: none where it is no option. `None` where it is not known.
-fn option(text: &str, read: &mut Read) -> Option<usize> {
-    match text {
-        "--norc" | "--noprofile" | "--posix" => return Some(1),
-        "--login" | "--restricted" => read.more = true,
-        "--rcfile" | "--init-file" => {
-            read.more = true;
-            return Some(2);
-        }
-        "--" | "-" => {
-            read.at += 1;
-            return Some(0);
-        }
-        _ => {}
-    }
-    if text.starts_with("--") {
-        return read.more.then_some(1);
-    }
-    let Some(cluster) = text.strip_prefix(['-', '+']).filter(|rest| !rest.is_empty()) else { return Some(0) };
-    if !cluster.chars().all(|c| "acefhilnprstuvxBCEHPTOo".contains(c)) {
-        return None;
-    }
-    read.text |= cluster.contains('c') && text.starts_with('-');
-    read.input |= cluster.contains('s') && text.starts_with('-');
-    // What start-up files and options of the shell change is not known. `-n` only leaves the commands out.
-    read.more |= cluster.contains(['i', 'l', 'O', 'a', 'h', 'k', 'p', 'r']);
-    Some(1 + usize::from(cluster.ends_with(['o', 'O'])))
-}
-
-fn operand(argv: &[Word], read: &Read) -> Inner {
-    let Some(word) = argv.get(read.at) else { return Inner::Input };
-    if read.text {
-        let Some(text) = word.guess() else { return Inner::Untold };
-        let literal = argv[..=read.at].iter().all(|word| word.literal().is_some());
-        let program = argv[0].guess().map_or("", base_name);
-        let transparent = literal && !read.more && reads_alike(program, text);
-        return Inner::Script { text: text.to_owned(), transparent, given: Some(read.at + 1) };
-    }
-    match read.input || is_input(word) {
-        true => Inner::Input,
-        false if read.more => Inner::Untold,
-        false => Inner::File { at: read.at },
-    }
+        Some(_) if read.has_any("s") || is_input(word) => Inner::Input,
+        // `+x` takes an option back, and others may follow.
+        Some(text) if more || text.starts_with('+') => Inner::Untold,
+        Some(_) => Inner::File { at },
+    })
 }
 
 /// Whether the shell reads the text as bash would. Where it does not know a quote or an operator, what bash takes for text

@@ -1,7 +1,7 @@
 //! Programs whose arguments are a command: what they would run.
 
 use super::arguments::Arguments;
-use super::{Adds, Inner, Profile, entry, fact, has, is, shells};
+use super::{Adds, Inner, Profile, entry, fact, has, shells};
 use crate::shell::expand::Word;
 
 /// Whether the variable changes nothing but how output looks.
@@ -11,21 +11,19 @@ pub(crate) fn is_harmless_variable(name: &str) -> bool {
 
 /// What the program of `argv` would run, if it is one that runs others.
 pub(crate) fn inner(program: &str, argv: &[Word]) -> Vec<Inner> {
-    if is(program, "shell") {
-        return shells::inner(argv).into_iter().collect();
+    if let Some(shell) = entry(program, "shell") {
+        return shells::inner(shell, argv).into_iter().collect();
     }
     if let Some(joins) = entry(program, "joins") {
-        return vec![joined(program, joins, argv)];
+        return vec![joined(joins, argv)];
     }
     if let Some(inners) = special(program, argv) {
         return inners;
     }
     let verb = argv.get(1).and_then(Word::guess).unwrap_or_default();
     let with_verb = entry(&[program, verb].join(":"), "runner").map(|runner| (runner, 2));
-    if let Some((runner, from)) = with_verb.or_else(|| entry(program, "runner").map(|runner| (runner, 1))) {
-        return vec![installed(runner, argv, from)];
-    }
-    entry(program, "wraps").map(|wrapper| command(wrapper, argv)).into_iter().collect()
+    let alone = || Some((entry(program, "runner").or_else(|| entry(program, "wraps"))?, 1));
+    with_verb.or_else(alone).map(|(wrapper, from)| command(wrapper, argv, from)).into_iter().collect()
 }
 
 /// Programs whose arguments fit into no table.
@@ -35,7 +33,7 @@ fn special(program: &str, argv: &[Word]) -> Option<Vec<Inner>> {
         "trap" => Some(trapped(argv)),
         "alias" => Some(aliases(argv)),
         "hash" | "parallel" | "sem" | "env_parallel" => Some(vec![Inner::Untold]),
-        _ if is_loader(program) => entry("ld.so", "wraps").map(|loader| vec![command(loader, argv)]),
+        _ if is_loader(program) => entry("ld.so", "wraps").map(|loader| vec![command(loader, argv, 1)]),
         "command" => looks_up(argv).then(Vec::new),
         "env" if argv.len() == 1 => Some(Vec::new()),
         "su" | "script" => Some(vec![shells::option_c(argv).unwrap_or(Inner::Untold)]),
@@ -51,9 +49,10 @@ fn special(program: &str, argv: &[Word]) -> Option<Vec<Inner>> {
     }
 }
 
-fn command(wrapper: &Profile, argv: &[Word]) -> Inner {
-    let Ok(read) = Arguments::leading("", wrapper, argv.get(1..).unwrap_or(&[])) else { return Inner::Untold };
-    let mut from = 1 + read.leading + wrapper.skips;
+/// The command behind the options of a wrapper, which begin at a place.
+fn command(wrapper: &Profile, argv: &[Word], first: usize) -> Inner {
+    let Ok(read) = Arguments::leading("", wrapper, argv.get(first..).unwrap_or(&[])) else { return Inner::Untold };
+    let mut from = first + read.leading + wrapper.skips;
     let mut transparent = wrapper.transparent && !read.has_any(wrapper.asks);
     let assigned = argv.get(from..).unwrap_or(&[]).iter().map_while(Word::guess).filter(|_| wrapper.assigns);
     for text in assigned.take_while(|text| is_assignment(text)) {
@@ -66,7 +65,14 @@ fn command(wrapper: &Profile, argv: &[Word]) -> Inner {
     // An empty mark is no mark, and what is fed then stands anywhere.
     let replace = read.has_any(wrapper.replace).then(|| read.value(wrapper.replace).unwrap_or("{}").to_owned());
     transparent &= replace.as_deref() != Some("");
-    let adds = if transparent { Adds::Nothing } else { Adds::Unknown };
+    let adds = match argv[from].guess() {
+        // Options may go on behind `--`.
+        Some(name) if wrapper.kind == "runner" && name.starts_with('-') => return Inner::Untold,
+        // Names of packages hold versions and addresses: those are fetched.
+        Some(name) if wrapper.kind == "runner" && !name.contains(['@', ':', '/']) => Adds::Project,
+        _ if transparent => Adds::Nothing,
+        _ => Adds::Unknown,
+    };
     let folder = read.value(wrapper.folder).map(str::to_owned);
     Inner::Command { from, adds, folder, replace: replace.filter(|mark| !mark.is_empty()) }
 }
@@ -80,45 +86,44 @@ fn looks_up(argv: &[Word]) -> bool {
     matches!(argv.get(1).and_then(Word::literal), Some("-v" | "-V" | "-pv" | "-pV"))
 }
 
-/// What a program would run that hands its operands to a shell.
-fn joined(program: &str, profile: &Profile, argv: &[Word]) -> Inner {
-    let mut at = 1;
-    while let Some(option) = argv.get(at).and_then(Word::guess).filter(|text| text.starts_with('-')) {
-        if option == "--" {
-            at += 1;
-            break;
-        }
-        let short = option.len() == 2 && option.ends_with(|c| profile.short_value.contains(c));
-        let takes_next = short || option.strip_prefix("--").is_some_and(|name| has(profile.long_value, name));
-        at += 1 + usize::from(takes_next);
+/// What a program would run that hands its operands to a shell, whose script is its input where there are none behind a host.
+fn joined(profile: &Profile, argv: &[Word]) -> Inner {
+    let Ok(read) = Arguments::leading("", profile, &argv[1..]) else { return Inner::Untold };
+    let from = 1 + read.leading + profile.skips;
+    if from >= argv.len() && profile.skips > 0 {
+        return Inner::Input;
     }
-    if program == "ssh" {
-        // The first word is a host.
-        at += 1;
-        at += usize::from(argv.get(at).and_then(Word::guess) == Some("--"));
-        if at >= argv.len() {
-            return Inner::Input;
-        }
-    }
-    let words: Option<Vec<&str>> = argv.iter().skip(at).map(Word::guess).collect();
+    let words: Option<Vec<&str>> = argv.iter().skip(from).map(Word::guess).collect();
     words.map_or(Inner::Untold, |words| Inner::script(words.join(" ")))
 }
 
 /// The commands of `find -exec` and its kin, each up to `;` or `+`.
-fn executed(argv: &[Word]) -> Vec<Inner> {
+fn executed(words: &[Word]) -> Vec<Inner> {
     let starts = ["-exec", "-execdir", "-ok", "-okdir"];
     let mut out = Vec::new();
-    let mut at = 1;
-    while at < argv.len() {
-        if argv[at].guess().is_some_and(|text| starts.contains(&text)) {
+    let mut at = 0;
+    while at < words.len() {
+        if words[at].guess().is_some_and(|text| starts.contains(&text)) {
             let ends = |word: &Word| matches!(word.guess(), Some(";" | "+"));
-            let to = argv[at + 1..].iter().position(ends).map_or(argv.len(), |end| at + 1 + end);
+            let to = words[at + 1..].iter().position(ends).map_or(words.len(), |end| at + 1 + end);
             out.push(Inner::Range { from: at + 1, to });
             at = to;
         }
         at += 1;
     }
     out
+}
+
+/// The arguments of `find` without the commands that it would run.
+pub(crate) fn without_executed(args: &[Word]) -> Vec<Word> {
+    let mut own = args.to_vec();
+    for inner in executed(args).into_iter().rev() {
+        if let Inner::Range { from, to } = inner {
+            // With the word that ends it.
+            own.drain(from..(to + 1).min(args.len()));
+        }
+    }
+    own
 }
 
 /// The text behind the names that `alias` gives: it runs when the name is met.
@@ -139,19 +144,4 @@ fn trapped(argv: &[Word]) -> Vec<Inner> {
         Some(None) => vec![Inner::Untold],
         None => Vec::new(),
     }
-}
-
-/// What a program would run that runs what the project has installed: what stands behind the options, which are all known.
-fn installed(runner: &Profile, argv: &[Word], from: usize) -> Inner {
-    let Ok(read) = Arguments::leading("", runner, argv.get(from..).unwrap_or(&[])) else { return Inner::Untold };
-    let from = from + read.leading + runner.skips;
-    let Some(name) = argv.get(from).map(Word::guess) else { return Inner::Untold };
-    // Options may go on behind `--`.
-    if name.is_some_and(|name| name.starts_with('-')) {
-        return Inner::Untold;
-    }
-    // Names of packages hold versions and addresses: those are fetched.
-    let fetched = name.is_none_or(|name| name.contains(['@', ':', '/']));
-    let adds = if fetched { Adds::Unknown } else { Adds::Project };
-    Inner::Command { from, adds, folder: None, replace: None }
 }
