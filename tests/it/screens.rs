@@ -83,7 +83,7 @@ fn a_failing_build_shows_its_end_and_all_of_it_on_demand() {
         "{contents}"
     );
     assert!(contents.contains("    compiling 30\n    error: THE LAST LINE\n"), "{contents}");
-    assert!(contents.contains("  ✗ exit_status, 1."), "{contents}");
+    assert!(contents.contains("  ✗ status 1, 1."), "{contents}");
     assert!(!contents.contains("compiling 11"), "{contents}");
     screen.press("/last\r");
     screen.wait_for("compiling 11\n");

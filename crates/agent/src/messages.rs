@@ -420,6 +420,10 @@ toolfence_protocol::texts! { "backend"
         en: "nothing came for {seconds} s",
         pt: "nada chegou durante {seconds} s",
     }
+    server_refused_silently(status) {
+        en: "it refused with HTTP {status} and said no more",
+        pt: "ele recusou com HTTP {status} e não disse mais nada",
+    }
     server_refused(status, said) {
         en: "it refused with HTTP {status}: {said}",
         pt: "ele recusou com HTTP {status}: {said}",

@@ -1,10 +1,12 @@
 //! A question to the person, on the terminal and nowhere else. Without a terminal the answer is no.
 
 use crate::edit;
+use crate::markdown::{in_rows, line_in_rows};
+use crate::marks;
 use crate::messages;
 use crate::preview::{Preview, one_line};
 use crate::shown::{Words, escaped, language};
-use crate::terminal::colours;
+use crate::terminal::{colours, columns_of_the_terminal};
 use crate::view::Person;
 use rustix::fs::{Mode, OFlags};
 use rustix::termios::QueueSelector;
@@ -31,12 +33,13 @@ pub(crate) struct AtTheTerminal {
 impl Person for AtTheTerminal {
     /// Shows what would be done and waits for an answer.
     fn ask<'a>(&'a mut self, pending: &'a Pending) -> BoxFuture<'a, Answer> {
-        let shown = self.asked(pending);
+        let shown = self.asked(pending, marks::room(columns_of_the_terminal()));
         Box::pin(async move { asked(&shown).await.unwrap_or_else(|_| Answer::Nobody(nobody(pending))) })
     }
 
     fn shows(&self, pending: &Pending) -> Option<String> {
-        let Asked { preview, hooks, .. } = self.asked(pending);
+        // What is compared must not depend on the terminal, which may become narrower meanwhile.
+        let Asked { preview, hooks, .. } = self.asked(pending, marks::ROOM);
         let decision = pending.decision();
         Some(format!("{}{hooks}{}: {}", preview.whole(), decision.rule, decision.reason.words()))
     }
@@ -44,7 +47,7 @@ impl Person for AtTheTerminal {
     fn ask_together<'a>(&'a mut self, all: Vec<&'a Pending>) -> BoxFuture<'a, Option<Vec<Answer>>> {
         let first = all.first().copied();
         let several = |pending: &'a Pending| {
-            let asked = self.asked(pending);
+            let asked = self.asked(pending, marks::room(columns_of_the_terminal()));
             Asked { preview: asked.preview.one_of_several(), ..asked }
         };
         let all: Vec<Asked<'a>> = all.into_iter().map(several).collect();
@@ -56,8 +59,9 @@ impl Person for AtTheTerminal {
 }
 
 impl AtTheTerminal {
-    fn asked<'a>(&self, pending: &'a Pending) -> Asked<'a> {
-        let preview = Preview::new(pending.call(), pending.decision(), colours(true), self.commands.workspace());
+    fn asked<'a>(&self, pending: &'a Pending, room: usize) -> Asked<'a> {
+        let workspace = self.commands.workspace();
+        let preview = Preview::new(pending.call(), pending.decision(), colours(true), room, workspace);
         Asked { pending, preview, hooks: hooks(pending, &self.commands) }
     }
 }
@@ -102,7 +106,7 @@ async fn asked(asked: &Asked<'_>) -> io::Result<Answer> {
             Said::Numbers(_) | Said::OneByOne => messages::yes_no_or_why(),
             Said::Unclear(why) => why,
         };
-        text = format!("  {}\n{}", escaped(&note.words()), choices(pending, hidden));
+        text = row(&note) + &choices(pending, hidden);
     }
 }
 
@@ -119,7 +123,7 @@ async fn asked_together(all: &[Asked<'_>]) -> io::Result<Option<Vec<Answer>>> {
     let mut hidden: usize = all.iter().map(|asked| asked.preview.hidden()).sum();
     let choices = |hidden: usize| {
         let all = if hidden > 0 { messages::choice_all() } else { Text::default() };
-        messages::run_them(all).into_string(language())
+        in_columns(&messages::run_them(all))
     };
     let mut text = questions(false) + &choices(hidden);
     loop {
@@ -143,7 +147,7 @@ async fn asked_together(all: &[Asked<'_>]) -> io::Result<Option<Vec<Answer>>> {
             Said::Always(_) | Said::Edit(_) => messages::only_one_by_one(),
             Said::Unclear(why) => why,
         };
-        text = format!("  {}\n{}", escaped(&note.words()), choices(hidden));
+        text = row(&note) + &choices(hidden);
     }
 }
 
@@ -151,7 +155,7 @@ async fn asked_together(all: &[Asked<'_>]) -> io::Result<Option<Vec<Answer>>> {
 fn question(pending: &Pending, shown: &str, hooks: &str, place: Option<(usize, usize)>) -> String {
     let call = pending.call();
     let line = |text: &str| escaped(&one_line(text)).into_owned();
-    let row = |text: Text| format!("  {}\n", text.words());
+    let row = |text: Text| row(&text);
     let said = call.reason.as_deref().map(|reason| row(messages::model_says(line(reason)))).unwrap_or_default();
     let why = row(messages::asked_because(line(&pending.decision().reason.words())));
     let name = line(&call.name);
@@ -173,7 +177,14 @@ fn hooks(pending: &Pending, commands: &CommandRunner) -> String {
         [hook] => messages::hook_may_run(*hook),
         hooks => messages::hooks_may_run(hooks.join(", ")),
     };
-    format!("  {}\n", told.words())
+    row(&told)
+}
+
+/// A row of ours in a question. What continues it is indented further than anything that is ours, so that no words of a model can
+/// stand where ours would.
+fn row(text: &Text) -> String {
+    const CONTINUED: usize = 6;
+    line_in_rows("  ", &text.words(), CONTINUED, columns_of_the_terminal().saturating_sub(1)) + "\n"
 }
 
 /// What "always" would store, where it is on offer.
@@ -183,13 +194,18 @@ fn offered(pending: &Pending) -> String {
     if rules.len() > SHOWN_RULES {
         shown.push(messages::and_more(rules.len() - SHOWN_RULES).words().into_owned());
     }
-    format!("  {}\n", messages::always_would_allow(shown.join("; ")).words())
+    row(&messages::always_would_allow(shown.join("; ")))
+}
+
+/// A line of ours in the columns of the terminal.
+fn in_columns(text: &Text) -> String {
+    in_rows(&text.words(), columns_of_the_terminal().saturating_sub(1))
 }
 
 fn choices(pending: &Pending, hidden: usize) -> String {
     let all = if hidden > 0 { messages::choice_all() } else { Text::default() };
     let always = if pending.always().is_ok() { messages::choice_always() } else { Text::default() };
-    messages::run_it(all, always).into_string(language())
+    in_columns(&messages::run_it(all, always))
 }
 
 /// What was typed.

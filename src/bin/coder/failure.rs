@@ -1,8 +1,9 @@
 //! Why a command ended early, and the status that says so.
 
 use crate::messages;
-use crate::shown::{Words, escaped};
-use std::io::{self, Write};
+use crate::shown::Words;
+use crate::status;
+use std::io;
 use std::process::ExitCode;
 use toolfence::session::StopReason;
 use toolfence::{FinishReason, Text};
@@ -59,8 +60,7 @@ impl Failure {
     /// Says it on stderr and gives the status.
     pub(crate) fn report(self) -> ExitCode {
         if !self.message.is_empty() {
-            // Where the terminal is gone there is nobody to tell.
-            let _ = writeln!(io::stderr(), "coder: {}", escaped(&self.message.words()));
+            status::say(&format!("coder: {}", self.message.words()));
         }
         ExitCode::from(self.status)
     }

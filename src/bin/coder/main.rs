@@ -20,6 +20,7 @@ mod markdown;
 mod marks;
 mod mentions;
 mod messages;
+mod outcome;
 mod personas;
 mod preview;
 mod program;

@@ -4,8 +4,12 @@ use crate::shown::steers;
 use std::ops::Range;
 use toolfence::program::invisible;
 
-/// Columns of a row: with its mark it fits a terminal of 80, which then breaks no row where the model wants it.
-pub(crate) const MOST_COLUMNS: usize = 74;
+/// Columns of a row behind its mark on a terminal of 80.
+pub(crate) const ROOM: usize = 74;
+/// Columns of a terminal that a row leaves free, with its mark and the edge.
+const BESIDE: usize = 6;
+/// The fewest and the most columns of a row behind its mark.
+const ROOMS: (usize, usize) = (20, 120);
 /// Stands before what continues a row that was too long.
 pub(crate) const FOLDED: &str = "  \\ ";
 
@@ -14,6 +18,11 @@ const FIRST: &str = "  $ ";
 const OTHERS: &str = "  > ";
 /// Stands before the row of marks below a row.
 const BELOW: &str = "    ";
+
+/// Columns of a row behind its mark on a terminal of so many: it breaks no row then where the model wants it.
+pub(crate) fn room(columns: usize) -> usize {
+    columns.saturating_sub(BESIDE).clamp(ROOMS.0, ROOMS.1)
+}
 
 /// A character as it is shown.
 struct Cell {
@@ -25,14 +34,14 @@ struct Cell {
 
 /// The rows of a command, each ended. `asks` are byte ranges; with `colour` they are underlined, or else a row of `^` stands
 /// below. Where they are all of the command there is nothing to tell apart.
-pub(crate) fn rows(command: &str, asks: &[Range<usize>], colour: bool) -> Vec<String> {
+pub(crate) fn rows(command: &str, asks: &[Range<usize>], colour: bool, room: usize) -> Vec<String> {
     let asks = if covers_all(command, asks) { &[] } else { asks };
     let mut out = Vec::new();
     let mut start = 0;
     for (index, line) in command.split_inclusive('\n').enumerate() {
         let cells = cells(line.strip_suffix('\n').unwrap_or(line), start, asks);
         let first = if index == 0 { FIRST } else { OTHERS };
-        for (part, row) in folded(&cells).enumerate() {
+        for (part, row) in folded(&cells, room).enumerate() {
             let before = if part == 0 { first } else { FOLDED };
             out.push(format!("{before}{}\n", drawn(row, colour)));
             let carets = if colour { String::new() } else { carets(row) };
@@ -83,14 +92,14 @@ pub(crate) fn columns(c: char) -> usize {
 }
 
 /// Cells in pieces that fit a row; no cells are one empty piece.
-fn folded(cells: &[Cell]) -> impl Iterator<Item = &[Cell]> {
+fn folded(cells: &[Cell], room: usize) -> impl Iterator<Item = &[Cell]> {
     let mut rest = Some(cells);
     std::iter::from_fn(move || {
         let cells = rest?;
         let mut column = 0;
         let over = cells.iter().position(|cell| {
             column += cell.columns;
-            column > MOST_COLUMNS
+            column > room
         });
         // One cell always fits: none is as wide as a row.
         let (row, after) = cells.split_at(over.unwrap_or(cells.len()));
@@ -141,17 +150,17 @@ mod tests {
     fn what_asks_is_marked() {
         let text = "ls é; touch a && \tmake\nrm x";
         let asks = parts(text, &["touch a", "make", "rm x"]);
-        let shown = rows(text, &asks, false).concat();
+        let shown = rows(text, &asks, false, ROOM).concat();
         assert_eq!(shown, "  $ ls é; touch a && \tmake\n          ^^^^^^^    \t^^^^\n  > rm x\n    ^^^^\n");
-        let shown = rows(text, &asks, true).concat();
+        let shown = rows(text, &asks, true, ROOM).concat();
         assert_eq!(shown, "  $ ls é; \x1b[4mtouch a\x1b[24m && \t\x1b[4mmake\x1b[24m\n  > \x1b[4mrm x\x1b[24m\n");
-        assert_eq!(rows("make; rm x\n", &[0..4, 6..10], false), ["  $ make; rm x\n"], "all of it needs no mark");
+        assert_eq!(rows("make; rm x\n", &[0..4, 6..10], false, ROOM), ["  $ make; rm x\n"], "all of it needs no mark");
     }
 
     #[test]
     fn marks_go_on_in_the_next_row() {
         let text = format!("ls; {}", "x".repeat(100));
-        let shown = rows(&text, &parts(&text, &[&"x".repeat(100)]), false);
+        let shown = rows(&text, &parts(&text, &[&"x".repeat(100)]), false, ROOM);
         let wanted = [
             format!("  $ ls; {}\n", "x".repeat(70)),
             format!("        {}\n", "^".repeat(70)),
@@ -163,7 +172,7 @@ mod tests {
 
     #[test]
     fn nothing_hides_and_nothing_steers() {
-        let shown = rows("a\u{a0}b\u{200b}c\r\nd\u{1b}[31m\u{202e}\u{e0041}\u{3000}e", &[], true).concat();
+        let shown = rows("a\u{a0}b\u{200b}c\r\nd\u{1b}[31m\u{202e}\u{e0041}\u{3000}e", &[], true, ROOM).concat();
         assert_eq!(shown, "  $ a\\u{a0}b\\u{200b}c\\u{d}\n  > d\\u{1b}[31m\\u{202e}\\u{e0041}\\u{3000}e\n");
     }
 }

@@ -1,6 +1,6 @@
 //! A call in few words, and what it would do, for the person who is asked.
 
-use crate::marks::{self, FOLDED, MOST_COLUMNS};
+use crate::marks::{self, FOLDED};
 use crate::messages;
 use crate::shown::{Words, escaped};
 use crate::style::{Style, codes};
@@ -34,8 +34,15 @@ pub(crate) struct Preview {
 
 impl Preview {
     /// What the call would do: the command, all of it; or the real names of the files it would change, all of them, with a
-    /// diff or its arguments. The parts of a command that `decision` asks about are marked, with `colour` by underlining.
-    pub(crate) fn new(call: &ToolCall, decision: &Decision, colour: bool, workspace: &Workspace) -> Preview {
+    /// diff or its arguments. The parts of a command that `decision` asks about are marked, with `colour` by underlining. Behind
+    /// its mark a row has `room` columns at most.
+    pub(crate) fn new(
+        call: &ToolCall,
+        decision: &Decision,
+        colour: bool,
+        room: usize,
+        workspace: &Workspace,
+    ) -> Preview {
         let catalog = toolfence::tool::catalog();
         let spec = catalog.find(&call.name);
         let given = |kind: ParamKind| spec.and_then(|spec| spec.sole(&kind, &call.args));
@@ -43,18 +50,18 @@ impl Preview {
         let change = |rows: Vec<String>| if colour { rows.into_iter().map(tinted).collect() } else { rows };
         let rows = match (given(ParamKind::Command), path, given(ParamKind::Text { content: true })) {
             (Some((param, command)), ..) => {
-                return command_rows(call, &param.name, command, &decision.marks, colour);
+                return command_rows(call, &param.name, command, &decision.marks, colour, room);
             }
-            (None, Some(path), Some((_, content))) => change(diff(path, content, workspace)),
+            (None, Some(path), Some((_, content))) => change(diff(path, content, room, workspace)),
             _ => match edited(call, workspace) {
-                Some(diff) => change([plain(&messages::a_change()), plain(&diff)].concat()),
-                None => arguments(call),
+                Some(diff) => change(change_rows(&diff, room)),
+                None => arguments(call, room),
             },
         };
         let names = match (decision.targets.as_slice(), path) {
             // Nobody could tell what it names.
-            ([], Some(path)) => plain(&messages::file(quoted(path))),
-            (targets, _) => targets.iter().flat_map(|target| plain(&file_row(target))).collect(),
+            ([], Some(path)) => plain(&messages::file(quoted(path)), room),
+            (targets, _) => targets.iter().flat_map(|target| plain(&file_row(target), room)).collect(),
         };
         Preview::of(names, rows)
     }
@@ -133,10 +140,17 @@ fn file_row(target: &Target) -> Text {
 }
 
 /// A command is never cut: nobody can say yes to what is not there.
-fn command_rows(call: &ToolCall, argument: &str, command: &str, asks: &[Range<usize>], colour: bool) -> Preview {
-    let mut rows = marks::rows(command, asks, colour);
+fn command_rows(
+    call: &ToolCall,
+    argument: &str,
+    command: &str,
+    asks: &[Range<usize>],
+    colour: bool,
+    room: usize,
+) -> Preview {
+    let mut rows = marks::rows(command, asks, colour, room);
     for (name, value) in call.args.iter().filter(|(name, _)| name.as_str() != argument) {
-        rows.extend(plain(&format!("{name}: {value}")));
+        rows.extend(plain(&format!("{name}: {value}"), room));
     }
     Preview { first: rows.len(), names: rows.len(), rows }
 }
@@ -154,22 +168,32 @@ fn tinted(row: String) -> String {
 }
 
 /// The change a file would have. Where the file cannot be read as text, its new content.
-fn diff(path: &str, content: &str, workspace: &Workspace) -> Vec<String> {
+fn diff(path: &str, content: &str, room: usize, workspace: &Workspace) -> Vec<String> {
     let mut wanted = ReadFile::new(path);
     wanted.limits.bytes = MOST_COMPARED;
     (wanted.limits.lines, wanted.limits.line_chars) = (u64::MAX, MOST_COMPARED);
     let old =
         workspace.files().read(&wanted, &Stop::default()).ok().filter(|file| file.left_out == 0 && file.cut_lines == 0);
-    let (head, body) = match old {
-        None => (messages::all_of_it(), marked(content, "  + ", "  + ")),
+    match old {
+        None => [plain(&messages::all_of_it(), room), marked(content, "  + ", "  + ", room)].concat(),
         Some(old) => {
             let mut config = TextDiff::configure();
             let diff = config.timeout(PATIENCE).diff_lines(old.text.as_str(), content);
             let changes = diff.unified_diff().context_radius(2).to_string();
-            (messages::a_change(), plain(&changes))
+            change_rows(&changes, room)
         }
+    }
+}
+
+/// The rows of a diff below a line that says what it is. The file is named above already.
+fn change_rows(diff: &str, room: usize) -> Vec<String> {
+    let name = |mark: &str| diff.lines().filter_map(|line| line.strip_prefix(mark)).collect::<Vec<_>>();
+    let hunks = match (&*name("--- a/"), &*name("+++ b/")) {
+        ([before], [after]) if before == after => diff.find("\n@@").map_or(diff, |at| &diff[at + 1..]),
+        // One of several, one that gets another name, or one that begins or ends to be.
+        _ => diff,
     };
-    [plain(&head), body].concat()
+    [plain(&messages::a_change(), room), plain(hunks, room)].concat()
 }
 
 /// What an edit or a patch would do, where it can be done and is text.
@@ -192,34 +216,34 @@ fn edited(call: &ToolCall, workspace: &Workspace) -> Option<String> {
     }
 }
 
-fn arguments(call: &ToolCall) -> Vec<String> {
+fn arguments(call: &ToolCall, room: usize) -> Vec<String> {
     let known = toolfence::program::tool::builtin(&call.name).map(|spec| spec.purpose.as_ref()).unwrap_or_default();
-    let mut rows = if known.is_empty() { Vec::new() } else { plain(known) };
+    let mut rows = if known.is_empty() { Vec::new() } else { plain(known, room) };
     for (name, value) in &call.args {
         match value.as_str() {
             Some(text) if text.contains('\n') => {
                 rows.push(format!("  {}:\n", one_line(name)));
-                rows.extend(marked(text, "  | ", "  | "));
+                rows.extend(marked(text, "  | ", "  | ", room));
             }
-            _ => rows.extend(plain(&format!("{}: {value}", one_line(name)))),
+            _ => rows.extend(plain(&format!("{}: {value}", one_line(name)), room)),
         }
     }
     rows
 }
 
 /// The lines of what is shown, indented.
-fn plain(words: &(impl Words + ?Sized)) -> Vec<String> {
-    marked(&words.words(), "  ", "  ")
+fn plain(words: &(impl Words + ?Sized), room: usize) -> Vec<String> {
+    marked(&words.words(), "  ", "  ", room)
 }
 
 /// The lines of a text, each with a mark before it, so that none can be taken for one of ours. Long ones are folded.
-fn marked(text: &str, first: &str, others: &str) -> Vec<String> {
+fn marked(text: &str, first: &str, others: &str, room: usize) -> Vec<String> {
     let mut rows = Vec::new();
     for (index, line) in text.lines().enumerate() {
         // What is written out takes more room: it must be there before the line is measured.
         let line = escaped(line);
         let mark = if index == 0 { first } else { others };
-        rows.extend(folded(&line).enumerate().map(|(part, row)| {
+        rows.extend(folded(&line, room).enumerate().map(|(part, row)| {
             let mark = if part == 0 { mark } else { FOLDED };
             format!("{mark}{row}\n")
         }));
@@ -228,18 +252,18 @@ fn marked(text: &str, first: &str, others: &str) -> Vec<String> {
 }
 
 /// A line in pieces that fit a row; an empty line is one empty piece.
-fn folded(line: &str) -> impl Iterator<Item = &str> {
+fn folded(line: &str, room: usize) -> impl Iterator<Item = &str> {
     let mut rest = Some(line);
     std::iter::from_fn(move || {
         let line = rest?;
-        let end = fitting(line);
+        let end = fitting(line, room);
         rest = (end < line.len()).then(|| &line[end..]);
         Some(&line[..end])
     })
 }
 
 /// How many bytes of a line fit a row. A tab and whatever is not ASCII count as wide as they can be.
-fn fitting(line: &str) -> usize {
+fn fitting(line: &str, room: usize) -> usize {
     let mut column = 0;
     let over = line.char_indices().find(|(_, c)| {
         column += match c {
@@ -247,7 +271,7 @@ fn fitting(line: &str) -> usize {
             c if c.is_ascii() => 1,
             _ => 2,
         };
-        column > MOST_COLUMNS
+        column > room
     });
     over.map_or(line.len(), |(at, _)| at)
 }
@@ -255,6 +279,7 @@ fn fitting(line: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::marks::ROOM;
     use serde_json::{Value, json};
     use toolfence::policy::Policy;
 
@@ -273,7 +298,7 @@ mod tests {
     fn preview(name: &str, args: Value, workspace: &Workspace) -> Preview {
         let (call, spec) = (call(name, args), toolfence::program::tool::builtin(name).expect("it is one of ours"));
         let decision = Policy::default().judge(&call, spec, workspace);
-        Preview::new(&call, &decision, false, workspace)
+        Preview::new(&call, &decision, false, ROOM, workspace)
     }
 
     #[test]
@@ -308,7 +333,7 @@ mod tests {
         std::fs::write(home.path().join("a"), "one\ntwo\n").expect("it can be written");
         let workspace = Workspace::open(home.path(), Default::default()).expect("it is a folder");
         let shown = |name: &str, args: Value| preview(name, args, &workspace).whole();
-        let change = "  file: a\n  a change:\n  --- a/a\n  +++ b/a\n  @@ -1,2 +1,2 @@\n   one\n  -two\n  +2\n";
+        let change = "  file: a\n  a change:\n  @@ -1,2 +1,2 @@\n   one\n  -two\n  +2\n";
         let edits = json!([{"start_line": 2, "end_line": 2, "replacement": "2"}]);
         assert_eq!(shown("edit_file", json!({"path": "a", "edits": edits})), change);
         assert_eq!(shown("replace_text", json!({"path": "a", "old": "two", "new": "2"})), change);
@@ -320,7 +345,7 @@ mod tests {
 
     #[test]
     fn what_is_left_out_is_told() {
-        let long = Preview::of(Vec::new(), marked(&"x\n".repeat(MOST_ROWS + 5), "  + ", "  + "));
+        let long = Preview::of(Vec::new(), marked(&"x\n".repeat(MOST_ROWS + 5), "  + ", "  + ", ROOM));
         assert!(long.shown().ends_with("  + x\n  [5 more lines that are not shown]\n"), "{}", long.shown());
         assert_eq!((long.hidden(), long.whole().lines().count()), (5, MOST_ROWS + 5));
     }
@@ -329,7 +354,7 @@ mod tests {
     fn a_command_is_shown_whole_and_every_row_is_marked() {
         let command = format!("echo {}; touch hidden\n{}\u{1b}\n\nend", "\t漢x".repeat(100), "y\n".repeat(MOST_ROWS));
         let preview =
-            command_rows(&call("bash", json!({"command": command, "cwd": "a"})), "command", &command, &[], false);
+            command_rows(&call("bash", json!({"command": command, "cwd": "a"})), "command", &command, &[], false, ROOM);
         let shown = preview.shown();
         assert_eq!((preview.hidden(), &shown), (0, &preview.whole()));
         assert!(shown.lines().all(|row| ["  $ ", "  > ", "  \\ ", "  cwd: "].iter().any(|mark| row.starts_with(mark))));

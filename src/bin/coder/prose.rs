@@ -1,7 +1,8 @@
 //! The words of a model: as they came where a program reads them, and as rendered Markdown where a person does.
 
 use crate::failure::Failure;
-use crate::markdown::Markdown;
+use crate::markdown::{Look, Markdown, width_of};
+use crate::status::to_the_first;
 use crate::terminal::Terminal;
 
 /// Whose words these are.
@@ -38,6 +39,36 @@ struct Rendered {
     parted: bool,
 }
 
+/// Stands before each row of what is thought, where no colour tells it apart.
+const THOUGHT: &str = "| ";
+
+impl Rendered {
+    fn finish(&mut self, look: Look) -> String {
+        let rest = self.markdown.finish(self.inner(look));
+        self.marked(look, rest)
+    }
+
+    /// Whether the rows have a mark of their own.
+    fn is_marked(&self, look: Look) -> bool {
+        self.voice == Voice::Reasoning && !look.colour
+    }
+
+    /// What its rows are drawn for.
+    fn inner(&self, look: Look) -> Look {
+        let before = if self.is_marked(look) { THOUGHT.len() } else { 0 };
+        Look { width: look.width.saturating_sub(before).max(1), ..look }
+    }
+
+    fn marked(&self, look: Look, rows: String) -> String {
+        if !self.is_marked(look) {
+            return rows;
+        }
+        rows.split_inclusive('\n')
+            .map(|row| if row == "\n" { "|\n".to_owned() } else { format!("{THOUGHT}{row}") })
+            .collect()
+    }
+}
+
 impl Prose {
     pub(crate) fn new(out: Terminal) -> Prose {
         let rendered = out.is_terminal().then(|| Rendered {
@@ -72,15 +103,17 @@ impl Prose {
         let look = self.out.look();
         let Some(rendered) = &mut self.rendered else { return self.write_raw(voice, text) };
         if rendered.voice != voice {
-            let rest = rendered.markdown.finish(look);
+            let rest = rendered.finish(look);
             rendered.markdown = Markdown::new(look, voice == Voice::Reasoning);
             rendered.voice = voice;
             self.rows(&rest, "")?;
             self.part();
         }
         let Some(rendered) = &mut self.rendered else { return Ok(()) };
-        let rows = rendered.markdown.feed(look, text);
-        let tail = if rendered.live { rendered.markdown.tail(look) } else { String::new() };
+        let inner = rendered.inner(look);
+        let rows = rendered.markdown.feed(inner, text);
+        let tail = if rendered.live { rendered.markdown.tail(inner) } else { String::new() };
+        let (rows, tail) = (rendered.marked(look, rows), rendered.marked(look, tail));
         self.rows(&rows, &tail)
     }
 
@@ -99,16 +132,21 @@ impl Prose {
         }
         let mut drawn = String::new();
         let before = std::mem::replace(&mut rendered.tail, tail.to_owned());
-        match tail.strip_prefix(&before) {
+        let standing = without_looks(&before);
+        let is_wrapped = width_of(&standing) >= self.out.columns();
+        match tail.strip_prefix(&before).filter(|_| !is_wrapped) {
             // What is added to the row stands behind it.
             Some(more) if rows.is_empty() && !before.is_empty() => drawn.push_str(more),
             // So does the end of a row that was drawn as it is settled.
-            _ if !before.is_empty() && !rendered.parted && rows.starts_with(&*before) => {
+            _ if !before.is_empty() && !rendered.parted && !is_wrapped && rows.starts_with(&*before) => {
                 drawn.push_str(&rows[before.len()..]);
                 drawn.push_str(tail);
             }
             _ => {
-                drawn.push_str(if before.is_empty() { "" } else { "\r\x1b[K" });
+                if !before.is_empty() {
+                    drawn.push_str(&to_the_first(&[&standing], self.out.columns()));
+                    drawn.push_str(if is_wrapped { "\x1b[J" } else { "\x1b[K" });
+                }
                 if !self.begun && self.below || rendered.parted {
                     drawn.push('\n');
                 }
@@ -157,11 +195,19 @@ impl Prose {
     pub(crate) fn end_line(&mut self) -> Result<(), Failure> {
         self.held = 0;
         if let Some(rendered) = &mut self.rendered {
-            let rows = rendered.markdown.finish(self.out.look());
+            let rows = rendered.finish(self.out.look());
             self.rows(&rows, "")?;
             self.part();
             return Ok(());
         }
         if std::mem::take(&mut self.open) { self.out.write("\n") } else { Ok(()) }
     }
+}
+
+/// A row without the codes of looks, which are all that steers in it.
+fn without_looks(row: &str) -> String {
+    let mut pieces = row.split("\x1b[");
+    let mut out = pieces.next().unwrap_or_default().to_owned();
+    out.extend(pieces.map(|piece| piece.split_once('m').map_or(piece, |(_, rest)| rest)));
+    out
 }

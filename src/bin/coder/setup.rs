@@ -103,7 +103,7 @@ impl Setup {
         let (layers, persona) = with_persona(layers)?;
         let config = layers.merged();
         terminal::set_colours(config.choice::<Color>("color")?);
-        terminal::set_notice(config.text("notify"));
+        terminal::set_notice(config.text("notify"), config.count("notify_after"));
         let policy = Policy::new(config.merged.settings()).map_err(Failure::wrong_use)?;
         let log = layers.places.state.as_ref().map(|state| state.join(LOG));
         let audit = log.filter(|_| config.text("audit") != Some("off"));

@@ -23,6 +23,11 @@ pub(crate) fn language() -> Language {
 pub(crate) trait Words {
     /// The words, not yet [`escaped`].
     fn words(&self) -> Cow<'_, str>;
+
+    /// Whether these are sentences for people, which may be broken between any two words.
+    fn is_prose(&self) -> bool {
+        false
+    }
 }
 
 impl Words for str {
@@ -41,11 +46,19 @@ impl Words for Text {
     fn words(&self) -> Cow<'_, str> {
         self.render(language()).into()
     }
+
+    fn is_prose(&self) -> bool {
+        true
+    }
 }
 
 impl<W: Words + ?Sized> Words for &W {
     fn words(&self) -> Cow<'_, str> {
         (**self).words()
+    }
+
+    fn is_prose(&self) -> bool {
+        (**self).is_prose()
     }
 }
 

@@ -3,16 +3,18 @@
 //! It is for a terminal that can move its cursor and nothing else. Whatever is printed takes it away first, so that it leaves
 //! nothing behind; its rows are cut to the width of the terminal, so that none fills a second one.
 
+use crate::markdown::{in_rows, rows_of};
 use crate::marks::columns;
 use crate::messages;
+use crate::outcome::printed_line;
 use crate::preview::label;
 use crate::shown::{Words, escaped};
 use crate::style::{Style, codes};
 use rustix::termios::{Winsize, tcgetwinsize};
 use serde_json::Value;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, Once, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, Once, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 use toolfence::{Text, ToolCall};
@@ -52,8 +54,11 @@ pub(crate) enum Output {
 
 struct Line {
     output: Output,
+    colour: bool,
     signs: bool,
     what: What,
+    /// An empty row stands above.
+    parted: bool,
     since: Instant,
     /// The rows as they stand there.
     drawn: Option<Vec<String>>,
@@ -98,12 +103,12 @@ struct Argument {
 }
 
 /// Shows the line, or another one in its place. The cursor is at the beginning of an empty row.
-pub(crate) fn begin(output: Output, signs: bool, what: What) {
+pub(crate) fn begin(output: Output, colour: bool, signs: bool, what: What, parted: bool) {
     let drawn = lock().as_mut().filter(|line| line.output == output).and_then(|line| line.drawn.take());
     if drawn.is_none() {
         end();
     }
-    *lock() = Some(Line { output, signs, what, since: Instant::now(), drawn });
+    *lock() = Some(Line { output, colour, signs, what, parted, since: Instant::now(), drawn });
     ACTIVE.store(true, Ordering::SeqCst);
     // Where no thread can be started there is no status line.
     TICKER.call_once(|| drop(thread::Builder::new().name("status".to_owned()).spawn(tick)));
@@ -134,33 +139,18 @@ pub(crate) fn printed(id: &str, end: &str) {
         && tool.id == id
     {
         let lines: Vec<&str> = end.lines().filter(|line| !line.trim().is_empty()).collect();
-        tool.printed = lines[lines.len().saturating_sub(MOST_ROWS)..].iter().map(|line| shown_of(line)).collect();
+        tool.printed = lines[lines.len().saturating_sub(MOST_ROWS)..].iter().map(|line| printed_line(line)).collect();
     }
 }
 
-/// What a terminal would show of a line: progress bars write over themselves, and colours say nothing here.
-fn shown_of(line: &str) -> String {
-    let line = line.trim_end_matches('\r').rsplit('\r').next().unwrap_or_default();
-    let mut out = String::new();
-    let mut rest = line.chars();
-    while let Some(c) = rest.next() {
-        match c {
-            '\u{1b}' if rest.as_str().starts_with('[') => {
-                rest.next();
-                rest.by_ref().find(|c| ('@'..='~').contains(c));
-            }
-            c => out.push(c),
-        }
-    }
-    out
-}
-
-/// Takes the line away where it shows this call, which is withdrawn.
-pub(crate) fn withdraw(id: &str) {
-    let shows = matches!(&*lock(), Some(Line { what: What::Call(call), .. }) if call.id == id);
-    if shows {
-        end();
-    }
+/// Takes the line away where it shows this call, which is withdrawn; gives what the line called it.
+pub(crate) fn withdraw(id: &str) -> Option<String> {
+    let label = match &*lock() {
+        Some(Line { what: What::Call(call), .. }) if call.id == id => label(&call.known()),
+        _ => return None,
+    };
+    end();
+    Some(label)
 }
 
 /// A row is not ended yet, for what follows belongs to it.
@@ -185,19 +175,48 @@ pub(crate) fn end() {
         && let Some(line) = lock().take()
         && let Some(rows) = &line.drawn
     {
+        let first = to_the_first(rows, line.output.columns());
         // Of one row only what stands in it is taken away: that much every terminal can.
-        let clear = if rows.len() > 1 { "\x1b[J" } else { "\x1b[K" };
-        line.output.write(&format!("{}{clear}", to_the_first(rows)));
+        let clear = if rows.len() > 1 || first.len() > 1 { "\x1b[J" } else { "\x1b[K" };
+        line.output.write(&format!("{first}{clear}"));
     }
+}
+
+/// Says something on standard error: in rows of the terminal, where it is one.
+pub(crate) fn say(text: &str) {
+    end();
+    let text = escaped(text);
+    let rows = match io::stderr().is_terminal() {
+        true => in_rows(&text, Output::Stderr.columns().saturating_sub(1)).into(),
+        false => text,
+    };
+    // Where the terminal is gone there is nobody to tell.
+    let _ = writeln!(io::stderr(), "{rows}");
 }
 
 fn lock() -> MutexGuard<'static, Option<Line>> {
     LINE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Takes the cursor from the end of the last row to the beginning of the first one.
-fn to_the_first(rows: &[String]) -> String {
-    format!("\r{}", "\x1b[A".repeat(rows.len().saturating_sub(1)))
+/// What takes the cursor from the end of the last of these rows to the beginning of the first one. They were drawn on a terminal
+/// that may have become narrower since. Most terminals wrap then what no longer fits, and move the cursor along; the others cut it.
+pub(crate) fn to_the_first(rows: &[impl AsRef<str>], columns: usize) -> String {
+    let taken = |row: &str| if wraps_anew() { rows_of(row, columns) } else { 1 };
+    let above: usize = rows.iter().map(|row| taken(row.as_ref())).sum::<usize>().saturating_sub(1);
+    format!("\r{}", "\x1b[A".repeat(above))
+}
+
+/// Whether the terminal wraps its rows anew when it becomes narrower. Those that do not are known by what they say of themselves.
+fn wraps_anew() -> bool {
+    static ANEW: OnceLock<bool> = OnceLock::new();
+    *ANEW.get_or_init(|| {
+        let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let term = std::env::var("TERM").unwrap_or_default();
+        let cuts =
+            ["linux", "rxvt", "screen", "st-"].iter().any(|name| term.starts_with(name)) || is_set("XTERM_VERSION");
+        // Whatever tmux runs in, it is tmux that wraps.
+        is_set("TMUX") || !cuts
+    })
 }
 
 /// Draws the line again and again while there is one.
@@ -256,12 +275,20 @@ impl Line {
         let bar = if self.signs { "  │ " } else { "  | " };
         let dots = if self.signs { "…" } else { "..." };
         rows.extend(below.iter().map(|line| fitted(&format!("{bar}{line}"), "", dots, width - 1)));
+        if self.parted {
+            rows.insert(0, String::new());
+        }
         if self.drawn.as_ref() != Some(&rows) {
             let style = if matches!(self.what, What::Model) { Style::Dim } else { Style::Action };
-            let mut out = self.drawn.as_deref().map_or_else(|| "\r".to_owned(), to_the_first);
+            let before = self.drawn.as_deref().unwrap_or_default();
+            let mut out = to_the_first(before, width);
+            // Where the terminal became narrower, the rows stand in more of them.
+            let is_wrapped = out.len() > 1 + "\x1b[A".len() * before.len().saturating_sub(1);
+            out.push_str(if is_wrapped { "\x1b[J" } else { "" });
             // Over what stands there, and then what is left of that: nothing flickers.
             for (index, row) in rows.iter().enumerate() {
-                let (on, off) = codes(if index == 0 { style } else { Style::Dim });
+                let style = if index == usize::from(self.parted) { style } else { Style::Dim };
+                let (on, off) = if self.colour { codes(style) } else { ("", "") };
                 out.push_str(&format!("{}{on}{row}{off}\x1b[K", if index == 0 { "" } else { "\r\n" }));
             }
             if self.drawn.as_ref().is_some_and(|drawn| drawn.len() > rows.len()) {

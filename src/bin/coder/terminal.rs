@@ -2,17 +2,19 @@
 
 use crate::choices::Color;
 use crate::failure::Failure;
-use crate::markdown::Look;
-use crate::messages;
+use crate::markdown::{Look, in_rows};
 use crate::shown::{Words, escaped};
 use crate::status::{self, Output, What};
 pub(crate) use crate::style::Style;
 use crate::style::codes;
 use rustix::fs::FileType;
+use rustix::termios::tcgetwinsize;
 use std::borrow::Cow;
+use std::fs::File;
 use std::io::{self, IsTerminal, Write};
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::time::Duration;
+use toolfence::Text;
 
 /// What the person settled about colours, for every terminal that is opened from then on.
 static COLOURS: AtomicU8 = AtomicU8::new(AUTO);
@@ -36,25 +38,26 @@ const BELL: u8 = 0;
 const OSC9: u8 = 1;
 const NO_NOTICE: u8 = 2;
 
-/// Who waited longer than this may have looked away.
-const LONG: Duration = Duration::from_secs(20);
+/// Who waited for so many seconds or longer may have looked away.
+static LONG: AtomicU64 = AtomicU64::new(20);
 
-/// Settles how a person is told of the end of a long turn: `off`, `bell` or `osc9`.
-pub(crate) fn set_notice(wanted: Option<&str>) {
+/// Settles how a person is told of the end of a long turn: `off`, `bell` or `osc9`, and how many seconds are long.
+pub(crate) fn set_notice(wanted: Option<&str>, seconds: u64) {
     let wanted = match wanted {
         Some("off") => NO_NOTICE,
         Some("osc9") => OSC9,
         _ => BELL,
     };
     NOTICE.store(wanted, Ordering::Relaxed);
+    LONG.store(seconds, Ordering::Relaxed);
 }
 
-/// Tells a person at the terminal that something is over which took this long.
-pub(crate) fn notify(took: Duration) {
+/// Calls a person back to the terminal who waited this long, and says for what.
+pub(crate) fn notify(took: Duration, what: &Text) {
     let notice = match NOTICE.load(Ordering::Relaxed) {
-        _ if took < LONG || !io::stdout().is_terminal() => return,
+        _ if took.as_secs() < LONG.load(Ordering::Relaxed) || !io::stdout().is_terminal() => return,
         BELL => "\x07".to_owned(),
-        OSC9 => format!("\x1b]9;{}\x1b\\", messages::turn_is_over().words()),
+        OSC9 => format!("\x1b]9;{}\x1b\\", what.words()),
         _ => return,
     };
     // Where the terminal is gone there is nobody to tell.
@@ -63,9 +66,7 @@ pub(crate) fn notify(took: Duration) {
 
 /// Tells the person something that is no failure, on standard error.
 pub(crate) fn tell(note: &(impl Words + ?Sized)) {
-    status::end();
-    // Where the terminal is gone there is nobody to tell.
-    let _ = writeln!(io::stderr(), "coder: {}", escaped(&note.words()));
+    status::say(&format!("coder: {}", note.words()));
 }
 
 /// Whether there are colours on a terminal, or on something else.
@@ -99,7 +100,9 @@ impl Terminal {
 
     fn of(out: Box<dyn Write + Send>, output: Output, is_terminal: bool) -> Terminal {
         let colour = colours(is_terminal);
-        Terminal { out, output, is_terminal, colour, signs: colour && has_utf8() }
+        let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let signs = (colour || is_terminal && !is_dumb) && has_utf8();
+        Terminal { out, output, is_terminal, colour, signs }
     }
 
     /// Whether a person is looking.
@@ -117,7 +120,8 @@ impl Terminal {
         file.map(kind).is_ok_and(|kind| matches!(kind, FileType::Fifo | FileType::Socket))
     }
 
-    /// Whether signs beyond ASCII, such as ✓, are shown as they should: where colours are, and the locale has UTF-8.
+    /// Whether signs beyond ASCII, such as ✓, are shown as they should: where the locale has UTF-8, on a
+    /// terminal that can do anything at all.
     pub(crate) fn has_signs(&self) -> bool {
         self.signs
     }
@@ -132,14 +136,19 @@ impl Terminal {
         Look { width: columns.clamp(FEWEST_COLUMNS, MOST_COLUMNS), colour: self.colour, signs: self.signs }
     }
 
-    /// Whether a line can be taken back: a person is looking, there are colours, and the terminal can move its cursor.
-    pub(crate) fn takes_back(&self) -> bool {
-        self.is_terminal && self.colour && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+    /// Columns of the terminal, as it is now.
+    pub(crate) fn columns(&self) -> usize {
+        self.output.columns()
     }
 
-    /// Shows in the row of the cursor what is being waited for, until something else is written.
-    pub(crate) fn wait(&self, what: What) {
-        status::begin(self.output, self.has_signs(), what);
+    /// Whether a line can be taken back: a person is looking, and the terminal can move its cursor.
+    pub(crate) fn takes_back(&self) -> bool {
+        self.is_terminal && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+    }
+
+    /// Shows in the row of the cursor what is being waited for, until something else is written; `parted` below an empty row.
+    pub(crate) fn wait(&self, what: What, parted: bool) {
+        status::begin(self.output, self.colour, self.signs, what, parted);
     }
 
     /// Writes what was drawn for a terminal: nothing in it is of another origin, or it was written out.
@@ -185,11 +194,40 @@ impl Terminal {
         self.styled_line(Style::Plain, text)
     }
 
-    /// Writes text of any origin in a style, and a newline behind it that has none.
+    /// Writes text of any origin in a style, and a newline behind it that has none. What people read is broken between words.
     pub(crate) fn styled_line(&mut self, style: Style, text: &(impl Words + ?Sized)) -> Result<(), Failure> {
+        if style == Style::Plain && !text.is_prose() {
+            return self.exact_line(style, text);
+        }
+        let rows = self.in_rows(&text.words()).into_owned();
+        self.exact_line(style, &rows)
+    }
+
+    /// Writes sentences for people and a newline behind them.
+    pub(crate) fn told(&mut self, text: &str) -> Result<(), Failure> {
+        let rows = self.in_rows(text).into_owned();
+        self.exact_line(Style::Plain, &rows)
+    }
+
+    /// Writes text of any origin and a newline behind it. Its lines stay as they are: it may be copied, or compared.
+    pub(crate) fn exact_line(&mut self, style: Style, text: &(impl Words + ?Sized)) -> Result<(), Failure> {
         self.styled(style, text)?;
         self.write("\n")
     }
+
+    /// The text in rows of this terminal, broken between words.
+    pub(crate) fn in_rows<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        if !self.is_terminal {
+            return text.into();
+        }
+        in_rows(&escaped(text), self.look().width).into()
+    }
+}
+
+/// Columns of the terminal that questions are asked on, whatever the outputs of the program are.
+pub(crate) fn columns_of_the_terminal() -> usize {
+    let size = File::open("/dev/tty").ok().and_then(|terminal| tcgetwinsize(&terminal).ok());
+    size.map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0).unwrap_or(80)
 }
 
 fn has_utf8() -> bool {

@@ -5,31 +5,28 @@
 
 use crate::debug;
 use crate::failure::Failure;
+use crate::markdown::{cut, line_in_rows, width_of};
 use crate::messages;
+use crate::outcome::{Known, checklist, details, printed_line, summary};
 use crate::preview::{label, one_line};
 use crate::prose::{Prose, Voice};
-use crate::shown::Words;
+use crate::shown::{Words, escaped};
 use crate::status::{self, CallSoFar, ToolSoFar, What};
 use crate::terminal::{self, Style, Terminal};
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 use toolfence::agent::{Canceller, Host};
 use toolfence::parse::{Event, Ignored};
 use toolfence::policy::Pending;
-use toolfence::program::tools::PROJECT_CHECK;
 use toolfence::session::{Answer, Compacted};
 use toolfence::toolbox::BoxFuture;
-use toolfence::{Message, Text, ToolCall, ToolResult};
+use toolfence::{ErrorCode, Message, Text, ToolCall, ToolResult};
 
-/// Lines of a command's output that are shown of its beginning and of its end; the model gets all of it. What went wrong is said
-/// at the end.
-const SHOWN: (usize, usize) = (4, 4);
-const SHOWN_OF_FAILURE: (usize, usize) = (3, 12);
-/// Lines of a diff that are shown.
-const SHOWN_OF_DIFF: usize = 32;
-
-/// The tool whose results are plans.
-const PLAN: &str = "plan";
+/// Columns that are kept free behind the label of a call whose row is open, for what comes of it.
+const KEPT_FREE: usize = 24;
+/// Rows of a line of output, at most.
+const MOST_ROWS: usize = 3;
 
 /// Whoever answers questions.
 pub(crate) trait Person: Send {
@@ -65,11 +62,14 @@ pub(crate) struct View<P> {
     told: bool,
     /// Whether the lines of calls go to a terminal that can take a line back.
     live: bool,
-    /// The calls that run, in their order.
-    running: Vec<String>,
+    /// The calls that run, in their order, and since when.
+    running: Vec<(String, Instant)>,
+    /// The last lines of what those have printed.
+    printed: HashMap<String, String>,
     /// The calls whose change the person has seen and allowed.
     seen: HashSet<String>,
-    begun: Instant,
+    /// When the person was last seen.
+    alone_since: Instant,
     /// What the person chose for calls whose turn has not come: what was shown of each, and the answer.
     chosen: HashMap<String, (String, Answer)>,
     /// The person wants to be asked about each call of this reply by itself.
@@ -104,8 +104,9 @@ impl<P: Person> View<P> {
             told: false,
             live,
             running: Vec::new(),
+            printed: HashMap::new(),
             seen: HashSet::new(),
-            begun: Instant::now(),
+            alone_since: Instant::now(),
             chosen: HashMap::new(),
             singly: false,
             talks: false,
@@ -128,14 +129,17 @@ impl<P: Person> View<P> {
     fn wait(&mut self, what: What) -> Result<(), Failure> {
         if self.live {
             self.prose.end_line()?;
-            self.work().wait(what);
+            // A call stands apart from the words above it, also while it is written.
+            let parted = matches!(what, What::Call(_)) && self.prose.has_begun() && self.work.is_none();
+            self.work().wait(what, parted);
         }
         Ok(())
     }
 
     /// Shows the tool that runs, where one can be shown.
     fn wait_for_tool(&mut self) -> Result<(), Failure> {
-        let shown = self.current.iter().chain(&self.running).find(|id| self.running.contains(id));
+        let runs = |id: &&String| self.running.iter().any(|(running, _)| running == *id);
+        let shown = self.current.as_ref().filter(runs).or_else(|| self.running.first().map(|(id, _)| id));
         let Some(id) = shown.cloned() else { return Ok(()) };
         let label = self.labels.get(&id).cloned().unwrap_or_default();
         self.wait(What::Tools(ToolSoFar::new(&id, &label)))
@@ -151,7 +155,7 @@ impl<P: Person> View<P> {
             return Err(trouble);
         }
         self.prose.end_line()?;
-        terminal::notify(self.begun.elapsed());
+        terminal::notify(self.alone_since.elapsed(), &messages::turn_is_over());
         Ok(())
     }
 
@@ -178,40 +182,63 @@ impl<P: Person> View<P> {
         self.current = Some(id.to_owned());
         // A line of --debug that comes meanwhile would stand in the open row.
         if !self.live && !debug::is_on() {
-            self.open_row(id)?;
+            self.open_row(id, KEPT_FREE)?;
         }
         Ok(())
     }
 
-    fn open_row(&mut self, id: &str) -> Result<(), Failure> {
-        let label = format!("→ {}", self.labels.get(id).map_or("", |label| label));
+    fn open_row(&mut self, id: &str, kept_free: usize) -> Result<(), Failure> {
+        let label = self.label_in_row(id, kept_free);
         self.work().open_row(Style::Action, &label)
     }
 
-    fn end_call(&mut self, result: &ToolResult) -> Result<(), Failure> {
+    /// `→` and the label of a call: on a terminal in one row, of whose columns so many stay free.
+    fn label_in_row(&mut self, id: &str, kept_free: usize) -> String {
+        let label = format!("→ {}", self.labels.get(id).map_or("", |label| label));
+        let work = self.work();
+        if !work.is_terminal() {
+            return label;
+        }
+        let (most, signs) = (work.look().width.saturating_sub(kept_free), work.has_signs());
+        cut(&escaped(&label), most, signs).into_owned()
+    }
+
+    fn end_call(&mut self, result: &ToolResult, ran: Option<Duration>) -> Result<(), Failure> {
         if self.current.as_deref() != Some(&result.id) {
             self.begin_call(&result.id, &result.tool)?;
         }
         self.current = None;
+        let ran = ran.and_then(|ran| ran.as_millis().try_into().ok());
+        let (style, text) = summary(result, Known { ended: self.canceller.is_cancelled(), ran });
+        let (columns, needs) = (self.work().look().width, 2 + width_of(&escaped(&text)));
+        // What fits stands in the row of the call; a sentence stands below it.
+        let is_short = needs <= columns / 2;
         // What else was printed meanwhile has ended the row.
-        if !status::go_on() {
-            self.open_row(&result.id)?;
+        let kept_free = if status::go_on() {
+            KEPT_FREE
+        } else {
+            let kept_free = if is_short { needs } else { 0 };
+            self.open_row(&result.id, kept_free)?;
             status::go_on();
-        }
-        let label = self.labels.get(&result.id).cloned().unwrap_or_default();
-        let (style, text) = summary(result);
-        let is_wide = 4 + width(&label) + width(&text) > self.work().look().width;
+            kept_free
+        };
+        let label = self.label_in_row(&result.id, kept_free);
+        let is_wide = width_of(&label) + needs > columns;
         if is_wide {
             self.work().write("\n")?;
         }
         let (seen, hints) = (self.seen.contains(&result.id), self.talks);
         let work = self.work();
-        work.styled_line(style, &format!("  {text}"))?;
+        match is_wide {
+            true => work.styled_line(style, &format!("  {text}"))?,
+            false => work.exact_line(style, &format!("  {text}"))?,
+        }
         for (style, line) in checklist(result, work.has_signs()) {
             work.styled_line(style, &format!("    {line}"))?;
         }
         for (style, line) in details(result, seen, hints) {
-            work.styled_line(style, &format!("    {line}"))?;
+            let line = printed(&line, work);
+            work.exact_line(style, &*line)?;
         }
         Ok(())
     }
@@ -254,7 +281,9 @@ impl<P: Person> View<P> {
                 Ok(())
             }
             Event::Malformed { id, .. } | Event::Incomplete { id, .. } => {
-                status::withdraw(id);
+                if let Some(label) = status::withdraw(id) {
+                    self.labels.insert((**id).to_owned(), label);
+                }
                 Ok(())
             }
             Event::Reasoning { unopened: true, .. } => self.aside(Style::Dim, messages::all_was_thought()),
@@ -292,6 +321,7 @@ impl<P: Person> View<P> {
     fn begin_round(&mut self) -> Result<(), Failure> {
         // Ids may come again with another reply.
         self.labels.clear();
+        self.printed.clear();
         self.chosen.clear();
         self.seen.clear();
         self.singly = false;
@@ -333,7 +363,7 @@ impl<P: Person> Host for View<P> {
 
     fn running(&mut self, call: &ToolCall) {
         self.labels.insert(call.id.clone(), label(call));
-        self.running.push(call.id.clone());
+        self.running.push((call.id.clone(), Instant::now()));
         if self.current.is_none() {
             let written = self.begin_call(&call.id, &call.name).and_then(|()| self.wait_for_tool());
             self.keep(written);
@@ -346,14 +376,22 @@ impl<P: Person> Host for View<P> {
 
     fn printed(&mut self, id: &str, end: &str) {
         status::printed(id, end);
+        self.printed.insert(id.to_owned(), end.to_owned());
     }
 
     fn answered(&mut self, result: &ToolResult) {
         debug::result(result);
         self.told = true;
-        let ran = self.running.iter().position(|id| *id == result.id).map(|at| self.running.remove(at));
-        self.last = Some(result.clone());
-        let mut written = self.end_call(result);
+        let ran = self.running.iter().position(|(id, _)| *id == result.id).map(|at| self.running.remove(at));
+        let ran = ran.map(|(_, since)| since.elapsed());
+        let mut result = result.clone();
+        // What was stopped has no output; what was seen of it stays.
+        let is_stopped = result.error.as_ref().is_some_and(|error| error.code == ErrorCode::Cancelled);
+        if let Some(printed) = self.printed.remove(&result.id).filter(|_| is_stopped && result.output.is_empty()) {
+            result.output = printed;
+        }
+        let mut written = self.end_call(&result, ran);
+        self.last = Some(result);
         if ran.is_some() {
             written = written.and_then(|()| self.wait_for_tool());
         }
@@ -371,8 +409,10 @@ impl<P: Person> Host for View<P> {
     fn ask_among<'a>(&'a mut self, pending: &'a Pending, later: &'a [Pending]) -> BoxFuture<'a, Answer> {
         let written = self.prose.end_line();
         self.keep(written);
+        terminal::notify(self.alone_since.elapsed(), &messages::turn_asks());
         Box::pin(async move {
             let answer = self.answer(pending, later).await;
+            self.alone_since = Instant::now();
             if matches!(answer, Answer::Yes | Answer::Always(_)) {
                 self.seen.insert(pending.call().id.clone());
             }
@@ -381,154 +421,17 @@ impl<P: Person> Host for View<P> {
     }
 }
 
-/// Columns of a text, none of which steers.
-fn width(text: &str) -> usize {
-    crate::markdown::width_of(text)
-}
-
-/// `✓ 3 lines, 2 ms`, or `✗ exit_status: ...`.
-fn summary(result: &ToolResult) -> (Style, String) {
-    let Some(error) = &result.error else {
-        let size = match result.output.lines().count() {
-            0 => messages::no_output(),
-            count => messages::lines_of_output(count),
-        };
-        let size = if result.truncated { messages::output_cut(size) } else { size };
-        let told = messages::output_in_time(size, took(result.execution_time_ms));
-        return (Style::Good, format!("✓ {}", told.words()));
-    };
-    let code = serde_json::to_value(error.code).ok().and_then(|code| code.as_str().map(String::from));
-    let message = error.message.words();
-    let message = message.lines().next().unwrap_or_default();
-    let code = code.unwrap_or_default();
-    // What did not run took no time.
-    match result.execution_time_ms {
-        0 => (Style::Bad, format!("✗ {code}: {message}")),
-        time => (Style::Bad, format!("✗ {code}, {}: {message}", took(time).words())),
+/// A line of output or of a change below a call. On a terminal it takes few rows, and nothing in it steers.
+fn printed<'l>(line: &'l str, work: &Terminal) -> Cow<'l, str> {
+    const BEFORE: usize = 4;
+    if !work.is_terminal() {
+        return format!("    {line}").into();
     }
-}
-
-/// `2 ms`, `1.5 s`, `2 min 5 s`.
-fn took(milliseconds: u64) -> Text {
-    match milliseconds {
-        0..1000 => messages::milliseconds(milliseconds),
-        1000..60_000 => messages::seconds(format!("{}.{}", milliseconds / 1000, milliseconds % 1000 / 100)),
-        _ => messages::minutes(milliseconds / 60_000, milliseconds / 1000 % 60),
-    }
-}
-
-/// What is worth showing of a result: the diff of a change that was not `seen`, beginning and end of a command's output. With
-/// `hints` it is said how to see more.
-fn details(result: &ToolResult, seen: bool, hints: bool) -> Vec<(Style, String)> {
-    let diff = result.data.as_ref().and_then(|data| data.get("diff")).and_then(|diff| diff.as_str());
-    if let Some(diff) = diff {
-        let shown = if seen { "" } else { diff };
-        return cut(shown, (SHOWN_OF_DIFF, 0), hints).map(|line| (line_style(&line), line)).collect();
-    }
-    if result.exit_code.is_none() && result.tool != PROJECT_CHECK {
-        return Vec::new();
-    }
-    let most = if result.success { SHOWN } else { SHOWN_OF_FAILURE };
-    cut(&result.output, most, hints).map(|line| (Style::Dim, line)).collect()
-}
-
-/// The first and the last lines of a text, with how many are left out between them.
-fn cut(text: &str, (head, tail): (usize, usize), hints: bool) -> impl Iterator<Item = String> {
-    let count = text.lines().count();
-    // The line that says so takes the place of one.
-    let left = if count > head + tail + 1 { count - head - tail } else { 0 };
-    let more = match (left, hints) {
-        (0, _) => None,
-        (left, true) => Some(messages::lines_more_to_see(left)),
-        (left, false) => Some(messages::lines_more(left)),
-    };
-    let first: Vec<String> = text.lines().take(if left > 0 { head } else { count }).map(String::from).collect();
-    let last: Vec<String> = text.lines().skip(if left > 0 { count - tail } else { count }).map(String::from).collect();
-    first.into_iter().chain(more.map(|more| more.words().into_owned())).chain(last)
-}
-
-/// The steps of a plan: with signs where the terminal has them, else with marks of plain characters.
-fn checklist(result: &ToolResult, signs: bool) -> Vec<(Style, String)> {
-    let steps = result.data.as_ref().filter(|_| result.tool == PLAN).and_then(|data| data["steps"].as_array());
-    let steps = steps.map_or(&[][..], Vec::as_slice);
-    let row = |step: &serde_json::Value| {
-        let (style, sign, mark) = match step["state"].as_str() {
-            Some("done") => (Style::Good, "✓", "[x]"),
-            Some("active") => (Style::Action, "→", "[>]"),
-            _ => (Style::Dim, "·", "[ ]"),
-        };
-        (style, format!("{} {}", if signs { sign } else { mark }, step["text"].as_str().unwrap_or_default()))
-    };
-    steps.iter().map(row).collect()
-}
-
-/// How a line of a diff looks.
-pub(crate) fn line_style(line: &str) -> Style {
-    match line.as_bytes().first() {
-        Some(b'+') => Style::Good,
-        Some(b'-') => Style::Bad,
-        _ => Style::Dim,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use toolfence::{ErrorCode, Output, ToolFailure};
-
-    #[test]
-    fn results_in_a_line() {
-        let good = ToolResult::new("1", "read_file", Output::text("a\nb\n"), 2);
-        assert_eq!(summary(&good), (Style::Good, "✓ 2 lines, 2 ms".into()));
-        let failure = ToolFailure::new(ErrorCode::ExitStatus, "It ended with status 1.\nMore.");
-        let bad = ToolResult::refused("1", "bash", failure);
-        assert_eq!(summary(&bad), (Style::Bad, "✗ exit_status: It ended with status 1.".into()));
-    }
-
-    #[test]
-    fn a_plan_is_a_checklist() {
-        let mut output = Output::text("Kept.");
-        let steps = [("read", "done"), ("write", "active"), ("test", "pending")];
-        let steps: Vec<_> =
-            steps.iter().map(|(text, state)| serde_json::json!({"text": text, "state": state})).collect();
-        output.data = Some(serde_json::json!({ "steps": steps }));
-        let result = ToolResult::new("1", "plan", output, 2);
-        let lines = |signs| checklist(&result, signs).into_iter().map(|(_, line)| line).collect::<Vec<_>>();
-        assert_eq!(lines(true), ["✓ read", "→ write", "· test"]);
-        assert_eq!(lines(false), ["[x] read", "[>] write", "[ ] test"]);
-    }
-
-    #[test]
-    fn of_long_output_the_beginning_and_the_end_are_shown() {
-        let lines: String = (1..=30).map(|line| format!("line {line}\n")).collect();
-        let shown = |code: i32, failure: Option<ToolFailure>| -> Vec<String> {
-            let mut output = Output::text(lines.clone());
-            (output.exit_code, output.failure) = (Some(code), failure);
-            let lines = details(&ToolResult::new("1", "bash", output, 2), false, false);
-            lines.into_iter().map(|(_, line)| line).collect()
-        };
-        let good = shown(0, None);
-        let wanted =
-            ["line 1", "line 2", "line 3", "line 4", "... 22 lines more", "line 27", "line 28", "line 29", "line 30"];
-        assert_eq!(good, wanted);
-        let bad = shown(1, Some(ToolFailure::new(ErrorCode::ExitStatus, "It ended with status 1.")));
-        assert_eq!((bad.len(), bad[3].as_str(), bad[15].as_str()), (16, "... 15 lines more", "line 30"));
-        assert_eq!(cut("1\n2\n3\n4\n5\n", (2, 2), true).count(), 5, "a line takes the place of no more than one");
-    }
-
-    #[test]
-    fn a_change_that_was_allowed_is_not_shown_again() {
-        let mut output = Output::text("Written.");
-        output.data = Some(serde_json::json!({"diff": "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n"}));
-        let result = ToolResult::new("1", "write_file", output, 2);
-        assert_eq!(details(&result, true, false), []);
-        assert_eq!(details(&result, false, false)[4], (Style::Good, "+b".to_owned()));
-    }
-
-    #[test]
-    fn times_are_told_in_their_size() {
-        for (time, told) in [(999, "999 ms"), (1500, "1.5 s"), (59_999, "59.9 s"), (125_000, "2 min 5 s")] {
-            assert_eq!(took(time).words(), told);
-        }
-    }
+    let columns = work.look().width;
+    let shown = printed_line(line);
+    let shown = escaped(&shown);
+    let shown = cut(&shown, MOST_ROWS * columns.saturating_sub(BEFORE + 2), work.has_signs());
+    let words = shown.trim_start_matches(' ');
+    let first = format!("    {}", &shown[..shown.len() - words.len()]);
+    line_in_rows(&first, words, BEFORE + 2, columns).into()
 }

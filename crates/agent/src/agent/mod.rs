@@ -111,6 +111,11 @@ impl Canceller {
         self.wish(|wish| wish == Wish::StopAll).await;
     }
 
+    /// Whether somebody wants all of it to end.
+    pub fn is_cancelled(&self) -> bool {
+        *self.wish.borrow() == Wish::StopAll
+    }
+
     /// Ends the turn: the model's stream and the running tools are stopped. Without a turn under way nothing happens.
     pub fn cancel(&self) {
         self.wish.send_replace(Wish::StopAll);

@@ -15,6 +15,7 @@ use crate::input::modes::Quiet;
 use crate::input::{Completions, LineEditor, Typed};
 use crate::mentions::Mentions;
 use crate::messages;
+use crate::outcome;
 use crate::personas::Folders;
 use crate::preview::one_line;
 use crate::runtime::{TWICE, Turns};
@@ -411,17 +412,13 @@ impl Conversation {
         let all = slash::all(&self.own);
         let width = all.iter().map(|command| command.usage().chars().count()).max().unwrap_or_default();
         all.iter()
-            .try_for_each(|command| self.out.line(&format!("  {:<width$}  {}", command.usage(), command.summary())))
+            .try_for_each(|command| self.out.told(&format!("  {:<width$}  {}", command.usage(), command.summary())))
     }
 
     /// All of the last output.
     fn show_last(&mut self) -> Result<(), Failure> {
         let Some(result) = &self.last else { return self.out.line(&messages::nothing_ran_yet()) };
-        if let Some(error) = &result.error {
-            self.out.styled_line(Style::Bad, &error.message)?;
-        }
-        self.out.write(&result.output)?;
-        self.out.write(if result.output.is_empty() || result.output.ends_with('\n') { "" } else { "\n" })
+        outcome::whole(result).iter().try_for_each(|(style, line)| self.out.exact_line(*style, line))
     }
 
     /// Gives the last answer to the terminal's clipboard.
@@ -472,10 +469,11 @@ impl Conversation {
             Ok(reason) => status_of(&reason).err(),
             Err(error) => Some(Failure::broken(error)),
         };
-        match failed {
-            Some(failure) => out.styled_line(Style::Bad, failure.message()),
-            None => Ok(()),
+        if let Some(failure) = failed {
+            out.styled_line(Style::Bad, failure.message())?;
         }
+        // The next message stands apart from what came of this one.
+        out.write(if out.is_terminal() { "\n" } else { "" })
     }
 }
 

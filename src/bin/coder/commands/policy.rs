@@ -132,7 +132,7 @@ fn shown(
         out.line(&messages::git_writable())?;
     }
     if let Some(text) = command.filter(|_| !decision.marks.is_empty()) {
-        marks::rows(text, &decision.marks, false).iter().try_for_each(|row| out.write(row))?;
+        marks::rows(text, &decision.marks, false, marks::ROOM).iter().try_for_each(|row| out.write(row))?;
     }
     for (index, command) in decision.commands.iter().enumerate() {
         out.line(&messages::would_run(command))?;

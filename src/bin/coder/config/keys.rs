@@ -214,10 +214,17 @@ const OWN: &[Key] = &[
         Takes::Choice(&["off", "bell", "osc9"]),
         InProject::Never,
         "\"bell\"",
-        "How a terminal tells you that a turn is over which took 20 seconds or more: bell; osc9, a notification of the desktop\n\
-         where the terminal can show one; or off.",
-    ).in_portuguese("Como um terminal avisa que terminou um turno que levou 20 segundos ou mais: bell, a campainha; osc9, uma notificação da área\n\
-         de trabalho, onde o terminal consegue mostrá-la; ou off."),
+        "How a terminal tells you that a long turn is over, or has a question: bell; osc9, a notification of the desktop where the\n\
+         terminal can show one; or off.",
+    ).in_portuguese("Como um terminal avisa que um turno longo terminou ou tem uma pergunta: bell, a campainha; osc9, uma notificação da área de\n\
+         trabalho, onde o terminal consegue mostrá-la; ou off."),
+    Key::new(
+        "notify_after",
+        Takes::Whole(0, 86_400),
+        InProject::Never,
+        "20",
+        "Seconds without you after which a turn is a long one.",
+    ).in_portuguese("Segundos sem você a partir dos quais um turno é longo."),
 ];
 
 /// How a server is reached. What names a place, a file or a secret, no project may say.

@@ -16,8 +16,8 @@ mod rows;
 mod table;
 
 use code::Highlighter;
-pub(crate) use rows::Look;
 use rows::{BREAK, Cell, Ink, columns, draw, is_odd, push, width, wrapped, written_out};
+pub(crate) use rows::{Look, cut, in_rows, line_in_rows, rows_of, width_of};
 use table::{Side, Table};
 
 /// Bytes of a paragraph that wait for something that is open to be closed.
@@ -70,11 +70,6 @@ struct Item {
     shown: bool,
     /// The number of an item in an ordered list, and what stands behind the number.
     number: Option<(u64, char)>,
-}
-
-/// Columns of a text.
-pub(crate) fn width_of(text: &str) -> usize {
-    text.chars().map(columns).sum()
 }
 
 /// What is open.

@@ -1,6 +1,7 @@
 //! Rows of a terminal: characters with their looks, broken between words by the columns they take.
 
 use crate::shown::steers;
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::ops::Range;
 use toolfence::program::invisible;
@@ -109,6 +110,12 @@ pub(super) fn is_odd(c: char) -> bool {
 
 /// A part of the cells for each row, and the cell with which the next one begins.
 pub(super) fn wrapped(cells: &[Cell], width: usize) -> Vec<(Range<usize>, usize)> {
+    broken(cells, width, false)
+}
+
+/// As [`wrapped`], but for words that are longer than a row where they shall stay `whole`: the terminal breaks them, and whoever
+/// copies one gets it in one piece.
+fn broken(cells: &[Cell], width: usize, whole: bool) -> Vec<(Range<usize>, usize)> {
     /// What stands behind a wide character and never begins a row.
     const CLOSING: &str = "、。，．」』）］｝！？：；…";
     let mut rows = Vec::new();
@@ -132,7 +139,7 @@ pub(super) fn wrapped(cells: &[Cell], width: usize) -> Vec<(Range<usize>, usize)
             at += 1;
             continue;
         }
-        if column + wide > width && at > start {
+        if column + wide > width && at > start && !(whole && rest.is_none()) {
             let (end, next) = rest.unwrap_or((at, at));
             rows.push((trimmed(cells, start..end), next));
             (start, column, at, rest) = (next, 0, next, None);
@@ -147,6 +154,80 @@ pub(super) fn wrapped(cells: &[Cell], width: usize) -> Vec<(Range<usize>, usize)
     }
     if start < cells.len() || rows.is_empty() {
         rows.push((trimmed(cells, start..cells.len()), cells.len()));
+    }
+    rows
+}
+
+/// The lines of a plain text in rows of so many columns, broken between words. What continues a line stands below the first word
+/// behind its mark, or below what blanks set apart from the words before.
+pub(crate) fn in_rows(text: &str, columns: usize) -> String {
+    let lines = text.split('\n').map(|line| {
+        let line = line.strip_suffix('\r').unwrap_or(line);
+        let (first, body) = line.split_at(before_words(line, columns / 2));
+        line_in_rows(first, body, width_of(first), columns)
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// A line in rows as [`in_rows`] has it: `first` stands before its first row, and so many blanks before the others.
+pub(crate) fn line_in_rows(first: &str, body: &str, blanks: usize, columns: usize) -> String {
+    let mut cells = Vec::new();
+    push(&mut cells, body, Ink::PLAIN);
+    let room = columns.saturating_sub(blanks.max(width_of(first))).max(1);
+    let mut out = first.to_owned();
+    for (index, (range, _)) in broken(&cells, room, true).into_iter().enumerate() {
+        if index > 0 {
+            out.push('\n');
+            out.extend(std::iter::repeat_n(' ', blanks));
+        }
+        out.extend(cells[range].iter().map(|cell| cell.c));
+    }
+    // What is typed behind a line keeps its distance.
+    out.push_str(&body[body.trim_end_matches(' ').len()..]);
+    out
+}
+
+/// Bytes before the words of a line: blanks, a mark of one sign, and what two blanks set apart in the first `most` columns.
+fn before_words(line: &str, most: usize) -> usize {
+    let blanks = line.len() - line.trim_start_matches(' ').len();
+    let words = &line[blanks..];
+    let mut signs = words.char_indices();
+    if signs.next().is_some_and(|(_, c)| !c.is_alphanumeric()) && signs.next().is_some_and(|(_, c)| c == ' ') {
+        return blanks + words.find(' ').map_or(0, |at| at + 1);
+    }
+    let apart = words.find("  ").map(|at| blanks + at);
+    let end = apart.map(|at| line.len() - line[at..].trim_start_matches(' ').len());
+    end.filter(|end| *end < line.len() && width_of(&line[..*end]) <= most).unwrap_or(blanks)
+}
+
+/// A text that takes so many columns at most; dots stand where it was cut.
+pub(crate) fn cut(text: &str, most: usize, signs: bool) -> Cow<'_, str> {
+    if width_of(text) <= most {
+        return text.into();
+    }
+    let dots = if signs { "…" } else { "..." };
+    let room = most.saturating_sub(width_of(dots));
+    let mut column = 0;
+    let over = text.char_indices().find(|(_, c)| {
+        column += columns(*c);
+        column > room
+    });
+    format!("{}{dots}", text[..over.map_or(text.len(), |(at, _)| at)].trim_end()).into()
+}
+
+/// Columns of a text.
+pub(crate) fn width_of(text: &str) -> usize {
+    text.chars().map(columns).sum()
+}
+
+/// Rows that a text takes which a terminal of so many columns wraps by itself.
+pub(crate) fn rows_of(text: &str, most: usize) -> usize {
+    let (mut rows, mut column) = (1, 0);
+    for wide in text.chars().map(columns) {
+        if column + wide > most && column > 0 {
+            (rows, column) = (rows + 1, 0);
+        }
+        column += wide;
     }
     rows
 }

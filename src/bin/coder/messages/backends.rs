@@ -135,7 +135,7 @@ toolfence::program::texts! { "coder"
     how_to_get_a_server(keys) {
         en: "\n\nStart a server on this machine, then `coder`:\n  \
              llama-server -m MODEL.gguf --port 8080 -c 32768\n  \
-             ollama serve                                        and `ollama pull qwen2.5-coder`\n\
+             ollama serve, and `ollama pull qwen2.5-coder`\n\
              Use a provider, with its key in its variable:\n  \
              OPENAI_API_KEY=... coder --backend provider --model gpt-4o-mini\n  \
              {keys} `coder config backends` lists all providers.\n\
@@ -150,7 +150,7 @@ toolfence::program::texts! { "coder"
              What you always use belongs into your settings: `coder config init`.",
         pt: "\n\nInicie um servidor nesta máquina e depois `coder`:\n  \
              llama-server -m MODELO.gguf --port 8080 -c 32768\n  \
-             ollama serve                                        e `ollama pull qwen2.5-coder`\n\
+             ollama serve, e `ollama pull qwen2.5-coder`\n\
              Use um provedor, com a chave na variável dele:\n  \
              OPENAI_API_KEY=... coder --backend provider --model gpt-4o-mini\n  \
              {keys} `coder config backends` lista todos os provedores.\n\

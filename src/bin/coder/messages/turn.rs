@@ -80,6 +80,46 @@ toolfence::program::texts! { "coder"
         en: "{size}, cut",
         pt: "{size}, cortada",
     }
+    lines_changed(added, removed) {
+        en: "+{added} -{removed} lines",
+        pt: "+{added} -{removed} linhas",
+    }
+    ended_with_status(status, time) {
+        en: "status {status}, {time}",
+        pt: "status {status}, {time}",
+    }
+    stopped_after(time) {
+        en: "stopped after {time}; what it did until then stays",
+        pt: "interrompida depois de {time}; o que fez até então fica",
+    }
+    stopped_while_running() {
+        en: "stopped; what it did until then stays",
+        pt: "interrompida; o que fez até então fica",
+    }
+    stopped_before_running() {
+        en: "stopped before it ran",
+        pt: "interrompida antes da execução",
+    }
+    stopped_while_written() {
+        en: "stopped while it was written; it did not run",
+        pt: "interrompida enquanto era escrita; não foi executada",
+    }
+    cut_while_written() {
+        en: "the reply ended in the middle of it; it did not run",
+        pt: "a resposta acabou no meio dela; não foi executada",
+    }
+    cut_and_continued() {
+        en: "the reply ended in the middle of it; the model is asked to go on",
+        pt: "a resposta acabou no meio dela; pede-se ao modelo que continue",
+    }
+    skipped_after_failure() {
+        en: "not run, for a change or command before it did not succeed",
+        pt: "não executada, pois uma alteração ou um comando anterior não teve êxito",
+    }
+    could_not_be_read(problem) {
+        en: "could not be read: {problem}",
+        pt: "não foi possível ler: {problem}",
+    }
     output_in_time(size, time) {
         en: "{size}, {time}",
         pt: "{size}, {time}",
@@ -107,6 +147,10 @@ toolfence::program::texts! { "coder"
     turn_is_over() {
         en: "coder has an answer",
         pt: "coder tem uma resposta",
+    }
+    turn_asks() {
+        en: "coder has a question",
+        pt: "coder tem uma pergunta",
     }
     /// What the model is told of the text on standard input beside a question.
     what_was_piped_in() {

@@ -122,8 +122,8 @@ impl Failure {
             Failure::Closed => messages::connection_closed(),
             Failure::NoStream => messages::no_stream(),
             Failure::Silent(limit) => messages::nothing_came(limit.as_secs_f32().to_string()),
-            Failure::Refused { status, body, .. } => messages::server_refused(*status, message(body)),
-            Failure::NoImages { refused: Some((status, body)) } => messages::server_refused(*status, message(body)),
+            Failure::Refused { status, body, .. } => refused(*status, body),
+            Failure::NoImages { refused: Some((status, body)) } => refused(*status, body),
             Failure::NoImages { refused: None } => messages::server_takes_no_images(),
             Failure::Said(error) => {
                 let told = error.as_str().map_or_else(|| message(&error.to_string()), clean);
@@ -133,6 +133,13 @@ impl Failure {
             Failure::TooLong => messages::event_too_long(),
             Failure::Connection(error) => clean(&innermost(error)).into(),
         }
+    }
+}
+
+fn refused(status: u16, body: &str) -> Text {
+    match message(body) {
+        said if said.trim().is_empty() => messages::server_refused_silently(status),
+        said => messages::server_refused(status, said),
     }
 }
 
