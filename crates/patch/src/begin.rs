@@ -59,7 +59,7 @@ fn truncated(line: usize) -> Problem {
 }
 
 fn read_one<'a>(lines: &[&'a str], begin: usize, end: usize, patch: &mut Patch<'a>) -> Result<(), Problem> {
-    let mut reader = Reader { lines, at: begin, end };
+    let mut reader = BeginReader { lines, at: begin, end };
     reader.skip_blank();
     let inside = &lines[begin..end];
     if inside.iter().all(|line| grammar::mark(line).is_none()) && inside.iter().any(|line| line.starts_with("--- ")) {
@@ -74,13 +74,13 @@ fn read_one<'a>(lines: &[&'a str], begin: usize, end: usize, patch: &mut Patch<'
     Ok(())
 }
 
-struct Reader<'l, 'a> {
+struct BeginReader<'l, 'a> {
     lines: &'l [&'a str],
     at: usize,
     end: usize,
 }
 
-impl<'a> Reader<'_, 'a> {
+impl<'a> BeginReader<'_, 'a> {
     fn file(&mut self) -> Result<FilePatch<'a>, Problem> {
         let line = self.at + 1;
         let mark = grammar::mark(self.lines[self.at]);

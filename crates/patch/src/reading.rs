@@ -78,7 +78,7 @@ impl<'a> Block<'a> {
 
 /// Of each block. `old` are the filled old lines of the hunk; `unit` is how many spaces the file has for a step.
 pub(super) fn of(old: &[Pair<'_>], blocks: &[Block<'_>], shift: &Shift<'_>, unit: usize) -> Vec<Reading> {
-    let hunk = Hunk { old, blocks, unit };
+    let hunk = HunkText { old, blocks, unit };
     let all = |reading| vec![reading; blocks.len()];
     if blocks.iter().flat_map(|block| &block.added).any(|line| is_blind(line)) {
         return all(Reading::Doubt);
@@ -111,13 +111,13 @@ fn is_exact(block: &Block<'_>) -> bool {
     !block.removed.is_empty() && block.removed.iter().all(exact) && same
 }
 
-struct Hunk<'h, 'a> {
+struct HunkText<'h, 'a> {
     old: &'h [Pair<'a>],
     blocks: &'h [Block<'a>],
     unit: usize,
 }
 
-impl<'a> Hunk<'_, 'a> {
+impl<'a> HunkText<'_, 'a> {
     fn pairs(&self) -> impl Iterator<Item = (&'a [u8], &'a [u8], bool)> {
         self.old.iter().map(|(patch, file, removed)| (indent(patch), indent(file), *removed))
     }

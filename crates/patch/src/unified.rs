@@ -9,7 +9,7 @@ use super::wrap::Wrappers;
 
 /// Reads every file of the lines from `at` on.
 pub(super) fn read<'a>(lines: &[&'a str], at: usize) -> Result<Patch<'a>, Problem> {
-    let mut reader = Reader { lines, at, wrappers: Wrappers::default() };
+    let mut reader = UnifiedReader { lines, at, wrappers: Wrappers::default() };
     let mut patch = Patch::default();
     while reader.at < lines.len() {
         if let Some(file) = reader.file()? {
@@ -19,7 +19,7 @@ pub(super) fn read<'a>(lines: &[&'a str], at: usize) -> Result<Patch<'a>, Proble
     Ok(patch)
 }
 
-struct Reader<'l, 'a> {
+struct UnifiedReader<'l, 'a> {
     lines: &'l [&'a str],
     at: usize,
     wrappers: Wrappers<'a>,
@@ -42,7 +42,7 @@ struct Head {
     paired: bool,
 }
 
-impl<'a> Reader<'_, 'a> {
+impl<'a> UnifiedReader<'_, 'a> {
     /// The file that begins here, or nothing where a line of prose was passed.
     fn file(&mut self) -> Result<Option<FilePatch<'a>>, Problem> {
         let line = self.lines[self.at];

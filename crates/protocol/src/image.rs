@@ -33,13 +33,13 @@ const LONGEST_NAME: usize = 200;
 #[serde(into = "Written", try_from = "Written")]
 pub struct Image {
     name: String,
-    kind: Kind,
+    kind: MediaType,
     base64: Arc<str>,
 }
 
 /// What an image is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum MediaType {
     Png,
     Jpeg,
     Gif,
@@ -66,7 +66,7 @@ impl Image {
         if bytes.len() > Image::MOST_BYTES {
             return wrong(messages::image_too_large(name, (Image::MOST_BYTES >> 20) as u64));
         }
-        match Kind::of(bytes) {
+        match MediaType::of(bytes) {
             Some(kind) => Ok(Image { name, kind, base64: base64(bytes).into() }),
             None => wrong(messages::no_image(name)),
         }
@@ -86,10 +86,10 @@ impl Image {
     /// `image/png`, `image/jpeg`, `image/gif` or `image/webp`.
     pub fn media_type(&self) -> &'static str {
         match self.kind {
-            Kind::Png => "image/png",
-            Kind::Jpeg => "image/jpeg",
-            Kind::Gif => "image/gif",
-            Kind::Webp => "image/webp",
+            MediaType::Png => "image/png",
+            MediaType::Jpeg => "image/jpeg",
+            MediaType::Gif => "image/gif",
+            MediaType::Webp => "image/webp",
         }
     }
 
@@ -147,21 +147,21 @@ impl TryFrom<Written> for Image {
         if data.len() > Image::MOST_BYTES.div_ceil(3) * 4 {
             return wrong(messages::image_too_large(name, (Image::MOST_BYTES >> 20) as u64));
         }
-        match first_bytes(&data).and_then(|bytes| Kind::of(&bytes)) {
+        match first_bytes(&data).and_then(|bytes| MediaType::of(&bytes)) {
             Some(kind) => Ok(Image { name, kind, base64: data }),
             None => wrong(messages::no_image(name)),
         }
     }
 }
 
-impl Kind {
+impl MediaType {
     /// What begins so, where it is an image that is taken.
-    fn of(bytes: &[u8]) -> Option<Kind> {
+    fn of(bytes: &[u8]) -> Option<MediaType> {
         Some(match bytes {
-            [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Kind::Png,
-            [0xff, 0xd8, 0xff, ..] => Kind::Jpeg,
-            [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Kind::Gif,
-            [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Kind::Webp,
+            [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => MediaType::Png,
+            [0xff, 0xd8, 0xff, ..] => MediaType::Jpeg,
+            [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => MediaType::Gif,
+            [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => MediaType::Webp,
             _ => return None,
         })
     }

@@ -111,7 +111,7 @@ impl fmt::Display for Cause {
 impl std::error::Error for Cause {}
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Told {
+struct TroubleLine {
     barrier: Barrier,
     at: Option<String>,
     cause: Cause,
@@ -127,7 +127,7 @@ pub(crate) fn heard(line: &str) -> Option<io::Error> {
         _ => return None,
     };
     // A helper of another version may say it in its own way.
-    let Ok(Told { barrier, at, cause }) = serde_json::from_str(rest) else {
+    let Ok(TroubleLine { barrier, at, cause }) = serde_json::from_str(rest) else {
         return Some(io::Error::new(kind, Text::from(rest.to_owned())));
     };
     let (barrier, cause) = (barrier.text(), cause.text());
@@ -143,14 +143,14 @@ pub(crate) use told::Trouble;
 
 #[cfg(target_os = "linux")]
 mod told {
-    use super::{Barrier, Cause, LONGEST, Told, clip, io};
+    use super::{Barrier, Cause, LONGEST, TroubleLine, clip, io};
     use std::path::Path;
 
     /// What the helper tells the host instead of how the command ended.
     #[derive(Debug)]
     pub(crate) struct Trouble {
         is_changed: bool,
-        told: Told,
+        told: TroubleLine,
     }
 
     impl Trouble {
@@ -158,7 +158,7 @@ mod told {
             let is_changed = cause.kind() == io::ErrorKind::StaleNetworkFileHandle;
             let ours = cause.get_ref().and_then(|held| held.downcast_ref::<Cause>()).cloned();
             let cause = ours.unwrap_or_else(|| Cause::Said(plain(&cause.to_string())));
-            Trouble { is_changed, told: Told { barrier, at: None, cause } }
+            Trouble { is_changed, told: TroubleLine { barrier, at: None, cause } }
         }
 
         pub(crate) fn at(barrier: Barrier, at: &Path, cause: io::Error) -> Trouble {

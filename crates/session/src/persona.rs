@@ -41,7 +41,7 @@ pub struct Persona {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Head {
+struct PersonaHead {
     name: String,
     #[serde(default)]
     description: String,
@@ -59,14 +59,14 @@ impl Persona {
     pub fn parse(source: &str) -> Result<Persona> {
         let source = source.strip_prefix('\u{feff}').unwrap_or(source).replace("\r\n", "\n");
         let (head, text) = split(&source)?;
-        let head: Head = toml::from_str(head).map_err(|error| in_line(head, &error))?;
+        let head: PersonaHead = toml::from_str(head).map_err(|error| in_line(head, &error))?;
         if head.name.trim().is_empty() {
             return Err(Error::with_kind(ErrorKind::InvalidInput, messages::name_is_empty()));
         }
         if text.trim().is_empty() {
             return Err(Error::with_kind(ErrorKind::InvalidInput, messages::no_text(format!("{:?}", head.name))));
         }
-        let Head { name, description, model, tools, policy } = head;
+        let PersonaHead { name, description, model, tools, policy } = head;
         let policy = policy.map(|policy| policy.to_string());
         Ok(Persona { name, description, model, tools, policy, text: text.trim_matches('\n').to_owned() })
     }

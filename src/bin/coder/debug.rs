@@ -85,7 +85,7 @@ fn line(event: &str, members: Value) {
 struct Lines;
 
 /// The fields of a span.
-struct Known(Map<String, Value>);
+struct SpanFields(Map<String, Value>);
 
 impl<S: Subscriber + for<'s> LookupSpan<'s>> Layer<S> for Lines {
     fn enabled(&self, metadata: &Metadata<'_>, _: Context<'_, S>) -> bool {
@@ -97,7 +97,7 @@ impl<S: Subscriber + for<'s> LookupSpan<'s>> Layer<S> for Lines {
         let mut fields = Fields(Map::new());
         attributes.record(&mut fields);
         if let Some(span) = context.span(id) {
-            span.extensions_mut().insert(Known(fields.0));
+            span.extensions_mut().insert(SpanFields(fields.0));
         }
     }
 
@@ -118,7 +118,7 @@ impl<S: Subscriber + for<'s> LookupSpan<'s>> Layer<S> for Lines {
         // Several calls run side by side: what happens in one of them says in which.
         let span = context.event_span(event);
         if let Some(known) =
-            span.as_ref().and_then(|span| span.extensions().get::<Known>().map(|known| known.0.clone()))
+            span.as_ref().and_then(|span| span.extensions().get::<SpanFields>().map(|known| known.0.clone()))
             && !known.is_empty()
         {
             members.insert("call".to_owned(), Value::Object(known));

@@ -76,8 +76,8 @@ impl<'a> Hands<'a> {
         Some(call)
     }
 
-    fn open(&mut self, call: ToolCall) -> Note {
-        let note = Note { id: call.id.clone(), notes: self.notes.clone() };
+    fn open(&mut self, call: ToolCall) -> HostProgress {
+        let note = HostProgress { id: call.id.clone(), notes: self.notes.clone() };
         self.open.push(call);
         note
     }
@@ -102,12 +102,12 @@ pub fn title_of(cleared: &Cleared, catalog: &Catalog) -> String {
 }
 
 /// Carries a tool's progress to the host, who may only be called from the driver.
-struct Note {
+struct HostProgress {
     id: String,
     notes: mpsc::Sender<Noted>,
 }
 
-impl Progress for Note {
+impl Progress for HostProgress {
     fn note(&self, text: &str) {
         // Full means that the host is slower than the tool: then this line is not worth waiting for.
         let _ = self.notes.try_send(Noted::Said { id: self.id.clone(), note: text.to_owned() });

@@ -26,7 +26,7 @@ const MOST_CALLS: usize = 1000;
 pub(super) struct Recording {
     /// The history as far as it is written down.
     marks: Vec<Mark>,
-    reply: Reply,
+    reply: ReplySoFar,
     /// The calls of the reply that have no answer yet, in its order.
     calls: VecDeque<RecordedCall>,
     decisions: HashMap<String, RecordedDecision>,
@@ -42,7 +42,7 @@ pub(super) struct Recording {
 
 /// A reply that comes in.
 #[derive(Debug, Default)]
-struct Reply {
+struct ReplySoFar {
     raw: String,
     prose: String,
     thoughts: String,
@@ -318,7 +318,7 @@ impl Transcript {
 
     /// The model wrote this, as the history has it.
     fn reply(&mut self, kept: &str) {
-        let Reply { raw, prose, thoughts, tokens, times, state } = std::mem::take(&mut self.recording.reply);
+        let ReplySoFar { raw, prose, thoughts, tokens, times, state } = std::mem::take(&mut self.recording.reply);
         let mut record = Record::new(Role::Assistant, prose);
         record.model = self.answers();
         record.tokens = tokens;

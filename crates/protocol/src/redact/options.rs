@@ -57,14 +57,14 @@ const NAMES_OF_TWO: &[&str] = &[
 
 /// Options that are secret behind these programs only.
 const SHORT: &[Short] = &[
-    Short { programs: &["curl", "wget"], option: "-u", join: Join::Both, part: Part::BehindColon },
-    Short { programs: &["curl", "wget"], option: "--user", join: Join::Apart, part: Part::BehindColon },
-    Short { programs: &["curl"], option: "-U", join: Join::Both, part: Part::BehindColon },
-    Short { programs: &["curl"], option: "--proxy-user", join: Join::Apart, part: Part::BehindColon },
-    Short { programs: &["curl"], option: "-b", join: Join::Both, part: Part::Cookie },
-    Short { programs: &["curl"], option: "--cookie", join: Join::Apart, part: Part::Cookie },
-    Short { programs: &["http", "https"], option: "-a", join: Join::Both, part: Part::BehindColon },
-    Short { programs: &["http", "https"], option: "--auth", join: Join::Apart, part: Part::BehindColon },
+    Short { programs: &["curl", "wget"], option: "-u", join: Join::Both, part: SecretPart::BehindColon },
+    Short { programs: &["curl", "wget"], option: "--user", join: Join::Apart, part: SecretPart::BehindColon },
+    Short { programs: &["curl"], option: "-U", join: Join::Both, part: SecretPart::BehindColon },
+    Short { programs: &["curl"], option: "--proxy-user", join: Join::Apart, part: SecretPart::BehindColon },
+    Short { programs: &["curl"], option: "-b", join: Join::Both, part: SecretPart::Cookie },
+    Short { programs: &["curl"], option: "--cookie", join: Join::Apart, part: SecretPart::Cookie },
+    Short { programs: &["http", "https"], option: "-a", join: Join::Both, part: SecretPart::BehindColon },
+    Short { programs: &["http", "https"], option: "--auth", join: Join::Apart, part: SecretPart::BehindColon },
     Short {
         programs: &[
             "mysql",
@@ -78,16 +78,21 @@ const SHORT: &[Short] = &[
         ],
         option: "-p",
         join: Join::Attached,
-        part: Part::All,
+        part: SecretPart::All,
     },
-    Short { programs: &["sshpass", "mongo", "mongosh", "mongodump"], option: "-p", join: Join::Both, part: Part::All },
-    Short { programs: &["redis-cli"], option: "-a", join: Join::Apart, part: Part::All },
-    Short { programs: &["ldapsearch", "ldapmodify", "ldapadd"], option: "-w", join: Join::Both, part: Part::All },
-    Short { programs: &["login"], option: "-p", join: Join::Apart, part: Part::All },
-    Short { programs: &["openssl"], option: "-k", join: Join::Apart, part: Part::All },
-    Short { programs: &["openssl"], option: "-K", join: Join::Apart, part: Part::All },
-    Short { programs: SAMBA, option: "-U", join: Join::Both, part: Part::BehindPercent },
-    Short { programs: SAMBA, option: "--user", join: Join::Apart, part: Part::BehindPercent },
+    Short {
+        programs: &["sshpass", "mongo", "mongosh", "mongodump"],
+        option: "-p",
+        join: Join::Both,
+        part: SecretPart::All,
+    },
+    Short { programs: &["redis-cli"], option: "-a", join: Join::Apart, part: SecretPart::All },
+    Short { programs: &["ldapsearch", "ldapmodify", "ldapadd"], option: "-w", join: Join::Both, part: SecretPart::All },
+    Short { programs: &["login"], option: "-p", join: Join::Apart, part: SecretPart::All },
+    Short { programs: &["openssl"], option: "-k", join: Join::Apart, part: SecretPart::All },
+    Short { programs: &["openssl"], option: "-K", join: Join::Apart, part: SecretPart::All },
+    Short { programs: SAMBA, option: "-U", join: Join::Both, part: SecretPart::BehindPercent },
+    Short { programs: SAMBA, option: "--user", join: Join::Apart, part: SecretPart::BehindPercent },
 ];
 
 const SAMBA: &[&str] =
@@ -163,7 +168,7 @@ struct Short {
     programs: &'static [&'static str],
     option: &'static str,
     join: Join,
-    part: Part,
+    part: SecretPart,
 }
 
 /// How a value follows its option.
@@ -178,7 +183,7 @@ enum Join {
 
 /// What of the value is secret.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum SecretPart {
     All,
     /// `user:X`
     BehindColon,
@@ -202,7 +207,7 @@ pub(super) fn option(bytes: &[u8], at: usize) -> Option<Found<'static>> {
     let word = &near[..near.iter().take_while(|byte| is_name(byte)).count()];
     if let Some(name) = word.strip_prefix(b"--").filter(|name| is_secret(name)) {
         let (start, form) = apart(bytes, at + 2 + name.len())?;
-        return value(bytes, start, form, Part::All);
+        return value(bytes, start, form, SecretPart::All);
     }
     if NAMES_OF_ONE_DASH.iter().any(|name| word.strip_prefix(b"-") == Some(name.as_bytes())) {
         let (start, form) = apart(bytes, at + word.len())?;
@@ -234,7 +239,7 @@ fn passed(bytes: &[u8], start: usize, form: Form) -> Option<Found<'static>> {
         return None;
     }
     let skipped = if rest.starts_with(b"pass:") { 5 } else { 0 };
-    value(bytes, start + skipped, form, Part::All)
+    value(bytes, start + skipped, form, SecretPart::All)
 }
 
 /// The value of an option that ends here.
@@ -296,7 +301,7 @@ pub(super) fn setting(bytes: &[u8], at: usize) -> Option<Found<'static>> {
     let (start, form) = apart(bytes, end)?;
     // Keys of git have a section; `git config password` would be a sentence about it.
     let is_key = program != "git" || name.contains('.');
-    if is_key { value(bytes, start, form, Part::All) } else { None }
+    if is_key { value(bytes, start, form, SecretPart::All) } else { None }
 }
 
 /// Where the next word of a command line begins, which may be the next text of a list: behind `", "` where the quotes may
@@ -403,28 +408,28 @@ fn nearest(before: &[u8], find: impl Fn(&[u8]) -> Option<&'static str>) -> Optio
     }
 }
 
-fn value(bytes: &[u8], start: usize, form: Form, part: Part) -> Option<Found<'static>> {
+fn value(bytes: &[u8], start: usize, form: Form, part: SecretPart) -> Option<Found<'static>> {
     let near = &bytes[start..bytes.len().min(start + LOOKED_AT)];
     let whole = &near[..length(near, form)];
     if is_reference(whole, form) || whole.is_empty() {
         return None;
     }
     let skipped = match part {
-        Part::All => 0,
-        Part::Cookie if whole.contains(&b'=') => 0,
-        Part::Cookie => return None,
-        Part::BehindColon => memchr::memchr(b':', whole)? + 1,
-        Part::BehindPercent => memchr::memchr(b'%', whole)? + 1,
+        SecretPart::All => 0,
+        SecretPart::Cookie if whole.contains(&b'=') => 0,
+        SecretPart::Cookie => return None,
+        SecretPart::BehindColon => memchr::memchr(b':', whole)? + 1,
+        SecretPart::BehindPercent => memchr::memchr(b'%', whole)? + 1,
     };
     let secret = &whole[skipped..];
     let fits = match part {
-        Part::All => form != Form::Bare || is_likely(secret),
+        SecretPart::All => form != Form::Bare || is_likely(secret),
         // `1000:1000` are numbers of a user and a group.
-        Part::BehindColon => !whole.iter().all(|byte| byte.is_ascii_digit() || *byte == b':'),
-        Part::Cookie | Part::BehindPercent => true,
+        SecretPart::BehindColon => !whole.iter().all(|byte| byte.is_ascii_digit() || *byte == b':'),
+        SecretPart::Cookie | SecretPart::BehindPercent => true,
     };
     let fits = fits && !secret.is_empty() && !is_reference(secret, if skipped > 0 { Form::Bare } else { form });
-    let what = if part == Part::Cookie { "cookie" } else { "value" };
+    let what = if part == SecretPart::Cookie { "cookie" } else { "value" };
     fits.then(|| Found { start: start + skipped, end: start + length(&bytes[start..], form), what })
 }
 

@@ -15,7 +15,7 @@ const MOST_GROUPS: usize = 20;
 
 /// A text for the pattern in which each repetition that may grow has `more` beyond its least.
 pub(super) fn text_for(pattern: &str, more: usize) -> Option<String> {
-    let mut reader = Reader { chars: pattern.chars().peekable(), more, depth: 0 };
+    let mut reader = PatternReader { chars: pattern.chars().peekable(), more, depth: 0 };
     let text = reader.alternatives()?;
     (reader.chars.next().is_none() && text.len() <= LONGEST).then_some(text)
 }
@@ -56,13 +56,13 @@ pub(super) fn of_ecma(pattern: &str) -> String {
     out
 }
 
-struct Reader<'a> {
+struct PatternReader<'a> {
     chars: Peekable<Chars<'a>>,
     more: usize,
     depth: usize,
 }
 
-impl Reader<'_> {
+impl PatternReader<'_> {
     /// The first alternative; the others are read over.
     fn alternatives(&mut self) -> Option<String> {
         let first = self.sequence()?;

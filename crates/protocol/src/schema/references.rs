@@ -46,7 +46,7 @@ pub(super) struct Resources {
 
 /// What a value inside a schema is.
 #[derive(Clone, Copy, PartialEq)]
-enum Place {
+enum Position {
     Schema,
     /// An object or an array of schemas.
     Schemas,
@@ -56,25 +56,25 @@ enum Place {
 }
 
 /// What the value of a keyword is.
-fn below(keyword: &str, place: Place) -> Place {
+fn below(keyword: &str, place: Position) -> Position {
     match (place, keyword) {
-        (Place::Data, _) => Place::Data,
-        (Place::Schemas, _) => Place::Schema,
-        (_, "const" | "enum" | "default" | "examples" | "example") => Place::Data,
-        (Place::Unknown, _) => Place::Unknown,
+        (Position::Data, _) => Position::Data,
+        (Position::Schemas, _) => Position::Schema,
+        (_, "const" | "enum" | "default" | "examples" | "example") => Position::Data,
+        (Position::Unknown, _) => Position::Unknown,
         (_, "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas" | "dependencies") => {
-            Place::Schemas
+            Position::Schemas
         }
-        (_, "allOf" | "anyOf" | "oneOf" | "prefixItems") => Place::Schemas,
-        (_, "additionalProperties" | "unevaluatedProperties" | "propertyNames") => Place::Schema,
-        (_, "items" | "additionalItems" | "unevaluatedItems" | "contains") => Place::Schema,
-        (_, "not" | "if" | "then" | "else" | "contentSchema") => Place::Schema,
-        _ => Place::Unknown,
+        (_, "allOf" | "anyOf" | "oneOf" | "prefixItems") => Position::Schemas,
+        (_, "additionalProperties" | "unevaluatedProperties" | "propertyNames") => Position::Schema,
+        (_, "items" | "additionalItems" | "unevaluatedItems" | "contains") => Position::Schema,
+        (_, "not" | "if" | "then" | "else" | "contentSchema") => Position::Schema,
+        _ => Position::Unknown,
     }
 }
 
 /// The members of an object or an array, with the steps to them.
-fn members(value: &mut Value, place: Place) -> Vec<(String, Place, &mut Value)> {
+fn members(value: &mut Value, place: Position) -> Vec<(String, Position, &mut Value)> {
     match value {
         Value::Object(members) => members
             .iter_mut()
@@ -82,7 +82,7 @@ fn members(value: &mut Value, place: Place) -> Vec<(String, Place, &mut Value)> 
             .collect(),
         Value::Array(items) => {
             // `items` was an array of schemas until 2019-09.
-            let inner = if place == Place::Schemas { Place::Schema } else { place };
+            let inner = if place == Position::Schemas { Position::Schema } else { place };
             items.iter_mut().enumerate().map(|(index, item)| (index.to_string(), inner, item)).collect()
         }
         _ => Vec::new(),
@@ -96,8 +96,8 @@ pub(super) fn resolve(root: &mut Value, siblings: bool) -> Resources {
     let plain_id = ["draft-03", "draft-04"].iter().any(|name| draft.contains(name));
     let mut resources = Resources { plain_id, ..Resources::default() };
     resources.add(String::new(), String::new());
-    resources.note(root, Place::Schema, &mut String::new(), 0, 0, siblings);
-    resources.replace(root, Place::Schema, &mut String::new(), 0, 0);
+    resources.note(root, Position::Schema, &mut String::new(), 0, 0, siblings);
+    resources.replace(root, Position::Schema, &mut String::new(), 0, 0);
     resources
 }
 
@@ -114,16 +114,19 @@ impl Resources {
     fn note(
         &mut self,
         value: &mut Value,
-        place: Place,
+        place: Position,
         pointer: &mut String,
         mut base: usize,
         level: usize,
         siblings: bool,
     ) {
-        if level == MOST_LEVELS || pointer.len() > LONGEST_POINTER || matches!(place, Place::Data | Place::Unknown) {
+        if level == MOST_LEVELS
+            || pointer.len() > LONGEST_POINTER
+            || matches!(place, Position::Data | Position::Unknown)
+        {
             return;
         }
-        if let (Place::Schema, Value::Object(schema)) = (place, &mut *value) {
+        if let (Position::Schema, Value::Object(schema)) = (place, &mut *value) {
             // Until 2019-09 what stood beside a reference did not count.
             if siblings || !schema.contains_key("$ref") {
                 base = self.note_names(schema, pointer, base);
@@ -182,11 +185,11 @@ impl Resources {
         resource.anchors.entry(anchor).or_insert_with(|| pointer.to_owned());
     }
 
-    fn replace(&mut self, value: &mut Value, place: Place, pointer: &mut String, mut base: usize, level: usize) {
-        if level == MOST_LEVELS || pointer.len() > LONGEST_POINTER || place == Place::Data {
+    fn replace(&mut self, value: &mut Value, place: Position, pointer: &mut String, mut base: usize, level: usize) {
+        if level == MOST_LEVELS || pointer.len() > LONGEST_POINTER || place == Position::Data {
             return;
         }
-        if let (Place::Schema | Place::Unknown, Value::Object(schema)) = (place, &mut *value) {
+        if let (Position::Schema | Position::Unknown, Value::Object(schema)) = (place, &mut *value) {
             if schema.contains_key("$id") || schema.contains_key("id") {
                 base = self.by_pointer.get(pointer.as_str()).copied().unwrap_or(base);
             }

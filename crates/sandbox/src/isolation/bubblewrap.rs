@@ -43,7 +43,7 @@ impl Bubblewrap {
 
     /// What it is started with, up to the helper's own argument.
     pub(super) fn arguments(&self, plan: &Plan, masking: &Masking, helper: &Path) -> Vec<OsString> {
-        let mut line = Line::default();
+        let mut line = BubblewrapLine::default();
         line.options(&["--unshare-user-try", "--unshare-pid", "--unshare-ipc", "--die-with-parent", "--new-session"]);
         if !plan.network {
             line.options(&["--unshare-net"]);
@@ -60,9 +60,9 @@ impl Bubblewrap {
 }
 
 #[derive(Default)]
-struct Line(Vec<OsString>);
+struct BubblewrapLine(Vec<OsString>);
 
-impl Line {
+impl BubblewrapLine {
     fn options(&mut self, words: &[&str]) {
         self.0.extend(words.iter().map(OsString::from));
     }

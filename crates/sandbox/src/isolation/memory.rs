@@ -31,14 +31,14 @@ const OURS: &str = "toolfence-";
 #[derive(Debug)]
 pub(super) struct Limit {
     most: u64,
-    group: Option<Group>,
+    group: Option<Cgroup>,
     pause: Duration,
 }
 
 impl Limit {
     /// Of so many bytes; 0 is none. To be made before the system is out of sight.
     pub(super) fn new(most: u64) -> Limit {
-        let group = if most > 0 { Group::new(most) } else { None };
+        let group = if most > 0 { Cgroup::new(most) } else { None };
         Limit { most, group, pause: PAUSE }
     }
 
@@ -67,7 +67,7 @@ impl Limit {
 
     /// Whether the kernel has ended something of the group because of the limit.
     pub(super) fn has_killed(&self) -> bool {
-        self.group.as_ref().is_some_and(Group::has_killed)
+        self.group.as_ref().is_some_and(Cgroup::has_killed)
     }
 }
 
@@ -147,7 +147,7 @@ fn files_in_memory(all: &[Descendant]) -> u64 {
 
 /// A cgroup of one command. Dropping it removes it.
 #[derive(Debug)]
-struct Group {
+struct Cgroup {
     above: OwnedFd,
     name: String,
     processes: fs::File,
@@ -155,18 +155,18 @@ struct Group {
     folder: OwnedFd,
 }
 
-impl Group {
+impl Cgroup {
     /// Beside this process or below it, where the memory controller is handed down to groups and this user may make one.
-    fn new(most: u64) -> Option<Group> {
+    fn new(most: u64) -> Option<Cgroup> {
         let own = fs::read_to_string("/proc/self/cgroup").ok()?;
         let own = own.lines().find_map(|line| line.strip_prefix("0::/"))?;
         let own = Path::new(GROUPS).join(own);
         // A group that holds processes hands nothing down (cgroups(7)), so it is mostly the one above.
         let above = own.parent().filter(|above| above.starts_with(GROUPS));
-        [Some(own.as_path()), above].into_iter().flatten().find_map(|place| Group::within(place, most).ok())
+        [Some(own.as_path()), above].into_iter().flatten().find_map(|place| Cgroup::within(place, most).ok())
     }
 
-    fn within(place: &Path, most: u64) -> io::Result<Group> {
+    fn within(place: &Path, most: u64) -> io::Result<Cgroup> {
         let handed_down = fs::read_to_string(place.join("cgroup.subtree_control"))?;
         if !handed_down.split_whitespace().any(|name| name == "memory") {
             return Err(io::ErrorKind::Unsupported.into());
@@ -176,12 +176,12 @@ impl Group {
         let above = rustix::fs::openat(CWD, place, folder, Mode::empty())?;
         let name = format!("{OURS}{}", std::process::id());
         rustix::fs::mkdirat(&above, &*name, Mode::from(0o755))?;
-        let made = Group::open(&above, &name, most);
+        let made = Cgroup::open(&above, &name, most);
         if made.is_err() {
             let _ = rustix::fs::unlinkat(&above, &*name, AtFlags::REMOVEDIR);
         }
         let (processes, folder) = made?;
-        Ok(Group { above, name, processes, folder, events: "memory.events".into() })
+        Ok(Cgroup { above, name, processes, folder, events: "memory.events".into() })
     }
 
     fn open(above: &OwnedFd, name: &str, most: u64) -> io::Result<(fs::File, OwnedFd)> {
@@ -219,7 +219,7 @@ impl Group {
     }
 }
 
-impl Drop for Group {
+impl Drop for Cgroup {
     fn drop(&mut self) {
         // What is not empty stays for the next one to remove.
         let _ = rustix::fs::unlinkat(&self.above, &*self.name, AtFlags::REMOVEDIR);

@@ -288,13 +288,13 @@ impl Running {
         self.group.kill();
     }
 
-    async fn reap(mut self, timed_out: bool) -> io::Result<Ending> {
+    async fn reap(mut self, timed_out: bool) -> io::Result<OwnEnd> {
         let status = if self.seen_off { None } else { Some(self.reap_leader().await?) };
-        let Some(supervisor) = self.supervisor else { return Ok(Ending::of(status)) };
+        let Some(supervisor) = self.supervisor else { return Ok(OwnEnd::of(status)) };
         match supervisor.answer().await {
             Answer::Ended(ending) => Ok(ending),
-            Answer::Memory => Ok(Ending { memory: true, ..Ending::of(None) }),
-            Answer::None if timed_out => Ok(Ending::of(None)),
+            Answer::Memory => Ok(OwnEnd { memory: true, ..OwnEnd::of(None) }),
+            Answer::None if timed_out => Ok(OwnEnd::of(None)),
             Answer::None => Err(io::Error::other(messages::helper_ended(format!("{status:?}")))),
             Answer::Trouble(error) => Err(error),
         }
@@ -311,18 +311,18 @@ impl Running {
 
 /// How a command ended by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Ending {
+struct OwnEnd {
     code: Option<i32>,
     signal: Option<i32>,
     /// Whether it was ended for its memory.
     memory: bool,
 }
 
-impl Ending {
-    fn of(status: Option<std::process::ExitStatus>) -> Ending {
+impl OwnEnd {
+    fn of(status: Option<std::process::ExitStatus>) -> OwnEnd {
         use std::os::unix::process::ExitStatusExt;
         let (code, signal) = (status.and_then(|status| status.code()), status.and_then(|status| status.signal()));
-        Ending { code, signal, memory: false }
+        OwnEnd { code, signal, memory: false }
     }
 }
 
@@ -378,7 +378,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn outcome(ending: &Ending, kept: Clipped, timed_out: bool) -> Outcome {
+fn outcome(ending: &OwnEnd, kept: Clipped, timed_out: bool) -> Outcome {
     /// As of timeout(1).
     const TIMED_OUT: i32 = 124;
     /// As a shell has it where something was killed.

@@ -3,7 +3,7 @@
 
 use super::child::Leader;
 use super::supervisor::Supervisor;
-use super::{Ending, LINGER, Running};
+use super::{LINGER, OwnEnd, Running};
 use rustix::fd::{AsFd, OwnedFd};
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -191,7 +191,7 @@ impl Piped {
     pub async fn end(self) -> io::Result<Exit> {
         let Piped { mut running, ended, .. } = self;
         running.end().await;
-        let Ending { code, signal, .. } = running.reap(ended.is_none()).await?;
+        let OwnEnd { code, signal, .. } = running.reap(ended.is_none()).await?;
         Ok(Exit { code, signal })
     }
 }

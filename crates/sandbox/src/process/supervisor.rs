@@ -1,6 +1,6 @@
 //! The line to a supervisor: the message to it, and the one line that it answers.
 
-use super::Ending;
+use super::OwnEnd;
 use crate::{messages, trouble};
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags};
 use std::io;
@@ -22,7 +22,7 @@ pub(super) struct Supervisor {
 /// What the supervisor said.
 #[derive(Debug)]
 pub(super) enum Answer {
-    Ended(Ending),
+    Ended(OwnEnd),
     /// It was ended, for it used too much memory.
     Memory,
     Trouble(io::Error),
@@ -88,8 +88,8 @@ impl Supervisor {
         let line = said.lines().next().unwrap_or_default();
         let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
         match (word, rest.parse()) {
-            ("status", Ok(code)) => Answer::Ended(Ending { code: Some(code), signal: None, memory: false }),
-            ("signal", Ok(signal)) => Answer::Ended(Ending { code: None, signal: Some(signal), memory: false }),
+            ("status", Ok(code)) => Answer::Ended(OwnEnd { code: Some(code), signal: None, memory: false }),
+            ("signal", Ok(signal)) => Answer::Ended(OwnEnd { code: None, signal: Some(signal), memory: false }),
             _ => trouble::heard(line).map_or(Answer::None, Answer::Trouble),
         }
     }

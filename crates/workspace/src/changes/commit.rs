@@ -31,7 +31,7 @@ pub(super) struct Wanted<'w> {
 }
 
 /// The folder in which a file stands, open, and its name there.
-struct Place<'j> {
+struct ParentFolder<'j> {
     folder: OwnedFd,
     /// Relative to the root.
     folder_name: PathBuf,
@@ -39,7 +39,7 @@ struct Place<'j> {
     journal: &'j Journal,
 }
 
-impl Place<'_> {
+impl ParentFolder<'_> {
     fn home(&self) -> Home<'_> {
         Home { folder: &self.folder, name: &self.folder_name, journal: self.journal }
     }
@@ -55,11 +55,11 @@ pub(super) fn commit(
     // It goes last: until then it names what the others take away.
     let journal = Journal::begin(root);
     let mut made = Folders(Vec::new());
-    let places: Vec<Place<'_>> =
-        wanted.iter().map(|one| Place::of(root, one, &mut made, &journal)).collect::<Result<_, _>>()?;
+    let places: Vec<ParentFolder<'_>> =
+        wanted.iter().map(|one| ParentFolder::of(root, one, &mut made, &journal)).collect::<Result<_, _>>()?;
     let mut staged = Vec::new();
     for (one, place) in wanted.iter().zip(&places) {
-        staged.push(Step { wanted: one, place, temp: one.temp(place)?, old: None });
+        staged.push(CommitStep { wanted: one, place, temp: one.temp(place)?, old: None });
     }
     let lost = staged.iter().map(|step| step.temp.as_ref().map_or(&[][..], Temp::lost).to_vec());
     let lost: Vec<(usize, Vec<Text>)> = lost.enumerate().filter(|(_, lost)| !lost.is_empty()).collect();
@@ -67,7 +67,7 @@ pub(super) fn commit(
     staged.sort_by_key(|step| step.temp.is_none());
     let several = staged.len() > 1;
     let made_now: Vec<&Made> = made.0.iter().collect();
-    let recording = recorded_by.change(staged.iter().map(Step::coming), &made_now);
+    let recording = recorded_by.change(staged.iter().map(CommitStep::coming), &made_now);
     for at in 0..staged.len() {
         if let Err(failure) = staged[at].carry_out(several) {
             return Err(put_back(&mut staged[..at], failure));
@@ -78,20 +78,20 @@ pub(super) fn commit(
     Ok(lost)
 }
 
-impl<'j> Place<'j> {
+impl<'j> ParentFolder<'j> {
     fn of(
         root: &Root,
         wanted: &Wanted<'_>,
         made: &mut Folders,
         journal: &'j Journal,
-    ) -> Result<Place<'j>, ToolFailure> {
+    ) -> Result<ParentFolder<'j>, ToolFailure> {
         let Target { path, spot, .. } = wanted.target;
         let home = Home { folder: &spot.folder, name: &spot.folder_name, journal };
         refuse_moved(root, path, spot)?;
         match &spot.last {
             Last::File(name) => {
                 let folder = spot.folder.try_clone().map_err(|error| of_io(&error, path))?;
-                Ok(Place { folder, folder_name: spot.folder_name.clone(), name: name.clone(), journal })
+                Ok(ParentFolder { folder, folder_name: spot.folder_name.clone(), name: name.clone(), journal })
             }
             Last::Missing(names) => {
                 let Some((name, folders)) = names.split_last() else {
@@ -102,7 +102,7 @@ impl<'j> Place<'j> {
                 let by_hand = folders.iter().fold(spot.folder_name.clone(), |path, name| path.join(name));
                 let folder_name = root.real_folder(path, &folder, &by_hand)?;
                 root.refuse_unwritable(path, &folder_name.join(Path::new(name)))?;
-                Ok(Place { folder, folder_name, name: name.clone(), journal })
+                Ok(ParentFolder { folder, folder_name, name: name.clone(), journal })
             }
             Last::Folder => Err(not_a_file(path, FileType::Directory)),
         }
@@ -125,7 +125,7 @@ fn not_put(errno: Errno, path: &str) -> ToolFailure {
 }
 
 impl Wanted<'_> {
-    fn temp<'p>(&self, place: &'p Place<'_>) -> Result<Option<Temp<'p>>, ToolFailure> {
+    fn temp<'p>(&self, place: &'p ParentFolder<'_>) -> Result<Option<Temp<'p>>, ToolFailure> {
         let failed = |error: std::io::Error| of_io(&error, &self.target.path);
         let Some(content) = self.content else { return Ok(None) };
         let temp = Temp::write(place.home(), content, self.like.as_ref()).map_err(failed)?;
@@ -151,15 +151,15 @@ impl Drop for Folders {
     }
 }
 
-struct Step<'s> {
+struct CommitStep<'s> {
     wanted: &'s Wanted<'s>,
-    place: &'s Place<'s>,
+    place: &'s ParentFolder<'s>,
     temp: Option<Temp<'s>>,
     /// The old file, as long as it may have to come back.
     old: Option<Temp<'s>>,
 }
 
-impl Step<'_> {
+impl CommitStep<'_> {
     fn coming(&self) -> Coming<'_> {
         let content = self.temp.as_ref().zip(self.wanted.content).map(|(temp, content)| (content, temp));
         Coming::onto(self.place.home(), &self.place.name, self.wanted.target.stat(), content)
@@ -168,7 +168,7 @@ impl Step<'_> {
     fn carry_out(&mut self, keep_old: bool) -> Result<(), ToolFailure> {
         let path = &self.wanted.target.path;
         let system = |errno: Errno| of_system(errno, path);
-        let Place { folder, name, .. } = self.place;
+        let ParentFolder { folder, name, .. } = self.place;
         if let Some(before) = self.wanted.target.stat() {
             let now = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW);
             if !now.is_ok_and(|now| is_same(&now, before)) {
@@ -197,7 +197,7 @@ impl Step<'_> {
 }
 
 /// Undoes the steps, last first, and says so if one of them cannot be.
-fn put_back(done: &mut [Step<'_>], mut failure: ToolFailure) -> ToolFailure {
+fn put_back(done: &mut [CommitStep<'_>], mut failure: ToolFailure) -> ToolFailure {
     for step in done.iter_mut().rev() {
         if let Err(errno) = step.put_back() {
             let path = &step.wanted.target.path;

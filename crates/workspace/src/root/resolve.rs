@@ -128,7 +128,7 @@ fn open_by_hand(root: BorrowedFd<'_>, roots: &[&Path], path: &Path) -> Result<(O
 /// Follows `path` name by name. Every step is from an open folder to an entry of it that is not a link, so that no
 /// link swapped in between can lead away; `..` goes back to the folder we came from.
 pub(crate) fn follow(root: BorrowedFd<'_>, roots: &[&Path], path: &Path) -> Result<Spot, Trouble> {
-    let mut walk = Walk::new(roots);
+    let mut walk = PathWalk::new(roots);
     let last = walk.all(root, path)?;
     walk.arrive(root, last)
 }
@@ -136,17 +136,17 @@ pub(crate) fn follow(root: BorrowedFd<'_>, roots: &[&Path], path: &Path) -> Resu
 /// The link by which `path` leaves the root, or else the last one on its way that is no part of another link; its name
 /// has no links in it.
 pub(crate) fn link_of(root: BorrowedFd<'_>, roots: &[&Path], path: &Path) -> Option<PathBuf> {
-    let mut walk = Walk::new(roots);
+    let mut walk = PathWalk::new(roots);
     match walk.all(root, path) {
         Err(Trouble::Outside) => walk.link.filter(|_| walk.inside_link.is_some()),
         _ => walk.link,
     }
 }
 
-struct Walk<'a> {
+struct PathWalk<'a> {
     roots: &'a [&'a Path],
     /// What is left to do, the next one last.
-    steps: Vec<Step>,
+    steps: Vec<ResolveStep>,
     passed: Vec<(OwnedFd, OsString)>,
     missing: Vec<OsString>,
     links: usize,
@@ -157,22 +157,22 @@ struct Walk<'a> {
     dangling: bool,
 }
 
-enum Step {
+enum ResolveStep {
     Up,
     Down(OsString),
 }
 
 /// What an entry of a folder is.
-enum Entry {
+enum FolderEntry {
     Folder(OwnedFd),
     Link(PathBuf),
     Other,
     Missing,
 }
 
-impl<'a> Walk<'a> {
-    fn new(roots: &'a [&'a Path]) -> Walk<'a> {
-        Walk {
+impl<'a> PathWalk<'a> {
+    fn new(roots: &'a [&'a Path]) -> PathWalk<'a> {
+        PathWalk {
             roots,
             steps: Vec::new(),
             passed: Vec::new(),
@@ -207,8 +207,8 @@ impl<'a> Walk<'a> {
         }
         for component in path.components().rev() {
             match component {
-                Component::Normal(name) => self.steps.push(Step::Down(name.to_owned())),
-                Component::ParentDir => self.steps.push(Step::Up),
+                Component::Normal(name) => self.steps.push(ResolveStep::Down(name.to_owned())),
+                Component::ParentDir => self.steps.push(ResolveStep::Up),
                 Component::CurDir => {}
                 Component::RootDir | Component::Prefix(_) => return Err(Trouble::Outside),
             }
@@ -217,27 +217,27 @@ impl<'a> Walk<'a> {
     }
 
     /// Takes one step; gives the name where it ends at something that is no folder.
-    fn take(&mut self, root: BorrowedFd<'_>, step: Step) -> Result<Option<OsString>, Trouble> {
+    fn take(&mut self, root: BorrowedFd<'_>, step: ResolveStep) -> Result<Option<OsString>, Trouble> {
         self.inside_link = self.inside_link.filter(|after| self.steps.len() >= *after);
         let name = match step {
-            Step::Up if !self.missing.is_empty() => return Err(Errno::NOENT.into()),
-            Step::Up => return self.passed.pop().map(|_| None).ok_or(Trouble::Outside),
-            Step::Down(name) => name,
+            ResolveStep::Up if !self.missing.is_empty() => return Err(Errno::NOENT.into()),
+            ResolveStep::Up => return self.passed.pop().map(|_| None).ok_or(Trouble::Outside),
+            ResolveStep::Down(name) => name,
         };
         if !self.missing.is_empty() {
             self.missing.push(name);
             return Ok(None);
         }
         match look(self.here(root), &name)? {
-            Entry::Folder(fd) => self.passed.push((fd, name)),
-            Entry::Missing => {
+            FolderEntry::Folder(fd) => self.passed.push((fd, name)),
+            FolderEntry::Missing => {
                 self.dangling = self.inside_link.is_some();
                 self.missing.push(name);
             }
-            Entry::Other if self.steps.is_empty() => return Ok(Some(name)),
-            Entry::Other => return Err(Errno::NOTDIR.into()),
-            Entry::Link(_) if self.links == MOST_LINKS => return Err(Errno::LOOP.into()),
-            Entry::Link(target) => {
+            FolderEntry::Other if self.steps.is_empty() => return Ok(Some(name)),
+            FolderEntry::Other => return Err(Errno::NOTDIR.into()),
+            FolderEntry::Link(_) if self.links == MOST_LINKS => return Err(Errno::LOOP.into()),
+            FolderEntry::Link(target) => {
                 self.links += 1;
                 if self.inside_link.is_none() {
                     self.link = Some(self.passed.iter().map(|(_, name)| name).chain([&name]).collect());
@@ -263,20 +263,20 @@ impl<'a> Walk<'a> {
     }
 }
 
-fn look(folder: BorrowedFd<'_>, name: &OsStr) -> Result<Entry, Errno> {
+fn look(folder: BorrowedFd<'_>, name: &OsStr) -> Result<FolderEntry, Errno> {
     match rustix::fs::openat(folder, name, PASS, Mode::empty()) {
-        Ok(fd) => Ok(Entry::Folder(fd)),
-        Err(Errno::NOENT) => Ok(Entry::Missing),
+        Ok(fd) => Ok(FolderEntry::Folder(fd)),
+        Err(Errno::NOENT) => Ok(FolderEntry::Missing),
         Err(Errno::NOTDIR | Errno::LOOP) => link_or_other(folder, name),
         Err(errno) => Err(errno),
     }
 }
 
-fn link_or_other(folder: BorrowedFd<'_>, name: &OsStr) -> Result<Entry, Errno> {
+fn link_or_other(folder: BorrowedFd<'_>, name: &OsStr) -> Result<FolderEntry, Errno> {
     match rustix::fs::readlinkat(folder, name, Vec::new()) {
-        Ok(target) => Ok(Entry::Link(OsString::from_vec(target.into_bytes()).into())),
-        Err(Errno::INVAL) => Ok(Entry::Other),
-        Err(Errno::NOENT) => Ok(Entry::Missing),
+        Ok(target) => Ok(FolderEntry::Link(OsString::from_vec(target.into_bytes()).into())),
+        Err(Errno::INVAL) => Ok(FolderEntry::Other),
+        Err(Errno::NOENT) => Ok(FolderEntry::Missing),
         Err(errno) => Err(errno),
     }
 }

@@ -222,7 +222,7 @@ pub(crate) fn lines(path: &Path) -> io::Result<Vec<Line>> {
 }
 
 /// What a name was and is, while the lines are gone through.
-struct Held {
+struct BothStates {
     before: State,
     after: State,
     /// The numbers of its first and last change.
@@ -249,7 +249,7 @@ pub(crate) fn made(lines: &[Line]) -> impl Iterator<Item = (u64, &Change)> {
 /// What the lines come to.
 pub(crate) fn net(lines: &[Line]) -> Net {
     let undone = undone(lines);
-    let mut held: BTreeMap<&Path, Held> = BTreeMap::new();
+    let mut held: BTreeMap<&Path, BothStates> = BTreeMap::new();
     let mut by_others = BTreeSet::new();
     for line in lines {
         let (number, changes, since) = match line {
@@ -258,8 +258,12 @@ pub(crate) fn net(lines: &[Line]) -> Net {
             _ => continue,
         };
         for change in changes {
-            let new =
-                || Held { before: change.before.clone(), after: change.after.clone(), first: number, last: number };
+            let new = || BothStates {
+                before: change.before.clone(),
+                after: change.after.clone(),
+                first: number,
+                last: number,
+            };
             let Some(known) = held.get_mut(change.name.as_path()) else {
                 held.insert(&change.name, new());
                 continue;

@@ -123,7 +123,7 @@ fn restored(root: &Root, change: &Change, content: &[u8], recorder: &dyn Recorde
     if !now.is(from) {
         return Err(Stopped(Unrestored::Changed));
     }
-    let spot = Spot { root, folder: &folder, above: name.parent().unwrap_or(Path::new("")), last };
+    let spot = OpenName { root, folder: &folder, above: name.parent().unwrap_or(Path::new("")), last };
     let recording = Recording::of(recorder, vec![change.clone()]);
     if !recorder.is_recording() {
         return Err(Stopped(Unrestored::Unrecorded));
@@ -196,14 +196,14 @@ fn folder_above(root: &Root, name: &Path) -> Result<OwnedFd, Stopped> {
 }
 
 /// A name in an open folder.
-struct Spot<'s> {
+struct OpenName<'s> {
     root: &'s Root,
     folder: &'s OwnedFd,
     above: &'s Path,
     last: &'s OsStr,
 }
 
-impl Spot<'_> {
+impl OpenName<'_> {
     fn put(&self, now: &State, to: &State, content: &[u8], stat: Option<&Stat>) -> Result<Vec<Text>, Stopped> {
         // What was not known stays as it is.
         let attributes = || to.attributes().or(now.attributes()).cloned().unwrap_or_default();

@@ -26,7 +26,7 @@ pub(crate) struct Index {
 
 /// The first line of an index.
 #[derive(Serialize, Deserialize)]
-struct Head {
+struct IndexHead {
     id: String,
     /// The version of the form of the lines; 0 is before there was one.
     #[serde(default)]
@@ -61,7 +61,10 @@ impl Index {
         fault::point();
         let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(unfinished)?;
         let mut out = BufWriter::new(file);
-        serde_json::to_writer(&mut out, &Head { id: id.to_owned(), v: VERSION, lines: self.snapshot.lines().count() })?;
+        serde_json::to_writer(
+            &mut out,
+            &IndexHead { id: id.to_owned(), v: VERSION, lines: self.snapshot.lines().count() },
+        )?;
         for line in self.snapshot.lines() {
             out.write_all(b"\n")?;
             serde_json::to_writer(&mut out, &line)?;
@@ -75,7 +78,7 @@ impl Index {
 /// The last look at the project; `None` where there is none that can be read.
 pub(crate) fn read_index(path: &Path) -> Option<Index> {
     let mut lines = BufReader::new(File::open(path).ok()?.take(MOST_BYTES)).split(b'\n');
-    let head: Head = serde_json::from_slice(&lines.next()?.ok()?).ok()?;
+    let head: IndexHead = serde_json::from_slice(&lines.next()?.ok()?).ok()?;
     let lines: Option<Vec<snapshot::Line>> = lines.map(|line| serde_json::from_slice(&line.ok()?).ok()).collect();
     let mut lines = lines.filter(|lines| lines.len() == head.lines)?;
     if head.v < VERSION {

@@ -292,7 +292,7 @@ struct Looking<'l> {
     /// Names that were met in folders.
     met: usize,
     /// Folders still to be read.
-    pending: VecDeque<(PathBuf, Place)>,
+    pending: VecDeque<(PathBuf, FolderFacts)>,
     /// Folders that are left out and still to be asked for times, each with the name that was left out.
     aside: VecDeque<(PathBuf, PathBuf)>,
     met_aside: usize,
@@ -303,7 +303,7 @@ struct Looking<'l> {
 
 /// What holds in a folder.
 #[derive(Clone)]
-struct Place {
+struct FolderFacts {
     ignores: Arc<Ignores>,
     /// The folder of the repository that it belongs to, or the root.
     repository: Arc<Path>,
@@ -415,12 +415,12 @@ impl<'l> Looking<'l> {
     }
 
     /// What holds in a repository, or in the root.
-    fn repository(&mut self, folder: &Path) -> Place {
+    fn repository(&mut self, folder: &Path) -> FolderFacts {
         let ignores = Ignores::of_repository(self.root, folder, Some(&mut self.coverage.remembered));
-        Place { ignores, repository: folder.into(), is_ignored: false, hop: Hop::default() }
+        FolderFacts { ignores, repository: folder.into(), is_ignored: false, hop: Hop::default() }
     }
 
-    fn folder(&mut self, name: &Path, mut place: Place) {
+    fn folder(&mut self, name: &Path, mut place: FolderFacts) {
         // Twice as many, for what was seen before comes up again.
         let room = self.limits.snapshot_entries.saturating_mul(2).saturating_sub(self.met);
         let Ok(folder) = place.hop.open(self.root.fd(), name) else { return };
@@ -432,7 +432,7 @@ impl<'l> Looking<'l> {
         self.snapshot.left_out.more |= !complete;
         let is_repository = items.iter().any(|item| item.name == ".git");
         if is_repository && !name.as_os_str().is_empty() {
-            place = Place { hop: place.hop, ..self.repository(name) };
+            place = FolderFacts { hop: place.hop, ..self.repository(name) };
         }
         place.hop = place.hop.towards(self.root.fd(), name);
         let remembered = Some(&mut self.coverage.remembered);
@@ -459,7 +459,7 @@ impl<'l> Looking<'l> {
     }
 
     /// One name of a folder; `false` where there is no room for it.
-    fn item(&mut self, folder: &OwnedFd, name: PathBuf, item: &Item, place: &Place) -> bool {
+    fn item(&mut self, folder: &OwnedFd, name: PathBuf, item: &Item, place: &FolderFacts) -> bool {
         let is_folder = item.kind == FileType::Directory;
         if self.is_never_seen(&item.name) {
             if item.name == ".git" {
@@ -495,14 +495,14 @@ impl<'l> Looking<'l> {
             self.snapshot.seen.insert(name.clone(), Seen { is_extra, ..seen });
         }
         if self.snapshot.seen.get(&name).is_some_and(|seen| seen.state.is_folder()) {
-            self.pending.push_back((name, Place { is_ignored, ..place.clone() }));
+            self.pending.push_back((name, FolderFacts { is_ignored, ..place.clone() }));
         }
         true
     }
 
     /// Whether a name that is ignored is covered: it is in an index, or leads to what is; the session has covered it before;
     /// it is a repository of its own; it is a file of patterns.
-    fn is_covered_all_the_same(&mut self, folder: &OwnedFd, name: &Path, item: &Item, place: &Place) -> bool {
+    fn is_covered_all_the_same(&mut self, folder: &OwnedFd, name: &Path, item: &Item, place: &FolderFacts) -> bool {
         let is_folder = item.kind == FileType::Directory;
         let is_repository = || {
             let git = Path::new(&item.name).join(".git");

@@ -24,7 +24,7 @@ pub(crate) fn run(options: &CommandLine, arguments: &ParseArguments) -> Result<E
         return batch(options, arguments, &mut out);
     }
     let reply = read_stdin()?;
-    let reader = Reader::new(options, arguments)?;
+    let reader = ReplyReader::new(options, arguments)?;
     let events = reader.read(&reply, arguments.chunk, finish(arguments.finish));
     for event in events {
         match arguments.explain {
@@ -72,7 +72,7 @@ fn stored(line: Value) -> Result<Option<Stored>, Text> {
 }
 
 fn batch(options: &CommandLine, arguments: &ParseArguments, out: &mut Terminal) -> Result<ExitCode, Failure> {
-    let reader = Reader::new(options, arguments)?;
+    let reader = ReplyReader::new(options, arguments)?;
     super::batch(out, WANTED.into(), |line: Value| {
         let Some(stored) = stored(line)? else { return Ok(Value::Null) };
         if stored.chunk == Some(0) {
@@ -102,12 +102,12 @@ fn finish(end: End) -> FinishReason {
 
 /// How replies are read; the catalog is made once for all of them.
 #[derive(Clone)]
-struct Reader {
+struct ReplyReader {
     options: Options,
 }
 
-impl Reader {
-    fn new(options: &CommandLine, arguments: &ParseArguments) -> Result<Reader, Failure> {
+impl ReplyReader {
+    fn new(options: &CommandLine, arguments: &ParseArguments) -> Result<ReplyReader, Failure> {
         let mut reading = Options::default();
         reading.strict = arguments.strict;
         reading.limits = (&Config::typed(options)?.limits()).into();
@@ -118,7 +118,7 @@ impl Reader {
             Some(file) => Arc::new(read_tools(file)?),
             None => toolfence::tool::catalog(),
         });
-        Ok(Reader { options: reading })
+        Ok(ReplyReader { options: reading })
     }
 
     /// The merged events of one reply; the provisional ones only where they are asked for.

@@ -43,7 +43,7 @@ pub(crate) fn typed(policy: &Policy, commands: &CommandRunner, line: &str, out: 
 /// A line of a batch.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Asked {
+struct BatchLine {
     id: Value,
     command: Option<String>,
     tool: Option<String>,
@@ -52,7 +52,7 @@ struct Asked {
 }
 
 fn batch(setup: &Setup, out: &mut Terminal) -> Result<ExitCode, Failure> {
-    super::batch(out, messages::a_call_to_judge(), |asked: Asked| {
+    super::batch(out, messages::a_call_to_judge(), |asked: BatchLine| {
         let call = match (asked.command, asked.tool) {
             (Some(command), None) if asked.args.is_empty() => call_of_command(&command),
             (None, Some(tool)) => ToolCall::new("1", tool, asked.args),

@@ -26,7 +26,7 @@ pub(super) fn read(text: &str, look: Look, base: Ink) -> Inline {
     #[cfg(test)]
     READ.with(|read| read.set(read.get() + text.len()));
     let source = format!("{BEFORE}{text}");
-    let mut reader = Reader { look, inks: vec![base], cells: Vec::new(), links: Vec::new(), depth: 0 };
+    let mut reader = InlineReader { look, inks: vec![base], cells: Vec::new(), links: Vec::new(), depth: 0 };
     let closed = closed_brackets(&source);
     let mut settled = text.len();
     for (event, range) in Parser::new_ext(&source, Options::ENABLE_STRIKETHROUGH).into_offset_iter() {
@@ -93,7 +93,7 @@ fn first_open(source: &str, range: Range<usize>, closed: &[(usize, bool)]) -> Op
     None
 }
 
-struct Reader {
+struct InlineReader {
     look: Look,
     /// The looks under way; the last one counts.
     inks: Vec<Ink>,
@@ -103,7 +103,7 @@ struct Reader {
     depth: usize,
 }
 
-impl Reader {
+impl InlineReader {
     /// `end` is the byte behind the event, and the first bytes of a text are skipped.
     fn event(&mut self, event: Event<'_>, end: usize, skipped: usize) {
         match event {

@@ -80,8 +80,8 @@ pub async fn models(options: HttpOptions) -> Option<Vec<LocalModel>> {
     let listed = time::timeout(PATIENCE, fetch(&http.client, http.headers.clone(), url)).await;
     let answer = match listed.ok().flatten() {
         None => return Some(Vec::new()),
-        Some(Page::Loading { .. }) => return None,
-        Some(Page::Json(answer)) => answer,
+        Some(Served::Loading { .. }) => return None,
+        Some(Served::Json(answer)) => answer,
     };
     let mut models = listed_in(&answer);
     let root = http.url.join("../../").ok().filter(is_on_this_machine);
@@ -102,8 +102,8 @@ async fn look(base_url: &str, deadline: Instant) -> Option<LocalServer> {
     let page = fetch(&client, HeaderMap::new(), base.join("models").ok()?);
     let base_url = base_url.trim_end_matches('/').to_owned();
     let answer = match time::timeout_at(deadline, page).await.ok()?? {
-        Page::Loading { kind } => return Some(LocalServer { kind, base_url, models: Vec::new(), loads: true }),
-        Page::Json(answer) => answer,
+        Served::Loading { kind } => return Some(LocalServer { kind, base_url, models: Vec::new(), loads: true }),
+        Served::Json(answer) => answer,
     };
     let mut models = listed_in(&answer);
     answer.get("data")?.as_array()?;
@@ -203,13 +203,13 @@ async fn get(client: &Client, url: Url) -> Option<Value> {
 /// The JSON of a page, if it is one and not too long.
 pub(super) async fn page(client: &Client, headers: HeaderMap, url: Url) -> Option<Value> {
     match fetch(client, headers, url).await? {
-        Page::Json(value) => Some(value),
-        Page::Loading { .. } => None,
+        Served::Json(value) => Some(value),
+        Served::Loading { .. } => None,
     }
 }
 
 /// What a server has at an address.
-enum Page {
+enum Served {
     Json(Value),
     /// It loads its model, and is of this kind where its words show that.
     Loading {
@@ -217,7 +217,7 @@ enum Page {
     },
 }
 
-async fn fetch(client: &Client, headers: HeaderMap, url: Url) -> Option<Page> {
+async fn fetch(client: &Client, headers: HeaderMap, url: Url) -> Option<Served> {
     let mut response = client.get(url).headers(headers).send().await.ok()?;
     if response.status() == StatusCode::SERVICE_UNAVAILABLE {
         let mut body = Vec::new();
@@ -227,7 +227,7 @@ async fn fetch(client: &Client, headers: HeaderMap, url: Url) -> Option<Page> {
         let body = String::from_utf8_lossy(&body);
         // llama.cpp writes it so, and answers every request with it.
         let kind = body.contains("\"Loading model\"").then_some("llama.cpp");
-        return failure::says_loading(&body).then_some(Page::Loading { kind });
+        return failure::says_loading(&body).then_some(Served::Loading { kind });
     }
     if !response.status().is_success() {
         return None;
@@ -239,7 +239,7 @@ async fn fetch(client: &Client, headers: HeaderMap, url: Url) -> Option<Page> {
         }
         bytes.extend_from_slice(&more);
     }
-    serde_json::from_slice(&bytes).ok().map(Page::Json)
+    serde_json::from_slice(&bytes).ok().map(Served::Json)
 }
 
 #[cfg(test)]

@@ -208,14 +208,14 @@ pub(crate) fn heredoc(body: &str, substitutions: &mut Vec<String>) -> Option<Str
 
 /// One reading of a word: the fields that are complete, and the one that more can be added to.
 #[derive(Clone, Default)]
-struct Reading {
+struct WordReading {
     fields: Vec<Word>,
     last: Word,
 }
 
 /// Every word that atoms without braces may become.
 fn resolve(atoms: &[lexer::Atom], variables: &Variables) -> Vec<Word> {
-    let mut readings = vec![Reading::default()];
+    let mut readings = vec![WordReading::default()];
     let last_bracket = atoms.iter().rposition(|atom| *atom == lexer::Atom::Char { c: ']', quoted: false });
     for (at, atom) in atoms.iter().enumerate() {
         match atom {
@@ -243,7 +243,7 @@ fn resolve(atoms: &[lexer::Atom], variables: &Variables) -> Vec<Word> {
             lexer::Atom::Variable { name, quoted } => {
                 if let Some(glob) = variables.glob(name) {
                     // Within quotes a name that matches stays one word; without, what is in it counts.
-                    let parts = |reading: &mut Reading| {
+                    let parts = |reading: &mut WordReading| {
                         glob.parts.iter().for_each(|part| reading.last.push(part.clone()));
                         reading.last.guessed |= !quoted;
                         reading.last.loose |= !quoted;
@@ -272,7 +272,7 @@ fn resolve(atoms: &[lexer::Atom], variables: &Variables) -> Vec<Word> {
     words
 }
 
-fn all(readings: &mut [Reading], part: &Part) {
+fn all(readings: &mut [WordReading], part: &Part) {
     readings.iter_mut().for_each(|reading| reading.last.push(part.clone()));
 }
 
@@ -288,7 +288,7 @@ fn character(c: char, quoted: bool) -> Part {
     if !quoted && matches!(c, '*' | '?' | '[') { Part::Glob(c) } else { Part::Text(c.to_string()) }
 }
 
-fn follow(mut readings: Vec<Reading>, name: &str, quoted: bool, values: &[String], sure: bool) -> Vec<Reading> {
+fn follow(mut readings: Vec<WordReading>, name: &str, quoted: bool, values: &[String], sure: bool) -> Vec<WordReading> {
     if values.is_empty() {
         let part = match quoted {
             _ if name == "HOME" => Part::Home,
@@ -305,9 +305,9 @@ fn follow(mut readings: Vec<Reading>, name: &str, quoted: bool, values: &[String
     most.into_iter().take(MOST_VALUES).map(|reading| if cut { reading.unsure() } else { reading }).collect()
 }
 
-impl Reading {
+impl WordReading {
     /// This reading with a value behind it. Without quotes, blanks in the value end a field and begin the next.
-    fn with(&self, value: &str, quoted: bool, sure: bool) -> Reading {
+    fn with(&self, value: &str, quoted: bool, sure: bool) -> WordReading {
         let mut next = self.clone();
         next.last.guessed |= !sure;
         next.last.loose |= !quoted && (!sure || value.trim().is_empty());
@@ -331,7 +331,7 @@ impl Reading {
         next
     }
 
-    fn unsure(mut self) -> Reading {
+    fn unsure(mut self) -> WordReading {
         self.last.guessed = true;
         self.fields.iter_mut().for_each(|word| word.guessed = true);
         self

@@ -3,7 +3,7 @@
 //! Text is passed over only when it holds nothing that could be part of an object.
 
 use super::look_ahead::Look;
-use super::{Frame, Next, Problem, Reader, read_decoded};
+use super::{Frame, Next, Problem, RepairReader, read_decoded};
 use crate::Repair;
 use crate::messages;
 use serde_json::{Map, Value};
@@ -19,7 +19,7 @@ struct Passed {
 
 const LITERALS: [&str; 10] = ["true", "false", "null", "True", "False", "None", "undefined", "NaN", "Infinity", "nil"];
 
-impl Reader<'_> {
+impl RepairReader<'_> {
     /// Every object and array of the text.
     pub(super) fn values(&mut self) -> Result<Vec<Value>, Problem> {
         let mut values = Vec::with_capacity(1);

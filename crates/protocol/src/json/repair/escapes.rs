@@ -3,7 +3,7 @@
 //! A backslash before anything JSON does not know stays where it is. Where letter escapes stand beside it, which ones
 //! are meant is a guess; where even the guess is poor, as in a Windows path among words, the string is refused.
 
-use super::{Problem, Reader};
+use super::{Problem, RepairReader};
 use crate::messages;
 use crate::{Repair, Text};
 
@@ -41,7 +41,7 @@ struct Keep {
     quote: bool,
 }
 
-impl Reader<'_> {
+impl RepairReader<'_> {
     /// What `raw`, which begins at `at`, says between two `quote`s.
     pub(super) fn unescape(&mut self, raw: &str, at: usize, quote: char) -> Result<String, Problem> {
         if memchr::memchr(b'\\', raw.as_bytes()).is_none() {

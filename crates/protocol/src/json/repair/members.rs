@@ -1,13 +1,13 @@
 //! Keys, colons, commas, elements and closing brackets.
 
 use super::look_ahead::{Look, is_word};
-use super::{Frame, Next, Problem, Reader};
+use super::{Frame, Next, Problem, RepairReader};
 use crate::Repair;
 use crate::json::strict::duplicate;
 use crate::messages;
 use serde_json::Value;
 
-impl Reader<'_> {
+impl RepairReader<'_> {
     /// A comma, a closing bracket, or a missing comma. `Err` is the whole value.
     pub(super) fn after(&mut self) -> Result<Result<Next, Value>, Problem> {
         let byte = self.peek().unwrap_or_default();

@@ -23,7 +23,7 @@ use serde_json::{Map, Value};
 
 /// Reads the text.
 pub(super) fn read(text: &str, closed: bool) -> Result<Reading, Problem> {
-    let mut reader = Reader::new(text, closed);
+    let mut reader = RepairReader::new(text, closed);
     match reader.values() {
         Ok(values) => Ok(Reading { values, repairs: reader.repairs }),
         Err(problem) => Err(Problem { inside: problem.inside || !reader.stack.is_empty(), ..problem }),
@@ -32,7 +32,7 @@ pub(super) fn read(text: &str, closed: bool) -> Result<Reading, Problem> {
 
 /// Reads what stood in a string as the text it was meant to be. It is not decoded a second time.
 pub(super) fn read_decoded(text: &str, closed: bool) -> Result<Reading, Problem> {
-    let mut reader = Reader::new(text, closed);
+    let mut reader = RepairReader::new(text, closed);
     reader.decoded = true;
     reader.note(Repair::DoubleEncoded);
     match reader.values() {
@@ -65,7 +65,7 @@ enum Next {
     After,
 }
 
-struct Reader<'a> {
+struct RepairReader<'a> {
     text: &'a str,
     at: usize,
     /// Brackets missing at the end may be added.
@@ -90,9 +90,9 @@ struct Reader<'a> {
 /// Room for repairs and for what is open: nearly every text needs some.
 const USUAL: usize = 4;
 
-impl<'a> Reader<'a> {
-    fn new(text: &'a str, closed: bool) -> Reader<'a> {
-        Reader {
+impl<'a> RepairReader<'a> {
+    fn new(text: &'a str, closed: bool) -> RepairReader<'a> {
+        RepairReader {
             text,
             at: 0,
             closed,

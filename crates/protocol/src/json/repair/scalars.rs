@@ -1,7 +1,7 @@
 //! Values without quotes: numbers, literals, and words that should have been strings.
 
 use super::whitespace::one_space;
-use super::{Problem, Reader};
+use super::{Problem, RepairReader};
 use crate::Repair;
 use crate::json::strict;
 use crate::messages;
@@ -15,7 +15,7 @@ enum Word {
     Other,
 }
 
-impl Reader<'_> {
+impl RepairReader<'_> {
     pub(super) fn scalar(&mut self) -> Result<Value, Problem> {
         let rest = self.rest();
         let length = rest

@@ -6,7 +6,7 @@
 
 use super::delimiter::Delimiter;
 use super::look_ahead::{Follow, Look};
-use super::{Problem, Reader};
+use super::{Problem, RepairReader};
 use crate::Repair;
 use crate::messages;
 
@@ -31,7 +31,7 @@ impl Inner {
     }
 }
 
-impl Reader<'_> {
+impl RepairReader<'_> {
     /// A string in any quotes, if one begins here.
     pub(super) fn string(&mut self, key: bool) -> Result<Option<String>, Problem> {
         if let Some(text) = self.usual(key) {

@@ -1,6 +1,6 @@
 //! What may stand between tokens: whitespace, comments, and what models take for whitespace.
 
-use super::{Problem, Reader};
+use super::{Problem, RepairReader};
 use crate::Repair;
 use crate::invisible::{self, Invisible};
 use crate::messages;
@@ -26,7 +26,7 @@ pub(super) fn is_token(byte: u8) -> bool {
     matches!(byte, b'!'..=0x7f) && !matches!(byte, b'#' | b'/' | b'\\')
 }
 
-impl Reader<'_> {
+impl RepairReader<'_> {
     /// Passes over whitespace and comments.
     pub(super) fn whitespace(&mut self) -> Result<(), Problem> {
         while !self.peek().is_some_and(is_token) {
