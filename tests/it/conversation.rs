@@ -487,8 +487,8 @@ fn a_command_by_hand_is_shown_and_told() {
     let written = place.written_down();
     assert!(written.contains("the user ran this command by hand") && written.contains("by hand\\n"), "{written}");
     assert!(!written.contains("abcdefghijklm"), "{written}");
-    screen.press(&format!("!sleep 100{ENTER}"));
-    std::thread::sleep(std::time::Duration::from_millis(500));
+    screen.press(&format!("!echo begun; sleep 100{ENTER}"));
+    screen.wait_for("sleep 100\nbegun");
     screen.press(CTRL_C);
     answered(&screen, "a stop by the user; the model is told");
 }

@@ -6,8 +6,9 @@ use crate::shown::Words;
 use crate::terminal::Terminal;
 use std::future::{Future, poll_fn};
 use std::io::{self, IsTerminal};
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::pin::pin;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
@@ -65,11 +66,96 @@ pub(crate) struct Turns {
 
 #[derive(Default)]
 struct State {
-    under_way: Mutex<Option<Canceller>>,
-    /// Whether a person is at a prompt on a terminal.
-    at_prompt: AtomicBool,
+    phase: Mutex<Phase>,
     /// The status to end with, once somebody wants the whole program to end.
     ending: AtomicU8,
+}
+
+/// What a signal meets.
+#[derive(Debug, Default)]
+enum Phase {
+    /// Nothing that would have to be stopped: the program ends.
+    #[default]
+    Idle,
+    /// A person types a line at a terminal that is in its usual mode.
+    Prompt,
+    /// A conversation at a terminal is neither at its prompt nor in a turn. `stop`: Ctrl-C came, and stops the next turn.
+    Between { stop: bool },
+    /// A turn that has not run yet. It forgets what was wished before it began, so that a signal waits until it has.
+    Beginning(Option<u8>),
+    /// A turn under way.
+    Turn(Canceller),
+}
+
+/// What a signal comes to.
+#[derive(Debug, PartialEq, Eq)]
+enum Outcome {
+    /// The program ends.
+    Ends,
+    /// The person is told how to leave.
+    Tells,
+    /// The turn was told, or will be.
+    Stops,
+}
+
+impl State {
+    fn phase(&self) -> MutexGuard<'_, Phase> {
+        self.phase.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes a signal. `again`: a Ctrl-C came moments ago.
+    fn heard(&self, status: u8, again: bool) -> Outcome {
+        let mut phase = self.phase();
+        match &mut *phase {
+            Phase::Idle => Outcome::Ends,
+            Phase::Prompt | Phase::Between { .. } if status != INTERRUPTED || again => Outcome::Ends,
+            Phase::Prompt => Outcome::Tells,
+            Phase::Between { stop } => {
+                *stop = true;
+                Outcome::Stops
+            }
+            Phase::Beginning(waiting) => {
+                // What ends the program counts for more than what stops a turn.
+                if waiting.is_none_or(|waiting| waiting == INTERRUPTED) {
+                    *waiting = Some(status);
+                }
+                Outcome::Stops
+            }
+            Phase::Turn(canceller) => {
+                self.tell(canceller, status, again);
+                Outcome::Stops
+            }
+        }
+    }
+
+    fn tell(&self, canceller: &Canceller, status: u8, again: bool) {
+        if status != INTERRUPTED {
+            self.ending.store(status, Ordering::SeqCst);
+            canceller.cancel();
+        } else if again {
+            canceller.cancel();
+        } else {
+            canceller.interrupt();
+        }
+    }
+
+    /// A turn is about to begin. Gives the phase that follows it.
+    fn begins(&self) -> Phase {
+        let mut phase = self.phase();
+        let before = std::mem::take(&mut *phase);
+        let stop = matches!(before, Phase::Between { stop: true });
+        *phase = Phase::Beginning(stop.then_some(INTERRUPTED));
+        if matches!(before, Phase::Idle) { Phase::Idle } else { Phase::Between { stop: false } }
+    }
+
+    /// The turn has begun.
+    fn begun(&self, canceller: Canceller) {
+        let mut phase = self.phase();
+        if let Phase::Beginning(Some(status)) = *phase {
+            self.tell(&canceller, status, false);
+        }
+        *phase = Phase::Turn(canceller);
+    }
 }
 
 impl Turns {
@@ -82,29 +168,49 @@ impl Turns {
         Ok(Turns { runtime: Some(runtime), state })
     }
 
-    /// Whether a person types a line now. On a terminal, Ctrl-C drops what was typed of it, as the terminal does by itself, and
-    /// says how to leave; a second one within moments leaves.
-    pub(crate) fn at_prompt(&self, is: bool) {
-        self.state.at_prompt.store(is && io::stdin().is_terminal(), Ordering::SeqCst);
+    /// Reads a line of a conversation without a line editor. On a terminal, Ctrl-C drops what was typed of it, as the terminal
+    /// does by itself, and says how to leave; a second one within moments leaves.
+    pub(crate) fn at_prompt<T>(&self, read: impl FnOnce() -> T) -> T {
+        self.reading(Phase::Prompt, read)
     }
 
-    /// Runs a turn. Ctrl-C stops its tools, or ends it; between turns it ends the program, but for a prompt on a terminal.
+    /// Reads a message in a line editor, which takes Ctrl-C as a key: a signal comes from somebody else and ends the program.
+    pub(crate) fn in_editor<T>(&self, read: impl FnOnce() -> T) -> T {
+        self.reading(Phase::Idle, read)
+    }
+
+    /// After a person at a terminal has sent a line, Ctrl-C is for what the line began, even before that runs.
+    fn reading<T>(&self, phase: Phase, read: impl FnOnce() -> T) -> T {
+        let terminal = io::stdin().is_terminal();
+        let [during, after] =
+            if terminal { [phase, Phase::Between { stop: false }] } else { [Phase::Idle, Phase::Idle] };
+        *self.state.phase() = during;
+        let read = read();
+        *self.state.phase() = after;
+        read
+    }
+
+    /// Runs a turn. Ctrl-C stops its tools, or ends it; between turns it ends the program, but for a conversation at a terminal.
     ///
     /// # Errors
     /// The program was told to end. What the turn had started has ended by then.
     pub(crate) fn run<T>(&self, canceller: Canceller, turn: impl Future<Output = T>) -> Result<T, Failure> {
         let runtime = self.runtime.as_ref().expect("it is taken in drop only");
-        self.set(Some(canceller));
-        let ended = runtime.block_on(turn);
-        self.set(None);
+        let after = self.state.begins();
+        let mut turn = pin!(turn);
+        let mut canceller = Some(canceller);
+        let ended = runtime.block_on(poll_fn(|context| {
+            let polled = turn.as_mut().poll(context);
+            if let Some(canceller) = canceller.take() {
+                self.state.begun(canceller);
+            }
+            polled
+        }));
+        *self.state.phase() = after;
         match self.state.ending.load(Ordering::SeqCst) {
             0 => Ok(ended),
             status => Err(Failure::signalled(status)),
         }
-    }
-
-    fn set(&self, canceller: Option<Canceller>) {
-        *self.state.under_way.lock().unwrap_or_else(PoisonError::into_inner) = canceller;
     }
 }
 
@@ -121,25 +227,20 @@ async fn listen(mut signals: Signals, state: Arc<State>) {
     let mut last: Option<Instant> = None;
     loop {
         let status = signals.next().await;
-        let under_way = state.under_way.lock().unwrap_or_else(PoisonError::into_inner);
         let again = last.is_some_and(|last| last.elapsed() < TWICE);
-        let Some(canceller) = &*under_way else {
-            if status == INTERRUPTED && !again && state.at_prompt.load(Ordering::SeqCst) {
-                last = Some(Instant::now());
+        if status == INTERRUPTED {
+            last = Some(Instant::now());
+        }
+        match state.heard(status, again) {
+            Outcome::Stops => {}
+            Outcome::Tells => {
                 // Where the terminal is gone there is nobody to tell.
                 let _ = Terminal::stdout().write(&format!("\n{}\n> ", messages::how_to_leave().words()));
-                continue;
             }
-            crate::input::modes::restore();
-            std::process::exit(status.into())
-        };
-        if status != INTERRUPTED {
-            state.ending.store(status, Ordering::SeqCst);
-            canceller.cancel();
-        } else if last.replace(Instant::now()).is_some_and(|last| last.elapsed() < TWICE) {
-            canceller.cancel();
-        } else {
-            canceller.interrupt();
+            Outcome::Ends => {
+                crate::input::modes::restore();
+                std::process::exit(status.into())
+            }
         }
     }
 }
@@ -179,4 +280,52 @@ fn ignored_signals() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    /// A turn that ends when it is stopped, and forgets what was wished before it, as an agent's turn does.
+    fn stopped_within(turns: &Turns, canceller: &Canceller) -> bool {
+        let turn = async { tokio::time::timeout(Duration::from_secs(20), canceller.cancelled()).await.is_ok() };
+        turns.run(canceller.clone(), turn).is_ok_and(|stopped| stopped)
+    }
+
+    #[test]
+    fn ctrl_c_behind_a_line_stops_what_the_line_begins() {
+        let turns = Turns::new().unwrap();
+        *turns.state.phase() = Phase::Between { stop: false };
+        assert_eq!(turns.state.heard(INTERRUPTED, false), Outcome::Stops);
+        assert!(stopped_within(&turns, &Canceller::default()));
+        assert!(matches!(*turns.state.phase(), Phase::Between { stop: false }));
+    }
+
+    #[test]
+    fn a_signal_at_the_beginning_of_a_turn_waits_for_it() {
+        let turns = Turns::new().unwrap();
+        let canceller = Canceller::default();
+        let turn = async {
+            assert_eq!(turns.state.heard(INTERRUPTED, false), Outcome::Stops);
+            assert_eq!(turns.state.heard(TERMINATED, false), Outcome::Stops);
+            assert_eq!(turns.state.heard(INTERRUPTED, false), Outcome::Stops);
+            canceller.cancelled().await;
+        };
+        assert!(turns.run(canceller.clone(), turn).is_err());
+        assert_eq!(turns.state.ending.load(Ordering::SeqCst), TERMINATED);
+        assert_eq!(turns.state.heard(INTERRUPTED, false), Outcome::Ends);
+    }
+
+    #[test]
+    fn between_turns_a_second_ctrl_c_ends_the_program_and_another_signal_does_at_once() {
+        let state = State::default();
+        *state.phase() = Phase::Between { stop: false };
+        assert_eq!(state.heard(INTERRUPTED, false), Outcome::Stops);
+        assert_eq!(state.heard(INTERRUPTED, true), Outcome::Ends);
+        assert_eq!(state.heard(TERMINATED, false), Outcome::Ends);
+        *state.phase() = Phase::Prompt;
+        assert_eq!(state.heard(INTERRUPTED, false), Outcome::Tells);
+        assert_eq!(state.heard(HUNG_UP, false), Outcome::Ends);
+    }
 }

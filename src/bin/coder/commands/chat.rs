@@ -104,7 +104,7 @@ impl Input {
     /// The next message; `None` where there is no more.
     fn next(&mut self, mark: &str, turns: &Turns, out: &mut Terminal) -> Result<Option<Typed>, Failure> {
         if let Input::Edited(editor) = self {
-            match editor.read(mark) {
+            match turns.in_editor(|| editor.read(mark)) {
                 Ok(typed) => return Ok(Some(typed)),
                 Err(why) => {
                     tell(&messages::no_line_editor(why));
@@ -114,9 +114,7 @@ impl Input {
         }
         let Input::Lines(lines) = self else { return Ok(None) };
         out.write(mark)?;
-        turns.at_prompt(true);
-        let line = lines.next().transpose();
-        turns.at_prompt(false);
+        let line = turns.at_prompt(|| lines.next().transpose());
         if let Ok(None) = &line {
             out.write("\n")?;
         }
