@@ -121,6 +121,13 @@ page() {
     .ci/page.mjs "$target/debug/coder"
 }
 
+# The description of the HTTP API by a validator, and by a client that a generator makes from it; the counters by a parser of Prometheus.
+api() {
+    python_programs
+    cargo build --quiet --locked --bin coder
+    "$target/venv/bin/python3" .ci/openapi.py "$target/debug/coder"
+}
+
 clients() {
     python_programs
     .ci/clients

@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+"""A client that a generator made from `/openapi.json` of a running `coder serve` works with it: whole turns, an approval, a denial, direct
+calls, conversations, undo and errors. The description is valid OpenAPI, and `/metrics` is what Prometheus reads.
+
+usage: .ci/openapi.py CODER     with the programs of .ci/requirements.txt
+"""
+import importlib
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import urllib.request
+
+from openapi_spec_validator import OpenAPIV31SpecValidator, validate
+from prometheus_client.parser import text_string_to_metric_families
+
+TOKEN = "a-token-for-generated-clients"
+
+
+def call(name, args):
+    return "So.\n```tool\n" + json.dumps({"name": name, "args": args}) + "\n```\n"
+
+
+REPLIES = [
+    call("read_file", {"path": "seen.txt"}),
+    call("write_file", {"path": "Makefile", "content": "all:\n"}),
+    "Both are done.",
+    call("bash", {"command": "touch Makefile; rm -r /nowhere"}),
+    "Then not.",
+    "A new conversation.",
+    "It goes on.",
+    "One tool.",
+]
+
+
+def generated(url, folder):
+    """The description, and the package that the generator makes of it; its warnings are failures."""
+    request = urllib.request.Request(url + "/openapi.json", headers={"Authorization": "Bearer " + TOKEN})
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        described = json.load(answer)
+    validate(described, cls=OpenAPIV31SpecValidator)
+    with open(folder + "/openapi.json", "w", encoding="utf-8") as file:
+        json.dump(described, file)
+    with open(folder + "/config.yaml", "w", encoding="utf-8") as file:
+        file.write("post_hooks: []\n")
+    generator = os.path.join(os.path.dirname(sys.executable), "openapi-python-client")
+    subprocess.run(
+        [generator, "generate", "--fail-on-warning", "--meta", "none", "--path", folder + "/openapi.json",
+         "--config", folder + "/config.yaml", "--output-path", folder + "/generated_client"],
+        check=True,
+    )
+    sys.path.insert(0, folder)
+    return described, importlib.import_module("generated_client")
+
+
+def main(coder):
+    with tempfile.TemporaryDirectory() as home:
+        project = home + "/project"
+        os.mkdir(project)
+        with open(project + "/seen.txt", "w", encoding="utf-8") as file:
+            file.write("let x = 1;\n")
+        with open(home + "/replies", "w", encoding="utf-8") as file:
+            file.write("".join(f"%%% reply\n{reply}\n" for reply in REPLIES))
+        environment = os.environ | {
+            "TOOLFENCE_SERVE_TOKEN": TOKEN, "TOOLFENCE_LOCAL_SERVERS": "", "HOME": home,
+            "XDG_CONFIG_HOME": home + "/config", "XDG_STATE_HOME": home + "/state",
+        }
+        command = [coder, "serve", "--root", project, "--listen", "127.0.0.1:0", "--backend", "replay", "--replies", home + "/replies"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as server:
+            try:
+                url = re.search(r"http://[0-9.:]+", server.stdout.readline())[0]
+                used(url, project, *generated(url, home))
+            finally:
+                server.terminate()
+        assert server.returncode == 143, server.returncode
+
+
+def used(url, project, described, package):
+    api = importlib.import_module("generated_client.api.default")
+    models = importlib.import_module("generated_client.models")
+    client = package.AuthenticatedClient(base_url=url, token=TOKEN, timeout=60, raise_on_unexpected_status=True)
+    operations = {one["operationId"] for path in described["paths"].values() for one in path.values()}
+    called = set()
+
+    def ask(operation, status, *names, client=client, **fields):
+        """Calls an operation; what comes back has been read by the model of the description for its status."""
+        called.add(operation)
+        module = importlib.import_module(f"{api.__name__}.{operation}")
+        answer = module.sync_detailed(*names, client=client, **fields)
+        assert answer.status_code == status, (operation, answer.status_code, answer.content)
+        kind = type(answer.parsed).__name__
+        print(f"{operation}: {status} {kind} {getattr(answer.parsed, 'message', '')}")
+        return answer.parsed
+
+    nobody = package.Client(base_url=url, timeout=60)
+    assert ask("health", 200, client=nobody).data.status == "ok"
+    refused = ask("list_tools", 401, client=nobody)
+    assert isinstance(refused, models.Refusal) and refused.error.code == "unauthorized"
+    ask("login", 200, body=models.LoginRequest(token=TOKEN), client=nobody)
+    assert ask("login", 401, body=models.LoginRequest(token="wrong"), client=nobody).error.code == "unauthorized"
+    tools = ask("list_tools", 200).data.tools
+    assert "read_file" in [tool.name for tool in tools]
+
+    # A turn with a call that is asked about, and the answers to it.
+    earlier = models.Context(timestamp="2026-01-31T10:00:00Z", prompt="List the files.", result="There is one.")
+    waits = ask("run_turn", 202, body=models.ModelRequest(prompt="go", context_history=[earlier] * 21))
+    assert not waits.success and waits.data.stop is None and waits.data.context_dropped == 1
+    assert [(one.tool, one.args["path"], one.success) for one in waits.data.calls] == [("read_file", "seen.txt", True)]
+    pending = waits.data.pending
+    assert (pending.tool, pending.args["path"]) == ("write_file", "Makefile") and not os.path.exists(project + "/Makefile")
+    over = ask("answer_approval", 200, pending.approval, body=models.Approval(decision="approve"))
+    assert isinstance(over, models.AgentAnswer) and over.success and over.data.answer == "Both are done.", over
+    assert [one.tool for one in over.data.calls] == ["read_file", "write_file"] and over.data.usage.output > 0
+    assert os.path.exists(project + "/Makefile")
+    gone = ask("answer_approval", 404, pending.approval, body=models.Approval(decision="approve"))
+    assert gone.error.code == "not_found"
+    waits = ask("run_turn", 202, body=models.ModelRequest(prompt="go", tool_type="auto"))
+    over = ask("answer_approval", 200, waits.data.pending.approval, body=models.Denial(decision="deny", reason="Not today."))
+    denied = over.data.calls[-1]
+    assert over.success and not denied.success and denied.error.code == "denied" and "Not today." in denied.error.message
+
+    # A tool without a model, and what is wrong with a request.
+    def direct(**args):
+        named = models.Args()
+        named.additional_properties = args
+        return models.DirectRequest(direct=True, tool_type="readFile", args=named)
+
+    read = ask("run_turn", 200, body=direct(path="seen.txt"))
+    assert read.success and read.data.answer is None and "let x = 1;" in read.data.calls[0].output
+    missing = ask("run_turn", 200, body=direct(path="nowhere.txt"))
+    assert not missing.success and missing.error.code == "not_found"
+    for body, field in [
+        (models.ModelRequest(prompt=" "), "prompt"),
+        (models.ModelRequest(prompt="x", tool_type="nothing"), "tool_type"),
+        (models.ModelRequest(prompt="x" * 200_001), "prompt"),
+    ]:
+        wrong = ask("run_turn", 400, body=body)
+        assert isinstance(wrong, models.Refusal) and (wrong.error.code, wrong.error.field) == ("invalid_argument", field)
+
+    # Conversations.
+    first = ask("run_session_turn", 200, "new", body=models.TurnRequest(prompt="Hello."))
+    name = first.data.session
+    again = ask("run_session_turn", 200, name, body=models.TurnRequest(prompt="More."))
+    assert (first.data.answer, again.data.answer, again.data.session) == ("A new conversation.", "It goes on.", name)
+    listed = ask("list_sessions", 200, limit=1).data
+    assert listed.total == 1 and listed.sessions[0].id == name and listed.sessions[0].title == "Hello."
+    assert ask("get_session", 200, name).data.session.turns == 2
+    said = ask("list_messages", 200, name).data.messages
+    assert [one["content"] for one in said if one["role"] == "user"] == ["Hello.", "More."], said
+    assert ask("get_session", 404, "zzz").error.code == "not_found"
+    assert ask("list_sessions", 400, limit=0).error.field == "limit"
+
+    # Back and forth.
+    undone = ask("undo", 200, body=models.UndoRequest()).data.undone
+    assert undone is not None and not os.path.exists(project + "/Makefile"), undone
+    assert ask("redo", 200, body=models.UndoRequest()).data.undone is not None and os.path.exists(project + "/Makefile")
+
+    ask("description", 200)
+    measured(ask("metrics", 200))
+    assert called == operations, f"not called: {operations - called}"
+
+
+def measured(text):
+    """What a parser of Prometheus makes of the counters."""
+    families = {family.name: family for family in text_string_to_metric_families(text)}
+    values = {}
+    for family in families.values():
+        assert family.documentation and family.type in ("counter", "gauge", "summary"), family
+        for sample in family.samples:
+            key = (sample.name, *sorted(sample.labels.items()))
+            assert key not in values, key
+            values[key] = sample.value
+    assert values["toolfence_turns_total", ("end", "answered")] == 6, values
+    assert values["toolfence_turns_running",] == 0
+    assert values["toolfence_approvals_total", ("answer", "approved")] == 1
+    assert values["toolfence_calls_total", ("outcome", "success"), ("tool", "read_file")] == 2
+    assert values["toolfence_calls_total", ("outcome", "failure"), ("tool", "read_file")] == 1
+    assert values["toolfence_denied_total", ("by", "person")] == 1
+    assert values["toolfence_reply_seconds_count",] == 7
+    assert families["toolfence_call_seconds"].type == "summary"
+    print(f"metrics: {len(values)} values of {len(families)} families")
+
+
+main(sys.argv[1])
