@@ -107,6 +107,71 @@ async fn names_and_pages_of_others_are_refused() {
     stage.end().await;
 }
 
+/// Whatever else a request says, and however its headers are written: it is refused for the first thing that is wrong with it.
+#[tokio::test]
+async fn headers_count_in_every_combination() {
+    let stage = Stage::with([says("Yes.")], |options| options.hosts = vec!["code.example".into()]).await;
+    let port = stage.address.split(':').nth(1).unwrap();
+    let mut random = toolfence_kit::Random::new(28);
+    // What stands there, and whether it is good.
+    let hosts = [("127.0.0.1", true), ("localhost", true), ("code.example", true), ("x.localhost.", true)]
+        .into_iter()
+        .chain([
+            ("evil.example", false),
+            ("127.0.0.1.evil.example", false),
+            ("localhost.evil", false),
+            ("0.0.0.0", false),
+        ])
+        .collect::<Vec<_>>();
+    let origins =
+        [("", true), ("own", true), ("null", false), ("http://evil.example", false), ("http://127.0.0.1:1", false)];
+    let sites = [("", true), ("none", true), ("same-origin", true), ("cross-site", false), ("same-site", false)];
+    let keys =
+        [("Bearer TOKEN", true), ("bearer  TOKEN ", true), ("", false), ("Bearer TOKENx", false), ("TOKEN", false)];
+    let kinds =
+        [("application/json", true), ("APPLICATION/JSON;charset=utf-8", true), ("text/plain", false), ("", false)];
+    let mut seen = std::collections::BTreeMap::new();
+    for _ in 0..600 {
+        // Most are good, or nearly all would be refused for their host.
+        let mut pick = |all: &[(&'static str, bool)]| loop {
+            let one = all[random.below(all.len())];
+            if one.1 || random.below(4) == 0 {
+                return one;
+            }
+        };
+        let (host, origin, site, key, kind) = (pick(&hosts), pick(&origins), pick(&sites), pick(&keys), pick(&kinds));
+        let host_text = format!("{}:{port}", host.0);
+        let origin_text = if origin.0 == "own" { format!("http://{host_text}") } else { origin.0.to_owned() };
+        let mut lines: Vec<String> = [
+            ("host", host_text),
+            ("origin", origin_text),
+            ("sec-fetch-site", site.0.to_owned()),
+            ("authorization", key.0.replace("TOKEN", TOKEN)),
+            ("content-type", kind.0.to_owned()),
+        ]
+        .into_iter()
+        .filter(|(_, value)| !value.is_empty())
+        .map(|(name, value)| {
+            let name = if random.below(2) == 0 { name.to_uppercase() } else { name.to_owned() };
+            format!("{name}:{}{value}{}\r\n", " ".repeat(random.below(3)), "\t".repeat(random.below(2)))
+        })
+        .collect();
+        for at in (1..lines.len()).rev() {
+            lines.swap(at, random.below(at + 1));
+        }
+        let wanted = match (host.1 && origin.1 && site.1, key.1, kind.1) {
+            (false, ..) => 403,
+            (_, false, _) => 401,
+            (.., false) => 415,
+            _ => 200,
+        };
+        let answer = stage.ask_with("POST", "/api/agent", &lines.concat(), PROMPT).await;
+        assert_eq!(answer.status, wanted, "{lines:?}: {}", answer.body);
+        *seen.entry(wanted).or_insert(0) += 1;
+    }
+    assert!(seen.len() == 4 && seen.values().all(|count| *count > 20), "{seen:?}");
+}
+
 /// The page is the same for everybody, so it wants no token; it may load its own files and nothing else.
 #[tokio::test]
 async fn the_page_runs_its_own_script_and_no_other() {
