@@ -55,23 +55,6 @@ impl Variables {
         }
     }
 
-    /// The words that a script is given, of which this is the number of the first: `$0` of `sh -c`, `$1` of `set --`.
-    pub(crate) fn given(&mut self, first: usize, words: &[Word]) {
-        for (at, word) in words.iter().enumerate() {
-            self.may_be_word(&(first + at).to_string(), word);
-        }
-        // `$@` begins with `$1`.
-        let listed = if first == 0 { words.get(1..).unwrap_or_default() } else { words };
-        if listed.is_empty() {
-            return;
-        }
-        let texts: Option<Vec<&str>> = listed.iter().map(Word::guess).collect();
-        let text = texts.map(|texts| texts.join(" "));
-        for name in ["@", "*"] {
-            self.may_be(name, text.as_deref());
-        }
-    }
-
     /// The one value that a loop gives to `name` while its body is read: a literal, or any name that a pattern matches.
     pub(crate) fn is_now(&mut self, name: &str, value: &Word) {
         let text = value.pattern().into_owned();

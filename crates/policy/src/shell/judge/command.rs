@@ -132,11 +132,6 @@ pub(crate) fn command(walker: &mut Walker<'_>, argv: &[Word], input: &Input) {
         "cat" | "tee" => matches!(input, Input::Text(_) | Input::Printed),
         _ => false,
     };
-    if program == "set"
-        && let Some(end) = args.iter().position(|word| word.guess() == Some("--"))
-    {
-        walker.variables.given(1, &args[end + 1..]);
-    }
     if program == "read" {
         // It may read more lines than one, or share one out among several names.
         let names = args.iter().filter_map(Word::guess).filter(|name| !name.starts_with('-'));

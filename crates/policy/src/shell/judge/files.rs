@@ -10,6 +10,8 @@ use toolfence_rules::{Blocked, Harmless};
 
 /// The longest word that is taken for a name of a file.
 const LONGEST_NAME: usize = 4096;
+/// The most names in one word for which the world is asked, as each question costs.
+const MOST_ASKED: usize = 8;
 
 /// What the target of a redirect means.
 pub(crate) fn redirect(ground: Ground<'_>, folders: Option<&[String]>, word: &Word, writes: bool) -> Vec<Finding> {
@@ -90,7 +92,7 @@ fn pieces(word: &str) -> impl Iterator<Item = &str> {
 }
 
 fn resolves_to_blocked(ground: Ground<'_>, folders: Option<&[String]>, text: &str) -> Option<Finding> {
-    for name in candidates(text).filter(|name| is_name(name)) {
+    for name in pieces(text).filter(|name| is_name(name)).take(MOST_ASKED) {
         for folder in folders.unwrap_or(&[]) {
             let PathFact::Inside { names } = ask(ground, folder, name) else { continue };
             let folder = Some(std::slice::from_ref(folder));
@@ -131,18 +133,6 @@ fn looked_at(ground: Ground<'_>, folders: Option<&[String]>, name: &str, asked: 
             }
         }
     }
-}
-
-/// The names that a word may hold, for which the world is asked: few, for each question costs.
-fn candidates(text: &str) -> impl Iterator<Item = &str> {
-    let option = text.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
-    let attached =
-        option.and_then(|rest| rest.get(rest.chars().next()?.len_utf8()..)).map(|rest| rest.trim_start_matches('@'));
-    let behind = |mark: char| text.split_once(mark).map(|(_, value)| value);
-    let quoted = text.strip_prefix('@');
-    let data = behind('=').and_then(|value| value.strip_prefix(['@', '<']));
-    let whole = (!text.starts_with('-')).then_some(text);
-    whole.into_iter().chain(behind('=')).chain(attached).chain(quoted).chain(data)
 }
 
 fn is_name(text: &str) -> bool {

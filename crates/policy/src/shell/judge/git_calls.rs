@@ -132,8 +132,8 @@ fn names_git(path: &str) -> bool {
 
 /// Whether enough is known of a word: literal, or names that are surely no options that matter.
 fn is_told(profile: &Profile, word: &Word) -> bool {
-    let names = word.is_glob() && (profile.harmless || !word.may_be_option());
-    word.literal().is_some() || names || profile.harmless && (is_output(word) || word.is_found())
+    let names = word.is_glob() && (profile.is("harmless") || !word.may_be_option());
+    word.literal().is_some() || names || profile.is("harmless") && (is_output(word) || word.is_found())
 }
 
 /// Whether other commands print it. The name of a stream is none of that: it is a file.

@@ -57,8 +57,8 @@ pub(crate) fn reading(args: &[Word]) -> Result<Reading<'_>, Text> {
         return Err(messages::verifies(shown(format, 80)));
     }
     let read = Arguments::of("git", profile, rest, false)?;
-    if !profile.needs.is_empty() && !read.has_any(profile.needs) {
-        return Err(messages::only_with_one_of(format!("git {name}"), profile.needs));
+    if !profile.list("needs").is_empty() && !read.has_any(profile.list("needs")) {
+        return Err(messages::only_with_one_of(format!("git {name}"), profile.list("needs")));
     }
     if matches!(name, "branch" | "tag") && !read.operands.is_empty() && !read.has_any(words("git-lists")) {
         return Err(messages::makes_one(name));

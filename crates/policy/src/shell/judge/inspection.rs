@@ -54,7 +54,7 @@ impl<'a> Inspection<'a> {
             Operands::None | Operands::Text => return Ok(()),
             Operands::Checked(passes) => {
                 // What does no harm whatever its words are.
-                let harmless = |word: &&&Word| profile.harmless && self.held() && word.is_open();
+                let harmless = |word: &&&Word| profile.is("harmless") && self.held() && word.is_open();
                 let rest: Vec<&Word> = operands.iter().filter(|word| !harmless(word)).copied().collect();
                 return checked(program, &rest, passes);
             }
@@ -84,7 +84,7 @@ impl<'a> Inspection<'a> {
             if below && profile.reads == Reads::Names && !profile.runs {
                 return self.path(operand);
             }
-            if !profile.reads_only {
+            if !profile.reads_only() {
                 return unknown(messages::with_found_names(program));
             }
             return self.sandbox(program);

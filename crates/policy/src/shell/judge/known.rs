@@ -107,11 +107,11 @@ impl Inspection<'_> {
     }
 
     pub(crate) fn profiled(&self, program: &str, profile: &Profile, args: &[Word]) -> Checked {
-        if profile.held && !self.held() {
+        if profile.is("held") && !self.held() {
             return unknown(not_listed(program, ""));
         }
         let read = Arguments::of(program, profile, args, self.held()).map_err(ask)?;
-        if !profile.needs.is_empty() && !read.has_any(profile.needs) {
+        if !profile.list("needs").is_empty() && !read.has_any(profile.list("needs")) {
             return unknown(needs(program, profile));
         }
         self.operands(program, profile, &read)?;
@@ -137,7 +137,7 @@ impl Inspection<'_> {
             return self.runs(program);
         }
         // What only goes into folders when it is told to does so whatever is piped into it.
-        let reads_input = self.fed && read.places(profile).is_empty() && profile.recursive.is_empty();
+        let reads_input = self.fed && read.places(profile).is_empty() && profile.list("recursive").is_empty();
         if profile.reads == Reads::Folders && !reads_input && read.goes_down(profile) {
             self.sandbox(program)?;
         }
@@ -147,14 +147,15 @@ impl Inspection<'_> {
 
 /// Whether all that the entry knows of the program is how to ask for its version.
 fn tells_version(profile: &Profile) -> bool {
-    !profile.needs.is_empty() && profile.needs.split_ascii_whitespace().all(|option| has("version v V", option))
+    !profile.list("needs").is_empty()
+        && profile.list("needs").split_ascii_whitespace().all(|option| has("version v V", option))
 }
 
 /// The reason that a command has none of the options that its entry asks for.
 fn needs(program: &str, profile: &Profile) -> Text {
     let dashes =
-        |name: &str| if name.len() == 1 || profile.one_dash { format!("-{name}") } else { format!("--{name}") };
-    let options: Vec<String> = profile.needs.split_ascii_whitespace().map(dashes).collect();
+        |name: &str| if name.len() == 1 || profile.is("one-dash") { format!("-{name}") } else { format!("--{name}") };
+    let options: Vec<String> = profile.list("needs").split_ascii_whitespace().map(dashes).collect();
     messages::only_with_options(program, options.join(", "))
 }
 
@@ -237,7 +238,7 @@ pub(crate) fn shows_no_content(program: &str, args: &[Word]) -> bool {
             && !profile.runs
             && known.is_ok_and(|read| {
                 let prints = has(profile.names, "cat-file") && read.has_any("p");
-                !prints && (profile.needs.is_empty() || read.has_any(profile.needs))
+                !prints && (profile.list("needs").is_empty() || read.has_any(profile.list("needs")))
             })
     };
     match program {

@@ -24,9 +24,7 @@ pub(crate) fn judge(walker: &mut Walker<'_>, program: &str, argv: &[Word], input
                 let argv = found_words(&argv[from..to], roots(argv));
                 walker.looped(UNCOUNTED, |walker| walker.deeper(|walker| walker.run(&argv, &Input::Unknown)));
             }
-            Inner::Script { text, transparent, given } => {
-                let words = given.and_then(|at| argv.get(at..)).unwrap_or_default();
-                walker.variables.given(0, words);
+            Inner::Script { text, transparent } => {
                 walker.script_on(&text, input);
                 known = transparent && argv[0].literal().is_some() && walker.is_system(program);
             }

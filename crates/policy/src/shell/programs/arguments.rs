@@ -73,7 +73,7 @@ impl<'a> Arguments<'a> {
     fn sorted(self, program: &str, profile: &Profile, args: &'a [Word]) -> Result<Arguments<'a>, Text> {
         let mut read = self;
         // A name that is an option does no harm where masks hide what no word names.
-        let harmless = !read.others && (profile.harmless || profile.reads_only && read.held);
+        let harmless = !read.others && (profile.is("harmless") || profile.reads_only() && read.held);
         let mut rest = args.iter();
         let mut ended = false;
         let mut places = Vec::new();
@@ -85,7 +85,7 @@ impl<'a> Arguments<'a> {
                     if read.leads {
                         break;
                     }
-                    if profile.passes {
+                    if profile.is("passes") {
                         read.names.extend(rest.by_ref().filter_map(|word| word.literal()?.strip_prefix("--")));
                         break;
                     }
@@ -100,7 +100,7 @@ impl<'a> Arguments<'a> {
                         read.texts.extend(if place + 1 < last { place + 1..last } else { place..last });
                     }
                 }
-                Some("-") if read.leads && profile.short.contains('-') => read.seen(profile, "-", None),
+                Some("-") if read.leads && profile.list("short").contains('-') => read.seen(profile, "-", None),
                 _ if read.leads => {
                     rest = args[args.len() - rest.len() - 1..].iter();
                     break;
@@ -136,14 +136,14 @@ impl<'a> Arguments<'a> {
     /// Whether an operand stands where it cannot be one, or where `find` would take it for an action.
     fn is_misplaced(&self, profile: &Profile, text: &str, ended: bool) -> bool {
         let behind = ended || self.names.iter().any(|name| name.len() > 1);
-        profile.operands_first && behind && !matches!(text, "(" | ")" | "!" | ",")
+        profile.is("operands-first") && behind && !matches!(text, "(" | ")" | "!" | ",")
     }
 
     fn option(&mut self, program: &str, profile: &Profile, text: &'a str, rest: &mut Rest<'a>) -> Result<(), Text> {
         let before = rest.clone();
         let known = match text.strip_prefix("--") {
             Some(long) => self.long(profile, long, rest),
-            None if profile.one_dash => {
+            None if profile.is("one-dash") => {
                 self.long(profile, &text[1..], rest).or_else(|| self.cluster(profile, &text[1..], rest))
             }
             None => self.cluster(profile, &text[1..], rest),
@@ -160,7 +160,7 @@ impl<'a> Arguments<'a> {
     fn unnamed(&mut self, program: &str, profile: &Profile, text: &'a str, rest: &mut Rest<'a>) -> Result<(), Text> {
         let name = match text.strip_prefix("--") {
             Some(long) => long,
-            None if profile.one_dash => &text[1..],
+            None if profile.is("one-dash") => &text[1..],
             None => return Err(not_known(program, text)),
         };
         if !options::option(name) {
@@ -180,25 +180,25 @@ impl<'a> Arguments<'a> {
     /// `--name` or `--name=value`; `None` where it is not known.
     fn long(&mut self, profile: &Profile, long: &'a str, rest: &mut Rest<'a>) -> Option<()> {
         let (name, value) = long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
-        if value.is_none() && has(profile.pairs, name) {
+        if value.is_none() && profile.has("pairs", name) {
             self.text = true;
             return rest.next().and(rest.next()).and_then(Word::literal).map(|_| ());
         }
-        if value.is_none() && has(profile.path_pairs, name) {
+        if value.is_none() && profile.has("path-pairs", name) {
             self.paths.push(rest.next().and(rest.next()).and_then(Word::literal)?);
             return Some(());
         }
         let value = match value {
             // The name of a target may stand behind it, where no other word can.
-            None if has(profile.long, name) && has(profile.long_value, name) && profile.runs => {
+            None if profile.has("long", name) && profile.has("long-value", name) && profile.runs => {
                 let next = rest.clone().next().and_then(Word::literal).filter(|next| !next.starts_with('-'));
                 if matches!(profile.operands, Operands::None) && next.is_some() {
                     rest.next();
                 }
                 None
             }
-            None if has(profile.long, name) => None,
-            _ if !has(profile.long_value, name) => return None,
+            None if profile.has("long", name) => None,
+            _ if !profile.has("long-value", name) => return None,
             Some(value) => Some(value),
             None => self.value_of(profile, name, rest.next()?)?,
         };
@@ -208,30 +208,30 @@ impl<'a> Arguments<'a> {
 
     /// `-abc`, where the last letter may take the rest or the next word as its value; `None` where one is not known.
     fn cluster(&mut self, profile: &Profile, cluster: &'a str, rest: &mut Rest<'a>) -> Option<()> {
-        if profile.number && cluster.bytes().all(|byte| byte.is_ascii_digit()) {
+        if profile.is("number") && cluster.bytes().all(|byte| byte.is_ascii_digit()) {
             return Some(());
         }
         for (at, c) in cluster.char_indices() {
             let (name, attached) = cluster[at..].split_at(c.len_utf8());
             // How many jobs may be left open.
-            if c == 'j' && profile.runs && attached.is_empty() && profile.short_value.contains(c) {
+            if c == 'j' && profile.runs && attached.is_empty() && profile.list("value").contains(c) {
                 let number = |word: &&Word| word.literal().is_some_and(|text| text.bytes().all(|b| b.is_ascii_digit()));
                 if rest.clone().next().filter(number).is_some() {
                     rest.next();
                 }
                 return Some(());
             }
-            if profile.short_value.contains(c) {
+            if profile.list("value").contains(c) {
                 let value =
                     if attached.is_empty() { self.value_of(profile, name, rest.next()?)? } else { Some(attached) };
                 self.seen(profile, name, value);
                 return Some(());
             }
-            if profile.attached.contains(c) {
+            if profile.list("attached").contains(c) {
                 self.seen(profile, name, Some(attached).filter(|value| !value.is_empty()));
                 return Some(());
             }
-            if !profile.short.contains(c) {
+            if !profile.list("short").contains(c) {
                 return None;
             }
             self.seen(profile, name, None);
@@ -245,14 +245,14 @@ impl<'a> Arguments<'a> {
             Some(long) => long.split_once('=').map_or((long, false), |(name, _)| (name, true)),
             // The letters before it in the cluster have no value.
             None => {
-                let cluster = text[1..].trim_start_matches(|c| profile.short.contains(c));
+                let cluster = text[1..].trim_start_matches(|c| profile.list("short").contains(c));
                 let (name, value) = cluster.split_at(cluster.chars().next()?.len_utf8());
                 (name, !value.is_empty())
             }
         };
         let shape =
             |other: &'static str| other.strip_prefix(name).filter(|shape| matches!(*shape, "" | "?" | ":" | "!"));
-        match profile.others.split_ascii_whitespace().find_map(shape)? {
+        match profile.list("others").split_ascii_whitespace().find_map(shape)? {
             "" if attached => return None,
             ":" if !attached => drop(rest.next().and_then(Word::literal)?),
             "!" => self.has_pattern = true,
@@ -264,8 +264,8 @@ impl<'a> Arguments<'a> {
     /// The next word as the value of an option. In the sandbox, what only a run would tell may be text, as long as it is one
     /// word; where no option does harm, it may be any number of them. In front of a command it may be anything.
     fn value_of(&self, profile: &Profile, name: &str, word: &'a Word) -> Option<Option<&'a str>> {
-        let matters = has(profile.paths, name) || has(profile.scripts, name) || has(profile.outputs, name);
-        let any = profile.harmless || profile.reads_only || !word.is_loose();
+        let matters = profile.has("paths", name) || profile.has("scripts", name) || profile.has("outputs", name);
+        let any = profile.reads_only() || !word.is_loose();
         match self.text_of(word) {
             None if self.leads => Some(None),
             None if self.held && word.is_open() && any && !matters && !profile.runs => Some(Some("*")),
@@ -276,28 +276,28 @@ impl<'a> Arguments<'a> {
     fn seen(&mut self, profile: &Profile, name: &'a str, value: Option<&'a str>) {
         self.names.push(name);
         self.values.extend(value.map(|value| (name, value)));
-        self.recursive |= has(profile.recursive, name);
-        if has(profile.paths, name) || has(profile.folder, name) {
+        self.recursive |= profile.has("recursive", name);
+        if profile.has("paths", name) || profile.has("folder", name) {
             self.paths.extend(value);
         }
-        if has(profile.outputs, name) {
+        if profile.has("outputs", name) {
             // `xml:FILE`: a format, and the place behind it.
             let report = name.ends_with("report");
             self.outputs
                 .extend(value.and_then(|value| if report { Some(value.split_once(':')?.1) } else { Some(value) }));
         }
-        if value.is_some() && (has(profile.texts, name) || has(profile.scripts, name)) {
+        if value.is_some() && (profile.has("texts", name) || profile.has("scripts", name)) {
             self.text = true;
         }
         match profile.operands {
             Operands::PatternThenPaths => self.has_pattern |= matches!(name, "e" | "regexp" | "files" | "type-list"),
-            Operands::ScriptThenPaths(_) if has(profile.scripts, name) => {
+            Operands::ScriptThenPaths(_) if profile.has("scripts", name) => {
                 self.has_pattern = true;
                 self.scripts.extend(value);
             }
             _ => {}
         }
-        if has(profile.restricts, name) {
+        if profile.has("restricts", name) {
             self.only.extend(value);
         }
     }
@@ -319,11 +319,11 @@ impl<'a> Arguments<'a> {
 
     /// Whether it reads files below a folder that it was not told by name, and could meet a blocked one.
     pub(crate) fn goes_down(&self, profile: &Profile) -> bool {
-        let down = self.recursive || profile.recursive.is_empty();
+        let down = self.recursive || profile.list("recursive").is_empty();
         let places = self.places(profile);
         let files = !places.is_empty() && places.iter().all(|word| word.literal().is_some_and(is_source));
         let restricted = !self.only.is_empty() && self.only.iter().all(|glob| is_harmless_glob(glob));
-        down && !files && !restricted && !self.has_any(profile.names_only)
+        down && !files && !restricted && !self.has_any(profile.list("names-only"))
     }
 }
 

@@ -52,45 +52,21 @@ pub(crate) enum Reads {
     Folders,
 }
 
-/// An entry of the table, whose head says what each field means. Lists are words apart by blanks.
+/// What an entry says in single words, of which several may stand in a line.
+const SINGLE: &str = "number one-dash operands-first names goes-down reads-only harmless passes held assigns transparent \
+    one-operand pattern-first runs-file no-operands nothing text places";
+
+/// An entry of the table, whose head says what each key means. Lists are words apart by blanks.
 #[derive(Debug, Default)]
 pub(crate) struct Profile {
     pub(crate) kind: &'static str,
     pub(crate) names: &'static str,
-    pub(crate) short: &'static str,
-    pub(crate) short_value: &'static str,
-    pub(crate) attached: &'static str,
-    pub(crate) long: &'static str,
-    pub(crate) long_value: &'static str,
-    pub(crate) pairs: &'static str,
-    pub(crate) path_pairs: &'static str,
-    pub(crate) paths: &'static str,
-    pub(crate) outputs: &'static str,
-    pub(crate) scripts: &'static str,
-    pub(crate) texts: &'static str,
-    pub(crate) others: &'static str,
-    pub(crate) needs: &'static str,
-    pub(crate) recursive: &'static str,
-    pub(crate) names_only: &'static str,
-    pub(crate) restricts: &'static str,
-    pub(crate) number: bool,
-    pub(crate) one_dash: bool,
-    pub(crate) operands_first: bool,
     pub(crate) operands: Operands,
     pub(crate) reads: Reads,
-    pub(crate) reads_only: bool,
-    pub(crate) harmless: bool,
     /// Whether it runs code of the project, which only the sandbox holds.
     pub(crate) runs: bool,
-    pub(crate) passes: bool,
-    pub(crate) held: bool,
-    pub(crate) asks: &'static str,
-    pub(crate) folder: &'static str,
-    pub(crate) replace: &'static str,
     /// How many words stand between the options of a wrapper and its command.
     pub(crate) skips: usize,
-    pub(crate) assigns: bool,
-    pub(crate) transparent: bool,
     /// What else there is to say of its programs, by its key.
     facts: Vec<(&'static str, &'static str)>,
 }
@@ -101,62 +77,24 @@ impl Profile {
         let (kind, names) = lines.first().copied().unwrap_or_default();
         let mut profile = Profile { kind, names, runs: kind == "runs", ..Profile::default() };
         for (key, text) in lines.iter().skip(1) {
-            profile.set(key, text);
+            match *key {
+                "operands" => profile.skips = text.parse().unwrap_or_default(),
+                "script" => profile.operands = Operands::ScriptThenPaths(language(text)),
+                "checked" => profile.names_nothing(Operands::Checked(check(text))),
+                "verbs" => profile.names_nothing(Operands::Verb(text)),
+                key if has(SINGLE, key) => {
+                    [key].into_iter().chain(text.split_ascii_whitespace()).for_each(|word| profile.set(word));
+                }
+                key => profile.facts.push((key, text)),
+            }
         }
         profile
     }
 
-    fn set(&mut self, key: &'static str, text: &'static str) {
-        let list = match key {
-            "short" => &mut self.short,
-            "value" => &mut self.short_value,
-            "attached" => &mut self.attached,
-            "long" => &mut self.long,
-            "long-value" => &mut self.long_value,
-            "pairs" => &mut self.pairs,
-            "path-pairs" => &mut self.path_pairs,
-            "paths" => &mut self.paths,
-            "outputs" => &mut self.outputs,
-            "texts" => &mut self.texts,
-            "scripts" => &mut self.scripts,
-            "others" => &mut self.others,
-            "needs" => &mut self.needs,
-            "recursive" => &mut self.recursive,
-            "names-only" => &mut self.names_only,
-            "restricts" => &mut self.restricts,
-            "asks" => &mut self.asks,
-            "folder" => &mut self.folder,
-            "replace" => &mut self.replace,
-            "operands" => return self.skips = text.parse().unwrap_or_default(),
-            "script" => return self.operands = Operands::ScriptThenPaths(language(text)),
-            "checked" => return self.names_nothing(Operands::Checked(check(text))),
-            "verbs" => return self.names_nothing(Operands::Verb(text)),
-            _ if self.flag(key) => {
-                // Several single words may stand in a line.
-                for key in text.split_ascii_whitespace() {
-                    self.flag(key);
-                }
-                return;
-            }
-            _ => return self.facts.push((key, text)),
-        };
-        *list = text;
-    }
-
-    /// Sets what a single word says; whether it says anything.
-    fn flag(&mut self, key: &str) -> bool {
-        match key {
-            "number" => self.number = true,
-            "one-dash" => self.one_dash = true,
-            "operands-first" => self.operands_first = true,
+    fn set(&mut self, word: &'static str) {
+        match word {
             "names" => self.reads = Reads::Names,
             "goes-down" => self.reads = Reads::Folders,
-            "reads-only" => self.reads_only = true,
-            "harmless" => (self.harmless, self.reads_only) = (true, true),
-            "passes" => self.passes = true,
-            "held" => self.held = true,
-            "assigns" => self.assigns = true,
-            "transparent" => self.transparent = true,
             "one-operand" => self.operands = Operands::One,
             "pattern-first" => self.operands = Operands::PatternThenPaths,
             "runs-file" => self.operands = Operands::Program,
@@ -164,13 +102,32 @@ impl Profile {
             "nothing" => self.names_nothing(Operands::None),
             "text" => self.names_nothing(Operands::Text),
             "places" => self.operands = Operands::Places,
-            _ => return false,
+            _ => self.facts.push((word, "")),
         }
-        true
     }
 
     fn names_nothing(&mut self, operands: Operands) {
         (self.operands, self.reads) = (operands, Reads::Names);
+    }
+
+    /// The words that stand under a key.
+    pub(crate) fn list(&self, key: &str) -> &'static str {
+        self.facts.iter().find(|(known, _)| *known == key).map_or("", |(_, text)| text)
+    }
+
+    /// Whether the word is one of those under a key.
+    pub(crate) fn has(&self, key: &str, word: &str) -> bool {
+        has(self.list(key), word)
+    }
+
+    /// Whether the entry says this.
+    pub(crate) fn is(&self, key: &str) -> bool {
+        self.facts.iter().any(|(known, _)| *known == key)
+    }
+
+    /// Whether no option writes or runs anything.
+    pub(crate) fn reads_only(&self) -> bool {
+        self.is("reads-only") || self.is("harmless")
     }
 }
 
@@ -193,9 +150,8 @@ pub(crate) enum Inner {
     Command { from: usize, adds: Adds, folder: Option<String>, replace: Option<String> },
     /// These words of `find -exec` are one.
     Range { from: usize, to: usize },
-    /// This text is a script; whether the program adds nothing of its own. `given` is the place of the first word that the
-    /// script is given, its `$0`, where the program gives it words.
-    Script { text: String, transparent: bool, given: Option<usize> },
+    /// This text is a script; whether the program adds nothing of its own.
+    Script { text: String, transparent: bool },
     /// The file that the word at this place names is a script.
     File { at: usize },
     /// Its input is a script.
@@ -206,7 +162,7 @@ pub(crate) enum Inner {
 
 impl Inner {
     pub(crate) fn script(text: impl Into<String>) -> Inner {
-        Inner::Script { text: text.into(), transparent: false, given: None }
+        Inner::Script { text: text.into(), transparent: false }
     }
 }
 
@@ -414,14 +370,15 @@ mod tests {
     #[test]
     fn the_table_says_nothing_that_nobody_reads() {
         let kinds = "reads runs wraps runner joins shell before git-reads git-writes git-config about words";
-        let facts = "never erases stops changes devices reaches suspected builtin subscripts modules at-file advice \
-            does runs-others subcommands flags values each-operand joined own nouns same below also tests writable \
-            are";
+        let facts = "short value attached long long-value pairs path-pairs paths outputs scripts texts others needs \
+            recursive names-only restricts asks folder replace never erases stops changes devices reaches suspected \
+            builtin subscripts modules at-file advice does runs-others subcommands flags values each-operand joined own \
+            nouns same below also tests writable are";
         for profile in PROFILES.iter() {
             assert!(has(kinds, profile.kind), "{} {}", profile.kind, profile.names);
             assert!(!profile.names.is_empty(), "{}", profile.kind);
             for (key, _) in &profile.facts {
-                assert!(has(facts, key), "{key} of {}", profile.names);
+                assert!(has(facts, key) || has(SINGLE, key), "{key} of {}", profile.names);
             }
             for (key, name) in &profile.facts {
                 let is_text = matches!(*key, "advice" | "never" | "does" | "runs-others");

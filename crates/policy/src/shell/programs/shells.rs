@@ -13,14 +13,14 @@ pub(crate) fn inner(shell: &Profile, argv: &[Word]) -> Option<Inner> {
     let at = 1 + read.leading;
     let Some(word) = argv.get(at) else { return Some(Inner::Input) };
     // What start-up files and options of the shell change is not known.
-    let more = read.has_any(shell.asks);
+    let more = read.has_any(shell.list("asks"));
     Some(match word.guess() {
         None => Inner::Untold,
         Some(text) if read.has_any("c") => {
             let literal = argv[..=at].iter().all(|word| word.literal().is_some());
             let program = argv[0].guess().map_or("", base_name);
             let transparent = literal && !more && reads_alike(program, text);
-            Inner::Script { text: text.to_owned(), transparent, given: Some(at + 1) }
+            Inner::Script { text: text.to_owned(), transparent }
         }
         Some(_) if read.has_any("s") || is_input(word) => Inner::Input,
         // `+x` takes an option back, and others may follow.

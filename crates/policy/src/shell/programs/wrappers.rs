@@ -53,8 +53,8 @@ fn special(program: &str, argv: &[Word]) -> Option<Vec<Inner>> {
 fn command(wrapper: &Profile, argv: &[Word], first: usize) -> Inner {
     let Ok(read) = Arguments::leading("", wrapper, argv.get(first..).unwrap_or(&[])) else { return Inner::Untold };
     let mut from = first + read.leading + wrapper.skips;
-    let mut transparent = wrapper.transparent && !read.has_any(wrapper.asks);
-    let assigned = argv.get(from..).unwrap_or(&[]).iter().map_while(Word::guess).filter(|_| wrapper.assigns);
+    let mut transparent = wrapper.is("transparent") && !read.has_any(wrapper.list("asks"));
+    let assigned = argv.get(from..).unwrap_or(&[]).iter().map_while(Word::guess).filter(|_| wrapper.is("assigns"));
     for text in assigned.take_while(|text| is_assignment(text)) {
         from += 1;
         transparent &= is_harmless_variable(text.split('=').next().unwrap_or(text));
@@ -63,7 +63,8 @@ fn command(wrapper: &Profile, argv: &[Word], first: usize) -> Inner {
         return Inner::Untold;
     }
     // An empty mark is no mark, and what is fed then stands anywhere.
-    let replace = read.has_any(wrapper.replace).then(|| read.value(wrapper.replace).unwrap_or("{}").to_owned());
+    let replace =
+        read.has_any(wrapper.list("replace")).then(|| read.value(wrapper.list("replace")).unwrap_or("{}").to_owned());
     transparent &= replace.as_deref() != Some("");
     let adds = match argv[from].guess() {
         // Options may go on behind `--`.
@@ -73,7 +74,7 @@ fn command(wrapper: &Profile, argv: &[Word], first: usize) -> Inner {
         _ if transparent => Adds::Nothing,
         _ => Adds::Unknown,
     };
-    let folder = read.value(wrapper.folder).map(str::to_owned);
+    let folder = read.value(wrapper.list("folder")).map(str::to_owned);
     Inner::Command { from, adds, folder, replace: replace.filter(|mark| !mark.is_empty()) }
 }
 
