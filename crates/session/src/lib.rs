@@ -313,6 +313,12 @@ impl Session {
         self.learning.learned()
     }
 
+    /// What is known of the backend from here on, in the place of what the replies so far have shown: those were another model's,
+    /// say.
+    pub fn set_learned(&mut self, learned: Learned) {
+        self.learning = Learning::from(learned);
+    }
+
     /// What decides about calls, with what the person has allowed so far.
     pub fn policy(&self) -> &Policy {
         &self.judge.policy

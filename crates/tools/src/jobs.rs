@@ -171,6 +171,10 @@ impl Running {
         &self.live
     }
 
+    pub(super) fn appeared(&self) -> &Appeared {
+        &self.appeared
+    }
+
     /// Waits for the end, but not longer than this; `false` if it goes on.
     pub(super) async fn ends_within(&self, patience: Duration) -> bool {
         tokio::time::timeout(patience, self.ended()).await.is_ok()

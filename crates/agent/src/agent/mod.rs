@@ -24,7 +24,7 @@ use toolfence_policy::{Pending, Policy};
 use toolfence_project::random_name;
 use toolfence_protocol::parse::Event;
 use toolfence_protocol::redact::Redactor;
-use toolfence_protocol::{Error, ErrorKind, Image, Language, Message, Role, Text, ToolCall, ToolResult};
+use toolfence_protocol::{Error, ErrorKind, Image, Language, Learned, Message, Role, Text, ToolCall, ToolResult};
 use toolfence_session::{Action, Answer, Compacted, Input, Session, StopReason};
 use toolfence_toolbox::{BoxFuture, Toolbox};
 use toolfence_tools::ProjectChecks;
@@ -289,15 +289,28 @@ impl Agent {
     /// # Errors
     /// The backend takes no images, as far as is known, or the message shows [`Image::MOST`] already. Then nothing is different.
     pub fn attach_image(&mut self, image: Image) -> Result<(), Error> {
-        let wrong = |message| Err(Error::with_kind(ErrorKind::InvalidInput, message));
-        if !self.backend.takes_images() {
-            return wrong(messages::backend_takes_no_images());
+        self.attach_images([image])
+    }
+
+    /// The next message of the user shows the model these images, or none of them.
+    ///
+    /// # Errors
+    /// Those of [`attach_image`](Agent::attach_image). Then nothing is different.
+    pub fn attach_images(&mut self, images: impl IntoIterator<Item = Image>) -> Result<(), Error> {
+        let before = self.images.len();
+        self.images.extend(images.into_iter().take(Image::MOST + 1));
+        if self.images.len() == before {
+            return Ok(());
         }
-        if self.images.len() >= Image::MOST {
-            return wrong(messages::too_many_images(Image::MOST as u64));
-        }
-        self.images.push(image);
-        Ok(())
+        let refused = if !self.backend.takes_images() {
+            messages::backend_takes_no_images()
+        } else if self.images.len() > Image::MOST {
+            messages::too_many_images(Image::MOST as u64)
+        } else {
+            return Ok(());
+        };
+        self.images.truncate(before);
+        Err(Error::with_kind(ErrorKind::InvalidInput, refused))
     }
 
     /// Goes on with the conversation of another agent in its place, which has an empty one from then on: with its messages, its
@@ -369,6 +382,11 @@ impl Agent {
     /// Sets what decides about calls from here on: see [`Session::set_policy`].
     pub fn set_policy(&mut self, policy: Policy) {
         self.session.set_policy(policy);
+    }
+
+    /// What is known of the backend from here on: see [`Session::set_learned`].
+    pub fn set_learned(&mut self, learned: Learned) {
+        self.session.set_learned(learned);
     }
 
     /// What the replies of the last turn have cost, or of the one that is under way.

@@ -14,7 +14,7 @@ pub enum Takes {
     Choice(&'static [&'static str]),
     /// Any text.
     Text,
-    /// A whole number from the first to the second; where a project may set it, the smaller one is stricter.
+    /// A whole number from the first to the second; where a project may set it, it may only lower it.
     Whole(u64, u64),
     /// A number from 0 to this, with decimals.
     Number(u32),
@@ -65,7 +65,7 @@ impl Takes {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InProject {
-    /// The stricter of its value and the person's counts.
+    /// The stricter of its value and the person's counts; of numbers, the smaller one.
     Stricter,
     /// Its items are added; more of them are stricter.
     Adds,
@@ -132,7 +132,7 @@ impl Key {
     }
 }
 
-/// The keys of the table of limits. A smaller number is stricter, so a project can only lower them.
+/// The keys of the table of limits. A project can only lower them: none of them makes it do more than the person wants.
 pub fn limit_keys() -> &'static [Key] {
     static LIMIT_KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| {
         let key = |limit: &Limit| Key {
@@ -224,6 +224,7 @@ pub fn template(keys: &[&'static Key], language: Language) -> String {
 
 fn explain(out: &mut String, name: &str, key: &Key, language: Language) {
     let project = match key.project {
+        InProject::Stricter if matches!(key.takes, Takes::Whole(..)) => messages::project_lowers(),
         InProject::Stricter => messages::project_tightens(),
         InProject::Adds => messages::project_adds(),
         InProject::Narrows => messages::project_narrows(),

@@ -92,14 +92,18 @@ impl Merged {
         let now = self.text(key.name).unwrap_or(key.default.trim_matches('"'));
         let (now_rank, rank) = (rank(key, now), rank(key, &value.to_string()));
         if rank < now_rank {
-            let note = messages::looser_than(origin.to_string(), key.name, value.to_string(), now);
+            let (origin, value) = (origin.to_string(), value.to_string());
+            let note = match key.takes {
+                Takes::Whole(..) => messages::higher_than(origin, key.name, value, now),
+                _ => messages::looser_than(origin, key.name, value, now),
+            };
             self.notes.push(note);
         }
         rank > now_rank
     }
 }
 
-/// How strict a word or a number is: of numbers, the smaller one is stricter.
+/// How strict a word is by its place among those that there are. A number may only be lowered, whatever it bounds.
 fn rank(key: &Key, word: &str) -> Option<u64> {
     match key.takes {
         Takes::Choice(words) => words.iter().position(|known| *known == word).and_then(|at| u64::try_from(at).ok()),

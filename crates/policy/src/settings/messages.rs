@@ -16,6 +16,10 @@ toolfence_protocol::texts! { "settings"
         en: "{origin}: {key} = {value} is looser than {now}, so it has no effect.",
         pt: "{origin}: {key} = {value} é mais permissivo que {now}, por isso não tem efeito.",
     }
+    higher_than(origin, key, value, now) {
+        en: "{origin}: {key} = {value} is more than {now}, so it has no effect.",
+        pt: "{origin}: {key} = {value} é mais que {now}, por isso não tem efeito.",
+    }
     file_too_large(most) { en: "the file has more than {most} KiB", pt: "o arquivo tem mais de {most} KiB" }
     too_many_values(most) { en: "the file holds more than {most} values", pt: "o arquivo tem mais de {most} valores" }
     not_toml(why) { en: "this is not TOML: {why}", pt: "isto não é TOML: {why}" }
@@ -42,6 +46,10 @@ toolfence_protocol::texts! { "settings"
     project_tightens() {
         en: "A project's file can only make it stricter.",
         pt: "O arquivo de um projeto só pode deixá-la mais restrita.",
+    }
+    project_lowers() {
+        en: "A project's file can only lower it.",
+        pt: "O arquivo de um projeto só pode diminuir o valor.",
     }
     project_adds() { en: "A project's file can add to it.", pt: "O arquivo de um projeto pode acrescentar itens." }
     project_narrows() {

@@ -200,16 +200,17 @@ impl CommandRunner {
         let live = Arc::new(live.overflow(Overflow::new(move || overflow_file::create(workspace.root()))));
         let (say, ended) = oneshot::channel();
         let ((running, thread), (left, gone)) = (mpsc::channel::<()>(), mpsc::channel());
-        let (commands, its_live) = (Arc::clone(self), Arc::clone(&live));
+        let appeared = Appeared::new(wanted.language);
+        let (commands, its_live, its_appeared) = (Arc::clone(self), Arc::clone(&live), appeared.clone());
         let work = move || {
             let _running = running;
-            let ran = block_on(commands.run_live(&wanted, &its_live, false, left, &Appeared::new(wanted.language)));
+            let ran = block_on(commands.run_live(&wanted, &its_live, false, left, &its_appeared));
             // Nobody may wait for it any more.
             let _ = say.send(ran);
         };
         std::thread::Builder::new().name("command".into()).spawn(work).map_err(started)?;
         let mut waiting = Waiting { commands: self, live: &live, gone, thread: Some(thread) };
-        let ran = shown(&live, progress, ended)
+        let ran = shown(&live, progress, (&appeared, self.workspace()), ended)
             .await
             .map_err(|_| ToolError::Fatal(Error::with_kind(ErrorKind::Internal, messages::thread_died())))?;
         waiting.thread = None;
@@ -365,21 +366,41 @@ pub(super) fn block_on(run: impl Future<Output = Result<Ran, ToolError>>) -> Res
     ran
 }
 
-/// Waits for something, and tells meanwhile what a command prints.
-pub(super) async fn shown<T>(live: &Background, progress: &dyn Progress, awaited: impl Future<Output = T>) -> T {
+/// Waits for something, and tells meanwhile what a command prints, but for lines of blocked files that appeared.
+pub(super) async fn shown<T>(
+    live: &Background,
+    progress: &dyn Progress,
+    (appeared, workspace): (&Appeared, &Arc<Workspace>),
+    awaited: impl Future<Output = T>,
+) -> T {
     /// Between two looks: a person sees that as once.
     const GLANCE: Duration = Duration::from_millis(200);
     /// Bytes of its end that are told.
     const MOST: usize = 2048;
+    /// So many times as long as a look took passes until the next one.
+    const PAUSES: u32 = 16;
     let mut awaited = pin!(awaited);
-    let mut seen = 0;
+    let (mut seen, mut pause) = (0, GLANCE);
     loop {
-        if let Ok(done) = tokio::time::timeout(GLANCE, &mut awaited).await {
+        if let Ok(done) = tokio::time::timeout(pause, &mut awaited).await {
             return done;
         }
         let (end, total) = live.last(MOST);
-        if total != std::mem::replace(&mut seen, total) {
-            progress.printed(&String::from_utf8_lossy(&end));
+        if total == std::mem::replace(&mut seen, total) {
+            continue;
+        }
+        // The look comes behind the output, so that nothing of a file is in it that appeared after the look.
+        let begun = Instant::now();
+        let looked = tokio::select! {
+            done = &mut awaited => return done,
+            looked = appeared.look(workspace) => looked,
+        };
+        // In a large project a look takes its time, and the command shall have the machine.
+        pause = GLANCE.max(begun.elapsed() * PAUSES);
+        if looked.is_ok() {
+            // The beginning may stand within a character.
+            let end = String::from_utf8_lossy(&end);
+            progress.printed(&appeared.deliver(end.trim_start_matches(char::REPLACEMENT_CHARACTER).to_owned()));
         }
     }
 }
