@@ -11,14 +11,14 @@ const CODER: &str = env!("CARGO_BIN_EXE_coder");
 const UP: &str = "\u{1b}[A";
 const LEFT: &str = "\u{1b}[D";
 const HOME: &str = "\u{1b}[H";
-const ENTER: &str = "\r";
+pub(crate) const ENTER: &str = "\r";
 const ALT_ENTER: &str = "\u{1b}\r";
 const CTRL_C: &str = "\u{3}";
-const CTRL_D: &str = "\u{4}";
+pub(crate) const CTRL_D: &str = "\u{4}";
 const CTRL_R: &str = "\u{12}";
 
 /// A project, and a home beside it that is no part of it.
-struct Place(Project);
+pub(crate) struct Place(Project);
 
 impl Deref for Place {
     type Target = Project;
@@ -30,14 +30,14 @@ impl Deref for Place {
 
 impl Place {
     /// With these replies of a model.
-    fn new(replies: &[&str]) -> Place {
+    pub(crate) fn new(replies: &[&str]) -> Place {
         let project = Project::new();
         project.replies(replies);
         Place(project)
     }
 
     /// A conversation on a terminal, at its first prompt.
-    fn talk(&self, args: &[&str], env: &[(&str, &str)]) -> Screen {
+    pub(crate) fn talk(&self, args: &[&str], env: &[(&str, &str)]) -> Screen {
         let replies = self.home.join("replies");
         let mut all = vec!["--backend", "replay", "--replies", replies.to_str().unwrap()];
         all.extend(args);
@@ -47,7 +47,7 @@ impl Place {
     }
 
     /// All that was written down of conversations.
-    fn written_down(&self) -> String {
+    pub(crate) fn written_down(&self) -> String {
         let mut files = Vec::new();
         files_below(&self.home.join("state"), &mut files);
         let sessions = files.iter().filter(|file| file.to_str().is_some_and(|file| file.contains("/sessions/")));
@@ -55,7 +55,7 @@ impl Place {
     }
 
     /// What the person said in all conversations, as it was written down.
-    fn said(&self) -> Vec<String> {
+    pub(crate) fn said(&self) -> Vec<String> {
         let mut said = Vec::new();
         for line in self.written_down().lines() {
             let record: Value = serde_json::from_str(line).unwrap();
@@ -69,7 +69,7 @@ impl Place {
 
 /// Waits until this was answered and the next line can be typed.
 #[track_caller]
-fn answered(screen: &Screen, answer: &str) {
+pub(crate) fn answered(screen: &Screen, answer: &str) {
     screen.wait(&format!("answer {answer:?}"), |contents| {
         contents.contains(answer) && contents.trim_end().lines().last() == Some(">")
     });
@@ -93,7 +93,7 @@ fn files_below(folder: &Path, found: &mut Vec<std::path::PathBuf>) {
 }
 
 #[test]
-fn a_line_is_edited_and_found_again() {
+fn line_editing_and_history() {
     let place = Place::new(&["First.", "Second.", "Third."]);
     let screen = place.talk(&[], &[]);
     screen.press(&format!("wrld{LEFT}{LEFT}{LEFT}o{HOME}hello "));
@@ -135,7 +135,7 @@ fn nothing_is_kept_where_nothing_is_written_down() {
 }
 
 #[test]
-fn a_paste_is_one_message() {
+fn paste_is_one_message() {
     let place = Place::new(&["One.", "Two.", "Three.", "Four."]);
     let screen = place.talk(&[], &[]);
     let few = "fix this:\ndef f():\n\n    return 1\nthanks";
@@ -184,7 +184,7 @@ fn a_paste_steers_nothing() {
 }
 
 #[test]
-fn a_message_has_several_lines() {
+fn multiline_input() {
     let place = Place::new(&["One.", "Two.", "Three."]);
     let screen = place.talk(&[], &[]);
     screen.press(&format!("first{ALT_ENTER}second"));
@@ -202,7 +202,7 @@ fn a_message_has_several_lines() {
 }
 
 #[test]
-fn tab_completes_commands_and_files() {
+fn completion_of_commands_and_files() {
     let place = Place::new(&["One."]);
     for name in ["src/main.rs", "src/match.rs", "target/x", ".env"] {
         place.file(name, "");
@@ -349,12 +349,18 @@ fn a_conversation_is_exported_from_within() {
     assert!(text.contains("ask") && text.contains("An answer."), "{text}");
     screen.press(&format!("/export talk.md{ENTER}"));
     answered(&screen, "cannot write talk.md");
+    screen.press(&format!("/export talk.json{ENTER}"));
+    answered(&screen, "the conversation is in talk.json");
+    let lines = std::fs::read_to_string(place.root.join("talk.json")).unwrap();
+    let records: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let contents: Vec<&str> = records.iter().filter_map(|record| record["content"].as_str()).collect();
+    assert!(contents.contains(&"ask") && contents.contains(&"An answer."), "{lines}");
     screen.press(&format!("/export talk{ENTER}"));
     screen.wait_for("name a new file");
 }
 
 #[test]
-fn a_message_comes_out_of_the_editor() {
+fn editor_for_a_prompt() {
     let place = Place::new(&["One.", "Two."]);
     place.file_at_home(
         "editor",
@@ -383,25 +389,67 @@ fn commands_of_ones_own_are_sent_as_messages() {
     place.file(".toolfence.toml", "ask = \"always\"\n");
     let screen = place.talk(&[], &[]);
     assert!(screen.contents().replace('\n', "").contains("undo.md is not used"), "{}", screen.contents());
-    screen.press(&format!("/theirs{ENTER}"));
-    answered(&screen, "There is no command /theirs");
     screen.press(&format!("/review src/main.rs{ENTER}"));
     answered(&screen, "One.");
     screen.press(CTRL_D);
     assert_eq!(screen.end(), 0);
     assert_eq!(place.said(), ["Review src/main.rs closely."]);
+}
 
+/// What a project's command says is sent only where the person has agreed to exactly that.
+#[test]
+fn a_command_of_a_project_is_trusted_as_it_is() {
+    let place = Place::new(&["One.", "Two.", "Three."]);
+    place.file(".toolfence/commands/theirs.md", "# Harmless\nDo theirs.\n");
+    let screen = place.talk(&[], &[]);
+    let said = |answer: &str| {
+        screen.press(&format!("/theirs{ENTER}"));
+        screen.wait("question", |contents| contents.trim_end().ends_with("Trust it? [y/N]"));
+        // The question throws away what comes before it is ready to listen.
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        screen.press(&format!("{answer}{ENTER}"));
+    };
+    screen.press("/th\t");
+    screen.wait_for_last("> /theirs");
+    dropped(&screen);
+    said("n");
+    answered(&screen, "It is not trusted, and nothing was sent.");
+    assert!(screen.contents().contains("  | Do theirs.\n"), "{}", screen.contents());
+    assert!(place.said().is_empty());
+    said("y");
+    answered(&screen, "One.");
+    screen.press(&format!("/theirs{ENTER}"));
+    answered(&screen, "Two.");
+    assert_eq!(place.said(), ["Do theirs."; 2]);
+    // Another text is another question, and what cannot be told apart from another place is none.
+    place.file(".toolfence/commands/theirs.md", "Do worse.\n");
+    said("");
+    screen.wait("second no", |contents| {
+        contents.contains("  | Do worse.\n") && contents.trim_end().ends_with("nothing was sent.\n>")
+    });
+    let folder = place.root.join(".toolfence/commands");
+    std::fs::rename(&folder, place.home.join("elsewhere")).unwrap();
+    std::os::unix::fs::symlink(place.home.join("elsewhere"), &folder).unwrap();
+    screen.press(&format!("/theirs{ENTER}"));
+    screen.wait("refusal", |contents| contents.replace('\n', " ").contains("it is a link"));
+    screen.wait_for_last(">");
+    assert_eq!(place.said(), ["Do theirs."; 2]);
+    screen.press(CTRL_D);
+    assert_eq!(screen.end(), 0);
+
+    // Another way to say so, for all of them at once.
+    std::fs::remove_file(&folder).unwrap();
+    place.file(".toolfence/commands/theirs.md", "Do worse.\n");
     let trust = Screen::start(CODER, &["config", "trust"], &[], &place.root, &place.home, (24, 80));
-    trust.wait_for("Trust it? [");
+    let contents = trust.wait_for("Trust it? [");
+    assert!(contents.contains("  | Do worse.\n"), "{contents}");
     std::thread::sleep(std::time::Duration::from_millis(300));
     trust.press("y\r");
     assert_eq!(trust.end(), 0);
     let screen = place.talk(&[], &[]);
-    screen.press("/th\t");
-    screen.wait_for_last("> /theirs");
-    screen.press(ENTER);
+    screen.press(&format!("/theirs{ENTER}"));
     answered(&screen, "One.");
-    assert!(place.said().contains(&"Do theirs.".to_owned()));
+    assert!(place.said().contains(&"Do worse.".to_owned()));
 }
 
 /// In plan mode nothing changes, whatever was allowed, and the model is told.
@@ -413,6 +461,11 @@ fn in_plan_mode_only_what_reads_runs() {
     let place = Place::new(&replies);
     let screen = place.talk(&["--yes"], &[]);
     screen.press(&format!("/plan{ENTER}"));
+    screen.wait_for_last("plan>");
+    screen.press("/re\t");
+    let contents = screen.wait_for("/resume");
+    assert!(contents.contains("plan> /re\n"), "{contents}");
+    screen.press(CTRL_C);
     screen.wait_for_last("plan>");
     screen.press(&format!("touch it{ENTER}"));
     screen.wait_for("I would touch it.");
@@ -457,7 +510,7 @@ fn the_mode_says_when_is_asked() {
 }
 
 #[test]
-fn a_message_brings_files_along() {
+fn at_names_of_files() {
     let place = Place::new(&["Seen.", "Not seen."]);
     place.file("src/a.rs", "fn a() {}\n");
     place.file(".env", "KEY=1\n");
@@ -494,7 +547,7 @@ fn a_command_by_hand_is_shown_and_told() {
 }
 
 #[test]
-fn a_conversation_begins_with_a_message() {
+fn prompt_as_argument() {
     let place = Place::new(&["Fixed.", "More."]);
     let screen = place.talk(&["fix the bug"], &[]);
     let contents = screen.contents();
@@ -512,7 +565,7 @@ fn a_conversation_begins_with_a_message() {
 
 /// What a program reads of one answer: the lines of the pipe, or one object.
 #[test]
-fn an_answer_is_told_as_json() {
+fn json_output_of_one_shot() {
     let call = "I list.\n\n```tool\n{\"name\": \"list_files\", \"args\": {\"path\": \".\"}}\n```";
     let place = Place::new(&[call, "There is **one** file."]);
     place.file("a.txt", "x");
@@ -549,7 +602,7 @@ fn an_answer_is_told_as_json() {
 }
 
 #[test]
-fn another_model_goes_on_with_the_conversation() {
+fn model_in_a_conversation() {
     let place = Place::new(&[]);
     let model = slow_model(vec![vec![(0, "From one.".into())], vec![(0, "From two.".into())]]);
     let args = ["--backend", "http", "--base-url", &model, "--model", "one"];

@@ -19,6 +19,7 @@ mod damage;
 #[cfg(feature = "cli")]
 mod debug;
 mod documents;
+mod features;
 mod format;
 mod grammar;
 #[cfg(feature = "backend-http")]

@@ -74,7 +74,10 @@ fn bash_completes_commands_options_and_values() {
             words[words.len() - 1],
             words[words.len() - 2],
         );
-        let ran = Command::new("bash").args(["--norc", "--noprofile", "-c", &ask]).output().unwrap();
+        // The script asks the program for the names of personas.
+        let folder = std::path::Path::new(CODER).parent().unwrap().display();
+        let path = format!("{folder}:{}", std::env::var("PATH").unwrap_or_default());
+        let ran = Command::new("bash").args(["--norc", "--noprofile", "-c", &ask]).env("PATH", path).output().unwrap();
         assert!(ran.status.success() && ran.stderr.is_empty(), "{ran:?}");
         String::from_utf8(ran.stdout).unwrap().lines().map(str::to_owned).collect::<Vec<_>>()
     };
@@ -82,6 +85,7 @@ fn bash_completes_commands_options_and_values() {
     assert_eq!(completed(&["coder", "sessions", "--sea"]), ["--search"]);
     assert_eq!(completed(&["coder", "--ask", "ris"]), ["risky"]);
     assert_eq!(completed(&["coder", "completions", "fi"]), ["fish"]);
+    assert_eq!(completed(&["coder", "tools", "--persona", "rev"]), ["reviewer"]);
 }
 
 #[test]
@@ -89,6 +93,11 @@ fn there_are_completions_for_each_shell() {
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let script = coder(&["completions", shell]).out;
         assert!(commands().iter().all(|name| script.contains(name.as_str())), "{shell}");
+        if ["bash", "fish", "zsh"].contains(&shell) {
+            let asks = script.matches("coder personas --names 2>/dev/null").count();
+            let uses = if shell == "zsh" { script.matches(":NAME|FILE:_coder_personas'").count() } else { asks };
+            assert!(asks > 0 && uses > 10, "{shell} asks for the names of personas: {asks} {uses}");
+        }
     }
 }
 

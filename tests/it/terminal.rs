@@ -123,6 +123,36 @@ fn a_question_shows_all_of_a_command_and_all_of_a_change_on_demand() {
     assert_eq!(std::fs::read_to_string(folder.path().join("a")).unwrap(), content);
 }
 
+/// A yes by habit is none to rows that nobody saw, and a change that was not looked at stands in the result.
+#[test]
+fn a_yes_to_folded_rows_asks_for_a_look() {
+    let write = |name: &str, lines: usize| {
+        let content: String = (0..lines).map(|line| format!("line {line}\n")).collect();
+        let call = serde_json::json!({"name": "write_file", "args": {"path": name, "content": content}});
+        format!("```tool\n{call}\n```\n")
+    };
+    let replied = |calls: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("replies"), format!("%%% reply\n{calls}%%% reply\nDone.\n")).unwrap();
+        folder
+    };
+    for (answers, seen) in [(&["y", "all", "y"][..], true), (&["y", "y"], false), (&["always", "n"], false)] {
+        let folder = replied(&write("a", 100));
+        let shown = on_a_terminal(folder.path(), REPLAYED, "", answers);
+        assert!(shown.contains("41 lines of it were not shown. Say all to see all of it"), "{shown}");
+        let ran = answers.last() == Some(&"y");
+        assert_eq!(folder.path().join("a").exists(), ran, "{shown}");
+        let (_, result) = shown.split_once("→ write_file a").expect(&shown);
+        assert_eq!(result.contains("+line 1\n"), ran && !seen, "{answers:?}: {shown}");
+    }
+    let folder = replied(&(write("a", 10) + &write("b", 50)));
+    let shown = typed(folder.path(), REPLAYED, "Run them? [", "", &["1", "1 2"]);
+    assert!(shown.contains("35 lines of it were not shown"), "{shown}");
+    let (_, results) = shown.split_once("→ write_file a").expect(&shown);
+    let (first, second) = results.split_once("→ write_file b").expect(&shown);
+    assert!(!first.contains("+line 1\n") && second.contains("+line 1\n"), "{shown}");
+}
+
 /// Replies of a replayed model: one for each command, and an answer.
 fn with_replies(commands: &[&str]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
@@ -135,7 +165,7 @@ fn with_replies(commands: &[&str]) -> tempfile::TempDir {
 const REPLAYED: &str = "\"$CODER\" -p x --backend replay --replies replies < /dev/null";
 
 #[test]
-fn always_asks_no_more_for_exactly_this() {
+fn the_question_says_what_always_stores() {
     let folder = with_replies(&["mkdir a; echo x >> log", "echo x >> log", "echo x >> other"]);
     let shown = on_a_terminal(folder.path(), REPLAYED, "", &["always", "n"]);
     assert!(shown.contains("  always would allow, in this session: mkdir a; echo x >> log\n"), "{shown}");
@@ -188,7 +218,7 @@ fn what_was_changed_is_asked_about_again() {
 }
 
 #[test]
-fn the_part_that_asks_is_marked() {
+fn the_question_shows_exact_parts() {
     let folder = with_call(&bash("ls\u{a0}; touch a && echo x\u{200b}"));
     let shown = on_a_terminal(folder.path(), "\"$CODER\" exec < reply", "", &["n"]);
     assert!(shown.contains("  $ ls\\u{a0}; touch a && echo x\\u{200b}\n"), "odd characters are written out: {shown}");
@@ -487,7 +517,7 @@ fn answer(text: &str) -> Vec<(u64, String)> {
 #[test]
 fn a_call_is_shown_while_it_is_written() {
     let folder = tempfile::tempdir().unwrap();
-    let content: String = (0..60).map(|line| format!("let line = {line};\\n")).collect();
+    let content: String = (0..50).map(|line| format!("let line = {line};\\n")).collect();
     let call = format!(
         "I write it.\n\n```tool\n{{\"name\": \"write_file\", \"args\": {{\"path\": \"notes.txt\", \"content\": \"{content}\"}}}}\n```\n"
     );

@@ -703,8 +703,8 @@ pub(crate) enum ConfigCommand {
     Init,
     /// Where the files are
     Path,
-    /// Show the project's file and trust it as it is: then it may also choose backend and model. Changed, it is untrusted
-    /// again
+    /// Show the project's file and its commands, and trust them as they are: then the file may also choose backend and model.
+    /// What is changed is untrusted again
     Trust(TrustArguments),
     /// What replies and `coder doctor --backend` have shown of the backend and its model, which is kept; or forget it
     Profile(ProfileArguments),
@@ -718,6 +718,9 @@ pub(crate) struct PersonasArguments {
     /// "tools":[..]?,"model":..?,"tightens":[..],"error":..?}]}
     #[arg(long)]
     pub(crate) json: bool,
+    /// Their names alone, one a line, as the completions of the shells ask for them
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) names: bool,
     #[command(subcommand)]
     pub(crate) command: Option<PersonasCommand>,
 }

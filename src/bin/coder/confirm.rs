@@ -10,6 +10,7 @@ use crate::terminal::{colours, columns_of_the_terminal};
 use crate::view::Person;
 use rustix::fs::{Mode, OFlags};
 use rustix::termios::QueueSelector;
+use std::collections::HashSet;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::sync::Arc;
@@ -27,14 +28,24 @@ const SHOWN_RULES: usize = 4;
 /// Whoever sits at the terminal.
 pub(crate) struct AtTheTerminal {
     /// Where the files are that a change is compared to.
-    pub(crate) commands: Arc<CommandRunner>,
+    commands: Arc<CommandRunner>,
+    /// The calls that were allowed although not all of what was to be seen of them was shown.
+    folded: HashSet<String>,
 }
 
 impl Person for AtTheTerminal {
     /// Shows what would be done and waits for an answer.
     fn ask<'a>(&'a mut self, pending: &'a Pending) -> BoxFuture<'a, Answer> {
         let shown = self.asked(pending, marks::room(columns_of_the_terminal()));
-        Box::pin(async move { asked(&shown).await.unwrap_or_else(|_| Answer::Nobody(nobody(pending))) })
+        Box::pin(async move {
+            let Ok((answer, hidden)) = asked(&shown).await else { return Answer::Nobody(nobody(pending)) };
+            self.note(pending, hidden);
+            answer
+        })
+    }
+
+    fn has_seen(&self, id: &str) -> bool {
+        !self.folded.contains(id)
     }
 
     fn shows(&self, pending: &Pending) -> Option<String> {
@@ -52,13 +63,34 @@ impl Person for AtTheTerminal {
         };
         let all: Vec<Asked<'a>> = all.into_iter().map(several).collect();
         Box::pin(async move {
-            let nobody = |_| Some(first.map(|first| vec![Answer::Nobody(nobody(first))]).unwrap_or_default());
-            asked_together(&all).await.unwrap_or_else(nobody)
+            let Ok(answered) = asked_together(&all).await else {
+                return Some(first.map(|first| vec![Answer::Nobody(nobody(first))]).unwrap_or_default());
+            };
+            let (answers, all_shown) = answered?;
+            for asked in &all {
+                self.note(asked.pending, if all_shown { 0 } else { asked.preview.hidden() });
+            }
+            Some(answers)
         })
     }
 }
 
 impl AtTheTerminal {
+    /// Changes are compared to the files that these commands run among.
+    pub(crate) fn new(commands: Arc<CommandRunner>) -> AtTheTerminal {
+        AtTheTerminal { commands, folded: HashSet::new() }
+    }
+
+    /// Remembers whether rows of a call stayed hidden. Ids may come again with another reply.
+    fn note(&mut self, pending: &Pending, hidden: usize) {
+        let id = &pending.call().id;
+        if hidden > 0 {
+            self.folded.insert(id.clone());
+        } else {
+            self.folded.remove(id);
+        }
+    }
+
     fn asked<'a>(&self, pending: &'a Pending, room: usize) -> Asked<'a> {
         let workspace = self.commands.workspace();
         let preview = Preview::new(pending.call(), pending.decision(), colours(true), room, workspace);
@@ -80,26 +112,32 @@ fn nobody(pending: &Pending) -> Text {
     if decision.rule == "history" { decision.reason.clone().then(nobody) } else { nobody }
 }
 
-/// Asks until there is an answer.
-async fn asked(asked: &Asked<'_>) -> io::Result<Answer> {
+/// Asks until there is an answer. Gives with it how many rows were not shown.
+async fn asked(asked: &Asked<'_>) -> io::Result<(Answer, usize)> {
     let Asked { pending, preview, hooks } = asked;
     let mut hidden = preview.hidden();
     let mut text = question(pending, &preview.shown(), hooks, None) + &choices(pending, hidden);
+    let mut asked_to_look = false;
     loop {
         let said = said(&put(&text).await?, language());
         let note = match said {
-            Said::Answer(answer) => return Ok(answer),
+            // A yes by habit must not be one to rows that nobody saw.
+            Said::Answer(Answer::Yes) | Said::Always(_) if hidden > 0 && !asked_to_look => {
+                asked_to_look = true;
+                messages::not_all_was_shown(hidden)
+            }
+            Said::Answer(answer) => return Ok((answer, hidden)),
             Said::All => {
                 hidden = 0;
                 text = question(pending, &preview.whole(), hooks, None) + &choices(pending, hidden);
                 continue;
             }
             Said::Always(beginning) => match always(pending, &beginning) {
-                Ok(answer) => return Ok(answer),
+                Ok(answer) => return Ok((answer, hidden)),
                 Err(why) => why,
             },
             Said::Edit(new) => match edit::changed(pending.call(), &new).await {
-                Ok(args) => return Ok(Answer::Edit(args)),
+                Ok(args) => return Ok((Answer::Edit(args), hidden)),
                 Err(why) => why,
             },
             // Numbers are read where there are several.
@@ -110,8 +148,9 @@ async fn asked(asked: &Asked<'_>) -> io::Result<Answer> {
     }
 }
 
-/// Asks about several calls at once until there is an answer to each; `None` where they are to be asked about one by one.
-async fn asked_together(all: &[Asked<'_>]) -> io::Result<Option<Vec<Answer>>> {
+/// Asks about several calls at once until there is an answer to each, and says whether all of them was shown; `None` where they are
+/// to be asked about one by one.
+async fn asked_together(all: &[Asked<'_>]) -> io::Result<Option<(Vec<Answer>, bool)>> {
     let count = all.len();
     let questions = |whole: bool| -> String {
         let one = |(at, asked): (usize, &Asked<'_>)| {
@@ -126,18 +165,23 @@ async fn asked_together(all: &[Asked<'_>]) -> io::Result<Option<Vec<Answer>>> {
         in_columns(&messages::run_them(all))
     };
     let mut text = questions(false) + &choices(hidden);
+    let mut asked_to_look = false;
     loop {
         let note = match said_of_several(&put(&text).await?, count, language()) {
+            Said::Numbers(_) | Said::Answer(Answer::Yes) if hidden > 0 && !asked_to_look => {
+                asked_to_look = true;
+                messages::not_all_was_shown(hidden)
+            }
             Said::Numbers(numbers) => {
                 let answer = |at| match numbers.contains(&at) {
                     true => Answer::Yes,
                     false => Answer::Skip(messages::user_said_no()),
                 };
-                return Ok(Some((1..=count).map(answer).collect()));
+                return Ok(Some(((1..=count).map(answer).collect(), hidden == 0)));
             }
-            Said::Answer(Answer::Yes) => return Ok(Some(vec![Answer::Yes; count])),
+            Said::Answer(Answer::Yes) => return Ok(Some((vec![Answer::Yes; count], hidden == 0))),
             // After a no to the first one, nothing else that changes something runs.
-            Said::Answer(answer) => return Ok(Some(vec![answer])),
+            Said::Answer(answer) => return Ok(Some((vec![answer], hidden == 0))),
             Said::OneByOne => return Ok(None),
             Said::All => {
                 hidden = 0;

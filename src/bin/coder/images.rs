@@ -8,14 +8,14 @@ use toolfence::agent::Agent;
 use toolfence::program::workspace::Root;
 use toolfence::{Image, Text};
 
-/// The next message of the user shows the model these images. A path is meant from the current folder.
+/// The next message of the user shows the model these images, or none of them. A path is meant from the current folder.
 ///
 /// # Errors
 /// A file cannot be opened, its name is blocked, it is no image that can be sent, there are too many, or the backend takes none.
 pub(crate) fn attach(setup: &Setup, agent: &mut Agent, paths: &[PathBuf]) -> Result<(), Failure> {
     // All are read before one counts.
     let images: Vec<Image> = paths.iter().map(|path| read(setup, path)).collect::<Result<_, _>>()?;
-    images.into_iter().try_for_each(|image| agent.attach_image(image)).map_err(Failure::wrong_use)
+    agent.attach_images(images).map_err(Failure::wrong_use)
 }
 
 /// The image of a file. One in the project is opened as every file of it is. Beside it, where screenshots are, the person may name

@@ -33,6 +33,7 @@ mod slash;
 mod status;
 mod style;
 mod terminal;
+mod theme;
 mod told;
 mod view;
 

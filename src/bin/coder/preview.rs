@@ -3,7 +3,8 @@
 use crate::marks::{self, FOLDED};
 use crate::messages;
 use crate::shown::{Words, escaped};
-use crate::style::{Style, codes};
+use crate::style::Style;
+use crate::theme::codes;
 use similar::TextDiff;
 use std::ops::Range;
 use std::time::Duration;
@@ -17,6 +18,8 @@ use toolfence::{Text, ToolCall};
 
 /// Rows of a diff or of an argument that are shown at first.
 const MOST_ROWS: usize = 60;
+/// So many more are shown too: a question that hides only these would have to be answered twice for them.
+const FEW_ROWS: usize = 8;
 /// Bytes of a file that are compared with what it shall be, and how long that may take.
 const MOST_COMPARED: usize = 1 << 20;
 const PATIENCE: Duration = Duration::from_millis(300);
@@ -68,7 +71,7 @@ impl Preview {
 
     /// `names` are always shown: nobody can say yes to a file that is not there.
     fn of(names: Vec<String>, rows: Vec<String>) -> Preview {
-        let first = names.len() + rows.len().min(MOST_ROWS);
+        let first = names.len() + if rows.len() <= MOST_ROWS + FEW_ROWS { rows.len() } else { MOST_ROWS };
         Preview { names: names.len(), rows: [names, rows].concat(), first }
     }
 
@@ -90,7 +93,7 @@ impl Preview {
     pub(crate) fn one_of_several(mut self) -> Preview {
         /// Rows of each at first.
         const MOST_OF_EACH: usize = 16;
-        if self.names < self.first {
+        if self.names < self.first && self.rows.len() > self.names + MOST_OF_EACH + FEW_ROWS {
             self.first = self.first.min(self.names + MOST_OF_EACH);
         }
         self
@@ -345,9 +348,11 @@ mod tests {
 
     #[test]
     fn what_is_left_out_is_told() {
-        let long = Preview::of(Vec::new(), marked(&"x\n".repeat(MOST_ROWS + 5), "  + ", "  + ", ROOM));
-        assert!(long.shown().ends_with("  + x\n  [5 more lines that are not shown]\n"), "{}", long.shown());
-        assert_eq!((long.hidden(), long.whole().lines().count()), (5, MOST_ROWS + 5));
+        let of = |rows: usize| Preview::of(Vec::new(), marked(&"x\n".repeat(rows), "  + ", "  + ", ROOM));
+        let long = of(MOST_ROWS + 15);
+        assert!(long.shown().ends_with("  + x\n  [15 more lines that are not shown]\n"), "{}", long.shown());
+        assert_eq!((long.hidden(), long.whole().lines().count()), (15, MOST_ROWS + 15));
+        assert_eq!(of(MOST_ROWS + FEW_ROWS).hidden(), 0, "a few more are shown");
     }
 
     #[test]

@@ -2,10 +2,10 @@
 
 use crate::agents_files;
 use crate::args::Options;
-use crate::choices::{BackendKind, Color, Instructions, Reasoning, Sandbox};
+use crate::choices::{BackendKind, Instructions, Reasoning, Sandbox};
 use crate::config::places::Places;
 use crate::config::profile::{self, Known, Profile, Profiles, counting};
-use crate::config::{Config, Layers, Project, redactor};
+use crate::config::{Config, Layers, redactor};
 use crate::debug;
 use crate::failure::Failure;
 use crate::messages;
@@ -72,8 +72,8 @@ pub(crate) struct Setup {
     server: OnceLock<Option<Server>>,
     /// What the project says to agents, as the model is told it.
     agents_files: Option<String>,
-    /// Where files of settings are, and whether the project's counts; none for the demo.
-    pub(crate) places: Option<(Places, Project)>,
+    /// Where files of settings are; none for the demo.
+    pub(crate) places: Option<Places>,
 }
 
 impl Setup {
@@ -102,7 +102,7 @@ impl Setup {
         let root = &options.root;
         let (layers, persona) = with_persona(layers)?;
         let config = layers.merged();
-        terminal::set_colours(config.choice::<Color>("color")?);
+        config.settle_looks()?;
         terminal::set_notice(config.text("notify"), config.count("notify_after"));
         let policy = Policy::new(config.merged.settings()).map_err(Failure::wrong_use)?;
         let log = layers.places.state.as_ref().map(|state| state.join(LOG));
@@ -119,14 +119,14 @@ impl Setup {
         let agents_files = (setup.config.text("agents_files") != Some("off"))
             .then(|| agents_files::told(&layers.places, setup.language, setup.config.limits().agents_bytes))
             .flatten();
-        let places = Some((layers.places, layers.project));
+        let places = Some(layers.places);
         Ok(Setup { audit, profiles, sessions, transcripts, stats: options.stats, agents_files, places, ..setup })
     }
 
     /// The demo's own: its folder, its persona, and every question asked, whatever options and files say.
     pub(crate) fn for_demo(options: &Options, root: &Path) -> Result<Setup, Failure> {
         let config = Config::typed(options)?;
-        terminal::set_colours(config.choice::<Color>("color")?);
+        config.settle_looks()?;
         let persona = personas::default(shown::language())?;
         Setup::build(config, persona, root, Policy::default(), None)
     }

@@ -6,7 +6,7 @@ use crate::markdown::{Look, in_rows};
 use crate::shown::{Words, escaped};
 use crate::status::{self, Output, What};
 pub(crate) use crate::style::Style;
-use crate::style::codes;
+use crate::theme::codes;
 use rustix::fs::FileType;
 use rustix::termios::tcgetwinsize;
 use std::borrow::Cow;

@@ -38,6 +38,11 @@ pub(crate) trait Person: Send {
         None
     }
 
+    /// Whether the person was shown all that is to be seen of a call, where there was a question about it.
+    fn has_seen(&self, _id: &str) -> bool {
+        true
+    }
+
     /// Whether these may run, in one question: an answer to each, or only one to the first, after which the others are no
     /// more asked about together. `None` where each is to be asked about by itself.
     fn ask_together<'a>(&'a mut self, _: Vec<&'a Pending>) -> BoxFuture<'a, Option<Vec<Answer>>> {
@@ -413,7 +418,7 @@ impl<P: Person> Host for View<P> {
         Box::pin(async move {
             let answer = self.answer(pending, later).await;
             self.alone_since = Instant::now();
-            if matches!(answer, Answer::Yes | Answer::Always(_)) {
+            if matches!(answer, Answer::Yes | Answer::Always(_)) && self.person.has_seen(&pending.call().id) {
                 self.seen.insert(pending.call().id.clone());
             }
             answer

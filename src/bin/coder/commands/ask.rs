@@ -7,9 +7,11 @@ use crate::commands::sessions::{Start, begin, tell_trouble};
 use crate::confirm::AtTheTerminal;
 use crate::failure::{Failure, status_of};
 use crate::images;
+use crate::mentions::Mentions;
 use crate::messages;
 use crate::setup::Setup;
 use crate::shown::Words;
+use crate::terminal::tell;
 use crate::told::Told;
 use crate::view::View;
 use std::io::IsTerminal;
@@ -26,12 +28,18 @@ pub(crate) fn run(
 ) -> Result<ExitCode, Failure> {
     let setup = Setup::new(options)?;
     let piped = if std::io::stdin().is_terminal() { String::new() } else { read_stdin()? };
-    let question = if piped.is_empty() { prompt.to_owned() } else { format!("{prompt}\n\n{piped}") };
+    // Only the person's own words name files; what is piped in may be anybody's.
+    let found = Mentions::of(prompt, &setup.workspace);
+    found.notes.iter().for_each(tell);
+    found.told().iter().for_each(tell);
+    let asked = found.below(prompt);
+    let question = if piped.is_empty() { asked } else { format!("{asked}\n\n{piped}") };
     let mut talk = setup.talking()?;
     let mut agent = begin(&setup, start, &talk)?.agent;
-    images::attach(&setup, &mut agent, shown)?;
+    images::attach(&setup, &mut agent, &[shown, &found.images].concat())?;
+    found.texts.iter().for_each(|(name, text)| agent.attach(name, text));
     agent.attach(&messages::what_was_piped_in().words(), &piped);
-    let person = AtTheTerminal { commands: setup.commands.clone() };
+    let person = AtTheTerminal::new(setup.commands.clone());
     let stopped = match format {
         OutputFormat::Text => {
             let mut view = View::new(person, agent.canceller(), true);

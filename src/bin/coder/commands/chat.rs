@@ -6,13 +6,13 @@ use crate::choices::AskMode;
 use crate::clipboard;
 use crate::commands::sessions::{self, Begun, Start};
 use crate::commands::{export, policy, stats, stdin_lines, undo};
-use crate::config::Layers;
-use crate::confirm::AtTheTerminal;
+use crate::config::{Layers, trust};
+use crate::confirm::{self, AtTheTerminal};
 use crate::edit;
 use crate::failure::{Failure, INTERRUPTED, status_of};
 use crate::images;
 use crate::input::modes::Quiet;
-use crate::input::{Completions, LineEditor, Typed};
+use crate::input::{Completions, LineEditor, Typed, Typing};
 use crate::mentions::Mentions;
 use crate::messages;
 use crate::outcome;
@@ -20,12 +20,13 @@ use crate::personas::Folders;
 use crate::preview::one_line;
 use crate::runtime::{TWICE, Turns};
 use crate::setup::{Setup, Talk, with_persona};
-use crate::shown::language;
+use crate::shown::{Words, language};
 use crate::slash::{self, Act, Argument, Own, Slash};
 use crate::terminal::{Style, Terminal, tell};
 use crate::view::View;
 use clap::ValueEnum;
 use std::io::IsTerminal;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -55,7 +56,7 @@ pub(crate) fn run(options: &Options, start: &Start, first: Option<&str>) -> Resu
     }
     out.styled_line(Style::Dim, &what_asks(agent.session().policy().settings().ask))?;
     show(&resumed, &agent, &mut out)?;
-    let (own, notes) = setup.places.as_ref().map(|(places, project)| slash::find(places, *project)).unwrap_or_default();
+    let (own, notes) = setup.places.as_ref().map(slash::find).unwrap_or_default();
     notes.iter().for_each(tell);
     let model = setup.server()?.map(|server| server.model().to_owned());
     let models = Arc::new(Mutex::new(model.into_iter().collect()));
@@ -92,12 +93,14 @@ enum Input {
 impl Input {
     fn open(setup: &Setup, own: &[Own], models: Arc<Mutex<Vec<String>>>) -> Result<Input, Failure> {
         let (personas, state) = match &setup.places {
-            Some((places, _)) => (Some(Folders::of(places)), places.state.as_deref()),
+            Some(places) => (Some(Folders::of(places)), places.state.as_deref()),
             None => (None, None),
         };
         let completions =
             Completions { commands: slash::all(own), personas, models, workspace: setup.workspace.clone() };
-        let editor = LineEditor::open(completions, state, setup.writes_down(), setup.redactor());
+        let vi = setup.config.text("terminal.keys") == Some("vi");
+        let looks = Typing { marks: &[MARK, PLAN_MARK], vi };
+        let editor = LineEditor::open(completions, looks, state, setup.writes_down(), setup.redactor());
         Ok(editor.map_or_else(|| Input::Lines(Box::new(stdin_lines())), |editor| Input::Edited(Box::new(editor))))
     }
 
@@ -295,17 +298,43 @@ impl Conversation {
             }
             Act::Init => self.turn(&messages::write_agents_file().into_string(language())),
             Act::Quit => Ok(()), // whoever calls this has ended by now
-            Act::Own(number) => {
-                let own = &self.own[number];
-                let message = own.message(words)?;
-                if own.is_of_project() {
-                    // What a project has written are no words of the person, and a call that only repeats them is refused.
-                    self.agent.attach(&format!("/{}", own.name), &message);
-                }
-                out.styled_line(Style::Dim, &message)?;
-                self.say(&message)
-            }
+            Act::Own(number) => self.own_command(number, words),
         }
+    }
+
+    /// Sends the message of a command that the person or the project has written.
+    fn own_command(&mut self, number: usize, words: &str) -> Result<(), Failure> {
+        let own = self.own[number].clone();
+        let text = own.text()?;
+        if own.is_of_project() && !self.trusts(own.file(), &text)? {
+            return self.out.styled_line(Style::Dim, &messages::nothing_was_sent());
+        }
+        let message = slash::message(&text, words);
+        if own.is_of_project() {
+            // What a project has written are no words of the person, and a call that only repeats them is refused.
+            self.agent.attach(&format!("/{}", own.name), &message);
+        }
+        self.out.styled_line(Style::Dim, &message)?;
+        self.say(&message)
+    }
+
+    /// Whether the person trusts what this file of the project says. Where that was not said of exactly this text, it is shown, and
+    /// the person is asked.
+    fn trusts(&mut self, file: &Path, text: &str) -> Result<bool, Failure> {
+        let Conversation { setup, turns, out, .. } = self;
+        let Some(places) = &setup.places else { return Ok(false) };
+        if trust::holds(places, file, text) {
+            return Ok(true);
+        }
+        out.line(&messages::command_of_project_says(file.display().to_string()))?;
+        text.lines().try_for_each(|line| out.line(&format!("  | {line}")))?;
+        let said = turns.run(Canceller::default(), confirm::put(&messages::trust_it().words()))?;
+        let said = said.map_err(|_| Failure::wrong_use(messages::no_terminal_for_trust()))?;
+        if !confirm::is_yes(&said, language()) {
+            return Ok(false);
+        }
+        trust::store(places, &[(file.to_owned(), text.to_owned())])?;
+        Ok(true)
     }
 
     /// Says a message, with what it brings along.
@@ -451,7 +480,7 @@ impl Conversation {
     /// One turn. What goes wrong is said, and the conversation goes on.
     fn turn(&mut self, text: &str) -> Result<(), Failure> {
         let Conversation { setup, talk, agent, turns, out, .. } = self;
-        let person = AtTheTerminal { commands: setup.commands.clone() };
+        let person = AtTheTerminal::new(setup.commands.clone());
         let mut view = View::new(person, agent.canceller(), false).speaker(&setup.persona.name);
         let quiet = Quiet::begin();
         let stopped = turns.run(agent.canceller(), agent.run(text, &mut view));

@@ -11,12 +11,13 @@ use crate::runtime::cannot_start;
 use crate::server::{self, Server};
 use crate::setup;
 use crate::shown::{Words, language};
-use crate::terminal::{Style, Terminal, set_colours};
+use crate::slash;
+use crate::terminal::{Style, Terminal};
 use serde_json::{Value, json};
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::DirBuilderExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use toolfence::Text;
 use toolfence::program::backend::{LocalModel, LocalServer, Preset};
@@ -47,7 +48,7 @@ fn settled(options: &Options) -> Result<Places, Failure> {
 fn show(options: &Options, arguments: &ShowArguments) -> Result<ExitCode, Failure> {
     let (layers, persona) = setup::with_persona(Layers::read(options)?)?;
     let config = layers.merged();
-    set_colours(config.choice("color")?);
+    config.settle_looks()?;
     let mut out = Terminal::stdout();
     if arguments.json {
         let mut told = told(&layers, &config);
@@ -217,7 +218,7 @@ fn learned(layers: &Layers, config: &Config, persona: &Persona) -> Result<Vec<(&
 fn profile(options: &Options, arguments: &ProfileArguments) -> Result<ExitCode, Failure> {
     let (layers, persona) = setup::with_persona(Layers::read(options)?)?;
     let config = layers.merged();
-    set_colours(config.choice("color")?);
+    config.settle_looks()?;
     let mut out = Terminal::stdout();
     let no_place = || Failure::wrong_use(messages::no_place_for_profiles());
     let profiles = Profiles::of(&layers.places).ok_or_else(no_place)?;
@@ -308,23 +309,36 @@ fn trust(options: &Options, places: &Places, arguments: &TrustArguments) -> Resu
     let mut out = Terminal::stdout();
     let shown = places.project.display().to_string();
     if arguments.forget {
-        trust::store(places, None)?;
+        trust::forget(places)?;
         out.line(&messages::trusted_no_more(shown))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let Some(text) = places::read_of_project(&places.project)? else {
-        return Err(Failure::wrong_use(messages::nothing_to_trust(shown)));
-    };
-    out.line(&format!("{shown}:\n"))?;
-    text.lines().try_for_each(|line| out.line(&format!("  | {line}")))?;
-    out.write("\n")?;
-    out.line(&messages::trust_allows())?;
+    let settings = places::read_of_project(&places.project)?.map(|text| (places.project.clone(), text));
+    let (has_settings, commands) = (settings.is_some(), slash::of_project(places)?);
+    let has_commands = !commands.is_empty();
+    let files: Vec<(PathBuf, String)> = settings.into_iter().chain(commands).collect();
+    if files.is_empty() {
+        return Err(Failure::wrong_use(messages::nothing_to_trust(shown, places.commands().display().to_string())));
+    }
+    for (file, text) in &files {
+        out.line(&format!("{}:\n", file.display()))?;
+        text.lines().try_for_each(|line| out.line(&format!("  | {line}")))?;
+        out.write("\n")?;
+    }
+    if has_settings {
+        out.line(&messages::trust_allows())?;
+    }
+    if has_commands {
+        out.line(&messages::trust_allows_commands())?;
+    }
     if !options.yes && !agreed()? {
         out.line(&messages::is_not_trusted())?;
         return Ok(UNSUCCESSFUL.into());
     }
-    let hash = trust::store(places, Some(&text))?.unwrap_or_default();
-    out.line(&messages::trusted_as_it_is(shown, hash))?;
+    trust::store(places, &files)?;
+    for (file, text) in &files {
+        out.line(&messages::trusted_as_it_is(file.display().to_string(), trust::hash(text)))?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 

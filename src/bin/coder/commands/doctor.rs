@@ -10,7 +10,7 @@ use crate::runtime::cannot_start;
 use crate::server::Server;
 use crate::setup::{self, Setup};
 use crate::shown::Words;
-use crate::terminal::{Style, Terminal, set_colours, tell};
+use crate::terminal::{Style, Terminal, tell};
 use serde_json::{Value, json};
 use std::process::ExitCode;
 use toolfence::Text;
@@ -25,7 +25,7 @@ pub(crate) fn run(options: &Options, arguments: &DoctorArguments) -> Result<Exit
     }
     let (layers, _) = setup::with_persona(Layers::read(options)?)?;
     let config = layers.merged();
-    set_colours(config.choice("color")?);
+    config.settle_looks()?;
     let settings = setup::sandbox(&config)?;
     let trial = tried(&settings)?;
     let standing = checks::standing(&config, &options.root)?;

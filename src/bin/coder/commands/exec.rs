@@ -30,7 +30,7 @@ pub(crate) fn run(options: &Options, arguments: &ExecArguments) -> Result<ExitCo
     setup.bare = arguments.bare;
     let pasted = Pasted { text: read_stdin()?, said: AtomicBool::new(false) };
     let mut agent = setup.agent(Arc::new(pasted))?;
-    let person = AtTheTerminal { commands: setup.commands.clone() };
+    let person = AtTheTerminal::new(setup.commands.clone());
     let mut listener =
         Listener { person, results: Vec::new(), answer: None, rounds: 0, explain: arguments.explain, unfenced: false };
     let stopped = crate::runtime::run(agent.canceller(), agent.run("", &mut listener))?;

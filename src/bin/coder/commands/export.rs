@@ -34,20 +34,7 @@ pub(crate) fn run(options: &Options, arguments: &ExportArguments) -> Result<Exit
         (place(&stored, arguments.from.as_deref(), 0)?, place(&stored, arguments.to.as_deref(), usize::MAX)?);
     let redact = arguments.redact == Switch::On;
     let text = match arguments.format {
-        ExportFormat::Json => {
-            let mut text = String::new();
-            let redactor = redactor();
-            let head = lines(&summary.path).and_then(|mut lines| lines.next().transpose()).map_err(Failure::broken)?;
-            let chosen = stored.lines.iter().enumerate().filter(|(at, _)| (from..=to).contains(at));
-            for line in head.iter().chain(chosen.map(|(_, line)| line)) {
-                // Fields that only a later version knows are passed on.
-                let Ok(value) = serde_json::from_str::<Value>(line) else { continue };
-                let value = if redact { redacted(&redactor, value) } else { value };
-                text.push_str(&value.to_string());
-                text.push('\n');
-            }
-            text
-        }
+        ExportFormat::Json => as_json(&summary.path, &stored, (from, to), redact)?,
         format => {
             if redact {
                 stored.redact(&redactor());
@@ -79,6 +66,22 @@ pub(crate) fn run(options: &Options, arguments: &ExportArguments) -> Result<Exit
     Ok(ExitCode::SUCCESS)
 }
 
+/// The head and the records from one place to another, a line of JSON each.
+fn as_json(path: &Path, stored: &Stored, (from, to): (usize, usize), redact: bool) -> Result<String, Failure> {
+    let mut text = String::new();
+    let redactor = redactor();
+    let head = lines(path).and_then(|mut lines| lines.next().transpose()).map_err(Failure::broken)?;
+    let chosen = stored.lines.iter().enumerate().filter(|(at, _)| (from..=to).contains(at));
+    for line in head.iter().chain(chosen.map(|(_, line)| line)) {
+        // Fields that only a later version knows are passed on.
+        let Ok(value) = serde_json::from_str::<Value>(line) else { continue };
+        let value = if redact { redacted(&redactor, value) } else { value };
+        text.push_str(&value.to_string());
+        text.push('\n');
+    }
+    Ok(text)
+}
+
 /// A record without secrets. Images stay as they are: whatever looks like a key in them is none.
 fn redacted(redactor: &Redactor, mut record: Value) -> Value {
     let images = |record: &mut Value| record.get_mut("images").map(Value::take);
@@ -104,12 +107,17 @@ fn redacted(redactor: &Redactor, mut record: Value) -> Value {
 /// `/export`: writes the conversation in a file, in the form that its ending names, and over no other file.
 pub(crate) fn typed(path: &Path, file: &str) -> Result<(), Failure> {
     let mut stored = Stored::read(path).map_err(Failure::wrong_use)?;
-    stored.redact(&redactor());
-    let shown = Shown { thoughts: false, results: Results::Head, language: language() };
-    let records: Vec<&Record> = stored.records.iter().collect();
     let text = match Path::new(file).extension().and_then(OsStr::to_str) {
-        Some("html") => export::html(&stored, &records, shown),
-        Some("md") => export::markdown(&stored, &records, shown, &toolfence::tool::catalog()),
+        Some("json" | "jsonl") => as_json(path, &stored, (0, usize::MAX), true)?,
+        Some(ending @ ("html" | "md")) => {
+            stored.redact(&redactor());
+            let shown = Shown { thoughts: false, results: Results::Head, language: language() };
+            let records: Vec<&Record> = stored.records.iter().collect();
+            match ending {
+                "html" => export::html(&stored, &records, shown),
+                _ => export::markdown(&stored, &records, shown, &toolfence::tool::catalog()),
+            }
+        }
         _ => return Err(Failure::wrong_use(messages::export_wants_a_file())),
     };
     let written = File::create_new(file).and_then(|mut file| file.write_all(text.as_bytes()));

@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use crate::help;
 use crate::messages;
 use clap::Command;
+use clap_complete::Shell;
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
@@ -13,8 +14,45 @@ use std::process::ExitCode;
 pub(crate) fn completions(arguments: &CompletionsArguments) -> Result<ExitCode, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut help::described(help::settled_language()), "coder", &mut script);
-    io::stdout().write_all(&script).map_err(Failure::output)?;
+    let script = with_personas(arguments.shell, String::from_utf8_lossy(&script).into_owned());
+    io::stdout().write_all(script.as_bytes()).map_err(Failure::output)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Lets the script of a shell ask for the names of personas, which its makers can only take for names of files.
+fn with_personas(shell: Shell, script: String) -> String {
+    const NAMES: &str = "$(coder personas --names 2>/dev/null)";
+    match shell {
+        Shell::Bash => {
+            let mut after_persona = false;
+            let line = |line: &str| {
+                let files = "COMPREPLY=($(compgen -f \"${cur}\"))";
+                let told = match after_persona && line.trim() == files {
+                    true => line.replace(files, &format!("COMPREPLY=($(compgen -f -W \"{NAMES}\" -- \"${{cur}}\"))")),
+                    false => line.to_owned(),
+                };
+                after_persona = line.trim() == "--persona)";
+                told + "\n"
+            };
+            script.lines().map(line).collect()
+        }
+        Shell::Zsh => {
+            let (head, rest) = script.split_once("\n\n").unwrap_or((&script, ""));
+            let names = format!(
+                "_coder_personas() {{\n    _alternative \"personas:persona:({NAMES})\" \"files:file:_files\"\n}}"
+            );
+            let rest = rest.replace(":NAME|FILE:_default' \\", ":NAME|FILE:_coder_personas' \\");
+            format!("{head}\n\n{names}\n\n{rest}")
+        }
+        Shell::Fish => {
+            let line = |line: &str| match line.contains(" -l persona -d ") {
+                true => format!("{line} -a '(coder personas --names 2>/dev/null)'\n"),
+                false => format!("{line}\n"),
+            };
+            script.lines().map(line).collect()
+        }
+        _ => script,
+    }
 }
 
 /// Prints the page of the program, or writes one for each command.

@@ -6,7 +6,7 @@ use crate::failure::{Failure, WRONG_USE};
 use crate::messages;
 use crate::personas::{self, Folders, Found, Place, is_name};
 use crate::shown::{Words, language};
-use crate::terminal::{Style, Terminal, set_colours};
+use crate::terminal::{Style, Terminal};
 use serde_json::{Value, json};
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::Write;
@@ -23,9 +23,14 @@ use toolfence::tools::Plan;
 pub(crate) fn run(options: &Options, arguments: &PersonasArguments) -> Result<ExitCode, Failure> {
     // Without the persona that the settings name: it may be the one that cannot be read.
     let layers = Layers::read(options)?;
-    set_colours(layers.merged().choice("color")?);
+    layers.merged().settle_looks()?;
     let folders = Folders::of(&layers.places);
     match &arguments.command {
+        None if arguments.names => {
+            let mut out = Terminal::stdout();
+            folders.names().iter().try_for_each(|name| out.line(name))?;
+            Ok(ExitCode::SUCCESS)
+        }
         None => list(&folders, arguments.json),
         Some(PersonasCommand::Show { name }) => show(&folders, name),
         Some(PersonasCommand::Init { name, project }) => init(&folders, name, *project),

@@ -309,6 +309,8 @@ pub(crate) fn change_model(
     let answers = next.talking()?;
     let other = next.agent_of(answers.learned(), answers.backend.clone(), None)?;
     *agent = other.take_over(agent, "");
+    // What the replies have shown until now is the other model's, and would be kept as this one's.
+    agent.set_learned(answers.learned());
     if let Some(transcript) = agent.recorded() {
         transcript.answered_by(next.model());
     }

@@ -1,5 +1,6 @@
 //! The keys of the program's own, beside those of the policy.
 
+use crate::theme;
 use toolfence::program::policy::GIT_HOOKS;
 use toolfence::program::settings::{InProject, KEYS, Key, Takes, limit_keys};
 
@@ -225,6 +226,38 @@ const OWN: &[Key] = &[
         "20",
         "Seconds without you after which a turn is a long one.",
     ).in_portuguese("Segundos sem você a partir dos quais um turno é longo."),
+];
+
+/// How it looks and is typed into: the person's business alone.
+const TERMINAL: &[Key] = &[
+    Key::new(
+        "terminal.keys",
+        Takes::Choice(&["emacs", "vi"]),
+        InProject::Never,
+        "\"emacs\"",
+        "The keys by which a line is edited: those of Emacs, as in bash and readline, or those of vi. With vi, Esc leaves typing,\n\
+         and the prompt is `:` then.",
+    )
+    .in_portuguese(
+        "As teclas com que uma linha é editada: as do Emacs, como no bash e na readline, ou as do vi. Com vi, Esc sai da digitação,\n\
+         e o prompt passa a ser `:`.",
+    ),
+    Key::new(
+        "terminal.theme",
+        Takes::Choice(theme::NAMES),
+        InProject::Never,
+        "\"auto\"",
+        "The colours of replies, code, diffs and calls, where there are any.\n\
+         auto: those that the terminal has under their names.\n\
+         dark, light: fixed ones that can be read on a dark or a light background.\n\
+         mono: none; what stands out is bold or underlined.",
+    )
+    .in_portuguese(
+        "As cores de respostas, código, diffs e chamadas, onde há cores.\n\
+         auto: as que o terminal tem com esses nomes.\n\
+         dark, light: cores fixas que se leem sobre um fundo escuro ou claro.\n\
+         mono: nenhuma; o que se destaca fica em negrito ou sublinhado.",
+    ),
 ];
 
 /// How a server is reached. What names a place, a file or a secret, no project may say.
@@ -547,6 +580,7 @@ const SESSIONS: &[Key] = &[
 /// Every key a file may hold, in the order they are explained.
 pub(crate) fn all() -> Vec<&'static Key> {
     OWN.iter()
+        .chain(TERMINAL)
         .chain(HTTP)
         .chain(KEYS)
         .chain(limit_keys())

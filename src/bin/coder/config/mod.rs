@@ -12,7 +12,7 @@ mod typed;
 use crate::args::Options;
 use crate::choices::Lang;
 use crate::failure::Failure;
-use crate::{messages, shown};
+use crate::{messages, shown, terminal, theme};
 use clap::ValueEnum;
 use places::Places;
 use std::collections::hash_map::RandomState;
@@ -107,7 +107,7 @@ fn own(path: &Path) -> Result<Vec<Entry>, Failure> {
 
 fn of_project_file(places: &Places) -> Result<(Project, Vec<Entry>), Failure> {
     let Some(text) = places::read_of_project(&places.project)? else { return Ok((Project::Absent, Vec::new())) };
-    let trusted = trust::holds(places, &text);
+    let trusted = trust::holds(places, &places.project, &text);
     let name = places.project.display().to_string();
     let entries = read(&text, &name, Layer::Project { trusted }, &keys::all()).map_err(wrong)?;
     Ok((if trusted { Project::Trusted } else { Project::Untrusted }, entries))
@@ -139,6 +139,13 @@ impl Config {
     /// The language of all that is said.
     fn language(&self) -> Language {
         self.choice::<Lang>("lang").map(Language::from).unwrap_or_default()
+    }
+
+    /// Settles how everything looks on a terminal from here on: whether there are colours, and which.
+    pub(crate) fn settle_looks(&self) -> Result<(), Failure> {
+        terminal::set_colours(self.choice("color")?);
+        theme::settle(self.text("terminal.theme"));
+        Ok(())
     }
 
     /// Whether a key is set, and then whether by what may only tighten it: a project or a persona.

@@ -44,6 +44,11 @@ impl Places {
         &self.root
     }
 
+    /// The folder of the commands that the project has written.
+    pub(crate) fn commands(&self) -> PathBuf {
+        self.root.join(".toolfence/commands")
+    }
+
     /// What steers the program and lies inside the root, as when that is somebody's home: by name and by real name,
     /// relative to the root.
     pub(crate) fn inside_the_root(&self) -> Vec<String> {

@@ -1,4 +1,5 @@
-//! Which project files the person trusts: by path and by the hash of the content, in the person's own state folder.
+//! Which files of projects the person trusts, settings and commands: by path and by the hash of the content, in the person's own
+//! state folder.
 
 use super::places::{Places, read_own};
 use crate::failure::Failure;
@@ -7,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::fs::DirBuilder;
 use std::io::Write as _;
 use std::os::unix::fs::DirBuilderExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use toolfence::program::workspace::Digest;
 
 /// One JSON object a line.
@@ -19,22 +20,29 @@ struct Trusted {
     sha256: String,
 }
 
-/// Whether the project's file is trusted with exactly this content. What cannot be read is not trusted.
-pub(crate) fn holds(places: &Places, content: &str) -> bool {
-    let wanted = entry(places, content);
+/// Whether a file is trusted with exactly this content. What cannot be read is not trusted.
+pub(crate) fn holds(places: &Places, file: &Path, content: &str) -> bool {
+    let wanted = entry(file, content);
     wanted.is_ok_and(|wanted| list(places).unwrap_or_default().contains(&wanted))
 }
 
-/// Trusts the project's file with this content, or with `None` no more. Gives the hash.
-pub(crate) fn store(places: &Places, content: Option<&str>) -> Result<Option<String>, Failure> {
-    let path = name(places)?;
+/// Trusts files with these contents, and no more with what they held before.
+pub(crate) fn store(places: &Places, files: &[(PathBuf, String)]) -> Result<(), Failure> {
+    let new: Vec<Trusted> = files.iter().map(|(file, content)| entry(file, content)).collect::<Result<_, _>>()?;
     let mut kept = list(places)?;
-    kept.retain(|known| known.path != path);
-    let new = content.map(|content| entry(places, content)).transpose()?;
-    kept.extend(new.clone());
-    let lines: String = kept.iter().filter_map(|line| Some(serde_json::to_string(line).ok()? + "\n")).collect();
-    write(folder(places)?, &lines)?;
-    Ok(new.map(|new| new.sha256))
+    kept.retain(|known| new.iter().all(|new| new.path != known.path));
+    kept.extend(new);
+    write(folder(places)?, &kept)
+}
+
+/// Trusts nothing of the project any more.
+pub(crate) fn forget(places: &Places) -> Result<(), Failure> {
+    let mut kept = list(places)?;
+    kept.retain(|known| {
+        let path = Path::new(&known.path);
+        path != places.project && !path.starts_with(places.commands())
+    });
+    write(folder(places)?, &kept)
 }
 
 /// The SHA-256 of a text, in hexadecimal.
@@ -42,13 +50,9 @@ pub(crate) fn hash(content: &str) -> String {
     Digest::of(content.as_bytes()).to_string()
 }
 
-fn entry(places: &Places, content: &str) -> Result<Trusted, Failure> {
-    Ok(Trusted { path: name(places)?, sha256: hash(content) })
-}
-
-fn name(places: &Places) -> Result<String, Failure> {
-    let name = places.project.to_str().map(str::to_owned);
-    name.ok_or_else(|| Failure::wrong_use(messages::project_path_not_utf8()))
+fn entry(file: &Path, content: &str) -> Result<Trusted, Failure> {
+    let path = file.to_str().ok_or_else(|| Failure::wrong_use(messages::project_path_not_utf8()))?;
+    Ok(Trusted { path: path.to_owned(), sha256: hash(content) })
 }
 
 fn folder(places: &Places) -> Result<&Path, Failure> {
@@ -61,7 +65,8 @@ fn list(places: &Places) -> Result<Vec<Trusted>, Failure> {
     Ok(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())
 }
 
-fn write(folder: &Path, text: &str) -> Result<(), Failure> {
+fn write(folder: &Path, trusted: &[Trusted]) -> Result<(), Failure> {
+    let text: String = trusted.iter().filter_map(|line| Some(serde_json::to_string(line).ok()? + "\n")).collect();
     let broken = |error: std::io::Error| {
         Failure::broken(messages::cannot_write_to(folder.display().to_string(), error.to_string()))
     };

@@ -3,7 +3,7 @@
 use crate::shown::is_plain;
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use toolfence::redact::Redactor;
 
@@ -45,6 +45,7 @@ impl Past {
     /// The end of the file, and whether that is all of it.
     fn read(&self) -> io::Result<(String, bool)> {
         let mut file = File::open(&self.file)?;
+        keep_private(&file);
         let length = file.metadata()?.len();
         file.seek(SeekFrom::Start(length.saturating_sub(MOST_BYTES)))?;
         let mut bytes = Vec::new();
@@ -71,16 +72,40 @@ impl Past {
         let folder = self.file.parent().unwrap_or(Path::new("."));
         DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         let mut file = OpenOptions::new().append(true).create(true).mode(0o600).open(&self.file)?;
+        keep_private(&file);
         let line = serde_json::Value::from(self.redactor.text(line).as_ref()).to_string() + "\n";
         // One call writes it, so that the lines of two conversations do not run into one another.
         file.write_all(line.as_bytes())
     }
 }
 
+/// A file that was there already, from a backup say, may be readable for others.
+fn keep_private(file: &File) {
+    const OWNER_ALONE: u32 = 0o600;
+    let is_open = |meta: std::fs::Metadata| meta.permissions().mode() & 0o777 & !OWNER_ALONE != 0;
+    if file.metadata().is_ok_and(is_open) {
+        // One of another owner stays as that one wants it.
+        let _ = file.set_permissions(std::fs::Permissions::from_mode(OWNER_ALONE));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn a_file_that_others_could_read_is_closed_to_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let past = Past::below(folder.path(), Redactor::new());
+        let mode = || std::fs::metadata(&past.file).unwrap().permissions().mode() & 0o777;
+        let open = || std::fs::set_permissions(&past.file, std::fs::Permissions::from_mode(0o644)).unwrap();
+        past.add("one").unwrap();
+        open();
+        past.add("two").unwrap();
+        assert_eq!(mode(), 0o600, "where a line is added");
+        open();
+        assert_eq!((past.lines().len(), mode()), (2, 0o600), "where the lines are read");
+    }
 
     #[test]
     fn lines_are_kept_without_secrets_and_for_their_owner_alone() {

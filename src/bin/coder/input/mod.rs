@@ -13,9 +13,10 @@ use crate::terminal::colours;
 use history::Past;
 use pastes::{Folding, Pastes};
 use reedline::{
-    ColumnarMenu, DefaultHinter, EditCommand, Emacs, FileBackedHistory, Highlighter, History, HistoryItem, KeyCode,
-    KeyModifiers, MenuBuilder, Prompt, PromptEditMode, PromptHistorySearch, Reedline, ReedlineEvent, ReedlineMenu,
-    Signal, StyledText, ValidationResult, Validator, default_emacs_keybindings,
+    ColumnarMenu, DefaultHinter, EditCommand, EditMode, Emacs, FileBackedHistory, Highlighter, History, HistoryItem,
+    KeyCode, KeyModifiers, Keybindings, MenuBuilder, Prompt, PromptEditMode, PromptHistorySearch, PromptViMode,
+    Reedline, ReedlineEvent, ReedlineMenu, Signal, StyledText, ValidationResult, Validator, Vi,
+    default_emacs_keybindings, default_vi_insert_keybindings, default_vi_normal_keybindings,
 };
 use std::borrow::Cow;
 use std::io::{self, IsTerminal};
@@ -25,8 +26,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use toolfence::Text;
 use toolfence::redact::Redactor;
 
-/// The name by which the editor knows the list of what Tab offers.
-const MENU: &str = "completion";
 /// The word by which it gives the line to the person's own editor.
 const IN_EDITOR: &str = "editor";
 
@@ -43,10 +42,21 @@ pub(crate) enum Typed {
     End,
 }
 
+/// How a line is typed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Typing<'a> {
+    /// The marks that may stand in front of it.
+    pub(crate) marks: &'a [&'a str],
+    /// Whether the keys are those of vi, and not those of Emacs.
+    pub(crate) vi: bool,
+}
+
 /// A line editor on the terminal.
 pub(crate) struct LineEditor {
     reedline: Reedline,
     pastes: Arc<Mutex<Pastes>>,
+    /// What stands in front of the line that is typed.
+    mark: Arc<Mutex<String>>,
     /// Whether the line that is shown is empty.
     empty: Arc<AtomicBool>,
     past: Option<Past>,
@@ -57,6 +67,7 @@ impl LineEditor {
     /// remembers; lines are kept there where `kept`.
     pub(crate) fn open(
         completions: Completions,
+        typing: Typing<'_>,
         state: Option<&Path>,
         kept: bool,
         redactor: Redactor,
@@ -73,25 +84,35 @@ impl LineEditor {
         }
         let (pastes, empty) = (Arc::<Mutex<Pastes>>::default(), Arc::new(AtomicBool::new(true)));
         let colour = colours(true);
-        let keys = Folding { keys: Emacs::new(keys()), pastes: pastes.clone() };
-        let menu = ColumnarMenu::default().with_name(MENU).with_marker("> ");
+        let keys: Box<dyn EditMode> = match typing.vi {
+            true => {
+                Box::new(Vi::new(with_own(default_vi_insert_keybindings()), with_own(default_vi_normal_keybindings())))
+            }
+            false => Box::new(Emacs::new(with_own(default_emacs_keybindings()))),
+        };
+        let mark = Arc::<Mutex<String>>::default();
+        let keys = Folding { keys, pastes: pastes.clone(), mark: mark.clone() };
         let mut reedline = Reedline::create()
             .use_bracketed_paste(true)
             .with_edit_mode(Box::new(keys))
             .with_history(Box::new(history))
             .with_history_exclusion_prefix(Some(" ".to_owned()))
             .with_completer(Box::new(completions))
-            .with_menu(ReedlineMenu::EngineCompleter(Box::new(menu)))
             .with_quick_completions(true)
             .with_partial_completions(true)
             .with_validator(Box::new(Complete))
             .with_highlighter(Box::new(Plain { empty: empty.clone() }))
             .with_ansi_colors(colour);
+        for mark in typing.marks {
+            // The editor shows the mark of the list in the place of that of the line.
+            let menu = ColumnarMenu::default().with_name(mark).with_marker(mark);
+            reedline = reedline.with_menu(ReedlineMenu::EngineCompleter(Box::new(menu)));
+        }
         if colour {
             // Without colours nothing would tell a hint from what was typed.
             reedline = reedline.with_hinter(Box::new(DefaultHinter::default()));
         }
-        Some(LineEditor { reedline, pastes, empty, past: past.filter(|_| kept) })
+        Some(LineEditor { reedline, pastes, mark, empty, past: past.filter(|_| kept) })
     }
 
     /// Reads a line behind this mark. What was typed since the last one stands there already.
@@ -100,6 +121,7 @@ impl LineEditor {
     /// The terminal does not do what the editor needs.
     pub(crate) fn read(&mut self, mark: &str) -> Result<Typed, String> {
         crate::status::end();
+        mark.clone_into(&mut self.mark.lock().unwrap_or_else(PoisonError::into_inner));
         let typed = modes::typed();
         self.put(&typed);
         let read = self.reedline.read_line(&Mark(mark)).map_err(|error| error.to_string())?;
@@ -148,13 +170,14 @@ impl LineEditor {
     }
 }
 
-fn keys() -> reedline::Keybindings {
-    let mut keys = default_emacs_keybindings();
+/// The usual keys, with those that do something of this program.
+fn with_own(mut keys: Keybindings) -> Keybindings {
     let newline = || ReedlineEvent::Edit(vec![EditCommand::InsertNewline]);
     keys.add_binding(KeyModifiers::ALT, KeyCode::Enter, newline());
     keys.add_binding(KeyModifiers::SHIFT, KeyCode::Enter, newline());
     keys.add_binding(KeyModifiers::CONTROL, KeyCode::Char('j'), newline());
-    let next = vec![ReedlineEvent::Menu(MENU.to_owned()), ReedlineEvent::MenuNext];
+    // Which list that is, the mark in front of the line says.
+    let next = vec![ReedlineEvent::Menu(String::new()), ReedlineEvent::MenuNext];
     keys.add_binding(KeyModifiers::NONE, KeyCode::Tab, ReedlineEvent::UntilFound(next));
     keys.add_binding(KeyModifiers::SHIFT, KeyCode::BackTab, ReedlineEvent::MenuPrevious);
     keys.add_binding(
@@ -219,8 +242,12 @@ impl Prompt for Mark<'_> {
         "".into()
     }
 
-    fn render_prompt_indicator(&self, _: PromptEditMode) -> Cow<'_, str> {
-        self.0.into()
+    fn render_prompt_indicator(&self, mode: PromptEditMode) -> Cow<'_, str> {
+        match mode {
+            // Keys are commands now, and nothing else says so.
+            PromptEditMode::Vi(PromptViMode::Normal | PromptViMode::Visual) => self.0.replace('>', ":").into(),
+            _ => self.0.into(),
+        }
     }
 
     fn render_prompt_multiline_indicator(&self) -> Cow<'_, str> {

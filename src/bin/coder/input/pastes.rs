@@ -2,7 +2,7 @@
 
 use crate::messages;
 use crate::shown::{Words, steers};
-use reedline::{EditCommand, EditMode, Emacs, PromptEditMode, ReedlineEvent, ReedlineRawEvent};
+use reedline::{EditCommand, EditMode, PromptEditMode, ReedlineEvent, ReedlineRawEvent};
 use std::sync::{Arc, Mutex, PoisonError};
 use toolfence::program::text::Field;
 
@@ -81,10 +81,24 @@ fn clean(text: &str) -> String {
     text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
 }
 
-/// The keys of the line editor, with pastes folded.
+/// The keys of the line editor, with pastes folded, and with the list of what Tab offers behind the mark that stands in front of the
+/// line.
 pub(super) struct Folding {
-    pub(super) keys: Emacs,
+    pub(super) keys: Box<dyn EditMode>,
     pub(super) pastes: Arc<Mutex<Pastes>>,
+    /// The mark, by which the list is called too.
+    pub(super) mark: Arc<Mutex<String>>,
+}
+
+impl Folding {
+    fn listed(&self, event: ReedlineEvent) -> ReedlineEvent {
+        match event {
+            ReedlineEvent::Menu(_) => {
+                ReedlineEvent::Menu(self.mark.lock().unwrap_or_else(PoisonError::into_inner).clone())
+            }
+            event => event,
+        }
+    }
 }
 
 impl EditMode for Folding {
@@ -98,6 +112,9 @@ impl EditMode for Folding {
         };
         match self.keys.parse_event(event) {
             ReedlineEvent::Edit(commands) => ReedlineEvent::Edit(commands.into_iter().map(fold).collect()),
+            ReedlineEvent::UntilFound(events) => {
+                ReedlineEvent::UntilFound(events.into_iter().map(|event| self.listed(event)).collect())
+            }
             event => event,
         }
     }

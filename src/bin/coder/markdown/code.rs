@@ -3,7 +3,8 @@
 //! It reads a line once and keeps nothing of it but what a comment or a string goes on with. A grammar would have to read a block
 //! again with each line, and takes a comment that is not closed yet for an error.
 
-use super::rows::{Cell, Colour, Ink, push};
+use super::rows::{Cell, Ink, push};
+use crate::theme::Tint;
 
 /// How a language writes what is told apart.
 struct Language {
@@ -148,9 +149,9 @@ impl Highlighter {
         let mut cells = Vec::new();
         if self.is_diff {
             let ink = match line.as_bytes().first() {
-                Some(b'+') => Ink::of(Colour::Green),
-                Some(b'-') => Ink::of(Colour::Red),
-                Some(b'@') => Ink::of(Colour::Cyan),
+                Some(b'+') => Ink::of(Tint::Green),
+                Some(b'-') => Ink::of(Tint::Red),
+                Some(b'@') => Ink::of(Tint::Cyan),
                 _ => Ink::PLAIN,
             };
             code(&mut cells, line, ink);
@@ -202,8 +203,8 @@ impl Highlighter {
             return (c.len_utf8(), Ink::PLAIN);
         }
         let ink = match &rest[..word] {
-            number if number.starts_with(|c: char| c.is_ascii_digit()) => Ink::of(Colour::Yellow),
-            word if language.keywords.split(' ').any(|keyword| keyword == word) => Ink::of(Colour::Magenta),
+            number if number.starts_with(|c: char| c.is_ascii_digit()) => Ink::of(Tint::Yellow),
+            word if language.keywords.split(' ').any(|keyword| keyword == word) => Ink::of(Tint::Magenta),
             _ => Ink::PLAIN,
         };
         (word, ink)
@@ -229,7 +230,7 @@ fn quoted(rest: &str, quote: char) -> usize {
 fn ink_of(part: Part) -> Ink {
     match part {
         Part::Comment => Ink::DIM,
-        Part::String => Ink::of(Colour::Green),
+        Part::String => Ink::of(Tint::Green),
     }
 }
 

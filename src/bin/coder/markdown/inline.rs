@@ -1,6 +1,7 @@
 //! Emphasis, code, links and the like within one paragraph, by pulldown-cmark.
 
-use super::rows::{BREAK, Cell, Colour, Ink, Look, push};
+use super::rows::{BREAK, Cell, Ink, Look, push};
+use crate::theme::Tint;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use std::ops::Range;
 
@@ -110,7 +111,7 @@ impl InlineReader {
             Event::Text(text) => self.text(text.get(skipped..).unwrap_or_default(), end),
             Event::Code(code) => {
                 self.mark("`", end);
-                let ink = Ink { colour: Some(Colour::Cyan), ..self.ink() };
+                let ink = Ink { colour: Some(Tint::Cyan), ..self.ink() };
                 let begin = self.cells.len();
                 push(&mut self.cells, &code, ink);
                 self.placed(begin, end);

@@ -1,6 +1,7 @@
 //! Rows of a terminal: characters with their looks, broken between words by the columns they take.
 
 use crate::shown::steers;
+use crate::theme::{self, Tint};
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -29,16 +30,7 @@ pub(super) struct Ink {
     pub(super) italic: bool,
     pub(super) underline: bool,
     pub(super) struck: bool,
-    pub(super) colour: Option<Colour>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Colour {
-    Green = 32,
-    Yellow = 33,
-    Magenta = 35,
-    Cyan = 36,
-    Red = 31,
+    pub(super) colour: Option<Tint>,
 }
 
 impl Ink {
@@ -46,17 +38,18 @@ impl Ink {
     pub(super) const PLAIN: Ink =
         Ink { bold: false, dim: false, italic: false, underline: false, struck: false, colour: None };
 
-    pub(super) const fn of(colour: Colour) -> Ink {
+    pub(super) const fn of(colour: Tint) -> Ink {
         Ink { colour: Some(colour), ..Ink::PLAIN }
     }
 
     fn begin(self, out: &mut String) {
-        let parts = [(self.bold, 1), (self.dim, 2), (self.italic, 3), (self.underline, 4), (self.struck, 9)];
-        let parts = parts.into_iter().filter(|(on, _)| *on).map(|(_, code)| code);
-        for code in parts.chain(self.colour.map(|colour| colour as u8)) {
+        let attributes = [(self.bold, 1), (self.italic, 3), (self.underline, 4), (self.struck, 9)];
+        for (_, code) in attributes.into_iter().filter(|(on, _)| *on) {
             // Writing to a String cannot fail.
             let _ = write!(out, "\x1b[{code}m");
         }
+        out.push_str(if self.dim { theme::dim() } else { "" });
+        out.push_str(self.colour.map(theme::tint).unwrap_or_default());
     }
 }
 

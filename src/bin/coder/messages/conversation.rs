@@ -139,6 +139,18 @@ toolfence::program::texts! { "coder"
         en: "of the project",
         pt: "do projeto",
     }
+    slash_not_trusted() {
+        en: "of the project; you are shown what it says before it is used",
+        pt: "do projeto; você vê o que ele diz antes do uso",
+    }
+    command_of_project_says(file) {
+        en: "{file} is of the project, and you have not trusted what it says now. It sends this as your message:",
+        pt: "{file} é do projeto, e você ainda não confiou no que ele diz agora. Ele envia isto como sua mensagem:",
+    }
+    nothing_was_sent() {
+        en: "It is not trusted, and nothing was sent.",
+        pt: "O arquivo não é de confiança, e nada foi enviado.",
+    }
     own_command_not_used(file, name) {
         en: "{file} is not used: there is a /{name} already",
         pt: "{file} não é usado: já existe um /{name}",
@@ -184,8 +196,8 @@ toolfence::program::texts! { "coder"
         pt: "não há um terminal cuja área de transferência possa receber isso",
     }
     export_wants_a_file() {
-        en: "name a new file that ends in .md or .html; `coder export` knows more forms",
-        pt: "dê o nome de um arquivo novo que termine em .md ou .html; `coder export` conhece outras formas",
+        en: "name a new file that ends in .md, .html, .json or .jsonl; the last two are JSON lines",
+        pt: "dê o nome de um arquivo novo que termine em .md, .html, .json ou .jsonl; os dois últimos são linhas de JSON",
     }
     exported_to(file) {
         en: "the conversation is in {file}",

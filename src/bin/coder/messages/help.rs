@@ -404,10 +404,14 @@ pub(crate) const PORTUGUESE_HELP: &[(&str, &str)] = &[
     ("Say what would be done, and change nothing", "Diz o que seria feito e não altera nada"),
     ("Show the calls too that both decide alike", "Mostra também as chamadas que ambas decidem do mesmo modo"),
     (
-        "Show the project's file and trust it as it is: then it may also choose backend and model. Changed, it is \
-         untrusted again",
-        "Mostra o arquivo do projeto e confia nele como está: então ele também pode escolher backend e modelo. \
-         Alterado, deixa de ser confiável",
+        "Show the project's file and its commands, and trust them as they are: then the file may also choose backend and \
+         model. What is changed is untrusted again",
+        "Mostra o arquivo do projeto e os comandos dele, e confia neles como estão: então o arquivo também pode escolher \
+         backend e modelo. O que é alterado deixa de ser confiável",
+    ),
+    (
+        "Their names alone, one a line, as the completions of the shells ask for them",
+        "Só os nomes, um por linha, como os pedem os complementos dos shells",
     ),
     ("So many turns together", "Tantos turnos juntos"),
     ("So many, the last one first", "Tantos, o último primeiro"),

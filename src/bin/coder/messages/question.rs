@@ -58,6 +58,12 @@ toolfence::program::texts! { "coder"
         en: "Say always to allow it for this session, or all to see all of it.",
         pt: "Diga sempre para permitir nesta sessão, ou tudo para ver tudo.",
     }
+    not_all_was_shown(count) {
+        en: "{count} {count|line|lines} of it {count|was|were} not shown. Say all to see all of it, or say the same again to run it \
+             without a look.",
+        pt: "{count} {count|linha não foi mostrada|linhas não foram mostradas}. Diga tudo para ver tudo, ou diga o mesmo de novo para \
+             executar sem olhar.",
+    }
     yes_no_or_why() {
         en: "Say y to run it, n not to, or in a sentence why not.",
         pt: "Diga s para executar, n para não executar, ou em uma frase por que não.",
@@ -148,6 +154,10 @@ toolfence::program::texts! { "coder"
         pt: "Com a sua confiança, ele também pode escolher backend, servidor e modelo: tudo o que você diz ao modelo vai para lá,\n\
              com a chave de TOOLFENCE_API_KEY. O que pode rodar ele só pode restringir.",
     }
+    trust_allows_commands() {
+        en: "Trusted, a command is sent to the model as your message when you type its name.",
+        pt: "Com a sua confiança, um comando é enviado ao modelo como sua mensagem quando você digita o nome dele.",
+    }
     trust_it() {
         en: "Trust it? [y/N] ",
         pt: "Confiar? [s/N] ",
@@ -168,8 +178,8 @@ toolfence::program::texts! { "coder"
         en: "{path} is trusted no more",
         pt: "{path} não é mais de confiança",
     }
-    nothing_to_trust(path) {
-        en: "there is no {path} to trust",
-        pt: "não há {path} em que confiar",
+    nothing_to_trust(path, commands) {
+        en: "there is no {path} to trust, and no command in {commands}",
+        pt: "não há {path} em que confiar, nem comando em {commands}",
     }
 }

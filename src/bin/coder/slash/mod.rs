@@ -2,7 +2,7 @@
 
 mod own;
 
-pub(crate) use own::{Own, find};
+pub(crate) use own::{Own, find, message, of_project};
 
 use crate::messages;
 use crate::shown::Words;
