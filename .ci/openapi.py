@@ -103,6 +103,10 @@ def used(url, project, described, package):
     tools = ask("list_tools", 200).data.tools
     assert "read_file" in [tool.name for tool in tools]
 
+    personas = ask("list_personas", 200).data
+    assert personas.chosen == "coder" and "write_file" not in next(one for one in personas.personas if one.name == "reviewer").tools
+    assert ask("read_output", 404, "0").error.code == "not_found"
+
     # A turn with a call that is asked about, and the answers to it.
     earlier = models.Context(timestamp="2026-01-31T10:00:00Z", prompt="List the files.", result="There is one.")
     waits = ask("run_turn", 202, body=models.ModelRequest(prompt="go", context_history=[earlier] * 21))

@@ -1,70 +1,147 @@
 #!/usr/bin/env -S node --experimental-websocket
-// Uses the page of `coder serve` in a headless Chromium: a turn with a question that is answered, hostile texts of the model, a tool and
-// a file name, a turn that is stopped, a narrow screen, and both languages. Needs Node 20 and chromium.
+// Uses the page of `coder serve` in a headless Chromium, with a model that says what each scene wants: questions that are answered, hostile
+// texts of the model, a tool and a file name, turns that are stopped or reloaded, two tabs, a server that comes back, a narrow screen, the
+// keyboard, both languages, and an accessibility checker in every state. Needs Node 20 and chromium, and axe-core where AXE names its script.
 //
-//     .ci/page.mjs CODER [FOLDER]     FOLDER gets the screenshots
+//     [AXE=axe.min.js] .ci/page.mjs CODER [FOLDER]     FOLDER gets the screenshots
 import { spawn } from "node:child_process";
-import { mkdtempSync, mkdirSync, readFileSync, writeFileSync, existsSync } from "node:fs";
+import { createServer } from "node:http";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 const [coder, pictures] = process.argv.slice(2);
+/** No wait of this script is longer, whatever hangs. */
+const PATIENCE = 60_000;
+
 const home = mkdtempSync(join(tmpdir(), "page-"));
 const project = join(home, "project");
 mkdirSync(project);
 const HOSTILE = '<script>window.pwned=1</script><img src=x onerror="window.pwned=1"><svg onload="window.pwned=1"></svg> ' +
   "[a link](javascript:window.pwned=1) <a href='javascript:window.pwned=1'>x</a> </pre></details>";
+const NAME = "<img src=x onerror=window.pwned=1>.txt";
 writeFileSync(join(project, "seen.txt"), HOSTILE + "\n");
-const call = (name, args) => "I do it.\n```tool\n" + JSON.stringify({ name, args }) + "\n```\n";
-const replies = [
-  HOSTILE + "\n\nSome **strong** words, `code`, and a block:\n\n~~~\n" + HOSTILE + "\n~~~\n\n" + call("read_file", { path: "seen.txt" }),
-  call("write_file", { path: "Makefile", content: "all:\n\techo " + HOSTILE + "\n" }),
-  "Done, and the file is there.",
-  call("bash", { command: "rm -r '<img src=x onerror=window.pwned=1>'" }),
-  "Then not.",
-];
-writeFileSync(join(home, "replies"), replies.map((text) => "%%% reply\n" + text + "\n").join(""));
+writeFileSync(join(project, NAME), "a file with a name\n");
+writeFileSync(join(project, "Makefile"), "all:\n\techo one\n\techo two\n\ntest:\n\techo test\n");
 
-const TOKEN = "a-token-for-the-page";
-const environment = { ...process.env, HOME: home, XDG_CONFIG_HOME: join(home, "c"), XDG_STATE_HOME: join(home, "s"), TOOLFENCE_SERVE_TOKEN: TOKEN };
-const serve = spawn(coder, ["serve", "--root", project, "--listen", "127.0.0.1:0", "--backend", "replay", "--replies", join(home, "replies")],
-  { env: environment, stdio: ["ignore", "pipe", "inherit"] });
-let printed = "";
-const address = await new Promise((found) => serve.stdout.on("data", (piece) => {
-  const at = /http:\/\/[0-9.:]+(?=\n)/.exec((printed += piece));
-  if (at) found(at[0]);
-}));
-
-let browser;
 const wait = (time) => new Promise((over) => setTimeout(over, time));
+function within(promise, what) {
+  let timer;
+  const late = new Promise((_, fail) => (timer = setTimeout(() => fail(new Error(`never: ${what}`)), PATIENCE)));
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+}
 function check(holds, what) {
   if (!holds) throw new Error(what);
   console.log("ok: " + what);
 }
 
-async function opened(language, dark) {
-  browser = spawn("chromium", ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--remote-debugging-port=0",
+// The model -----------------------------------------------------------------------------------------------------------------------
+
+/** What the model says to each request, in this order: a text, or a function that writes pieces. `seen` is what it was sent. */
+const model = { replies: [], seen: [], gone: 0 };
+const upstream = createServer(async (request, response) => {
+  let body = "";
+  for await (const piece of request) body += piece;
+  if (!request.url.endsWith("/chat/completions")) {
+    response.writeHead(404).end();
+    return;
+  }
+  model.seen.push(JSON.parse(body).messages);
+  const reply = model.replies.shift() ?? "There is nothing more to say.";
+  response.writeHead(200, { "Content-Type": "text/event-stream" });
+  let over = false;
+  response.on("close", () => (model.gone += over ? 0 : 1));
+  const event = (choice) => response.write(`data: ${JSON.stringify({ choices: [{ index: 0, ...choice }] })}\n\n`);
+  const say = (content) => event({ delta: { content } });
+  if (typeof reply === "function") await reply(say);
+  else for (let at = 0; at < reply.length; at += 7) say(reply.slice(at, at + 7));
+  event({ delta: {}, finish_reason: "stop" });
+  over = true;
+  response.end("data: [DONE]\n\n");
+});
+await within(new Promise((listening) => upstream.listen(0, "127.0.0.1", listening)), "the model listens");
+const call = (name, args) => "I do it.\n```tool\n" + JSON.stringify({ name, args }) + "\n```\n";
+/** Says something, and then nothing until it is let go. */
+function halting(text) {
+  let go;
+  const held = new Promise((release) => (go = release));
+  const reply = async (say) => {
+    say(text);
+    await held;
+  };
+  return [reply, go];
+}
+
+// The server ----------------------------------------------------------------------------------------------------------------------
+
+const TOKEN = "a-token-for-the-page";
+const environment = { ...process.env, HOME: home, XDG_CONFIG_HOME: join(home, "c"), XDG_STATE_HOME: join(home, "s") };
+const running = new Set();
+/** Starts a server, and waits until it listens. */
+async function served(listen, token, ...more) {
+  const base = `http://127.0.0.1:${upstream.address().port}/v1`;
+  const options = ["serve", "--root", project, "--listen", listen, "--base-url", base, "--model", "m", ...more];
+  const child = spawn(coder, options, { env: { ...environment, TOOLFENCE_SERVE_TOKEN: token }, stdio: ["ignore", "pipe", "inherit"] });
+  running.add(child);
+  let printed = "";
+  const address = await within(new Promise((found, fail) => {
+    child.on("exit", (status) => fail(new Error(`the server ended with ${status}`)));
+    child.stdout.on("data", (piece) => {
+      const at = /http:\/\/[0-9.:]+(?=\n)/.exec((printed += piece));
+      if (at) found(at[0]);
+    });
+  }), "the server listens");
+  return { address, child };
+}
+async function ended(child) {
+  running.delete(child);
+  const gone = new Promise((over) => child.on("exit", over));
+  child.kill();
+  await within(gone, "a process ends");
+}
+
+// The browser ---------------------------------------------------------------------------------------------------------------------
+
+/** A browser with pages of this language. */
+async function browser(language) {
+  const child = spawn("chromium", ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--remote-debugging-port=0",
     `--user-data-dir=${join(home, "browser-" + language)}`, `--lang=${language}`, `--accept-lang=${language}`, "about:blank"],
     { stdio: ["ignore", "ignore", "pipe"], env: { ...environment, LANGUAGE: language } });
-  const port = await new Promise((found) => browser.stderr.on("data", (text) => {
-    const at = /ws:\/\/127\.0\.0\.1:(\d+)/.exec(text);
-    if (at) found(at[1]);
-  }));
-  const targets = await (await fetch(`http://127.0.0.1:${port}/json`)).json();
-  const socket = new WebSocket(targets.find((one) => one.type === "page").webSocketDebuggerUrl);
-  await new Promise((open) => (socket.onopen = open));
+  running.add(child);
+  const url = await within(new Promise((found, fail) => {
+    child.on("exit", (status) => fail(new Error(`the browser ended with ${status}`)));
+    child.stderr.on("data", (text) => {
+      const at = /ws:\/\/127\.0\.0\.1:\S+/.exec(text);
+      if (at) found(at[0]);
+    });
+  }), "the browser listens");
+  const socket = new WebSocket(url);
+  await within(new Promise((open) => (socket.onopen = open)), "the browser answers");
   const waiting = new Map();
-  const troubles = [];
+  const pages = new Map();
   let last = 0;
   socket.onmessage = ({ data }) => {
     const message = JSON.parse(data);
-    if (message.id) waiting.get(message.id)(message.result ?? message);
-    else if (message.method === "Log.entryAdded") troubles.push(message.params.entry.text);
-    else if (message.method === "Runtime.exceptionThrown") troubles.push(message.params.exceptionDetails.exception?.description);
+    if (message.id) waiting.get(message.id)(message);
+    else pages.get(message.sessionId)?.(message);
   };
-  const send = (method, params = {}) => new Promise((done) => {
-    waiting.set((last += 1), done);
-    socket.send(JSON.stringify({ id: last, method, params }));
+  const send = (method, params = {}, sessionId = undefined) => within(new Promise((done, fail) => {
+    waiting.set((last += 1), (message) => (message.error ? fail(new Error(`${method}: ${message.error.message}`)) : done(message.result)));
+    socket.send(JSON.stringify({ id: last, method, params, sessionId }));
+  }), method);
+  return { child, page: (address, dark) => page(send, pages, address, dark) };
+}
+
+async function page(send_, pages, address, dark) {
+  const { targetId } = await send_("Target.createTarget", { url: "about:blank" });
+  const { sessionId } = await send_("Target.attachToTarget", { targetId, flatten: true });
+  const send = (method, params) => send_(method, params, sessionId);
+  const troubles = [];
+  pages.set(sessionId, ({ method, params }) => {
+    if (method === "Log.entryAdded" && !/status of (401|404|409)/.test(params.entry.text)) troubles.push(params.entry.text);
+    else if (method === "Runtime.exceptionThrown") troubles.push(params.exceptionDetails.exception?.description);
+    // Leaving a page in mid-turn is asked about, and wanted here.
+    else if (method === "Page.javascriptDialogOpening") send("Page.handleJavaScriptDialog", { accept: true });
   });
   const run = async (expression) => {
     const { result, exceptionDetails } = await send("Runtime.evaluate", { expression, awaitPromise: true, returnByValue: true });
@@ -72,76 +149,413 @@ async function opened(language, dark) {
     return result.value;
   };
   const until = async (expression, what) => {
-    for (let times = 0; times < 200; times += 1, await wait(50)) if (await run(expression)) return check(true, what);
+    for (const late = Date.now() + PATIENCE; Date.now() < late; await wait(50)) {
+      // While a page is loaded there is nothing to ask.
+      if (await run(expression).catch(() => false)) return check(true, what);
+    }
     throw new Error(`never: ${what}\n${await run("document.body.innerText")}\n${troubles.join("\n")}`);
   };
+  const shows = (text, what) => until(`document.getElementById("log").innerText.includes(${JSON.stringify(text)})`, what);
+  const key = async (name, modifiers = 0) => {
+    const codes = { Enter: 13, Escape: 27, Tab: 9, " ": 32 };
+    const text = name === "Enter" ? "\r" : name === " " ? " " : undefined;
+    const params = { key: name, code: name === " " ? "Space" : name, windowsVirtualKeyCode: codes[name], modifiers };
+    await send("Input.dispatchKeyEvent", { type: text ? "keyDown" : "rawKeyDown", text, ...params });
+    await send("Input.dispatchKeyEvent", { type: "keyUp", ...params });
+  };
+  const write = (text) => send("Input.insertText", { text });
   const size = (width, height) => send("Emulation.setDeviceMetricsOverride", { width, height, deviceScaleFactor: 1, mobile: width < 500 });
-  const picture = async (name) => {
-    if (!pictures) return;
-    const { data } = await send("Page.captureScreenshot");
-    writeFileSync(join(pictures, name + ".png"), Buffer.from(data, "base64"));
+  const media = (kind) => send("Emulation.setEmulatedMedia", { features: [{ name: "prefers-color-scheme", value: kind }] });
+  const one = {
+    run, until, shows, key, write, size, media, troubles, send,
+    click: (query) => run(`document.querySelector(${JSON.stringify(query)}).click()`),
+    press: (name) => run(`[...document.querySelectorAll("button")].find((one) => one.textContent === ${JSON.stringify(name)}).click()`),
+    focused: () => run("document.activeElement.id || document.activeElement.className || document.activeElement.tagName"),
+    /** Types a prompt as a person does. */
+    async ask(text) {
+      await run(`document.getElementById("prompt").focus()`);
+      await write(text);
+      await key("Enter");
+    },
+    async picture(name) {
+      if (!pictures) return;
+      const { data } = await send("Page.captureScreenshot");
+      writeFileSync(join(pictures, name + ".png"), Buffer.from(data, "base64"));
+    },
+    /** Nothing that was said became an element, and the browser had nothing to complain of. */
+    async inert(what) {
+      check(await run(`window.pwned === undefined && !document.querySelector("#log :is(img, script, svg, iframe, style)") &&
+        [...document.querySelectorAll("a")].every((one) => /^(https?|mailto):/.test(one.href))`), `${what}: what was said is only text`);
+      check(troubles.length === 0, `${what}: the browser complains of nothing ${troubles.join("; ")}`);
+    },
+    /** It fits a phone, in light and in dark, and the accessibility checker finds nothing. */
+    async fits(state) {
+      await size(360, 640);
+      const wide = await run(`[...document.querySelectorAll("body *")].filter((one) => one.checkVisibility() && !one.closest(".wide, pre") &&
+        one.getBoundingClientRect().right > 360.5).map((one) => one.outerHTML.slice(0, 200)).join("\\n")`);
+      check(await run("document.documentElement.scrollWidth <= 360") && !wide, `${state}: it fits 360 pixels ${wide}`);
+      await this.picture(`${state}-phone`);
+      await size(1000, 800);
+      await this.picture(state);
+      for (const kind of ["light", "dark"]) {
+        await media(kind);
+        if (!process.env.AXE) continue;
+        await run("window.axe ? 1 : 0") || await run(readFileSync(process.env.AXE, "utf8") + "; 1");
+        const found = await run(`axe.run(document, { resultTypes: ["violations"] }).then((done) => done.violations.map((one) =>
+          one.id + ": " + one.help + "\\n" + one.nodes.map((at) => "    " + at.html.slice(0, 200) + "\\n" + at.failureSummary).join("\\n")))`);
+        check(found.length === 0, `${state}, ${kind}: the accessibility checker finds nothing ${found.join("\n")}`);
+      }
+      await media(dark ? "dark" : "light");
+    },
   };
   for (const part of ["Page", "Runtime", "Log"]) await send(part + ".enable");
-  await send("Emulation.setEmulatedMedia", { features: [{ name: "prefers-color-scheme", value: dark ? "dark" : "light" }] });
+  await media(dark ? "dark" : "light");
   await size(1000, 800);
-  await send("Page.navigate", { url: `${address}/#token=${TOKEN}` });
-  await until("document.querySelectorAll('#tool option').length > 5", "the page has the tools, so the cookie holds");
-  return { run, until, size, picture, troubles, send };
+  await send("Page.navigate", { url: address });
+  return one;
 }
 
-const type = (text) => `(() => { const box = document.getElementById("prompt"); box.value = ${JSON.stringify(text)};
-  box.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true, cancelable: true })); })()`;
-const press = (name) => `[...document.querySelectorAll(".question button")].find((one) => one.textContent === ${JSON.stringify(name)}).click()`;
+const READY = `document.querySelectorAll("#tool option").length > 5 && !document.getElementById("send").disabled`;
+const ASKED = `document.querySelector(".question")`;
 
+// The scenes ----------------------------------------------------------------------------------------------------------------------
+
+async function scenes() {
+  const { WORDS } = await import(new URL("../crates/server/src/http/page/words.js", import.meta.url));
+  const keys = (of) => Object.entries(of).flatMap(([name, text]) => (typeof text === "string" ? name : keys(text).map((one) => `${name}.${one}`)));
+  check(`${keys(WORDS.en)}` === `${keys(WORDS.pt)}`, "both languages have the same texts");
+
+  let server = await served("127.0.0.1:0", TOKEN);
+  const english = await browser("en-US");
+  const first = await english.page(`${server.address}/#token=${TOKEN}`, false);
+  await first.until(READY, "the page has the tools, so the cookie holds");
+  check(await first.run("location.href") === server.address + "/", "the token is not in the address any more");
+  check(!(await first.run("document.cookie")), "no script reads the cookie");
+  check(await first.focused() === "prompt", "the prompt has the focus");
+  await first.fits("start");
+
+  await markdown(first);
+  await questions(first);
+  await outputs(first);
+  await stops(first);
+  await reloads(first, server);
+  await tabs(first, english, server);
+  await keyboard(first);
+  server = await restarts(first, server);
+  await personas(first);
+  await first.inert("at the end");
+  await ended(server.child);
+  await first.ask("Is somebody there?");
+  await first.shows("cannot be reached", "a server that is gone is told");
+  check(await first.run(`document.getElementById("prompt").value`) === "Is somebody there?", "what was typed is still there");
+  await ended(english.child);
+
+  await portuguese();
+}
+
+/** What the model writes is rendered, and what it writes to break out is text. */
+async function markdown(one) {
+  const text = "# A plan\n\n" + HOSTILE + "\n\n## Steps\n\n1. Read `seen.txt`.\n2. Change it:\n   - **first** this\n   - then *that*\n3. ~~Nothing~~ more.\n\n" +
+    "| file | lines | what |\n|---|--:|:-:|\n| `src/main.rs` | 120 | the program |\n| <img src=x onerror=window.pwned=1> | 3 | a \\| b |\n\n" +
+    "> A quote with [a page](https://example.org/a) and <https://example.org/b>.\n\n~~~js\n" + HOSTILE + "\n~~~\n\n- [x] done\n- [ ] not yet\n\n---\n\n" +
+    "[bad](javascript:alert(1)) [worse](data:text/html,x) ![image](http://127.0.0.1:9/x.png) [https://a.example](https://b.example/)\n\n";
+  model.replies = [text + call("read_file", { path: "seen.txt" }), call("list_files", { path: "." }), "**All** of it is read."];
+  await one.ask("Read the file.");
+  await one.shows("All of it is read.", "the answer comes");
+  const has = (query, count) => one.run(`document.querySelectorAll("#log .answer ${query}").length === ${count}`);
+  check(await has("h2", 1) && await has("h3", 1), "headings are headings");
+  check(await has("ol > li", 3) && await has("ol > li ul > li", 2) && await has("table td", 6) && await has("blockquote", 1), "lists, tables and quotes are there");
+  check(await has("pre code", 1) && await has("hr", 1) && await has("del", 1) && await has("em", 1) && await has("strong", 2), "code and emphasis are there");
+  const links = await one.run(`[...document.querySelectorAll("#log a")].map((one) => one.getAttribute("href") + " " + one.rel + " " + one.textContent).join("\\n")`);
+  check(links === ["https://example.org/a noopener noreferrer a page", "https://example.org/b noopener noreferrer https://example.org/b",
+    "http://127.0.0.1:9/x.png noopener noreferrer image", "https://b.example/ noopener noreferrer https://a.example (https://b.example/)"].join("\n"),
+    `links lead where they may, and say where: ${links}`);
+  check(await one.run(`document.querySelector("#log details > pre").textContent.includes(${JSON.stringify(HOSTILE)})`), "a file is shown as it is");
+  await one.run(`document.querySelectorAll("#log details").forEach((one) => (one.open = true))`);
+  await one.shows(NAME, "a file name is shown as it is");
+  await one.inert("Markdown");
+  await one.fits("answer");
+  // The same text in pieces is the same in the end, and long texts take no more than their share of time.
+  const same = await one.run(`(async () => {
+    const { Coming, rendered } = await import("/markdown.js");
+    const text = ${JSON.stringify(text + "1. a\n\n   b\n2. c\n\n```\nopen")}.repeat(3);
+    const coming = new Coming((change) => change());
+    for (let at = 0; at < text.length; at += 3) {
+      coming.push(text.slice(at, at + 3));
+      coming.draw(false);
+    }
+    coming.finish();
+    return coming.node.isEqualNode(rendered(text)) ? "" : coming.node.textContent.slice(0, 3000);
+  })()`);
+  check(same === "", `a text that comes in pieces ends as it does whole ${same}`);
+  const slow = await one.run(`(async () => {
+    const { rendered } = await import("/markdown.js");
+    const slow = [];
+    for (const piece of ["*a ", "**a", "[a](", "[", "](", "\`", "\`\` \` ", "> ", "- ", "1. a\\n", "|a|b\\n|-|-\\n", "_a_", "~~", "\\\\", "<", "http://", "#", "# a\\n",
+      "- a\\n  - b\\n", "a\\n", "\\n", "   - a\\n\\n", "***", "![", "*a_b~~", "\`\`\`\\n", "a|", "é*"]) {
+      const time = (size) => {
+        const text = piece.repeat(size / piece.length);
+        const began = performance.now();
+        rendered(text);
+        return performance.now() - began;
+      };
+      const [short, long] = [time(20000), time(160000)];
+      if (long > 2000 && long > 30 * short) slow.push(JSON.stringify(piece) + ": " + short + " ms, " + long + " ms");
+    }
+    return slow.join("\\n");
+  })()`);
+  check(slow === "", `no text takes more time than its length ${slow}`);
+}
+
+/** Questions: what they show, and each way to answer. */
+async function questions(one) {
+  const content = "all:\n\techo one\n\techo 2\n\ntest:\n\techo test\n\techo \u202e" + HOSTILE + "\n";
+  model.replies = [call("write_file", { path: "Makefile", content }), "Done, and the file is there.", call("bash", { command: `rm -r '${NAME}'` }), "Then not."];
+  await one.ask("Change the Makefile.");
+  await one.until(ASKED, "it asks");
+  check(await one.focused() === "question", "the question has the focus, and no button of it");
+  const diff = await one.run(`[...document.querySelectorAll(".question .diff span[class]")].map((one) => one.className + " " + one.textContent.slice(0, 20)).join("\\n")`);
+  check(diff.includes("removed -\techo two") && diff.includes("added +\techo 2"), `it shows what would change ${diff}`);
+  check(await one.run(`document.querySelector(".question .diff").textContent.includes("\\\\u{202e}<script>")`), "what turns the text around is written out");
+  await one.inert("a question");
+  await one.fits("question");
+  await one.key("Tab");
+  await one.press("Run it");
+  await one.shows("Done, and the file is there.", "the answer comes");
+  check(readFileSync(join(project, "Makefile"), "utf8") === content, "the file is written");
+  check(await one.focused() === "prompt", "the focus is back at the prompt");
+  await one.ask("Remove it.");
+  await one.until(ASKED, "it asks again");
+  check(await one.run(`document.querySelector(".question pre").textContent`) === `rm -r '${NAME}'`, "the command is there, all of it");
+  await one.run(`document.querySelector(".question input").focus()`);
+  await one.write("Keep it.");
+  await one.key("Enter");
+  await one.shows("Then not.", "a no goes on");
+  check(model.seen.at(-1).at(-1).content.includes("Keep it."), "the model is told the reason");
+  check(existsSync(join(project, NAME)), "the file is still there");
+  await one.click("#undo");
+  await one.until(`document.querySelector("#log ul .bad, #log .note ul")?.textContent.includes("Makefile")`, "undo says what it took back");
+  check(readFileSync(join(project, "Makefile"), "utf8").includes("echo two"), "the file is as it was");
+  await one.press("Redo");
+  await one.until(`document.querySelectorAll("#log .note ul").length === 2`, "redo says what it did");
+  check(readFileSync(join(project, "Makefile"), "utf8").includes("echo 2"), "the change is there again");
+}
+
+/** An output that is too long for the model. */
+async function outputs(one) {
+  model.replies = [call("bash", { command: "seq 1 60000" }), "Many numbers."];
+  await one.ask("Count.");
+  await one.shows("Many numbers.", "a long output goes by");
+  await one.run(`[...document.querySelectorAll("#log details")].at(-1).open = true`);
+  const told = model.seen.at(-1).at(-1).content.split("\n").find((line) => line.includes(".toolfence/output/"));
+  check(await one.run(`[...document.querySelectorAll("#log details")].at(-1).querySelector(".cut").textContent`) === "truncated", "it has a badge");
+  await one.shows(told, "it is told as the model was told");
+  await one.fits("truncated");
+  await one.press("Show all");
+  await one.until(`[...document.querySelectorAll("#log details")].at(-1).querySelector(":scope > pre").textContent.includes("\\n30000\\n")`, "what was left out is shown");
+  await one.press("Show more");
+  await one.until(`[...document.querySelectorAll("#log details")].at(-1).querySelector(":scope > pre").textContent.endsWith("\\n60000\\n")`, "all of it is shown");
+  check(await one.run(`[...document.querySelectorAll("#log details")].at(-1).querySelector(":scope > pre").textContent.split("\\n").length`) === 60001, "each line once");
+}
+
+/** The button and the key that stop, and a new conversation in the middle of a turn. */
+async function stops(one) {
+  for (const [what, stop] of [["the button", () => one.click("#stop")], ["Escape", () => one.key("Escape")], ["a new conversation", () => one.click("#fresh")]]) {
+    const begins = `It begins, and ${what}`;
+    const [reply, go] = halting(begins);
+    model.replies = [reply];
+    const gone = model.gone;
+    await one.ask(`Go on until ${what}.`);
+    await one.shows(begins, `a turn runs until ${what}`);
+    check(await one.run(`document.getElementById("send").disabled && !document.getElementById("stop").disabled`), "only Stop can be pressed");
+    if (what === "the button") await one.picture("running");
+    await stop();
+    await one.until(READY, `${what} ends it`);
+    for (const late = Date.now() + PATIENCE; model.gone === gone && Date.now() < late; ) await wait(20);
+    check(model.gone > gone, "the model is not read any more");
+    const said = await one.run(`document.getElementById("log").innerText.trim().endsWith("Stopped.")`);
+    check(said === (what !== "a new conversation"), "that is told where it belongs");
+    go();
+  }
+}
+
+/** A page that is loaded again in the middle of a turn. */
+async function reloads(one, server) {
+  const [reply, go] = halting("This is half of");
+  model.replies = ["First of all.", reply];
+  await one.ask("Begin.");
+  await one.shows("First of all.", "a conversation begins");
+  const address = await one.run("location.href");
+  check(/\/#session=[A-Za-z0-9_-]+$/.test(address), "the address names the conversation");
+  await one.ask("More.");
+  await one.shows("This is half of", "a turn runs");
+  await one.run(`document.getElementById("prompt").value = "typed meanwhile"`);
+  await one.send("Page.reload");
+  await one.until(`!document.querySelector("#log [aria-busy]") && ${READY} && document.querySelectorAll("#log .user").length === 2`, "the page is loaded again, with the conversation");
+  check(await one.run("location.href") === address, "it is the same one");
+  check(await one.run(`document.getElementById("prompt").value`) === "typed meanwhile", "what was typed is still there");
+  go();
+  await one.run(`document.getElementById("prompt").value = ""`);
+  // The turn that was cut off may still be ending; then nothing is lost.
+  for (const late = Date.now() + PATIENCE; ; await wait(100)) {
+    model.replies = ["And now all of it."];
+    if (!await one.run(`document.getElementById("prompt").value`)) await one.ask("Again.");
+    else await one.key("Enter");
+    await one.until(READY, "an answer or a refusal");
+    if (await one.run(`document.getElementById("log").innerText.includes("And now all of it.")`)) break;
+    if (Date.now() > late) throw new Error("never: it goes on");
+  }
+  check(model.seen.at(-1).some((message) => message.content.includes("Begin.")), "it goes on where it was");
+  // Many conversations and long ones: the newest is what is shown.
+  await one.click("#past");
+  await one.until(`document.querySelectorAll("#list button").length > 1`, "the conversations are listed");
+  await one.fits("conversations");
+  await one.run(`(() => { const all = [...document.querySelectorAll("#list button")]; const named = (text) => all.find((one) => one.textContent.includes(text));
+    named("Read the file.").click(); named("Begin.").click(); })()`);
+  await one.until(`${READY} && document.getElementById("log").innerText.includes("And now all of it.")`, "the last choice counts");
+  await one.run(`location.reload()`);
+  await one.until(`${READY} && document.getElementById("log").innerText.includes("And now all of it.")`, "and is kept");
+  check(await one.run(`!document.getElementById("log").innerText.includes("All of it is read.")`), "nothing of the other one is there");
+  await one.click("#past");
+  await one.until(`document.querySelectorAll("#list button").length > 1`, "they are listed again");
+  await one.run(`[...document.querySelectorAll("#list button")].find((one) => one.textContent.includes("Read the file.")).click()`);
+  await one.until(`${READY} && document.getElementById("log").innerText.includes("All of it is read.")`, "an old one is shown");
+  await one.run(`document.querySelectorAll("#log details").forEach((one) => (one.open = true))`);
+  await one.shows(NAME, "with what its tools said");
+  await one.inert("what was written down");
+}
+
+/** Two tabs at the same conversation. */
+async function tabs(one, english, server) {
+  const address = await one.run("location.href");
+  const other = await english.page(address, false);
+  await other.until(`${READY} && document.querySelectorAll("#log .user").length > 0`, "a second tab needs no token, and has the conversation");
+  const [reply, go] = halting("In the first tab");
+  model.replies = [reply];
+  await one.ask("Here.");
+  await one.shows("In the first tab", "the first tab runs a turn");
+  await other.ask("And here.");
+  await other.until(`document.querySelector("#log .bad") && document.getElementById("prompt").value === "And here."`, "the second is refused, and keeps its prompt");
+  check(await one.run(`!document.getElementById("log").innerText.includes("And here.")`), "the first does not notice");
+  await other.click("#fresh");
+  model.replies = ["In the second tab."];
+  await other.key("Enter");
+  await other.shows("In the second tab.", "a conversation of its own runs beside it");
+  go();
+  await one.until(READY, "the first one ends");
+  await other.inert("the second tab");
+  await other.send("Page.close");
+}
+
+/** Everything can be reached and done with the keyboard. */
+async function keyboard(one) {
+  await one.click("#fresh");
+  await one.write("a line");
+  await one.key("Enter", 8);
+  await one.write("another");
+  check(await one.run(`document.getElementById("prompt").value`) === "a line\nanother", "Shift and Enter begin a line");
+  await one.run(`document.getElementById("prompt").value = ""`);
+  const order = [];
+  await one.run(`document.getElementById("undo").focus()`);
+  for (let times = 0; times < 8; times += 1) {
+    order.push(await one.focused());
+    await one.key("Tab");
+  }
+  check(`${order}` === "undo,past,fresh,log,prompt,tool,persona,send", `Tab goes in the order of the page: ${order}`);
+  await one.run(`document.getElementById("past").focus()`);
+  await one.key("Enter");
+  await one.until(`document.getElementById("sessions").open`, "Enter opens the conversations");
+  await one.key("Escape");
+  await one.until(`!document.getElementById("sessions").open`, "Escape closes them");
+  check(await one.focused() === "past", "the focus is back where it was");
+  model.replies = [call("bash", { command: "rm -r nothing" }), "Let it be."];
+  await one.ask("Remove nothing.");
+  await one.until(ASKED, "it asks");
+  const names = [];
+  for (let times = 0; times < 8; times += 1) {
+    await one.key("Tab");
+    names.push(await one.run(`document.activeElement.textContent || document.activeElement.tagName`));
+    if (names.at(-1) === "Deny") break;
+  }
+  check(names.at(-1) === "Deny" && names.includes("Run it") && names.includes("INPUT"), `Tab goes through the question: ${names}`);
+  await one.key("Enter");
+  await one.shows("Let it be.", "Enter presses the button");
+  check(await one.focused() === "prompt", "the focus is back at the prompt");
+}
+
+/** A server that comes back does not know the page any more, and has another token. */
+async function restarts(one, server) {
+  await ended(server.child);
+  const again = await served(new URL(server.address).host, "another-token-of-it");
+  model.replies = ["I am back."];
+  await one.ask("Are you there?");
+  await one.until(`document.getElementById("entry").open`, "it asks for the token");
+  await one.fits("token");
+  await one.write("wrong");
+  await one.key("Enter");
+  await one.until(`document.getElementById("entry-title").textContent === "The token is wrong."`, "a wrong one is told");
+  await one.key("Escape");
+  await one.until(`document.getElementById("entry").open`, "nothing goes on without it");
+  await one.write("another-token-of-it");
+  await one.key("Enter");
+  await one.shows("I am back.", "the prompt was not lost");
+  check(await one.run(`[...document.querySelectorAll("#log .user")].at(-1).textContent`) === "Are you there?", "it is said once");
+  return again;
+}
+
+/** Somebody else answers. */
+async function personas(one) {
+  check(await one.run(`document.getElementById("persona").value`) === "coder", "the persona is that of the server");
+  model.replies = ["I review."];
+  await one.run(`document.getElementById("persona").value = "reviewer"`);
+  await one.ask("Look at it.");
+  await one.shows("I review.", "another persona answers");
+  check(!model.seen.at(-1)[0].content.includes("write_file"), "it has its own tools");
+  await one.run(`document.getElementById("persona").value = "coder"; document.getElementById("tool").value = "read_file"`);
+  model.replies = ["With one tool."];
+  await one.ask("With one.");
+  await one.shows("With one tool.", "one tool is chosen");
+  check(!model.seen.at(-1)[0].content.includes("### bash"), "the model has that one");
+}
+
+/** Portuguese, dark, and a server that writes nothing down. */
+async function portuguese() {
+  const { address, child } = await served("127.0.0.1:0", TOKEN, "--no-transcript");
+  const brazilian = await browser("pt-BR");
+  const one = await brazilian.page(`${address}/#token=${TOKEN}`, true);
+  await one.until(READY, "the page is there without conversations");
+  check(await one.run(`document.getElementById("send").textContent`) === "Enviar", "it speaks Portuguese");
+  check(await one.run("getComputedStyle(document.body).backgroundColor") === "rgb(21, 24, 29)", "it is dark");
+  await one.shows("não são gravadas", "it says that nothing is written down");
+  model.replies = ["Uma resposta.", "Outra resposta."];
+  await one.ask("Um pedido.");
+  await one.shows("Uma resposta.", "an answer comes");
+  await one.ask("Outro pedido.");
+  await one.shows("Outra resposta.", "another one comes");
+  check(model.seen.at(-1).at(-1).content.includes("Um pedido. -> Uma resposta."), "the page remembers what the server does not");
+  model.replies = [call("write_file", { path: "novo.txt", content: "um\ndois\n" }), "Pronto."];
+  await one.ask("Escreva.");
+  await one.until(ASKED, "it asks");
+  await one.picture("dark");
+  await one.press("Executar");
+  await one.shows("Pronto.", "it is done");
+  upstream.closeAllConnections();
+  await new Promise((closed) => upstream.close(closed));
+  await one.ask("Mais uma vez.");
+  await one.until(`document.querySelector(".bad")`, "a model that cannot be reached is told");
+  await one.fits("error");
+  await one.inert("in Portuguese");
+  await ended(child);
+  await ended(brazilian.child);
+}
+
+if (pictures) mkdirSync(pictures, { recursive: true });
 try {
-  const page = await opened("en-US", false);
-  check(await page.run("location.href") === address + "/", "the token is not in the address any more");
-  check(!(await page.run("document.cookie")), "no script reads the cookie");
-  await page.run(type("Write a Makefile."));
-  await page.until("document.querySelector('.question')", "it asks");
-  check(await page.run("document.activeElement.className") === "question", "the question has the focus, and no button of it");
-  await page.picture("question");
-  await page.size(360, 640);
-  check(await page.run("document.documentElement.scrollWidth <= 360"), "it fits a narrow screen");
-  await page.picture("narrow");
-  await page.size(1000, 800);
-  await page.run(press("Run it"));
-  await page.until("document.body.innerText.includes('Done, and the file is there.')", "the answer comes");
-  await page.run("document.querySelectorAll('details').forEach((one) => (one.open = true))");
-  await page.picture("answer");
-  check(existsSync(join(project, "Makefile")), "the file is written");
-  check(await page.run("window.pwned === undefined && !document.querySelector('#log img, #log script, #log svg, #log a')"),
-    "nothing that was said became an element");
-  check(readFileSync(join(project, "seen.txt"), "utf8").trim() === HOSTILE &&
-    await page.run(`document.querySelector("#log").textContent.includes(${JSON.stringify(HOSTILE)})`), "it is shown as it was said");
-  await page.run(type("Remove it."));
-  await page.until("document.querySelector('.question')", "it asks again");
-  await page.run("document.querySelector('.question input').value = 'Keep it.'");
-  await page.run(press("Deny"));
-  await page.until("document.body.innerText.includes('Then not.')", "a no goes on");
-  check(await page.run("document.getElementById('log').textContent.includes('Keep it.')"), "its reason is in the result");
-  check(await page.run("[...document.querySelectorAll('button, input, select, textarea, [role]')].every((one) => one.textContent.trim() || " +
-    "one.labels?.length || one.getAttribute('aria-label'))"), "every control has a name");
-  await page.run("document.getElementById('undo').click()");
-  await page.until("document.querySelector('#log ul')?.textContent.includes('Makefile')", "undo says what it took back");
-  check(!existsSync(join(project, "Makefile")), "the file is gone again");
-  await page.send("Page.reload");
-  await page.until("document.querySelectorAll('#tool option').length > 5", "the page is loaded again");
-  await page.run("document.getElementById('past').click()");
-  await page.until("document.querySelector('#list button')?.textContent.includes('Write a Makefile.')", "the conversation is in the list");
-  await page.run("document.querySelector('#list button').click()");
-  await page.until("document.querySelectorAll('#log .user').length === 2", "it is shown as it was");
-  check(await page.run("window.pwned === undefined && !document.querySelector('#log img, #log script, #log svg, #log a')"),
-    "nothing that was written down becomes an element");
-  check(page.troubles.length === 0, "the browser complains of nothing " + page.troubles.join("; "));
-  browser.kill();
-  const dark = await opened("pt-BR", true);
-  check(await dark.run("document.getElementById('send').textContent") === "Enviar", "the page speaks Portuguese");
-  check(await dark.run("getComputedStyle(document.body).backgroundColor") === "rgb(21, 24, 29)", "the page is dark");
-  await dark.run(type("Mais uma vez."));
-  await dark.until("document.querySelector('.bad')", "a backend that fails is told");
-  await dark.picture("dark");
+  await scenes();
 } finally {
-  browser?.kill();
-  serve.kill();
+  for (const child of running) child.kill();
+  upstream.closeAllConnections();
+  upstream.close();
+  await wait(500);
+  rmSync(home, { recursive: true, force: true, maxRetries: 5 });
 }

@@ -117,8 +117,10 @@ live() {
 }
 
 page() {
+    local folder=$target/axe
     packages chromium chromium
-    .ci/page.mjs "$target/debug/coder"
+    [ -d "$folder/node_modules/axe-core" ] || npm install --silent --no-audit --no-fund --prefix "$folder" axe-core@4.14.1
+    AXE=$folder/node_modules/axe-core/axe.min.js .ci/page.mjs "$target/debug/coder"
 }
 
 # The description of the HTTP API by a validator, and by a client that a generator makes from it; the counters by a parser of Prometheus.

@@ -463,6 +463,18 @@ toolfence_protocol::texts! { "api"
         en: "The cookie is set.",
         pt: "O cookie foi definido.",
     }
+    no_such_output() {
+        en: "There is no such output, or no more: the oldest ones are removed.",
+        pt: "Não há essa saída, ou não há mais: as mais antigas são removidas.",
+    }
+    unknown_persona(name, names) {
+        en: "There is no persona {name}; use one of {names}.",
+        pt: "Não há persona {name}; use uma de {names}.",
+    }
+    persona_has_no_such_tool(persona, tool, tools) {
+        en: "The persona {persona} has no tool {tool}; use auto or one of {tools}.",
+        pt: "A persona {persona} não tem a ferramenta {tool}; use auto ou uma de {tools}.",
+    }
     no_sessions_here() {
         en: "This server has no place for conversations.",
         pt: "Este servidor não tem lugar para conversas.",

@@ -38,6 +38,24 @@ pub fn create(root: &Root) -> io::Result<(File, String)> {
     Ok((file.into(), format!("{}/{}/{name}", FOLDER[0], FOLDER[1])))
 }
 
+/// Opens the overflow file of this name, without its folder and its ending, to read it.
+///
+/// # Errors
+/// There is none, or a link is in its way.
+pub fn open(root: &Root, name: &str) -> io::Result<File> {
+    if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return Err(io::ErrorKind::NotFound.into());
+    }
+    let folder = root.open_exact(FOLDER.join("/").as_ref())?;
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = rustix::fs::openat(&folder, format!("{name}.txt"), flags, Mode::empty())?;
+    // A pipe in its place would never end.
+    match FileType::from_raw_mode(rustix::fs::fstat(&file)?.st_mode) {
+        FileType::RegularFile => Ok(file.into()),
+        _ => Err(io::ErrorKind::NotFound.into()),
+    }
+}
+
 /// Removes an overflow file by its name relative to the root, if it is there.
 pub fn remove(root: &Root, name: &str) {
     let Some((above, last)) = name.rsplit_once('/') else { return };
@@ -105,6 +123,24 @@ mod tests {
         assert_eq!(count(), MOST_FILES);
         assert!(place.path().join(names.last().unwrap()).exists());
         assert_eq!(std::fs::read_to_string(place.path().join(".toolfence/.gitignore")).unwrap(), "*\n");
+    }
+
+    #[test]
+    fn only_overflow_files_are_opened() {
+        let place = tempfile::tempdir().unwrap();
+        let root = Root::open(place.path(), PathRules::default(), None).unwrap();
+        std::fs::write(place.path().join("secret.txt"), "x").unwrap();
+        assert!(open(&root, "abc").is_err());
+        let (mut file, name) = create(&root).unwrap();
+        file.write_all(b"all of it").unwrap();
+        let name = name.strip_prefix(".toolfence/output/").and_then(|name| name.strip_suffix(".txt")).unwrap();
+        assert_eq!(io::read_to_string(open(&root, name).unwrap()).unwrap(), "all of it");
+        let folder = place.path().join(".toolfence/output");
+        std::os::unix::fs::symlink(place.path().join("secret.txt"), folder.join("abc.txt")).unwrap();
+        std::fs::create_dir(folder.join("def.txt")).unwrap();
+        for other in ["", "abc", "def", "../../secret", "/etc/passwd", "fff", "..", "a.txt"] {
+            assert!(open(&root, other).is_err(), "{other}");
+        }
     }
 
     #[test]

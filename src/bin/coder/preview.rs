@@ -170,21 +170,35 @@ fn tinted(row: String) -> String {
     format!("{on}{}{off}\n", row.trim_end_matches('\n'))
 }
 
-/// The change a file would have. Where the file cannot be read as text, its new content.
-fn diff(path: &str, content: &str, room: usize, workspace: &Workspace) -> Vec<String> {
+/// What a call would change, as a unified diff, where it changes text and can be done.
+pub(crate) fn change(call: &ToolCall, workspace: &Workspace) -> Option<String> {
+    let catalog = toolfence::tool::catalog();
+    let spec = catalog.find(&call.name)?;
+    let given = |kind: ParamKind| spec.sole(&kind, &call.args).map(|(_, text)| text);
+    match (given(ParamKind::Command), given(ParamKind::Path), given(ParamKind::Text { content: true })) {
+        (Some(_), ..) => None,
+        (None, Some(path), Some(content)) => compared(path, content, workspace),
+        _ => edited(call, workspace),
+    }
+}
+
+/// A file as it is compared with what it shall be; `None` where it cannot be read as text.
+fn compared(path: &str, content: &str, workspace: &Workspace) -> Option<String> {
     let mut wanted = ReadFile::new(path);
     wanted.limits.bytes = MOST_COMPARED;
     (wanted.limits.lines, wanted.limits.line_chars) = (u64::MAX, MOST_COMPARED);
-    let old =
-        workspace.files().read(&wanted, &Stop::default()).ok().filter(|file| file.left_out == 0 && file.cut_lines == 0);
-    match old {
+    let old = workspace.files().read(&wanted, &Stop::default()).ok();
+    let old = old.filter(|file| file.left_out == 0 && file.cut_lines == 0)?;
+    let mut config = TextDiff::configure();
+    let diff = config.timeout(PATIENCE).diff_lines(old.text.as_str(), content);
+    Some(diff.unified_diff().context_radius(2).to_string())
+}
+
+/// The change a file would have. Where the file cannot be read as text, its new content.
+fn diff(path: &str, content: &str, room: usize, workspace: &Workspace) -> Vec<String> {
+    match compared(path, content, workspace) {
         None => [plain(&messages::all_of_it(), room), marked(content, "  + ", "  + ", room)].concat(),
-        Some(old) => {
-            let mut config = TextDiff::configure();
-            let diff = config.timeout(PATIENCE).diff_lines(old.text.as_str(), content);
-            let changes = diff.unified_diff().context_radius(2).to_string();
-            change_rows(&changes, room)
-        }
+        Some(changes) => change_rows(&changes, room),
     }
 }
 

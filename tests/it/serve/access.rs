@@ -50,14 +50,21 @@ async fn a_page_gets_a_cookie_for_the_token() {
     let set = header(&stage.ask_with("POST", "/api/login", &own, &login).await.head, "set-cookie").unwrap();
     assert!(set.ends_with("; Path=/; HttpOnly; SameSite=Strict") && !set.contains(TOKEN), "{set}");
     let cookie = format!("cookie: other=1; {}\r\n", set.split(';').next().unwrap());
+    let key = stage.ask_with("POST", "/api/login", &own, &login).await.json()["data"]["page_key"].clone();
+    let key = format!("x-page-key: {}\r\n", key.as_str().unwrap());
     for (headers, method, path, status) in [
-        (format!("{host}{cookie}"), "GET", "/api/tools", 200),
-        (format!("{own}{cookie}"), "POST", "/api/agent", 200),
-        (format!("{host}sec-fetch-site: same-origin\r\n{cookie}"), "POST", "/api/agent", 200),
-        // A browser sends it from pages of other ports as well, and a form sends no origin that can be known.
-        (format!("{host}{cookie}"), "POST", "/api/agent", 401),
-        (format!("{host}origin: http://127.0.0.1:1\r\n{cookie}"), "POST", "/api/agent", 403),
-        (format!("{own}{}", cookie.replace('=', "=0")), "POST", "/api/agent", 401),
+        (format!("{host}{cookie}{key}"), "GET", "/api/tools", 200),
+        (format!("{own}{cookie}{key}"), "POST", "/api/agent", 200),
+        (format!("{host}sec-fetch-site: same-origin\r\n{cookie}{key}"), "POST", "/api/agent", 200),
+        // A browser sends the cookie to other ports as well, whose servers then have it, but not what the page stores.
+        (format!("{host}{cookie}"), "GET", "/api/tools", 401),
+        (format!("{own}{cookie}"), "POST", "/api/agent", 401),
+        (format!("{own}{key}"), "POST", "/api/agent", 401),
+        (format!("{own}{cookie}{}", key.replace(": ", ": 0")), "POST", "/api/agent", 401),
+        // A form sends no origin that can be known.
+        (format!("{host}{cookie}{key}"), "POST", "/api/agent", 401),
+        (format!("{host}origin: http://127.0.0.1:1\r\n{cookie}{key}"), "POST", "/api/agent", 403),
+        (format!("{own}{}{key}", cookie.replace('=', "=0")), "POST", "/api/agent", 401),
     ] {
         let answer = stage.ask_with(method, path, &headers, PROMPT).await;
         assert_eq!(answer.status, status, "{headers}: {}", answer.body);
@@ -178,7 +185,14 @@ async fn the_page_runs_its_own_script_and_no_other() {
     let stage = Stage::new([says("Yes.")]).await;
     let host = format!("host: {}\r\n", stage.address);
     let mut files = Vec::new();
-    for (path, kind) in [("/", "text/html"), ("/page.css", "text/css"), ("/page.js", "text/javascript")] {
+    for (path, kind) in [
+        ("/", "text/html"),
+        ("/page.css", "text/css"),
+        ("/page.js", "text/javascript"),
+        ("/markdown.js", "text/javascript"),
+        ("/nodes.js", "text/javascript"),
+        ("/words.js", "text/javascript"),
+    ] {
         let file = stage.ask_with("GET", path, &host, "").await;
         assert_eq!(file.status, 200);
         assert!(header(&file.head, "content-type").unwrap().starts_with(kind));
@@ -196,19 +210,22 @@ async fn the_page_runs_its_own_script_and_no_other() {
         assert!(!files[0].contains(word), "{word}");
     }
     assert_eq!(files[0].matches("<script").count(), 1);
-    for word in ["HTML", "document.write", "eval(", "Function(", "setAttribute(\"on", ".href", ".src"] {
-        assert!(!files[2].lines().any(|line| !line.trim_start().starts_with("//") && line.contains(word)), "{word}");
+    let scripts = files[2..].concat();
+    for word in ["HTML", "document.write", "eval(", "Function(", "setAttribute(\"on", ".href", ".src", "style"] {
+        let said = |line: &&str| !line.trim_start().starts_with("//") && line.contains(word);
+        assert_eq!(scripts.lines().find(said), None, "{word}");
     }
     // Every text of the page is there in both languages.
     let texts: std::collections::BTreeSet<&str> = files[0]
         .split("data-text=\"")
         .skip(1)
-        .chain(files[2].split("words.").skip(1).filter(|rest| !rest.starts_with("ends")))
+        .chain(scripts.split("words.").skip(1).filter(|rest| !rest.starts_with("ends") && !rest.starts_with("js")))
         .map(|rest| rest.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap())
+        .filter(|text| !text.is_empty())
         .collect();
-    let (english, portuguese) = files[2].split_once("  pt: {").unwrap();
+    let (english, portuguese) = files[5].split_once("  pt: {").unwrap();
     let portuguese = portuguese.split_once("\n};").unwrap().0;
-    assert!(texts.len() > 20, "{texts:?}");
+    assert!(texts.len() > 40, "{texts:?}");
     for text in texts {
         let entry = format!(" {text}: \"");
         assert!(english.contains(&entry) && portuguese.contains(&entry), "{text}");

@@ -160,6 +160,10 @@ async fn conversations_are_told_as_they_were_written_down() {
     assert_eq!(one["data"]["session"], second["data"]["sessions"][0]);
     let said = server.ask("GET", &format!("/api/sessions/{id}/messages"), &Value::Null).await.json();
     let said = said["data"]["messages"].as_array().unwrap();
+    let newest = server.ask("GET", &format!("/api/sessions/{id}/messages?newest=true&limit=1"), &Value::Null).await;
+    let newest = newest.json()["data"].clone();
+    assert_eq!((&newest["messages"][0], &newest["offset"]), (said.last().unwrap(), &json!(said.len() - 1)));
+    assert_eq!(second["data"]["recording"], true);
     let roles: Vec<&str> = said.iter().map(|record| record["role"].as_str().unwrap()).collect();
     assert_eq!(roles[..2], ["user", "assistant"], "{said:?}");
     assert_eq!((&said[0]["content"], &said[1]["content"]), (&json!("What is this?"), &json!("It is a test.")));
@@ -170,6 +174,7 @@ async fn conversations_are_told_as_they_were_written_down() {
         ("/api/sessions?limit=501", 400, json!("limit")),
         ("/api/sessions?offset=-1", 400, json!("offset")),
         ("/api/sessions?page=1", 400, json!("page")),
+        ("/api/sessions?newest=1", 400, json!("newest")),
     ] {
         let answer = server.ask("GET", path, &Value::Null).await;
         assert_eq!((answer.status, &answer.json()["error"]["field"]), (status, &field), "{path}");

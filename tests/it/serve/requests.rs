@@ -146,6 +146,55 @@ async fn a_tool_type_leaves_the_model_that_tool() {
     }
 }
 
+/// A request chooses who answers, and with which of its tools.
+#[tokio::test]
+async fn a_persona_is_chosen_by_its_name() {
+    let stage = Stage::new([says("Yes.")]).await;
+    let told = stage.get("/api/personas").await.json()["data"].clone();
+    assert_eq!((&told["chosen"], &told["personas"][1]["name"]), (&json!("maker"), &json!("reader")));
+    assert_eq!(told["personas"][1]["tools"], json!(["read_file", "search"]));
+    for (body, tools) in [
+        (json!({"prompt": "go", "persona": "reader"}), "read_file search"),
+        (json!({"prompt": "go", "persona": "reader", "toolType": "search"}), "search"),
+    ] {
+        assert_eq!(stage.turn(&body).await.status, 200);
+        assert_eq!(stage.seen.lock().unwrap().messages.last().unwrap()[0].content, tools);
+    }
+    for (body, field) in [
+        (json!({"prompt": "go", "persona": "nobody"}), "persona"),
+        (json!({"prompt": "go", "persona": 1}), "persona"),
+        (json!({"prompt": "go", "persona": "reader", "toolType": "bash"}), "toolType"),
+        (json!({"direct": true, "persona": "reader", "tool_type": "bash", "args": {}}), "tool_type"),
+    ] {
+        let answer = stage.turn(&body).await;
+        assert_eq!((answer.status, &answer.json()["error"]["field"]), (400, &json!(field)), "{body}");
+    }
+}
+
+/// An output that is too long for a result can be read to its end, and nothing else can.
+#[tokio::test]
+async fn a_long_output_is_given_piece_by_piece() {
+    let stage = Stage::unasked().await;
+    let body = json!({"direct": true, "toolType": "bash", "args": {"command": "seq 1 60000"}});
+    let ran = stage.turn(&body).await.json()["data"]["calls"][0].clone();
+    assert_eq!(ran["truncated"], true, "{ran}");
+    let said = ran["output"].as_str().unwrap();
+    let name = said.split(".toolfence/output/").nth(1).unwrap().split(".txt").next().unwrap();
+    let (mut all, mut from) = (String::new(), Some(0));
+    while let Some(at) = from {
+        let piece = stage.get(&format!("/api/outputs/{name}?offset={at}")).await.json()["data"].clone();
+        all += piece["text"].as_str().unwrap();
+        from = piece["next"].as_u64();
+    }
+    let numbers: String = (1..=60_000).map(|number| format!("{number}\n")).collect();
+    assert!(all == numbers, "{}", all.len());
+    for name in ["0", "a.txt", "..", "..%2fa", "%2e%2e/a.txt", "a"] {
+        assert_eq!(stage.get(&format!("/api/outputs/{name}")).await.status, 404, "{name}");
+    }
+    let headers = format!("host: {}\r\n", stage.address);
+    assert_eq!(stage.ask_with("GET", &format!("/api/outputs/{name}"), &headers, "").await.status, 401);
+}
+
 /// The description of the API has the paths of the table, and no others.
 #[tokio::test]
 async fn the_description_has_every_route() {

@@ -15,13 +15,14 @@ use toolfence::agent::Agent;
 use toolfence::backend::{Backend, Chunk, Sink};
 use toolfence::policy::AskMode;
 use toolfence::program::http::{Agents, Api, ApiOptions, OPENAPI, ROUTES};
+use toolfence::program::persona::Persona;
 use toolfence::sandbox::Settings;
 use toolfence::session::{Session, SessionOptions};
 use toolfence::toolbox::BoxFuture;
 use toolfence::tools::{self, CommandRunner};
 use toolfence::undo::Turn;
 use toolfence::workspace::Workspace;
-use toolfence::{Catalog, Error, FinishReason, Message, Text};
+use toolfence::{Catalog, Error, FinishReason, Message, Text, ToolCall};
 
 pub(super) const TOKEN: &str = "a-token-for-tests";
 
@@ -118,8 +119,25 @@ impl Agents for Project {
         tools::standard(self.runner.clone()).catalog()
     }
 
-    fn agent(&self, tool: Option<&str>, backend: Option<Arc<dyn Backend>>) -> Result<Agent, Text> {
+    fn personas(&self) -> Vec<Persona> {
+        let head = |name: &str, tools: &str| {
+            format!("+++\nname = \"{name}\"\ndescription = \"It is {name}.\"\n{tools}+++\n{name}\n")
+        };
+        [head("maker", ""), head("reader", "tools = [\"read_file\", \"search\"]\n")]
+            .map(|text| Persona::parse(&text).unwrap())
+            .into()
+    }
+
+    fn agent(
+        &self,
+        persona: Option<&str>,
+        tool: Option<&str>,
+        backend: Option<Arc<dyn Backend>>,
+    ) -> Result<Agent, Text> {
         let mut toolbox = tools::standard(self.runner.clone());
+        if persona == Some("reader") {
+            toolbox = toolbox.only(&["read_file".to_owned(), "search".to_owned()]);
+        }
         if let Some(tool) = tool {
             toolbox = toolbox.only(&[tool.to_owned()]);
         }
@@ -132,8 +150,16 @@ impl Agents for Project {
         Ok(Agent::new(session, toolbox, backend.unwrap_or_else(|| self.model.clone())))
     }
 
-    fn conversation(&self, _: Option<&str>, _: Option<&Path>) -> Result<Agent, Error> {
+    fn conversation(&self, _: Option<&str>, _: Option<&str>, _: Option<&Path>) -> Result<Agent, Error> {
         Err(Error::new("there are no conversations here"))
+    }
+
+    fn workspace(&self) -> Arc<Workspace> {
+        self.runner.workspace().clone()
+    }
+
+    fn preview(&self, call: &ToolCall) -> Option<String> {
+        (call.name == "write_file").then(|| "-old\n+new\n".to_owned())
     }
 
     fn begin(&self, _: &str) -> Option<Turn> {
@@ -144,7 +170,7 @@ impl Agents for Project {
         Ok(None)
     }
 
-    fn ended(&self, _: Option<&mut Agent>) {}
+    fn ended(&self, _: Option<&str>, _: Option<&mut Agent>) {}
 }
 
 /// The server and its folder.

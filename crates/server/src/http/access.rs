@@ -2,8 +2,8 @@
 //!
 //! A page of any site can send requests to this machine, and a name that the site owns can point there (DNS rebinding). So the name
 //! that a request was sent to has to be one of this server's own, a request of a page has to come from a page of this server, and
-//! what changes something has to be JSON, which a form cannot send. A cookie alone is not enough to change something: browsers send it
-//! along from pages of other ports of the same machine too, so there the page that asks has to be named.
+//! what changes something has to be JSON, which a form cannot send. A cookie alone opens nothing: browsers send it to every port of a
+//! machine, so whoever listens on another one gets it. With it goes a key that the page stores, which browsers keep for one port alone.
 
 use super::answer::Trouble;
 use super::{ApiOptions, random_token};
@@ -15,11 +15,16 @@ use hyper::{HeaderMap, Method};
 use std::net::{IpAddr, SocketAddr};
 use toolfence_protocol::Error;
 
+/// The header in which a page sends its key.
+const PAGE_KEY: &str = "x-page-key";
+
 /// What clients are asked for.
 pub(super) struct Access {
     token: String,
-    /// The value of the cookie, which is not the token and ends with the server. Outside of a browser it is as good as the token.
+    /// The value of the cookie, which is not the token and ends with the server.
     secret: String,
+    /// What a page sends with the cookie, as a header: neither is worth anything without the other.
+    page_key: String,
     /// The name of the cookie. Browsers keep one jar for all ports of a machine.
     cookie: String,
     hosts: Vec<String>,
@@ -33,6 +38,7 @@ impl Access {
         Ok(Access {
             token: options.token.clone(),
             secret: random_token()?,
+            page_key: random_token()?,
             cookie: format!("toolfence_{}", address.port()),
             hosts: options.hosts.clone(),
             loopback: address.ip().is_loopback(),
@@ -68,7 +74,7 @@ impl Access {
             || (!self.loopback && name.parse::<IpAddr>().is_ok())
     }
 
-    /// Refuses whoever has neither the token nor the cookie.
+    /// Refuses whoever has neither the token nor the cookie with its key.
     pub(super) fn key(&self, head: &Parts) -> Result<(), Trouble> {
         if let Some(given) = bearer(&head.headers) {
             return if self.is_token(given) { Ok(()) } else { Err(Trouble::unauthorized()) };
@@ -79,7 +85,9 @@ impl Access {
             .filter(|(name, _)| *name == self.cookie)
             .any(|(_, value)| same(value.as_bytes(), self.secret.as_bytes()));
         let named = head.headers.contains_key(ORIGIN) || text(&head.headers, "sec-fetch-site") == Some("same-origin");
-        if has_cookie && (named || head.method == Method::GET) {
+        let key = text(&head.headers, PAGE_KEY).unwrap_or_default();
+        let has_key = same(key.as_bytes(), self.page_key.as_bytes());
+        if has_cookie && has_key && (named || head.method == Method::GET) {
             return Ok(());
         }
         Err(Trouble::unauthorized())
@@ -88,6 +96,11 @@ impl Access {
     /// Whether this is the token.
     pub(super) fn is_token(&self, given: &str) -> bool {
         same(given.as_bytes(), self.token.as_bytes())
+    }
+
+    /// What a page has to send with its cookie.
+    pub(super) fn page_key(&self) -> &str {
+        &self.page_key
     }
 
     /// The cookie for a page, which no script can read and no page of another site sends.

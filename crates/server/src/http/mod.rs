@@ -22,6 +22,7 @@ mod answer;
 mod approvals;
 mod counters;
 mod outbox;
+mod outputs;
 mod page;
 mod request;
 mod routes;
@@ -50,7 +51,9 @@ use toolfence_agent::agent::Agent;
 use toolfence_agent::backend::Backend;
 use toolfence_agent::transcript::Store;
 use toolfence_project::random_name;
-use toolfence_protocol::{Catalog, Error, Language, Text};
+use toolfence_protocol::{Catalog, Error, Language, Text, ToolCall};
+use toolfence_session::persona::Persona;
+use toolfence_workspace::Workspace;
 use toolfence_workspace::undo::Turn;
 
 /// Who makes the agents that answer.
@@ -58,17 +61,31 @@ pub trait Agents: Send + Sync {
     /// The tools that requests can name.
     fn tools(&self) -> Catalog;
 
-    /// An agent for one request, whose model has this tool alone or all of them. Where a backend is given, that one answers.
+    /// The personas that requests can name. The first one answers where none is named.
+    fn personas(&self) -> Vec<Persona>;
+
+    /// An agent for one request, whose model has this tool alone or all of its persona. Where a backend is given, that one answers.
     ///
     /// # Errors
     /// Why nobody can answer, and what to do.
-    fn agent(&self, tool: Option<&str>, backend: Option<Arc<dyn Backend>>) -> Result<Agent, Text>;
+    fn agent(
+        &self,
+        persona: Option<&str>,
+        tool: Option<&str>,
+        backend: Option<Arc<dyn Backend>>,
+    ) -> Result<Agent, Text>;
 
     /// An agent that goes on with the conversation in this file, or begins a new one that is written down.
     ///
     /// # Errors
     /// Why not: of the kind [`Busy`](toolfence_protocol::ErrorKind::Busy) where somebody else is in that conversation.
-    fn conversation(&self, tool: Option<&str>, file: Option<&Path>) -> Result<Agent, Error>;
+    fn conversation(&self, persona: Option<&str>, tool: Option<&str>, file: Option<&Path>) -> Result<Agent, Error>;
+
+    /// The project, whose long outputs clients may read.
+    fn workspace(&self) -> Arc<Workspace>;
+
+    /// What a call would change, as a unified diff; `None` where it changes no text or that cannot be told.
+    fn preview(&self, call: &ToolCall) -> Option<String>;
 
     /// Begins a turn that can be undone, if turns can. It is asked for when nothing else runs, on a thread that may block: turns that run at the same time are
     /// undone together. `title` is what it is called: one line, with whatever secrets the client wrote into it.
@@ -80,8 +97,8 @@ pub trait Agents: Send + Sync {
     /// Why nothing was done.
     fn undo(&self, redo: bool) -> Result<Option<Value>, Text>;
 
-    /// A turn is over: that of this agent, where a model was asked.
-    fn ended(&self, agent: Option<&mut Agent>);
+    /// A turn is over: that of this agent of a persona, where a model was asked.
+    fn ended(&self, persona: Option<&str>, agent: Option<&mut Agent>);
 }
 
 /// A token that nobody can guess.
@@ -105,6 +122,8 @@ pub struct ApiOptions {
     pub hosts: Vec<String>,
     /// The conversations that were written down, and the root of the project whose they are.
     pub sessions: Option<(Store, PathBuf)>,
+    /// Whether new conversations are written down, so that a turn can belong to one.
+    pub recording: bool,
     /// Bytes of a request.
     pub body: usize,
     /// How long the body of a request may take.
@@ -134,6 +153,7 @@ impl ApiOptions {
             language: Language::English,
             hosts: Vec::new(),
             sessions: None,
+            recording: false,
             body: 4 << 20,
             arrival: Duration::from_secs(60),
             turns: 64,
@@ -172,6 +192,8 @@ struct Shared {
     agents: Arc<dyn Agents>,
     /// The tools that requests can name.
     catalog: Catalog,
+    /// The personas that requests can name, as they were when it began.
+    personas: Vec<Persona>,
     access: Access,
     approvals: Approvals<Whole>,
     counters: Counters,
@@ -225,6 +247,7 @@ impl Api {
         let shared = Arc::new(Shared {
             options,
             catalog: agents.tools(),
+            personas: agents.personas(),
             agents,
             access,
             approvals: Approvals::default(),

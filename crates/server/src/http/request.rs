@@ -9,7 +9,8 @@ use std::future::poll_fn;
 use std::pin::Pin;
 use tokio::time::timeout;
 use toolfence_protocol::json::strict;
-use toolfence_protocol::{Args, Catalog, Language, Text, close_names};
+use toolfence_protocol::{Args, Catalog, Text, close_names};
+use toolfence_session::persona::Persona;
 
 /// Characters of a prompt.
 const MOST_OF_PROMPT: usize = 200_000;
@@ -30,6 +31,8 @@ pub(super) struct Order {
     context: Option<String>,
     /// The answer is wanted as events.
     pub(super) stream: bool,
+    /// Who answers, where that is not whom the server has for it.
+    pub(super) persona: Option<String>,
 }
 
 /// Who does it.
@@ -161,7 +164,8 @@ fn echoed(text: &str) -> String {
 }
 
 /// Reads what a turn is asked for.
-pub(super) fn order(body: &[u8], catalog: &Catalog, language: Language) -> Result<Order, Trouble> {
+pub(super) fn order(body: &[u8], shared: &Shared) -> Result<Order, Trouble> {
+    let (catalog, language) = (&shared.catalog, shared.options.language);
     let mut fields = Fields::of(body)?;
     let prompt = fields.text("prompt", "prompt")?;
     let tool = fields.text("tool_type", "toolType")?;
@@ -169,6 +173,7 @@ pub(super) fn order(body: &[u8], catalog: &Catalog, language: Language) -> Resul
     let direct = fields.flag("direct", "direct")?;
     let args = fields.object("args", "args")?;
     let stream = fields.flag("stream", "stream")?;
+    let persona = fields.text("persona", "persona")?;
     fields.end()?;
     if let Some((name, prompt)) = &prompt {
         let characters = prompt.chars().count();
@@ -183,6 +188,17 @@ pub(super) fn order(body: &[u8], catalog: &Catalog, language: Language) -> Resul
         Some((name, tool)) if tool != "auto" => Some(named(name, tool, catalog)?),
         _ => None,
     };
+    let persona = match &persona {
+        Some((field, name)) => Some(known(field, name, &shared.personas)?),
+        None => None,
+    };
+    if let (Some(persona), Some((field, _)), Some(tool)) = (persona, &tool, &named)
+        && !has_tool(persona, tool)
+    {
+        let tools = persona.tools.as_deref().unwrap_or_default().join(", ");
+        return Err(Trouble::field(field, messages::persona_has_no_such_tool(&persona.name, tool, tools)));
+    }
+    let persona = persona.map(|persona| persona.name.clone());
     let named_context = context.as_ref().map(|(name, _)| name.clone());
     let (context, dropped) = match &context {
         Some((name, entries)) => context_of(name, entries)?,
@@ -194,7 +210,7 @@ pub(super) fn order(body: &[u8], catalog: &Catalog, language: Language) -> Resul
             return Err(Trouble::field(field, messages::direct_needs_a_tool(names(catalog))));
         };
         let args = args.map(|(_, args)| args).unwrap_or_default();
-        return Ok(Order { work: Work::Tool { name, args }, dropped, context: named_context, stream });
+        return Ok(Order { work: Work::Tool { name, args }, dropped, context: named_context, stream, persona });
     }
     if let Some((name, _)) = args {
         return Err(Trouble::field(name, messages::args_are_for_direct()));
@@ -207,7 +223,21 @@ pub(super) fn order(body: &[u8], catalog: &Catalog, language: Language) -> Resul
         false => messages::request_with_context(context, &prompt),
     };
     let message = message.into_string(language);
-    Ok(Order { work: Work::Model { prompt, message, tool: named }, dropped, context: named_context, stream })
+    let work = Work::Model { prompt, message, tool: named };
+    Ok(Order { work, dropped, context: named_context, stream, persona })
+}
+
+/// The persona of this name.
+fn known<'a>(field: &str, name: &str, personas: &'a [Persona]) -> Result<&'a Persona, Trouble> {
+    personas.iter().find(|persona| persona.name == name).ok_or_else(|| {
+        let names = personas.iter().map(|persona| persona.name.as_str()).collect::<Vec<_>>().join(", ");
+        Trouble::field(field, messages::unknown_persona(format!("{:?}", echoed(name)), names))
+    })
+}
+
+/// Whether a persona has this tool.
+pub(super) fn has_tool(persona: &Persona, tool: &str) -> bool {
+    persona.tools.as_ref().is_none_or(|tools| tools.iter().any(|own| own == tool))
 }
 
 /// The tool of this name or alias.

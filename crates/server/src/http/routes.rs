@@ -4,6 +4,7 @@ use super::Shared;
 use super::access;
 use super::answer::{self, Trouble, done, text};
 use super::approvals;
+use super::outputs;
 use super::page;
 use super::request::{self, Fields, Order};
 use super::run;
@@ -17,6 +18,7 @@ use hyper::{Method, Request, Response};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use toolfence_protocol::{Param, ParamKind, ToolSpec};
+use toolfence_session::persona::Persona;
 
 /// The description of the API in the form of OpenAPI 3.1, as text.
 pub const OPENAPI: &str = include_str!("openapi.json");
@@ -28,6 +30,8 @@ pub const ROUTES: &[(&str, &str)] = &[
     ("POST", "/api/agent"),
     ("POST", "/api/approvals/{id}"),
     ("GET", "/api/tools"),
+    ("GET", "/api/personas"),
+    ("GET", "/api/outputs/{id}"),
     ("GET", "/api/sessions"),
     ("GET", "/api/sessions/{id}"),
     ("GET", "/api/sessions/{id}/messages"),
@@ -117,6 +121,15 @@ async fn answer_at(
             let tools: Vec<Value> = shared.catalog.specs().iter().map(described).collect();
             done(&messages::tools_there_are(tools.len()), &json!({"tools": tools}), language)
         }
+        "/api/personas" => {
+            let personas: Vec<Value> = shared.personas.iter().map(|persona| answers_as(shared, persona)).collect();
+            let chosen = shared.personas.first().map(|persona| persona.name.as_str());
+            done(&messages::here_they_are(), &json!({"personas": personas, "chosen": chosen}), language)
+        }
+        "/api/outputs/{id}" => {
+            let data = outputs::piece(shared, id, Stretch::of(query)?).await?;
+            done(&messages::here_they_are(), &data, language)
+        }
         "/api/sessions" => {
             let data = sessions::list(shared, Stretch::of(query)?).await?;
             done(&messages::here_they_are(), &data, language)
@@ -175,7 +188,7 @@ async fn undo(shared: &Arc<Shared>, redo: bool) -> Result<Response<Body>, Troubl
 
 /// What a turn is asked for, by its body and by what the client accepts.
 fn ordered(shared: &Shared, head: &Parts, body: Vec<u8>) -> Result<Order, Trouble> {
-    let mut order = request::order(&body, &shared.catalog, shared.options.language)?;
+    let mut order = request::order(&body, shared)?;
     order.stream |= access::text(&head.headers, ACCEPT.as_str()).is_some_and(wants_events);
     Ok(order)
 }
@@ -197,11 +210,19 @@ fn login(shared: &Shared, head: &Parts, body: &[u8]) -> Result<Response<Body>, T
     if !shared.access.is_token(&token) {
         return Err(Trouble::unauthorized());
     }
-    let mut answer = done(&messages::cookie_is_set(), &json!({}), shared.options.language);
+    let data = json!({"page_key": shared.access.page_key()});
+    let mut answer = done(&messages::cookie_is_set(), &data, shared.options.language);
     let cookie = HeaderValue::from_str(&shared.access.cookie(head));
     let cookie = cookie.map_err(|_| Trouble::new(500, "internal", messages::request_failed()))?;
     answer.headers_mut().insert(SET_COOKIE, cookie);
     Ok(answer)
+}
+
+/// A persona as a client needs it to choose one.
+fn answers_as(shared: &Shared, persona: &Persona) -> Value {
+    let tools: Vec<&str> = shared.catalog.specs().iter().map(|spec| spec.name.as_ref()).collect();
+    let tools = tools.into_iter().filter(|tool| request::has_tool(persona, tool));
+    json!({"name": persona.name, "description": persona.description, "tools": tools.collect::<Vec<_>>()})
 }
 
 /// A tool as a client needs it to call it directly.

@@ -29,6 +29,9 @@ use toolfence_protocol::{Args, Error, ErrorKind, FinishReason, Language, Message
 use toolfence_session::{Answer, Compacted, StopReason};
 use toolfence_toolbox::BoxFuture;
 
+/// Bytes of a diff that a question has; of a larger change it has the arguments alone.
+const MOST_OF_DIFF: usize = 1 << 20;
+
 /// Bytes of events that wait for a slow reader; then the turn waits too.
 const MOST_WAITING: usize = 64 << 10;
 
@@ -44,16 +47,7 @@ pub(super) async fn turn(
 ) -> Result<Response<Body>, Trouble> {
     let place = shared.places.clone().try_acquire_owned();
     let place = place.map_err(|_| Trouble::new(503, "busy", messages::too_many_turns(shared.options.turns)))?;
-    let agent = match &order.work {
-        Work::Model { tool, .. } => match conversation {
-            Some(file) => conversing(shared, tool.clone(), file).await?,
-            None => shared.agents.agent(tool.as_deref(), None),
-        },
-        Work::Tool { name, args } => {
-            let call = ToolCall::new("call_1", name.clone(), args.clone());
-            shared.agents.agent(Some(name), Some(Arc::new(Direct(Mutex::new(Some(call))))))
-        }
-    };
+    let agent = agent(shared, &order, conversation).await?;
     let mut agent = agent.map_err(|why| Trouble::new(503, "no_backend", why))?;
     let session = agent.recorded().map(|transcript| transcript.id().to_owned());
     let (stream, dropped) = (order.stream, order.dropped);
@@ -61,6 +55,7 @@ pub(super) async fn turn(
         shared: shared.clone(),
         agent,
         work: order.work,
+        persona: order.persona,
         dropped,
         session: session.clone(),
         counted: false,
@@ -86,15 +81,28 @@ pub(super) async fn turn(
     Ok(Whole { heard, task: Some(task) }.wait(shared).await)
 }
 
-/// An agent in a conversation, which is read where nobody waits for a file.
-async fn conversing(
+/// An agent for what is asked, in a conversation where one is named. It is made where nobody waits for a file: a conversation is read,
+/// and so is what a persona asks for.
+async fn agent(
     shared: &Arc<Shared>,
-    tool: Option<String>,
-    file: Option<PathBuf>,
+    order: &Order,
+    conversation: Option<Option<PathBuf>>,
 ) -> Result<Result<Agent, Text>, Trouble> {
     let agents = shared.agents.clone();
-    let begun = spawn_blocking(move || agents.conversation(tool.as_deref(), file.as_deref())).await;
-    let begun = begun.map_err(|_| Trouble::new(500, "internal", messages::request_failed()))?;
+    let (persona, work) = (order.persona.clone(), order.work.clone());
+    let begun = spawn_blocking(move || {
+        let persona = persona.as_deref();
+        match (work, conversation) {
+            (Work::Model { tool, .. }, Some(file)) => agents.conversation(persona, tool.as_deref(), file.as_deref()),
+            (Work::Model { tool, .. }, None) => agents.agent(persona, tool.as_deref(), None).map_err(Error::new),
+            (Work::Tool { name, args }, _) => {
+                let call = ToolCall::new("call_1", name.clone(), args);
+                let backend = Arc::new(Direct(Mutex::new(Some(call))));
+                agents.agent(persona, Some(&name), Some(backend)).map_err(Error::new)
+            }
+        }
+    });
+    let begun = begun.await.map_err(|_| Trouble::new(500, "internal", messages::request_failed()))?;
     match begun {
         Err(error) if error.kind() == ErrorKind::Busy => Err(Trouble::new(409, "conflict", error.text())),
         begun => Ok(begun.map_err(|error| error.text())),
@@ -178,6 +186,8 @@ struct Running {
     shared: Arc<Shared>,
     agent: Agent,
     work: Work,
+    /// Who answers, where the request said so.
+    persona: Option<String>,
     dropped: usize,
     /// The conversation that it is written down in.
     session: Option<String>,
@@ -285,7 +295,8 @@ impl Running {
             Work::Tool { name, .. } => name,
         };
         let ended = timeout(shared.options.turn, self.agent.run(said, &mut listener)).await;
-        shared.agents.ended(Some(&mut self.agent).filter(|_| matches!(self.work, Work::Model { .. })));
+        let asked = Some(&mut self.agent).filter(|_| matches!(self.work, Work::Model { .. }));
+        shared.agents.ended(self.persona.as_deref(), asked);
         self.count();
         // Whoever is told that the turn is over may take it back.
         together.leave().await;
@@ -486,7 +497,10 @@ impl Host for Listener {
             let Ok(id) = random_name() else { return nobody() };
             let (answer, answered) = oneshot::channel();
             let open = self.shared.approvals.open(&id, answer);
+            let (agents, call) = (self.shared.agents.clone(), question.call().clone());
+            let diff = spawn_blocking(move || agents.preview(&call)).await.ok().flatten();
             let mut line = words::ask(question, self.language());
+            line["diff"] = diff.filter(|diff| diff.len() <= MOST_OF_DIFF).into();
             line["approval"] = id.as_str().into();
             match &self.out {
                 Out::Events(outbox) => outbox.tell(&line),

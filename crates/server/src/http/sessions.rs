@@ -18,19 +18,25 @@ const MOST: usize = 500;
 /// A stretch of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stretch {
-    offset: usize,
+    pub(super) offset: usize,
     limit: usize,
+    /// The last ones, however many there are.
+    newest: bool,
 }
 
 impl Stretch {
     /// What the query of a request asks for.
     pub(super) fn of(query: Option<&str>) -> Result<Stretch, Trouble> {
-        let mut stretch = Stretch { offset: 0, limit: USUAL };
+        let mut stretch = Stretch { offset: 0, limit: USUAL, newest: false };
         for pair in query.unwrap_or_default().split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             let (place, least, most) = match name {
                 "offset" => (&mut stretch.offset, 0, u32::MAX as usize),
                 "limit" => (&mut stretch.limit, 1, MOST),
+                "newest" if value == "true" => {
+                    stretch.newest = true;
+                    continue;
+                }
                 _ => {
                     let name: String = name.chars().take(100).collect();
                     return Err(Trouble::field(name, messages::no_such_field()));
@@ -42,17 +48,24 @@ impl Stretch {
         Ok(stretch)
     }
 
-    fn cut<T>(self, all: impl Iterator<Item = T>) -> impl Iterator<Item = T> {
-        all.skip(self.offset).take(self.limit)
+    /// Where it begins in a list of this length.
+    fn start(self, length: usize) -> usize {
+        if self.newest { length.saturating_sub(self.limit) } else { self.offset }
+    }
+
+    fn cut<T>(self, all: &[T]) -> impl Iterator<Item = &T> {
+        all.iter().skip(self.start(all.len())).take(self.limit)
     }
 }
 
 /// The conversations, the last one first.
 pub(super) async fn list(shared: &Arc<Shared>, stretch: Stretch) -> Result<Value, Trouble> {
+    let recording = shared.options.recording;
     reading(shared, move |store, root| {
         let all = store.list(Some(root));
-        let shown: Vec<Value> = stretch.cut(all.iter()).map(described).collect();
-        Ok(json!({"sessions": shown, "total": all.len(), "offset": stretch.offset}))
+        let shown: Vec<Value> = stretch.cut(&all).map(described).collect();
+        let offset = stretch.start(all.len());
+        Ok(json!({"sessions": shown, "total": all.len(), "offset": offset, "recording": recording}))
     })
     .await
 }
@@ -68,8 +81,9 @@ pub(super) async fn messages_of(shared: &Arc<Shared>, id: String, stretch: Stret
         let session = find(store, root, &id)?;
         let stored = Stored::read(&session.path)
             .map_err(|error| Trouble::new(500, "internal", messages::session_cannot_be_read(error.text())))?;
-        let shown: Vec<Value> = stretch.cut(stored.records.iter()).map(|record| json!(record)).collect();
-        Ok(json!({"messages": shown, "total": stored.records.len(), "offset": stretch.offset}))
+        let shown: Vec<Value> = stretch.cut(&stored.records).map(|record| json!(record)).collect();
+        let total = stored.records.len();
+        Ok(json!({"messages": shown, "total": total, "offset": stretch.start(total)}))
     })
     .await
 }

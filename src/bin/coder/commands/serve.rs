@@ -6,6 +6,8 @@ use crate::commands::undo;
 use crate::config::redactor;
 use crate::failure::Failure;
 use crate::messages;
+use crate::personas::Folders;
+use crate::preview;
 use crate::runtime;
 use crate::setup::{Setup, Talk};
 use crate::shown::language;
@@ -20,10 +22,12 @@ use tokio::net::TcpListener;
 use toolfence::agent::Agent;
 use toolfence::backend::Backend;
 use toolfence::program::http::{Agents, Api, ApiOptions, random_token};
+use toolfence::program::persona::Persona;
 use toolfence::toolbox::Toolbox;
 use toolfence::transcript::Transcript;
 use toolfence::undo::Turn;
-use toolfence::{Catalog, Error, Learned, Text};
+use toolfence::workspace::Workspace;
+use toolfence::{Catalog, Error, Learned, Text, ToolCall};
 
 /// Characters of a token that a person chose: enough that nobody tries them all.
 const LEAST_OF_TOKEN: usize = 16;
@@ -44,6 +48,7 @@ pub(crate) fn run(options: &Options, arguments: &ServeArguments) -> Result<ExitC
     wanted.language = language();
     wanted.hosts.clone_from(&arguments.host);
     wanted.sessions = setup.sessions.clone().map(|store| (store, setup.workspace.root_path().to_owned()));
+    wanted.recording = setup.writes_down() && setup.sessions.is_some();
     wanted.body = usize::try_from(arguments.max_request).map_or(usize::MAX, |size| size << 20);
     wanted.turns = usize::try_from(arguments.turns).unwrap_or(usize::MAX);
     wanted.turn = Duration::from_secs(arguments.turn_timeout);
@@ -55,7 +60,9 @@ pub(crate) fn run(options: &Options, arguments: &ServeArguments) -> Result<ExitC
     if !arguments.listen.ip().is_loopback() {
         tell(&messages::server_is_open());
     }
-    let api = Api::new(wanted, Arc::new(Project { setup, talk, left: Mutex::default() }));
+    let first = Arc::new(Seat { setup, talk });
+    let project = Project { options: options.clone(), first, others: Mutex::default(), left: Mutex::default() };
+    let api = Api::new(wanted, Arc::new(project));
     runtime::serve(|end| async move {
         let listener = TcpListener::bind(arguments.listen).await;
         let listener = listener.map_err(|error| {
@@ -78,16 +85,13 @@ pub(crate) fn run(options: &Options, arguments: &ServeArguments) -> Result<ExitC
 /// The most conversations of which it is known where they were left.
 const MOST_LEFT: usize = 1000;
 
-/// The project that is served, and whoever answers, or why nobody does.
-struct Project {
+/// A persona with all that it asks for, and whoever answers as it, or why nobody does.
+struct Seat {
     setup: Setup,
     talk: Result<Mutex<Talk>, Text>,
-    /// The files of conversations whose last turn ended here, with their lengths then: where nothing was added since, the model is in
-    /// the middle of a conversation and not back from a break.
-    left: Mutex<HashMap<PathBuf, u64>>,
 }
 
-impl Project {
+impl Seat {
     /// The tools of one turn, and who answers with them and what is known of it, where somebody does.
     ///
     /// # Errors
@@ -111,12 +115,49 @@ impl Project {
             None => all,
         })
     }
+}
+
+/// The project that is served.
+struct Project {
+    options: Options,
+    /// Who answers where nobody else is named.
+    first: Arc<Seat>,
+    /// Who was named, by the name of the persona. There are no more than files of personas.
+    others: Mutex<HashMap<String, Arc<Seat>>>,
+    /// The files of conversations whose last turn ended here, with their lengths then: where nothing was added since, the model is in
+    /// the middle of a conversation and not back from a break.
+    left: Mutex<HashMap<PathBuf, u64>>,
+}
+
+impl Project {
+    /// Whoever answers as this persona. What turns changed is one history, and a model that several personas have is one.
+    fn seat(&self, persona: Option<&str>) -> Result<Arc<Seat>, Text> {
+        let first = &self.first;
+        let Some(name) = persona.filter(|name| *name != first.setup.persona.name) else { return Ok(first.clone()) };
+        let mut others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(seat) = others.get(name) {
+            return Ok(seat.clone());
+        }
+        let options = Options { persona: Some(name.to_owned()), ..self.options.clone() };
+        let setup = first.setup.changed(&options).map_err(words)?;
+        let talk = match &first.talk {
+            Ok(talk) => {
+                let talk = talk.lock().unwrap_or_else(PoisonError::into_inner);
+                setup.talking_as(&first.setup, &talk).map(Mutex::new).map_err(words)
+            }
+            Err(why) => Err(why.clone()),
+        };
+        let seat = Arc::new(Seat { setup, talk });
+        others.insert(name.to_owned(), seat.clone());
+        Ok(seat)
+    }
 
     fn left(&self) -> MutexGuard<'_, HashMap<PathBuf, u64>> {
         self.left.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
+/// What a failure says, for a client.
 fn words(failure: Failure) -> Text {
     failure.message().clone()
 }
@@ -128,51 +169,81 @@ fn length(file: &Path) -> Option<u64> {
 
 impl Agents for Project {
     fn tools(&self) -> Catalog {
-        self.setup.toolbox.catalog()
+        self.first.setup.toolbox.catalog()
     }
 
-    fn agent(&self, tool: Option<&str>, backend: Option<Arc<dyn Backend>>) -> Result<Agent, Text> {
+    fn personas(&self) -> Vec<Persona> {
+        let setup = &self.first.setup;
+        let mut personas = vec![setup.persona.clone()];
+        if let Some((places, _)) = &setup.places {
+            let folders = Folders::of(places);
+            // One that cannot be read cannot answer.
+            let found = folders.names().into_iter().filter_map(|name| folders.find(&name, setup.language).ok()?);
+            personas.extend(found.map(|found| found.persona).filter(|persona| persona.name != setup.persona.name));
+        }
+        personas
+    }
+
+    fn agent(
+        &self,
+        persona: Option<&str>,
+        tool: Option<&str>,
+        backend: Option<Arc<dyn Backend>>,
+    ) -> Result<Agent, Text> {
+        let seat = self.seat(persona)?;
         let (toolbox, learned, backend) = match backend {
-            Some(backend) => (self.tools_of(tool)?, Learned::default(), backend),
-            None => self.turn(tool)?,
+            Some(backend) => (seat.tools_of(tool)?, Learned::default(), backend),
+            None => seat.turn(tool)?,
         };
-        self.setup.agent_with(toolbox, learned, backend, None).map_err(words)
+        seat.setup.agent_with(toolbox, learned, backend, None).map_err(words)
     }
 
-    fn conversation(&self, tool: Option<&str>, file: Option<&Path>) -> Result<Agent, Error> {
+    fn conversation(&self, persona: Option<&str>, tool: Option<&str>, file: Option<&Path>) -> Result<Agent, Error> {
         let wrong = |failure: Failure| Error::new(words(failure));
-        if !self.setup.writes_down() {
+        let seat = self.seat(persona).map_err(Error::new)?;
+        let setup = &seat.setup;
+        if !setup.writes_down() {
             return Err(Error::new(messages::conversations_are_off()));
         }
-        let (toolbox, learned, backend) = self.turn(tool).map_err(Error::new)?;
+        let (toolbox, learned, backend) = seat.turn(tool).map_err(Error::new)?;
         let Some(file) = file else {
-            let transcript = self.setup.transcript().map_err(wrong)?;
+            let transcript = setup.transcript().map_err(wrong)?;
             let transcript = transcript.ok_or_else(|| Error::new(messages::no_place_for_conversations()))?;
-            return self.setup.agent_with(toolbox, learned, backend, Some(transcript)).map_err(wrong);
+            return setup.agent_with(toolbox, learned, backend, Some(transcript)).map_err(wrong);
         };
         let transcript = Transcript::resume(file)?;
         // Nobody else writes from here on.
         let goes_on = self.left().remove(file).is_some_and(|then| length(file) == Some(then));
         let note = (!goes_on).then(|| resumed_note(&transcript).into_string(language()));
-        let transcript = self.setup.written(transcript);
-        let mut agent = self.setup.agent_with(toolbox, learned, backend, Some(transcript)).map_err(wrong)?;
+        let transcript = setup.written(transcript);
+        let mut agent = setup.agent_with(toolbox, learned, backend, Some(transcript)).map_err(wrong)?;
         note.iter().for_each(|note| agent.note(note));
         Ok(agent)
     }
 
+    fn workspace(&self) -> Arc<Workspace> {
+        self.first.setup.workspace.clone()
+    }
+
+    fn preview(&self, call: &ToolCall) -> Option<String> {
+        preview::change(call, &self.first.setup.workspace)
+    }
+
     fn begin(&self, title: &str) -> Option<Turn> {
-        let history = self.setup.history.as_ref()?;
-        Some(history.begin(&self.setup.workspace, &redactor().text(title)))
+        let history = self.first.setup.history.as_ref()?;
+        Some(history.begin(&self.first.setup.workspace, &redactor().text(title)))
     }
 
     fn undo(&self, redo: bool) -> Result<Option<Value>, Text> {
         // No model has seen what the files become, so each is told that they may have changed.
         self.left().clear();
-        undo::one(&self.setup, redo).map_err(words)
+        undo::one(&self.first.setup, redo).map_err(words)
     }
 
-    fn ended(&self, agent: Option<&mut Agent>) {
-        if let (Ok(talk), Some(agent)) = (&self.talk, agent) {
+    fn ended(&self, persona: Option<&str>, agent: Option<&mut Agent>) {
+        if let (Ok(seat), Some(agent)) = (self.seat(persona), agent)
+            && let Ok(talk) = &seat.talk
+        {
             talk.lock().unwrap_or_else(PoisonError::into_inner).keep(agent);
             if let Some(file) = agent.recorded().map(|transcript| transcript.path().to_owned())
                 && let Some(length) = length(&file)
@@ -184,6 +255,6 @@ impl Agents for Project {
                 left.insert(file, length);
             }
         }
-        self.setup.tell_notes();
+        self.first.setup.tell_notes();
     }
 }

@@ -1,314 +1,525 @@
-// The page of `coder serve`. What a model, a tool or a file says becomes the text of nodes and nothing else: no string is read as HTML.
+// The page of `coder serve`: prompts, answers while they come, calls with their results, questions, and conversations.
 
-const WORDS = {
-  en: {
-    log: "Conversation", prompt: "What shall be done?", tool: "Tool", send: "Send", stop: "Stop", past: "Conversations", undo: "Undo", fresh: "New",
-    entry: "This server wants its token", token: "The token that coder serve printed", enter: "Enter", close: "Close",
-    yes: "Run it", always: "Always in this turn", no: "Deny", why: "Why not? (for the model)", cut: "truncated", thought: "Thought",
-    running: "running", done: "done", failed: "failed", denied: "The token is wrong.", gone: "The server cannot be reached.",
-    stopped: "Stopped.", asks: "May this run?", none: "There is no conversation yet.", arguments: "Arguments", result: "Result",
-    ends: { empty: "The reply was empty.", unfinished: "The answer broke off.", format_errors: "No call could be read.",
-      round_limit: "The rounds are used up.", loop: "The model repeats itself.", cancelled: "Cancelled.", failed: "The turn failed." },
-  },
-  pt: {
-    log: "Conversa", prompt: "O que deve ser feito?", tool: "Ferramenta", send: "Enviar", stop: "Parar", past: "Conversas", undo: "Desfazer", fresh: "Nova",
-    entry: "Este servidor exige o seu token", token: "O token que coder serve imprimiu", enter: "Entrar", close: "Fechar",
-    yes: "Executar", always: "Sempre neste turno", no: "Negar", why: "Por que não? (para o modelo)", cut: "truncado", thought: "Pensamento",
-    running: "em execução", done: "concluída", failed: "falhou", denied: "O token está errado.", gone: "Não é possível alcançar o servidor.",
-    stopped: "Parado.", asks: "Isto pode ser executado?", none: "Ainda não há conversas.", arguments: "Argumentos", result: "Resultado",
-    ends: { empty: "A resposta veio vazia.", unfinished: "A resposta foi interrompida.", format_errors: "Nenhuma chamada pôde ser lida.",
-      round_limit: "As rodadas se esgotaram.", loop: "O modelo se repete.", cancelled: "Cancelado.", failed: "O turno falhou." },
-  },
-};
-const language = (navigator.language || "en").startsWith("pt") ? "pt" : "en";
-const words = WORDS[language];
+import { Coming, rendered } from "/markdown.js";
+import { button, diff, node, plain, pre } from "/nodes.js";
+import { language, words } from "/words.js";
+
+/** Records of a conversation that are shown at a time. */
+const STRETCH = 200;
+/** What a server is told of earlier turns where none are written down. */
+const MOST_CONTEXT = 20;
+
 const at = (id) => document.getElementById(id);
 const log = at("log");
 
-/** The conversation that the next prompt goes on with, by its name. */
-let session = "new";
-let turn = null;
+/** The conversation that is shown. What comes late for another one goes to that one's place, which nobody sees any more. */
+let view = null;
+/** Whether conversations are written down. */
+let recorded = true;
 
-function node(name, kind, ...inside) {
-  const made = document.createElement(name);
-  if (kind) made.className = kind;
-  made.append(...inside);
-  return made;
-}
-
-function button(text, kind, act) {
-  const made = node("button", kind, text);
-  made.type = "button";
-  made.addEventListener("click", act);
-  return made;
-}
-
-function add(made) {
-  const below = log.scrollHeight - log.scrollTop - log.clientHeight < 80;
-  log.append(made);
-  if (below) log.scrollTop = log.scrollHeight;
-  return made;
-}
-
-function say(text, kind = "note") {
-  return add(node("article", kind, text));
-}
-
-/** Paragraphs, blocks of code, code in a line and strong words of Markdown, as nodes. Links stay text. */
-function rendered(text) {
-  const made = node("article", "answer");
-  const lines = text.split("\n");
-  for (let line = 0; line < lines.length; ) {
-    const fence = /^ {0,3}(`{3,}|~{3,})/.exec(lines[line]);
-    const block = [];
-    if (fence) {
-      for (line += 1; line < lines.length && !lines[line].trim().startsWith(fence[1]); line += 1) block.push(lines[line]);
-      line += 1;
-      made.append(node("pre", "", node("code", "", block.join("\n"))));
-      continue;
-    }
-    for (; line < lines.length && lines[line].trim() && !/^ {0,3}(`{3,}|~{3,})/.test(lines[line]); line += 1) block.push(lines[line]);
-    if (block.length) {
-      const paragraph = node("p", "coming");
-      for (const part of block.join("\n").split(/(`[^`\n]+`|\*\*[^*\n]+\*\*)/)) {
-        if (part.startsWith("`") && part.length > 2) paragraph.append(node("code", "", part.slice(1, -1)));
-        else if (part.startsWith("**") && part.length > 4) paragraph.append(node("strong", "", part.slice(2, -2)));
-        else paragraph.append(part);
-      }
-      made.append(paragraph);
-    } else line += 1;
+class View {
+  constructor(id, title) {
+    /** The conversation that the next prompt goes on with, by its name. */
+    this.id = id;
+    this.title = title;
+    this.place = node("div");
+    this.turn = null;
+    this.questions = 0;
+    this.status = "";
+    this.context = [];
   }
-  return made;
+
+  /** Changes what is shown. Where nobody has scrolled up to read, the end stays in sight. */
+  keeping(change) {
+    const below = log.scrollHeight - log.scrollTop - log.clientHeight < 80;
+    change();
+    if (below) this.follow();
+  }
+
+  add(made) {
+    this.keeping(() => this.place.append(made));
+    return made;
+  }
+
+  follow() {
+    if (view === this) log.scrollTop = log.scrollHeight;
+  }
+
+  say(text, kind = "note") {
+    return this.add(node("article", kind, text));
+  }
+
+  tell(status) {
+    this.status = status;
+    if (view === this) controls();
+  }
 }
 
-async function post(path, body, signal) {
-  const headers = { "Content-Type": "application/json" };
-  return fetch(path, { method: "POST", headers, body: JSON.stringify(body), signal });
+/** Shows a conversation, and ends the turn of the one before. */
+function open(next) {
+  const before = view;
+  view = next;
+  before?.turn?.abort();
+  log.replaceChildren(next.place);
+  log.scrollTop = log.scrollHeight;
+  name();
+  controls();
 }
 
-/** The data of an answer; asks for the token where there is no cookie. */
-async function get(path) {
-  const response = await fetch(path);
-  if (response.status === 401) {
+/** The name of the conversation stays in the address, so that it is there again when the page is loaded again. */
+function name() {
+  history.replaceState(null, "", view.id === "new" ? "/" : `/#session=${view.id}`);
+}
+
+function controls() {
+  at("send").disabled = Boolean(view.turn) || view.loading === true;
+  at("stop").disabled = !view.turn;
+  if (at("status").textContent !== view.status) at("status").textContent = view.status;
+  document.title = `${view.questions ? "? " : ""}${view.title ? `${view.title} - ` : ""}coder`;
+}
+
+// The server ----------------------------------------------------------------------------------------------------------------------
+
+/** A request. Where the server does not know this page (any more) the person is asked for the token, and then it is sent again. */
+async function ask(path, body, signal) {
+  for (;;) {
+    const headers = {};
+    const key = localStorage.getItem("toolfence");
+    if (key) headers["X-Page-Key"] = key;
+    if (body) headers["Content-Type"] = "application/json";
+    const response = await fetch(path, { method: body ? "POST" : "GET", headers, body: body && JSON.stringify(body), signal });
+    if (response.status !== 401) return response;
     await enter();
-    return get(path);
+    signal?.throwIfAborted();
   }
-  return (await response.json()).data;
 }
 
+/** The data of an answer; an error that says why there is none. */
+async function get(path) {
+  const response = await ask(path);
+  const answer = await response.json();
+  if (!answer.success) throw new Error(answer.message);
+  return answer.data;
+}
+
+/** Exchanges the token for a cookie, and for the key without which the cookie is worth nothing. Cookies go to every port of a machine,
+    and what a page stores does not. */
 async function login(token) {
-  return (await post("/api/login", { token })).ok;
+  const headers = { "Content-Type": "application/json" };
+  const response = await fetch("/api/login", { method: "POST", headers, body: JSON.stringify({ token }) });
+  if (response.ok) localStorage.setItem("toolfence", (await response.json()).data.page_key);
+  return response.ok;
 }
 
+let entering = null;
+
+/** Asks for the token until it is right, once for all that wait. */
 function enter() {
-  return new Promise((entered) => {
+  entering ??= new Promise((entered) => {
     const dialog = at("entry");
     dialog.oncancel = (event) => event.preventDefault();
     dialog.onclose = async () => {
-      const right = await login(at("token").value);
+      const right = await login(at("token").value).catch(() => null);
       at("token").value = "";
-      if (right) return entered();
-      at("entry-title").textContent = words.denied;
+      if (right) {
+        entering = null;
+        return entered();
+      }
+      at("entry-title").textContent = right === null ? words.gone : words.denied;
       dialog.showModal();
     };
+    at("entry-title").textContent = words.entry;
     dialog.showModal();
   });
+  return entering;
+}
+
+/** What went wrong, in words. */
+function why(error) {
+  return error instanceof TypeError ? words.gone : error.message;
 }
 
 async function* events(response) {
   let text = "";
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   for (let piece; !(piece = await reader.read()).done; ) {
+    const seen = Math.max(0, text.length - 1);
     text += piece.value;
-    let end;
-    while ((end = text.indexOf("\n\n")) >= 0) {
-      const data = text.slice(0, end).split("\n").find((line) => line.startsWith("data: "));
-      text = text.slice(end + 2);
+    let from = 0;
+    // What was looked through before is not looked through again.
+    for (let end; (end = text.indexOf("\n\n", Math.max(from, seen))) >= 0; from = end + 2) {
+      const data = text.slice(from, end).split("\n").find((line) => line.startsWith("data: "));
       if (data) yield JSON.parse(data.slice(6));
     }
+    text = text.slice(from);
   }
 }
 
-/** A text with what cannot be seen, or turns its direction, written out: what is agreed to has to be what is read. */
-function plain(text) {
-  const odd = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
-  return text.replace(odd, (c) => `\\u{${c.codePointAt(0).toString(16)}}`);
-}
+// Calls and questions -------------------------------------------------------------------------------------------------------------
 
 function fields(args) {
-  const entries = Object.entries(args ?? {});
-  return entries.map(([name, value]) => {
+  return Object.entries(args ?? {}).map(([name, value]) => {
     const text = typeof value === "string" ? value : JSON.stringify(value, null, 1);
-    return node("div", "", node("div", "note", plain(name)), node("pre", "", plain(text)));
+    return node("div", "", node("div", "note", plain(name)), pre(text, plain(name)));
   });
 }
 
-function label(call) {
-  const first = Object.values(call.args ?? {}).find((value) => typeof value === "string") ?? "";
-  return plain(`${call.tool} ${first.split("\n")[0].slice(0, 100)}`);
+function label(tool, args) {
+  const first = Object.values(args ?? {}).find((value) => typeof value === "string") ?? "";
+  return plain(`${tool} ${first.split("\n")[0].slice(0, 100)}`);
 }
 
 /** A call, folded; its result comes later. */
-function opened(call) {
+function opened(place, tool, args) {
   const state = node("span", "badge", words.running);
-  const made = node("details", "", node("summary", "", label(call), state), node("h2", "", words.arguments), ...fields(call.args));
+  const made = node("details", "", node("summary", "", node("span", "name", label(tool, args)), state));
+  const given = fields(args);
+  if (given.length) made.append(node("p", "head", words.arguments), ...given);
   made.state = state;
-  return add(made);
+  return place.add(made);
+}
+
+/** Lines of an output that say that it is not all of it, as the model was told. */
+function cut(output) {
+  const told = (line) => /^\[(TRUNCATED|TRUNCADO|\.\.\. \d)/.test(line) || line.includes(".toolfence/output/");
+  return output.split("\n").filter(told).slice(-3);
 }
 
 function closed(made, result) {
+  const summary = made.querySelector("summary");
   made.state.textContent = result.success ? words.done : words.failed;
   made.state.classList.add(result.success ? "good" : "bad");
-  if (result.truncated) made.querySelector("summary").append(node("span", "badge", words.cut));
-  made.append(node("h2", "", words.result));
-  if (result.error) made.append(node("p", "bad", result.error.message));
-  if (result.data?.diff) made.append(node("pre", "", result.data.diff));
-  if (result.output) made.append(node("pre", "", result.output));
+  if (result.execution_time_ms >= 100) {
+    const seconds = (result.execution_time_ms / 1000).toLocaleString(language, { maximumFractionDigits: 1 });
+    summary.append(node("span", "badge", `${seconds} s`));
+  }
+  const change = result.data?.diff;
+  if (change) {
+    const count = (sign) => change.split("\n").filter((line) => line.startsWith(sign) && !line.startsWith(sign.repeat(3))).length;
+    summary.append(node("span", "badge", `+${count("+")} -${count("-")}`));
+  }
+  made.append(node("p", "head", words.result));
+  if (result.error) made.append(node("p", "bad", plain(result.error.message)));
+  if (change) made.append(diff(change, words.change));
+  const output = result.output ? pre(result.output, words.result) : null;
+  if (output) made.append(output);
+  if (result.truncated) {
+    summary.append(node("span", "badge cut", words.cut));
+    const told = cut(result.output ?? "");
+    if (told.length) made.append(node("p", "note", plain(told.join("\n"))));
+    const file = /\.toolfence\/output\/([0-9a-f]{16,64})\.txt/.exec(told.join("\n"))?.[1];
+    if (file) made.append(whole(file, output));
+  }
+}
+
+/** A button that shows all of an output in place of what the model read, piece by piece. */
+function whole(file, output) {
+  let from = 0;
+  const more = button(words.all, "", async () => {
+    more.disabled = true;
+    try {
+      const piece = await get(`/api/outputs/${file}?offset=${from}`);
+      if (from === 0) output.replaceChildren();
+      output.append(plain(piece.text));
+      from = piece.next;
+      more.textContent = words.further;
+      if (from === null) more.remove();
+      output.focus();
+    } catch (error) {
+      more.replaceWith(node("p", "bad", why(error)));
+    }
+    more.disabled = false;
+  });
+  return more;
 }
 
 /** A question, whose answer goes to the server. It gets the focus, and no button of it does: whoever types meanwhile must not agree. */
-function question(ask) {
-  const why = node("input");
-  why.id = `why-${ask.approval}`;
-  const reason = node("label", "", words.why);
-  reason.htmlFor = why.id;
-  const made = node("div", "question", node("h2", "", plain(`${words.asks} ${ask.tool}`)), node("p", "", plain(ask.why)), ...fields(ask.args));
+function question(place, asked) {
+  const reason = node("input");
+  reason.id = `why-${asked.approval}`;
+  const named = node("label", "", words.why);
+  named.htmlFor = reason.id;
+  const made = node("div", "question", node("h2", "", plain(`${words.asks} ${asked.tool}`)), node("p", "", plain(asked.why)));
   made.tabIndex = -1;
   made.setAttribute("role", "group");
-  made.setAttribute("aria-label", `${words.asks} ${ask.tool}`);
-  if (ask.always.length) made.append(node("p", "note", plain(`${words.always}: ${ask.always.join("; ")}`)));
+  made.setAttribute("aria-label", plain(`${words.asks} ${asked.tool}`));
+  const files = (asked.targets ?? []).map((target) => target.link ? `${target.name} (${target.link})` : target.name);
+  if (files.length) made.append(node("p", "note", plain(`${words.files}: ${files.join(", ")}`)));
+  if (asked.diff) {
+    const rest = node("details", "", node("summary", "", words.arguments), fields(asked.args));
+    made.append(diff(asked.diff, words.change), rest);
+  } else made.append(...fields(asked.args));
+  if (asked.always.length) made.append(node("p", "note", plain(`${words.always}: ${asked.always.join("; ")}`)));
   const answer = async (body) => {
-    const controls = [...made.querySelectorAll("button, input")];
-    controls.forEach((control) => (control.disabled = true));
+    const inside = [...made.querySelectorAll("button, input")];
+    inside.forEach((control) => (control.disabled = true));
     try {
-      const response = await post(`/api/approvals/${ask.approval}`, body);
-      if (!response.ok) say((await response.json()).message, "bad");
+      const response = await ask(`/api/approvals/${asked.approval}`, body);
+      const said = body.decision === "approve" ? words.allowed : `${words.refused} ${body.reason ?? ""}`;
+      if (response.ok) place.say(said);
+      else place.say((await response.json()).message, "bad");
       made.remove();
       at("prompt").focus();
-    } catch {
+    } catch (error) {
       // The answer did not arrive, so the question stays.
-      say(words.gone, "bad");
-      controls.forEach((control) => (control.disabled = false));
+      place.say(why(error), "bad");
+      inside.forEach((control) => (control.disabled = false));
     }
   };
-  const yes = button(words.yes, "yes", () => answer({ decision: "approve" }));
-  const choices = node("div", "row", yes);
-  if (ask.always.length) choices.append(button(words.always, "", () => answer({ decision: "approve", always: true })));
-  choices.append(button(words.no, "", () => answer(why.value ? { decision: "deny", reason: why.value } : { decision: "deny" })));
-  made.append(reason, why, choices);
-  add(made);
+  const deny = () => answer(reason.value ? { decision: "deny", reason: reason.value } : { decision: "deny" });
+  reason.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && !event.isComposing) {
+      event.preventDefault();
+      deny();
+    }
+  });
+  const choices = node("div", "row", button(words.yes, "yes", () => answer({ decision: "approve" })));
+  if (asked.always.length) choices.append(button(words.always, "", () => answer({ decision: "approve", always: true })));
+  choices.append(button(words.no, "no", deny));
+  made.append(named, reason, choices);
+  place.add(made);
   made.scrollIntoView({ block: "nearest" });
-  made.focus();
+  if (view === place) made.focus();
+  return made;
 }
 
-async function send(prompt) {
-  turn = new AbortController();
-  at("send").disabled = true;
-  at("stop").disabled = false;
-  say(prompt, "user");
-  let coming = null;
-  const calls = new Map();
-  const settle = () => {
-    coming?.node.replaceWith(rendered(coming.text));
-    coming = null;
-  };
+// A turn --------------------------------------------------------------------------------------------------------------------------
+
+/** What the events of a turn come to on the page. */
+class Telling {
+  constructor(place) {
+    this.place = place;
+    this.coming = null;
+    this.thought = null;
+    this.calls = new Map();
+    this.answer = "";
+    this.ended = false;
+  }
+
+  text(text) {
+    this.thought = null;
+    this.answer += text;
+    if (!this.coming) {
+      this.coming = new Coming((draw) => this.place.keeping(draw));
+      this.place.add(this.coming.node);
+    }
+    this.coming.push(text);
+  }
+
+  settle() {
+    this.coming?.finish();
+    if (this.coming && !this.coming.node.hasChildNodes()) this.coming.node.remove();
+    this.coming = null;
+  }
+
+  event(event) {
+    const { place } = this;
+    if (event.event === "text") {
+      place.tell(words.writing);
+      return this.text(event.text);
+    }
+    if (event.event === "progress") return;
+    if (event.event === "note") return place.tell(plain(`${words.works} ${event.text}`.slice(0, 120)));
+    this.settle();
+    if (event.event === "reasoning") {
+      if (!event.text) return;
+      this.thought ??= place.add(node("details", "thought", node("summary", "", words.thought), node("div")));
+      this.thought.lastElementChild.append(event.text);
+      return place.tell(words.writing);
+    }
+    this.thought = null;
+    if (event.event === "started") place.tell(plain(`${words.writing} ${event.name}`));
+    else if (event.event === "ask") {
+      place.questions += 1;
+      place.tell(words.waiting);
+      question(place, event);
+    } else if (event.event === "running") {
+      this.answered();
+      place.tell(plain(`${words.works} ${event.tool}`));
+      this.calls.set(event.id, opened(place, event.tool, event.args));
+    } else if (event.event === "result") {
+      this.answered();
+      closed(this.calls.get(event.id) ?? opened(place, event.tool), event);
+      this.calls.delete(event.id);
+      this.answer = "";
+      place.tell(words.thinking);
+    } else if (event.event === "error") place.say(event.message, "bad");
+    else if (event.event === "stop") {
+      this.ended = true;
+      if (event.reason !== "answered") place.say(words.ends[event.reason] ?? event.reason, "bad");
+    }
+  }
+
+  /** Whatever was asked has its answer, here or elsewhere. */
+  answered() {
+    this.place.questions = 0;
+    this.place.place.querySelectorAll(".question").forEach((one) => one.remove());
+  }
+
+  end() {
+    this.settle();
+    this.answered();
+    for (const one of this.calls.values()) one.state.textContent = words.failed;
+  }
+}
+
+/** Runs a turn in a conversation. A prompt that did not come so far goes back where it was typed. */
+async function send(mine, prompt) {
+  const turn = (mine.turn = new AbortController());
+  mine.title ||= prompt.trim().split("\n")[0].slice(0, 60);
+  mine.tell(words.thinking);
+  const asked = mine.say(prompt, "user");
+  const telling = new Telling(mine);
+  let begun = false;
   try {
     const body = { prompt, toolType: at("tool").value, stream: true };
-    const response = await post(`/api/sessions/${session}/turns`, body, turn.signal);
-    if (!response.ok) {
-      say((await response.json()).message, "bad");
-      return;
-    }
-    session = response.headers.get("X-Session") ?? session;
-    for await (const event of events(response)) {
-      if (event.event === "text") {
-        if (!coming) {
-          coming = { text: "", node: say("", "coming") };
-        }
-        coming.text += event.text;
-        coming.node.append(event.text);
-        continue;
-      }
-      if (event.event === "reasoning" && event.text) {
-        settle();
-        let last = log.lastElementChild;
-        if (!last?.classList.contains("thought")) {
-          last = node("details", "thought", node("summary", "", words.thought), node("div"));
-          add(last);
-        }
-        last.lastElementChild.append(event.text);
-        continue;
-      }
-      if (event.event === "started" || event.event === "progress" || event.event === "note") continue;
-      settle();
-      if (event.event === "ask") question(event);
-      else if (event.event === "running") calls.set(event.id, opened(event));
-      else if (event.event === "result") {
-        closed(calls.get(event.id) ?? opened({ ...event, args: {} }), event);
-        calls.delete(event.id);
-      } else if (event.event === "error") say(event.message, "bad");
-      else if (event.event === "stop" && event.reason !== "answered") say(words.ends[event.reason] ?? event.reason, "bad");
-    }
+    if (at("persona").value) body.persona = at("persona").value;
+    if (!recorded) body.contextHistory = mine.context.slice(-MOST_CONTEXT);
+    const path = recorded ? `/api/sessions/${mine.id}/turns` : "/api/agent";
+    const response = await ask(path, body, turn.signal);
+    if (!response.ok) throw new Error((await response.json()).message);
+    begun = true;
+    mine.id = response.headers.get("X-Session") ?? mine.id;
+    if (view === mine) name();
+    for await (const event of events(response)) telling.event(event);
+    if (!telling.ended) mine.say(words.ends.unfinished, "bad");
+    mine.context.push({ timestamp: new Date().toISOString(), prompt, result: telling.answer });
   } catch (error) {
-    say(error.name === "AbortError" ? words.stopped : words.gone, "bad");
-  } finally {
-    settle();
-    for (const open of calls.values()) open.state.textContent = words.failed;
-    document.querySelectorAll(".question").forEach((open) => open.remove());
-    turn = null;
-    at("send").disabled = false;
-    at("stop").disabled = true;
-    at("prompt").focus();
-  }
-}
-
-/** A conversation that was written down: the next prompt goes on with it. */
-async function show(id) {
-  turn?.abort();
-  session = id;
-  const { messages } = await get(`/api/sessions/${id}/messages?limit=500`);
-  log.replaceChildren();
-  for (const record of messages) {
-    if (record.role === "user") say(record.content, "user");
-    else if (record.role === "assistant" && record.content) add(rendered(record.content));
-    else if (record.role === "tool" && record.tool_result) {
-      closed(opened({ tool: record.tool_result.tool_name, args: record.tool_call?.args }), record.tool_result);
+    mine.say(error.name === "AbortError" ? words.stopped : why(error), "bad");
+    if (!begun) {
+      asked.remove();
+      mine.say(words.kept);
+      if (!at("prompt").value) at("prompt").value = prompt;
     }
+  } finally {
+    telling.end();
+    mine.turn = null;
+    mine.tell("");
+    if (view === mine && !document.querySelector("dialog[open]")) at("prompt").focus();
   }
 }
 
-/** Takes back what the last turn changed, and says which files that were. */
-async function undo() {
-  const answer = await (await post("/api/undo", {})).json();
-  say(answer.message, answer.success ? "note" : "bad");
-  const names = (answer.data?.undone?.done ?? []).map((one) => node("li", "", `${one.name}: ${one.what}`));
-  const left = (answer.data?.undone?.refused ?? []).map((one) => node("li", "bad", `${one.name}: ${one.why}`));
-  if (names.length || left.length) add(node("ul", "note", ...names, ...left));
+// Conversations -------------------------------------------------------------------------------------------------------------------
+
+/** The records of a conversation that was written down. */
+function recordsOf(place, records) {
+  const shown = new View(place.id, "");
+  for (const record of records) {
+    if (record.thoughts) shown.add(node("details", "thought", node("summary", "", words.thought), node("div", "", record.thoughts)));
+    if (record.role === "user") shown.say(record.content, "user");
+    else if (record.role === "assistant" && record.content) shown.add(rendered(record.content));
+    else if (record.role === "tool" && record.tool_result) {
+      closed(opened(shown, record.tool_result.tool_name, record.tool_call?.args), record.tool_result);
+    } else if (record.role === "note" && record.content) shown.say(record.content);
+  }
+  return [...shown.place.childNodes];
+}
+
+/** A conversation that was written down, the newest records of it: the next prompt goes on with it. */
+async function show(id, title) {
+  const mine = new View(id, title);
+  mine.loading = true;
+  mine.status = words.loading;
+  open(mine);
+  try {
+    const data = await get(`/api/sessions/${id}/messages?newest=true&limit=${STRETCH}`);
+    mine.title ||= (data.messages.find((one) => one.role === "user")?.content ?? "").split("\n")[0].slice(0, 60);
+    mine.place.append(...recordsOf(mine, data.messages));
+    let from = data.offset;
+    const earlier = button(words.earlier, "", async () => {
+      earlier.disabled = true;
+      const offset = Math.max(0, from - STRETCH);
+      try {
+        const before = await get(`/api/sessions/${id}/messages?offset=${offset}&limit=${from - offset}`);
+        // What is read stays where it is on the screen.
+        const height = log.scrollHeight - log.scrollTop;
+        earlier.after(...recordsOf(mine, before.messages));
+        log.scrollTop = log.scrollHeight - height;
+        from = offset;
+      } catch (error) {
+        earlier.after(node("article", "bad", why(error)));
+      }
+      earlier.disabled = false;
+      if (from === 0) earlier.remove();
+    });
+    if (from > 0) mine.place.prepend(earlier);
+    mine.follow();
+  } catch (error) {
+    // The next prompt begins another one.
+    mine.id = "new";
+    mine.say(why(error), "bad");
+    if (view === mine) name();
+  }
+  mine.loading = false;
+  mine.tell("");
+}
+
+/** Takes back what the last turn changed, or the last undo, and says which files that were. */
+async function undo(redo) {
+  const mine = view;
+  try {
+    const answer = await (await ask(redo ? "/api/redo" : "/api/undo", {})).json();
+    const said = mine.say(answer.message, answer.success ? "note" : "bad");
+    const names = (answer.data?.undone?.done ?? []).map((one) => node("li", "", plain(`${one.name}: ${one.what}`)));
+    const left = (answer.data?.undone?.refused ?? []).map((one) => node("li", "bad", plain(`${one.name}: ${one.why}`)));
+    if (names.length || left.length) said.append(node("ul", "", names, left));
+    if (names.length && !redo) said.append(button(words.redo, "", () => undo(true)));
+    mine.follow();
+  } catch (error) {
+    mine.say(why(error), "bad");
+  }
 }
 
 async function past() {
-  const { sessions } = await get("/api/sessions");
-  const rows = sessions.map((one) => {
-    const choose = button(`${one.changed.slice(0, 16).replace("T", " ")}  ${one.title}`, "", () => {
-      at("sessions").close();
-      show(one.id);
+  const list = at("list");
+  const more = async (offset) => {
+    const { sessions, total } = await get(`/api/sessions?offset=${offset}`);
+    const rows = sessions.map((one) => {
+      const when = new Date(one.changed).toLocaleString(language, { dateStyle: "short", timeStyle: "short" });
+      const choose = button("", "", () => {
+        at("sessions").close();
+        show(one.id, one.title.slice(0, 60));
+      });
+      choose.append(node("span", "when", when), " ", plain(one.title));
+      return node("li", "", choose);
     });
-    return node("li", "", choose);
-  });
-  at("list").replaceChildren(...(rows.length ? rows : [node("li", "note", words.none)]));
-  at("sessions").showModal();
+    list.append(...rows);
+    const next = offset + sessions.length;
+    if (sessions.length && next < total) {
+      const further = node("li", "", button(words.further, "", () => {
+        further.remove();
+        more(next).catch((error) => list.append(node("li", "bad", why(error))));
+      }));
+      list.append(further);
+    }
+  };
+  list.replaceChildren();
+  try {
+    await more(0);
+    if (!list.hasChildNodes()) list.append(node("li", "note", words.none));
+  } catch (error) {
+    list.append(node("li", "bad", why(error)));
+  }
+  if (!at("sessions").open) at("sessions").showModal();
 }
 
-async function begin() {
-  document.documentElement.lang = language;
-  document.querySelectorAll("[data-text]").forEach((one) => (one.textContent = words[one.dataset.text]));
-  log.setAttribute("aria-label", words.log);
+function fresh() {
+  const begun = new View("new", "");
+  begun.say(words.empty);
+  if (!recorded) begun.say(words.forgets);
+  open(begun);
+  at("prompt").focus();
+}
+
+// The page ------------------------------------------------------------------------------------------------------------------------
+
+function listen() {
   at("ask").addEventListener("submit", (event) => {
     event.preventDefault();
     const prompt = at("prompt").value;
-    if (turn || !prompt.trim()) return;
+    if (view.turn || view.loading || !prompt.trim()) return;
     at("prompt").value = "";
-    send(prompt);
+    send(view, prompt);
   });
   at("prompt").addEventListener("keydown", (event) => {
     if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
@@ -317,26 +528,45 @@ async function begin() {
     }
   });
   document.addEventListener("keydown", (event) => {
-    if (event.key === "Escape" && turn && !document.querySelector("dialog[open]")) turn.abort();
+    if (event.key === "Escape" && !event.isComposing && !document.querySelector("dialog[open]")) view.turn?.abort();
   });
-  at("stop").addEventListener("click", () => turn?.abort());
+  at("stop").addEventListener("click", () => view.turn?.abort());
   at("past").addEventListener("click", past);
-  at("undo").addEventListener("click", undo);
-  at("fresh").addEventListener("click", () => {
-    turn?.abort();
-    session = "new";
-    log.replaceChildren();
-    at("prompt").focus();
-  });
-  // The token comes behind the #, which no server and no log is told, and does not stay in the history of the browser.
-  const token = new URLSearchParams(location.hash.slice(1)).get("token");
-  if (token) {
-    history.replaceState(null, "", "/");
-    await login(token);
+  at("undo").addEventListener("click", () => undo(false));
+  at("fresh").addEventListener("click", fresh);
+  // A turn ends with its page.
+  addEventListener("beforeunload", (event) => view.turn && event.preventDefault());
+  // What was typed survives a page that is loaded again by mistake.
+  at("prompt").value = sessionStorage.getItem("prompt") ?? "";
+  addEventListener("pagehide", () => sessionStorage.setItem("prompt", at("prompt").value));
+}
+
+async function begin() {
+  document.documentElement.lang = language;
+  document.querySelectorAll("[data-text]").forEach((one) => (one.textContent = words[one.dataset.text]));
+  log.setAttribute("aria-label", words.log);
+  // What comes behind the # is told to no server and no log, and a token does not stay in the history of the browser.
+  const given = new URLSearchParams(location.hash.slice(1));
+  const session = given.get("session");
+  fresh();
+  listen();
+  try {
+    if (given.has("token")) await login(given.get("token"));
+    const { tools } = await get("/api/tools");
+    at("tool").options[0].text = words.every;
+    at("tool").append(...tools.map((tool) => node("option", "", tool.name)));
+    const { personas, chosen } = await get("/api/personas").catch(() => ({ personas: [] }));
+    at("persona").parentElement.hidden = personas.length < 2;
+    at("persona").append(...personas.map((one) => new Option(one.name, one.name, false, one.name === chosen)));
+    personas.forEach((one, index) => (at("persona").options[index].title = one.description));
+    const known = await get("/api/sessions?limit=1").catch(() => ({ recording: false }));
+    recorded = known.recording !== false;
+    at("past").disabled = known.total === undefined;
+    if (session && /^[A-Za-z0-9_-]{1,64}$/.test(session)) await show(session, "");
+    else fresh();
+  } catch (error) {
+    view.say(why(error), "bad");
   }
-  const { tools } = await get("/api/tools");
-  at("tool").append(...tools.map((tool) => node("option", "", tool.name)));
-  at("prompt").focus();
 }
 
 begin();

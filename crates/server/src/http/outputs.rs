@@ -1,0 +1,80 @@
+//! Outputs that were too long for a result, which a person may read to the end.
+//!
+//! It reads the files that tools made for that and no other: a name leads to one folder, in which only the server writes, and never
+//! through a link.
+
+use super::Shared;
+use super::answer::Trouble;
+use super::sessions::Stretch;
+use crate::messages;
+use serde_json::{Value, json};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::sync::Arc;
+use tokio::task::spawn_blocking;
+use toolfence_workspace::overflow_file;
+
+/// Bytes that are given at a time.
+const PIECE: u64 = 256 << 10;
+
+/// A piece of an output, from a byte on.
+pub(super) async fn piece(shared: &Arc<Shared>, id: String, stretch: Stretch) -> Result<Value, Trouble> {
+    let workspace = shared.agents.workspace();
+    let from = stretch.offset as u64;
+    let read = spawn_blocking(move || {
+        let file = overflow_file::open(workspace.root(), &id)?;
+        let bytes = file.metadata()?.len();
+        read(file, bytes, from)
+    });
+    let read = read.await.map_err(|_| Trouble::new(500, "internal", messages::request_failed()))?;
+    read.map_err(|_| Trouble::not_found(messages::no_such_output()))
+}
+
+/// The text of a piece that ends with a whole character, where it goes on, and how long all of it is.
+fn read(mut file: impl Read + Seek, bytes: u64, from: u64) -> io::Result<Value> {
+    file.seek(SeekFrom::Start(from))?;
+    let mut piece = Vec::new();
+    file.take(PIECE).read_to_end(&mut piece)?;
+    let goes_on = from + (piece.len() as u64) < bytes;
+    if goes_on {
+        // At most the last three bytes are the beginning of a character.
+        let cut = piece.iter().rev().take(3).position(|byte| byte & 0xc0 != 0x80);
+        if let Some(at) = cut.map(|behind| piece.len() - 1 - behind).filter(|at| piece[*at] >= 0xc0) {
+            piece.truncate(at);
+        }
+    }
+    let next = Some(from + piece.len() as u64).filter(|next| goes_on && *next > from);
+    Ok(json!({"text": String::from_utf8_lossy(&piece), "offset": from, "next": next, "bytes": bytes}))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Cursor;
+
+    fn piece(all: &[u8], from: u64) -> Value {
+        read(Cursor::new(all), all.len() as u64, from).unwrap()
+    }
+
+    #[test]
+    fn pieces_end_with_a_whole_character_and_give_all_of_it() {
+        let text = format!("a{}\n", "\u{20ac}\u{1f600}é".repeat(70_000));
+        let (mut all, mut from, mut pieces) = (String::new(), Some(0), 0);
+        while let Some(at) = from {
+            let piece = piece(text.as_bytes(), at);
+            all += piece["text"].as_str().unwrap();
+            from = piece["next"].as_u64();
+            pieces += 1;
+        }
+        assert!(all == text && pieces == text.len() / 262_144 + 1, "{pieces}");
+        let behind = piece(text.as_bytes(), 1 << 40);
+        assert_eq!((&behind["text"], &behind["next"]), (&json!(""), &Value::Null));
+        // What is no text ends as well.
+        let noise = vec![0xf0; 600_000];
+        let mut from = 0;
+        while let Some(next) = piece(&noise, from)["next"].as_u64() {
+            assert!(next > from);
+            from = next;
+        }
+        assert!(from > 500_000);
+    }
+}

@@ -1,0 +1,45 @@
+// Nodes of the page. What a model, a tool or a file says becomes the text of nodes and nothing else: no string is read as HTML.
+
+/** An element with what is inside: nodes, texts, and lists of both. */
+export function node(name, kind, ...inside) {
+  const made = document.createElement(name);
+  if (kind) made.className = kind;
+  // One by one: a call takes only so many arguments.
+  for (const one of inside.flat()) made.append(one);
+  return made;
+}
+
+export function button(text, kind, act) {
+  const made = node("button", kind, text);
+  made.type = "button";
+  made.addEventListener("click", act);
+  return made;
+}
+
+/** What scrolls has to be reachable without a mouse, and to have a name then. */
+export function scrolls(made, name) {
+  made.tabIndex = 0;
+  made.setAttribute("role", "group");
+  made.setAttribute("aria-label", name);
+  return made;
+}
+
+/** A text with what cannot be seen, or turns its direction, written out: what is agreed to has to be what is read. */
+export function plain(text) {
+  const odd = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
+  return text.replace(odd, (c) => `\\u{${c.codePointAt(0).toString(16)}}`);
+}
+
+export function pre(text, name) {
+  return scrolls(node("pre", "", plain(text)), name);
+}
+
+/** A unified diff, each line in the colour of its sign. */
+export function diff(text, name) {
+  const made = scrolls(node("pre", "diff"), name);
+  for (const line of text.replace(/\n$/, "").split("\n")) {
+    const kind = line.startsWith("@@") ? "hunk" : line.startsWith("+") ? "added" : line.startsWith("-") ? "removed" : "";
+    made.append(node("span", kind, plain(line)), "\n");
+  }
+  return made;
+}

@@ -1,0 +1,37 @@
+// What the page says, in English and Portuguese.
+
+export const WORDS = {
+  en: {
+    log: "Conversation", prompt: "What shall be done?", tool: "Tool", persona: "Persona", send: "Send", stop: "Stop", past: "Conversations",
+    undo: "Undo", redo: "Redo", fresh: "New", every: "all tools",
+    entry: "This server wants its token", token: "The token that coder serve printed", enter: "Enter", close: "Close",
+    yes: "Run it", always: "Always in this turn", no: "Deny", why: "Why not? (for the model)", cut: "truncated", thought: "Thought",
+    running: "running", done: "done", failed: "failed", denied: "The token is wrong.", gone: "The server cannot be reached.",
+    stopped: "Stopped.", asks: "May this run?", none: "There is no conversation yet.", arguments: "Arguments", result: "Result",
+    change: "Change", files: "Files", allowed: "You let it run.", refused: "You denied it.", all: "Show all", further: "Show more",
+    earlier: "Show earlier messages", loading: "Loading ...", thinking: "The model is asked ...", writing: "The model writes ...",
+    waiting: "A call waits for your answer.", works: "A tool runs:", empty: "Ask for a change, or about the project.",
+    forgets: "Conversations are not written down here. The page remembers this one until it is closed.",
+    code: "Code", table: "Table", kept: "It was not sent; your text is still in the box.",
+    ends: { empty: "The reply was empty.", unfinished: "The answer broke off.", format_errors: "No call could be read.",
+      round_limit: "The rounds are used up.", loop: "The model repeats itself.", cancelled: "Cancelled.", failed: "The turn failed." },
+  },
+  pt: {
+    log: "Conversa", prompt: "O que deve ser feito?", tool: "Ferramenta", persona: "Persona", send: "Enviar", stop: "Parar", past: "Conversas",
+    undo: "Desfazer", redo: "Refazer", fresh: "Nova", every: "todas",
+    entry: "Este servidor exige o seu token", token: "O token que coder serve imprimiu", enter: "Entrar", close: "Fechar",
+    yes: "Executar", always: "Sempre neste turno", no: "Negar", why: "Por que não? (para o modelo)", cut: "truncado", thought: "Pensamento",
+    running: "em execução", done: "concluída", failed: "falhou", denied: "O token está errado.", gone: "Não é possível alcançar o servidor.",
+    stopped: "Parado.", asks: "Isto pode ser executado?", none: "Ainda não há conversas.", arguments: "Argumentos", result: "Resultado",
+    change: "Mudança", files: "Arquivos", allowed: "Você deixou executar.", refused: "Você negou.", all: "Mostrar tudo", further: "Mostrar mais",
+    earlier: "Mostrar mensagens anteriores", loading: "Carregando ...", thinking: "O modelo foi consultado ...", writing: "O modelo escreve ...",
+    waiting: "Uma chamada espera a sua resposta.", works: "Uma ferramenta executa:", empty: "Peça uma mudança, ou pergunte sobre o projeto.",
+    forgets: "Aqui as conversas não são gravadas. A página se lembra desta até ser fechada.",
+    code: "Código", table: "Tabela", kept: "Nada foi enviado; o seu texto continua na caixa.",
+    ends: { empty: "A resposta veio vazia.", unfinished: "A resposta foi interrompida.", format_errors: "Nenhuma chamada pôde ser lida.",
+      round_limit: "As rodadas se esgotaram.", loop: "O modelo se repete.", cancelled: "Cancelado.", failed: "O turno falhou." },
+  },
+};
+
+export const language = (globalThis.navigator?.language ?? "en").startsWith("pt") ? "pt" : "en";
+export const words = WORDS[language];
