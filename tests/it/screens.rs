@@ -1,7 +1,11 @@
 //! What a turn looks like on the screen of a terminal.
 
+use crate::support::is_ignored;
 use crate::terminal::slow_model;
+use std::io::Read;
 use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
 use tempfile::TempDir;
 use toolfence_kit::Screen;
 
@@ -137,4 +141,262 @@ fn a_terminal_becomes_wider_while_the_model_writes() {
     }
     let widths: Vec<usize> = contents.lines().filter(|row| row.starts_with("word")).map(str::len).collect();
     assert!(widths[0] < 40 && widths.iter().any(|width| *width > 80), "{widths:?}: {contents}");
+}
+
+/// Words of all widths, each of them once.
+fn odd_words() -> Vec<String> {
+    (1..=60).map(|number| format!("w{number}\u{8a9e}e\u{301}.")).collect()
+}
+
+fn slowly(project: &Path, home: &Path, reply: Vec<(u64, String)>, env: &[(&str, &str)], size: (u16, u16)) -> Screen {
+    slowly_with(project, home, reply, &["--yes"], env, size)
+}
+
+fn slowly_with(
+    project: &Path,
+    home: &Path,
+    reply: Vec<(u64, String)>,
+    more: &[&str],
+    env: &[(&str, &str)],
+    size: (u16, u16),
+) -> Screen {
+    let url = slow_model(vec![reply, vec![(0, "Done.\n".to_owned())]]);
+    let args = [&["--backend", "http", "--base-url", &url, "--model", "m"], more].concat();
+    let screen = Screen::start(CODER, &args, env, project, home, size);
+    screen.wait_for_last(">");
+    screen.press("go\r");
+    screen
+}
+
+/// A terminal that becomes narrower wraps its rows anew: the row under way is taken back as it stands there then.
+#[test]
+fn a_terminal_becomes_narrower_while_the_model_writes() {
+    let words = odd_words();
+    let mut reply: Vec<(u64, String)> = words.iter().map(|word| (40, format!("{word} "))).collect();
+    reply.push((0, "\n\nDone.\n".to_owned()));
+    let (project, home) = place("");
+    let screen = slowly(project.path(), home.path(), reply, &[], (40, 100));
+    screen.wait_for("w25\u{8a9e}");
+    screen.rewrap((40, 40));
+    screen.wait_for("w40\u{8a9e}");
+    screen.rewrap((40, 24));
+    screen.wait_for("Done.");
+    let contents = screen.wait_for_last(">");
+    // The terminal breaks rows that stand there in the middle of words.
+    let contents = contents.replace('\n', "");
+    for word in &words {
+        assert_eq!(count(&contents, word), 1, "{word}: {contents}");
+    }
+}
+
+/// One that cuts its rows says so: nothing above the row under way is touched.
+#[test]
+fn a_terminal_that_cuts_its_rows_becomes_narrower_while_the_model_writes() {
+    let words = odd_words();
+    let mut reply: Vec<(u64, String)> = words.iter().map(|word| (40, format!("{word} "))).collect();
+    reply.push((0, "\n\nDone.\n".to_owned()));
+    let (project, home) = place("");
+    let screen = slowly(project.path(), home.path(), reply, &[("XTERM_VERSION", "XTerm(390)")], (40, 100));
+    screen.wait_for("w25\u{8a9e}");
+    let before = screen.contents();
+    let first =
+        |contents: &str| contents.lines().find(|row| row.starts_with("w1\u{8a9e}")).map(|row| row[..20].to_owned());
+    screen.resize((40, 40));
+    screen.wait_for("Done.");
+    let contents = screen.wait_for_last(">");
+    assert!(first(&before).is_some() && first(&before) == first(&contents), "{contents}");
+    for word in &words {
+        assert!(count(&contents, word) <= 1, "{word}: {contents}");
+    }
+}
+
+/// So are the rows of the status, whatever stands in them.
+#[test]
+fn a_terminal_becomes_narrower_while_a_command_runs() {
+    let command = "for i in 1 2 3 4 5 6; do echo \"$i \u{8a9e}\u{8a9e}\u{8a9e} e\u{301} $(printf 'x%.0s' $(seq 60))\"; done; sleep 3; echo over";
+    let call = call("bash", &serde_json::json!({"command": command}));
+    let (project, home) = place("");
+    let screen = slowly(project.path(), home.path(), vec![(0, format!("I run it.\n\n{call}"))], &[], (40, 90));
+    screen.wait_for("  │ 6 ");
+    screen.rewrap((40, 40));
+    screen.wait("rows of the new width", |contents| contents.contains("x…\n") && count(contents, "running") == 1);
+    screen.rewrap((40, 70));
+    screen.wait_for("Done.");
+    let contents = screen.wait_for_last(">");
+    assert!(!contents.contains('│') && !contents.contains("running"), "{contents}");
+    assert!(contents.contains("\ncoder\nI run it.\n\n→ bash $ for i in"), "{contents}");
+    assert!(contents.contains("    over\n\nDone.\n"), "{contents}");
+}
+
+/// So is the line that is typed.
+#[test]
+fn a_terminal_becomes_narrower_while_a_line_is_typed() {
+    let (project, home) = place("%%% reply\nDone.\n");
+    let screen = talk(project.path(), home.path(), &[], (24, 80));
+    let words = odd_words();
+    screen.press(&words[..20].join(" "));
+    screen.wait_for(&words[19]);
+    screen.rewrap((24, 40));
+    screen.press(" end");
+    screen.wait_for("end");
+    let contents = screen.contents();
+    for word in &words[..20] {
+        assert_eq!(count(&contents.replace('\n', ""), word), 1, "{word}: {contents}");
+    }
+    screen.press("\r");
+    screen.wait_for("Done.");
+}
+
+/// Whoever stops a call that is being written is told so, and reads nothing that is meant for the model.
+#[test]
+fn a_stopped_call_is_told_in_words_for_people() {
+    if is_ignored("INT") {
+        return;
+    }
+    let lines: String = (0..400).map(|line| format!("line {line}\\n")).collect();
+    let call = format!(
+        "I write it.\n\n```tool\n{{\"name\": \"write_file\", \"args\": {{\"path\": \"n.txt\", \"content\": \"{lines}"
+    );
+    for (language, told, ended) in [
+        ("en", "→ write_file n.txt  ✗ stopped while it was written; it did not run\n", "\nstopped\n"),
+        ("pt", "→ write_file n.txt  ✗ interrompida enquanto era escrita; não foi executada\n", "\ninterrompido\n"),
+    ] {
+        let reply = call.as_bytes().chunks(20).map(|piece| (30, String::from_utf8_lossy(piece).into_owned())).collect();
+        let (project, home) = place("");
+        let screen = slowly_with(project.path(), home.path(), reply, &["--lang", language], &[], (40, 80));
+        // The file is seen while it is written, below an empty row.
+        screen.wait_for("I write it.\n\n→ write_file n.txt  ");
+        screen.wait_for("  │ line ");
+        screen.press("\u{3}");
+        screen.wait_for(ended);
+        let contents = screen.wait_for_last(">");
+        assert!(contents.contains(told) && !contents.contains("malformed") && !contents.contains('│'), "{contents}");
+    }
+}
+
+/// A command that is stopped leaves what it had printed.
+#[test]
+fn a_stopped_command_leaves_what_it_printed() {
+    if is_ignored("INT") {
+        return;
+    }
+    let command = call("bash", &serde_json::json!({"command": "echo begun; sleep 60; echo never"}));
+    let (project, home) = place(&format!("%%% reply\n{command}%%% reply\nIt was stopped.\n"));
+    let screen = talk(project.path(), home.path(), &["--yes"], (40, 60));
+    screen.press("go\r");
+    screen.wait_for("  │ begun");
+    screen.press("\u{3}");
+    screen.wait_for("It was stopped.");
+    let contents = screen.wait_for_last(">");
+    assert!(contents.contains("  ✗ stopped after ") && contents.contains("    begun\n"), "{contents}");
+    assert!(!contents.contains("Check before you go on"), "{contents}");
+}
+
+/// What the program says is broken between words, also where they are wide.
+#[test]
+fn a_failure_is_broken_between_words_at_forty_columns() {
+    let (project, home) = place(
+        "%%% reply\n```tool\n{\"name\": \"read_file\", \"args\": {\"path\": \"語語語語語 a name with blanks that is long\"}}\n```\n",
+    );
+    let screen = talk(project.path(), home.path(), &["--yes"], (40, 40));
+    screen.press("go\r");
+    // There is no second reply.
+    screen.wait_for("The recording is at its end");
+    let contents = screen.wait_for_last(">");
+    let text = contents.replace("\n    ", " ").replace('\n', " ");
+    assert!(contents.contains("\n  ✗ not_found") && text.contains("a name with blanks that is long"), "{contents}");
+    assert!(contents.lines().all(|row| row.chars().count() < 40), "{contents}");
+}
+
+/// Where no colour tells the reasoning apart, a mark does; and the spinner turns all the same.
+#[test]
+fn without_colours_reasoning_is_marked_and_the_spinner_turns() {
+    let reply =
+        vec![(1500, "<think>\nFirst this, and then that, which takes two rows.\n</think>\nIt is 4.\n".to_owned())];
+    let (project, home) = place("");
+    let screen = slowly(project.path(), home.path(), reply, &[("NO_COLOR", "1")], (40, 40));
+    screen.wait_for("waiting for the model, 1 s");
+    screen.wait_for("It is 4.");
+    let contents = screen.wait_for_last(">");
+    assert!(
+        contents.contains("coder\n| First this, and then that, which\n| takes two rows.\n\nIt is 4.\n"),
+        "{contents}"
+    );
+    assert!(!contents.contains("waiting"), "{contents}");
+    let written = screen.written();
+    let looks = written.split("\u{1b}[").skip(1).filter_map(|rest| rest.split_once('m').map(|(code, _)| code));
+    let looks: Vec<&str> =
+        looks.filter(|code| !code.is_empty() && code.bytes().all(|b| b.is_ascii_digit() || b == b';')).collect();
+    assert!(looks.iter().all(|code| *code == "0"), "{looks:?}");
+}
+
+/// The bell, or a notification, at the end of a turn that is long by the settings.
+#[test]
+fn a_long_turn_ends_with_a_bell_or_a_notification() {
+    for (settings, wanted, other) in [
+        ("notify_after = 0\n", "\u{7}", "\u{1b}]9;"),
+        ("notify = \"osc9\"\nnotify_after = 0\n", "\u{1b}]9;coder has an answer\u{1b}\\", "\u{7}"),
+        ("notify = \"off\"\nnotify_after = 0\n", "", "\u{7}"),
+        ("", "", "\u{7}"),
+    ] {
+        let (project, home) = place("%%% reply\nDone.\n");
+        std::fs::create_dir_all(home.path().join("config/toolfence")).unwrap();
+        std::fs::write(home.path().join("config/toolfence/config.toml"), settings).unwrap();
+        let screen = talk(project.path(), home.path(), &[], (24, 80));
+        screen.press("go\r");
+        screen.wait_for("Done.");
+        screen.wait_for_last(">");
+        let written = screen.written();
+        assert!(written.contains(wanted) && !written.contains(other), "{settings}: {written:?}");
+    }
+    let (project, home) = place("%%% reply\nDone.\n");
+    std::fs::create_dir_all(home.path().join("config/toolfence")).unwrap();
+    std::fs::write(home.path().join("config/toolfence/config.toml"), "notify_after = 0\n").unwrap();
+    let mut piped = Command::new(CODER);
+    piped.args(["--backend", "replay", "--replies"]).arg(home.path().join("replies")).args(["-p", "go"]);
+    piped.env("XDG_CONFIG_HOME", home.path().join("config")).env("XDG_STATE_HOME", home.path().join("state"));
+    let ran = piped.current_dir(project.path()).stdin(Stdio::null()).output().unwrap();
+    assert_eq!((String::from_utf8_lossy(&ran.stdout), ran.stderr.contains(&7)), ("Done.\n".into(), false));
+}
+
+/// A megabyte of prose, of one table, of one block of code and of one line: what is written to the terminal is a small multiple of
+/// the text, however small its pieces are, and the program keeps a bounded multiple of it.
+#[test]
+fn a_megabyte_costs_a_bounded_number_of_bytes_and_of_memory() {
+    const SIZE: usize = 1 << 20;
+    let filled = |part: &str| part.repeat(SIZE / part.len());
+    let table = format!("| a | b |\n|---|---|\n{}", filled("| one *two* | three |\n"));
+    for (name, text) in [
+        ("prose", filled("A word of *many* and some `code` in one long paragraph.\n")),
+        ("a table", table),
+        ("a block of code", format!("```rust\n{}```\n", filled("    let x = \"text\"; // and more\n"))),
+        ("a line", filled("x")),
+    ] {
+        let pieces =
+            text.as_bytes().chunks(512).map(|piece| (0, String::from_utf8_lossy(piece).into_owned())).collect();
+        let url = slow_model(vec![pieces]);
+        let (project, home) = place("");
+        let line = "\"$CODER\" -p go --backend http --base-url \"$URL\" --model m --color always < /dev/null & \
+                    while [ -e /proc/$!/status ]; do grep -h VmHWM /proc/$!/status > now && cp now \"$PEAK\"; sleep 0.05; done; wait $!";
+        let peak = home.path().join("peak");
+        let mut script = Command::new("script");
+        script.args(["-qec", line, "/dev/null"]).current_dir(project.path()).env("SHELL", "/bin/bash");
+        script.env("CODER", CODER).env("URL", &url).env("PEAK", &peak).env("TERM", "xterm").env("LC_ALL", "C.UTF-8");
+        script.env("XDG_CONFIG_HOME", home.path().join("config")).env("XDG_STATE_HOME", home.path().join("state"));
+        let mut child = script.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut out = child.stdout.take().unwrap();
+        let reader = thread::spawn(move || {
+            let (mut buffer, mut written) = ([0; 1 << 16], 0);
+            while let Ok(count @ 1..) = out.read(&mut buffer) {
+                written += count;
+            }
+            written
+        });
+        assert!(child.wait().unwrap().success(), "{name}");
+        let written = reader.join().unwrap();
+        let peak = std::fs::read_to_string(&peak).unwrap();
+        let kilobytes: usize = peak.split_whitespace().nth(1).and_then(|number| number.parse().ok()).expect(&peak);
+        assert!((SIZE / 2..=3 * SIZE).contains(&written), "{name}: {written} bytes are written");
+        assert!(kilobytes < 100 << 10, "{name}: {kilobytes} kB are kept");
+    }
 }

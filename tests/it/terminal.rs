@@ -453,10 +453,13 @@ pub(crate) fn slow_model(replies: Vec<Vec<(u64, String)>>) -> String {
             for (pause, piece) in pieces {
                 thread::sleep(Duration::from_millis(pause));
                 let chunk = serde_json::json!({"choices": [{"index": 0, "delta": {"content": piece}}]});
-                stream.write_all(format!("data: {chunk}\n\n").as_bytes()).unwrap();
+                // Whoever interrupts a reply reads no more of it.
+                if stream.write_all(format!("data: {chunk}\n\n").as_bytes()).is_err() {
+                    break;
+                }
             }
             let end = serde_json::json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]});
-            stream.write_all(format!("data: {end}\n\ndata: [DONE]\n\n").as_bytes()).unwrap();
+            let _ = stream.write_all(format!("data: {end}\n\ndata: [DONE]\n\n").as_bytes());
         }
     });
     format!("http://{address}/v1")

@@ -162,6 +162,35 @@ impl Screen {
         tcsetwinsize(&self.terminal, winsize(size)).expect("the terminal is there");
     }
 
+    /// Makes the terminal larger or smaller as most of them do: lines that do not fit any more take more rows, and the cursor stays
+    /// behind the character that it stood behind. Nothing may stand behind the cursor; looks are forgotten.
+    ///
+    /// # Panics
+    ///
+    /// If the terminal is gone.
+    pub fn rewrap(&self, size: (u16, u16)) {
+        let mut shown = self.shown();
+        let screen = shown.parser.screen();
+        let ((last, column), columns) = (screen.cursor_position(), screen.size().1);
+        let mut text = String::new();
+        for row in 0..=last {
+            let end = if row == last { column } else { columns };
+            let mut line: String = (0..end)
+                .filter_map(|at| screen.cell(row, at).filter(|cell| !cell.is_wide_continuation()))
+                .map(|cell| if cell.has_contents() { cell.contents() } else { " " })
+                .collect();
+            if row < last && !screen.row_wrapped(row) {
+                line.truncate(line.trim_end().len());
+                line.push_str("\r\n");
+            }
+            text.push_str(&line);
+        }
+        let mut parser = Parser::new(size.0, size.1, 1000);
+        parser.process(text.as_bytes());
+        shown.parser = parser;
+        tcsetwinsize(&self.terminal, winsize(size)).expect("the terminal is there");
+    }
+
     /// Waits until the program ends, and gives its status.
     ///
     /// # Panics

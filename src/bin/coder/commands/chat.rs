@@ -435,7 +435,10 @@ impl Conversation {
     }
 
     fn help(&mut self) -> Result<(), Failure> {
-        self.out.line(&messages::conversation_help())?;
+        let help = messages::conversation_help();
+        // On a terminal its lines are as long as those of the terminal.
+        let rows = if self.out.is_terminal() { help.words().replace('\n', " ") } else { help.words().into_owned() };
+        self.out.told(&rows)?;
         let all = slash::all(&self.own);
         let width = all.iter().map(|command| command.usage().chars().count()).max().unwrap_or_default();
         all.iter()
