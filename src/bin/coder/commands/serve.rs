@@ -175,7 +175,7 @@ impl Agents for Project {
     fn personas(&self) -> Vec<Persona> {
         let setup = &self.first.setup;
         let mut personas = vec![setup.persona.clone()];
-        if let Some((places, _)) = &setup.places {
+        if let Some(places) = &setup.places {
             let folders = Folders::of(places);
             // One that cannot be read cannot answer.
             let found = folders.names().into_iter().filter_map(|name| folders.find(&name, setup.language).ok()?);
