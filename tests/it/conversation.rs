@@ -369,6 +369,8 @@ fn editor_for_a_prompt() {
     let editor = format!("sh {}", place.home.join("editor").display());
     let screen = place.talk(&[], &[("EDITOR", &editor)]);
     screen.press(&format!("/editor half a thought{ENTER}"));
+    screen.wait_for_last("> whole a thoughtmore");
+    screen.press(ENTER);
     answered(&screen, "One.");
     assert_eq!(place.said(), ["whole a thoughtmore"]);
     assert_eq!(std::fs::read_to_string(place.home.join("mode")).unwrap(), "600\n");
@@ -405,8 +407,6 @@ fn a_command_of_a_project_is_trusted_as_it_is() {
     let said = |answer: &str| {
         screen.press(&format!("/theirs{ENTER}"));
         screen.wait("question", |contents| contents.trim_end().ends_with("Trust it? [y/N]"));
-        // The question throws away what comes before it is ready to listen.
-        std::thread::sleep(std::time::Duration::from_millis(300));
         screen.press(&format!("{answer}{ENTER}"));
     };
     screen.press("/th\t");
@@ -443,7 +443,6 @@ fn a_command_of_a_project_is_trusted_as_it_is() {
     let trust = Screen::start(CODER, &["config", "trust"], &[], &place.root, &place.home, (24, 80));
     let contents = trust.wait_for("Trust it? [");
     assert!(contents.contains("  | Do worse.\n"), "{contents}");
-    std::thread::sleep(std::time::Duration::from_millis(300));
     trust.press("y\r");
     assert_eq!(trust.end(), 0);
     let screen = place.talk(&[], &[]);
@@ -504,7 +503,6 @@ fn the_mode_says_when_is_asked() {
     answered(&screen, "you are asked: always");
     screen.press(&format!("go{ENTER}"));
     screen.wait_for("Run it? [");
-    std::thread::sleep(std::time::Duration::from_millis(300));
     screen.press(&format!("y{ENTER}"));
     answered(&screen, "Again.");
 }
@@ -623,4 +621,18 @@ fn model_in_a_conversation() {
         of("From one.").contains("\"model\":\"one\"") && of("From two.").contains("\"model\":\"two\""),
         "{written}"
     );
+}
+
+/// A signal in a turn that a command began ends the program, and nothing that was typed meanwhile runs.
+#[test]
+fn a_signal_in_the_turn_of_a_command_ends_the_program() {
+    let place = Place::new(&[
+        "```tool\n{\"name\": \"bash\", \"args\": {\"command\": \"echo begun; sleep 100\"}}\n```",
+        "Done.",
+    ]);
+    let screen = place.talk(&["--ask", "never"], &[]);
+    screen.press(&format!("/init{ENTER}"));
+    screen.wait_for("│ begun");
+    screen.signal("TERM");
+    assert_eq!(screen.end(), 143);
 }

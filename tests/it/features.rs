@@ -13,10 +13,9 @@ fn call(name: &str, args: &Value) -> String {
     format!("```tool\n{}\n```", json!({"name": name, "args": args}))
 }
 
-/// Answers a question, which throws away what comes before it is ready to listen.
+/// Answers a question, which throws away what comes before its last row.
 fn say(screen: &Screen, question: &str, answer: &str) {
     screen.wait("question", |contents| contents.trim_end().lines().last().is_some_and(|row| row.starts_with(question)));
-    std::thread::sleep(Duration::from_millis(300));
     screen.press(&format!("{answer}{ENTER}"));
 }
 

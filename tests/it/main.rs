@@ -19,6 +19,7 @@ mod damage;
 #[cfg(feature = "cli")]
 mod debug;
 mod documents;
+#[cfg(all(feature = "cli", target_os = "linux"))]
 mod features;
 mod format;
 mod grammar;

@@ -109,8 +109,8 @@ fn a_change_is_asked_about_at_forty_columns() {
     );
     assert!(contents.contains("  -two\n  +2\n"), "{contents}");
     assert!(screen.written().contains("\u{1b}[31m  -two"), "{:?}", screen.written());
-    // The question throws away what comes before it is ready to listen.
-    std::thread::sleep(std::time::Duration::from_millis(300));
+    // The question throws away what comes before its last row.
+    screen.wait("question", |contents| contents.trim_end().ends_with(']'));
     screen.press("y\r");
     screen.wait_for("Done.");
     let contents = screen.wait_for_last(">");

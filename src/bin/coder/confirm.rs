@@ -4,7 +4,7 @@ use crate::edit;
 use crate::markdown::{in_rows, line_in_rows};
 use crate::marks;
 use crate::messages;
-use crate::preview::{Preview, one_line};
+use crate::preview::{Preview, file_rows, one_line};
 use crate::shown::{Words, escaped, language};
 use crate::terminal::{colours, columns_of_the_terminal};
 use crate::view::Person;
@@ -13,8 +13,10 @@ use rustix::termios::QueueSelector;
 use std::collections::HashSet;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
+use toolfence::agent::Canceller;
 use toolfence::parts::files::Stop;
 use toolfence::policy::Pending;
 use toolfence::session::Answer;
@@ -284,12 +286,15 @@ fn always(pending: &Pending, beginning: &str) -> Result<Answer, Text> {
 pub(crate) async fn put(text: &str) -> io::Result<String> {
     const GLANCE: Duration = Duration::from_millis(30);
     crate::status::end();
-    OpenOptions::new().write(true).open("/dev/tty")?.write_all(text.as_bytes())?;
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let mut terminal = File::from(rustix::fs::open("/dev/tty", flags, Mode::empty())?);
+    let mut screen = OpenOptions::new().write(true).open("/dev/tty")?;
+    let (above, asks) = text.split_at(text.rfind('\n').map_or(0, |at| at + 1));
+    screen.write_all(above.as_bytes())?;
     let _shown = crate::input::modes::Shown::begin();
-    // Whatever was typed before the question stood there was not meant for it.
+    // Whatever was typed before the question stood there was not meant for it. What is typed once its last row is seen is.
     rustix::termios::tcflush(&terminal, QueueSelector::IFlush)?;
+    screen.write_all(asks.as_bytes())?;
     let mut line = Vec::new();
     let mut buffer = [0; 1024];
     while !line.contains(&b'\n') {
@@ -302,6 +307,31 @@ pub(crate) async fn put(text: &str) -> io::Result<String> {
         }
     }
     Ok(String::from_utf8_lossy(&line).into_owned())
+}
+
+/// Asks as [`put`] does until it is cancelled, which is an answer to nothing: [`io::ErrorKind::Interrupted`].
+pub(crate) async fn put_until(text: &str, canceller: &Canceller) -> io::Result<String> {
+    tokio::select! {
+        said = put(text) => said,
+        () = canceller.cancelled() => {
+            OpenOptions::new().write(true).open("/dev/tty")?.write_all(b"\n")?;
+            Err(io::ErrorKind::Interrupted.into())
+        }
+    }
+}
+
+/// The question whether these files are trusted, below all that they say. It goes to the terminal in one piece: whoever agrees has
+/// seen the files, wherever the output of the program goes.
+pub(crate) fn trust_of(files: &[(PathBuf, String)], head: impl Fn(&str) -> Text, allows: &str) -> String {
+    let room = marks::room(columns_of_the_terminal());
+    let mut asked = String::new();
+    for (file, text) in files {
+        let file = file.display().to_string();
+        asked.push_str(&escaped(&head(&file).words()));
+        asked.push('\n');
+        asked.push_str(&file_rows(text, room));
+    }
+    asked + allows + &messages::trust_it().words()
 }
 
 /// Whether what was typed is a plain yes.

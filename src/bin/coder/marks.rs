@@ -73,7 +73,7 @@ fn cells(line: &str, start: usize, asks: &[Range<usize>]) -> Vec<Cell> {
 }
 
 /// Characters that look like nothing, or like a blank that they are not.
-fn hides(c: char) -> bool {
+pub(crate) fn hides(c: char) -> bool {
     match c {
         ' '..='~' | '\t' => false,
         _ if c.is_whitespace() => true,

@@ -31,7 +31,7 @@ impl Mentions {
     pub(crate) fn of(message: &str, workspace: &Workspace) -> Mentions {
         let mut found = Mentions::default();
         let mut left = MOST_BYTES;
-        for name in names(message).into_iter().take(MOST_NAMES) {
+        for name in names(message) {
             match found.add(&name, workspace, &mut left) {
                 Ok(()) => {}
                 Err(Why::Absent) => {}
@@ -119,7 +119,7 @@ impl From<toolfence::ToolFailure> for Why {
     }
 }
 
-/// The names behind an `@` that begins a word, outside of fences. One with spaces stands in double quotes.
+/// The first [`MOST_NAMES`] names behind an `@` that begins a word, outside of fences. One with spaces stands in double quotes.
 fn names(message: &str) -> Vec<String> {
     let mut names = Vec::new();
     let mut is_code = false;
@@ -133,6 +133,12 @@ fn names(message: &str) -> Vec<String> {
         for (at, _) in line.match_indices('@') {
             let begins =
                 line[..at].chars().next_back().is_none_or(|before| before.is_whitespace() || "([".contains(before));
+            if names.len() == MOST_NAMES {
+                return names;
+            }
+            if !begins {
+                continue;
+            }
             let rest = &line[at + 1..];
             let name = match rest.strip_prefix('"') {
                 Some(quoted) => quoted.split('"').next().unwrap_or_default(),
@@ -142,7 +148,7 @@ fn names(message: &str) -> Vec<String> {
                     word.unwrap_or_default().trim_end_matches(['.', ',', ';', ':', '!', '?', ')', ']', '\'', '"'])
                 }
             };
-            if begins && !name.is_empty() && !names.iter().any(|known| known == name) {
+            if !name.is_empty() && !names.iter().any(|known| known == name) {
                 names.push(name.to_owned());
             }
         }
@@ -165,6 +171,13 @@ mod tests {
         ] {
             assert_eq!(names(message), want, "{message}");
         }
+    }
+
+    /// Each `@` is followed by a word as long as the rest: reading them all would take minutes and gigabytes.
+    #[test]
+    fn no_more_names_are_read_than_count() {
+        assert_eq!(names(&"(@".repeat(500_000)).len(), MOST_NAMES);
+        assert!(names(&"x@".repeat(500_000)).is_empty());
     }
 
     #[test]

@@ -268,6 +268,18 @@ fn marked(text: &str, first: &str, others: &str, room: usize) -> Vec<String> {
     rows
 }
 
+/// The lines of a file that somebody else wrote: marked, folded, and with nothing in them that steers or cannot be seen.
+pub(crate) fn file_rows(text: &str, room: usize) -> String {
+    let mut seen = String::with_capacity(text.len());
+    for c in text.replace("\r\n", "\n").chars() {
+        match c != '\n' && marks::hides(c) {
+            true => seen.push_str(&format!("\\u{{{:x}}}", u32::from(c))),
+            false => seen.push(c),
+        }
+    }
+    marked(&seen, "  | ", "  | ", room).concat()
+}
+
 /// A line in pieces that fit a row; an empty line is one empty piece.
 fn folded(line: &str, room: usize) -> impl Iterator<Item = &str> {
     let mut rest = Some(line);
@@ -295,6 +307,15 @@ fn fitting(line: &str, room: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn every_row_of_a_file_is_marked_and_shows_what_hides() {
+        let text = format!("Do it.{}Trusted.\n\u{1b}[2Kx\u{ad}y\u{a0}é\r\n", " ".repeat(74));
+        let rows = super::file_rows(&text, 30);
+        assert!(rows.lines().count() > 3 && rows.lines().all(|row| row.chars().count() <= 36), "{rows}");
+        assert!(rows.lines().all(|row| row.starts_with("  | ") || row.starts_with(super::FOLDED)), "{rows}");
+        assert!(rows.ends_with("  | \\u{1b}[2Kx\\u{ad}y\\u{a0}é\n"), "{rows}");
+    }
+
     use super::*;
     use crate::marks::ROOM;
     use serde_json::{Value, json};

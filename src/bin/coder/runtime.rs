@@ -174,9 +174,22 @@ impl Turns {
         self.reading(Phase::Prompt, read)
     }
 
-    /// Reads a message in a line editor, which takes Ctrl-C as a key: a signal comes from somebody else and ends the program.
+    /// Reads a message in a line editor, which takes Ctrl-C as a key: one that comes as a signal was pressed before the editor was
+    /// ready.
     pub(crate) fn in_editor<T>(&self, read: impl FnOnce() -> T) -> T {
-        self.reading(Phase::Idle, read)
+        self.reading(Phase::Between { stop: false }, read)
+    }
+
+    /// A conversation begins. At a terminal, Ctrl-C is for what it does from here on.
+    pub(crate) fn converse(&self) {
+        if io::stdin().is_terminal() {
+            *self.state.phase() = Phase::Between { stop: false };
+        }
+    }
+
+    /// Whether somebody wants the whole program to end.
+    pub(crate) fn is_ending(&self) -> bool {
+        self.state.ending.load(Ordering::SeqCst) != 0
     }
 
     /// After a person at a terminal has sent a line, Ctrl-C is for what the line began, even before that runs.

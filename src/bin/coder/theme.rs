@@ -104,6 +104,11 @@ fn settled() -> &'static Theme {
     THEMES.get(usize::from(SETTLED.load(Ordering::Relaxed))).unwrap_or(&THEMES[0])
 }
 
+/// Whether the person wants no colours.
+pub(crate) fn is_mono() -> bool {
+    settled().name == "mono"
+}
+
 /// What begins a style, and what ends it.
 pub(crate) fn codes(style: Style) -> (&'static str, &'static str) {
     codes_in(settled(), style)

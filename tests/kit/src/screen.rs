@@ -94,6 +94,18 @@ impl Screen {
         let _ = self.keys.send(keys.into());
     }
 
+    /// Sends a signal, `TERM` say, to the program that has the terminal.
+    ///
+    /// # Panics
+    ///
+    /// If no program has it.
+    pub fn signal(&self, name: &str) {
+        let group = rustix::termios::tcgetpgrp(&self.terminal).expect("a program has the terminal");
+        let line = format!("kill -s {name} -- -{}", group.as_raw_nonzero());
+        let sent = Command::new("bash").args(["-c", &line]).status();
+        assert!(sent.is_ok_and(|status| status.success()), "{line}");
+    }
+
     /// Pastes a text as terminals do that mark it, with CR between its lines.
     pub fn paste(&self, text: &str) {
         self.press(&format!("\x1b[200~{}\x1b[201~", text.replace('\n', "\r")));

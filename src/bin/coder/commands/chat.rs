@@ -25,7 +25,7 @@ use crate::slash::{self, Act, Argument, Own, Slash};
 use crate::terminal::{Style, Terminal, tell};
 use crate::view::View;
 use clap::ValueEnum;
-use std::io::IsTerminal;
+use std::io::{ErrorKind, IsTerminal};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -63,7 +63,8 @@ pub(crate) fn run(options: &Options, start: &Start, first: Option<&str>) -> Resu
     let input = Input::open(&setup, &own, Arc::clone(&models))?;
     let options = options.clone();
     let mut conversation =
-        Conversation { options, setup, talk, agent, turns, out, own, last: None, plans: false, models };
+        Conversation { options, setup, talk, agent, turns, out, own, draft: None, last: None, plans: false, models };
+    conversation.turns.converse();
     if let Some(first) = first {
         conversation.out.styled_line(Style::Dim, &format!("{MARK}{first}"))?;
         conversation.say(first)?;
@@ -141,6 +142,8 @@ struct Conversation {
     turns: Turns,
     out: Terminal,
     own: Vec<Own>,
+    /// What was written in the person's editor, for the next line.
+    draft: Option<String>,
     /// The last result of a call.
     last: Option<ToolResult>,
     /// Whether only what reads runs.
@@ -177,6 +180,12 @@ impl Conversation {
             if self.take(line.trim())? == Next::Ends {
                 return Ok(ExitCode::SUCCESS);
             }
+            match (self.draft.take(), &mut input) {
+                (None, _) => {}
+                // Whoever wrote it sees it once more, and can add to it where something of it is refused.
+                (Some(text), Input::Edited(editor)) => editor.put(&text),
+                (Some(text), Input::Lines(_)) => self.say(&text)?,
+            }
         }
     }
 
@@ -212,6 +221,7 @@ impl Conversation {
         // What goes wrong is said, and the conversation goes on.
         match self.act(known, words.trim()) {
             Ok(()) => {}
+            Err(failure) if self.turns.is_ending() => return Err(failure),
             Err(failure) => self.out.styled_line(Style::Bad, failure.message())?,
         }
         Ok(Next::Goes)
@@ -241,10 +251,10 @@ impl Conversation {
             }
             Act::Last => self.show_last(),
             Act::Copy => self.copy(),
-            Act::Editor => match self.in_editor(words)? {
-                Some(text) => self.say(&text),
-                None => Ok(()),
-            },
+            Act::Editor => {
+                self.draft = self.in_editor(words)?;
+                Ok(())
+            }
             Act::Retry => match agent.take_back() {
                 Some(said) => {
                     let first = said.lines().next().unwrap_or_default();
@@ -309,6 +319,7 @@ impl Conversation {
         if own.is_of_project() && !self.trusts(own.file(), &text)? {
             return self.out.styled_line(Style::Dim, &messages::nothing_was_sent());
         }
+        self.own[number].trust();
         let message = slash::message(&text, words);
         if own.is_of_project() {
             // What a project has written are no words of the person, and a call that only repeats them is refused.
@@ -321,19 +332,22 @@ impl Conversation {
     /// Whether the person trusts what this file of the project says. Where that was not said of exactly this text, it is shown, and
     /// the person is asked.
     fn trusts(&mut self, file: &Path, text: &str) -> Result<bool, Failure> {
-        let Conversation { setup, turns, out, .. } = self;
+        let Conversation { setup, turns, .. } = self;
         let Some(places) = &setup.places else { return Ok(false) };
         if trust::holds(places, file, text) {
             return Ok(true);
         }
-        out.line(&messages::command_of_project_says(file.display().to_string()))?;
-        text.lines().try_for_each(|line| out.line(&format!("  | {line}")))?;
-        let said = turns.run(Canceller::default(), confirm::put(&messages::trust_it().words()))?;
-        let said = said.map_err(|_| Failure::wrong_use(messages::no_terminal_for_trust()))?;
+        let files = [(file.to_owned(), text.to_owned())];
+        let asked = confirm::trust_of(&files, |file| messages::command_of_project_says(file.to_owned()), "");
+        let canceller = Canceller::default();
+        let said = match turns.run(canceller.clone(), confirm::put_until(&asked, &canceller))? {
+            Err(error) if error.kind() == ErrorKind::Interrupted => return Ok(false),
+            said => said.map_err(|_| Failure::wrong_use(messages::no_terminal_for_trust()))?,
+        };
         if !confirm::is_yes(&said, language()) {
             return Ok(false);
         }
-        trust::store(places, &[(file.to_owned(), text.to_owned())])?;
+        trust::store(places, &files)?;
         Ok(true)
     }
 

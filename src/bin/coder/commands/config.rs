@@ -320,18 +320,21 @@ fn trust(options: &Options, places: &Places, arguments: &TrustArguments) -> Resu
     if files.is_empty() {
         return Err(Failure::wrong_use(messages::nothing_to_trust(shown, places.commands().display().to_string())));
     }
-    for (file, text) in &files {
-        out.line(&format!("{}:\n", file.display()))?;
-        text.lines().try_for_each(|line| out.line(&format!("  | {line}")))?;
-        out.write("\n")?;
-    }
+    let mut allows = Vec::new();
     if has_settings {
-        out.line(&messages::trust_allows())?;
+        allows.push(messages::trust_allows());
     }
     if has_commands {
-        out.line(&messages::trust_allows_commands())?;
+        allows.push(messages::trust_allows_commands());
     }
-    if !options.yes && !agreed()? {
+    if options.yes {
+        for (file, text) in &files {
+            out.line(&format!("{}:\n", file.display()))?;
+            text.lines().try_for_each(|line| out.line(&format!("  | {line}")))?;
+        }
+        allows.iter().try_for_each(|allows| out.line(allows))?;
+    }
+    if !options.yes && !agreed(&files, &allows)? {
         out.line(&messages::is_not_trusted())?;
         return Ok(UNSUCCESSFUL.into());
     }
@@ -342,11 +345,13 @@ fn trust(options: &Options, places: &Places, arguments: &TrustArguments) -> Resu
     Ok(ExitCode::SUCCESS)
 }
 
-/// Asks on the terminal itself. Without one there is nobody to agree.
-fn agreed() -> Result<bool, Failure> {
+/// Shows the files and asks, on the terminal itself. Without one there is nobody to agree.
+fn agreed(files: &[(PathBuf, String)], allows: &[Text]) -> Result<bool, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
     let runtime = runtime.map_err(cannot_start)?;
-    let line = runtime.block_on(crate::confirm::put(&messages::trust_it().words()));
+    let allows: Vec<_> = allows.iter().map(|allows| allows.words().into_owned() + "\n").collect();
+    let asked = crate::confirm::trust_of(files, |file| format!("{file}:").into(), &allows.concat());
+    let line = runtime.block_on(crate::confirm::put(&asked));
     let line = line.map_err(|_| Failure::wrong_use(messages::no_terminal_for_trust()))?;
     Ok(crate::confirm::is_yes(&line, language()))
 }

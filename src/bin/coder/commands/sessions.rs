@@ -5,7 +5,7 @@ use super::SCHEMA;
 use super::undo::age;
 use crate::args::{Options, ResumeArguments, SessionsArguments};
 use crate::confirm;
-use crate::failure::{Failure, UNSUCCESSFUL};
+use crate::failure::{Failure, INTERRUPTED, UNSUCCESSFUL};
 use crate::messages;
 use crate::setup::{Setup, Talk};
 use crate::shown::{Words, language};
@@ -202,8 +202,11 @@ fn chosen(setup: &Setup) -> Result<Summary, Failure> {
         text.push_str(&format!("{:>3}  {}\n", number + 1, crate::shown::escaped(&row(session, false))));
     }
     text.push_str(&messages::which_conversation(all.len()).words());
-    let said = crate::runtime::run(Canceller::default(), confirm::put(&text))?;
-    let said = said.map_err(|_| Failure::wrong_use(messages::name_a_conversation()))?;
+    let canceller = Canceller::default();
+    let said = match crate::runtime::run(canceller.clone(), confirm::put_until(&text, &canceller))? {
+        Err(error) if error.kind() == std::io::ErrorKind::Interrupted => return Err(Failure::signalled(INTERRUPTED)),
+        said => said.map_err(|_| Failure::wrong_use(messages::name_a_conversation()))?,
+    };
     let number = match said.trim() {
         "" => Some(1),
         word => word.parse::<usize>().ok(),

@@ -82,7 +82,8 @@ impl Past {
 /// A file that was there already, from a backup say, may be readable for others.
 fn keep_private(file: &File) {
     const OWNER_ALONE: u32 = 0o600;
-    let is_open = |meta: std::fs::Metadata| meta.permissions().mode() & 0o777 & !OWNER_ALONE != 0;
+    // Whoever wants no history links the file to a device, which is everybody's.
+    let is_open = |meta: std::fs::Metadata| meta.is_file() && meta.permissions().mode() & 0o777 & !OWNER_ALONE != 0;
     if file.metadata().is_ok_and(is_open) {
         // One of another owner stays as that one wants it.
         let _ = file.set_permissions(std::fs::Permissions::from_mode(OWNER_ALONE));

@@ -102,13 +102,13 @@ impl LineEditor {
             .with_partial_completions(true)
             .with_validator(Box::new(Complete))
             .with_highlighter(Box::new(Plain { empty: empty.clone() }))
-            .with_ansi_colors(colour);
+            .with_ansi_colors(colour && !crate::theme::is_mono());
         for mark in typing.marks {
             // The editor shows the mark of the list in the place of that of the line.
             let menu = ColumnarMenu::default().with_name(mark).with_marker(mark);
             reedline = reedline.with_menu(ReedlineMenu::EngineCompleter(Box::new(menu)));
         }
-        if colour {
+        if colour && !crate::theme::is_mono() {
             // Without colours nothing would tell a hint from what was typed.
             reedline = reedline.with_hinter(Box::new(DefaultHinter::default()));
         }
@@ -234,6 +234,15 @@ impl Highlighter for Plain {
 struct Mark<'a>(&'a str);
 
 impl Prompt for Mark<'_> {
+    // The mark has the colour of the text: it can be read on any background.
+    fn get_prompt_color(&self) -> reedline::Color {
+        reedline::Color::Reset
+    }
+
+    fn get_indicator_color(&self) -> reedline::Color {
+        reedline::Color::Reset
+    }
+
     fn render_prompt_left(&self) -> Cow<'_, str> {
         "".into()
     }

@@ -104,8 +104,8 @@ toolfence::program::texts! { "coder"
         pt: "quanto esta conversa custou até agora, e o que foi feito nela",
     }
     slash_export() {
-        en: "write this conversation in a new file that ends in .md or .html",
-        pt: "grava esta conversa em um arquivo novo que termina em .md ou .html",
+        en: "write this conversation in a new file that ends in .md, .html, .json or .jsonl",
+        pt: "grava esta conversa em um arquivo novo que termina em .md, .html, .json ou .jsonl",
     }
     slash_sessions() {
         en: "the conversations about this project",

@@ -61,6 +61,11 @@ impl Own {
         self.project.is_some()
     }
 
+    /// The person has trusted it, or has written it.
+    pub(crate) fn trust(&mut self) {
+        self.trusted = true;
+    }
+
     /// What the file holds now: who changes it wants the change.
     ///
     /// # Errors
