@@ -235,6 +235,7 @@ async function scenes() {
   await first.fits("start");
 
   await markdown(first);
+  await told(first);
   await questions(first);
   await outputs(first);
   await stops(first);
@@ -244,6 +245,7 @@ async function scenes() {
   server = await restarts(first, server);
   await personas(first);
   await first.inert("at the end");
+  await pasted(first, "another-token-of-it");
   await ended(server.child);
   await first.ask("Is somebody there?");
   await first.shows("cannot be reached", "a server that is gone is told");
@@ -307,6 +309,57 @@ async function markdown(one) {
   check(slow === "", `no text takes more time than its length ${slow}`);
 }
 
+/** Events as they come to the page, whoever says them. */
+async function told(one) {
+  await one.click("#fresh");
+  const prompt = `document.getElementById("prompt").value`;
+  const turn = async (prompt, status, body) => {
+    await one.run(`window.fetch = async (path, options) => path.endsWith("/turns") ? new Response(${JSON.stringify(body)}, { status: ${status} }) :
+      (window.asked = path, real(path, options))`);
+    await one.ask(prompt);
+  };
+  const events = (...all) => all.map((event) => `data: ${JSON.stringify(event)}\n\n`).join("");
+  const text = (text) => ({ event: "text", text });
+  const stop = { event: "stop", reason: "answered" };
+  await one.run(`window.real = window.fetch; 0`);
+  await turn("In one.", 200, events(text("1. one\n"), { event: "ignored" }, text("2. two\n"), { event: "started", name: "bash" }, text("3. three\n"),
+    { event: "compacted" }, text("4. **fo"), { event: "reasoning", text: "" }, text("ur**\n"), { event: "call" }, text("5. five\n"), stop));
+  await one.shows("five", "a list comes");
+  check(await one.run(`document.querySelectorAll("#log .answer").length === 1 && document.querySelectorAll("#log .answer > ol > li").length === 5`),
+    "what shows nothing does not break it");
+  await turn("Think.", 200, events(text("First a **thought**."), { event: "reasoning", text: "", unopened: true }, text("The answer."), stop));
+  await one.shows("The answer.", "an answer comes behind a thought");
+  check(await one.run(`[...document.querySelectorAll("#log .thought .answer strong")].map((one) => one.textContent).join() === "thought" &&
+    document.querySelector("#log .thought").nextElementSibling.textContent === "The answer."`), "the thought is folded away");
+  const line = (digit) => `[TRUNCATED: the whole output is in .toolfence/output/${digit.repeat(16)}.txt]`;
+  const output = `${line("a")}\nand .toolfence/output/${"c".repeat(16)}.txt\n${line("b")}\nsee .toolfence/output/${"d".repeat(16)}.txt`;
+  await turn("Print.", 200, events({ event: "running", id: "1", tool: "bash", args: {} },
+    { event: "result", id: "1", success: true, truncated: true, execution_time_ms: 1, output }, text("Printed."), stop));
+  await one.shows("Printed.", "an output comes");
+  await one.press("Show all");
+  await one.until(`window.asked.startsWith("/api/outputs/${"b".repeat(16)}?")`, "it is the file that the tool names which is asked for");
+  await one.run(`window.fetch = async (path) => (document.getElementById("prompt").value = "typed", new Response('{"message": "Not now."}', { status: 409 })); 0`);
+  await one.ask("Refused.");
+  await one.until(`${prompt} === "Refused.\\n\\ntyped"`, "a prompt that is refused is there, and what was typed meanwhile");
+  await one.run(`window.fetch = async () => new Response("<h1>Bad gateway</h1>", { status: 502 }); ${prompt} = ""; 0`);
+  await one.ask("Gone.");
+  await one.shows("cannot be reached", "what is no JSON is no server");
+  await one.run(`window.fetch = window.real; ${prompt} = ""; 0`);
+  const unseen = await one.run(`import("/nodes.js").then(({ plain }) => plain("\\u00ad\\u034f\\u115f\\u17b4\\u180b\\u2800\\u3164\\ufe0f\\uffa0\\u{e0fff}a\\n\\u00e9"))`);
+  check(unseen === "ad 34f 115f 17b4 180b 2800 3164 fe0f ffa0 e0fff".split(" ").map((code) => `\\u{${code}}`).join("") + "a\né", `what cannot be seen is written out ${unseen}`);
+  const links = await one.run(`import("/markdown.js").then(({ rendered }) => rendered("[bank.example](https://thief.example/) " +
+    "[bank.example/in](https://bank.example/) [a@bank.example](mailto:a@bank.example) [the page](https://bank.example/)").textContent)`);
+  check(links === "bank.example (https://thief.example/) bank.example/in a@bank.example the page", `another host is told ${links}`);
+  await one.click("#fresh");
+}
+
+/** An address with a token that comes into the open page. */
+async function pasted(one, token) {
+  await one.run(`window.before = 1; localStorage.clear(); location.hash = "token=${token}"; 0`);
+  await one.until(`!window.before && !document.getElementById("entry").open && ${READY}`, "a token that is pasted into the open page is taken");
+  check(!(await one.run("location.href")).includes("token"), "and does not stay there");
+}
+
 /** Questions: what they show, and each way to answer. */
 async function questions(one) {
   const content = "all:\n\techo one\n\techo 2\n\ntest:\n\techo test\n\techo \u202e" + HOSTILE + "\n";
@@ -319,6 +372,8 @@ async function questions(one) {
   check(await one.run(`document.querySelector(".question .diff").textContent.includes("\\\\u{202e}<script>")`), "what turns the text around is written out");
   await one.inert("a question");
   await one.fits("question");
+  // What is meant for the question does not end the turn.
+  await one.key("Escape");
   await one.key("Tab");
   await one.press("Run it");
   await one.shows("Done, and the file is there.", "the answer comes");

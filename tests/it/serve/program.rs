@@ -229,6 +229,18 @@ async fn conversations_are_told_as_they_were_written_down() {
     assert_eq!(server.ask("GET", "/api/sessions", &Value::Null).await.json()["data"]["total"], 3);
 }
 
+/// Where nothing is written down there is no conversation to go on with, however often a client asks again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_turn_of_a_conversation_needs_that_they_are_written_down() {
+    let home = home();
+    let (url, _) = model("Yes.").await;
+    let server = started(home.path(), &["--base-url", &url, "--model", "m", "--no-transcript"]);
+    let answer = server.ask("POST", "/api/sessions/new/turns", &json!({"prompt": "x"})).await;
+    let told = answer.json();
+    assert_eq!((answer.status, &told["error"]["code"]), (404, &json!("not_found")), "{told}");
+    assert!(told["message"].as_str().unwrap().contains("--no-transcript"), "{told}");
+}
+
 /// A model over HTTP that says the same every time: its base URL, and the bodies of the requests that came to it.
 async fn model(says: &'static str) -> (String, Arc<Mutex<Vec<Value>>>) {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -28,6 +28,14 @@ async fn a_turn_is_answered_whole() {
     assert!(data["usage"]["output"].as_u64().unwrap() > 0);
 }
 
+/// Where a reply turns out to have begun with a thought, that is no part of the answer.
+#[tokio::test]
+async fn a_thought_that_nobody_opened_is_not_the_answer() {
+    let answer = Stage::new([says("Shall I read it? No.\n</think>\n\nIt says hi.")]).await;
+    let answer = answer.turn(&json!({"prompt": "go"})).await.json();
+    assert_eq!(answer["data"]["answer"].as_str().unwrap().trim(), "It says hi.", "{answer}");
+}
+
 /// The events are those of the pipe.
 #[tokio::test]
 async fn a_turn_is_told_as_events() {

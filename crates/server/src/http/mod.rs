@@ -78,7 +78,9 @@ pub trait Agents: Send + Sync {
     /// An agent that goes on with the conversation in this file, or begins a new one that is written down.
     ///
     /// # Errors
-    /// Why not: of the kind [`Busy`](toolfence_protocol::ErrorKind::Busy) where somebody else is in that conversation.
+    /// Why not: of the kind [`Busy`](toolfence_protocol::ErrorKind::Busy) where somebody else is in that conversation, of
+    /// [`NotFound`](toolfence_protocol::ErrorKind::NotFound) where there is none, and of
+    /// [`Other`](toolfence_protocol::ErrorKind::Other) where nobody can answer. Any other kind says that it cannot be read.
     fn conversation(&self, persona: Option<&str>, tool: Option<&str>, file: Option<&Path>) -> Result<Agent, Error>;
 
     /// The project, whose long outputs clients may read.
@@ -97,7 +99,8 @@ pub trait Agents: Send + Sync {
     /// Why nothing was done.
     fn undo(&self, redo: bool) -> Result<Option<Value>, Text>;
 
-    /// A turn is over: that of this agent of a persona, where a model was asked.
+    /// A turn is over, also where its client left: that of this agent of a persona, where a model was asked. It is told on a thread
+    /// that may block.
     fn ended(&self, persona: Option<&str>, agent: Option<&mut Agent>);
 }
 

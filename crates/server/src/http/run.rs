@@ -7,6 +7,7 @@ use super::answer::{Trouble, done, whole, with_headers};
 use super::approvals::{kind, pending};
 use super::outbox::Outbox;
 use super::request::{Order, Work};
+use super::together::Member;
 use crate::body::{Body, Pieces};
 use crate::messages;
 use crate::pipe::words;
@@ -17,8 +18,9 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
+use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
-use tokio::task::{AbortHandle, spawn_blocking};
+use tokio::task::{AbortHandle, JoinHandle, spawn_blocking};
 use tokio::time::{sleep, timeout};
 use toolfence_agent::agent::{Agent, Canceller, Host};
 use toolfence_agent::backend::{Backend, Chunk, Sink, Usage};
@@ -47,18 +49,18 @@ pub(super) async fn turn(
 ) -> Result<Response<Body>, Trouble> {
     let place = shared.places.clone().try_acquire_owned();
     let place = place.map_err(|_| Trouble::new(503, "busy", messages::too_many_turns(shared.options.turns)))?;
-    let agent = agent(shared, &order, conversation).await?;
-    let mut agent = agent.map_err(|why| Trouble::new(503, "no_backend", why))?;
+    let mut agent = agent(shared, &order, conversation).await?;
     let session = agent.recorded().map(|transcript| transcript.id().to_owned());
     let (stream, dropped) = (order.stream, order.dropped);
     let running = Running {
         shared: shared.clone(),
-        agent,
+        agent: Some(agent),
+        together: None,
+        used: Usage::default(),
         work: order.work,
         persona: order.persona,
         dropped,
         session: session.clone(),
-        counted: false,
         _place: place,
     };
     if stream {
@@ -83,11 +85,7 @@ pub(super) async fn turn(
 
 /// An agent for what is asked, in a conversation where one is named. It is made where nobody waits for a file: a conversation is read,
 /// and so is what a persona asks for.
-async fn agent(
-    shared: &Arc<Shared>,
-    order: &Order,
-    conversation: Option<Option<PathBuf>>,
-) -> Result<Result<Agent, Text>, Trouble> {
+async fn agent(shared: &Arc<Shared>, order: &Order, conversation: Option<Option<PathBuf>>) -> Result<Agent, Trouble> {
     let agents = shared.agents.clone();
     let (persona, work) = (order.persona.clone(), order.work.clone());
     let begun = spawn_blocking(move || {
@@ -103,9 +101,16 @@ async fn agent(
         }
     });
     let begun = begun.await.map_err(|_| Trouble::new(500, "internal", messages::request_failed()))?;
-    match begun {
-        Err(error) if error.kind() == ErrorKind::Busy => Err(Trouble::new(409, "conflict", error.text())),
-        begun => Ok(begun.map_err(|error| error.text())),
+    begun.map_err(|error| nobody(&error))
+}
+
+/// Why there is no agent. Whoever cannot answer at all says so without a kind; the other kinds are about the conversation.
+fn nobody(error: &Error) -> Trouble {
+    match error.kind() {
+        ErrorKind::Other => Trouble::new(503, "no_backend", error.text()),
+        ErrorKind::Busy => Trouble::new(409, "conflict", error.text()),
+        ErrorKind::NotFound => Trouble::not_found(error.text()),
+        _ => Trouble::new(500, "internal", messages::session_cannot_be_read(error.text())),
     }
 }
 
@@ -184,22 +189,25 @@ impl Drop for Whole {
 /// A turn with all it needs.
 struct Running {
     shared: Arc<Shared>,
-    agent: Agent,
+    /// It is there until the turn is over.
+    agent: Option<Agent>,
+    /// The turn among those that are undone together, from its beginning to its end.
+    together: Option<Member>,
+    /// What the turn took of the model, once it is over.
+    used: Usage,
     work: Work,
     /// Who answers, where the request said so.
     persona: Option<String>,
     dropped: usize,
     /// The conversation that it is written down in.
     session: Option<String>,
-    /// Whether what the agent did was counted.
-    counted: bool,
     _place: OwnedSemaphorePermit,
 }
 
 impl Drop for Running {
-    /// A turn whose client left is counted too.
+    /// A turn whose client left is over too.
     fn drop(&mut self) {
-        self.count();
+        drop(self.over());
     }
 }
 
@@ -279,8 +287,10 @@ impl Running {
         let shared = self.shared.clone();
         let mut counted = shared.counters.turn();
         let (agents, title) = (shared.agents.clone(), self.work.title().to_owned());
-        let together = shared.together.join(move || agents.begin(&title)).await;
-        let canceller = self.agent.canceller();
+        self.together = Some(shared.together.join(move || agents.begin(&title)).await);
+        let Some(agent) = &mut self.agent else {
+            return (Record::default(), failed(&Error::new(messages::request_failed())));
+        };
         let mut listener = Listener {
             shared: shared.clone(),
             out,
@@ -288,18 +298,19 @@ impl Running {
             work: self.work.clone(),
             dropped: self.dropped,
             session: self.session.clone(),
-            canceller,
+            canceller: agent.canceller(),
         };
         let said = match &self.work {
             Work::Model { message, .. } => message,
             Work::Tool { name, .. } => name,
         };
-        let ended = timeout(shared.options.turn, self.agent.run(said, &mut listener)).await;
-        let asked = Some(&mut self.agent).filter(|_| matches!(self.work, Work::Model { .. }));
-        shared.agents.ended(self.persona.as_deref(), asked);
-        self.count();
-        // Whoever is told that the turn is over may take it back.
-        together.leave().await;
+        let ended = timeout(shared.options.turn, agent.run(said, &mut listener)).await;
+        // Whoever is told that the turn is over may take it back. Where the end failed in its middle, the turn has left all the same.
+        if let Some(over) = self.over()
+            && let Ok(Some(together)) = over.await
+        {
+            together.leave().await;
+        }
         let record = listener.record;
         let end = match ended {
             Ok(Ok(reason)) => self.end(reason, &record),
@@ -314,12 +325,23 @@ impl Running {
         (record, end)
     }
 
-    /// Counts what the agent did.
-    fn count(&mut self) {
-        if !std::mem::replace(&mut self.counted, true) {
-            let is_direct = matches!(self.work, Work::Tool { .. });
-            self.shared.counters.agent(self.agent.metrics(), is_direct, &self.shared.catalog);
-        }
+    /// Ends the turn, once: counts what the agent did, and keeps what was learned. That is work on files, done where threads may
+    /// block, and to its end. Gives the turn among the others, which it does not leave before.
+    fn over(&mut self) -> Option<JoinHandle<Option<Member>>> {
+        let mut agent = self.agent.take()?;
+        let together = self.together.take();
+        let is_direct = matches!(self.work, Work::Tool { .. });
+        self.used = agent.turn_usage();
+        self.shared.counters.agent(agent.metrics(), is_direct, &self.shared.catalog);
+        // Without a runtime the server is gone.
+        let runtime = Handle::try_current().ok()?;
+        let (agents, persona) = (self.shared.agents.clone(), self.persona.clone());
+        Some(runtime.spawn_blocking(move || {
+            if together.is_some() {
+                agents.ended(persona.as_deref(), Some(&mut agent).filter(|_| !is_direct));
+            }
+            together
+        }))
     }
 
     /// What it means that a turn ended so.
@@ -352,18 +374,11 @@ impl Running {
         }
     }
 
-    fn tokens(&self) -> Usage {
-        match &self.work {
-            Work::Model { .. } => self.agent.turn_usage(),
-            Work::Tool { .. } => Usage::default(),
-        }
-    }
-
     fn usage(&self) -> Value {
         if matches!(self.work, Work::Tool { .. }) {
             return Value::Null;
         }
-        let usage = self.tokens();
+        let usage = &self.used;
         json!({
             "input": usage.input, "cached": usage.cached, "output": usage.output, "estimated": usage.estimated > 0,
         })
@@ -458,6 +473,8 @@ impl Host for Listener {
     fn show(&mut self, event: &Event<'_>) {
         match event {
             Event::Text { text, .. } => self.record.answer.push_str(text),
+            // All that was said before was thought.
+            Event::Reasoning { unopened: true, .. } => self.record.answer.clear(),
             Event::Call { call, .. } => {
                 self.record.args.insert(call.id.clone(), call.args.clone());
             }
@@ -543,5 +560,26 @@ impl Backend for Direct {
             let _ = sink.chunk(Chunk::Call(call));
         }
         Box::pin(async { Ok(FinishReason::Stop) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io;
+
+    /// A conversation that is away, held or broken is no missing backend, which a client would wait for.
+    #[test]
+    fn why_there_is_no_agent_has_its_status() {
+        let of = |kind| Error::with_kind(kind, "why");
+        for (error, status) in [
+            (Error::new("nobody answers"), 503),
+            (of(ErrorKind::Busy), 409),
+            (of(ErrorKind::NotFound), 404),
+            (of(ErrorKind::InvalidInput), 500),
+            (Error::because("read it", io::Error::from(io::ErrorKind::PermissionDenied)), 500),
+        ] {
+            assert_eq!(nobody(&error).status, status, "{error}");
+        }
     }
 }

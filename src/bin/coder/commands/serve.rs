@@ -27,7 +27,7 @@ use toolfence::toolbox::Toolbox;
 use toolfence::transcript::Transcript;
 use toolfence::undo::Turn;
 use toolfence::workspace::Workspace;
-use toolfence::{Catalog, Error, Learned, Text, ToolCall};
+use toolfence::{Catalog, Error, ErrorKind, Learned, Text, ToolCall};
 
 /// Characters of a token that a person chose: enough that nobody tries them all.
 const LEAST_OF_TOKEN: usize = 16;
@@ -203,7 +203,7 @@ impl Agents for Project {
         let seat = self.seat(persona).map_err(Error::new)?;
         let setup = &seat.setup;
         if !setup.writes_down() {
-            return Err(Error::new(messages::conversations_are_off()));
+            return Err(Error::with_kind(ErrorKind::NotFound, messages::conversations_are_off()));
         }
         let (toolbox, learned, backend) = seat.turn(tool).map_err(Error::new)?;
         let Some(file) = file else {

@@ -189,6 +189,14 @@ function target(text) {
   return ["http:", "https:", "mailto:"].includes(url.protocol) ? url.toString() : null;
 }
 
+/** Whether a text names another host than that of an address. */
+function names(text, url) {
+  const { protocol, hostname, pathname } = new URL(url);
+  const real = protocol === "mailto:" ? pathname.split("@").at(-1).toLowerCase() : hostname;
+  const host = (name) => (URL.canParse(`https://${name}`) ? new URL(`https://${name}`).hostname : name);
+  return [...text.matchAll(/(?<![^\s("'<@])(?:[\p{L}\p{N}_-]+\.)+\p{L}{2,}/gu)].some(([name]) => host(name) !== real);
+}
+
 function link(url, inside) {
   const made = node("a", "", inside);
   made.setAttribute("href", url);
@@ -197,7 +205,7 @@ function link(url, inside) {
   made.title = url;
   // A text that looks like another address than it leads to is told apart.
   const said = made.textContent;
-  if (/:\/\/|www\./.test(said) && target(said) !== url) made.append(` (${url})`);
+  if (/:\/\/|www\./.test(said) ? target(said) !== url : names(said, url)) made.append(` (${url})`);
   return made;
 }
 

@@ -24,10 +24,13 @@ export function scrolls(made, name) {
   return made;
 }
 
+/** What cannot be seen: control characters, and those of the table that the policy has for commands. */
+const UNSEEN = new RegExp("[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f" +
+  "\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\u2800\\u3164\\ufe00-\\ufe0f\\ufeff\\uffa0\\ufff9-\\ufffb\\u{e0000}-\\u{e0fff}]", "gu");
+
 /** A text with what cannot be seen, or turns its direction, written out: what is agreed to has to be what is read. */
 export function plain(text) {
-  const odd = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
-  return text.replace(odd, (c) => `\\u{${c.codePointAt(0).toString(16)}}`);
+  return text.replace(UNSEEN, (c) => `\\u{${c.codePointAt(0).toString(16)}}`);
 }
 
 export function pre(text, name) {

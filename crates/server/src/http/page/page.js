@@ -16,6 +16,8 @@ const log = at("log");
 let view = null;
 /** Whether conversations are written down. */
 let recorded = true;
+/** Whether the page knows what it needs for a turn. */
+let ready = false;
 
 class View {
   constructor(id, title) {
@@ -71,8 +73,13 @@ function name() {
   history.replaceState(null, "", view.id === "new" ? "/" : `/#session=${view.id}`);
 }
 
+/** Whether this conversation may be left: its turn would end. */
+function leaves() {
+  return !view.turn || confirm(words.ends_turn);
+}
+
 function controls() {
-  at("send").disabled = Boolean(view.turn) || view.loading === true;
+  at("send").disabled = !ready || Boolean(view.turn) || view.loading === true;
   at("stop").disabled = !view.turn;
   if (at("status").textContent !== view.status) at("status").textContent = view.status;
   document.title = `${view.questions ? "? " : ""}${view.title ? `${view.title} - ` : ""}coder`;
@@ -136,7 +143,8 @@ function enter() {
 
 /** What went wrong, in words. */
 function why(error) {
-  return error instanceof TypeError ? words.gone : error.message;
+  // What stands in the way of a server that is gone answers without JSON.
+  return error instanceof TypeError || error instanceof SyntaxError ? words.gone : error.message;
 }
 
 async function* events(response) {
@@ -207,7 +215,9 @@ function closed(made, result) {
     summary.append(node("span", "badge cut", words.cut));
     const told = cut(result.output ?? "");
     if (told.length) made.append(node("p", "note", plain(told.join("\n"))));
-    const file = /\.toolfence\/output\/([0-9a-f]{16,64})\.txt/.exec(told.join("\n"))?.[1];
+    // What a program prints may look like it too. The line of the tool is the last one.
+    const lines = told.filter((line) => line.startsWith("[")).join("\n");
+    const file = [...lines.matchAll(/\.toolfence\/output\/([0-9a-f]{16,64})\.txt/g)].at(-1)?.[1];
     if (file) made.append(whole(file, output));
   }
 }
@@ -285,12 +295,17 @@ function question(place, asked) {
 
 // A turn --------------------------------------------------------------------------------------------------------------------------
 
+/** The events that put something below what was said. */
+const SHOWN = ["ask", "running", "result", "error", "stop"];
+
 /** What the events of a turn come to on the page. */
 class Telling {
   constructor(place) {
     this.place = place;
     this.coming = null;
     this.thought = null;
+    /** The nodes of what was said since the last call. */
+    this.said = [];
     this.calls = new Map();
     this.answer = "";
     this.ended = false;
@@ -301,7 +316,7 @@ class Telling {
     this.answer += text;
     if (!this.coming) {
       this.coming = new Coming((draw) => this.place.keeping(draw));
-      this.place.add(this.coming.node);
+      this.said.push(this.place.add(this.coming.node));
     }
     this.coming.push(text);
   }
@@ -312,6 +327,22 @@ class Telling {
     this.coming = null;
   }
 
+  /** All that was said in this reply was thought: its end came, and its beginning never did. */
+  unopened() {
+    this.settle();
+    const said = this.said.filter((one) => one.parentNode);
+    if (said.length) {
+      const fold = node("details", "thought", node("summary", "", words.thought), node("div"));
+      this.place.keeping(() => {
+        said[0].before(fold);
+        fold.lastElementChild.append(...said);
+      });
+    }
+    this.said = [];
+    this.thought = null;
+    this.answer = "";
+  }
+
   event(event) {
     const { place } = this;
     if (event.event === "text") {
@@ -320,27 +351,33 @@ class Telling {
     }
     if (event.event === "progress") return;
     if (event.event === "note") return place.tell(plain(`${words.works} ${event.text}`.slice(0, 120)));
-    this.settle();
+    if (event.event === "started") return place.tell(plain(`${words.writing} ${event.name}`));
     if (event.event === "reasoning") {
+      if (event.unopened) this.unopened();
       if (!event.text) return;
+      this.settle();
       this.thought ??= place.add(node("details", "thought", node("summary", "", words.thought), node("div")));
       this.thought.lastElementChild.append(event.text);
       return place.tell(words.writing);
     }
+    // The others show nothing, and what is said around them is one text.
+    if (!SHOWN.includes(event.event)) return;
+    this.settle();
     this.thought = null;
-    if (event.event === "started") place.tell(plain(`${words.writing} ${event.name}`));
-    else if (event.event === "ask") {
+    if (event.event === "ask") {
       place.questions += 1;
       place.tell(words.waiting);
       question(place, event);
     } else if (event.event === "running") {
       this.answered();
+      this.said = [];
       place.tell(plain(`${words.works} ${event.tool}`));
       this.calls.set(event.id, opened(place, event.tool, event.args));
     } else if (event.event === "result") {
       this.answered();
       closed(this.calls.get(event.id) ?? opened(place, event.tool), event);
       this.calls.delete(event.id);
+      this.said = [];
       this.answer = "";
       place.tell(words.thinking);
     } else if (event.event === "error") place.say(event.message, "bad");
@@ -389,7 +426,9 @@ async function send(mine, prompt) {
     if (!begun) {
       asked.remove();
       mine.say(words.kept);
-      if (!at("prompt").value) at("prompt").value = prompt;
+      // What was typed meanwhile stays too.
+      const typed = at("prompt").value;
+      at("prompt").value = typed.trim() ? `${prompt}\n\n${typed}` : prompt;
     }
   } finally {
     telling.end();
@@ -477,6 +516,7 @@ async function past() {
     const rows = sessions.map((one) => {
       const when = new Date(one.changed).toLocaleString(language, { dateStyle: "short", timeStyle: "short" });
       const choose = button("", "", () => {
+        if (!leaves()) return;
         at("sessions").close();
         show(one.id, one.title.slice(0, 60));
       });
@@ -517,7 +557,7 @@ function listen() {
   at("ask").addEventListener("submit", (event) => {
     event.preventDefault();
     const prompt = at("prompt").value;
-    if (view.turn || view.loading || !prompt.trim()) return;
+    if (!ready || view.turn || view.loading || !prompt.trim()) return;
     at("prompt").value = "";
     send(view, prompt);
   });
@@ -528,12 +568,19 @@ function listen() {
     }
   });
   document.addEventListener("keydown", (event) => {
-    if (event.key === "Escape" && !event.isComposing && !document.querySelector("dialog[open]")) view.turn?.abort();
+    if (event.key !== "Escape" || event.isComposing || document.querySelector("dialog[open]")) return;
+    // There it closes a list, or is meant for the question.
+    if (!event.target.closest?.(".question, select")) view.turn?.abort();
   });
   at("stop").addEventListener("click", () => view.turn?.abort());
   at("past").addEventListener("click", past);
   at("undo").addEventListener("click", () => undo(false));
-  at("fresh").addEventListener("click", fresh);
+  at("fresh").addEventListener("click", () => leaves() && fresh());
+  // Whoever pastes an address with a token into the open page wants to come in with it.
+  addEventListener("hashchange", () => {
+    const given = new URLSearchParams(location.hash.slice(1));
+    if (given.has("token") || given.has("session")) location.reload();
+  });
   // A turn ends with its page.
   addEventListener("beforeunload", (event) => view.turn && event.preventDefault());
   // What was typed survives a page that is loaded again by mistake.
@@ -550,6 +597,7 @@ async function begin() {
   const session = given.get("session");
   fresh();
   listen();
+  const first = view;
   try {
     if (given.has("token")) await login(given.get("token"));
     const { tools } = await get("/api/tools");
@@ -562,10 +610,15 @@ async function begin() {
     const known = await get("/api/sessions?limit=1").catch(() => ({ recording: false }));
     recorded = known.recording !== false;
     at("past").disabled = known.total === undefined;
-    if (session && /^[A-Za-z0-9_-]{1,64}$/.test(session)) await show(session, "");
+    ready = true;
+    // Whoever chose another conversation meanwhile stays there.
+    if (view !== first) controls();
+    else if (session && /^[A-Za-z0-9_-]{1,64}$/.test(session)) await show(session, "");
     else fresh();
   } catch (error) {
+    ready = true;
     view.say(why(error), "bad");
+    controls();
   }
 }
 
