@@ -205,6 +205,8 @@ struct Shared {
     places: Arc<Semaphore>,
     /// The turns that run.
     running: Mutex<JoinSet<()>>,
+    /// The right to write down how a turn ended: of many that end at once, each would take a thread, and wait there for the files.
+    ending: Arc<Semaphore>,
 }
 
 impl Shared {
@@ -258,6 +260,7 @@ impl Api {
             together: Together::default(),
             places,
             running: Mutex::default(),
+            ending: Arc::new(Semaphore::new(1)),
         });
         let _ends = EndsAll(shared.clone());
         let answering = shared.clone();

@@ -335,11 +335,15 @@ impl Running {
         self.shared.counters.agent(agent.metrics(), is_direct, &self.shared.catalog);
         // Without a runtime the server is gone.
         let runtime = Handle::try_current().ok()?;
-        let (agents, persona) = (self.shared.agents.clone(), self.persona.clone());
-        Some(runtime.spawn_blocking(move || {
-            if together.is_some() {
-                agents.ended(persona.as_deref(), Some(&mut agent).filter(|_| !is_direct));
-            }
+        let (agents, persona, ending) = (self.shared.agents.clone(), self.persona.clone(), self.shared.ending.clone());
+        Some(runtime.spawn(async move {
+            // A turn that never began has nothing to write.
+            together.as_ref()?;
+            let _right = ending.acquire_owned().await;
+            let ended =
+                spawn_blocking(move || agents.ended(persona.as_deref(), Some(&mut agent).filter(|_| !is_direct)));
+            // A panic in there has been told, and the turn has left all the same.
+            let _ = ended.await;
             together
         }))
     }

@@ -15,7 +15,7 @@ use crate::slash;
 use crate::terminal::{Style, Terminal};
 use serde_json::{Value, json};
 use std::fs::{DirBuilder, OpenOptions};
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -327,7 +327,8 @@ fn trust(options: &Options, places: &Places, arguments: &TrustArguments) -> Resu
     if has_commands {
         allows.push(messages::trust_allows_commands());
     }
-    if options.yes {
+    // Whoever reads the output sees what was trusted, or what nobody could be asked about.
+    if options.yes || !std::io::stdout().is_terminal() {
         for (file, text) in &files {
             out.line(&format!("{}:\n", file.display()))?;
             text.lines().try_for_each(|line| out.line(&format!("  | {line}")))?;
