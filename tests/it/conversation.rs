@@ -312,11 +312,11 @@ fn every_command_is_listed_and_a_wrong_one_is_told() {
     let place = Place::new(&["One."]);
     let screen = place.talk(&[], &[]);
     screen.press(&format!("/undu{ENTER}"));
-    screen.wait_for("There is no command /undu; /help lists them. Did you mean /undo?");
+    answered(&screen, "There is no command /undu; /help lists them. Did you mean /undo?");
     screen.press(&format!("/tools now{ENTER}"));
-    screen.wait_for("/tools takes nothing behind it.");
+    answered(&screen, "/tools takes nothing behind it.");
     screen.press(&format!("/policy rm -rf /{ENTER}"));
-    screen.wait_for("deny: it does not run");
+    answered(&screen, "deny: it does not run");
     screen.press(&format!("/last{ENTER}"));
     screen.wait_for("no call has had a result yet");
 }
@@ -329,7 +329,7 @@ fn the_last_output_is_shown_whole_and_the_answer_is_copied() {
     screen.press(&format!("count{ENTER}"));
     answered(&screen, "It counts to");
     screen.press(&format!("/last{ENTER}"));
-    screen.wait("all of it", |contents| contents.contains("\n58\n59\n60\n"));
+    screen.wait("all of it", |contents| contents.contains("\n58\n59\n60\n") && contents.trim_end().ends_with("\n>"));
     screen.press(&format!("/copy{ENTER}"));
     screen.wait_for("bytes were given to the terminal's clipboard");
     assert!(screen.written().contains("\u{1b}]52;c;SXQgY291bnRzIHRvICoqNjAqKi4=\u{7}"));
@@ -474,7 +474,7 @@ fn in_plan_mode_only_what_reads_runs() {
     screen.wait_for("Listed.");
     screen.wait_for_last("plan>");
     screen.press(&format!("/policy touch one{ENTER}"));
-    screen.wait_for("deny: it does not run");
+    screen.wait("verdict", |contents| contents.contains("deny: it does not run") && contents.trim_end().ends_with('>'));
     screen.press(&format!("/plan{ENTER}"));
     answered(&screen, "plan mode has ended");
     screen.press(&format!("now do it{ENTER}"));

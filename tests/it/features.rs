@@ -41,7 +41,7 @@ fn sessions_resume_and_fork() {
     screen.press(&format!("two{ENTER}"));
     answered(&screen, "Second.");
     screen.press(&format!("/resume {}{ENTER}", &id[..6]));
-    screen.wait_for("1 turn so far");
+    answered(&screen, "1 turn so far");
     screen.press(CTRL_D);
     assert_eq!(screen.end(), 0);
     let talks = place.written_down();

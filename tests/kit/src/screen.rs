@@ -52,8 +52,13 @@ impl Screen {
         let program = File::from(program.expect("the program's side of it"));
         tcsetwinsize(&terminal, winsize(size)).expect("it has a size");
         let end = || Stdio::from(program.try_clone().expect("it can be given away"));
-        let mut command = Command::new("setsid");
-        command.args(["--ctty", "--wait", path]).args(args).current_dir(folder).env("HOME", home);
+        // Tests that a script runs in the background ignore Ctrl-C, and so would all that they start.
+        let mut command = Command::new("env");
+        command
+            .args(["--default-signal", "setsid", "--ctty", "--wait", path])
+            .args(args)
+            .current_dir(folder)
+            .env("HOME", home);
         command.env("XDG_CONFIG_HOME", home.join("config")).env("XDG_STATE_HOME", home.join("state"));
         command.env("TERM", "xterm-256color").env("LC_ALL", "C.UTF-8").env("TOOLFENCE_LOCAL_SERVERS", "");
         command.env_remove("NO_COLOR").env_remove("VISUAL").env_remove("EDITOR").envs(env.iter().copied());
