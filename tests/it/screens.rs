@@ -1,6 +1,5 @@
 //! What a turn looks like on the screen of a terminal.
 
-use crate::support::is_ignored;
 use crate::terminal::slow_model;
 use std::io::Read;
 use std::path::Path;
@@ -247,12 +246,9 @@ fn a_terminal_becomes_narrower_while_a_line_is_typed() {
     screen.wait_for("Done.");
 }
 
-/// Whoever stops a call that is being written is told so, and reads nothing that is meant for the model.
+/// A person who stops a call while the model writes it is told that it did not run, and reads no advice that is meant for the model.
 #[test]
 fn a_stopped_call_is_told_in_words_for_people() {
-    if is_ignored("INT") {
-        return;
-    }
     let lines: String = (0..400).map(|line| format!("line {line}\\n")).collect();
     let call = format!(
         "I write it.\n\n```tool\n{{\"name\": \"write_file\", \"args\": {{\"path\": \"n.txt\", \"content\": \"{lines}"
@@ -277,9 +273,6 @@ fn a_stopped_call_is_told_in_words_for_people() {
 /// A command that is stopped leaves what it had printed.
 #[test]
 fn a_stopped_command_leaves_what_it_printed() {
-    if is_ignored("INT") {
-        return;
-    }
     let command = call("bash", &serde_json::json!({"command": "echo begun; sleep 60; echo never"}));
     let (project, home) = place(&format!("%%% reply\n{command}%%% reply\nIt was stopped.\n"));
     let screen = talk(project.path(), home.path(), &["--yes"], (40, 60));

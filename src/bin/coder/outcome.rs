@@ -1,5 +1,5 @@
-//! What came of a call, as a person reads it: one short text for its row, a sentence where there is more to say, and some lines of
-//! what it printed or changed.
+//! The outcome of a call, in words for a person: one short text for the row of the call, a sentence where there is more to say, and
+//! some lines of what the tool printed or changed.
 //!
 //! The message of an error is for the model, and says what it is to do next. Where that would puzzle a person, there are words of
 //! our own here.

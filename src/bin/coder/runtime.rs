@@ -77,8 +77,8 @@ enum Phase {
     /// Nothing that would have to be stopped: the program ends.
     #[default]
     Idle,
-    /// A person types a line at a terminal that is in its usual mode.
-    Prompt,
+    /// A person types a line behind this mark, at a terminal that is in its usual mode.
+    Prompt(&'static str),
     /// A conversation at a terminal is neither at its prompt nor in a turn. `stop`: Ctrl-C came, and stops the next turn.
     Between { stop: bool },
     /// A turn that has not run yet. It forgets what was wished before it began, so that a signal waits until it has.
@@ -92,8 +92,8 @@ enum Phase {
 enum Outcome {
     /// The program ends.
     Ends,
-    /// The person is told how to leave.
-    Tells,
+    /// The person is told how to leave, and sees the mark again.
+    Tells(&'static str),
     /// The turn was told, or will be.
     Stops,
 }
@@ -108,8 +108,8 @@ impl State {
         let mut phase = self.phase();
         match &mut *phase {
             Phase::Idle => Outcome::Ends,
-            Phase::Prompt | Phase::Between { .. } if status != INTERRUPTED || again => Outcome::Ends,
-            Phase::Prompt => Outcome::Tells,
+            Phase::Prompt(_) | Phase::Between { .. } if status != INTERRUPTED || again => Outcome::Ends,
+            Phase::Prompt(mark) => Outcome::Tells(mark),
             Phase::Between { stop } => {
                 *stop = true;
                 Outcome::Stops
@@ -170,8 +170,8 @@ impl Turns {
 
     /// Reads a line of a conversation without a line editor. On a terminal, Ctrl-C drops what was typed of it, as the terminal
     /// does by itself, and says how to leave; a second one within moments leaves.
-    pub(crate) fn at_prompt<T>(&self, read: impl FnOnce() -> T) -> T {
-        self.reading(Phase::Prompt, read)
+    pub(crate) fn at_prompt<T>(&self, mark: &'static str, read: impl FnOnce() -> T) -> T {
+        self.reading(Phase::Prompt(mark), read)
     }
 
     /// Reads a message in a line editor, which takes Ctrl-C as a key: one that comes as a signal was pressed before the editor was
@@ -246,9 +246,9 @@ async fn listen(mut signals: Signals, state: Arc<State>) {
         }
         match state.heard(status, again) {
             Outcome::Stops => {}
-            Outcome::Tells => {
+            Outcome::Tells(mark) => {
                 // Where the terminal is gone there is nobody to tell.
-                let _ = Terminal::stdout().write(&format!("\n{}\n> ", messages::how_to_leave().words()));
+                let _ = Terminal::stdout().write(&format!("\n{}\n{mark}", messages::how_to_leave().words()));
             }
             Outcome::Ends => {
                 crate::input::modes::restore();
@@ -337,8 +337,8 @@ mod tests {
         assert_eq!(state.heard(INTERRUPTED, false), Outcome::Stops);
         assert_eq!(state.heard(INTERRUPTED, true), Outcome::Ends);
         assert_eq!(state.heard(TERMINATED, false), Outcome::Ends);
-        *state.phase() = Phase::Prompt;
-        assert_eq!(state.heard(INTERRUPTED, false), Outcome::Tells);
+        *state.phase() = Phase::Prompt("plan> ");
+        assert_eq!(state.heard(INTERRUPTED, false), Outcome::Tells("plan> "));
         assert_eq!(state.heard(HUNG_UP, false), Outcome::Ends);
     }
 }

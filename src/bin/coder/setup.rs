@@ -200,8 +200,8 @@ impl Setup {
         Ok(Talk { backend, bare, profile })
     }
 
-    /// Whoever answers, where only some of the tools can be called: a grammar of all of them would hold the model to tools that it has
-    /// not.
+    /// The backend for a turn in which the model can call only these tools. Its grammar has them alone: one of all tools would make the
+    /// model call what it does not have.
     pub(crate) fn backend_with(&self, talk: &Talk, tools: &Catalog) -> Arc<dyn Backend> {
         self.adapted(talk.bare.clone(), talk.profile.as_ref(), tools)
     }

@@ -427,7 +427,8 @@ mod tests {
     use super::Locked;
     use std::fs::File;
 
-    /// Somebody who has inherited the file, as a child has between `fork` and `exec`, does not keep the lock.
+    /// Dropping the lock releases it although another descriptor of the file stays open: a child process has such a descriptor
+    /// between `fork` and `exec`.
     #[test]
     fn a_lock_ends_with_its_owner() {
         let folder = tempfile::tempdir().unwrap();

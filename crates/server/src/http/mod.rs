@@ -89,8 +89,8 @@ pub trait Agents: Send + Sync {
     /// What a call would change, as a unified diff; `None` where it changes no text or that cannot be told.
     fn preview(&self, call: &ToolCall) -> Option<String>;
 
-    /// Begins a turn that can be undone, if turns can. It is asked for when nothing else runs, on a thread that may block: turns that run at the same time are
-    /// undone together. `title` is what it is called: one line, with whatever secrets the client wrote into it.
+    /// Begins a turn that can be undone, if turns can. The server calls it when nothing else runs, on a thread that may block: turns
+    /// that run at the same time are undone together. `title` is what it is called: one line, with whatever secrets the client wrote into it.
     fn begin(&self, title: &str) -> Option<Turn>;
 
     /// Takes back what the last turn changed, or the last undo, while no turn runs. Gives what was done; `None` where there is nothing.

@@ -28,3 +28,29 @@ pub(super) fn file(path: &str) -> Option<Response<Body>> {
     answer.headers_mut().insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
     Some(answer)
 }
+
+#[cfg(test)]
+mod tests {
+    use toolfence_protocol::invisible;
+
+    /// The page writes out whatever the table of the protocol calls invisible: it has a copy of its own, in another language.
+    #[test]
+    fn the_page_writes_out_what_cannot_be_seen() {
+        let script = include_str!("page/nodes.js");
+        let class = script.split("new RegExp(\"[").nth(1).and_then(|rest| rest.split("]\", \"gu\")").next()).unwrap();
+        let class = class.replace("\" +\n  \"", "");
+        let code = |text: &str| u32::from_str_radix(text.trim_matches(['{', '}']), 16).unwrap();
+        let mut written = Vec::new();
+        let mut ends = class.split("\\\\u").skip(1);
+        while let Some(first) = ends.next() {
+            let last = if first.ends_with('-') { ends.next().unwrap() } else { first };
+            written.push(code(first.trim_end_matches('-'))..=code(last));
+        }
+        assert!(written.len() > 15, "{written:?}");
+        for c in '\0'..=char::MAX {
+            let unseen = invisible::kind(c).is_some() || c.is_control() && !matches!(c, '\t' | '\n');
+            let is_written = written.iter().any(|range| range.contains(&u32::from(c)));
+            assert_eq!(is_written, unseen, "U+{:04X}", u32::from(c));
+        }
+    }
+}

@@ -106,7 +106,7 @@ impl Input {
     }
 
     /// The next message; `None` where there is no more.
-    fn next(&mut self, mark: &str, turns: &Turns, out: &mut Terminal) -> Result<Option<Typed>, Failure> {
+    fn next(&mut self, mark: &'static str, turns: &Turns, out: &mut Terminal) -> Result<Option<Typed>, Failure> {
         if let Input::Edited(editor) = self {
             match turns.in_editor(|| editor.read(mark)) {
                 Ok(typed) => return Ok(Some(typed)),
@@ -118,7 +118,7 @@ impl Input {
         }
         let Input::Lines(lines) = self else { return Ok(None) };
         out.write(mark)?;
-        let line = turns.at_prompt(|| lines.next().transpose());
+        let line = turns.at_prompt(mark, || lines.next().transpose());
         if let Ok(None) = &line {
             out.write("\n")?;
         }
@@ -386,7 +386,16 @@ impl Conversation {
         let Conversation { options, setup, talk, agent, turns, out, .. } = self;
         if name.is_empty() {
             let listed = match setup.server()? {
-                Some(server) => turns.run(Canceller::default(), models(server.options()))?.unwrap_or_default(),
+                Some(server) => {
+                    let canceller = Canceller::default();
+                    let listed = async {
+                        tokio::select! {
+                            listed = models(server.options()) => listed.unwrap_or_default(),
+                            () = canceller.cancelled() => Vec::new(),
+                        }
+                    };
+                    turns.run(canceller.clone(), listed)?
+                }
                 None => Vec::new(),
             };
             let names: Vec<String> = listed.into_iter().map(|model| model.name).collect();

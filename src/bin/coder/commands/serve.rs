@@ -130,7 +130,8 @@ struct Project {
 }
 
 impl Project {
-    /// Whoever answers as this persona. What turns changed is one history, and a model that several personas have is one.
+    /// The settings and the backend with which a persona answers, made at its first use. All personas share the undo history of the
+    /// project, and those that name one model share its backend.
     fn seat(&self, persona: Option<&str>) -> Result<Arc<Seat>, Text> {
         let first = &self.first;
         let Some(name) = persona.filter(|name| *name != first.setup.persona.name) else { return Ok(first.clone()) };

@@ -56,6 +56,12 @@ pub(crate) enum Reads {
 const SINGLE: &str = "number one-dash operands-first names goes-down reads-only harmless passes held assigns transparent \
     one-operand pattern-first runs-file no-operands nothing text places";
 
+/// The other keys that an entry can have, but for those that become fields.
+const KEYS: &str = "short value attached long long-value pairs path-pairs paths outputs scripts texts others needs recursive \
+    names-only restricts asks folder replace never erases stops changes devices reaches suspected builtin \
+    subscripts modules at-file advice does runs-others subcommands flags values each-operand joined own nouns \
+    same below also tests writable are";
+
 /// An entry of the table, whose head says what each key means. Lists are words apart by blanks.
 #[derive(Debug, Default)]
 pub(crate) struct Profile {
@@ -112,6 +118,7 @@ impl Profile {
 
     /// The words that stand under a key.
     pub(crate) fn list(&self, key: &str) -> &'static str {
+        debug_assert!(is_key(key), "no entry can have the key {key}, so nothing would ever stand under it");
         self.facts.iter().find(|(known, _)| *known == key).map_or("", |(_, text)| text)
     }
 
@@ -122,6 +129,7 @@ impl Profile {
 
     /// Whether the entry says this.
     pub(crate) fn is(&self, key: &str) -> bool {
+        debug_assert!(is_key(key), "no entry can have the key {key}, so this would never be said");
         self.facts.iter().any(|(known, _)| *known == key)
     }
 
@@ -129,6 +137,11 @@ impl Profile {
     pub(crate) fn reads_only(&self) -> bool {
         self.is("reads-only") || self.is("harmless")
     }
+}
+
+/// Whether entries can have this key. A key with a mistake in it would read as one that no program has, which makes verdicts milder.
+fn is_key(key: &str) -> bool {
+    has(KEYS, key) || has(SINGLE, key)
 }
 
 /// What a wrapper adds to what it runs.
@@ -370,15 +383,11 @@ mod tests {
     #[test]
     fn the_table_says_nothing_that_nobody_reads() {
         let kinds = "reads runs wraps runner joins shell before git-reads git-writes git-config about words";
-        let facts = "short value attached long long-value pairs path-pairs paths outputs scripts texts others needs \
-            recursive names-only restricts asks folder replace never erases stops changes devices reaches suspected \
-            builtin subscripts modules at-file advice does runs-others subcommands flags values each-operand joined own \
-            nouns same below also tests writable are";
         for profile in PROFILES.iter() {
             assert!(has(kinds, profile.kind), "{} {}", profile.kind, profile.names);
             assert!(!profile.names.is_empty(), "{}", profile.kind);
             for (key, _) in &profile.facts {
-                assert!(has(facts, key) || has(SINGLE, key), "{key} of {}", profile.names);
+                assert!(is_key(key), "{key} of {}", profile.names);
             }
             for (key, name) in &profile.facts {
                 let is_text = matches!(*key, "advice" | "never" | "does" | "runs-others");
