@@ -192,10 +192,10 @@ fn write_grouped(number: u64, language: Language, out: &mut String) {
 /// `Display` and serialization write English. Two texts are equal when they read the same in English. A string becomes a
 /// text that is the same in every language, so a host can give its own words wherever a text is wanted.
 #[derive(Clone)]
-pub struct Text(Words);
+pub struct Text(Wording);
 
 #[derive(Clone)]
-enum Words {
+enum Wording {
     Verbatim(Cow<'static, str>),
     Filled(&'static Template, Box<[Field]>),
     Joined(Vec<Text>, &'static str),
@@ -206,12 +206,12 @@ impl Text {
     /// functions have a parameter for each field.
     pub fn filled<const COUNT: usize>(template: &'static Template, fields: [Field; COUNT]) -> Text {
         debug_assert_eq!(template.fields.len(), COUNT, "{}", template.key);
-        Text(Words::Filled(template, Box::new(fields)))
+        Text(Wording::Filled(template, Box::new(fields)))
     }
 
     /// Several texts, one after another, with `separator` between them.
     pub fn join(texts: impl IntoIterator<Item = Text>, separator: &'static str) -> Text {
-        Text(Words::Joined(texts.into_iter().collect(), separator))
+        Text(Wording::Joined(texts.into_iter().collect(), separator))
     }
 
     /// This text, a space, and another: one more sentence.
@@ -228,12 +228,12 @@ impl Text {
         // Any number of texts can be added one by one, so none may nest deeper than the one before it: writing and dropping
         // a text take one frame of the stack a level.
         match (&mut self.0, next.0) {
-            (Words::Verbatim(words), Words::Verbatim(more)) => words.to_mut().push_str(&more),
-            (Words::Joined(texts, ""), Words::Verbatim(more)) => match texts.last_mut() {
-                Some(Text(Words::Verbatim(words))) => words.to_mut().push_str(&more),
-                _ => texts.push(Text(Words::Verbatim(more))),
+            (Wording::Verbatim(words), Wording::Verbatim(more)) => words.to_mut().push_str(&more),
+            (Wording::Joined(texts, ""), Wording::Verbatim(more)) => match texts.last_mut() {
+                Some(Text(Wording::Verbatim(words))) => words.to_mut().push_str(&more),
+                _ => texts.push(Text(Wording::Verbatim(more))),
             },
-            (Words::Joined(texts, ""), more) => texts.push(Text(more)),
+            (Wording::Joined(texts, ""), more) => texts.push(Text(more)),
             (_, more) => *self = Text::join([std::mem::take(self), Text(more)], ""),
         }
     }
@@ -242,16 +242,16 @@ impl Text {
     /// and removed in any version. `None` where the text is not one template.
     pub fn key(&self) -> Option<&'static str> {
         match &self.0 {
-            Words::Filled(template, _) => Some(template.key),
-            Words::Verbatim(_) | Words::Joined(..) => None,
+            Wording::Filled(template, _) => Some(template.key),
+            Wording::Verbatim(_) | Wording::Joined(..) => None,
         }
     }
 
     /// The names and values of the template's fields; empty where the text is not one template.
     pub fn fields(&self) -> impl Iterator<Item = (&'static str, &Field)> {
         let (names, values): (&[&str], &[Field]) = match &self.0 {
-            Words::Filled(template, values) => (template.fields, values),
-            Words::Verbatim(_) | Words::Joined(..) => (&[], &[]),
+            Wording::Filled(template, values) => (template.fields, values),
+            Wording::Verbatim(_) | Wording::Joined(..) => (&[], &[]),
         };
         names.iter().copied().zip(values)
     }
@@ -266,7 +266,7 @@ impl Text {
     /// The words in a language, without a copy where the text is one string.
     pub fn into_string(self, language: Language) -> String {
         match self.0 {
-            Words::Verbatim(words) => words.into_owned(),
+            Wording::Verbatim(words) => words.into_owned(),
             _ => self.render(language),
         }
     }
@@ -274,9 +274,9 @@ impl Text {
     /// Whether there are no words.
     pub fn is_empty(&self) -> bool {
         match &self.0 {
-            Words::Verbatim(words) => words.is_empty(),
-            Words::Filled(template, _) => template.english.is_empty(),
-            Words::Joined(texts, separator) => match texts.as_slice() {
+            Wording::Verbatim(words) => words.is_empty(),
+            Wording::Filled(template, _) => template.english.is_empty(),
+            Wording::Joined(texts, separator) => match texts.as_slice() {
                 [] => true,
                 [only] => only.is_empty(),
                 [..] => separator.is_empty() && texts.iter().all(Text::is_empty),
@@ -287,24 +287,24 @@ impl Text {
     /// Whether the words end with this character.
     pub fn ends_with(&self, end: char) -> bool {
         match &self.0 {
-            Words::Verbatim(words) => words.ends_with(end),
-            Words::Joined(texts, "") => {
+            Wording::Verbatim(words) => words.ends_with(end),
+            Wording::Joined(texts, "") => {
                 texts.iter().rfind(|text| !text.is_empty()).is_some_and(|text| text.ends_with(end))
             }
-            Words::Filled(..) | Words::Joined(..) => self.to_string().ends_with(end),
+            Wording::Filled(..) | Wording::Joined(..) => self.to_string().ends_with(end),
         }
     }
 
     fn write(&self, language: Language, out: &mut String) {
         match &self.0 {
-            Words::Verbatim(words) => out.push_str(words),
-            Words::Joined(texts, separator) => {
+            Wording::Verbatim(words) => out.push_str(words),
+            Wording::Joined(texts, separator) => {
                 for (index, text) in texts.iter().enumerate() {
                     out.push_str(if index == 0 { "" } else { separator });
                     text.write(language, out);
                 }
             }
-            Words::Filled(template, fields) => fill(template, fields, language, out),
+            Wording::Filled(template, fields) => fill(template, fields, language, out),
         }
     }
 }
@@ -340,7 +340,7 @@ fn fill(template: &Template, fields: &[Field], language: Language, out: &mut Str
 impl fmt::Display for Text {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Words::Verbatim(words) => out.pad(words),
+            Wording::Verbatim(words) => out.pad(words),
             _ => out.pad(&self.render(Language::English)),
         }
     }
@@ -357,14 +357,14 @@ impl std::error::Error for Text {}
 
 impl Default for Text {
     fn default() -> Text {
-        Text(Words::Verbatim(Cow::Borrowed("")))
+        Text(Wording::Verbatim(Cow::Borrowed("")))
     }
 }
 
 impl PartialEq for Text {
     fn eq(&self, other: &Text) -> bool {
         match &other.0 {
-            Words::Verbatim(words) => self == words.as_ref(),
+            Wording::Verbatim(words) => self == words.as_ref(),
             _ => self == other.render(Language::English).as_str(),
         }
     }
@@ -375,7 +375,7 @@ impl Eq for Text {}
 impl Hash for Text {
     fn hash<H: Hasher>(&self, state: &mut H) {
         match &self.0 {
-            Words::Verbatim(words) => words.hash(state),
+            Wording::Verbatim(words) => words.hash(state),
             _ => self.to_string().hash(state),
         }
     }
@@ -384,7 +384,7 @@ impl Hash for Text {
 impl PartialEq<str> for Text {
     fn eq(&self, other: &str) -> bool {
         match &self.0 {
-            Words::Verbatim(words) => words == other,
+            Wording::Verbatim(words) => words == other,
             _ => self.render(Language::English) == other,
         }
     }
@@ -405,7 +405,7 @@ impl PartialEq<&str> for Text {
 impl Serialize for Text {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match &self.0 {
-            Words::Verbatim(words) => serializer.serialize_str(words),
+            Wording::Verbatim(words) => serializer.serialize_str(words),
             _ => serializer.serialize_str(&self.to_string()),
         }
     }
@@ -419,7 +419,7 @@ impl<'de> Deserialize<'de> for Text {
 
 impl From<String> for Text {
     fn from(words: String) -> Text {
-        Text(Words::Verbatim(Cow::Owned(words)))
+        Text(Wording::Verbatim(Cow::Owned(words)))
     }
 }
 

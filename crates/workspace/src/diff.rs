@@ -14,7 +14,7 @@ const MOST_CHANGED: usize = 8000;
 
 /// What changed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Difference {
+pub(crate) struct ChangedLines {
     /// `None` where it would have cost too much.
     pub(crate) unified: Option<String>,
     pub(crate) added: u64,
@@ -25,9 +25,9 @@ pub(crate) struct Difference {
 
 /// The difference between two texts of the file `path`; `old` is `None` for a new file. Bytes that are not UTF-8 count as
 /// what they are and are shown as U+FFFD; where there is a NUL, nothing is.
-pub(crate) fn between(path: &str, old: Option<&[u8]>, new: &[u8]) -> Difference {
+pub(crate) fn between(path: &str, old: Option<&[u8]>, new: &[u8]) -> ChangedLines {
     if [old.unwrap_or_default(), new].iter().any(|text| memchr::memchr(0, text).is_some()) {
-        return Difference::default();
+        return ChangedLines::default();
     }
     let (old_lines, new_lines) = (lines_of(old.unwrap_or_default()), lines_of(new));
     let Middles { before, removed, added } = middles(&old_lines, &new_lines);
@@ -35,14 +35,14 @@ pub(crate) fn between(path: &str, old: Option<&[u8]>, new: &[u8]) -> Difference 
     // Lines that only go, or only come, are found without a search.
     let too_much = removed > 0 && added > 0 && removed + added > MOST_CHANGED;
     if too_much || old.map_or(0, <[u8]>::len) + new.len() > MOST_BYTES {
-        return Difference { unified: None, added: added as u64, removed: removed as u64, first };
+        return ChangedLines { unified: None, added: added as u64, removed: removed as u64, first };
     }
     let diff =
         TextDiff::configure().algorithm(Algorithm::Myers).newline_terminated(true).diff_slices(&old_lines, &new_lines);
     let count = |tag| diff.iter_all_changes().filter(|change| change.tag() == tag).count() as u64;
     let before = if old.is_some() { header("a", path) } else { "/dev/null".into() };
     let unified = diff.unified_diff().context_radius(3).header(&before, &header("b", path)).to_string();
-    Difference { unified: Some(unified), added: count(ChangeTag::Insert), removed: count(ChangeTag::Delete), first }
+    ChangedLines { unified: Some(unified), added: count(ChangeTag::Insert), removed: count(ChangeTag::Delete), first }
 }
 
 /// The difference between what a file was and what it is, either of which may be no file.
@@ -89,7 +89,7 @@ mod tests {
     fn a_change_and_a_new_file() {
         let changed = between("a.txt", Some(b"one\ntwo\n"), b"one\n2");
         let text = "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n\\ No newline at end of file\n";
-        assert_eq!(changed, Difference { unified: Some(text.into()), added: 1, removed: 1, first: 2 });
+        assert_eq!(changed, ChangedLines { unified: Some(text.into()), added: 1, removed: 1, first: 2 });
         let created = between("n", None, b"x\n").unified.unwrap_or_default();
         assert!(created.starts_with("--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+x\n"), "{created}");
     }
@@ -105,7 +105,7 @@ mod tests {
         let many = "same\n".repeat(100_000);
         for (old, new, added, removed) in [(many.as_str(), "x\n", 1, 100_000), ("x\n", many.as_str(), 100_000, 1)] {
             let changed = between("x", Some(old.as_bytes()), new.as_bytes());
-            assert_eq!(changed, Difference { unified: None, added, removed, first: 1 });
+            assert_eq!(changed, ChangedLines { unified: None, added, removed, first: 1 });
         }
         let gone = between("x", Some(many.as_bytes()), b"same\n");
         assert!(gone.unified.is_some() && (gone.added, gone.removed) == (0, 99_999));
@@ -118,7 +118,7 @@ mod tests {
         let (old, new) = (format!("{same}{}{same}", text("a")), format!("{same}{}{same}", text("b")));
         assert_eq!(
             between("x", Some(old.as_bytes()), new.as_bytes()),
-            Difference { unified: None, added: 5000, removed: 5000, first: 2 }
+            ChangedLines { unified: None, added: 5000, removed: 5000, first: 2 }
         );
     }
 }

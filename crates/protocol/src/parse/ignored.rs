@@ -35,7 +35,7 @@ pub(super) struct IgnoredCalls {
     /// A tool block drawn inside of something else.
     drawn: Option<Suspect>,
     /// A call in the right form but under the wrong word: a call after all where nothing else in the reply is one.
-    candidate: Option<Candidate>,
+    candidate: Option<IgnoredCall>,
     /// A paragraph that may hold a call in a form that nobody has.
     wrong_form: Option<WrongForm>,
     dialects: Dialects,
@@ -46,7 +46,7 @@ pub(super) struct IgnoredCalls {
 
 /// A block under the wrong word that could be a call, of a tool on offer and with arguments that fit.
 #[derive(Debug)]
-pub(super) struct Candidate {
+pub(super) struct IgnoredCall {
     pub(super) draft: Draft,
     pub(super) body: String,
     pub(super) span: Span,
@@ -180,13 +180,13 @@ impl IgnoredCalls {
     }
 
     /// The block that could be a call, where the reply ended by itself and holds no other.
-    pub(super) fn take_candidate(&mut self) -> Option<Candidate> {
+    pub(super) fn take_candidate(&mut self) -> Option<IgnoredCall> {
         self.candidate.take()
     }
 
     /// Something else in the reply is a call, or comes later: what could have been one is not.
     pub(super) fn drop_candidate(&mut self) -> Option<Event<'static>> {
-        let Candidate { body, span, why, .. } = self.candidate.take()?;
+        let IgnoredCall { body, span, why, .. } = self.candidate.take()?;
         Some(Event::Ignored { why, id: None, name: None, body: body.into(), span })
     }
 
@@ -198,7 +198,7 @@ impl IgnoredCalls {
         {
             let Suspect { why, body, span, .. } = suspect;
             let before = self.drop_candidate();
-            self.candidate = Some(Candidate { draft, body, span, why });
+            self.candidate = Some(IgnoredCall { draft, body, span, why });
             return before;
         }
         let known = |name: &str| call::spec(self.catalog.as_deref(), name).is_some();

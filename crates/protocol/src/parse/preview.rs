@@ -5,7 +5,7 @@
 //! whole when it has ended.
 
 use super::call::{is_args, is_name, is_wrapper, named_spec, spec, undecorated};
-use super::dialect::sketch::Form;
+use super::dialect::sketch::JsonShape;
 use super::ids::Ids;
 use super::queue::Queue;
 use super::tag::{MOST_LOOSE, is_tag_name, loose_word, may_be_tag, tag_of};
@@ -19,12 +19,12 @@ pub(super) struct Tag {
     pub(super) tag: String,
     /// The announcement is not exact: `<<eof`, `<<'EOF'`. It may be the literal text.
     pub(super) loose: bool,
-    pub(super) token: Token,
+    pub(super) token: StringValue,
 }
 
 /// A string value inside the arguments.
 #[derive(Debug, Clone)]
-pub(super) struct Token {
+pub(super) struct StringValue {
     /// The raw token in the block's body.
     pub(super) start: usize,
     pub(super) end: usize,
@@ -71,7 +71,7 @@ pub(super) struct Preview {
     pub(super) catalog: Option<Arc<Catalog>>,
     pub(super) tags: Vec<Tag>,
     /// Strings that begin like an announcement and are none.
-    pub(super) marked: Vec<Token>,
+    pub(super) marked: Vec<StringValue>,
     /// The string that is being read will be one of them, or has been.
     pub(super) saw_mark: bool,
     /// Byte ranges of the complete values.
@@ -83,7 +83,7 @@ pub(super) struct Preview {
     /// Nothing more is queued: the end of the block is undecided.
     pub(super) muted: bool,
     /// What the JSON is. Known when its first byte is read.
-    pub(super) form: Form,
+    pub(super) form: JsonShape,
     /// An argument was queued that does not stand in an object of arguments.
     pub(super) loose: bool,
     frames: Vec<OpenValue>,
@@ -137,7 +137,7 @@ impl Preview {
     }
 
     /// The tool that a string is an argument for, where it is named.
-    pub(super) fn tool(&self, token: &Token) -> Option<&str> {
+    pub(super) fn tool(&self, token: &StringValue) -> Option<&str> {
         self.calls.get(token.call).unwrap_or(&self.call).name.as_deref()
     }
 
@@ -245,7 +245,7 @@ impl Preview {
             self.loose |= !self.frames.get(self.envelope).is_some_and(|frame| frame.object);
             return StringRole::MaybeTag;
         }
-        let at_envelope = self.frames.len() == self.envelope && self.form == Form::Calls;
+        let at_envelope = self.frames.len() == self.envelope && self.form == JsonShape::Calls;
         match self.key() {
             Some("id") if at_envelope => StringRole::Id,
             Some(key) if at_envelope && is_name(key) => StringRole::Name,
@@ -330,14 +330,14 @@ impl Watch for Listener<'_> {
         if depth == 0 {
             preview.value_start = at;
             preview.outer = match preview.form {
-                Form::Args => 0,
+                JsonShape::Args => 0,
                 _ if object => 1,
                 _ => 2,
             };
             preview.envelope = preview.outer;
             // Arguments that are no object make no call.
-            preview.muted |= preview.form == Form::Args && !object;
-        } else if preview.form == Form::Keyed {
+            preview.muted |= preview.form == JsonShape::Args && !object;
+        } else if preview.form == JsonShape::Keyed {
             if depth == preview.envelope && object && preview.call.keys == 1 {
                 // A key that fills the path may be cut, and then it is not the name that the call will have.
                 let whole = preview.path.len() < MOST_PATH;
@@ -371,7 +371,7 @@ impl Watch for Listener<'_> {
     fn close(&mut self, end: usize) {
         let preview = &mut *self.preview;
         if preview.frames.len() == preview.envelope {
-            if preview.form == Form::Calls && preview.call.name.is_none() && preview.call.keys == 1 {
+            if preview.form == JsonShape::Calls && preview.call.name.is_none() && preview.call.keys == 1 {
                 let is_tool = |key: &&str| spec(preview.catalog.as_deref(), key).is_some();
                 let key = preview.key().filter(is_tool).map(|key| undecorated(key).into_owned());
                 preview.call.name = key;
@@ -387,7 +387,7 @@ impl Watch for Listener<'_> {
         }
         if preview.frames.is_empty() {
             preview.values.push((preview.value_start, end));
-            if preview.form == Form::Args {
+            if preview.form == JsonShape::Args {
                 preview.calls.push(std::mem::take(&mut preview.call));
             }
         }
@@ -456,7 +456,7 @@ impl Watch for Listener<'_> {
                 let marked = role == StringRole::Marked || preview.short.trim_start().starts_with("<<");
                 if tag.is_some() || marked {
                     let arg = preview.argument().to_owned();
-                    let token = Token { start, end, arg, call: preview.calls.len(), told: preview.told };
+                    let token = StringValue { start, end, arg, call: preview.calls.len(), told: preview.told };
                     match tag {
                         Some(tag) => {
                             preview.tags.push(Tag { tag, loose, token });

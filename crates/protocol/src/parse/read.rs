@@ -2,7 +2,7 @@
 
 use super::block::{Block, Ending, Phase};
 use super::call::{self, Draft};
-use super::preview::{Tag, Token};
+use super::preview::{StringValue, Tag};
 use super::tag::{Inline, bare_word, inline_body, is_mistyped_tag, is_nearly_tag, loose_word, tag_of};
 use crate::json::{self, Problem, Status};
 use crate::messages;
@@ -75,7 +75,7 @@ impl<'a> BlockReader<'a> {
     /// The text of a value with its verbatim bodies put in as JSON strings.
     fn spliced(&self, (start, end): (usize, usize), repairs: &mut Vec<Repair>) -> Result<Cow<'a, str>, Problem> {
         let Block { body, bodies, preview, .. } = self.block;
-        let mut pieces: Vec<(&Token, Cow<'_, str>)> = Vec::new();
+        let mut pieces: Vec<(&StringValue, Cow<'_, str>)> = Vec::new();
         let first = preview.tags.partition_point(|tag| tag.token.start < start);
         let tags = preview.tags[first..].iter().zip(bodies.get(first..).unwrap_or_default());
         for (tag, text) in tags.take_while(|(tag, _)| tag.token.end <= end) {
@@ -108,13 +108,13 @@ impl<'a> BlockReader<'a> {
     }
 
     /// The tool that a string is an argument for.
-    fn spec(&self, token: &Token) -> Option<&'a ToolSpec> {
+    fn spec(&self, token: &StringValue) -> Option<&'a ToolSpec> {
         self.block.preview.tool(token).and_then(|tool| call::spec(self.catalog, tool))
     }
 
     /// The body that stands in the string that announces it. Refuses a string that only begins like that, and one that is
     /// nearly an announcement where a file would get it.
-    fn inline(&self, token: &Token) -> Result<Option<String>, Problem> {
+    fn inline(&self, token: &StringValue) -> Result<Option<String>, Problem> {
         let raw = &self.block.body[token.start..token.end];
         let Some(text) = decoded(raw).filter(|_| !is_literal(raw)) else { return Ok(None) };
         let text = text.replace("\r\n", "\n");
@@ -182,7 +182,7 @@ impl<'a> BlockReader<'a> {
 }
 
 /// The right form of a body, for a message.
-fn body_form(token: &Token, tag: &str) -> Text {
+fn body_form(token: &StringValue, tag: &str) -> Text {
     messages::the_body_form(token.arg.rsplit('/').next().unwrap_or_default(), tag)
 }
 

@@ -36,7 +36,7 @@ const FIRST_OF_TRIANGLE: u8 = "◁".as_bytes()[0];
 
 /// An open section.
 #[derive(Debug)]
-pub(super) struct Section {
+pub(super) struct ReasoningSection {
     /// The opening tag. None when the backend's template has opened the section: then any closing tag ends it.
     tag: Option<&'static TagPair>,
     /// Where the next piece of its span begins, in the reply.
@@ -48,10 +48,10 @@ pub(super) struct Section {
 /// Bytes that are kept of a line of reasoning: enough to see whether it is one of a quote.
 const MOST_LINE: usize = 64;
 
-impl Section {
+impl ReasoningSection {
     /// A section that the tag at `start` opens, or that was open before the reply began.
-    pub(super) fn new(tag: Option<&'static TagPair>, start: usize) -> Section {
-        Section { tag, start, line: String::new() }
+    pub(super) fn new(tag: Option<&'static TagPair>, start: usize) -> ReasoningSection {
+        ReasoningSection { tag, start, line: String::new() }
     }
 
     /// Takes text of the section that is over.
@@ -89,7 +89,7 @@ impl Section {
 /// Follows the reasoning that a reply begins with, for whoever looks at what stands behind it before the reply is parsed.
 #[derive(Debug)]
 pub struct LeadingReasoning {
-    section: Option<Section>,
+    section: Option<ReasoningSection>,
     /// Up to here the reply is reasoning, or the whitespace before it.
     end: usize,
     /// Whether it is known if the reply begins with reasoning, and where that ends.
@@ -99,7 +99,7 @@ pub struct LeadingReasoning {
 impl LeadingReasoning {
     /// `opened`: the template of the backend opens the reasoning.
     pub fn new(opened: bool) -> LeadingReasoning {
-        LeadingReasoning { section: opened.then(|| Section::new(None, 0)), end: 0, decided: false }
+        LeadingReasoning { section: opened.then(|| ReasoningSection::new(None, 0)), end: 0, decided: false }
     }
 
     /// Where the reply goes on behind its reasoning; `None` where more of it has to come first. Each call gets the same reply
@@ -114,7 +114,7 @@ impl LeadingReasoning {
             match TAGS.iter().find(could_begin) {
                 Some(tag) if text.starts_with(tag.open) => {
                     self.end = reply.len() - text.len() + tag.open.len();
-                    self.section = Some(Section::new(Some(tag), 0));
+                    self.section = Some(ReasoningSection::new(Some(tag), 0));
                 }
                 Some(_) => return None,
                 None => {
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn holds_back_what_may_close_the_section() {
-        let section = Section::new(None, 0);
+        let section = ReasoningSection::new(None, 0);
         let texts = [("ab", 2), ("ab<", 2), ("ab</reasonin", 2), ("ab</x", 5), ("ab\r", 2), ("<b", 2), ("a◁/thi", 1)];
         for (text, certain) in
             texts.into_iter().chain([("a[", 1), ("a[/THINK", 1), ("a[/T ", 5), ("a◁", 1), ("a◁x", 5)])

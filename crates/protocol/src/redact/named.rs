@@ -102,7 +102,7 @@ pub(super) fn at(bytes: &[u8], at: usize) -> Option<Found<'static>> {
     let near = &bytes[start..bytes.len().min(start + LOOKED_AT)];
     let value = &near[..form.length(near)];
     // In a program the name of a type or of another variable stands there.
-    let looks_secret = form != Form::Bare || is_shouted(name.as_bytes()) || value.iter().any(u8::is_ascii_digit);
+    let looks_secret = form != ValueForm::Bare || is_shouted(name.as_bytes()) || value.iter().any(u8::is_ascii_digit);
     let fits = value.len() >= SHORTEST_VALUE && looks_secret && !is_reference(value, form);
     let fits = fits && !(short && is_place(value));
     fits.then(|| Found { start, end: start + form.length(&bytes[start..]), what: "value" })
@@ -117,7 +117,7 @@ fn header(bytes: &[u8], name: &str, colon: usize) -> Option<Found<'static>> {
     let (start, form) = beginning(bytes, colon + 1)?;
     let ends = |byte: &u8| matches!(byte, b'\n' | b'\r' | b'"' | b'\'' | b'\\' | b'`' | b'<');
     let length = |bytes: &[u8]| match form {
-        Form::Bare => bytes.iter().position(ends).unwrap_or(bytes.len()),
+        ValueForm::Bare => bytes.iter().position(ends).unwrap_or(bytes.len()),
         quoted => quoted.length(bytes),
     };
     let near = &bytes[start..bytes.len().min(start + LOOKED_AT)];
@@ -136,7 +136,7 @@ fn header(bytes: &[u8], name: &str, colon: usize) -> Option<Found<'static>> {
         || secret.iter().any(u8::is_ascii_lowercase) && secret.iter().any(u8::is_ascii_uppercase);
     let fits = secret.len() >= 6
         && varied
-        && !is_reference(secret, Form::Bare)
+        && !is_reference(secret, ValueForm::Bare)
         && !secret.contains(&b'$')
         && !secret.contains(&b'{')
         && memchr::memmem::find(secret, b"[redacted").is_none();
@@ -145,7 +145,7 @@ fn header(bytes: &[u8], name: &str, colon: usize) -> Option<Found<'static>> {
 
 /// How a value is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum ValueForm {
     /// Up to whitespace or a delimiter.
     Bare,
     /// Between two quotes of a kind, with so many backslashes before each of them: a text that is quoted in another
@@ -153,12 +153,12 @@ pub(super) enum Form {
     Quoted { mark: u8, escapes: usize },
 }
 
-impl Form {
+impl ValueForm {
     /// How many of these bytes are the value.
     pub(super) fn length(self, bytes: &[u8]) -> usize {
         match self {
-            Form::Bare => bytes.iter().position(ends_bare).unwrap_or(bytes.len()),
-            Form::Quoted { mark, escapes } => quoted_length(bytes, mark, escapes),
+            ValueForm::Bare => bytes.iter().position(ends_bare).unwrap_or(bytes.len()),
+            ValueForm::Quoted { mark, escapes } => quoted_length(bytes, mark, escapes),
         }
     }
 }
@@ -182,11 +182,11 @@ fn quoted_length(bytes: &[u8], mark: u8, escapes: usize) -> usize {
 }
 
 /// Whether a value only says where the secret is. What is quoted may hold any character, so there the whole of it must.
-pub(super) fn is_reference(value: &[u8], form: Form) -> bool {
+pub(super) fn is_reference(value: &[u8], form: ValueForm) -> bool {
     if value.starts_with(b"<") || value.starts_with(b"[redacted") {
         return true;
     }
-    if form == Form::Bare {
+    if form == ValueForm::Bare {
         return value.starts_with(b"$") || value.contains(&b'(');
     }
     match value.strip_prefix(b"$") {
@@ -225,13 +225,13 @@ fn name_before(bytes: &[u8], at: usize) -> Option<&str> {
 }
 
 /// Where the value begins, and how it is written.
-pub(super) fn beginning(bytes: &[u8], from: usize) -> Option<(usize, Form)> {
+pub(super) fn beginning(bytes: &[u8], from: usize) -> Option<(usize, ValueForm)> {
     let start = from + bytes[from..].iter().take(8).position(|byte| !matches!(byte, b' ' | b'\t' | b'='))?;
     let escapes = bytes[start..].iter().take(MOST_ESCAPES).take_while(|&&byte| byte == b'\\').count();
     match bytes.get(start + escapes) {
-        Some(&mark @ (b'"' | b'\'')) => Some((start + escapes + 1, Form::Quoted { mark, escapes })),
+        Some(&mark @ (b'"' | b'\'')) => Some((start + escapes + 1, ValueForm::Quoted { mark, escapes })),
         Some(b'\n' | b'\r') if escapes == 0 => None,
-        _ => Some((start, Form::Bare)),
+        _ => Some((start, ValueForm::Bare)),
     }
 }
 

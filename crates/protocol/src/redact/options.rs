@@ -5,7 +5,7 @@
 //! value has to look like one.
 
 use super::Found;
-use super::named::{Form, beginning, is_reference};
+use super::named::{ValueForm, beginning, is_reference};
 
 /// Last words of the names of options whose value is a secret, as they stand behind `--`.
 const NAMES: &[&str] =
@@ -233,7 +233,7 @@ fn joined(bytes: &[u8], at: usize, word: &[u8]) -> Option<Found<'static>> {
 }
 
 /// What `openssl -pass` takes: the password behind `pass:`, or the place where it is.
-fn passed(bytes: &[u8], start: usize, form: Form) -> Option<Found<'static>> {
+fn passed(bytes: &[u8], start: usize, form: ValueForm) -> Option<Found<'static>> {
     let rest = &bytes[start..];
     if SOURCES.iter().any(|source| rest.starts_with(source.as_bytes())) {
         return None;
@@ -249,7 +249,7 @@ fn of_short(bytes: &[u8], end: usize, short: &Short) -> Option<Found<'static>> {
         .is_some_and(|byte| !byte.is_ascii_whitespace() && !matches!(byte, b'=' | b',' | b'"' | b'\'' | b'\\'));
     let quoted = short.option.len() == 2 && matches!(bytes.get(end), Some(b'"' | b'\''));
     let (start, form) = match short.join {
-        Join::Attached | Join::Both if is_attached => (end, Form::Bare),
+        Join::Attached | Join::Both if is_attached => (end, ValueForm::Bare),
         // `-p'X'`; a quote with a comma or a blank behind it closes the option's own.
         Join::Attached | Join::Both if quoted && !closes(bytes, end) => beginning(bytes, end)?,
         Join::Attached => return None,
@@ -342,7 +342,7 @@ fn is_secret(name: &[u8]) -> bool {
 }
 
 /// Where the value begins that is another word, also as the next text of a list: `"--token", "X"`.
-fn apart(bytes: &[u8], from: usize) -> Option<(usize, Form)> {
+fn apart(bytes: &[u8], from: usize) -> Option<(usize, ValueForm)> {
     /// Whitespace and punctuation between two texts of a list.
     const MOST_BETWEEN: usize = 24;
     let near = &bytes[from..bytes.len().min(from + MOST_BETWEEN)];
@@ -408,7 +408,7 @@ fn nearest(before: &[u8], find: impl Fn(&[u8]) -> Option<&'static str>) -> Optio
     }
 }
 
-fn value(bytes: &[u8], start: usize, form: Form, part: SecretPart) -> Option<Found<'static>> {
+fn value(bytes: &[u8], start: usize, form: ValueForm, part: SecretPart) -> Option<Found<'static>> {
     let near = &bytes[start..bytes.len().min(start + LOOKED_AT)];
     let whole = &near[..length(near, form)];
     if is_reference(whole, form) || whole.is_empty() {
@@ -423,20 +423,20 @@ fn value(bytes: &[u8], start: usize, form: Form, part: SecretPart) -> Option<Fou
     };
     let secret = &whole[skipped..];
     let fits = match part {
-        SecretPart::All => form != Form::Bare || is_likely(secret),
+        SecretPart::All => form != ValueForm::Bare || is_likely(secret),
         // `1000:1000` are numbers of a user and a group.
         SecretPart::BehindColon => !whole.iter().all(|byte| byte.is_ascii_digit() || *byte == b':'),
         SecretPart::Cookie | SecretPart::BehindPercent => true,
     };
-    let fits = fits && !secret.is_empty() && !is_reference(secret, if skipped > 0 { Form::Bare } else { form });
+    let fits = fits && !secret.is_empty() && !is_reference(secret, if skipped > 0 { ValueForm::Bare } else { form });
     let what = if part == SecretPart::Cookie { "cookie" } else { "value" };
     fits.then(|| Found { start: start + skipped, end: start + length(&bytes[start..], form), what })
 }
 
 /// Like the length of the form, but a bare word on a command line may hold commas and brackets, and the backslashes
 /// before a quote that ends it are that quote's.
-fn length(bytes: &[u8], form: Form) -> usize {
-    if form != Form::Bare {
+fn length(bytes: &[u8], form: ValueForm) -> usize {
+    if form != ValueForm::Bare {
         return form.length(bytes);
     }
     let ends = |byte: &u8| {

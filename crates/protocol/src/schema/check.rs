@@ -21,22 +21,22 @@ const MOST_DEPTH: usize = 400;
 #[derive(Debug)]
 pub(crate) struct Fault<'a> {
     /// The way to the value, from its end.
-    pub(crate) path: Vec<Step<'a>>,
+    pub(crate) path: Vec<PathStep<'a>>,
     pub(crate) value: &'a Value,
     /// The schema that does not allow it.
     pub(crate) schema: &'a Value,
-    pub(crate) kind: Kind<'a>,
+    pub(crate) kind: ValueKind<'a>,
 }
 
 /// A step to a value.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Step<'a> {
+pub(crate) enum PathStep<'a> {
     Member(&'a str),
     Item(usize),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind<'a> {
+pub(crate) enum ValueKind<'a> {
     /// The value is not of a type that is allowed.
     Type,
     /// It is not among the values that are allowed.
@@ -107,17 +107,17 @@ impl Schema {
         *budget = check.left;
         // A branch that could not be looked at decides nothing.
         if check.left == 0 {
-            return Err(fault(schema, value, Kind::Costly));
+            return Err(fault(schema, value, ValueKind::Costly));
         }
         checked.map(|_| ())
     }
 }
 
-fn fault<'a>(schema: &'a Value, value: &'a Value, kind: Kind<'a>) -> Box<Fault<'a>> {
+fn fault<'a>(schema: &'a Value, value: &'a Value, kind: ValueKind<'a>) -> Box<Fault<'a>> {
     Box::new(Fault { path: Vec::new(), value, schema, kind })
 }
 
-fn at<'a>(step: Step<'a>, checked: Checked<'a>) -> Checked<'a> {
+fn at<'a>(step: PathStep<'a>, checked: Checked<'a>) -> Checked<'a> {
     checked.map_err(|mut fault| {
         fault.path.push(step);
         fault
@@ -152,11 +152,11 @@ impl<'s> Check<'s> {
     {
         if !self.spend(1) || self.depth == MOST_DEPTH {
             self.left = 0;
-            return Err(fault(schema, value, Kind::Costly));
+            return Err(fault(schema, value, ValueKind::Costly));
         }
         let rules = match schema {
             Value::Object(rules) => rules,
-            Value::Bool(false) => return Err(fault(schema, value, Kind::Rule)),
+            Value::Bool(false) => return Err(fault(schema, value, ValueKind::Rule)),
             // What is no schema says nothing.
             _ => return Ok(Seen::default()),
         };
@@ -210,15 +210,15 @@ impl<'s> Check<'s> {
             _ => true,
         };
         if !fits {
-            return Err(fault(schema, value, Kind::Type));
+            return Err(fault(schema, value, ValueKind::Type));
         }
         if rules.get("const").is_some_and(|wanted| !same(wanted, value)) {
-            return Err(fault(schema, value, Kind::Choice));
+            return Err(fault(schema, value, ValueKind::Choice));
         }
         if let Some(Value::Array(choices)) = rules.get("enum") {
             self.spend(choices.len() as u64);
             if !choices.iter().any(|choice| same(choice, value)) {
-                return Err(fault(schema, value, Kind::Choice));
+                return Err(fault(schema, value, ValueKind::Choice));
             }
         }
         Ok(())
@@ -244,12 +244,12 @@ impl<'s> Check<'s> {
             self.spend(text.len() as u64 / 64);
             let length = text.chars().count() as u64;
             if least.is_some_and(|least| length < least) || most.is_some_and(|most| length > most) {
-                return Err(fault(schema, value, Kind::Rule));
+                return Err(fault(schema, value, ValueKind::Rule));
             }
         }
         match rules.get("pattern") {
             Some(Value::String(pattern)) if self.matches(pattern, text) == Some(false) => {
-                Err(fault(schema, value, Kind::Rule))
+                Err(fault(schema, value, ValueKind::Rule))
             }
             _ => Ok(Seen::default()),
         }
@@ -270,10 +270,10 @@ impl<'s> Check<'s> {
         let length = items.len() as u64;
         if bound("minItems").is_some_and(|least| length < least) || bound("maxItems").is_some_and(|most| length > most)
         {
-            return Err(fault(schema, value, Kind::Rule));
+            return Err(fault(schema, value, ValueKind::Rule));
         }
         if rules.get("uniqueItems") == Some(&Value::Bool(true)) && !self.all_differ(items) {
-            return Err(fault(schema, value, Kind::Rule));
+            return Err(fault(schema, value, ValueKind::Rule));
         }
         // Until 2019-09 an array of schemas stood in `items`, and `additionalItems` was about what follows.
         let (first, rest) = match (rules.get("items"), rules.get("prefixItems")) {
@@ -283,7 +283,7 @@ impl<'s> Check<'s> {
         };
         for (index, item) in items.iter().enumerate() {
             let Some(schema) = first.get(index).or(rest) else { break };
-            at(Step::Item(index), self.value(schema, item))?;
+            at(PathStep::Item(index), self.value(schema, item))?;
             if self.schema.unevaluated {
                 seen.items.insert(index);
             }
@@ -299,7 +299,7 @@ impl<'s> Check<'s> {
             }
             let least = bound("minContains").unwrap_or(1);
             if count < least || bound("maxContains").is_some_and(|most| count > most) {
-                return Err(fault(schema, value, Kind::Rule));
+                return Err(fault(schema, value, ValueKind::Rule));
             }
         }
         Ok(seen)
@@ -333,7 +333,7 @@ impl<'s> Check<'s> {
             let mut named = false;
             if let Some(schema) = properties.and_then(|properties| properties.get(name)) {
                 named = true;
-                at(Step::Member(name), self.value(schema, member))?;
+                at(PathStep::Member(name), self.value(schema, member))?;
             }
             for (pattern, schema) in patterns.into_iter().flatten() {
                 self.spend(1);
@@ -341,7 +341,7 @@ impl<'s> Check<'s> {
                 match self.matches(pattern, name) {
                     Some(true) => {
                         named = true;
-                        at(Step::Member(name), self.value(schema, member))?;
+                        at(PathStep::Member(name), self.value(schema, member))?;
                     }
                     Some(false) => {}
                     None => named = true,
@@ -351,7 +351,7 @@ impl<'s> Check<'s> {
                 Some(Value::Bool(false)) if !named => unknown = unknown.or(Some(name)),
                 Some(schema) if !named => {
                     named = true;
-                    at(Step::Member(name), self.value(schema, member))?;
+                    at(PathStep::Member(name), self.value(schema, member))?;
                 }
                 _ => {}
             }
@@ -361,10 +361,10 @@ impl<'s> Check<'s> {
         }
         // A member that is wrong tells more of what was meant than the names of the members do.
         if let Some(name) = unknown {
-            return Err(fault(schema, value, Kind::Unknown(name)));
+            return Err(fault(schema, value, ValueKind::Unknown(name)));
         }
         if let Some(missing) = self.missing(rules.get("required"), members) {
-            return Err(fault(schema, value, Kind::Missing(missing)));
+            return Err(fault(schema, value, ValueKind::Missing(missing)));
         }
         self.about_members(rules, schema, value, members, &mut seen)?;
         Ok(seen)
@@ -386,12 +386,12 @@ impl<'s> Check<'s> {
         let count = members.len() as u64;
         let few = bound("minProperties").is_some_and(|least| count < least);
         if few || bound("maxProperties").is_some_and(|most| count > most) {
-            return Err(fault(schema, value, Kind::Rule));
+            return Err(fault(schema, value, ValueKind::Rule));
         }
         if let Some(names) = rules.get("propertyNames") {
             for name in members.keys() {
                 if self.value(names, &Value::from(name.as_str())).is_err() {
-                    return Err(fault(schema, value, Kind::Unknown(name)));
+                    return Err(fault(schema, value, ValueKind::Unknown(name)));
                 }
             }
         }
@@ -404,7 +404,7 @@ impl<'s> Check<'s> {
                 }
                 if wanted.is_array() {
                     if let Some(missing) = self.missing(Some(wanted), members) {
-                        return Err(fault(schema, value, Kind::Missing(missing)));
+                        return Err(fault(schema, value, ValueKind::Missing(missing)));
                     }
                 } else {
                     seen.add(self.value(wanted, value)?);
@@ -490,16 +490,16 @@ impl<'s> Check<'s> {
                 }
             }
             if fitting == 0 {
-                let types = faults.iter().all(|fault| fault.kind == Kind::Type && fault.path.is_empty());
-                let kind = if types { Kind::Type } else { Kind::Rule };
+                let types = faults.iter().all(|fault| fault.kind == ValueKind::Type && fault.path.is_empty());
+                let kind = if types { ValueKind::Type } else { ValueKind::Rule };
                 return Err(meant(faults).unwrap_or_else(|| fault(schema, value, kind)));
             }
             if fitting > 1 && !several {
-                return Err(fault(schema, value, Kind::Rule));
+                return Err(fault(schema, value, ValueKind::Rule));
             }
         }
         if rules.get("not").is_some_and(|not| self.value(not, value).is_ok()) {
-            return Err(fault(schema, value, Kind::Rule));
+            return Err(fault(schema, value, ValueKind::Rule));
         }
         Ok(seen)
     }
@@ -533,15 +533,15 @@ impl<'s> Check<'s> {
             (Value::Object(members), Some(wanted), _) if !seen.all_members => {
                 for (name, member) in members.iter().filter(|(name, _)| !seen.members.contains(*name)) {
                     match wanted {
-                        Value::Bool(false) => return Err(fault(schema, value, Kind::Unknown(name))),
-                        _ => at(Step::Member(name), self.value(wanted, member))?,
+                        Value::Bool(false) => return Err(fault(schema, value, ValueKind::Unknown(name))),
+                        _ => at(PathStep::Member(name), self.value(wanted, member))?,
                     };
                 }
                 seen.all_members = true;
             }
             (Value::Array(items), _, Some(wanted)) if !seen.all_items => {
                 for (index, item) in items.iter().enumerate().filter(|(index, _)| !seen.items.contains(index)) {
-                    at(Step::Item(index), self.value(wanted, item))?;
+                    at(PathStep::Item(index), self.value(wanted, item))?;
                 }
                 seen.all_items = true;
             }
@@ -565,18 +565,19 @@ fn numbers<'a>(rules: &'a Map<String, Value>, schema: &'a Value, value: &'a Valu
     let outside = bound("exclusiveMinimum").is_some_and(|order| order != Ordering::Greater)
         || bound("exclusiveMaximum").is_some_and(|order| order != Ordering::Less);
     let uneven = matches!(rules.get("multipleOf"), Some(Value::Number(step)) if !is_multiple(number, step));
-    if below || above || outside || uneven { Err(fault(schema, value, Kind::Rule)) } else { Ok(Seen::default()) }
+    if below || above || outside || uneven { Err(fault(schema, value, ValueKind::Rule)) } else { Ok(Seen::default()) }
 }
 
 /// The fault of the alternative that was meant: the only one that is not of another type and chose no other name.
 fn meant(faults: Vec<Box<Fault<'_>>>) -> Option<Box<Fault<'_>>> {
-    let is_other = |fault: &Fault<'_>| matches!(fault.kind, Kind::Type | Kind::Choice) && fault.path.is_empty();
+    let is_other =
+        |fault: &Fault<'_>| matches!(fault.kind, ValueKind::Type | ValueKind::Choice) && fault.path.is_empty();
     let mut near: Vec<_> = faults.into_iter().filter(|fault| !is_other(fault)).collect();
     if near.len() > 1 {
-        near.retain(|fault| fault.kind != Kind::Choice);
+        near.retain(|fault| fault.kind != ValueKind::Choice);
     }
     // Where each alternative misses a member, one of them is as good as another.
-    let all_miss = near.iter().all(|fault| matches!(fault.kind, Kind::Missing(_)) && fault.path.is_empty());
+    let all_miss = near.iter().all(|fault| matches!(fault.kind, ValueKind::Missing(_)) && fault.path.is_empty());
     if near.len() == 1 || all_miss { near.into_iter().next() } else { None }
 }
 
@@ -586,8 +587,8 @@ impl Fault<'_> {
         let mut out = String::new();
         for step in self.path.iter().rev() {
             match step {
-                Step::Item(index) => out.push_str(&format!("[{index}]")),
-                Step::Member(name) => {
+                PathStep::Item(index) => out.push_str(&format!("[{index}]")),
+                PathStep::Member(name) => {
                     if !out.is_empty() {
                         out.push('.');
                     }

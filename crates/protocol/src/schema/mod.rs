@@ -20,7 +20,7 @@ mod suite;
 mod view;
 mod words;
 
-pub(crate) use check::{Fault, Kind};
+pub(crate) use check::{Fault, ValueKind};
 pub(crate) use view::{MOST_FIELDS, Types, View};
 
 use references::Resources;

@@ -5,7 +5,7 @@
 
 use super::pattern::text_for;
 use super::view::{Types, View};
-use super::{Kind, Schema};
+use super::{Schema, ValueKind};
 use serde_json::{Map, Number, Value};
 
 /// Steps of all checks for one example.
@@ -180,8 +180,8 @@ impl<'s> Maker<'s> {
             let change = schemas.iter().find_map(|schema| {
                 let fault = self.schema.check_within(schema, &value, &mut self.budget).err()?;
                 match fault.kind {
-                    Kind::Missing(name) if fault.path.is_empty() => Some((name.to_owned(), true)),
-                    Kind::Unknown(name) if fault.path.is_empty() => Some((name.to_owned(), false)),
+                    ValueKind::Missing(name) if fault.path.is_empty() => Some((name.to_owned(), true)),
+                    ValueKind::Unknown(name) if fault.path.is_empty() => Some((name.to_owned(), false)),
                     _ => None,
                 }
             });

@@ -68,7 +68,7 @@ pub(crate) struct View<'s> {
 
 /// A member of an object: the schemas of its value, and whether it has to be there.
 #[derive(Debug, Clone)]
-pub(crate) struct Field<'s> {
+pub(crate) struct MemberView<'s> {
     pub(crate) name: &'s str,
     pub(crate) schemas: Vec<&'s Value>,
     pub(crate) required: bool,
@@ -196,13 +196,13 @@ impl<'s> View<'s> {
     }
 
     /// The members that are named, required ones first, each group in the order of the schema.
-    pub(crate) fn fields(&self) -> Vec<Field<'s>> {
+    pub(crate) fn fields(&self) -> Vec<MemberView<'s>> {
         self.first_fields(MOST_FIELDS)
     }
 
     /// The first `most` members that are named.
-    pub(super) fn first_fields(&self, most: usize) -> Vec<Field<'s>> {
-        let mut fields: Vec<Field<'s>> = Vec::new();
+    pub(super) fn first_fields(&self, most: usize) -> Vec<MemberView<'s>> {
+        let mut fields: Vec<MemberView<'s>> = Vec::new();
         let mut places: HashMap<&str, usize> = HashMap::new();
         let mut add = |name: &'s str, schema: Option<&'s Value>, required: bool| {
             let next = fields.len();
@@ -212,7 +212,7 @@ impl<'s> View<'s> {
                 return;
             }
             if place == next {
-                fields.push(Field { name, schemas: Vec::new(), required });
+                fields.push(MemberView { name, schemas: Vec::new(), required });
             }
             fields[place].required |= required;
             fields[place].schemas.extend(schema);

@@ -2,7 +2,7 @@
 
 use super::fit;
 use super::{Param, ParamKind, find_param};
-use crate::schema::{Fault, Kind, Schema};
+use crate::schema::{Fault, Schema, ValueKind};
 use crate::{Args, ErrorCode, Text, ToolFailure, close_names, messages};
 use serde_json::Value;
 
@@ -122,7 +122,7 @@ pub(super) fn whole(schema: &Schema, args: Value, owner: &str) -> Result<(Args, 
     let fitted = match schema.check(&args) {
         Ok(()) => None,
         // What is too much to be checked is too much to be fitted.
-        Err(fault) if fault.kind == Kind::Costly => return Err(refused(schema, &fault, owner)),
+        Err(fault) if fault.kind == ValueKind::Costly => return Err(refused(schema, &fault, owner)),
         Err(fault) => match schema.fit(&args) {
             Some(fitted) => Some(fitted),
             None => return Err(refused(schema, &fault, owner)),
@@ -143,19 +143,19 @@ fn refused(schema: &Schema, fault: &Fault<'_>, owner: &str) -> ToolFailure {
         if place.is_empty() { name } else { format!("{place}.{name}") }
     };
     match fault.kind {
-        Kind::Costly => invalid(messages::cannot_be_checked(owner)),
-        Kind::Missing(name) => {
+        ValueKind::Costly => invalid(messages::cannot_be_checked(owner)),
+        ValueKind::Missing(name) => {
             invalid(messages::argument_missing(owner, inside(name), schema.wanted_member(fault.schema, name)))
         }
-        Kind::Unknown(name) => {
+        ValueKind::Unknown(name) => {
             let owner = if place.is_empty() { owner.to_owned() } else { format!("{owner}: {place}") };
             unknown_among(&schema.members(fault.schema), name, &owner)
         }
-        Kind::Type | Kind::Choice | Kind::Rule => {
+        ValueKind::Type | ValueKind::Choice | ValueKind::Rule => {
             let (got, wanted) = (got(fault.value), schema.wanted(fault.schema));
             match place.is_empty() {
                 true => invalid(messages::breaks_a_rule(owner, messages::the_arguments(), got, wanted)),
-                false if fault.kind == Kind::Rule => invalid(messages::breaks_a_rule(owner, place, got, wanted)),
+                false if fault.kind == ValueKind::Rule => invalid(messages::breaks_a_rule(owner, place, got, wanted)),
                 false => invalid(messages::argument_is(owner, place, got, wanted)),
             }
         }

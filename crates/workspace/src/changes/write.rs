@@ -2,7 +2,7 @@
 
 use crate::changes::draft::{Draft, FileDraft, Report, stale, too_large};
 use crate::changes::target::{Content, Target};
-use crate::diff::{self, Difference};
+use crate::diff::{self, ChangedLines};
 use crate::names;
 use crate::root::Root;
 use crate::stat::other_names;
@@ -65,7 +65,7 @@ impl Draft<Written> {
     pub(super) fn of_file(file: FileDraft) -> Draft<Written> {
         let (old, new) = (file.old_bytes(), file.after.as_deref().unwrap_or_default());
         let changed = old != Some(new);
-        let difference = if changed { diff::between(&file.path, old, new) } else { Difference::default() };
+        let difference = if changed { diff::between(&file.path, old, new) } else { ChangedLines::default() };
         let report = Written {
             path: file.path.clone(),
             shown: names::quoted(&file.path).into(),

@@ -59,7 +59,7 @@ const OF_A_BARE_PROJECT: &[&str] = &["HEAD", "config", "config.worktree", "commo
 
 /// What the repositories of the project ask for.
 #[derive(Debug, Default)]
-pub(super) struct Wanted {
+pub(super) struct WantedAccess {
     /// By path relative to the root.
     asked: BTreeMap<PathBuf, MaskKind>,
     /// What git would use: the path that leads there, and its way.
@@ -75,7 +75,7 @@ pub(super) struct Used {
     pub(super) way: Way,
 }
 
-impl Wanted {
+impl WantedAccess {
     /// Adds what the repository asks for that git finds in `folder`, where `.git` is of this `kind`; or that is `folder`
     /// itself, where there is no kind. Answers with what becomes of it.
     pub(super) fn add(&mut self, masks: &Masks, access: Access, folder: &Path, kind: Option<FileType>) -> Standing {
@@ -240,7 +240,7 @@ impl Wanted {
 
 /// Whether git on the host would run or read what is at this absolute path, because of a repository in a folder above it.
 pub(super) fn is_used_by_git(masks: &Masks, path: &Path) -> bool {
-    let mut wanted = Wanted::default();
+    let mut wanted = WantedAccess::default();
     for folder in path.ancestors().skip(1).take_while(|folder| folder.starts_with(masks.root.path())) {
         let Ok(inside) = folder.strip_prefix(masks.root.path()) else { continue };
         let kind = rustix::fs::lstat(folder.join(".git")).ok().map(|stat| FileType::from_raw_mode(stat.st_mode));

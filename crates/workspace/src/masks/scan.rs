@@ -6,7 +6,7 @@
 
 use crate::masks::Masks;
 use crate::masks::folders::Folder;
-use crate::masks::repositories::{Access, Repository, Standing, Wanted};
+use crate::masks::repositories::{Access, Repository, Standing, WantedAccess};
 use crate::masks::set::{Held, MaskSet, WalkCost};
 use crate::messages;
 use crate::root::hops::{Hop, NAMEABLE};
@@ -38,7 +38,7 @@ pub(super) fn find(masks: &Masks, access: Access, stop: &Stop) -> Result<MaskSet
     let started = Instant::now();
     for _ in 0..MOST_TRIES {
         let mut scan = Scan::begin(masks, Purpose::Mask);
-        scan.wanted = Some((access, Wanted::default()));
+        scan.wanted = Some((access, WantedAccess::default()));
         let scanned = scan.tree(stop).and_then(|()| scan.repositories()).and_then(|()| scan.twins(stop));
         let mut set = match scanned {
             Ok(()) => scan.done(),
@@ -89,7 +89,7 @@ pub(super) struct Scan<'w> {
     /// Folders that are kept in their place for what is hidden in them.
     kept: HashSet<PathBuf>,
     /// What repositories ask for, where that is wanted.
-    wanted: Option<(Access, Wanted)>,
+    wanted: Option<(Access, WantedAccess)>,
     purpose: Purpose,
     pub(super) opened: OpenedUp<'w>,
 }

@@ -41,7 +41,7 @@ pub(crate) struct Node {
 
 /// How a walk went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Report {
+pub(crate) struct WalkReport {
     /// Whether it came to its end: not stopped, and no limit met.
     pub(crate) complete: bool,
     /// Folders that could not be read, below the one where it began.
@@ -62,7 +62,7 @@ pub(crate) struct Walk<'w> {
     max_depth: usize,
     most: usize,
     seen: usize,
-    report: Report,
+    report: WalkReport,
 }
 
 impl<'w> Walk<'w> {
@@ -87,7 +87,7 @@ impl<'w> Walk<'w> {
             max_depth: usize::MAX,
             most: 1_000_000,
             seen: 0,
-            report: Report { complete: true, unreadable: 0, not_begun: None },
+            report: WalkReport { complete: true, unreadable: 0, not_begun: None },
         }
     }
 
@@ -132,7 +132,7 @@ impl<'w> Walk<'w> {
 
     /// # Errors
     /// The folder where the walk began, `path` as it was asked for, could not be read.
-    pub(crate) fn report(&self, path: &str) -> Result<Report, ToolFailure> {
+    pub(crate) fn report(&self, path: &str) -> Result<WalkReport, ToolFailure> {
         match self.report.not_begun {
             Some(errno) => Err(failure::of_start(errno, path)),
             None => Ok(self.report),

@@ -79,10 +79,11 @@ impl Index {
 pub(crate) fn read_index(path: &Path) -> Option<Index> {
     let mut lines = BufReader::new(File::open(path).ok()?.take(MOST_BYTES)).split(b'\n');
     let head: IndexHead = serde_json::from_slice(&lines.next()?.ok()?).ok()?;
-    let lines: Option<Vec<snapshot::Line>> = lines.map(|line| serde_json::from_slice(&line.ok()?).ok()).collect();
+    let lines: Option<Vec<snapshot::SnapshotLine>> =
+        lines.map(|line| serde_json::from_slice(&line.ok()?).ok()).collect();
     let mut lines = lines.filter(|lines| lines.len() == head.lines)?;
     if head.v < VERSION {
-        lines.iter_mut().for_each(snapshot::Line::forget_attributes);
+        lines.iter_mut().for_each(snapshot::SnapshotLine::forget_attributes);
     }
     Some(Index { snapshot: Snapshot::of_lines(lines.into_iter()), id: head.id })
 }

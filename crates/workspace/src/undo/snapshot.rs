@@ -116,7 +116,7 @@ struct Seen {
 
 /// One name of a snapshot, as it is kept for the next start.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Line {
+pub(crate) struct SnapshotLine {
     #[serde(with = "as_text")]
     name: PathBuf,
     state: State,
@@ -126,7 +126,7 @@ pub(crate) struct Line {
     listed: bool,
 }
 
-impl Line {
+impl SnapshotLine {
     /// Forgets the attributes of the state, for a line that was written before attributes were kept.
     pub(crate) fn forget_attributes(&mut self) {
         self.state.forget_attributes();
@@ -198,10 +198,14 @@ impl Snapshot {
     }
 
     /// The lines that keep this snapshot: one for each name, the root as "".
-    pub(crate) fn lines(&self) -> impl Iterator<Item = Line> {
-        let root =
-            Line { name: PathBuf::new(), state: State::Nothing, stamp: None, listed: self.is_listed("".as_ref()) };
-        let line = |(name, seen): (&PathBuf, &Seen)| Line {
+    pub(crate) fn lines(&self) -> impl Iterator<Item = SnapshotLine> {
+        let root = SnapshotLine {
+            name: PathBuf::new(),
+            state: State::Nothing,
+            stamp: None,
+            listed: self.is_listed("".as_ref()),
+        };
+        let line = |(name, seen): (&PathBuf, &Seen)| SnapshotLine {
             name: name.clone(),
             state: seen.state.clone(),
             stamp: seen.stamp,
@@ -211,9 +215,9 @@ impl Snapshot {
     }
 
     /// The snapshot that these lines keep.
-    pub(crate) fn of_lines(lines: impl Iterator<Item = Line>) -> Snapshot {
+    pub(crate) fn of_lines(lines: impl Iterator<Item = SnapshotLine>) -> Snapshot {
         let mut snapshot = Snapshot::default();
-        for Line { name, state, stamp, listed } in lines {
+        for SnapshotLine { name, state, stamp, listed } in lines {
             if listed {
                 snapshot.listed.insert(name.clone(), None);
             }

@@ -97,7 +97,7 @@ struct Replay<'a> {
 
 /// What one side says.
 #[derive(Serialize)]
-struct Side {
+struct Judged {
     verdict: Judgement,
     effective: Effective,
     rule: String,
@@ -157,7 +157,7 @@ impl Replay<'_> {
         Ok(())
     }
 
-    fn side(&mut self, name: Text, said: &Side) -> Result<(), Failure> {
+    fn side(&mut self, name: Text, said: &Judged) -> Result<(), Failure> {
         let (style, verdict) = named(said.verdict);
         self.out.write(&format!("  {}  ", name.words()))?;
         self.out.styled(style, &format!("{verdict:<5}"))?;
@@ -192,7 +192,7 @@ impl Replay<'_> {
     }
 }
 
-fn said(setup: &Setup, call: &ToolCall, guessed: bool) -> Side {
+fn said(setup: &Setup, call: &ToolCall, guessed: bool) -> Judged {
     match decide(setup, call.clone()) {
         Ok(_) if guessed && effect(call) != Effect::Read => refused("malformed_call", messages::read_by_guess()),
         Ok(decision) => judged(setup, decision),
@@ -209,12 +209,12 @@ fn effect(call: &ToolCall) -> Effect {
     catalog.resolve(&mut call).map_or(Effect::Execute, |spec| spec.effect_of(&call.args))
 }
 
-fn judged(setup: &Setup, decision: Decision) -> Side {
+fn judged(setup: &Setup, decision: Decision) -> Judged {
     let effective = setup.policy.effective(&decision, &*setup.commands);
-    Side { verdict: decision.judgement, effective, rule: decision.rule, reason: decision.reason }
+    Judged { verdict: decision.judgement, effective, rule: decision.rule, reason: decision.reason }
 }
 
 /// What does not even come to the rules.
-fn refused(code: &str, why: Text) -> Side {
-    Side { verdict: Judgement::Deny, effective: Effective::Deny, rule: code.to_owned(), reason: why }
+fn refused(code: &str, why: Text) -> Judged {
+    Judged { verdict: Judgement::Deny, effective: Effective::Deny, rule: code.to_owned(), reason: why }
 }

@@ -173,7 +173,7 @@ pub(super) fn special_token(line: &str, from: usize, whole: bool, dialects: Dial
 
 /// What stands behind an opening token.
 #[derive(Debug)]
-pub(super) enum Reading {
+pub(super) enum CallReading {
     /// It depends on what comes.
     Undecided,
     /// No call of any dialect.
@@ -195,7 +195,7 @@ pub(super) fn read(
     dialects: Dialects,
     ended: Option<FinishReason>,
     catalog: Option<&Catalog>,
-) -> (Reading, Sketch) {
+) -> (CallReading, Sketch) {
     for row in rows(dialects).filter(|row| row.opener == opener) {
         let mut scan = Scan::new(text, ended, catalog);
         scan.at = opener.len();
@@ -205,16 +205,16 @@ pub(super) fn read(
         let problem = match read {
             Ok(()) => {
                 let reading = match thought {
-                    Some((text, closed)) => Reading::Thought { text, closed, end: at },
-                    None => Reading::Calls(row.dialect, drafts, at),
+                    Some((text, closed)) => CallReading::Thought { text, closed, end: at },
+                    None => CallReading::Calls(row.dialect, drafts, at),
                 };
                 return (reading, sketch);
             }
             // Only before a call has begun, what does not fit is prose, or a call in another form.
             Err(Stop::Not) if !sketch.begun => continue,
             Err(Stop::Not) => Problem::new(at, messages::dialect_unreadable(row.opener)),
-            Err(Stop::More) => return (Reading::Undecided, sketch),
-            Err(Stop::Incomplete) => return (Reading::Incomplete(row.dialect), sketch),
+            Err(Stop::More) => return (CallReading::Undecided, sketch),
+            Err(Stop::Incomplete) => return (CallReading::Incomplete(row.dialect), sketch),
             Err(Stop::Bad(problem)) => problem,
         };
         // The model goes on behind its closing token; without one, the whole rest may be part of the call.
@@ -226,14 +226,14 @@ pub(super) fn read(
             .filter_map(|close| text[from..].find(close).map(|at| from + at + close.len()))
             .min();
         let reading = match (end, ended) {
-            (Some(end), _) => Reading::Malformed(row.dialect, problem, end),
-            (None, None) => Reading::Undecided,
-            (None, Some(reason)) if reason.is_early() => Reading::Incomplete(row.dialect),
-            (None, Some(_)) => Reading::Malformed(row.dialect, problem, text.len()),
+            (Some(end), _) => CallReading::Malformed(row.dialect, problem, end),
+            (None, None) => CallReading::Undecided,
+            (None, Some(reason)) if reason.is_early() => CallReading::Incomplete(row.dialect),
+            (None, Some(_)) => CallReading::Malformed(row.dialect, problem, text.len()),
         };
         return (reading, sketch);
     }
-    (Reading::Nothing, Sketch::default())
+    (CallReading::Nothing, Sketch::default())
 }
 
 /// Reads the inside of a block `tool_code`, in which Gemini and Gemma 3 write calls as Python does, one a line (Google's

@@ -247,27 +247,27 @@ fn string(scan: &mut Scan<'_>, out: &mut String, of: Option<(&str, &str)>) -> Re
     let mut at = start;
     let stop = loop {
         match step(scan.text, at, close, raw, out) {
-            Step::On(next) => at = next,
+            EscapeStep::On(next) => at = next,
             stop => break stop,
         }
     };
     if let Some((name, arg)) = of {
         scan.begins(name);
-        scan.literal(arg, start, (stop == Step::Closed).then_some(at), close, raw);
+        scan.literal(arg, start, (stop == EscapeStep::Closed).then_some(at), close, raw);
     }
     match stop {
-        Step::Closed => {
+        EscapeStep::Closed => {
             scan.at = at + close.len();
             Ok(())
         }
-        Step::Bad => Err(Stop::Bad(crate::json::Problem::new(at, messages::python_call_unreadable()))),
-        Step::On(_) | Step::Wait => scan.wait(),
+        EscapeStep::Bad => Err(Stop::Bad(crate::json::Problem::new(at, messages::python_call_unreadable()))),
+        EscapeStep::On(_) | EscapeStep::Wait => scan.wait(),
     }
 }
 
 /// What stands at a place in a string literal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::parse) enum Step {
+pub(in crate::parse) enum EscapeStep {
     /// A part of its text, up to this byte.
     On(usize),
     /// The closing quotes.
@@ -279,36 +279,36 @@ pub(in crate::parse) enum Step {
 }
 
 /// Takes the next part of a string literal, which `close` ends, and adds what it means to `out`.
-pub(in crate::parse) fn step(text: &str, at: usize, close: &str, raw: bool, out: &mut String) -> Step {
+pub(in crate::parse) fn step(text: &str, at: usize, close: &str, raw: bool, out: &mut String) -> EscapeStep {
     let bytes = text.as_bytes();
     let found = memchr::memchr2(close.as_bytes()[0], b'\\', &bytes[at..]).map_or(bytes.len(), |found| at + found);
     if found > at {
         // A line break in a plain string is an error in Python, and what every model means by it is clear.
         out.push_str(&text[at..found]);
-        return Step::On(found);
+        return EscapeStep::On(found);
     }
     match bytes.get(at) {
-        None => Step::Wait,
+        None => EscapeStep::Wait,
         Some(b'\\') if raw => {
             // In a raw string the backslash stays, and a quote behind it ends nothing.
-            let Some(next) = text[at + 1..].chars().next() else { return Step::Wait };
+            let Some(next) = text[at + 1..].chars().next() else { return EscapeStep::Wait };
             out.push('\\');
             out.push(next);
-            Step::On(at + 1 + next.len_utf8())
+            EscapeStep::On(at + 1 + next.len_utf8())
         }
         Some(b'\\') => escape(text, at, out),
-        Some(_) if text[at..].starts_with(close) => Step::Closed,
-        Some(_) if bytes.len() - at < close.len() => Step::Wait,
+        Some(_) if text[at..].starts_with(close) => EscapeStep::Closed,
+        Some(_) if bytes.len() - at < close.len() => EscapeStep::Wait,
         Some(_) => {
             out.push_str(&close[..1]);
-            Step::On(at + 1)
+            EscapeStep::On(at + 1)
         }
     }
 }
 
 /// An escape, whose backslash stands at `at`. One that Python does not know stays as it is.
-fn escape(text: &str, at: usize, out: &mut String) -> Step {
-    let Some(letter) = text[at + 1..].chars().next() else { return Step::Wait };
+fn escape(text: &str, at: usize, out: &mut String) -> EscapeStep {
+    let Some(letter) = text[at + 1..].chars().next() else { return EscapeStep::Wait };
     let digits = match letter {
         'x' => 2,
         'u' => 4,
@@ -317,14 +317,14 @@ fn escape(text: &str, at: usize, out: &mut String) -> Step {
     };
     if digits > 0 {
         if text.len() < at + 2 + digits {
-            return Step::Wait;
+            return EscapeStep::Wait;
         }
         let hex = text.get(at + 2..at + 2 + digits);
         let Some(c) = hex.and_then(|hex| u32::from_str_radix(hex, 16).ok()).and_then(char::from_u32) else {
-            return Step::Bad;
+            return EscapeStep::Bad;
         };
         out.push(c);
-        return Step::On(at + 2 + digits);
+        return EscapeStep::On(at + 2 + digits);
     }
     match letter {
         'n' => out.push('\n'),
@@ -342,5 +342,5 @@ fn escape(text: &str, at: usize, out: &mut String) -> Step {
             out.push(other);
         }
     }
-    Step::On(at + 1 + letter.len_utf8())
+    EscapeStep::On(at + 1 + letter.len_utf8())
 }

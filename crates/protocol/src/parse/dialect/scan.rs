@@ -3,7 +3,7 @@
 //! A reader is a pure function of the text that there is: it may be called again with more text, and then decides the
 //! same about what it had decided. What it cannot know yet is [`Stop::More`].
 
-use super::sketch::{Form, Literal, RawText, Sketch, without_own_lines};
+use super::sketch::{JsonShape, Literal, RawText, Sketch, without_own_lines};
 use crate::json::{self, Lexer, MOST_NESTING, Problem, Status, Watch};
 use crate::parse::call::{self, Draft};
 use crate::{Args, Catalog, FinishReason, Repair, Text, messages};
@@ -358,7 +358,7 @@ impl<'a> Scan<'a> {
         let start = self.at;
         if self.peek() == Some(b'{') {
             self.names(name);
-            self.sketch.form = Form::Args;
+            self.sketch.form = JsonShape::Args;
         }
         let (values, repairs) = self.json(closers)?;
         let mut values = values.into_iter();

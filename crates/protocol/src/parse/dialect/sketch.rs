@@ -18,7 +18,7 @@ pub(in crate::parse) struct Sketch {
     pub(in crate::parse) id: Option<String>,
     /// Where the JSON begins, and what it is.
     pub(in crate::parse) json: Option<usize>,
-    pub(in crate::parse) form: Form,
+    pub(in crate::parse) form: JsonShape,
     /// The arguments whose text is raw, in their order. Only the last one may be open.
     pub(in crate::parse) texts: Vec<RawText>,
     /// The call is written as Python does: its texts are string literals, and a quote may begin one.
@@ -31,7 +31,7 @@ pub(in crate::parse) struct Sketch {
 
 /// What the JSON of a call is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(in crate::parse) enum Form {
+pub(in crate::parse) enum JsonShape {
     /// Calls: names and arguments.
     #[default]
     Calls,

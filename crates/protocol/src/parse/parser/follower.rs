@@ -8,7 +8,7 @@ use super::MOST_AT_ONCE;
 use crate::Dialect;
 use crate::clip::floor_boundary;
 use crate::parse::block::Block;
-use crate::parse::dialect::python::{self, Step};
+use crate::parse::dialect::python::{self, EscapeStep};
 use crate::parse::dialect::sketch::{Literal, Sketch};
 use crate::parse::queue::Queue;
 
@@ -134,7 +134,7 @@ impl Follower {
         let begins = self.told <= raw.start;
         let mut at = self.told.max(raw.start);
         let mut piece = String::new();
-        while let Step::On(next) = python::step(text, at, &raw.close, literal.raw, &mut piece) {
+        while let EscapeStep::On(next) = python::step(text, at, &raw.close, literal.raw, &mut piece) {
             at = next;
         }
         // Of several literals that are one text the first that is not empty says how it begins.

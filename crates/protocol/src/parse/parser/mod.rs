@@ -92,7 +92,7 @@ pub struct Parser {
 enum ParserState {
     Prose,
     Block,
-    Reasoning(reasoning::Section),
+    Reasoning(reasoning::ReasoningSection),
     Section(Box<Section>),
     Done,
 }
@@ -162,7 +162,7 @@ impl Parser {
         };
         parser.block.preview.catalog = parser.options.catalog.clone();
         if parser.options.reasoning == Reasoning::Opened {
-            parser.state = ParserState::Reasoning(reasoning::Section::new(None, 0));
+            parser.state = ParserState::Reasoning(reasoning::ReasoningSection::new(None, 0));
         } else if parser.options.bare {
             parser.open_block(Span::default(), 1);
         }
@@ -536,7 +536,7 @@ impl Parser {
         self.queue.release(false);
         let start = self.input.offset(at);
         self.input.pass_within(at + tag.open.len(), indent + tag.open.chars().count());
-        self.state = ParserState::Reasoning(reasoning::Section::new(Some(tag), start));
+        self.state = ParserState::Reasoning(reasoning::ReasoningSection::new(Some(tag), start));
     }
 
     /// A closing tag without an opening one stands behind `indent` spaces of the current line. All before it was thought.

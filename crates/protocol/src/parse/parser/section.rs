@@ -12,9 +12,9 @@ use crate::json::Problem;
 use crate::parse::block::Ending;
 use crate::parse::call::Draft;
 use crate::parse::dialect::whole::{self, Whole};
-use crate::parse::dialect::{self, Reading, Token};
+use crate::parse::dialect::{self, CallReading, Token};
 use crate::parse::event::{Event, Span};
-use crate::parse::ignored::Candidate;
+use crate::parse::ignored::IgnoredCall;
 use crate::parse::other_reading::OtherReading;
 use crate::parse::queue::Queued;
 use crate::parse::read::bodies_of_dialect;
@@ -34,7 +34,7 @@ pub(super) struct Section {
     tries: Tries,
     follower: Follower,
     /// What it is, where that is decided and not everything of it was told.
-    decided: Option<Reading>,
+    decided: Option<CallReading>,
 }
 
 impl Section {
@@ -198,7 +198,7 @@ impl Parser {
 
     /// The reply ended by itself, and nothing in it was a call but a block under a wrong word.
     pub(super) fn candidate_counts(&mut self) {
-        let Some(Candidate { draft, body, span, .. }) = self.ignored.take_candidate() else { return };
+        let Some(IgnoredCall { draft, body, span, .. }) = self.ignored.take_candidate() else { return };
         self.show(self.input.len());
         self.block.open(span, self.input.line, &self.options.limits, false);
         self.block.take_section(&body, 0, None);
@@ -234,33 +234,35 @@ impl Parser {
             }
             let (reading, sketch) = dialect::read(text, opener, dialects, ended, self.options.catalog.as_deref());
             section.follower.take(sketch);
-            if over || !matches!(reading, Reading::Undecided) {
+            if over || !matches!(reading, CallReading::Undecided) {
                 section.decided = Some(reading);
             }
             return true;
         };
         match reading {
-            Reading::Undecided if over => {
+            CallReading::Undecided if over => {
                 self.go_to(offset);
                 let problem = Problem::new(0, messages::dialect_too_large(limit));
                 self.end_section(length, None, Err(problem));
             }
-            Reading::Undecided => return false,
-            Reading::Nothing => self.refuse_section(offset),
+            CallReading::Undecided => return false,
+            CallReading::Nothing => self.refuse_section(offset),
             // The name of a token at the end of a sentence.
-            Reading::Incomplete(_) if ended == Some(FinishReason::Stop) && text[opener.len()..].trim().is_empty() => {
+            CallReading::Incomplete(_)
+                if ended == Some(FinishReason::Stop) && text[opener.len()..].trim().is_empty() =>
+            {
                 self.refuse_section(offset);
             }
-            Reading::Incomplete(dialect) => {
+            CallReading::Incomplete(dialect) => {
                 self.go_to(offset);
                 self.incomplete_section(Some(dialect));
             }
-            Reading::Malformed(dialect, problem, end) => {
+            CallReading::Malformed(dialect, problem, end) => {
                 self.go_to(offset);
                 self.end_section(end, Some(dialect), Err(problem));
             }
             // The tokens around a text that is no call: nothing for a reader, and no gap in the reply.
-            Reading::Calls(_, drafts, end) if drafts.is_empty() => {
+            CallReading::Calls(_, drafts, end) if drafts.is_empty() => {
                 self.go_to(offset);
                 let at = self.input.at;
                 let (text, span) = (self.input.span(at, at), self.input.span(at, at + end));
@@ -268,11 +270,11 @@ impl Parser {
                 self.pass_section(end);
                 self.behind_framing = true;
             }
-            Reading::Calls(dialect, drafts, end) => {
+            CallReading::Calls(dialect, drafts, end) => {
                 self.go_to(offset);
                 self.end_section(end, Some(dialect), Ok(drafts));
             }
-            Reading::Thought { text: (start, stop), closed, end } => {
+            CallReading::Thought { text: (start, stop), closed, end } => {
                 self.go_to(offset);
                 let at = self.input.at;
                 let text = self.input.span(at + start, at + stop);

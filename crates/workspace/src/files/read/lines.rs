@@ -13,7 +13,7 @@ const BUFFER: usize = PIECE;
 
 /// One line without its ending.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Line {
+pub(crate) struct TextLine {
     pub(crate) text: String,
     pub(crate) shown_chars: usize,
     pub(crate) crlf: bool,
@@ -103,7 +103,7 @@ impl<'s> Lines<'s> {
     }
 
     /// The next line, cut after `most` characters, which is told in this language; `None` at the end.
-    pub(crate) fn next(&mut self, most: usize, language: Language) -> io::Result<Option<Line>> {
+    pub(crate) fn next(&mut self, most: usize, language: Language) -> io::Result<Option<TextLine>> {
         if !self.more()? {
             return Ok(None);
         }
@@ -197,7 +197,7 @@ impl Raw {
         self.last = piece.last().copied().unwrap_or(self.last);
     }
 
-    fn into_line(mut self, most: usize, language: Language) -> Line {
+    fn into_line(mut self, most: usize, language: Language) -> TextLine {
         let crlf = self.ended && self.last == b'\r';
         if crlf {
             self.chars -= 1;
@@ -209,8 +209,8 @@ impl Raw {
             || memchr(0, &self.bytes).is_some();
         let decoded = String::from_utf8_lossy(&self.bytes).replace('\0', "\u{FFFD}");
         match decoded.char_indices().nth(most) {
-            None => Line { shown_chars: decoded.chars().count(), text: decoded, crlf, lossy, cut: false },
-            Some((end, _)) => Line {
+            None => TextLine { shown_chars: decoded.chars().count(), text: decoded, crlf, lossy, cut: false },
+            Some((end, _)) => TextLine {
                 text: messages::line_cut(&decoded[..end], most, self.chars.max(most as u64 + 1)).into_string(language),
                 shown_chars: most,
                 crlf,

@@ -9,7 +9,7 @@ use crate::stop::Stop;
 use crate::text::refuse_no_text;
 use crate::version::Version;
 use crate::{messages, names};
-use lines::{Line, Lines};
+use lines::{Lines, TextLine};
 use toolfence_protocol::limits::size;
 use toolfence_protocol::{Language, Limits, ToolFailure};
 
@@ -227,13 +227,13 @@ impl<'a> Taken<'a> {
         Ok(())
     }
 
-    fn fits(&self, line: &Line) -> bool {
+    fn fits(&self, line: &TextLine) -> bool {
         let bytes = self.text.len() + line.text.len() < self.limits.bytes;
         let chars = self.limits.chars.is_none_or(|most| self.chars + line.shown_chars < most);
         self.count == 0 || (bytes && chars)
     }
 
-    fn add(&mut self, line: &Line) {
+    fn add(&mut self, line: &TextLine) {
         self.text.push_str(&line.text);
         self.text.push('\n');
         self.chars += line.shown_chars + 1;
