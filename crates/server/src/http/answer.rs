@@ -1,5 +1,6 @@
 //! The form of all answers in JSON: `{success, message, data, error}`.
 
+use super::types::{Done, Failure, Is, Refusal};
 use crate::body::Body;
 use crate::messages;
 use hyper::header::{
@@ -7,7 +8,7 @@ use hyper::header::{
     X_CONTENT_TYPE_OPTIONS,
 };
 use hyper::{Response, StatusCode};
-use serde_json::{Value, json};
+use serde::Serialize;
 use toolfence_protocol::{Language, Text};
 
 /// Why a request is not answered.
@@ -44,9 +45,8 @@ impl Trouble {
 
     pub(super) fn response(&self, language: Language) -> Response<Body> {
         let message = self.message.render(language);
-        let error = json!({"code": self.code, "field": self.field, "message": message});
-        let mut response =
-            whole(self.status, &json!({"success": false, "message": message, "data": null, "error": error}));
+        let error = Failure { code: self.code.into(), field: self.field.clone(), message: message.clone() };
+        let mut response = whole(self.status, &Refusal { success: Is, message, data: (), error });
         if self.status == 503 {
             response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
         }
@@ -55,14 +55,15 @@ impl Trouble {
 }
 
 /// An answer to a request that did what was asked.
-pub(super) fn done(message: &Text, data: &Value, language: Language) -> Response<Body> {
-    let message = message.render(language);
-    whole(200, &json!({"success": true, "message": message, "data": data, "error": null}))
+pub(super) fn done<T: Serialize>(message: &Text, data: T, language: Language) -> Response<Body> {
+    whole(200, &Done { success: Is, message: message.render(language), data, error: () })
 }
 
 /// A whole answer in JSON.
-pub(super) fn whole(status: u16, value: &Value) -> Response<Body> {
-    text(status, "application/json", value.to_string())
+pub(super) fn whole(status: u16, value: &impl Serialize) -> Response<Body> {
+    // Only a key that is no text could fail, and no type here has one.
+    let (status, json) = serde_json::to_string(value).map_or((500, String::new()), |json| (status, json));
+    text(status, "application/json", json)
 }
 
 /// A whole answer.

@@ -1,9 +1,7 @@
 //! Calls that wait for a person: each with the name under which its answer comes, for a finite time.
 
-use super::answer::Trouble;
-use super::request::Fields;
+use super::types::{Approval, ApprovalRequest, Decided, Denial, Edit};
 use crate::messages;
-use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use tokio::sync::oneshot;
@@ -74,46 +72,19 @@ impl<T> Drop for Open<'_, T> {
     }
 }
 
-/// What the body of an answer says.
-pub(super) fn read(body: &[u8]) -> Result<Answer, Trouble> {
-    let mut fields = Fields::of(body)?;
-    let decision = fields.text("decision", "decision")?;
-    let always = fields.flag("always", "always")?;
-    let args = fields.object("args", "args")?;
-    let reason = fields.text("reason", "reason")?;
-    fields.end()?;
-    let unfit = |name: &str| Trouble::field(name, messages::field_does_not_fit(name));
-    let wanted = |name: &str| Err(Trouble::field(name, messages::field_is_missing(name)));
-    let answer = match decision.as_ref().map(|(_, decision)| decision.as_str()) {
-        Some("approve") if always => Answer::Always(None),
-        Some("approve") => Answer::Yes,
-        Some("edit") => match args.clone() {
-            Some((_, args)) => Answer::Edit(args),
-            None => return wanted("args"),
-        },
-        Some("deny") => {
-            let why = reason.as_ref().map(|(_, reason)| reason.chars().take(MOST_OF_REASON).collect::<String>());
-            Answer::No(why.map_or_else(messages::user_said_no, Into::into))
+impl ApprovalRequest {
+    /// The answer as a turn takes it, and what is said of it.
+    pub(super) fn answer(self) -> (Answer, Decided) {
+        match self {
+            ApprovalRequest::Approval(Approval { always: true }) => (Answer::Always(None), Decided::Approved),
+            ApprovalRequest::Approval(Approval { always: false }) => (Answer::Yes, Decided::Approved),
+            ApprovalRequest::Edit(Edit { args }) => (Answer::Edit(args), Decided::Edited),
+            ApprovalRequest::Denial(Denial { reason }) => {
+                let why = reason.map(|reason| reason.chars().take(MOST_OF_REASON).collect::<String>());
+                (Answer::No(why.map_or_else(messages::user_said_no, Into::into)), Decided::Denied)
+            }
         }
-        Some(_) => return Err(Trouble::field("decision", messages::no_decision())),
-        None => return wanted("decision"),
-    };
-    match answer {
-        Answer::Edit(_) => {}
-        _ if args.is_some() => return Err(unfit("args")),
-        _ => {}
     }
-    match answer {
-        Answer::Always(_) => {}
-        _ if always => return Err(unfit("always")),
-        _ => {}
-    }
-    match answer {
-        Answer::No(_) => {}
-        _ if reason.is_some() => return Err(unfit("reason")),
-        _ => {}
-    }
-    Ok(answer)
 }
 
 /// The kind of an answer, as it is counted.
@@ -124,13 +95,4 @@ pub(super) fn kind(answer: &Answer) -> &'static str {
         Answer::No(_) => "denied",
         _ => "expired",
     }
-}
-
-/// What is said of a call that waits, in the answer of a turn.
-pub(super) fn pending(mut ask: Value) -> Value {
-    if let Some(ask) = ask.as_object_mut() {
-        ask.remove("v");
-        ask.remove("event");
-    }
-    ask
 }

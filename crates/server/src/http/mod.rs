@@ -21,6 +21,8 @@ mod access;
 mod answer;
 mod approvals;
 mod counters;
+#[cfg(test)]
+mod openapi;
 mod outbox;
 mod outputs;
 mod page;
@@ -29,6 +31,7 @@ mod routes;
 mod run;
 mod sessions;
 mod together;
+mod types;
 
 pub use routes::{OPENAPI, ROUTES};
 

@@ -6,8 +6,8 @@
 use super::Shared;
 use super::answer::Trouble;
 use super::sessions::Stretch;
+use super::types::Output;
 use crate::messages;
-use serde_json::{Value, json};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::Arc;
 use tokio::task::spawn_blocking;
@@ -17,7 +17,7 @@ use toolfence_workspace::overflow_file;
 const PIECE: u64 = 256 << 10;
 
 /// A piece of an output, from a byte on.
-pub(super) async fn piece(shared: &Arc<Shared>, id: String, stretch: Stretch) -> Result<Value, Trouble> {
+pub(super) async fn piece(shared: &Arc<Shared>, id: String, stretch: Stretch) -> Result<Output, Trouble> {
     let workspace = shared.agents.workspace();
     let from = stretch.offset as u64;
     let read = spawn_blocking(move || {
@@ -30,7 +30,7 @@ pub(super) async fn piece(shared: &Arc<Shared>, id: String, stretch: Stretch) ->
 }
 
 /// The text of a piece that ends with a whole character, where it goes on, and how long all of it is.
-fn read(mut file: impl Read + Seek, bytes: u64, from: u64) -> io::Result<Value> {
+fn read(mut file: impl Read + Seek, bytes: u64, from: u64) -> io::Result<Output> {
     file.seek(SeekFrom::Start(from))?;
     let mut piece = Vec::new();
     file.take(PIECE).read_to_end(&mut piece)?;
@@ -43,7 +43,7 @@ fn read(mut file: impl Read + Seek, bytes: u64, from: u64) -> io::Result<Value> 
         }
     }
     let next = Some(from + piece.len() as u64).filter(|next| goes_on && *next > from);
-    Ok(json!({"text": String::from_utf8_lossy(&piece), "offset": from, "next": next, "bytes": bytes}))
+    Ok(Output { text: String::from_utf8_lossy(&piece).into_owned(), offset: from, next, bytes })
 }
 
 #[cfg(test)]
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
     use std::io::Cursor;
 
-    fn piece(all: &[u8], from: u64) -> Value {
+    fn piece(all: &[u8], from: u64) -> Output {
         read(Cursor::new(all), all.len() as u64, from).unwrap()
     }
 
@@ -61,17 +61,17 @@ mod tests {
         let (mut all, mut from, mut pieces) = (String::new(), Some(0), 0);
         while let Some(at) = from {
             let piece = piece(text.as_bytes(), at);
-            all += piece["text"].as_str().unwrap();
-            from = piece["next"].as_u64();
+            all += &piece.text;
+            from = piece.next;
             pieces += 1;
         }
         assert!(all == text && pieces == text.len() / 262_144 + 1, "{pieces}");
         let behind = piece(text.as_bytes(), 1 << 40);
-        assert_eq!((&behind["text"], &behind["next"]), (&json!(""), &Value::Null));
+        assert_eq!((behind.text.as_str(), behind.next), ("", None));
         // What is no text ends as well.
         let noise = vec![0xf0; 600_000];
         let mut from = 0;
-        while let Some(next) = piece(&noise, from)["next"].as_u64() {
+        while let Some(next) = piece(&noise, from).next {
             assert!(next > from);
             from = next;
         }

@@ -2,18 +2,20 @@
 
 use super::Shared;
 use super::answer::Trouble;
+use super::types::{
+    AgentRequest, Approval, ApprovalRequest, Context, ContextHistory, Denial, DirectRequest, Edit, LoginRequest,
+    MOST_OF_PROMPT, ModelRequest, TurnRequest, UndoRequest,
+};
 use crate::messages;
 use hyper::body::{Body as _, Incoming};
 use serde_json::{Map, Value};
 use std::future::poll_fn;
+use std::mem::take;
 use std::pin::Pin;
 use tokio::time::timeout;
 use toolfence_protocol::json::strict;
 use toolfence_protocol::{Args, Catalog, Text, close_names};
 use toolfence_session::persona::Persona;
-
-/// Characters of a prompt.
-const MOST_OF_PROMPT: usize = 200_000;
 
 /// Entries of the context that count: the last ones.
 const MOST_CONTEXT: usize = 20;
@@ -27,8 +29,6 @@ pub(super) struct Order {
     pub(super) work: Work,
     /// Entries of the context that were left out.
     pub(super) dropped: usize,
-    /// The field of the context, where there is one.
-    context: Option<String>,
     /// The answer is wanted as events.
     pub(super) stream: bool,
     /// Who answers, where that is not whom the server has for it.
@@ -51,20 +51,6 @@ impl Work {
             Work::Model { prompt, .. } => prompt.trim_start().lines().next().unwrap_or_default(),
             Work::Tool { name, .. } => name,
         }
-    }
-}
-
-impl Order {
-    /// In a conversation the model has its own context, and somebody to talk to.
-    pub(super) fn in_conversation(mut self) -> Result<Order, Trouble> {
-        if let Some(field) = self.context {
-            return Err(Trouble::field(field, messages::conversation_has_its_context()));
-        }
-        let Work::Model { prompt, message, .. } = &mut self.work else {
-            return Err(Trouble::field("direct", messages::nobody_talks_in_a_direct_call()));
-        };
-        message.clone_from(prompt);
-        Ok(self)
     }
 }
 
@@ -91,70 +77,131 @@ pub(super) async fn body(mut body: Incoming, shared: &Shared) -> Result<Vec<u8>,
     timeout(shared.options.arrival, read).await.map_err(|_| late())?
 }
 
+/// A field as the client gave it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Given<T> {
+    /// The name that the client wrote: some fields have two.
+    pub(super) field: String,
+    pub(super) value: T,
+}
+
+impl<T> Given<T> {
+    /// What is wrong with the value.
+    fn wrong(&self, message: Text) -> Trouble {
+        Trouble::field(self.field.clone(), message)
+    }
+}
+
 /// The members of an object that a client sent, each taken once.
-pub(super) struct Fields(Map<String, Value>);
+#[derive(Debug)]
+pub(super) struct Fields {
+    /// What errors have before the names: where the object stands in the body.
+    place: String,
+    members: Map<String, Value>,
+    /// The names that were asked for.
+    #[cfg(test)]
+    pub(super) asked: Vec<&'static str>,
+}
 
 impl Fields {
+    fn new(place: String, members: Map<String, Value>) -> Fields {
+        Fields {
+            place,
+            members,
+            #[cfg(test)]
+            asked: Vec::new(),
+        }
+    }
+
     /// # Errors
     /// The body is no JSON object, or has a member twice.
     pub(super) fn of(body: &[u8]) -> Result<Fields, Trouble> {
         let wrong = |why: Text| Trouble::new(400, "invalid_body", messages::body_is_no_object(why));
         let text = std::str::from_utf8(body).map_err(|error| wrong(error.to_string().into()))?;
         match strict(text).map_err(|problem| wrong(problem.message))? {
-            Value::Object(fields) => Ok(Fields(fields)),
+            Value::Object(members) => Ok(Fields::new(String::new(), members)),
             _ => Err(wrong(messages::other_value())),
         }
     }
 
-    /// The value under either name, with the name; null is as good as nothing.
-    fn take(&mut self, snake: &str, camel: &str) -> Result<Option<(String, Value)>, Trouble> {
-        let first = self.0.shift_remove(snake).map(|value| (snake, value));
-        let second = if snake == camel { None } else { self.0.shift_remove(camel).map(|value| (camel, value)) };
+    /// What is wrong with the member of this name.
+    fn wrong(&self, name: &str, message: Text) -> Trouble {
+        Trouble::field(format!("{}{name}", self.place), message)
+    }
+
+    #[cfg(test)]
+    pub(super) fn is_empty(&self) -> bool {
+        self.members.is_empty()
+    }
+
+    fn missing(&self, name: &str) -> Trouble {
+        self.wrong(name, messages::field_is_missing(name))
+    }
+
+    /// The value under either name, if `read` takes it; null is as good as nothing.
+    fn take<T>(
+        &mut self,
+        snake: &'static str,
+        camel: &'static str,
+        wanted: fn() -> Text,
+        read: fn(Value) -> Option<T>,
+    ) -> Result<Option<Given<T>>, Trouble> {
+        #[cfg(test)]
+        self.asked.extend([snake, camel]);
+        let first = self.members.shift_remove(snake).map(|value| (snake, value));
+        let second = if snake == camel { None } else { self.members.shift_remove(camel).map(|value| (camel, value)) };
         if first.is_some() && second.is_some() {
-            return Err(Trouble::field(camel, messages::field_is_there_twice(snake, camel)));
+            return Err(self.wrong(camel, messages::field_is_there_twice(snake, camel)));
         }
-        let found = first.or(second).filter(|(_, value)| !value.is_null());
-        Ok(found.map(|(name, value)| (name.to_owned(), value)))
+        let Some((name, value)) = first.or(second).filter(|(_, value)| !value.is_null()) else { return Ok(None) };
+        let value = read(value).ok_or_else(|| self.wrong(name, wanted()))?;
+        Ok(Some(Given { field: format!("{}{name}", self.place), value }))
     }
 
-    pub(super) fn text(&mut self, snake: &str, camel: &str) -> Result<Option<(String, String)>, Trouble> {
-        match self.take(snake, camel)? {
-            None => Ok(None),
-            Some((name, Value::String(text))) => Ok(Some((name, text))),
-            Some((name, _)) => Err(Trouble::field(name, messages::wants_a_string())),
-        }
+    fn text(&mut self, snake: &'static str, camel: &'static str) -> Result<Option<Given<String>>, Trouble> {
+        self.take(snake, camel, messages::wants_a_string, |value| match value {
+            Value::String(text) => Some(text),
+            _ => None,
+        })
     }
 
-    pub(super) fn flag(&mut self, snake: &str, camel: &str) -> Result<bool, Trouble> {
-        match self.take(snake, camel)? {
-            None => Ok(false),
-            Some((_, Value::Bool(flag))) => Ok(flag),
-            Some((name, _)) => Err(Trouble::field(name, messages::wants_true_or_false())),
-        }
+    fn flag(&mut self, name: &'static str) -> Result<bool, Trouble> {
+        let flag = self.take(name, name, messages::wants_true_or_false, |value| value.as_bool())?;
+        Ok(flag.is_some_and(|flag| flag.value))
     }
 
-    pub(super) fn object(&mut self, snake: &str, camel: &str) -> Result<Option<(String, Args)>, Trouble> {
-        match self.take(snake, camel)? {
-            None => Ok(None),
-            Some((name, Value::Object(object))) => Ok(Some((name, object))),
-            Some((name, _)) => Err(Trouble::field(name, messages::wants_an_object())),
-        }
+    fn object(&mut self, name: &'static str) -> Result<Option<Given<Args>>, Trouble> {
+        self.take(name, name, messages::wants_an_object, |value| match value {
+            Value::Object(object) => Some(object),
+            _ => None,
+        })
     }
 
-    fn list(&mut self, snake: &str, camel: &str) -> Result<Option<(String, Vec<Value>)>, Trouble> {
-        match self.take(snake, camel)? {
-            None => Ok(None),
-            Some((name, Value::Array(list))) => Ok(Some((name, list))),
-            Some((name, _)) => Err(Trouble::field(name, messages::wants_a_list())),
-        }
+    fn context(&mut self, snake: &'static str, camel: &'static str) -> Result<Option<Given<ContextHistory>>, Trouble> {
+        let list = self.take(snake, camel, messages::wants_a_list, |value| match value {
+            Value::Array(list) => Some(list),
+            _ => None,
+        })?;
+        let Some(Given { field, value: list }) = list else { return Ok(None) };
+        let dropped = list.len().saturating_sub(MOST_CONTEXT);
+        let entries = list.into_iter().enumerate().skip(dropped);
+        let entries = entries.map(|(index, entry)| {
+            let place = format!("{field}[{index}]");
+            match entry {
+                Value::Object(members) => Context::read(&mut Fields::new(place + ".", members)),
+                _ => Err(Trouble::field(place, messages::wants_an_object())),
+            }
+        });
+        let entries = entries.collect::<Result<_, _>>()?;
+        Ok(Some(Given { field, value: ContextHistory { entries, dropped } }))
     }
 
     /// # Errors
     /// There is a member that nobody knows.
-    pub(super) fn end(self) -> Result<(), Trouble> {
-        match self.0.into_iter().next() {
+    fn end(&self) -> Result<(), Trouble> {
+        match self.members.keys().next() {
             None => Ok(()),
-            Some((name, _)) => Err(Trouble::field(echoed(&name), messages::no_such_field())),
+            Some(name) => Err(self.wrong(&echoed(name), messages::no_such_field())),
         }
     }
 }
@@ -163,75 +210,192 @@ fn echoed(text: &str) -> String {
     text.chars().take(MOST_ECHOED).collect()
 }
 
-/// Reads what a turn is asked for.
-pub(super) fn order(body: &[u8], shared: &Shared) -> Result<Order, Trouble> {
-    let (catalog, language) = (&shared.catalog, shared.options.language);
-    let mut fields = Fields::of(body)?;
-    let prompt = fields.text("prompt", "prompt")?;
-    let tool = fields.text("tool_type", "toolType")?;
-    let context = fields.list("context_history", "contextHistory")?;
-    let direct = fields.flag("direct", "direct")?;
-    let args = fields.object("args", "args")?;
-    let stream = fields.flag("stream", "stream")?;
-    let persona = fields.text("persona", "persona")?;
-    fields.end()?;
-    if let Some((name, prompt)) = &prompt {
-        let characters = prompt.chars().count();
-        if characters > MOST_OF_PROMPT {
-            return Err(Trouble::field(name, messages::prompt_too_long(characters, MOST_OF_PROMPT)));
+/// What the body of a request is read into.
+pub(super) trait Asked: Sized {
+    /// # Errors
+    /// A field is missing, unknown or of another kind.
+    fn read(fields: &mut Fields) -> Result<Self, Trouble>;
+}
+
+impl Asked for AgentRequest {
+    fn read(fields: &mut Fields) -> Result<AgentRequest, Trouble> {
+        let direct = fields.flag("direct")?;
+        let prompt = fields.text("prompt", "prompt")?;
+        let tool_type = fields.text("tool_type", "toolType")?;
+        let persona = fields.text("persona", "persona")?;
+        let context_history = fields.context("context_history", "contextHistory")?;
+        let args = fields.object("args")?;
+        let stream = fields.flag("stream")?;
+        fields.end()?;
+        if direct {
+            let args = args.map(|args| args.value);
+            let request = DirectRequest { tool_type, persona, args, prompt, context_history, stream };
+            return Ok(AgentRequest::Direct(request));
         }
-        if prompt.trim().is_empty() {
-            return Err(Trouble::field(name, messages::prompt_is_blank()));
+        if let Some(args) = args {
+            return Err(args.wrong(messages::args_are_for_direct()));
+        }
+        let prompt = prompt.ok_or_else(|| fields.missing("prompt"))?;
+        let turn = TurnRequest { prompt, tool_type, persona, stream };
+        Ok(AgentRequest::Model(ModelRequest { turn, context_history }))
+    }
+}
+
+/// It may say the same as the request of a turn without a conversation, and what has no meaning in one is refused with the reason.
+impl Asked for TurnRequest {
+    fn read(fields: &mut Fields) -> Result<TurnRequest, Trouble> {
+        match AgentRequest::read(fields)? {
+            AgentRequest::Model(ModelRequest { turn, context_history: None }) => Ok(turn),
+            AgentRequest::Model(ModelRequest { context_history: Some(context), .. }) => {
+                Err(context.wrong(messages::conversation_has_its_context()))
+            }
+            AgentRequest::Direct(_) => Err(fields.wrong("direct", messages::nobody_talks_in_a_direct_call())),
         }
     }
-    let named = match &tool {
-        Some((name, tool)) if tool != "auto" => Some(named(name, tool, catalog)?),
-        _ => None,
-    };
-    let persona = match &persona {
-        Some((field, name)) => Some(known(field, name, &shared.personas)?),
-        None => None,
-    };
-    if let (Some(persona), Some((field, _)), Some(tool)) = (persona, &tool, &named)
-        && !has_tool(persona, tool)
+}
+
+impl Asked for Context {
+    fn read(fields: &mut Fields) -> Result<Context, Trouble> {
+        let mut text = |name| fields.text(name, name);
+        let (timestamp, prompt, result) = (text("timestamp")?, text("prompt")?, text("result")?);
+        let there = |name, text: Option<Given<String>>| match text {
+            Some(text) => Ok(text.value),
+            None => Err(fields.missing(name)),
+        };
+        let (timestamp, prompt) = (there("timestamp", timestamp)?, there("prompt", prompt)?);
+        let context = Context { timestamp, prompt, result: there("result", result)? };
+        fields.end()?;
+        Ok(context)
+    }
+}
+
+impl Asked for ApprovalRequest {
+    fn read(fields: &mut Fields) -> Result<ApprovalRequest, Trouble> {
+        let decision = fields.text("decision", "decision")?;
+        let (mut always, mut args) = (fields.flag("always")?, fields.object("args")?);
+        let mut reason = fields.text("reason", "reason")?;
+        fields.end()?;
+        let decision = decision.ok_or_else(|| fields.missing("decision"))?;
+        let request = match decision.value.as_str() {
+            "approve" => ApprovalRequest::Approval(Approval { always: take(&mut always) }),
+            "edit" => {
+                let args = args.take().ok_or_else(|| fields.missing("args"))?;
+                ApprovalRequest::Edit(Edit { args: args.value })
+            }
+            "deny" => ApprovalRequest::Denial(Denial { reason: reason.take().map(|reason| reason.value) }),
+            _ => return Err(decision.wrong(messages::no_decision())),
+        };
+        // What the decision took is gone; what is left has no meaning with it.
+        for (name, is_left) in [("args", args.is_some()), ("always", always), ("reason", reason.is_some())] {
+            if is_left {
+                return Err(fields.wrong(name, messages::field_does_not_fit(name)));
+            }
+        }
+        Ok(request)
+    }
+}
+
+impl Asked for LoginRequest {
+    fn read(fields: &mut Fields) -> Result<LoginRequest, Trouble> {
+        let token = fields.text("token", "token")?;
+        fields.end()?;
+        Ok(LoginRequest { token: token.ok_or_else(|| fields.missing("token"))?.value })
+    }
+}
+
+impl Asked for UndoRequest {
+    fn read(fields: &mut Fields) -> Result<UndoRequest, Trouble> {
+        fields.end()?;
+        Ok(UndoRequest {})
+    }
+}
+
+impl AgentRequest {
+    /// What the turn is asked for.
+    pub(super) fn order(self, shared: &Shared) -> Result<Order, Trouble> {
+        let language = shared.options.language;
+        match self {
+            AgentRequest::Model(ModelRequest { turn, context_history }) => {
+                let mut order = turn.order(shared)?;
+                let (lines, dropped) = context_history.map(|context| context.value.lines()).unwrap_or_default();
+                order.dropped = dropped;
+                if let Work::Model { prompt, message, .. } = &mut order.work {
+                    let told = match lines.is_empty() {
+                        true => messages::request_of_the_user(&*prompt),
+                        false => messages::request_with_context(lines, &*prompt),
+                    };
+                    *message = told.into_string(language);
+                }
+                Ok(order)
+            }
+            AgentRequest::Direct(DirectRequest { tool_type, persona, args, prompt, context_history, stream }) => {
+                prompt.as_ref().map(fits).transpose()?;
+                let (tool, persona) = chosen(tool_type.as_ref(), persona.as_ref(), shared)?;
+                let Some(name) = tool else {
+                    let field = tool_type.map_or_else(|| "tool_type".to_owned(), |tool| tool.field);
+                    return Err(Trouble::field(field, messages::direct_needs_a_tool(names(&shared.catalog))));
+                };
+                let work = Work::Tool { name, args: args.unwrap_or_default() };
+                Ok(Order { work, dropped: context_history.map_or(0, |context| context.value.dropped), stream, persona })
+            }
+        }
+    }
+}
+
+impl TurnRequest {
+    /// What the turn is asked for in a conversation, where the model has its own context.
+    pub(super) fn order(self, shared: &Shared) -> Result<Order, Trouble> {
+        fits(&self.prompt)?;
+        let (tool, persona) = chosen(self.tool_type.as_ref(), self.persona.as_ref(), shared)?;
+        let prompt = self.prompt.value;
+        let work = Work::Model { message: prompt.clone(), prompt, tool };
+        Ok(Order { work, dropped: 0, stream: self.stream, persona })
+    }
+}
+
+impl ContextHistory {
+    /// The lines for the model, and how many entries were left out. They stand in the order of the client: the newest one is the last.
+    fn lines(self) -> (String, usize) {
+        let line = |Context { timestamp, prompt, result }: &Context| format!("[{timestamp}] {prompt} -> {result}");
+        (self.entries.iter().map(line).collect::<Vec<_>>().join("\n"), self.dropped)
+    }
+}
+
+/// Whether a prompt says something, and not too much.
+fn fits(prompt: &Given<String>) -> Result<(), Trouble> {
+    let characters = prompt.value.chars().count();
+    if characters > MOST_OF_PROMPT {
+        return Err(prompt.wrong(messages::prompt_too_long(characters, MOST_OF_PROMPT)));
+    }
+    match prompt.value.trim().is_empty() {
+        true => Err(prompt.wrong(messages::prompt_is_blank())),
+        false => Ok(()),
+    }
+}
+
+/// The tool and the persona that a request names, by their own names.
+fn chosen(
+    tool: Option<&Given<String>>,
+    persona: Option<&Given<String>>,
+    shared: &Shared,
+) -> Result<(Option<String>, Option<String>), Trouble> {
+    let tool = tool.filter(|tool| tool.value != "auto");
+    let named = tool.map(|tool| named(tool, &shared.catalog)).transpose()?;
+    let persona = persona.map(|persona| known(persona, &shared.personas)).transpose()?;
+    if let (Some(persona), Some(tool), Some(name)) = (persona, tool, &named)
+        && !has_tool(persona, name)
     {
         let tools = persona.tools.as_deref().unwrap_or_default().join(", ");
-        return Err(Trouble::field(field, messages::persona_has_no_such_tool(&persona.name, tool, tools)));
+        return Err(tool.wrong(messages::persona_has_no_such_tool(&persona.name, name, tools)));
     }
-    let persona = persona.map(|persona| persona.name.clone());
-    let named_context = context.as_ref().map(|(name, _)| name.clone());
-    let (context, dropped) = match &context {
-        Some((name, entries)) => context_of(name, entries)?,
-        None => (String::new(), 0),
-    };
-    if direct {
-        let Some(name) = named else {
-            let field = tool.map_or_else(|| "tool_type".to_owned(), |(name, _)| name);
-            return Err(Trouble::field(field, messages::direct_needs_a_tool(names(catalog))));
-        };
-        let args = args.map(|(_, args)| args).unwrap_or_default();
-        return Ok(Order { work: Work::Tool { name, args }, dropped, context: named_context, stream, persona });
-    }
-    if let Some((name, _)) = args {
-        return Err(Trouble::field(name, messages::args_are_for_direct()));
-    }
-    let Some((_, prompt)) = prompt else {
-        return Err(Trouble::field("prompt", messages::field_is_missing("prompt")));
-    };
-    let message = match context.is_empty() {
-        true => messages::request_of_the_user(&prompt),
-        false => messages::request_with_context(context, &prompt),
-    };
-    let message = message.into_string(language);
-    let work = Work::Model { prompt, message, tool: named };
-    Ok(Order { work, dropped, context: named_context, stream, persona })
+    Ok((named, persona.map(|persona| persona.name.clone())))
 }
 
 /// The persona of this name.
-fn known<'a>(field: &str, name: &str, personas: &'a [Persona]) -> Result<&'a Persona, Trouble> {
-    personas.iter().find(|persona| persona.name == name).ok_or_else(|| {
+fn known<'a>(persona: &Given<String>, personas: &'a [Persona]) -> Result<&'a Persona, Trouble> {
+    personas.iter().find(|known| known.name == persona.value).ok_or_else(|| {
         let names = personas.iter().map(|persona| persona.name.as_str()).collect::<Vec<_>>().join(", ");
-        Trouble::field(field, messages::unknown_persona(format!("{:?}", echoed(name)), names))
+        persona.wrong(messages::unknown_persona(format!("{:?}", echoed(&persona.value)), names))
     })
 }
 
@@ -241,43 +405,19 @@ pub(super) fn has_tool(persona: &Persona, tool: &str) -> bool {
 }
 
 /// The tool of this name or alias.
-fn named(field: &str, name: &str, catalog: &Catalog) -> Result<String, Trouble> {
-    if let Some(spec) = catalog.find(name) {
+fn named(tool: &Given<String>, catalog: &Catalog) -> Result<String, Trouble> {
+    if let Some(spec) = catalog.find(&tool.value) {
         return Ok(spec.name.to_string());
     }
     let known = catalog.specs().iter().map(|spec| spec.name.as_ref());
-    let close = close_names(&echoed(name), known).into_iter().next();
-    let name = format!("{:?}", echoed(name));
-    Err(Trouble::field(
-        field,
-        match close {
-            Some(close) => messages::unknown_tool_like(name, close, names(catalog)),
-            None => messages::unknown_tool(name, names(catalog)),
-        },
-    ))
+    let close = close_names(&echoed(&tool.value), known).into_iter().next();
+    let name = format!("{:?}", echoed(&tool.value));
+    Err(tool.wrong(match close {
+        Some(close) => messages::unknown_tool_like(name, close, names(catalog)),
+        None => messages::unknown_tool(name, names(catalog)),
+    }))
 }
 
 fn names(catalog: &Catalog) -> String {
     catalog.specs().iter().map(|spec| spec.name.as_ref()).collect::<Vec<&str>>().join(", ")
-}
-
-/// The lines of the context, and how many entries were left out. They stand in the order of the client: the newest one is the last.
-fn context_of(field: &str, entries: &[Value]) -> Result<(String, usize), Trouble> {
-    let dropped = entries.len().saturating_sub(MOST_CONTEXT);
-    let mut lines = Vec::new();
-    for (index, entry) in entries.iter().enumerate().skip(dropped) {
-        let place = format!("{field}[{index}]");
-        let Value::Object(entry) = entry else { return Err(Trouble::field(place, messages::wants_an_object())) };
-        let text = |name: &str| match entry.get(name) {
-            Some(Value::String(text)) => Ok(text.as_str()),
-            Some(_) => Err(Trouble::field(format!("{place}.{name}"), messages::wants_a_string())),
-            None => Err(Trouble::field(format!("{place}.{name}"), messages::field_is_missing(name))),
-        };
-        lines.push(format!("[{}] {} -> {}", text("timestamp")?, text("prompt")?, text("result")?));
-        let known = |name: &&String| matches!(name.as_str(), "timestamp" | "prompt" | "result");
-        if let Some(other) = entry.keys().find(|name| !known(name)) {
-            return Err(Trouble::field(format!("{place}.{}", echoed(other)), messages::no_such_field()));
-        }
-    }
-    Ok((lines.join("\n"), dropped))
 }

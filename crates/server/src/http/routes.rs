@@ -3,21 +3,22 @@
 use super::Shared;
 use super::access;
 use super::answer::{self, Trouble, done, text};
-use super::approvals;
 use super::outputs;
 use super::page;
-use super::request::{self, Fields, Order};
+use super::request::{self, Asked, Fields, Order};
 use super::run;
 use super::sessions::{self, Stretch};
+use super::types::{
+    AgentRequest, ApprovalRequest, Health, Login, LoginRequest, PersonaOfServer, Personas, Status, Tools, TurnRequest,
+    Undo, UndoRequest,
+};
 use crate::body::Body;
 use crate::messages;
 use hyper::body::Incoming;
 use hyper::header::{ACCEPT, ALLOW, HeaderValue, SET_COOKIE};
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response};
-use serde_json::{Value, json};
 use std::sync::Arc;
-use toolfence_protocol::{Param, ParamKind, ToolSpec};
 use toolfence_session::persona::Persona;
 
 /// The description of the API in the form of OpenAPI 3.1, as text.
@@ -46,7 +47,7 @@ pub const ROUTES: &[(&str, &str)] = &[
 const NEW: &str = "new";
 
 /// Characters of a name in a path.
-const MOST_OF_NAME: usize = 64;
+pub(super) const MOST_OF_NAME: usize = 64;
 
 /// Answers one request.
 pub(super) async fn respond(shared: Arc<Shared>, request: Request<Incoming>) -> Response<Body> {
@@ -90,58 +91,52 @@ async fn answer_at(
     let query = head.uri.query();
     Ok(match path {
         "/api/health" => {
-            let data = json!({"status": "ok", "version": env!("CARGO_PKG_VERSION")});
-            done(&messages::server_is_well(), &data, language)
+            let data = Health { status: Status::Ok, version: env!("CARGO_PKG_VERSION") };
+            done(&messages::server_is_well(), data, language)
         }
         "/api/login" => {
-            access::json(head)?;
-            let body = request::body(incoming, shared).await?;
-            login(shared, head, &body)?
+            let request = read(shared, head, incoming).await?;
+            login(shared, head, request)?
         }
         "/api/agent" => {
-            access::json(head)?;
-            let body = request::body(incoming, shared).await?;
-            let order = ordered(shared, head, body)?;
+            let request: AgentRequest = read(shared, head, incoming).await?;
+            let order = ordered(head, request.order(shared)?);
             return run::turn(shared, order, None).await;
         }
         "/api/sessions/{id}/turns" => {
-            access::json(head)?;
-            let body = request::body(incoming, shared).await?;
-            let order = ordered(shared, head, body)?.in_conversation()?;
+            let request: TurnRequest = read(shared, head, incoming).await?;
+            let order = ordered(head, request.order(shared)?);
             let file = if id == NEW { None } else { Some(sessions::file(shared, id).await?) };
             return run::turn(shared, order, Some(file)).await;
         }
         "/api/approvals/{id}" => {
-            access::json(head)?;
-            let body = request::body(incoming, shared).await?;
-            let answer = approvals::read(&body)?;
-            return run::answered(shared, &id, answer).await;
+            let request: ApprovalRequest = read(shared, head, incoming).await?;
+            return run::answered(shared, &id, request).await;
         }
         "/api/tools" => {
-            let tools: Vec<Value> = shared.catalog.specs().iter().map(described).collect();
-            done(&messages::tools_there_are(tools.len()), &json!({"tools": tools}), language)
+            let tools: Vec<_> = shared.catalog.specs().iter().map(Into::into).collect();
+            done(&messages::tools_there_are(tools.len()), Tools { tools }, language)
         }
         "/api/personas" => {
-            let personas: Vec<Value> = shared.personas.iter().map(|persona| answers_as(shared, persona)).collect();
-            let chosen = shared.personas.first().map(|persona| persona.name.as_str());
-            done(&messages::here_they_are(), &json!({"personas": personas, "chosen": chosen}), language)
+            let personas = shared.personas.iter().map(|persona| answers_as(shared, persona)).collect();
+            let chosen = shared.personas.first().map(|persona| persona.name.clone());
+            done(&messages::here_they_are(), Personas { personas, chosen }, language)
         }
         "/api/outputs/{id}" => {
             let data = outputs::piece(shared, id, Stretch::of(query)?).await?;
-            done(&messages::here_they_are(), &data, language)
+            done(&messages::here_they_are(), data, language)
         }
         "/api/sessions" => {
             let data = sessions::list(shared, Stretch::of(query)?).await?;
-            done(&messages::here_they_are(), &data, language)
+            done(&messages::here_they_are(), data, language)
         }
-        "/api/sessions/{id}" => done(&messages::here_they_are(), &sessions::one(shared, id).await?, language),
+        "/api/sessions/{id}" => done(&messages::here_they_are(), sessions::one(shared, id).await?, language),
         "/api/sessions/{id}/messages" => {
             let data = sessions::messages_of(shared, id, Stretch::of(query)?).await?;
-            done(&messages::here_they_are(), &data, language)
+            done(&messages::here_they_are(), data, language)
         }
         "/api/undo" | "/api/redo" => {
-            access::json(head)?;
-            Fields::of(&request::body(incoming, shared).await?)?.end()?;
+            let _: UndoRequest = read(shared, head, incoming).await?;
             undo(shared, path == "/api/redo").await?
         }
         "/metrics" => text(200, "text/plain; version=0.0.4; charset=utf-8", shared.counters.text()),
@@ -183,14 +178,19 @@ async fn undo(shared: &Arc<Shared>, redo: bool) -> Result<Response<Body>, Troubl
     let done = done.ok_or_else(|| Trouble::new(409, "conflict", messages::a_turn_runs()))?;
     let done = done.map_err(|why| Trouble::new(409, "conflict", why))?;
     let said = if done.is_some() { messages::files_were_put_back() } else { messages::nothing_to_put_back() };
-    Ok(answer::done(&said, &json!({"undone": done}), shared.options.language))
+    Ok(answer::done(&said, Undo { undone: done }, shared.options.language))
+}
+
+/// Reads what the body of a request says.
+async fn read<T: Asked>(shared: &Shared, head: &Parts, incoming: Incoming) -> Result<T, Trouble> {
+    access::json(head)?;
+    T::read(&mut Fields::of(&request::body(incoming, shared).await?)?)
 }
 
 /// What a turn is asked for, by its body and by what the client accepts.
-fn ordered(shared: &Shared, head: &Parts, body: Vec<u8>) -> Result<Order, Trouble> {
-    let mut order = request::order(&body, shared)?;
+fn ordered(head: &Parts, mut order: Order) -> Order {
     order.stream |= access::text(&head.headers, ACCEPT.as_str()).is_some_and(wants_events);
-    Ok(order)
+    order
 }
 
 /// Whether the client asks for events alone.
@@ -202,16 +202,12 @@ fn wants_events(accept: &str) -> bool {
 }
 
 /// Gives a page its cookie for the token.
-fn login(shared: &Shared, head: &Parts, body: &[u8]) -> Result<Response<Body>, Trouble> {
-    let mut fields = Fields::of(body)?;
-    let token = fields.text("token", "token")?;
-    fields.end()?;
-    let Some((_, token)) = token else { return Err(Trouble::field("token", messages::field_is_missing("token"))) };
-    if !shared.access.is_token(&token) {
+fn login(shared: &Shared, head: &Parts, request: LoginRequest) -> Result<Response<Body>, Trouble> {
+    if !shared.access.is_token(&request.token) {
         return Err(Trouble::unauthorized());
     }
-    let data = json!({"page_key": shared.access.page_key()});
-    let mut answer = done(&messages::cookie_is_set(), &data, shared.options.language);
+    let data = Login { page_key: shared.access.page_key().to_owned() };
+    let mut answer = done(&messages::cookie_is_set(), data, shared.options.language);
     let cookie = HeaderValue::from_str(&shared.access.cookie(head));
     let cookie = cookie.map_err(|_| Trouble::new(500, "internal", messages::request_failed()))?;
     answer.headers_mut().insert(SET_COOKIE, cookie);
@@ -219,30 +215,8 @@ fn login(shared: &Shared, head: &Parts, body: &[u8]) -> Result<Response<Body>, T
 }
 
 /// A persona as a client needs it to choose one.
-fn answers_as(shared: &Shared, persona: &Persona) -> Value {
-    let tools: Vec<&str> = shared.catalog.specs().iter().map(|spec| spec.name.as_ref()).collect();
-    let tools = tools.into_iter().filter(|tool| request::has_tool(persona, tool));
-    json!({"name": persona.name, "description": persona.description, "tools": tools.collect::<Vec<_>>()})
-}
-
-/// A tool as a client needs it to call it directly.
-fn described(spec: &ToolSpec) -> Value {
-    let params: Vec<Value> = spec.params.iter().map(param).collect();
-    json!({
-        "name": spec.name, "aliases": spec.aliases, "purpose": spec.purpose, "signature": spec.signature(),
-        "params": params,
-    })
-}
-
-fn param(param: &Param) -> Value {
-    let kind = match &param.kind {
-        ParamKind::Path | ParamKind::Command | ParamKind::Patch | ParamKind::Text { .. } => "string",
-        ParamKind::Integer { .. } => "integer",
-        ParamKind::Flag => "boolean",
-        ParamKind::Choice(_) => "choice",
-        ParamKind::Texts => "strings",
-        ParamKind::Objects(_) => "objects",
-        _ => "any",
-    };
-    json!({"name": param.name, "type": kind, "required": param.required, "help": param.help})
+fn answers_as(shared: &Shared, persona: &Persona) -> PersonaOfServer {
+    let tools = shared.catalog.specs().iter().map(|spec| spec.name.clone());
+    let tools = tools.filter(|tool| request::has_tool(persona, tool)).collect();
+    PersonaOfServer { name: persona.name.clone(), description: persona.description.clone(), tools }
 }

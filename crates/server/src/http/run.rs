@@ -4,16 +4,18 @@
 
 use super::Shared;
 use super::answer::{Trouble, done, whole, with_headers};
-use super::approvals::{kind, pending};
+use super::approvals::kind;
 use super::outbox::Outbox;
 use super::request::{Order, Work};
 use super::together::Member;
+use super::types::{AgentAnswer, Answered, ApprovalRequest, Call, Failure, PendingCall, Tokens, TurnSoFar};
 use crate::body::{Body, Pieces};
 use crate::messages;
 use crate::pipe::words;
 use hyper::Response;
 use hyper::header::HeaderValue;
 use serde_json::{Value, json};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::pin::pin;
@@ -27,7 +29,9 @@ use toolfence_agent::backend::{Backend, Chunk, Sink, Usage};
 use toolfence_policy::Pending;
 use toolfence_project::random_name;
 use toolfence_protocol::parse::Event;
-use toolfence_protocol::{Args, Error, ErrorKind, FinishReason, Language, Message, Text, ToolCall, ToolResult, format};
+use toolfence_protocol::{
+    Args, Error, ErrorCode, ErrorKind, FinishReason, Language, Message, Text, ToolCall, ToolResult,
+};
 use toolfence_session::{Answer, Compacted, StopReason};
 use toolfence_toolbox::BoxFuture;
 
@@ -115,14 +119,18 @@ fn nobody(error: &Error) -> Trouble {
 }
 
 /// Takes the answer of a person to a call that waits. Where no client waits for its turn, this one does.
-pub(super) async fn answered(shared: &Arc<Shared>, id: &str, answer: Answer) -> Result<Response<Body>, Trouble> {
+pub(super) async fn answered(
+    shared: &Arc<Shared>,
+    id: &str,
+    request: ApprovalRequest,
+) -> Result<Response<Body>, Trouble> {
     let gone = || Trouble::not_found(messages::nothing_waits(id));
     let waiting = shared.approvals.take(id).ok_or_else(gone)?;
-    let word = kind(&answer);
+    let (answer, decided) = request.answer();
     waiting.answer.send(answer).map_err(|_| gone())?;
     Ok(match waiting.turn {
         Some(turn) => turn.wait(shared).await,
-        None => done(&messages::answer_is_passed_on(), &json!({"answer": word}), shared.options.language),
+        None => done(&messages::answer_is_passed_on(), Answered { answer: decided }, shared.options.language),
     })
 }
 
@@ -131,7 +139,7 @@ pub(super) async fn answered(shared: &Arc<Shared>, id: &str, answer: Answer) -> 
 struct Record {
     /// The prose of the last reply.
     answer: String,
-    calls: Vec<Value>,
+    calls: Vec<Call>,
     /// Of the calls of the last reply, by their ids.
     args: HashMap<String, Args>,
     rounds: u32,
@@ -145,11 +153,11 @@ enum News {
     Asked {
         id: String,
         tool: String,
-        data: Box<Value>,
+        data: Box<TurnSoFar>,
     },
     Ended {
         status: u16,
-        answer: Box<Value>,
+        answer: Box<AgentAnswer>,
     },
 }
 
@@ -167,7 +175,7 @@ impl Whole {
             Some(News::Asked { id, tool, data }) => {
                 shared.approvals.leave(&id, self);
                 let message = messages::call_waits(tool).render(language);
-                whole(202, &json!({"success": false, "message": message, "data": data, "error": null}))
+                whole(202, &AgentAnswer { success: false, message, data: *data, error: None })
             }
             Some(News::Ended { status, answer }) => whole(status, &answer),
             None => Trouble::new(500, "internal", messages::request_failed()).response(language),
@@ -215,7 +223,7 @@ impl Drop for Running {
 struct End {
     reason: StopReason,
     /// Why it has no answer: the code and the words.
-    trouble: Option<(String, Text)>,
+    trouble: Option<(Cow<'static, str>, Text)>,
     status: u16,
 }
 
@@ -232,7 +240,7 @@ impl Running {
             }
             let mut stop = words::over(&end.reason, None);
             stop["rounds"] = record.rounds.into();
-            stop["usage"] = self.usage();
+            stop["usage"] = json!(self.usage());
             stop["context_dropped"] = self.dropped.into();
             outbox.tell(&stop);
         });
@@ -265,19 +273,12 @@ impl Running {
     async fn answer(mut self, news: mpsc::Sender<News>) {
         let (record, end) = self.run(Out::Answer(news.clone())).await;
         let language = self.shared.options.language;
-        let mut data = record.data(&self.work, self.dropped);
-        data["session"] = self.session.as_deref().into();
-        data["stop"] = words::over(&end.reason, None)["reason"].take();
-        data["usage"] = self.usage();
-        let (success, message, error) = match &end.trouble {
-            Some((code, why)) => {
-                let message = why.render(language);
-                let error = json!({"code": code, "field": null, "message": message});
-                (false, message, error)
-            }
-            None => (true, self.sentence(&record).render(language), Value::Null),
-        };
-        let answer = json!({"success": success, "message": message, "data": data, "error": error});
+        let sentence = self.sentence(&record);
+        let so_far = record.so_far(&self.work, self.dropped, self.session.clone());
+        let data = TurnSoFar { stop: Some(end.reason.name()), usage: self.usage(), ..so_far };
+        let message = end.trouble.as_ref().map_or(&sentence, |(_, why)| why).render(language);
+        let error = end.trouble.map(|(code, _)| Failure { code, field: None, message: message.clone() });
+        let answer = AgentAnswer { success: error.is_none(), message, data, error };
         // Where the client is gone nobody hears it.
         let _ = news.send(News::Ended { status: end.status, answer: Box::new(answer) }).await;
     }
@@ -318,7 +319,7 @@ impl Running {
             Err(_) => {
                 let limit = shared.options.turn.as_secs();
                 let why = messages::turn_took_too_long(limit);
-                End { reason: StopReason::Cancelled, trouble: Some(("timeout".to_owned(), why)), status: 200 }
+                End { reason: StopReason::Cancelled, trouble: Some(("timeout".into(), why)), status: 200 }
             }
         };
         counted.ended(end.reason.name());
@@ -353,15 +354,13 @@ impl Running {
         let (reason, trouble) = match (&self.work, reason) {
             // Nobody was asked for an answer.
             (Work::Tool { name, .. }, StopReason::Empty | StopReason::Answered) => {
-                let error = record.calls.last().filter(|call| call["success"] != true).map(|call| &call["error"]);
-                let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-                let trouble =
-                    error.map(|error| (text(&error["code"]), messages::tool_failed(name, text(&error["message"]))));
+                let error = record.calls.last().and_then(|call| call.error.as_ref());
+                let trouble = error.map(|error| (word(error.code), messages::tool_failed(name, &error.message)));
                 (StopReason::Answered, trouble)
             }
             (_, reason) => {
                 let code = if matches!(reason, StopReason::Failed(_)) { BACKEND } else { reason.name() };
-                let trouble = why_no_answer(&reason, record).map(|why| (code.to_owned(), why));
+                let trouble = why_no_answer(&reason, record).map(|why| (code.into(), why));
                 (reason, trouble)
             }
         };
@@ -378,20 +377,22 @@ impl Running {
         }
     }
 
-    fn usage(&self) -> Value {
-        if matches!(self.work, Work::Tool { .. }) {
-            return Value::Null;
-        }
-        let usage = &self.used;
-        json!({
-            "input": usage.input, "cached": usage.cached, "output": usage.output, "estimated": usage.estimated > 0,
-        })
+    /// What the turn took of the model, where one was asked.
+    fn usage(&self) -> Option<Tokens> {
+        let Usage { input, cached, output, estimated, .. } = self.used;
+        let tokens = Tokens { input, cached, output, estimated: estimated > 0 };
+        matches!(self.work, Work::Model { .. }).then_some(tokens)
     }
 }
 
 fn failed(error: &Error) -> End {
     let why = error.text();
-    End { reason: StopReason::Failed(why.clone()), trouble: Some((BACKEND.to_owned(), why)), status: 502 }
+    End { reason: StopReason::Failed(why.clone()), trouble: Some((BACKEND.into(), why)), status: 502 }
+}
+
+/// The name of a code, as it is written in JSON.
+fn word(code: ErrorCode) -> Cow<'static, str> {
+    json!(code).as_str().map(str::to_owned).unwrap_or_default().into()
 }
 
 /// Whether the word for an end says all of it.
@@ -417,16 +418,18 @@ fn why_no_answer(reason: &StopReason, record: &Record) -> Option<Text> {
 }
 
 impl Record {
-    /// The `data` of an answer: what the turn has come to so far.
-    fn data(&self, work: &Work, dropped: usize) -> Value {
-        let answer = match work {
-            Work::Model { .. } => Value::from(self.answer.as_str()),
-            Work::Tool { .. } => Value::Null,
-        };
-        json!({
-            "answer": answer, "calls": self.calls, "rounds": self.rounds, "stop": null, "usage": null,
-            "context_dropped": dropped, "session": null, "pending": null,
-        })
+    /// What the turn has come to so far.
+    fn so_far(&self, work: &Work, dropped: usize, session: Option<String>) -> TurnSoFar {
+        TurnSoFar {
+            answer: matches!(work, Work::Model { .. }).then(|| self.answer.clone()),
+            calls: self.calls.clone(),
+            rounds: self.rounds,
+            stop: None,
+            usage: None,
+            context_dropped: dropped,
+            session,
+            pending: None,
+        }
     }
 }
 
@@ -504,9 +507,8 @@ impl Host for Listener {
     fn answered(&mut self, result: &ToolResult) {
         // The results of a stream were told already, but for the one that a direct call comes to.
         if matches!(self.out, Out::Answer(_)) || matches!(self.work, Work::Tool { .. }) {
-            let mut call = format::envelope(result, self.language());
-            call["args"] = self.record.args.get(&result.id).map_or(Value::Null, |args| json!(args));
-            self.record.calls.push(call);
+            let args = self.record.args.get(&result.id).cloned();
+            self.record.calls.push(Call::new(result, args, self.language()));
         }
         self.tell(|| words::result(result, self.language()));
     }
@@ -520,15 +522,18 @@ impl Host for Listener {
             let open = self.shared.approvals.open(&id, answer);
             let (agents, call) = (self.shared.agents.clone(), question.call().clone());
             let diff = spawn_blocking(move || agents.preview(&call)).await.ok().flatten();
-            let mut line = words::ask(question, self.language());
-            line["diff"] = diff.filter(|diff| diff.len() <= MOST_OF_DIFF).into();
-            line["approval"] = id.as_str().into();
+            let diff = diff.filter(|diff| diff.len() <= MOST_OF_DIFF);
             match &self.out {
-                Out::Events(outbox) => outbox.tell(&line),
+                Out::Events(outbox) => {
+                    let mut line = words::ask(question, self.language());
+                    line["diff"] = diff.into();
+                    line["approval"] = id.as_str().into();
+                    outbox.tell(&line);
+                }
                 Out::Answer(news) => {
-                    let mut data = self.record.data(&self.work, self.dropped);
-                    data["session"] = self.session.as_deref().into();
-                    data["pending"] = pending(line);
+                    let pending = PendingCall::new(question, &id, diff, self.language());
+                    let so_far = self.record.so_far(&self.work, self.dropped, self.session.clone());
+                    let data = TurnSoFar { pending: Some(pending), ..so_far };
                     let tool = question.call().name.clone();
                     let asked = News::Asked { id: id.clone(), tool, data: Box::new(data) };
                     if news.send(asked).await.is_err() {

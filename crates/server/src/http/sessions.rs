@@ -4,12 +4,15 @@
 
 use super::Shared;
 use super::answer::Trouble;
+use super::types::{Messages, OneSession, Session, Sessions};
 use crate::messages;
-use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::task::spawn_blocking;
-use toolfence_agent::transcript::{Store, Stored, Summary, rfc3339};
+use toolfence_agent::transcript::{Store, Stored, Summary};
+
+#[cfg(test)]
+use schemars::JsonSchema;
 
 /// What is given where the client does not say how much it wants, and at most.
 const USUAL: usize = 50;
@@ -17,10 +20,12 @@ const MOST: usize = 500;
 
 /// A stretch of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct Stretch {
     pub(super) offset: usize,
+    #[cfg_attr(test, schemars(range(min = 1, max = MOST)))]
     limit: usize,
-    /// The last ones, however many there are.
+    /// true for the last ones, in place of those from offset on.
     newest: bool,
 }
 
@@ -53,37 +58,37 @@ impl Stretch {
         if self.newest { length.saturating_sub(self.limit) } else { self.offset }
     }
 
-    fn cut<T>(self, all: &[T]) -> impl Iterator<Item = &T> {
-        all.iter().skip(self.start(all.len())).take(self.limit)
+    fn cut<T>(self, all: Vec<T>) -> impl Iterator<Item = T> {
+        let start = self.start(all.len());
+        all.into_iter().skip(start).take(self.limit)
     }
 }
 
 /// The conversations, the last one first.
-pub(super) async fn list(shared: &Arc<Shared>, stretch: Stretch) -> Result<Value, Trouble> {
+pub(super) async fn list(shared: &Arc<Shared>, stretch: Stretch) -> Result<Sessions, Trouble> {
     let recording = shared.options.recording;
     reading(shared, move |store, root| {
         let all = store.list(Some(root));
-        let shown: Vec<Value> = stretch.cut(&all).map(described).collect();
-        let offset = stretch.start(all.len());
-        Ok(json!({"sessions": shown, "total": all.len(), "offset": offset, "recording": recording}))
+        let (total, offset) = (all.len(), stretch.start(all.len()));
+        let sessions = stretch.cut(all).map(|session| Session::from(&session)).collect();
+        Ok(Sessions { sessions, total, offset, recording })
     })
     .await
 }
 
 /// The conversation whose name begins so.
-pub(super) async fn one(shared: &Arc<Shared>, id: String) -> Result<Value, Trouble> {
-    reading(shared, move |store, root| Ok(json!({"session": described(&find(store, root, &id)?)}))).await
+pub(super) async fn one(shared: &Arc<Shared>, id: String) -> Result<OneSession, Trouble> {
+    reading(shared, move |store, root| Ok(OneSession { session: Session::from(&find(store, root, &id)?) })).await
 }
 
 /// The records of a conversation.
-pub(super) async fn messages_of(shared: &Arc<Shared>, id: String, stretch: Stretch) -> Result<Value, Trouble> {
+pub(super) async fn messages_of(shared: &Arc<Shared>, id: String, stretch: Stretch) -> Result<Messages, Trouble> {
     reading(shared, move |store, root| {
         let session = find(store, root, &id)?;
         let stored = Stored::read(&session.path)
             .map_err(|error| Trouble::new(500, "internal", messages::session_cannot_be_read(error.text())))?;
-        let shown: Vec<Value> = stretch.cut(&stored.records).map(|record| json!(record)).collect();
-        let total = stored.records.len();
-        Ok(json!({"messages": shown, "total": total, "offset": stretch.start(total)}))
+        let (total, offset) = (stored.records.len(), stretch.start(stored.records.len()));
+        Ok(Messages { messages: stretch.cut(stored.records).collect(), total, offset })
     })
     .await
 }
@@ -114,13 +119,4 @@ fn find(store: &Store, root: &std::path::Path, id: &str) -> Result<Summary, Trou
         0 => Err(Trouble::not_found(messages::no_such_conversation(id))),
         count => Err(Trouble::field("id", messages::several_conversations(id, count))),
     }
-}
-
-fn described(session: &Summary) -> Value {
-    // The file system tells time in ticks, and its last tick may lie before the moment in which a session began.
-    let changed = rfc3339(session.changed).max(session.began.clone());
-    json!({
-        "id": session.id, "title": session.title, "began": session.began, "changed": changed, "turns": session.turns,
-        "cleared": session.cleared, "model": session.model, "fork": session.fork, "bytes": session.bytes,
-    })
 }

@@ -1,0 +1,575 @@
+//! What requests say and what answers hold, in JSON. Every answer is one of these types, serialized; every body of a request is read
+//! into one.
+//!
+//! `openapi.json` beside this file is made from them, and the comments on them and on their fields are its descriptions: they are
+//! written for whoever uses the API.
+
+use super::request::Given;
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+use std::borrow::Cow;
+use toolfence_agent::transcript::{Record, Summary, rfc3339};
+use toolfence_protocol::{Args, Effect, ErrorCode, Language, Param, ParamKind, ToolFailure, ToolResult, ToolSpec};
+
+#[cfg(test)]
+use super::openapi::{self, ToolArgs};
+#[cfg(test)]
+use schemars::JsonSchema;
+
+/// Characters of a prompt.
+pub(super) const MOST_OF_PROMPT: usize = 200_000;
+
+// What requests say.
+
+/// Every field may also be written in camelCase: toolType, contextHistory.
+#[cfg_attr(test, derive(JsonSchema), schemars(untagged))]
+pub(super) enum AgentRequest {
+    Model(ModelRequest),
+    Direct(DirectRequest),
+}
+
+/// A model answers.
+#[cfg_attr(test, derive(JsonSchema))]
+pub(super) struct ModelRequest {
+    #[cfg_attr(test, schemars(flatten))]
+    pub(super) turn: TurnRequest,
+    /// What the client remembers, the newest entry last; the last 20 count.
+    pub(super) context_history: Option<Given<ContextHistory>>,
+}
+
+/// A model answers in a conversation, which remembers what was said in it.
+#[cfg_attr(test, derive(JsonSchema), schemars(transform = openapi::may_be("direct", false)))]
+pub(super) struct TurnRequest {
+    /// What the user wants.
+    #[cfg_attr(test, schemars(length(min = 1, max = MOST_OF_PROMPT), regex(pattern = r"\S")))]
+    pub(super) prompt: Given<String>,
+    /// auto, or the name or an alias of the one tool that the model may use.
+    pub(super) tool_type: Option<Given<String>>,
+    /// Who answers, by a name of /api/personas.
+    pub(super) persona: Option<Given<String>>,
+    /// Events instead of one answer.
+    #[cfg_attr(test, schemars(default))]
+    pub(super) stream: bool,
+}
+
+/// A tool runs without a model. It is named by tool_type or toolType.
+#[cfg_attr(test, derive(JsonSchema), schemars(transform = openapi::is("direct", true)))]
+pub(super) struct DirectRequest {
+    /// The tool.
+    pub(super) tool_type: Option<Given<String>>,
+    /// The persona that has the tool, by a name of /api/personas.
+    pub(super) persona: Option<Given<String>>,
+    #[cfg_attr(test, schemars(with = "Option<ToolArgs>"))]
+    pub(super) args: Option<Args>,
+    /// No model reads it.
+    #[cfg_attr(test, schemars(length(min = 1, max = MOST_OF_PROMPT), regex(pattern = r"\S")))]
+    pub(super) prompt: Option<Given<String>>,
+    /// No model reads it.
+    pub(super) context_history: Option<Given<ContextHistory>>,
+    /// Events instead of one answer.
+    #[cfg_attr(test, schemars(default))]
+    pub(super) stream: bool,
+}
+
+/// What the client remembers, as far as it counts.
+#[cfg_attr(test, derive(JsonSchema), schemars(transparent, inline))]
+pub(super) struct ContextHistory {
+    pub(super) entries: Vec<Context>,
+    /// Older entries, which were left out.
+    #[cfg_attr(test, schemars(skip))]
+    pub(super) dropped: usize,
+}
+
+/// An earlier request of the user, and what came of it.
+#[cfg_attr(test, derive(JsonSchema))]
+pub(super) struct Context {
+    pub(super) timestamp: String,
+    pub(super) prompt: String,
+    pub(super) result: String,
+}
+
+/// What becomes of a call that waits.
+#[cfg_attr(test, derive(JsonSchema), schemars(untagged))]
+pub(super) enum ApprovalRequest {
+    Approval(Approval),
+    Edit(Edit),
+    Denial(Denial),
+}
+
+/// Run it.
+#[cfg_attr(test, derive(JsonSchema), schemars(transform = openapi::is("decision", "approve")))]
+pub(super) struct Approval {
+    /// Run also whatever is like it, for the rest of the turn.
+    #[cfg_attr(test, schemars(default))]
+    pub(super) always: bool,
+}
+
+/// Run it with these arguments, if the policy agrees.
+#[cfg_attr(test, derive(JsonSchema), schemars(transform = openapi::is("decision", "edit")))]
+pub(super) struct Edit {
+    #[cfg_attr(test, schemars(with = "ToolArgs"))]
+    pub(super) args: Args,
+}
+
+/// Do not run it.
+#[cfg_attr(test, derive(JsonSchema), schemars(transform = openapi::is("decision", "deny")))]
+pub(super) struct Denial {
+    /// What the model is told.
+    pub(super) reason: Option<String>,
+}
+
+/// The token, for a cookie.
+#[cfg_attr(test, derive(JsonSchema))]
+pub(super) struct LoginRequest {
+    pub(super) token: String,
+}
+
+/// There is nothing to say.
+#[cfg_attr(test, derive(JsonSchema), schemars(deny_unknown_fields))]
+pub(super) struct UndoRequest {}
+
+// What answers hold.
+
+/// A field that has this value in every answer of its kind.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Is<const VALUE: bool>;
+
+impl<const VALUE: bool> Serialize for Is<VALUE> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bool(VALUE)
+    }
+}
+
+/// The request did what was asked.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema), schemars(rename = "{T}Answer"))]
+pub(super) struct Done<T> {
+    pub(super) success: Is<true>,
+    /// One sentence of what happened.
+    pub(super) message: String,
+    pub(super) data: T,
+    pub(super) error: (),
+}
+
+/// The request is refused.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub(super) struct Refusal {
+    pub(super) success: Is<false>,
+    /// One sentence of what is wrong.
+    pub(super) message: String,
+    pub(super) data: (),
+    pub(super) error: Failure,
+}
+
+/// What is wrong, for programs and for people.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub(super) struct Failure {
+    pub(super) code: Cow<'static, str>,
+    /// The field of the request that is wrong.
+    pub(super) field: Option<String>,
+    pub(super) message: String,
+}
+
+/// A turn is over, or waits for an approval.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub(super) struct AgentAnswer {
+    /// false where the turn has no answer.
+    pub(super) success: bool,
+    /// One sentence of what happened.
+    pub(super) message: String,
+    pub(super) data: TurnSoFar,
+    pub(super) error: Option<Failure>,
+}
+
+/// What a turn has come to so far.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema), schemars(rename = "Turn"))]
+pub(super) struct TurnSoFar {
+    /// The prose of the last reply; null for a direct call.
+    pub(super) answer: Option<String>,
+    pub(super) calls: Vec<Call>,
+    /// How often the model was asked.
+    pub(super) rounds: u32,
+    /// Why the turn ended; null while a call waits.
+    #[cfg_attr(test, schemars(schema_with = "openapi::stop"))]
+    pub(super) stop: Option<&'static str>,
+    pub(super) usage: Option<Tokens>,
+    /// Entries of the context that were left out.
+    pub(super) context_dropped: usize,
+    /// The conversation that it is written down in.
+    pub(super) session: Option<String>,
+    pub(super) pending: Option<PendingCall>,
+}
+
+/// A call with its result.
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub(super) struct Call {
+    /// Unique within one reply of the model.
+    pub(super) id: String,
+    pub(super) tool: String,
+    pub(super) success: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "i32"))]
+    pub(super) exit_code: Option<i32>,
+    pub(super) output: String,
+    /// Whether the output is less than there was.
+    pub(super) truncated: bool,
+    /// Bytes of the whole output.
+    pub(super) output_bytes: u64,
+    pub(super) execution_time_ms: u64,
+    pub(super) error: Option<CallError>,
+    /// What is not for the model: diffs, files, ranges.
+    pub(super) data: Option<Value>,
+    /// null for a block that cannot be read.
+    #[cfg_attr(test, schemars(with = "Option<ToolArgs>"))]
+    pub(super) args: Option<Args>,
+}
+
+impl Call {
+    /// The call that has this result, with the arguments that it ran with.
+    pub(super) fn new(result: &ToolResult, args: Option<Args>, language: Language) -> Call {
+        let error = result.error.as_ref().map(|ToolFailure { code, message, suggestions, .. }| CallError {
+            code: *code,
+            message: message.render(language),
+            suggestions: suggestions.clone(),
+        });
+        Call {
+            id: result.id.clone(),
+            tool: result.tool.clone(),
+            success: result.success,
+            exit_code: result.exit_code,
+            output: result.output.clone(),
+            truncated: result.truncated,
+            output_bytes: result.output_bytes,
+            execution_time_ms: result.execution_time_ms,
+            error,
+            data: result.data.clone(),
+            args,
+        }
+    }
+}
+
+/// Why a call did not do what was asked.
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub(super) struct CallError {
+    #[cfg_attr(test, schemars(with = "String"))]
+    pub(super) code: ErrorCode,
+    pub(super) message: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) suggestions: Vec<String>,
+}
+
+/// A call that waits for an approval.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema), schemars(rename = "Pending"))]
+pub(super) struct PendingCall {
+    pub(super) id: String,
+    pub(super) tool: String,
+    #[cfg_attr(test, schemars(with = "ToolArgs"))]
+    pub(super) args: Args,
+    /// Why the model wants it, where it says so.
+    pub(super) reason: Option<String>,
+    #[cfg_attr(test, schemars(schema_with = "openapi::effect"))]
+    pub(super) effect: Effect,
+    /// The name of the rule that asks.
+    pub(super) rule: String,
+    /// Why it is asked about, in a sentence.
+    pub(super) why: String,
+    /// The simple commands that would run.
+    pub(super) commands: Vec<String>,
+    /// The files that would change.
+    pub(super) targets: Vec<ChangedFile>,
+    /// What always would allow for the rest of the turn.
+    pub(super) always: Vec<String>,
+    /// What would change, as a unified diff; null where that is no text or cannot be told.
+    pub(super) diff: Option<String>,
+    /// What the path of POST /api/approvals/{id} ends with.
+    pub(super) approval: String,
+}
+
+impl PendingCall {
+    /// The call that is asked about, under the name of its approval.
+    pub(super) fn new(
+        pending: &toolfence_policy::Pending,
+        approval: &str,
+        diff: Option<String>,
+        language: Language,
+    ) -> PendingCall {
+        let (call, decision) = (pending.call(), pending.decision());
+        let target = |target: &toolfence_policy::Target| ChangedFile {
+            name: target.name.clone(),
+            written: target.written.clone(),
+            link: target.link.clone(),
+        };
+        PendingCall {
+            id: call.id.clone(),
+            tool: call.name.clone(),
+            args: call.args.clone(),
+            reason: call.reason.clone(),
+            effect: pending.effect(),
+            rule: decision.rule.clone(),
+            why: decision.reason.render(language),
+            commands: decision.commands.clone(),
+            targets: decision.targets.iter().map(target).collect(),
+            always: pending.always().unwrap_or_default().iter().map(ToString::to_string).collect(),
+            diff,
+            approval: approval.to_owned(),
+        }
+    }
+}
+
+/// A file that a call would change.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema), schemars(rename = "Target"))]
+pub(super) struct ChangedFile {
+    /// Its real name in the project.
+    pub(super) name: String,
+    /// The path as the call has it, where that is another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "String"))]
+    pub(super) written: Option<String>,
+    /// The link that the path goes by.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "String"))]
+    pub(super) link: Option<String>,
+}
+
+/// Tokens.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema), schemars(rename = "Usage"))]
+pub(super) struct Tokens {
+    pub(super) input: u64,
+    /// What of the input the server of the model still knew.
+    pub(super) cached: u64,
+    pub(super) output: u64,
+    /// A part of them is an estimate by the length of the texts.
+    pub(super) estimated: bool,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema), schemars(inline, rename = "Approval"))]
+pub(super) struct Answered {
+    pub(super) answer: Decided,
+}
+
+/// What became of a call that waited.
+#[derive(Debug, Clone, Copy, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[cfg_attr(test, derive(JsonSchema), schemars(inline))]
+pub(super) enum Decided {
+    Approved,
+    Edited,
+    Denied,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema), schemars(inline))]
+pub(super) struct Login {
+    /// What a page sends with the cookie, as the header X-Page-Key.
+    pub(super) page_key: String,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema), schemars(inline))]
+pub(super) struct Health {
+    pub(super) status: Status,
+    pub(super) version: &'static str,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "lowercase")]
+#[cfg_attr(test, derive(JsonSchema), schemars(inline))]
+pub(super) enum Status {
+    Ok,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema), schemars(inline))]
+pub(super) struct Tools {
+    pub(super) tools: Vec<Tool>,
+}
+
+/// A tool as a client needs it to call it directly.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub(super) struct Tool {
+    name: Cow<'static, str>,
+    /// Other names that are understood.
+    aliases: Vec<Cow<'static, str>>,
+    purpose: Cow<'static, str>,
+    signature: String,
+    params: Vec<ToolParam>,
+}
+
+impl From<&ToolSpec> for Tool {
+    fn from(spec: &ToolSpec) -> Tool {
+        Tool {
+            name: spec.name.clone(),
+            aliases: spec.aliases.clone(),
+            purpose: spec.purpose.clone(),
+            signature: spec.signature(),
+            params: spec.params.iter().map(ToolParam::from).collect(),
+        }
+    }
+}
+
+/// An argument of a tool.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema), schemars(rename = "Param"))]
+pub(super) struct ToolParam {
+    name: Cow<'static, str>,
+    #[serde(rename = "type")]
+    kind: ToolParamType,
+    required: bool,
+    help: Cow<'static, str>,
+}
+
+impl From<&Param> for ToolParam {
+    fn from(param: &Param) -> ToolParam {
+        let kind = match &param.kind {
+            ParamKind::Path | ParamKind::Command | ParamKind::Patch | ParamKind::Text { .. } => ToolParamType::String,
+            ParamKind::Integer { .. } => ToolParamType::Integer,
+            ParamKind::Flag => ToolParamType::Boolean,
+            ParamKind::Choice(_) => ToolParamType::Choice,
+            ParamKind::Texts => ToolParamType::Strings,
+            ParamKind::Objects(_) => ToolParamType::Objects,
+            _ => ToolParamType::Any,
+        };
+        ToolParam { name: param.name.clone(), kind, required: param.required, help: param.help.clone() }
+    }
+}
+
+/// What an argument takes.
+#[derive(Serialize)]
+#[serde(rename_all = "lowercase")]
+#[cfg_attr(test, derive(JsonSchema), schemars(inline))]
+pub(super) enum ToolParamType {
+    String,
+    Integer,
+    Boolean,
+    Choice,
+    Strings,
+    Objects,
+    Any,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema), schemars(inline))]
+pub(super) struct Personas {
+    pub(super) personas: Vec<PersonaOfServer>,
+    /// Who answers where a request names nobody.
+    pub(super) chosen: Option<String>,
+}
+
+/// Who can answer.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema), schemars(rename = "Persona"))]
+pub(super) struct PersonaOfServer {
+    pub(super) name: String,
+    /// One line; it may be empty.
+    pub(super) description: String,
+    pub(super) tools: Vec<Cow<'static, str>>,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema), schemars(inline))]
+pub(super) struct Output {
+    pub(super) text: String,
+    /// Where the piece begins, in bytes.
+    pub(super) offset: u64,
+    /// Where the next piece begins; null where this is the end.
+    pub(super) next: Option<u64>,
+    /// Bytes of the whole output.
+    pub(super) bytes: u64,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema), schemars(inline))]
+pub(super) struct Sessions {
+    pub(super) sessions: Vec<Session>,
+    /// How many there are.
+    pub(super) total: usize,
+    /// Where the stretch begins.
+    pub(super) offset: usize,
+    /// Whether new conversations are written down.
+    pub(super) recording: bool,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema), schemars(inline, rename = "Session"))]
+pub(super) struct OneSession {
+    pub(super) session: Session,
+}
+
+/// A conversation that was written down.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub(super) struct Session {
+    id: String,
+    /// The first words of the user.
+    title: String,
+    /// When it began: RFC 3339.
+    began: String,
+    /// When something was last written to it: RFC 3339.
+    changed: String,
+    /// Turns of the user.
+    turns: u64,
+    /// Whether the user put it aside, and has said nothing in it since.
+    cleared: bool,
+    /// Who answered when it began.
+    model: Option<String>,
+    fork: Option<ForkOf>,
+    /// Bytes of its file.
+    bytes: u64,
+}
+
+impl From<&Summary> for Session {
+    fn from(summary: &Summary) -> Session {
+        let fork = summary.fork.as_ref();
+        Session {
+            id: summary.id.clone(),
+            title: summary.title.clone(),
+            began: summary.began.clone(),
+            // The file system tells time in ticks, and its last tick may lie before the moment in which a session began.
+            changed: rfc3339(summary.changed).max(summary.began.clone()),
+            turns: summary.turns,
+            cleared: summary.cleared,
+            model: summary.model.clone(),
+            fork: fork.map(|fork| ForkOf { session: fork.session.clone(), message: fork.message.clone() }),
+            bytes: summary.bytes,
+        }
+    }
+}
+
+/// Where a conversation was forked from.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema), schemars(rename = "Fork"))]
+pub(super) struct ForkOf {
+    session: String,
+    /// The last of its records that this one has too.
+    message: String,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema), schemars(inline))]
+pub(super) struct Messages {
+    #[cfg_attr(test, schemars(schema_with = "openapi::records"))]
+    pub(super) messages: Vec<Record>,
+    /// How many there are.
+    pub(super) total: usize,
+    /// Where the stretch begins.
+    pub(super) offset: usize,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema), schemars(inline))]
+pub(super) struct Undo {
+    /// What was done, as coder undo --json prints it; null where there was nothing to do.
+    #[cfg_attr(test, schemars(schema_with = "openapi::undone"))]
+    pub(super) undone: Option<Value>,
+}
