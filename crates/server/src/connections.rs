@@ -2,13 +2,13 @@
 //!
 //! It knows no route and no body.
 
-use crate::body::Body;
-use hyper::body::Incoming;
+use hyper::body::{Body, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use std::convert::Infallible;
+use std::error::Error;
 use std::future::Future;
 use std::io;
 use std::pin::{Pin, pin};
@@ -40,10 +40,11 @@ pub(crate) struct Limits {
 
 /// Answers requests until `end` is ready; then answers that are under way get their time to end. Dropping the future ends everything
 /// at once.
-pub(crate) async fn serve<S, F>(listener: TcpListener, limits: Limits, answer: S, end: impl Future<Output = ()>)
+pub(crate) async fn serve<S, F, B>(listener: TcpListener, limits: Limits, answer: S, end: impl Future<Output = ()>)
 where
     S: Fn(Request<Incoming>) -> F + Clone + Send + 'static,
-    F: Future<Output = Result<Response<Body>, Infallible>> + Send + 'static,
+    F: Future<Output = Result<Response<B>, Infallible>> + Send + 'static,
+    B: Body<Data: Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send + 'static,
 {
     let (stop, stopping) = watch::channel(false);
     let mut connections = JoinSet::new();
@@ -67,10 +68,11 @@ where
     let _ = timeout(limits.grace, async { while connections.join_next().await.is_some() {} }).await;
 }
 
-async fn serve_one<S, F>(limits: Limits, stream: TcpStream, answer: S, mut stopping: watch::Receiver<bool>)
+async fn serve_one<S, F, B>(limits: Limits, stream: TcpStream, answer: S, mut stopping: watch::Receiver<bool>)
 where
     S: Fn(Request<Incoming>) -> F,
-    F: Future<Output = Result<Response<Body>, Infallible>>,
+    F: Future<Output = Result<Response<B>, Infallible>>,
+    B: Body<Error: Into<Box<dyn Error + Send + Sync>>> + 'static,
 {
     // Pieces are small and must not wait for each other.
     let _ = stream.set_nodelay(true);

@@ -104,17 +104,17 @@ impl Access {
     }
 
     /// The cookie for a page, which no script can read and no page of another site sends.
-    pub(super) fn cookie(&self, head: &Parts) -> String {
+    pub(super) fn cookie(&self, headers: &HeaderMap) -> String {
         // Behind a reverse proxy the page was asked for with https.
-        let secure = text(&head.headers, "origin").is_some_and(|origin| origin.starts_with("https://"));
+        let secure = text(headers, "origin").is_some_and(|origin| origin.starts_with("https://"));
         let secure = if secure { "; Secure" } else { "" };
         format!("{}={}; Path=/; HttpOnly; SameSite=Strict{secure}", self.cookie, self.secret)
     }
 }
 
 /// Refuses a body that is not JSON.
-pub(super) fn json(head: &Parts) -> Result<(), Trouble> {
-    match is_json(&head.headers) {
+pub(super) fn json(headers: &HeaderMap) -> Result<(), Trouble> {
+    match is_json(headers) {
         true => Ok(()),
         false => Err(Trouble::new(415, "unsupported_media_type", messages::send_json())),
     }

@@ -1,13 +1,14 @@
 //! The form of all answers in JSON: `{success, message, data, error}`.
 
 use super::types::{Done, Failure, Is, Refusal};
-use crate::body::Body;
 use crate::messages;
+use axum::body::Body;
+use axum::response::{IntoResponse, Response};
+use hyper::StatusCode;
 use hyper::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, REFERRER_POLICY, RETRY_AFTER,
     X_CONTENT_TYPE_OPTIONS,
 };
-use hyper::{Response, StatusCode};
 use serde::Serialize;
 use toolfence_protocol::{Language, Text};
 
@@ -43,7 +44,7 @@ impl Trouble {
         Trouble::new(404, "not_found", message)
     }
 
-    pub(super) fn response(&self, language: Language) -> Response<Body> {
+    pub(super) fn response(&self, language: Language) -> Response {
         let message = self.message.render(language);
         let error = Failure { code: self.code.into(), field: self.field.clone(), message: message.clone() };
         let mut response = whole(self.status, &Refusal { success: Is, message, data: (), error });
@@ -54,25 +55,34 @@ impl Trouble {
     }
 }
 
+/// An answer without words: only who has the language of the server can [write it](Trouble::response).
+impl IntoResponse for Trouble {
+    fn into_response(self) -> Response {
+        let mut answer = with_headers(self.status, "text/plain", Body::empty());
+        answer.extensions_mut().insert(self);
+        answer
+    }
+}
+
 /// An answer to a request that did what was asked.
-pub(super) fn done<T: Serialize>(message: &Text, data: T, language: Language) -> Response<Body> {
+pub(super) fn done<T: Serialize>(message: &Text, data: T, language: Language) -> Response {
     whole(200, &Done { success: Is, message: message.render(language), data, error: () })
 }
 
 /// A whole answer in JSON.
-pub(super) fn whole(status: u16, value: &impl Serialize) -> Response<Body> {
+pub(super) fn whole(status: u16, value: &impl Serialize) -> Response {
     // Only a key that is no text could fail, and no type here has one.
     let (status, json) = serde_json::to_string(value).map_or((500, String::new()), |json| (status, json));
     text(status, "application/json", json)
 }
 
 /// A whole answer.
-pub(super) fn text(status: u16, kind: &'static str, text: String) -> Response<Body> {
-    with_headers(status, kind, Body::from(text))
+pub(super) fn text(status: u16, kind: &'static str, text: impl Into<Body>) -> Response {
+    with_headers(status, kind, text.into())
 }
 
 /// An answer that no page of another site can use, no browser keeps, and in which no browser runs anything.
-pub(super) fn with_headers(status: u16, kind: &'static str, body: Body) -> Response<Body> {
+pub(super) fn with_headers(status: u16, kind: &'static str, body: Body) -> Response {
     let mut response = Response::new(body);
     *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let headers = response.headers_mut();

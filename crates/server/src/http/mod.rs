@@ -39,6 +39,8 @@ use crate::connections::{self, Limits};
 use access::Access;
 use approvals::Approvals;
 use counters::Counters;
+use hyper::service::Service;
+use hyper_util::service::TowerToHyperService;
 use run::Whole;
 use serde_json::Value;
 use std::fmt;
@@ -266,12 +268,8 @@ impl Api {
             ending: Arc::new(Semaphore::new(1)),
         });
         let _ends = EndsAll(shared.clone());
-        let answering = shared.clone();
-        let answer = move |request| {
-            let shared = answering.clone();
-            async move { Ok(routes::respond(shared, request).await) }
-        };
-        connections::serve(listener, limits, answer, end).await;
+        let answers = TowerToHyperService::new(routes::router(shared.clone()));
+        connections::serve(listener, limits, move |request| answers.call(request), end).await;
         let mut running = std::mem::take(&mut *shared.running.lock().unwrap_or_else(PoisonError::into_inner));
         running.shutdown().await;
         shared.together.over().await;

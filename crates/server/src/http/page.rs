@@ -3,8 +3,8 @@
 //! A browser runs the scripts that are here and nothing else, whatever a model, a tool or a file says.
 
 use super::answer::with_headers;
-use crate::body::Body;
-use hyper::Response;
+use axum::body::Body;
+use axum::response::Response;
 use hyper::header::{CONTENT_SECURITY_POLICY, HeaderValue};
 
 /// The files by their paths, with their kinds.
@@ -22,7 +22,7 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; c
                       form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
 
 /// The file at a path, if one is there.
-pub(super) fn file(path: &str) -> Option<Response<Body>> {
+pub(super) fn file(path: &str) -> Option<Response> {
     let (_, kind, text) = FILES.iter().find(|(known, _, _)| *known == path)?;
     let mut answer = with_headers(200, kind, Body::from(*text));
     answer.headers_mut().insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));

@@ -1,17 +1,20 @@
 //! What a request asks for: its body, its fields, and the message to the model that becomes of them.
 
 use super::Shared;
+use super::access;
 use super::answer::Trouble;
 use super::types::{
     AgentRequest, Approval, ApprovalRequest, Context, ContextHistory, Denial, DirectRequest, Edit, LoginRequest,
     MOST_OF_PROMPT, ModelRequest, TurnRequest, UndoRequest,
 };
 use crate::messages;
-use hyper::body::{Body as _, Incoming};
+use axum::body::{Body, HttpBody as _};
+use axum::extract::{FromRequest, Request};
 use serde_json::{Map, Value};
 use std::future::poll_fn;
 use std::mem::take;
 use std::pin::Pin;
+use std::sync::Arc;
 use tokio::time::timeout;
 use toolfence_protocol::json::strict;
 use toolfence_protocol::{Args, Catalog, Text, close_names};
@@ -55,7 +58,7 @@ impl Work {
 }
 
 /// The body of a request, which may not be larger than the limit or come too slowly.
-pub(super) async fn body(mut body: Incoming, shared: &Shared) -> Result<Vec<u8>, Trouble> {
+async fn body(mut body: Body, shared: &Shared) -> Result<Vec<u8>, Trouble> {
     let limit = shared.options.body;
     let large = || Trouble::new(413, "too_large", messages::body_too_large(limit));
     if body.size_hint().lower() > limit as u64 {
@@ -215,6 +218,19 @@ pub(super) trait Asked: Sized {
     /// # Errors
     /// A field is missing, unknown or of another kind.
     fn read(fields: &mut Fields) -> Result<Self, Trouble>;
+}
+
+/// What the body of a request says, which has to be JSON.
+pub(super) struct Sent<T>(pub(super) T);
+
+impl<T: Asked> FromRequest<Arc<Shared>> for Sent<T> {
+    type Rejection = Trouble;
+
+    async fn from_request(request: Request, shared: &Arc<Shared>) -> Result<Sent<T>, Trouble> {
+        access::json(request.headers())?;
+        let body = body(request.into_body(), shared).await?;
+        T::read(&mut Fields::of(&body)?).map(Sent)
+    }
 }
 
 impl Asked for AgentRequest {

@@ -12,7 +12,7 @@ use super::types::{AgentAnswer, Answered, ApprovalRequest, Call, Failure, Pendin
 use crate::body::{Body, Pieces};
 use crate::messages;
 use crate::pipe::words;
-use hyper::Response;
+use axum::response::Response;
 use hyper::header::HeaderValue;
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -50,7 +50,7 @@ pub(super) async fn turn(
     shared: &Arc<Shared>,
     order: Order,
     conversation: Option<Option<PathBuf>>,
-) -> Result<Response<Body>, Trouble> {
+) -> Result<Response, Trouble> {
     let place = shared.places.clone().try_acquire_owned();
     let place = place.map_err(|_| Trouble::new(503, "busy", messages::too_many_turns(shared.options.turns)))?;
     let mut agent = agent(shared, &order, conversation).await?;
@@ -71,7 +71,7 @@ pub(super) async fn turn(
         // The stream itself holds what waits for a slow reader.
         let (pieces, body) = Body::pieces(1);
         shared.spawn(running.tell(pieces));
-        let mut answer = with_headers(200, "text/event-stream", body);
+        let mut answer = with_headers(200, "text/event-stream", axum::body::Body::new(body));
         // A reverse proxy must not wait for the end of it.
         answer.headers_mut().insert("x-accel-buffering", HeaderValue::from_static("no"));
         if dropped > 0 {
@@ -119,11 +119,7 @@ fn nobody(error: &Error) -> Trouble {
 }
 
 /// Takes the answer of a person to a call that waits. Where no client waits for its turn, this one does.
-pub(super) async fn answered(
-    shared: &Arc<Shared>,
-    id: &str,
-    request: ApprovalRequest,
-) -> Result<Response<Body>, Trouble> {
+pub(super) async fn answered(shared: &Arc<Shared>, id: &str, request: ApprovalRequest) -> Result<Response, Trouble> {
     let gone = || Trouble::not_found(messages::nothing_waits(id));
     let waiting = shared.approvals.take(id).ok_or_else(gone)?;
     let (answer, decided) = request.answer();
@@ -169,7 +165,7 @@ pub(super) struct Whole {
 
 impl Whole {
     /// The answer, or the question that it waits for. Dropping the future ends the turn: the client is gone.
-    async fn wait(mut self, shared: &Arc<Shared>) -> Response<Body> {
+    async fn wait(mut self, shared: &Arc<Shared>) -> Response {
         let language = shared.options.language;
         match self.heard.recv().await {
             Some(News::Asked { id, tool, data }) => {

@@ -6,6 +6,8 @@ use super::Shared;
 use super::answer::Trouble;
 use super::types::{Messages, OneSession, Session, Sessions};
 use crate::messages;
+use axum::extract::FromRequestParts;
+use hyper::http::request::Parts;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::task::spawn_blocking;
@@ -61,6 +63,14 @@ impl Stretch {
     fn cut<T>(self, all: Vec<T>) -> impl Iterator<Item = T> {
         let start = self.start(all.len());
         all.into_iter().skip(start).take(self.limit)
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for Stretch {
+    type Rejection = Trouble;
+
+    async fn from_request_parts(head: &mut Parts, _: &S) -> Result<Stretch, Trouble> {
+        Stretch::of(head.uri.query())
     }
 }
 
