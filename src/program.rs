@@ -33,6 +33,10 @@ pub mod backend {
     pub use toolfence_agent::backend::http::{LocalModel, LocalServer, Preset, choose_model, local_servers, models};
 }
 
+/// The servers whose tools `coder` offers beside its own.
+#[cfg(feature = "mcp")]
+pub use toolfence_mcp as mcp;
+
 /// What `coder serve` serves.
 #[cfg(feature = "http")]
 pub use toolfence_server::http;

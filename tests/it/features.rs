@@ -277,6 +277,37 @@ fn what_a_model_showed_is_its_own() {
     assert!(of("one").contains("hermes") && !of("two").contains("hermes"), "{told}");
 }
 
+#[test]
+fn mcp_tools() {
+    let place = Place::new(&[&call("files.echo", &json!({"text": "hi \u{1b}[31mred"})), "Done."]);
+    place.file("server.sh", crate::mcp::SERVER);
+    place.file_at_home("config/toolfence/config.toml", "[mcp.files]\ncommand = \"bash server.sh well\"\n");
+    let replies = place.home.join("replies");
+    let args = ["--backend", "replay", "--replies", replies.to_str().unwrap()];
+    let screen = Screen::start(CODER, &args, &[], &place.root, &place.home, (60, 100));
+    let contents = screen.wait("question", |contents| contents.trim_end().ends_with("Trust it? [y/N]"));
+    assert!(contents.contains("\"description\": \"Says a text.\""), "{contents}");
+    say(&screen, "Trust it? [", "y");
+    let contents = screen.wait_for_last(">");
+    assert!(contents.contains("tools of MCP servers: files (1 tool)"), "{contents}");
+    screen.press(&format!("/tools{ENTER}"));
+    answered(&screen, "files.echo(text, count?)");
+    screen.press(&format!("go{ENTER}"));
+    let contents = screen.wait_for("Run it? [");
+    assert!(contents.contains("? files.echo") && contents.contains("hi \\u001b[31mred"), "{contents}");
+    assert!(contents.contains("every call of files.echo"), "{contents}");
+    say(&screen, "Run it? [", "always");
+    answered(&screen, "Done.");
+    assert!(place.written_down().contains("said hi"), "{}", place.written_down());
+    screen.press(&format!("/allowed{ENTER}"));
+    answered(&screen, "every call of files.echo");
+    screen.press(CTRL_D);
+    assert_eq!(screen.end(), 0);
+    // What was trusted is trusted in the next conversation.
+    let screen = place.talk(&[], &[]);
+    assert!(screen.contents().contains("files (1 tool)"), "{}", screen.contents());
+}
+
 /// What a blocked file says that appears while a command runs is not shown on the way either.
 #[test]
 fn live_output_withholds_blocked_files() {

@@ -37,6 +37,8 @@ mod manifests;
 mod manual;
 #[cfg(feature = "tools")]
 mod marks;
+#[cfg(all(feature = "cli", target_os = "linux"))]
+mod mcp;
 mod oracle;
 mod parse;
 #[cfg(feature = "patch")]

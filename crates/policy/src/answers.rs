@@ -32,6 +32,7 @@ enum Stored {
     Command(Exact),
     Prefix { prefix: Vec<String> },
     File { tool: String, path: String },
+    Tool { tool: String },
 }
 
 impl Rule {
@@ -42,6 +43,11 @@ impl Rule {
     /// A tool that changes files, with the real name of the one it may change.
     pub(super) fn file(tool: &str, path: &str) -> Rule {
         Rule(Stored::File { tool: tool.to_owned(), path: path.to_owned() })
+    }
+
+    /// Every call of a tool that a program which is not ours runs.
+    pub(super) fn tool(tool: &str) -> Rule {
+        Rule(Stored::Tool { tool: tool.to_owned() })
     }
 
     /// A beginning, where this is a command that begins so.
@@ -62,6 +68,7 @@ impl Rule {
             }
             Stored::Prefix { prefix } => shown(&format!("{} ...", prefix.join(" "))).into(),
             Stored::File { tool, path } => shown(&format!("{tool} {path}")).into(),
+            Stored::Tool { tool } => messages::every_call_of(shown(tool)),
         }
     }
 }

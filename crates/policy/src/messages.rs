@@ -13,6 +13,15 @@ toolfence_protocol::texts! { "policy"
         en: "{tool} runs a program or changes what runs.",
         pt: "{tool} executa um programa ou altera o que é executado.",
     }
+    calls_a_server(tool) {
+        en: "{tool} is a tool of an MCP server, and that program decides what the call does.",
+        pt: "{tool} é uma ferramenta de um servidor MCP: o que ela faz, esse programa decide.",
+    }
+    tool_allowed_before(tool) {
+        en: "You allowed every call of {tool}.",
+        pt: "Você permitiu todas as chamadas de {tool}.",
+    }
+    every_call_of(tool) { en: "every call of {tool}", pt: "todas as chamadas de {tool}" }
     wants_network() { en: "It wants to use the network.", pt: "A chamada quer usar a rede." }
     wants_out_of_sandbox() {
         en: "It wants to run outside the sandbox.",

@@ -182,6 +182,14 @@ impl Policy {
             }
             (None, Effect::Read) => Decision::new(Judgement::Allow, "read", messages::only_reads(name)),
             (None, Effect::Write) => Decision::new(Judgement::Ask, CHANGES, messages::changes_files(name)),
+            (None, Effect::Execute) if spec.served && self.answers.has(&Rule::tool(&spec.name)) => {
+                Decision::new(Judgement::Allow, answers::ANSWERED, messages::tool_allowed_before(name))
+            }
+            (None, Effect::Execute) if spec.served => {
+                let mut asks = Decision::new(Judgement::Ask, "served", messages::calls_a_server(name));
+                asks.offer.add(Ok::<_, Text>(Rule::tool(&spec.name)));
+                asks
+            }
             (None, Effect::Execute) => Decision {
                 sandbox_suffice: true,
                 ..Decision::new(Judgement::Ask, "execute", messages::runs_a_program(name))
@@ -240,6 +248,14 @@ impl Policy {
         self.settings.commands.allow.extend(beginnings);
     }
 
+    /// Allows every call of these tools as long as this policy lives, where another program runs them
+    /// ([`ToolSpec::served`]) and nothing else about a call asks.
+    #[must_use]
+    pub fn allow_served<S: AsRef<str>>(mut self, tools: impl IntoIterator<Item = S>) -> Policy {
+        self.remember(tools.into_iter().map(|tool| Rule::tool(tool.as_ref())));
+        self
+    }
+
     /// What [`Policy::remember`] was told, in order.
     pub fn remembered(&self) -> &[Rule] {
         self.answers.all()
@@ -260,11 +276,11 @@ impl Policy {
     /// The catalog with the tools marked of which calls usually ask, by their effect and the setting `ask`, so that the
     /// instructions tell the model. A rule about a single call may decide otherwise.
     pub fn marked(&self, catalog: &Catalog, facts: &dyn Facts) -> Catalog {
-        let asks = |effect| match (self.settings.ask, effect) {
+        let asks = |effect, served| match (self.settings.ask, effect) {
             (AskMode::Never, _) => false,
             (AskMode::Always, _) => true,
             (_, Effect::Read) => false,
-            (AskMode::Sandboxed, Effect::Execute) => !facts.sandbox_holds(),
+            (AskMode::Sandboxed, Effect::Execute) => served || !facts.sandbox_holds(),
             (AskMode::Sandboxed | AskMode::Risky, _) => true,
         };
         let marked = catalog.specs().iter().cloned().map(|mut spec| {
@@ -276,7 +292,9 @@ impl Policy {
                 _ => None,
             };
             let args: Args = spec.params.iter().filter_map(choice).collect();
-            spec.asks_first = asks(spec.effect_of(&args));
+            let allowed =
+                spec.served && self.settings.ask != AskMode::Always && self.answers.has(&Rule::tool(&spec.name));
+            spec.asks_first = !allowed && asks(spec.effect_of(&args), spec.served);
             spec
         });
         marked.collect()

@@ -11,6 +11,11 @@ toolfence_protocol::texts! { "sandbox"
         en: "the project root holds the home folder or the whole system",
         pt: "a raiz do projeto contém a pasta pessoal ou o sistema inteiro",
     }
+    cannot_share(path, why) { en: "{path} cannot be shared: {why}", pt: "{path} não pode ser compartilhado: {why}" }
+    shared_holds_too_much() {
+        en: "it is in the project, or holds the project or the home folder",
+        pt: "está no projeto, ou contém o projeto ou a pasta pessoal",
+    }
     no_helper() {
         en: "There is no helper: let main begin with toolfence::sandbox::enter_if_asked(), or install toolfence-sandbox or coder in \
              the PATH.",

@@ -338,6 +338,14 @@ toolfence_protocol::texts! { "inside"
              somente leitura, por isso o comando foi encerrado. O que ele tinha feito até então permaneceu. Confira antes de \
              executá-lo outra vez.",
     }
+    no_service_program(name) {
+        en: "there is no program {name} in the PATH, outside of the project",
+        pt: "não há programa {name} no PATH, fora do projeto",
+    }
+    no_plan_for_service() {
+        en: "the sandbox here cannot be set up around it with these paths",
+        pt: "o sandbox daqui não pode ser montado em torno dele com esses caminhos",
+    }
     no_plan_for_masks() { en: "the helper got no plan for what is masked", pt: "o programa auxiliar não recebeu um plano para o que é mascarado" }
     not_sandboxed(error) {
         en: "the sandbox around the command could not be set up ({error}), so it was not run. Try again; if it fails again, \

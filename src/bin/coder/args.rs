@@ -244,6 +244,11 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: ConfigCommand,
     },
+    /// The servers of MCP, the Model Context Protocol, whose tools join the others: which there are, and whether you trust them
+    Mcp {
+        #[command(subcommand)]
+        command: McpCommand,
+    },
     /// Completions of the command line, for a shell to read
     Completions(CompletionsArguments),
     /// The manual: the page of coder, or with --output a page for each command
@@ -710,6 +715,32 @@ pub(crate) enum ConfigCommand {
     Profile(ProfileArguments),
     /// The providers that are known by name, with the variables of their keys; and the servers that answer on this machine
     Backends(BackendsArguments),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum McpCommand {
+    /// Start the servers of the settings, and show what became of each and which tools it has
+    List(McpListArguments),
+    /// Show what a server says of its tools, and trust exactly that: without it the model is not told of them
+    Trust(McpTrustArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct McpListArguments {
+    /// As one JSON object: {"v":1,"servers":[{"name":..,"command":[..],"origin":..,"state":"trusted|untrusted|failed","error":..?,
+    /// "sandboxed":..?,"tools":[{"name":..,"signature":..,"purpose":..}]?,"notes":[..]?}]}
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct McpTrustArguments {
+    /// The server, by its name in the settings; all of them without it
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// Trust it no more
+    #[arg(long)]
+    pub(crate) forget: bool,
 }
 
 #[derive(Debug, Args)]

@@ -157,6 +157,8 @@ const MEANT: &[(&str, &[&str], &[&str])] = &[
     ("config show", &[WHO_ANSWERS, TOLD, REPLIES, CONVERSATION, RULES], &[]),
     ("config trust", &[], &["yes"]),
     ("config profile", &[WHO_ANSWERS], &[]),
+    ("mcp", &[], &["sandbox"]),
+    ("mcp trust", &[], &["sandbox", "yes"]),
     ("completions", &[], &[]),
     ("man", &[], &[]),
     ("help", &[], &[]),

@@ -27,6 +27,7 @@ mod program;
 mod prose;
 mod runtime;
 mod server;
+mod servers;
 mod setup;
 mod shown;
 mod slash;
@@ -119,6 +120,7 @@ fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         (Some(Command::Diff(arguments)), _) => commands::undo::diff(options, arguments),
         (Some(Command::Personas(arguments)), _) => commands::personas::run(options, arguments),
         (Some(Command::Config { command }), _) => commands::config::run(options, command),
+        (Some(Command::Mcp { command }), _) => commands::mcp::run(options, command),
         (Some(Command::Completions(arguments)), _) => commands::manual::completions(arguments),
         (Some(Command::Man(arguments)), _) => commands::manual::man(arguments),
     }

@@ -12,6 +12,7 @@ use crate::messages;
 use crate::personas::{self, Folders, Place};
 use crate::program;
 use crate::server::{Server, model_of};
+use crate::servers::{self, Trusted};
 use crate::shown::{self, Words, escaped};
 use crate::terminal::{self, tell};
 use std::path::{Path, PathBuf};
@@ -24,6 +25,7 @@ use toolfence::format::Format;
 use toolfence::grammar::{self, GrammarOptions};
 use toolfence::policy::{PathRules, Policy};
 use toolfence::program::backend::Adapted;
+use toolfence::program::mcp::ServedTool;
 use toolfence::program::persona::Persona;
 use toolfence::program::probe::Mangling;
 use toolfence::program::settings::Value;
@@ -31,7 +33,7 @@ use toolfence::program::transcript::{Store, rfc3339};
 use toolfence::redact::Redactor;
 use toolfence::sandbox::Container;
 use toolfence::session::{Session, SessionOptions};
-use toolfence::toolbox::Toolbox;
+use toolfence::toolbox::{Tool, Toolbox};
 use toolfence::tools::Checker;
 use toolfence::tools::{self, CommandRunner, ProjectChecks};
 use toolfence::transcript::Transcript;
@@ -74,6 +76,8 @@ pub(crate) struct Setup {
     agents_files: Option<String>,
     /// Where files of settings are; none for the demo.
     pub(crate) places: Option<Places>,
+    /// The servers whose tools are on offer too.
+    servers: Arc<Vec<Trusted>>,
 }
 
 impl Setup {
@@ -87,9 +91,36 @@ impl Setup {
     /// What other options ask for: another persona with its tools, its model and what it tightens, or another model. What turns
     /// changed stays one history.
     pub(crate) fn changed(&self, options: &Options) -> Result<Setup, Failure> {
-        let setup = Setup::with_history(Layers::read(options)?, options, Some(self.history.clone()))?;
+        let mut setup = Setup::with_history(Layers::read(options)?, options, Some(self.history.clone()))?;
         setup.config.merged.notes().iter().for_each(tell);
+        // Those that run go on.
+        setup.servers = Arc::clone(&self.servers);
+        setup.offer_servers();
         Ok(setup)
+    }
+
+    /// The same with the tools of the servers of the settings, which run from here on. Whoever is there is asked about those that
+    /// nobody has trusted, where `asks` says so; without it they are left out.
+    pub(crate) fn with_servers(mut self, asks: bool) -> Result<Setup, Failure> {
+        let Some(places) = &self.places else { return Ok(self) };
+        let found = servers::start(&self.config, places, &self.commands);
+        self.servers = Arc::new(servers::trusted(found, places, asks)?);
+        self.offer_servers();
+        Ok(self)
+    }
+
+    fn offer_servers(&mut self) {
+        self.toolbox = with_tools_of(std::mem::take(&mut self.toolbox), &self.servers, &self.persona);
+        let allowed = self.servers.iter().flat_map(|trusted| &trusted.allowed);
+        self.policy = self.policy.clone().allow_served(allowed);
+    }
+
+    /// The servers whose tools are on offer, and how many each has; `None` where there is no server.
+    pub(crate) fn serving(&self) -> Option<Text> {
+        let told =
+            |trusted: &Trusted| messages::server_with_tools(trusted.server.name(), trusted.server.tools().count());
+        let all: Vec<Text> = self.servers.iter().map(told).collect();
+        (!all.is_empty()).then(|| messages::servers_offer(Text::join(all, ", ")))
     }
 
     /// What these layers ask for.
@@ -167,6 +198,7 @@ impl Setup {
             server: OnceLock::new(),
             agents_files: None,
             places: None,
+            servers: Arc::default(),
         })
     }
 
@@ -226,7 +258,8 @@ impl Setup {
 
     /// The tools for one conversation beside others: what its model has read, and the jobs that it began, are its own.
     pub(crate) fn tools_of_one(&self) -> Result<Toolbox, Failure> {
-        toolbox(&self.commands, &self.config, &self.persona)
+        let toolbox = toolbox(&self.commands, &self.config, &self.persona)?;
+        Ok(with_tools_of(toolbox, &self.servers, &self.persona))
     }
 
     /// The grammar of replies with all tools.
@@ -314,7 +347,8 @@ impl Setup {
     /// What takes secrets out of what is written down: those of the environment, and those that go to the server.
     pub(crate) fn redactor(&self) -> Redactor {
         let server = self.server.get().and_then(Option::as_ref);
-        redactor().environment(server.into_iter().flat_map(Server::secrets))
+        let redactor = redactor().environment(server.into_iter().flat_map(Server::secrets));
+        redactor.environment(servers::secrets(&self.config))
     }
 
     /// Whoever answers, by name.
@@ -505,6 +539,18 @@ fn toolbox(commands: &Arc<CommandRunner>, config: &Config, persona: &Persona) ->
         Some(names) => toolbox.with(tools::Plan::default()).only(names),
         None => toolbox,
     })
+}
+
+/// The tools with those of servers behind them; of these too only what the persona wants.
+fn with_tools_of(toolbox: Toolbox, servers: &[Trusted], persona: &Persona) -> Toolbox {
+    let wanted = |server: &str, tool: &ServedTool| match &persona.tools {
+        Some(names) => names.iter().any(|name| *name == tool.spec().name || *name == format!("{server}.*")),
+        None => true,
+    };
+    let tools = servers.iter().flat_map(|Trusted { server, .. }| {
+        server.tools().filter(|tool| wanted(server.name(), tool)).collect::<Vec<_>>()
+    });
+    tools.fold(toolbox, Toolbox::with)
 }
 
 /// The files of the project at this root.

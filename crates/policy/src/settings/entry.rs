@@ -1,7 +1,7 @@
 //! What a settings file says: a value with its key and its place, or a mistake with its place.
 
 use super::super::shell::shown;
-use super::{CheckerRule, CommandRule, HeaderRule, Key, MemberRule, PriceRule, messages};
+use super::{CheckerRule, CommandRule, HeaderRule, Key, MemberRule, PriceRule, ServerRule, messages};
 use std::fmt;
 use std::sync::Arc;
 use toolfence_protocol::{Error, ErrorKind, Text};
@@ -80,6 +80,8 @@ pub enum Value {
     Header(HeaderRule),
     /// A member of requests.
     Member(MemberRule),
+    /// A server of the Model Context Protocol. The values of its variables are not shown.
+    Server(ServerRule),
 }
 
 /// Characters of a checker's command that are shown: it may be a script.
@@ -97,6 +99,7 @@ impl fmt::Display for Value {
             Value::Member(rule) => {
                 write!(f, "{}: {}", shown(&rule.name, MOST_SHOWN), shown(&rule.value.to_string(), MOST_SHOWN))
             }
+            Value::Server(rule) => write!(f, "{}: {}", rule.name, shown(&rule.command.join(" "), MOST_SHOWN)),
             Value::Price(rule) => {
                 let price = |millionths: u64| millionths as f64 / 1e6;
                 write!(f, "{}: {}", shown(&rule.model, MOST_SHOWN), price(rule.input))?;

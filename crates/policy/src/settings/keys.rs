@@ -36,6 +36,8 @@ pub enum Takes {
     Headers,
     /// A table of members of a request.
     Members,
+    /// A table of servers of the Model Context Protocol.
+    Servers,
 }
 
 impl Takes {
@@ -51,13 +53,14 @@ impl Takes {
             | Takes::Words(_)
             | Takes::Prices
             | Takes::Headers
-            | Takes::Members => true,
+            | Takes::Members
+            | Takes::Servers => true,
         }
     }
 
     /// Whether its items stand in a table.
     pub fn is_table(self) -> bool {
-        matches!(self, Takes::Prices | Takes::Headers | Takes::Members)
+        matches!(self, Takes::Prices | Takes::Headers | Takes::Members | Takes::Servers)
     }
 }
 

@@ -222,6 +222,35 @@ toolfence_protocol::texts! { "settings"
         en: "a table: {example}",
         pt: "uma tabela: {example}",
     }
+    is_no_server_name(name) {
+        en: "{name} is no name of a server: up to 32 of a to z, 0 to 9, _ and -, and not functions, default_api or mcp.",
+        pt: "{name} não é nome de um servidor: até 32 de a a z, 0 a 9, _ e -, e não functions, default_api ou mcp.",
+    }
+    server_has_no(field) {
+        en: "a server has no {field}; it has command, env, network, paths, allow and seconds.",
+        pt: "um servidor não tem {field}; ele tem command, env, network, paths, allow e seconds.",
+    }
+    server_needs_command(example) {
+        en: "a server needs command: {example}.",
+        pt: "um servidor precisa de command: {example}.",
+    }
+    in_server(field, wrong) { en: "{field} of a server: {wrong}", pt: "{field} de um servidor: {wrong}" }
+    server_takes(got) {
+        en: "env is a table of texts, network true or false, seconds a whole number; not {got}.",
+        pt: "env é uma tabela de textos, network é true ou false, seconds é um número inteiro; não {got}.",
+    }
+    too_much_in_server(most) {
+        en: "a server has at most {most} variables, {most} paths and {most} allowed tools.",
+        pt: "um servidor tem no máximo {most} variáveis, {most} caminhos e {most} ferramentas permitidas.",
+    }
+    is_no_variable(name) {
+        en: "{name} is no variable with a text as its value.",
+        pt: "{name} não é uma variável com um texto como valor.",
+    }
+    path_from_the_root(path) {
+        en: "a path begins with / or ~/, and {path} does not.",
+        pt: "um caminho começa com / ou ~/, e {path} não começa.",
+    }
     checker_has_no(field) {
         en: "a checker has no {field}; it has files, command and reads.",
         pt: "um verificador não tem {field}; ele tem files, command e reads.",

@@ -30,6 +30,7 @@ mod messages;
 mod price;
 mod read;
 mod rule;
+mod server;
 
 pub use checker::CheckerRule;
 pub use entry::{Entry, Layer, Mistake, Origin, Value};
@@ -39,6 +40,7 @@ pub use merge::Merged;
 pub use price::PriceRule;
 pub use read::read;
 pub use rule::CommandRule;
+pub use server::ServerRule;
 
 use super::AskMode;
 use toolfence_protocol::{Error, ErrorKind, Result};

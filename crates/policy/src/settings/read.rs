@@ -2,8 +2,8 @@
 
 use super::super::shell::shown;
 use super::{
-    CheckerRule, CommandRule, Entry, HeaderRule, InProject, Key, Layer, MemberRule, Mistake, Origin, PriceRule, Takes,
-    Value, messages,
+    CheckerRule, CommandRule, Entry, HeaderRule, InProject, Key, Layer, MemberRule, Mistake, Origin, PriceRule,
+    ServerRule, Takes, Value, messages,
 };
 use std::ops::Range;
 use std::sync::Arc;
@@ -177,6 +177,7 @@ impl FileReading<'_> {
                     let read = match takes {
                         Takes::Prices => PriceRule::read(name_of, value_of).map(Value::Price),
                         Takes::Headers => HeaderRule::read(name_of, value_of).map(Value::Header),
+                        Takes::Servers => ServerRule::read(name_of, value_of).map(Value::Server),
                         _ => MemberRule::read(name_of, value_of).map(Value::Member),
                     };
                     match read {
@@ -206,6 +207,7 @@ impl FileReading<'_> {
                     Takes::Prices => messages::table_like(PriceRule::EXAMPLE),
                     Takes::Headers => messages::table_like(HeaderRule::EXAMPLE),
                     Takes::Members => messages::table_like(MemberRule::EXAMPLE),
+                    Takes::Servers => messages::table_like(ServerRule::EXAMPLE),
                 };
                 self.wrong(span.start, messages::wrong_kind(key.name, wanted, kind(value)));
             }

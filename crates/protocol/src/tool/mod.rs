@@ -201,6 +201,9 @@ pub struct ToolSpec {
     pub example: Option<Str>,
     /// Whether a person is usually asked before a call runs, as far as the host knows. The model is told.
     pub asks_first: bool,
+    /// Whether a program that is not ours runs its calls, such as a server of the Model Context Protocol. No sandbox around commands
+    /// answers for it, and "always" allows the tool by its name, whatever the arguments.
+    pub served: bool,
     /// Arguments it does not name are passed on.
     open: bool,
     /// What a tool of another server says of its arguments; the model is told of them with the tool.
@@ -227,6 +230,7 @@ impl ToolSpec {
             params: Vec::new(),
             example: None,
             asks_first: false,
+            served: false,
             open: false,
             schema: None,
             effect: Arc::new(|_| Effect::Execute),

@@ -83,6 +83,7 @@ impl BubblewrapLine {
             }
             Step::Device { at } => self.pair("--dev-bind", at.path(), at.path()),
             Step::Project => self.pair(writable(plan.writable), plan.root.path(), plan.root.path()),
+            Step::Share { at } => self.pair(writable(true), at.path(), at.path()),
         }
     }
 

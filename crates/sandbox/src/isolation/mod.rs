@@ -35,6 +35,8 @@ mod rights;
 #[cfg(target_os = "linux")]
 mod seccomp;
 #[cfg(target_os = "linux")]
+mod shared;
+#[cfg(target_os = "linux")]
 mod stage_one;
 #[cfg(target_os = "linux")]
 mod stage_two;
@@ -52,6 +54,10 @@ mod types;
 
 #[cfg(target_os = "linux")]
 use crate::trouble::{Barrier, Cause, Trouble};
+#[cfg(not(target_os = "linux"))]
+pub use enclosure::Shared;
 pub use enclosure::{Enclosure, enter_if_asked, supervised};
+#[cfg(target_os = "linux")]
+pub use shared::Shared;
 use types::Engine;
 pub use types::{Container, Entry, Kind, Mode, Report, Request, Settings};

@@ -137,6 +137,7 @@ fn take(step: &Step, plan: &Plan, layers: &mut usize) -> io::Result<()> {
         Step::Private { at, mode } => private(at.path(), *mode),
         Step::Device { at } => show(at.path(), Attributes { read_only: false, devices: true, no_programs: false }),
         Step::Project => project(plan),
+        Step::Share { at } => show(at.path(), Attributes { read_only: false, devices: false, no_programs: false }),
     }
 }
 
@@ -148,7 +149,8 @@ fn step_name<'a>(step: &'a Step, plan: &'a Plan) -> &'a Path {
         | Step::ShowIfThere { at }
         | Step::Layer { at }
         | Step::Private { at, .. }
-        | Step::Device { at } => at.path(),
+        | Step::Device { at }
+        | Step::Share { at } => at.path(),
     }
 }
 

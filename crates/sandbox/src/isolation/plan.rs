@@ -98,6 +98,8 @@ pub(super) enum Step {
     Device { at: Name },
     /// The project.
     Project,
+    /// A file or folder of the host at the same place, which may be written.
+    Share { at: Name },
 }
 
 /// A file or folder, and which one is meant.

@@ -3,7 +3,7 @@
 use super::{Entry, Kind, Report, Request, Settings};
 use crate::messages;
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use toolfence_project::Project;
 use toolfence_protocol::Text;
 
@@ -13,6 +13,25 @@ pub fn enter_if_asked(_: fn() -> i32) {}
 /// Never anything: a supervisor needs what Linux has.
 pub fn supervised(_: &[&OsStr]) -> Option<Entry> {
     None
+}
+
+/// Nothing: there is no sandbox in which something could be shared.
+#[derive(Debug, Clone, Default)]
+pub struct Shared;
+
+impl Shared {
+    /// Nothing.
+    ///
+    /// # Errors
+    /// None.
+    pub fn of(_: &[PathBuf], _: &dyn Project) -> Result<Shared, Text> {
+        Ok(Shared)
+    }
+
+    /// Whether there is nothing.
+    pub fn is_empty(&self) -> bool {
+        true
+    }
 }
 
 /// No sandbox.
@@ -56,6 +75,11 @@ impl Enclosure {
 
     /// Never anything.
     pub fn entry(&self, _: &Request<'_>) -> Option<Entry> {
+        None
+    }
+
+    /// Never anything.
+    pub fn entry_sharing(&self, _: &Request<'_>, _: &Shared) -> Option<Entry> {
         None
     }
 }

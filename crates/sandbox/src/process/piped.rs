@@ -32,8 +32,12 @@ pub struct Program<'a> {
     pub folder: Option<&'a Path>,
     /// Variables besides those of the caller; what has no value is taken away.
     pub environment: &'a [(&'a str, Option<OsString>)],
+    /// Whether the program gets the variables of the caller too.
+    pub inherits: bool,
     /// The text on its stdin. A program that does not read it is not waited for.
     pub input: Vec<u8>,
+    /// Whether its stdin stays open behind that text, for what [`Piped::send`] adds.
+    pub converses: bool,
     /// The message to a supervisor, which starts the program and ends all that it started, also when the caller dies. Without it only
     /// what stays in the group of the program is ended, only while the caller lives, and there is no descriptor 3.
     pub told: Option<&'a [u8]>,
@@ -46,6 +50,8 @@ pub struct Piped {
     input: Vec<u8>,
     /// Bytes of the input that were written.
     sent: usize,
+    /// Whether more input may come.
+    converses: bool,
     stdout: Stream,
     stderr: Stream,
     notes: Stream,
@@ -114,7 +120,7 @@ impl Piped {
     /// # Errors
     /// It cannot be started, or the system runs out of descriptors.
     pub async fn start(program: Program<'_>) -> io::Result<Piped> {
-        let Program { program, args, folder, environment, input, told } = program;
+        let Program { program, args, folder, environment, inherits, input, converses, told } = program;
         let (stdin, writing) = io::pipe()?;
         let (stdout, out) = io::pipe()?;
         let (stderr, err) = io::pipe()?;
@@ -123,6 +129,9 @@ impl Piped {
         command.args(args).stdout(out).stderr(err).process_group(0);
         if let Some(folder) = folder {
             command.current_dir(folder);
+        }
+        if !inherits {
+            command.env_clear();
         }
         for (name, value) in environment {
             match value {
@@ -147,9 +156,10 @@ impl Piped {
         rustix::io::ioctl_fionbio(&writing, true)?;
         Ok(Piped {
             running,
-            stdin: if input.is_empty() { None } else { Some(Sender::from_owned_fd(writing)?) },
+            stdin: if input.is_empty() && !converses { None } else { Some(Sender::from_owned_fd(writing)?) },
             input,
             sent: 0,
+            converses,
             stdout: Stream::new(stdout.into(), CHUNK)?,
             stderr: Stream::new(stderr.into(), SMALL_CHUNK)?,
             notes: Stream::new(notes.into(), SMALL_CHUNK)?,
@@ -161,7 +171,7 @@ impl Piped {
     /// its output is not waited for long. Nothing is lost if the future is dropped.
     pub async fn next(&mut self) -> Option<Heard<'_>> {
         loop {
-            let Piped { running, stdin, input, sent, stdout, stderr, notes, ended } = self;
+            let Piped { running, stdin, input, sent, converses, stdout, stderr, notes, ended } = self;
             let all_read = stdout.pipe.is_none() && stderr.pipe.is_none() && notes.pipe.is_none();
             if ended.is_some() && all_read {
                 return None;
@@ -171,11 +181,33 @@ impl Piped {
                 read = stdout.read() => if read > 0 { return Some(Heard::Output(&self.stdout.piece[..read])) },
                 read = stderr.read() => if read > 0 { return Some(Heard::Errors(&self.stderr.piece[..read])) },
                 read = notes.read() => if read > 0 { return Some(Heard::Notes(&self.notes.piece[..read])) },
-                () = write(stdin, input, sent) => {}
+                () = write(stdin, input, sent, *converses) => {}
                 () = Supervisor::answered(supervisor), if ended.is_none() => *ended = Some(Instant::now()),
                 _ = group.leader_ended(leader), if ended.is_none() => *ended = Some(Instant::now()),
                 () = lingered(*ended) => return None,
             }
+        }
+    }
+
+    /// Adds to the input of a program that is conversed with, which is written while [`next`](Piped::next) waits. Where nobody reads
+    /// it any more it is dropped.
+    pub fn send(&mut self, bytes: &[u8]) {
+        if self.stdin.is_some() && self.converses {
+            self.input.drain(..std::mem::take(&mut self.sent));
+            self.input.extend_from_slice(bytes);
+        }
+    }
+
+    /// Bytes of the input that the program has not read yet.
+    pub fn unread(&self) -> usize {
+        if self.stdin.is_some() { self.input.len() - self.sent } else { 0 }
+    }
+
+    /// Closes the stdin of the program behind what was sent: nothing more will come.
+    pub fn close(&mut self) {
+        self.converses = false;
+        if self.unread() == 0 {
+            self.stdin = None;
         }
     }
 
@@ -196,11 +228,15 @@ impl Piped {
     }
 }
 
-/// Writes some of the input, and closes the pipe behind the last of it, or where nobody reads it any more.
-async fn write(stdin: &mut Option<Sender>, input: &[u8], sent: &mut usize) {
+/// Writes some of the input, and closes the pipe behind the last of it, or where nobody reads it any more. With `converses` the pipe
+/// stays open for more.
+async fn write(stdin: &mut Option<Sender>, input: &[u8], sent: &mut usize, converses: bool) {
     let Some(pipe) = stdin else { return std::future::pending().await };
+    if converses && *sent == input.len() {
+        return std::future::pending().await;
+    }
     match pipe.write(&input[*sent..]).await {
-        Ok(written) if written > 0 && *sent + written < input.len() => *sent += written,
+        Ok(written) if written > 0 && (converses || *sent + written < input.len()) => *sent += written,
         _ => *stdin = None,
     }
 }
@@ -222,7 +258,16 @@ mod tests {
         let args = ["-c".into(), script.into()];
         let environment = [("WORD", Some("said".into()))];
         let (program, input) = (OsStr::new("sh"), input.as_bytes().to_vec());
-        let program = Program { program, args: &args, folder: None, environment: &environment, input, told: None };
+        let program = Program {
+            program,
+            args: &args,
+            folder: None,
+            environment: &environment,
+            inherits: true,
+            input,
+            converses: false,
+            told: None,
+        };
         Piped::start(program).await.unwrap()
     }
 
@@ -254,6 +299,43 @@ mod tests {
         assert_eq!(all(shell("echo one", &long).await).await.0, "one\n");
         // It also gets all of it.
         assert_eq!(all(shell("sleep 0.1; wc -c", &long).await).await.0.trim(), long.len().to_string());
+    }
+
+    #[tokio::test]
+    async fn more_is_sent_while_it_runs() {
+        let (program, args) =
+            (OsStr::new("/bin/sh"), ["-c".into(), "env; read a; echo $a; read b; echo $b; cat; echo end".into()]);
+        let program = Program {
+            program,
+            args: &args,
+            folder: None,
+            environment: &[("WORD", Some("said".into()))],
+            inherits: false,
+            input: Vec::new(),
+            converses: true,
+            told: None,
+        };
+        let mut piped = Piped::start(program).await.unwrap();
+        let mut out = Vec::new();
+        let mut until = async |piped: &mut Piped, word: &str| {
+            while !String::from_utf8_lossy(&out).contains(word) {
+                let Some(Heard::Output(bytes)) = piped.next().await else { panic!("no {word}: {out:?}") };
+                out.extend_from_slice(bytes);
+            }
+            String::from_utf8_lossy(&out).into_owned()
+        };
+        let begun = until(&mut piped, "WORD=said\n").await;
+        assert!(!begun.contains("PATH=/root") && !begun.contains("HOME="), "{begun}");
+        piped.send(b"one\n");
+        until(&mut piped, "one\n").await;
+        piped.send(b"tw");
+        piped.send(b"o\nthree");
+        until(&mut piped, "two\nthree").await;
+        assert_eq!(piped.unread(), 0);
+        piped.close();
+        until(&mut piped, "end\n").await;
+        while piped.next().await.is_some() {}
+        assert_eq!(piped.end().await.unwrap().code, Some(0));
     }
 
     #[tokio::test]

@@ -9,9 +9,11 @@ mod git_call;
 mod inside;
 mod refused;
 mod report;
+mod service;
 
 pub(super) use appeared::Appeared;
 pub(super) use report::{Ran, noted, spilled};
+pub use service::{Service, ServiceWatch, WantedService};
 
 use super::{blocking, messages};
 use inside::Inside;

@@ -26,7 +26,7 @@ pub(crate) fn run(
     start: &Start,
     format: OutputFormat,
 ) -> Result<ExitCode, Failure> {
-    let setup = Setup::new(options)?;
+    let setup = Setup::new(options)?.with_servers(false)?;
     let piped = if std::io::stdin().is_terminal() { String::new() } else { read_stdin()? };
     // Only the person's own words name files; what is piped in may be anybody's.
     let found = Mentions::of(prompt, &setup.workspace);

@@ -25,7 +25,7 @@ use crate::slash::{self, Act, Argument, Own, Slash};
 use crate::terminal::{Style, Terminal, tell};
 use crate::view::View;
 use clap::ValueEnum;
-use std::io::{ErrorKind, IsTerminal};
+use std::io::{ErrorKind, IsTerminal, stdin, stdout};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -44,7 +44,7 @@ const MESSAGE: &str = "message.md";
 
 /// Talks until the input ends; a message that was given with the command is the first.
 pub(crate) fn run(options: &Options, start: &Start, first: Option<&str>) -> Result<ExitCode, Failure> {
-    let setup = Setup::new(options)?;
+    let setup = Setup::new(options)?.with_servers(stdin().is_terminal() && stdout().is_terminal())?;
     let talk = setup.talking()?;
     let Begun { agent, resumed } = sessions::begin(&setup, start, &talk)?;
     let turns = Turns::new()?;
@@ -53,6 +53,9 @@ pub(crate) fn run(options: &Options, start: &Start, first: Option<&str>) -> Resu
     out.styled_line(Style::Dim, &messages::conversation_begins(&setup.persona.name, root))?;
     if let Some(answering) = setup.answering()? {
         out.styled_line(Style::Dim, &answering)?;
+    }
+    if let Some(serving) = setup.serving() {
+        out.styled_line(Style::Dim, &serving)?;
     }
     out.styled_line(Style::Dim, &what_asks(agent.session().policy().settings().ask))?;
     show(&resumed, &agent, &mut out)?;

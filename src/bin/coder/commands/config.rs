@@ -347,7 +347,7 @@ fn trust(options: &Options, places: &Places, arguments: &TrustArguments) -> Resu
 }
 
 /// Shows the files and asks, on the terminal itself. Without one there is nobody to agree.
-fn agreed(files: &[(PathBuf, String)], allows: &[Text]) -> Result<bool, Failure> {
+pub(crate) fn agreed(files: &[(PathBuf, String)], allows: &[Text]) -> Result<bool, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
     let runtime = runtime.map_err(cannot_start)?;
     let allows: Vec<_> = allows.iter().map(|allows| allows.words().into_owned() + "\n").collect();

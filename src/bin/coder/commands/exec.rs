@@ -26,7 +26,7 @@ use toolfence::{Error, FinishReason, Language, Message, ToolCall, ToolResult, fo
 
 /// Runs the calls of the text on stdin.
 pub(crate) fn run(options: &Options, arguments: &ExecArguments) -> Result<ExitCode, Failure> {
-    let mut setup = Setup::new(options)?;
+    let mut setup = Setup::new(options)?.with_servers(false)?;
     setup.bare = arguments.bare;
     let pasted = Pasted { text: read_stdin()?, said: AtomicBool::new(false) };
     let mut agent = setup.agent(Arc::new(pasted))?;

@@ -10,6 +10,7 @@ pub(crate) mod exec;
 pub(crate) mod export;
 pub(crate) mod grammar;
 pub(crate) mod manual;
+pub(crate) mod mcp;
 pub(crate) mod parse;
 pub(crate) mod personas;
 pub(crate) mod pipe;

@@ -162,7 +162,8 @@ fn check(layers: Layers, file: &Path) -> Result<ExitCode, Failure> {
     let persona = found.persona;
     let known = known_tools();
     let unknown: Vec<&str> =
-        persona.tools.iter().flatten().filter(|tool| !known.contains(tool)).map(String::as_str).collect();
+        // What has a dot is a tool of a server, which only the server knows.
+        persona.tools.iter().flatten().filter(|tool| !known.contains(tool) && !tool.contains('.')).map(String::as_str).collect();
     if !unknown.is_empty() {
         return Err(Failure::wrong_use(messages::persona_unknown_tools(shown, unknown.join(", "), known.join(", "))));
     }

@@ -16,7 +16,7 @@ pub(crate) fn run(options: &Options, arguments: &PipeArguments) -> Result<ExitCo
         Terminal::stdout().line(SCHEMA.trim_end())?;
         return Ok(ExitCode::SUCCESS);
     }
-    let setup = Setup::new(options)?;
+    let setup = Setup::new(options)?.with_servers(false)?;
     let mut pipe = Pipe::new(setup.toolbox.clone(), setup.policy.clone(), setup.commands.clone());
     pipe.session.language = setup.language;
     pipe.session.format = setup.format.clone();

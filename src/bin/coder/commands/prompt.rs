@@ -12,7 +12,7 @@ use toolfence::{Catalog, Dialect, Language, prompt};
 
 /// Prints the text.
 pub(crate) fn run(options: &Options, arguments: &PromptArguments) -> Result<ExitCode, Failure> {
-    let setup = Setup::new(options)?;
+    let setup = Setup::new(options)?.with_servers(false)?;
     let persona = setup.persona.text.trim();
     let catalog = setup.marked_catalog();
     let instructions = match arguments.dialect.as_deref() {

@@ -43,7 +43,7 @@ pub(crate) fn run(options: &Options, arguments: &ServeArguments) -> Result<ExitC
         Some(token) => token,
         None => random_token().map_err(Failure::broken)?,
     };
-    let setup = Setup::new(options)?;
+    let setup = Setup::new(options)?.with_servers(false)?;
     let mut wanted = ApiOptions::new(&token);
     wanted.language = language();
     wanted.hosts.clone_from(&arguments.host);

@@ -2,22 +2,27 @@
 
 use crate::args::{Options, ToolsArguments};
 use crate::failure::Failure;
-use crate::messages::PORTUGUESE_TOOLS;
+use crate::messages::{self, PORTUGUESE_TOOLS};
+use crate::servers;
 use crate::setup::Setup;
 use crate::shown::language;
-use crate::terminal::{Style, Terminal};
+use crate::terminal::{Style, Terminal, tell};
 use serde_json::{Value, json};
 use std::process::ExitCode;
 use toolfence::{Language, Param, ParamKind, ToolSpec};
 
 /// Lists the tools with their signatures.
 pub(crate) fn run(options: &Options, arguments: &ToolsArguments) -> Result<ExitCode, Failure> {
-    let catalog = Setup::new(options)?.toolbox.catalog();
+    let setup = Setup::new(options)?;
+    let catalog = setup.toolbox.catalog();
     let mut out = Terminal::stdout();
     if arguments.json {
         let tools: Vec<Value> = catalog.specs().iter().map(described).collect();
         out.line(&json!({"v": super::SCHEMA, "tools": tools}).to_string())?;
         return Ok(ExitCode::SUCCESS);
+    }
+    if !servers::rules(&setup.config).is_empty() {
+        tell(&messages::servers_not_started());
     }
     for spec in catalog.specs() {
         out.styled(Style::Action, &spec.signature())?;

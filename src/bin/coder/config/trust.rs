@@ -45,6 +45,13 @@ pub(crate) fn forget(places: &Places) -> Result<(), Failure> {
     write(folder(places)?, &kept)
 }
 
+/// Trusts what has this name no more.
+pub(crate) fn forget_one(places: &Places, file: &Path) -> Result<(), Failure> {
+    let mut kept = list(places)?;
+    kept.retain(|known| Path::new(&known.path) != file);
+    write(folder(places)?, &kept)
+}
+
 /// The SHA-256 of a text, in hexadecimal.
 pub(crate) fn hash(content: &str) -> String {
     Digest::of(content.as_bytes()).to_string()

@@ -475,6 +475,30 @@ pub(crate) const PORTUGUESE_HELP: &[(&str, &str)] = &[
     ("To copy", "Para copiar"),
     ("Trust it no more", "Deixa de confiar nele"),
     (
+        "As one JSON object: \
+         {\"v\":1,\"servers\":[{\"name\":..,\"command\":[..],\"origin\":..,\"state\":\"trusted|untrusted|failed\",\"error\":..?, \
+         \"sandboxed\":..?,\"tools\":[{\"name\":..,\"signature\":..,\"purpose\":..}]?,\"notes\":[..]?}]}",
+        "Como um objeto JSON: \
+         {\"v\":1,\"servers\":[{\"name\":..,\"command\":[..],\"origin\":..,\"state\":\"trusted|untrusted|failed\",\"error\":..?, \
+         \"sandboxed\":..?,\"tools\":[{\"name\":..,\"signature\":..,\"purpose\":..}]?,\"notes\":[..]?}]}",
+    ),
+    (
+        "The servers of MCP, the Model Context Protocol, whose tools join the others: which there are, and whether you trust them",
+        "Os servidores de MCP, o Model Context Protocol, cujas ferramentas se juntam às outras: quais há e se você confia neles",
+    ),
+    (
+        "Start the servers of the settings, and show what became of each and which tools it has",
+        "Inicia os servidores das configurações e mostra o que foi feito de cada um e que ferramentas ele tem",
+    ),
+    (
+        "Show what a server says of its tools, and trust exactly that: without it the model is not told of them",
+        "Mostra o que um servidor diz das ferramentas dele e confia exatamente nisso: sem isso o modelo não fica sabendo delas",
+    ),
+    (
+        "The server, by its name in the settings; all of them without it",
+        "O servidor, pelo nome nas configurações; sem ele, todos",
+    ),
+    (
         "Try to break each barrier of the sandbox, to see which hold here; and what checks changed files. With \
          --backend: ask the backend what it does to texts, and keep what it shows",
         "Tenta romper cada barreira do sandbox, para ver quais resistem aqui; e o que verifica arquivos alterados. \

@@ -294,7 +294,9 @@ impl Command {
             Some(entry) => (entry.program.as_os_str(), &*entry.arguments, Some(&*entry.told)),
             None => (program, &*args, None),
         };
-        Piped::start(Program { program, args, folder, environment: &environment, input, told }).await
+        let environment = &environment;
+        Piped::start(Program { program, args, folder, environment, inherits: true, input, converses: false, told })
+            .await
     }
 
     /// The program by its path; `None` where there is none.

@@ -5,7 +5,7 @@ mod probe;
 use super::bubblewrap::Bubblewrap;
 use super::layout::{Ground, Layout};
 use super::plan::{Guard, Masking, Name, Plan, Spot, Step, Supervised, Task, part};
-use super::{Entry, Kind, Mode, Report, Request, Settings, container, enter, helper, supervise};
+use super::{Entry, Kind, Mode, Report, Request, Settings, Shared, container, enter, helper, supervise};
 use crate::messages;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -95,6 +95,16 @@ impl Enclosure {
         self.entry_of(self.report().kind, request)
     }
 
+    /// What to start for a program that may also change what is beside the project; `None` where there is no sandbox, or one that
+    /// cannot show it: a container has the project alone.
+    pub fn entry_sharing(&self, request: &Request<'_>, shared: &Shared) -> Option<Entry> {
+        let kind = self.report().kind;
+        if kind == Kind::Container && !shared.is_empty() {
+            return None;
+        }
+        self.entry_with(kind, request, shared)
+    }
+
     /// What to start for a command that runs without a sandbox, so that nothing of it is left behind and its memory has a limit;
     /// `None` where there is no helper that could see to that.
     pub fn supervised(&self, command: &[&OsStr]) -> Option<Entry> {
@@ -124,11 +134,16 @@ impl Enclosure {
     }
 
     pub(super) fn entry_of(&self, kind: Kind, request: &Request<'_>) -> Option<Entry> {
+        self.entry_with(kind, request, &Shared::default())
+    }
+
+    fn entry_with(&self, kind: Kind, request: &Request<'_>, shared: &Shared) -> Option<Entry> {
         if kind == Kind::Nothing || self.settings.mode == Mode::Off {
             return None;
         }
         let layout = self.layout.as_ref().ok()?;
-        let (plan, masking) = (self.plan(layout, kind, request), self.masking(request));
+        let (mut plan, masking) = (self.plan(layout, kind, request), self.masking(request));
+        shared.put_into(&mut plan);
         let command = request.command.iter().map(|word| Name::from(*word)).collect();
         let task = Task { folder: request.folder.into(), command };
         if kind == Kind::Container {

@@ -1,0 +1,290 @@
+//! A server by its settings: started, asked for its tools, called, and started again where it has ended.
+
+use crate::client::{Client, Fault};
+use crate::messages;
+use crate::offer::{MOST_BYTES, Offer};
+use crate::{ServedTool, content};
+use serde_json::{Value, json};
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::Mutex;
+use tokio::time::timeout;
+use toolfence_protocol::{Catalog, ErrorCode, Output, Text, ToolFailure, clip};
+use toolfence_toolbox::{Permit, Progress, ToolError};
+use toolfence_tools::{CommandRunner, WantedService};
+
+/// The version of MCP that is asked for, and those that are understood: what this client needs of them is the same.
+const VERSION: &str = "2025-11-25";
+const UNDERSTOOD: &[&str] = &["2024-11-05", "2025-03-26", "2025-06-18", VERSION];
+/// How long a server may take from its start until its tools are known: a package manager may fetch it first.
+const STARTING: Duration = Duration::from_secs(30);
+/// The most pages of a list of tools.
+const MOST_PAGES: usize = 100;
+/// Bytes of what a server says of a refusal that are told.
+const SHOWN: usize = 1000;
+/// The code of arguments that do not fit.
+const INVALID_PARAMS: i64 = -32602;
+/// How often a server is started anew where the project changes while its sandbox is set up.
+const MOST_TRIES: u32 = 4;
+
+/// Which program is a server, and what it may do.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct ServerOptions {
+    /// The name, which stands before those of its tools.
+    pub name: String,
+    /// The program by its name in the PATH or its absolute path, and its arguments.
+    pub command: Vec<String>,
+    /// Variables that it gets beside those that every command has.
+    pub env: Vec<(String, OsString)>,
+    /// Whether it may use the network.
+    pub network: bool,
+    /// Absolute paths beside the project that it may read and write.
+    pub paths: Vec<PathBuf>,
+    /// How many seconds a call may take; the time of a command where it is not said.
+    pub seconds: Option<u64>,
+}
+
+/// The values of variables may be secrets, and are not shown.
+impl fmt::Debug for ServerOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut told = f.debug_struct("ServerOptions");
+        told.field("name", &self.name).field("command", &self.command).finish_non_exhaustive()
+    }
+}
+
+impl ServerOptions {
+    /// A server that gets nothing beside the project, which it may read.
+    pub fn new<W: Into<String>>(name: impl Into<String>, command: impl IntoIterator<Item = W>) -> ServerOptions {
+        ServerOptions {
+            name: name.into(),
+            command: command.into_iter().map(Into::into).collect(),
+            env: Vec::new(),
+            network: false,
+            paths: Vec::new(),
+            seconds: None,
+        }
+    }
+}
+
+/// A server whose tools are known.
+#[derive(Debug)]
+pub struct Server {
+    options: ServerOptions,
+    commands: Arc<CommandRunner>,
+    /// The names that its tools must not take.
+    taken: Catalog,
+    offer: Offer,
+    sandboxed: bool,
+    running: Mutex<Running>,
+}
+
+#[derive(Debug, Default)]
+struct Running {
+    client: Option<Arc<Client>>,
+    /// Whether the tools of this client have to be looked at before it is called.
+    doubtful: bool,
+}
+
+impl Server {
+    /// Starts a server and asks for its tools, on the calling thread, for half a minute at most. No tool of it has a name that `taken`
+    /// knows.
+    ///
+    /// # Errors
+    /// It cannot be started, does not speak MCP, or does not answer in time: why, without the name of the server.
+    pub fn start(options: ServerOptions, commands: Arc<CommandRunner>, taken: &Catalog) -> Result<Server, Text> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| messages::cannot_start(Text::from(&error)))?;
+        let (client, list) = runtime.block_on(connect(&options, &commands))?;
+        let sandboxed = client.watch().is_some_and(toolfence_tools::ServiceWatch::is_sandboxed);
+        let offer = Offer::read(&options, list, taken);
+        let running = Mutex::new(Running { client: Some(Arc::new(client)), doubtful: false });
+        Ok(Server { options, commands, taken: taken.clone(), offer, sandboxed, running })
+    }
+
+    /// The name of the settings.
+    pub fn name(&self) -> &str {
+        &self.options.name
+    }
+
+    /// What a person has to trust before a model is told of the tools: the command with what it may do, and everything that the server
+    /// says of its tools, as JSON.
+    pub fn told(&self) -> &str {
+        &self.offer.told
+    }
+
+    /// What the server says of tools that cannot be offered, in sentences.
+    pub fn notes(&self) -> &[Text] {
+        &self.offer.notes
+    }
+
+    /// Whether a sandbox is around it.
+    pub fn is_sandboxed(&self) -> bool {
+        self.sandboxed
+    }
+
+    /// Its tools, for a toolbox.
+    pub fn tools(self: &Arc<Server>) -> impl Iterator<Item = ServedTool> {
+        let tools = self.offer.tools.iter();
+        tools.map(|(name, spec)| ServedTool { server: Arc::clone(self), name: name.clone(), spec: spec.clone() })
+    }
+
+    /// Runs a call of the tool that has this name in the server.
+    pub(crate) async fn call(
+        &self,
+        tool: &str,
+        permit: &Permit<'_>,
+        progress: &dyn Progress,
+    ) -> Result<Output, ToolError> {
+        let limits = permit.limits();
+        let seconds = self.options.seconds.unwrap_or(limits.command_seconds);
+        let call = async {
+            let client = self.client().await?;
+            let params = json!({"name": tool, "arguments": permit.args()});
+            let answered = client.request("tools/call", params, &|note| progress.note(note)).await;
+            let result = answered.map_err(|fault| self.failure(fault))?;
+            let text = content::text_of(&result, permit.language());
+            let text = match client.watch() {
+                Some(watch) => watch.deliver(text).await?,
+                None => text,
+            };
+            let failed = result.get("isError").and_then(Value::as_bool).unwrap_or(false);
+            Ok(content::output(&text, failed, permit.language(), limits))
+        };
+        // Dropped at its deadline, the request is cancelled.
+        timeout(Duration::from_secs(seconds), call).await.unwrap_or_else(|_| {
+            let late = messages::call_too_slow(&self.options.name, seconds);
+            Err(ToolFailure::new(ErrorCode::Timeout, late).into())
+        })
+    }
+
+    /// A client whose tools are those that were told. One that has ended, or that may see what is blocked by now, is started again.
+    async fn client(&self) -> Result<Arc<Client>, ToolError> {
+        let mut running = self.running.lock().await;
+        let usable = match &running.client {
+            Some(client) if !client.is_over() => match client.watch() {
+                Some(watch) => !watch.is_stale().await,
+                None => true,
+            },
+            _ => false,
+        };
+        if let Some(client) = running.client.clone().filter(|_| usable) {
+            if !client.take_changed() && !running.doubtful {
+                return Ok(client);
+            }
+            running.doubtful = true;
+            let list = list(&client).await.map_err(|fault| self.failure(fault))?;
+            self.same(list)?;
+            running.doubtful = false;
+            return Ok(client);
+        }
+        // Ended before the next one starts: it may hold a lock of its own. The wait for that blocks.
+        if let Some(client) = running.client.take() {
+            let ended = tokio::task::spawn_blocking(move || drop(client)).await;
+            ended.map_err(|_| self.failure(Fault::Over(messages::ended())))?;
+        }
+        let (client, list) =
+            connect(&self.options, &self.commands).await.map_err(|why| self.failure(Fault::Over(why)))?;
+        let client = running.client.insert(Arc::new(client)).clone();
+        running.doubtful = true;
+        self.same(list)?;
+        running.doubtful = false;
+        Ok(client)
+    }
+
+    /// Whether this is the list that was told.
+    fn same(&self, list: Vec<Value>) -> Result<(), ToolError> {
+        if Offer::read(&self.options, list, &self.taken).told == self.offer.told {
+            return Ok(());
+        }
+        Err(ToolFailure::new(ErrorCode::Denied, messages::tools_changed(&self.options.name)).into())
+    }
+
+    fn failure(&self, fault: Fault) -> ToolError {
+        let name = &self.options.name;
+        let failure = match fault {
+            Fault::Over(why) => ToolFailure::new(ErrorCode::IoError, messages::server_over(name, why)),
+            Fault::Refused(refused) => {
+                let code = if refused.code == INVALID_PARAMS { ErrorCode::InvalidArgument } else { ErrorCode::IoError };
+                let said = clip::middle(&refused.message, SHOWN).into_owned();
+                ToolFailure::new(code, messages::server_refused(name, said, refused.code))
+            }
+        };
+        failure.into()
+    }
+}
+
+/// A client of a server that was greeted, and what the server says of its tools.
+async fn connect(options: &ServerOptions, commands: &Arc<CommandRunner>) -> Result<(Client, Vec<Value>), Text> {
+    let wanted = WantedService {
+        words: options.command.iter().map(OsString::from).collect(),
+        environment: options.env.clone(),
+        network: options.network,
+        paths: options.paths.clone(),
+    };
+    let greeted = async {
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let client = Client::start(&options.name, wanted.clone(), Arc::clone(commands));
+            let client = client.map_err(|error| messages::cannot_start(Text::from(&error)))?;
+            let greeted = async {
+                greet(&client).await?;
+                list(&client).await.map_err(said)
+            };
+            match greeted.await {
+                Ok(list) => return Ok((client, list)),
+                Err(_) if client.was_disturbed() && tries < MOST_TRIES => {}
+                Err(why) => return Err(why),
+            }
+        }
+    };
+    timeout(STARTING, greeted).await.unwrap_or_else(|_| Err(messages::starts_too_slowly(STARTING.as_secs())))
+}
+
+async fn greet(client: &Client) -> Result<(), Text> {
+    let params = json!({
+        "protocolVersion": VERSION, "capabilities": {},
+        "clientInfo": {"name": "toolfence", "version": env!("CARGO_PKG_VERSION")},
+    });
+    let greeted = client.request("initialize", params, &|_| {}).await.map_err(said)?;
+    let version = greeted.get("protocolVersion").and_then(Value::as_str).unwrap_or_default();
+    if !UNDERSTOOD.contains(&version) {
+        return Err(messages::other_version(clip::middle(version, 64).into_owned(), UNDERSTOOD.join(", ")));
+    }
+    client.tell("notifications/initialized");
+    Ok(())
+}
+
+/// All pages of the list of tools.
+async fn list(client: &Client) -> Result<Vec<Value>, Fault> {
+    let (mut tools, mut bytes, mut cursor, mut seen) = (Vec::new(), 0, None::<String>, HashSet::new());
+    for _ in 0..MOST_PAGES {
+        let params = cursor.take().map_or_else(|| json!({}), |cursor| json!({"cursor": cursor}));
+        let mut page = client.request("tools/list", params, &|_| {}).await?;
+        if let Some(Value::Array(more)) = page.get_mut("tools").map(Value::take) {
+            bytes += more.iter().map(|tool| tool.to_string().len()).sum::<usize>();
+            tools.extend(more);
+        }
+        if bytes > MOST_BYTES {
+            return Err(Fault::Over(messages::too_much_of_tools((MOST_BYTES >> 10) as u64)));
+        }
+        match page.get("nextCursor").and_then(Value::as_str) {
+            // A cursor that comes again leads nowhere.
+            Some(next) if seen.insert(next.to_owned()) => cursor = Some(next.to_owned()),
+            _ => return Ok(tools),
+        }
+    }
+    Err(Fault::Over(messages::endless_list(MOST_PAGES)))
+}
+
+fn said(fault: Fault) -> Text {
+    match fault {
+        Fault::Over(why) => why,
+        Fault::Refused(refused) => messages::refused(clip::middle(&refused.message, SHOWN).into_owned(), refused.code),
+    }
+}

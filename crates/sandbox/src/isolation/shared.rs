@@ -1,0 +1,58 @@
+//! Folders beside the project that one program may read and write, because the person has named them.
+
+use super::beside::Looking;
+use super::plan::{Name, Plan, Step};
+use crate::messages;
+use std::path::{Path, PathBuf};
+use toolfence_project::Project;
+use toolfence_protocol::Text;
+
+/// Files and folders beside the project, each at its own place, that a program in the sandbox may change. Blocked names in them, and
+/// repositories of git, stay hidden.
+#[derive(Debug, Clone, Default)]
+pub struct Shared {
+    links: Vec<Step>,
+    places: Vec<Name>,
+    masks: Vec<Name>,
+}
+
+impl Shared {
+    /// Those at these absolute paths, through links.
+    ///
+    /// # Errors
+    /// One of them is not there, holds the home folder or the project, or is in the project: its masks would be left behind.
+    pub fn of(paths: &[PathBuf], project: &dyn Project) -> Result<Shared, Text> {
+        let hides = |shown: &Path, below: &Path, is_folder: bool| project.hides_beside(shown, below, is_folder);
+        let home = std::env::var_os("HOME").and_then(|home| Path::new(&home).canonicalize().ok());
+        let mut looking = Looking::begin();
+        let mut shared = Shared::default();
+        for path in paths {
+            let named = path.display().to_string();
+            let real = path.canonicalize().map_err(|error| messages::cannot_share(&named, Text::from(&error)))?;
+            let reveals = |inner: &Path| inner.starts_with(&real);
+            if reveals(project.path()) || real.starts_with(project.path()) || home.as_deref().is_some_and(reveals) {
+                return Err(messages::cannot_share(&named, messages::shared_holds_too_much()));
+            }
+            if real != *path {
+                shared.links.push(Step::Link { at: path.as_path().into(), to: real.as_path().into() });
+            }
+            looking.over(&real, &hides);
+            shared.places.push(Name::from(real));
+        }
+        shared.masks = looking.masks;
+        Ok(shared)
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// Puts them into a plan, behind everything that is there already.
+    pub(super) fn put_into(&self, plan: &mut Plan) {
+        plan.steps.extend(self.places.iter().map(|at| Step::Share { at: at.clone() }));
+        plan.steps.extend(self.links.iter().cloned());
+        plan.masks.extend(self.masks.iter().cloned());
+        plan.scratch.extend(self.places.iter().cloned());
+    }
+}

@@ -1,0 +1,161 @@
+//! Programs that run beside a conversation and are talked with, such as servers of tools: in the sandbox where there is one, reading the
+//! project without changing it.
+//!
+//! A service outlives calls, so nobody watches the project while it idles. It cannot write there, so there is nothing to plant or to
+//! undo; what is hidden from it is what is blocked when it starts, and [`ServiceWatch::is_stale`] says when that is no longer enough.
+
+use super::{Appeared, CommandRunner};
+use crate::{blocking, messages};
+use std::collections::HashSet;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use toolfence_project::MaskKind;
+use toolfence_protocol::{Language, Text};
+use toolfence_sandbox::environment;
+use toolfence_sandbox::isolation::{Request, Shared};
+use toolfence_sandbox::process::{Piped, Program};
+use toolfence_toolbox::ToolError;
+use toolfence_workspace::{Access, MaskSet};
+
+/// A service that shall run.
+#[derive(Debug, Clone)]
+pub struct WantedService {
+    /// The program by its name in the PATH or its absolute path, and its arguments.
+    pub words: Vec<OsString>,
+    /// Variables that it gets beside those that every command has.
+    pub environment: Vec<(String, OsString)>,
+    /// Whether it may use the network.
+    pub network: bool,
+    /// Absolute paths beside the project that it may read and write.
+    pub paths: Vec<PathBuf>,
+}
+
+/// A service that runs. Dropping the program ends it and what it started.
+#[derive(Debug)]
+pub struct Service {
+    /// The program, with an open stdin.
+    pub program: Piped,
+    /// What has to be asked about it while it runs.
+    pub watch: ServiceWatch,
+}
+
+/// What was hidden from a service, and what has to be done about that.
+#[derive(Debug, Clone)]
+pub struct ServiceWatch {
+    commands: Arc<CommandRunner>,
+    /// None where no sandbox is around it.
+    masks: Option<Arc<MaskSet>>,
+    appeared: Appeared,
+}
+
+impl CommandRunner {
+    /// Starts a service in the root of the project.
+    ///
+    /// # Errors
+    /// There is no such program outside of the project, one of the paths cannot be shared, or it cannot be started.
+    pub async fn service(self: &Arc<CommandRunner>, wanted: &WantedService) -> Result<Service, Text> {
+        if let Some(why) = self.enclosure().refusal() {
+            return Err(why);
+        }
+        let root = self.workspace().root();
+        let name = wanted.words.first().cloned().unwrap_or_default();
+        // The model could change a program of the project, and would have it run with this network and these variables.
+        let program = name.to_str().and_then(|name| root.programs().of_system(name));
+        let program = program.ok_or_else(|| messages::no_service_program(name.to_string_lossy().into_owned()))?;
+        let words: Vec<&OsStr> =
+            std::iter::once(program.as_os_str()).chain(wanted.words.iter().skip(1).map(OsString::as_os_str)).collect();
+        let told = |error: ToolError| match error {
+            ToolError::Respond(failure) => failure.message,
+            ToolError::Fatal(error) => error.text(),
+        };
+        let sandboxed = self.is_sandboxed().await.map_err(told)?;
+        let mut environment = match sandboxed {
+            true => environment::sandboxed(&self.environment, root.path()),
+            false => self.environment.clone(),
+        };
+        for (name, value) in &wanted.environment {
+            environment.retain(|(known, _)| known.as_os_str() != OsStr::new(name));
+            environment.push((name.into(), value.clone()));
+        }
+        let appeared = Appeared::new(Language::default());
+        let mut masks = None;
+        let entry = if sandboxed {
+            let paths = wanted.paths.clone();
+            let look = move |workspace: &toolfence_workspace::Workspace, stop: &_| {
+                let shared = Shared::of(&paths, workspace.root().as_ref());
+                Ok((workspace.masks().find(Access::Read, stop)?, shared))
+            };
+            let (set, shared) = blocking(self.workspace(), look).await.map_err(told)?;
+            let set = masks.insert(Arc::new(set));
+            appeared.begin(set);
+            let variables: Vec<&OsStr> = environment.iter().map(|(name, _)| name.as_os_str()).collect();
+            let request = Request {
+                command: &words,
+                folder: Path::new(""),
+                masks: set.list(),
+                network: wanted.network,
+                looks: true,
+                only_git: false,
+                variables: &variables,
+            };
+            let entry = self.enclosure().entry_sharing(&request, &shared?);
+            Some(entry.ok_or_else(messages::no_plan_for_service)?)
+        } else {
+            self.enclosure().supervised(&words)
+        };
+        let own: Vec<OsString> = words.iter().skip(1).map(|word| OsString::from(*word)).collect();
+        let (program, args, told) = match &entry {
+            Some(entry) => (entry.program.as_os_str(), &*entry.arguments, Some(&*entry.told)),
+            None => (program.as_os_str(), &*own, None),
+        };
+        let environment: Vec<(&str, Option<OsString>)> =
+            environment.iter().filter_map(|(name, value)| Some((name.to_str()?, Some(value.clone())))).collect();
+        let started = Piped::start(Program {
+            program,
+            args,
+            folder: Some(root.path()),
+            environment: &environment,
+            inherits: false,
+            input: Vec::new(),
+            converses: true,
+            told,
+        });
+        let program = started.await.map_err(|error| Text::from(&error))?;
+        Ok(Service { program, watch: ServiceWatch { commands: Arc::clone(self), masks, appeared } })
+    }
+}
+
+impl ServiceWatch {
+    /// Whether a sandbox is around the service.
+    pub fn is_sandboxed(&self) -> bool {
+        self.masks.is_some()
+    }
+
+    /// Whether the service may be able to read a blocked file: one that was not there when it started, or was replaced since. Then it
+    /// has to be started again.
+    pub async fn is_stale(&self) -> bool {
+        let Some(before) = self.masks.clone() else { return false };
+        let look = move |workspace: &toolfence_workspace::Workspace, stop: &_| {
+            let hidden = |set: &MaskSet| -> HashSet<PathBuf> {
+                let hides = |how| matches!(how, MaskKind::Hide | MaskKind::HideRemovable);
+                set.list().iter().filter(|mask| hides(mask.how)).map(|mask| mask.path.clone()).collect()
+            };
+            if workspace.masks().replaced(&before).is_some() {
+                return Ok(true);
+            }
+            let (now, before) = (workspace.masks().find(Access::Read, stop)?, hidden(&before));
+            Ok(hidden(&now).iter().any(|path| !path.ancestors().any(|above| before.contains(above))))
+        };
+        blocking(self.commands.workspace(), look).await.unwrap_or(true)
+    }
+
+    /// What may be told of what the service said: without lines of blocked files that appeared while it ran.
+    ///
+    /// # Errors
+    /// The project cannot be looked at.
+    pub async fn deliver(&self, text: String) -> Result<String, ToolError> {
+        self.appeared.look(self.commands.workspace()).await?;
+        Ok(self.appeared.deliver(text))
+    }
+}

@@ -1,0 +1,129 @@
+//! `coder mcp`: the servers whose tools join the others.
+
+use crate::args::{McpCommand, McpListArguments, McpTrustArguments, Options};
+use crate::config::trust;
+use crate::failure::{Failure, UNSUCCESSFUL};
+use crate::messages;
+use crate::servers::{self, Found};
+use crate::setup::Setup;
+use crate::shown::{Words, escaped};
+use crate::terminal::{Style, Terminal};
+use serde_json::{Value, json};
+use std::io::IsTerminal;
+use std::process::ExitCode;
+use toolfence::ToolSpec;
+use toolfence::toolbox::Tool;
+
+/// Does what was asked.
+pub(crate) fn run(options: &Options, command: &McpCommand) -> Result<ExitCode, Failure> {
+    let setup = Setup::new(options)?;
+    match command {
+        McpCommand::List(arguments) => list(&setup, arguments),
+        McpCommand::Trust(arguments) => trust(&setup, options.yes, arguments),
+    }
+}
+
+fn list(setup: &Setup, arguments: &McpListArguments) -> Result<ExitCode, Failure> {
+    let Some(places) = &setup.places else { return Ok(ExitCode::SUCCESS) };
+    let all = servers::start(&setup.config, places, &setup.commands);
+    let mut out = Terminal::stdout();
+    let state = |found: &Found| match &found.started {
+        Err(_) => "failed",
+        Ok(_) if found.is_trusted(places) => "trusted",
+        Ok(_) => "untrusted",
+    };
+    let status = if all.iter().all(|found| found.started.is_ok()) { ExitCode::SUCCESS } else { UNSUCCESSFUL.into() };
+    if arguments.json {
+        let servers: Vec<Value> = all.iter().map(|found| told_of(found, state(found))).collect();
+        out.line(&json!({"v": super::SCHEMA, "servers": servers}).to_string())?;
+        return Ok(status);
+    }
+    if all.is_empty() {
+        out.line(&messages::no_servers())?;
+    }
+    for found in &all {
+        let (style, told) = match (&found.started, state(found)) {
+            (Err(why), _) => (Style::Bad, messages::server_failed(escaped(&why.words()).into_owned())),
+            (Ok(_), "trusted") => (Style::Good, messages::server_is_trusted()),
+            (Ok(_), _) => (Style::Bad, messages::server_is_untrusted(found.rule.name.as_str())),
+        };
+        out.write(&format!("{}  ", found.rule.name))?;
+        out.styled_line(style, &told)?;
+        out.styled_line(Style::Dim, &format!("    {}  ({})", found.rule.command.join(" "), found.origin))?;
+        let Ok(server) = &found.started else { continue };
+        if !server.is_sandboxed() {
+            out.styled_line(Style::Bad, &messages::server_outside(found.rule.name.as_str()))?;
+        }
+        for tool in server.tools() {
+            let ToolSpec { purpose, .. } = tool.spec();
+            out.line(&format!("    {}", tool.spec().signature()))?;
+            out.styled_line(Style::Dim, &format!("        {purpose}"))?;
+        }
+        server.notes().iter().try_for_each(|note| out.styled_line(Style::Bad, note))?;
+    }
+    Ok(status)
+}
+
+fn told_of(found: &Found, state: &str) -> Value {
+    let tool = |spec: &ToolSpec| json!({"name": spec.name, "signature": spec.signature(), "purpose": spec.purpose});
+    let mut told = json!({
+        "name": found.rule.name, "command": found.rule.command, "origin": found.origin.to_string(), "state": state,
+    });
+    match &found.started {
+        Err(why) => told["error"] = json!(why),
+        Ok(server) => {
+            told["sandboxed"] = server.is_sandboxed().into();
+            told["tools"] = server.tools().map(|served| tool(served.spec())).collect();
+            told["notes"] = json!(server.notes());
+        }
+    }
+    told
+}
+
+fn trust(setup: &Setup, yes: bool, arguments: &McpTrustArguments) -> Result<ExitCode, Failure> {
+    let Some(places) = &setup.places else { return Ok(ExitCode::SUCCESS) };
+    let mut all = servers::start(&setup.config, places, &setup.commands);
+    if let Some(name) = &arguments.name {
+        all.retain(|found| found.rule.name == *name);
+        if all.is_empty() {
+            return Err(Failure::wrong_use(messages::no_such_server(format!("{name:?}"))));
+        }
+    }
+    let mut out = Terminal::stdout();
+    if all.is_empty() {
+        out.line(&messages::no_servers())?;
+    }
+    let mut status = ExitCode::SUCCESS;
+    for found in &all {
+        let name = found.rule.name.as_str();
+        if arguments.forget {
+            trust::forget_one(places, &found.key)?;
+            out.line(&messages::trusted_no_more(found.key.display().to_string()))?;
+            continue;
+        }
+        let server = match &found.started {
+            Ok(server) => server,
+            Err(why) => {
+                status = UNSUCCESSFUL.into();
+                out.styled_line(Style::Bad, &messages::server_not_used(name, escaped(&why.words()).into_owned()))?;
+                continue;
+            }
+        };
+        server.notes().iter().try_for_each(|note| out.styled_line(Style::Bad, note))?;
+        // Whoever reads the output sees what was trusted, or what nobody could be asked about.
+        if yes || !std::io::stdout().is_terminal() {
+            out.line(&format!("{}:\n", found.key.display()))?;
+            server.told().lines().try_for_each(|line| out.line(&format!("  | {line}")))?;
+            out.line(&messages::trust_allows_server())?;
+        }
+        if yes {
+            trust::store(places, &[(found.key.clone(), server.told().to_owned())])?;
+        } else if !found.ask(places)? {
+            status = UNSUCCESSFUL.into();
+            out.line(&messages::server_stays_untrusted(name))?;
+            continue;
+        }
+        out.line(&messages::trusted_as_it_is(found.key.display().to_string(), trust::hash(server.told())))?;
+    }
+    Ok(status)
+}

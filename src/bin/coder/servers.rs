@@ -1,0 +1,170 @@
+//! The servers of the Model Context Protocol that the settings name: started, trusted, and their tools.
+//!
+//! What a server says of its tools reaches the model only where the person has trusted exactly that, together with the command
+//! and what the command may do. A server of the person's own settings is trusted by its name, one of a project's file by the file
+//! and the name.
+
+use crate::commands::config::agreed;
+use crate::config::places::Places;
+use crate::config::{Config, trust};
+use crate::failure::Failure;
+use crate::messages;
+use crate::shown::{Words, escaped};
+use crate::terminal::tell;
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+use toolfence::program::mcp::{Server, ServerOptions};
+use toolfence::program::settings::{Layer, Origin, ServerRule, Value};
+use toolfence::toolbox::Tool;
+use toolfence::tools::CommandRunner;
+use toolfence::{Text, tool};
+
+/// What allows every tool of a server.
+const EVERY: &str = "*";
+
+/// A server of the settings, and what came of starting it.
+pub(crate) struct Found {
+    pub(crate) rule: ServerRule,
+    pub(crate) origin: Origin,
+    /// By which it is trusted.
+    pub(crate) key: PathBuf,
+    pub(crate) started: Result<Arc<Server>, Text>,
+}
+
+/// A server whose tools the model is told of.
+pub(crate) struct Trusted {
+    pub(crate) server: Arc<Server>,
+    /// Its tools that run without a question, by the name that the model has for them.
+    pub(crate) allowed: Vec<String>,
+}
+
+impl Found {
+    /// Whether the person trusts the server with what it says now.
+    pub(crate) fn is_trusted(&self, places: &Places) -> bool {
+        self.started.as_ref().is_ok_and(|server| trust::holds(places, &self.key, server.told()))
+    }
+
+    /// Shows what the server says and asks about it. What is agreed to is kept.
+    pub(crate) fn ask(&self, places: &Places) -> Result<bool, Failure> {
+        let Ok(server) = &self.started else { return Ok(false) };
+        let files = [(self.key.clone(), server.told().to_owned())];
+        if !agreed(&files, &[messages::trust_allows_server()])? {
+            return Ok(false);
+        }
+        trust::store(places, &files)?;
+        Ok(true)
+    }
+
+    fn trusted(&self) -> Option<Trusted> {
+        let server = self.started.as_ref().ok()?;
+        let every = self.rule.allow.iter().any(|name| name == EVERY);
+        let wanted = |name: &str| every || self.rule.allow.iter().any(|allowed| allowed == name);
+        let tools = server.tools().map(|tool| tool.spec().name.to_string());
+        let own = |full: &String| full.strip_prefix(&format!("{}.", self.rule.name)).is_some_and(wanted);
+        Some(Trusted { server: Arc::clone(server), allowed: tools.filter(own).collect() })
+    }
+}
+
+/// The servers of the settings. Of two of one name the stronger layer's counts.
+pub(crate) fn rules(config: &Config) -> Vec<(ServerRule, Origin)> {
+    let mut rules: Vec<(ServerRule, Origin)> = Vec::new();
+    for entry in config.merged.entries("mcp") {
+        let Value::Server(rule) = &entry.value else { continue };
+        rules.retain(|(known, _)| known.name != rule.name);
+        rules.push((rule.clone(), entry.origin.clone()));
+    }
+    rules
+}
+
+/// The values of variables of servers that are written in the settings, which nobody has to read elsewhere.
+pub(crate) fn secrets(config: &Config) -> impl Iterator<Item = (String, String)> {
+    rules(config).into_iter().flat_map(|(rule, _)| rule.env).filter(|(_, value)| !value.starts_with('$'))
+}
+
+/// Starts all servers side by side, and waits until each has told its tools, or will not.
+pub(crate) fn start(config: &Config, places: &Places, commands: &Arc<CommandRunner>) -> Vec<Found> {
+    let mut letters = HashSet::new();
+    let all: Vec<(ServerRule, Origin, Result<ServerOptions, Text>)> = rules(config)
+        .into_iter()
+        .map(|(rule, origin)| {
+            // A model's spelling of a tool's name is understood without these.
+            let is_new = letters.insert(rule.name.replace(['_', '-'], ""));
+            let options = if is_new { options(&rule) } else { Err(messages::server_name_like_another()) };
+            (rule, origin, options)
+        })
+        .collect();
+    let taken = tool::catalog();
+    std::thread::scope(|scope| {
+        let begun: Vec<_> = all
+            .into_iter()
+            .map(|(rule, origin, options)| {
+                let (commands, taken) = (Arc::clone(commands), &taken);
+                let start = move || Server::start(options?, commands, taken).map(Arc::new);
+                (rule, origin, scope.spawn(start))
+            })
+            .collect();
+        begun
+            .into_iter()
+            .map(|(mut rule, origin, thread)| {
+                let started = thread.join().unwrap_or_else(|_| Err(messages::server_thread_died()));
+                let of_project = matches!(origin.layer, Layer::Project { .. });
+                let key = match of_project {
+                    true => format!("{}:mcp.{}", places.project.display(), rule.name),
+                    false => format!("mcp.{}", rule.name),
+                };
+                if of_project && !rule.allow.is_empty() {
+                    // No project loosens what may run.
+                    rule.allow.clear();
+                    tell(&messages::project_allows_no_tool(rule.name.as_str()));
+                }
+                Found { rule, origin, key: key.into(), started }
+            })
+            .collect()
+    })
+}
+
+/// Those of them that the person trusts. Who is there is asked about the others, where `asks` says that somebody is; what is left out is
+/// told.
+pub(crate) fn trusted(all: Vec<Found>, places: &Places, asks: bool) -> Result<Vec<Trusted>, Failure> {
+    let mut trusted = Vec::new();
+    for found in all {
+        let name = found.rule.name.as_str();
+        let server = match &found.started {
+            Ok(server) => server,
+            Err(why) => {
+                tell(&messages::server_not_used(name, escaped(&why.words()).into_owned()));
+                continue;
+            }
+        };
+        if !server.is_sandboxed() {
+            tell(&messages::server_outside(name));
+        }
+        server.notes().iter().for_each(tell);
+        if found.is_trusted(places) || asks && found.ask(places)? {
+            trusted.extend(found.trusted());
+        } else {
+            tell(&messages::server_not_trusted(name));
+        }
+    }
+    Ok(trusted)
+}
+
+/// What the library wants to know of a server.
+fn options(rule: &ServerRule) -> Result<ServerOptions, Text> {
+    let mut options = ServerOptions::new(&rule.name, &rule.command);
+    for (name, value) in &rule.env {
+        let value = match value.strip_prefix('$') {
+            Some(other) => std::env::var_os(other).ok_or_else(|| messages::variable_not_set(other))?,
+            None => OsString::from(value),
+        };
+        options.env.push((name.clone(), value));
+    }
+    let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
+    let path = |path: &String| path.strip_prefix("~/").map_or_else(|| PathBuf::from(path), |rest| home.join(rest));
+    options.paths = rule.paths.iter().map(path).collect();
+    options.network = rule.network;
+    options.seconds = rule.seconds;
+    Ok(options)
+}

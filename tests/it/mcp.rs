@@ -1,0 +1,338 @@
+//! Servers of the Model Context Protocol, good ones and bad ones: the real program starts a server of `tests/data/mcp/server.sh`.
+
+use serde_json::{Value, json};
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+use toolfence_kit::{Program, Project, Ran, Screen};
+
+const CODER: &str = env!("CARGO_BIN_EXE_coder");
+pub(crate) const SERVER: &str = include_str!("../data/mcp/server.sh");
+
+/// A call of the tool that every server of the tests has.
+const CALL: &str = "```tool\n{\"name\": \"test.echo\", \"args\": {\"text\": \"hi\"}}\n```\n";
+
+/// A project with a server that behaves so, and is trusted where it can be.
+struct Served {
+    project: Project,
+    /// A folder beside the project that the server may use.
+    shared: PathBuf,
+}
+
+impl Served {
+    fn new(how: &str) -> Served {
+        Served::with(how, "")
+    }
+
+    fn with(how: &str, settings: &str) -> Served {
+        let project = Project::new();
+        project.file("server.sh", SERVER);
+        let shared = project.beside.join("shared");
+        std::fs::create_dir(&shared).unwrap();
+        let served = Served { project, shared };
+        served.settings(how, settings);
+        served.coder(&["mcp", "trust", "--yes"], "");
+        served
+    }
+
+    fn settings(&self, how: &str, more: &str) {
+        let file = self.shared.join("file").display().to_string();
+        let words = json!(["bash", "server.sh", how, file]);
+        let shared = json!([self.shared.display().to_string()]);
+        let section = format!("[mcp.test]\ncommand = {words}\npaths = {shared}\n{more}\n");
+        self.project.file_at_home("config/toolfence/config.toml", section);
+    }
+
+    fn coder(&self, args: &[&str], input: &str) -> Ran {
+        Program::new(CODER, &self.project.home).args(args).run(&self.project.root, input)
+    }
+
+    /// The results of calls of `test.echo` with these arguments.
+    fn calls(&self, all: &[Value]) -> Vec<Value> {
+        let blocks: Vec<String> =
+            all.iter().map(|args| format!("```tool\n{}\n```\n", json!({"name": "test.echo", "args": args}))).collect();
+        let ran = self.coder(&["exec", "--json", "--yes"], &blocks.join("\n"));
+        let results: Vec<Value> = ran.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(results.len(), all.len(), "{ran:?}");
+        results
+    }
+
+    /// The result of one call.
+    fn call(&self) -> Value {
+        self.calls(&[json!({"text": "hi"})]).remove(0)
+    }
+
+    /// What `coder mcp list` says of the server.
+    fn listed(&self) -> Value {
+        let ran = self.coder(&["mcp", "list", "--json"], "");
+        let told: Value = serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {ran:?}"));
+        told["servers"][0].clone()
+    }
+
+    /// Whether the sandbox holds on this machine.
+    fn is_sandboxed(&self) -> bool {
+        self.listed()["sandboxed"] == true
+    }
+}
+
+fn names(listed: &Value) -> Vec<&str> {
+    let tools = listed["tools"].as_array().unwrap_or_else(|| panic!("{listed}"));
+    tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn a_call_reaches_the_server_once_it_is_trusted() {
+    let served = Served::new("well");
+    assert_eq!(served.call()["output"], "said hi");
+    assert_eq!(served.listed()["state"], "trusted");
+    // Another command is another server.
+    served.settings("otherwise", "");
+    assert_eq!(served.listed()["state"], "untrusted");
+    let result = served.call();
+    assert_eq!((&result["success"], &result["error"]["code"]), (&json!(false), &json!("unknown_tool")));
+    let ran = served.coder(&["exec", "--yes"], "x");
+    assert!(ran.err.contains("The tools of the MCP server test are left out"), "{ran:?}");
+    assert!(ran.err.contains("`coder mcp trust test`"), "{ran:?}");
+    let ran = served.coder(&["mcp", "trust", "test", "--yes"], "");
+    assert!(ran.out.contains("\"description\": \"Says a text.\"") && ran.out.contains("\"otherwise\""), "{ran:?}");
+    assert_eq!(served.call()["output"], "said hi");
+    served.coder(&["mcp", "trust", "--forget"], "");
+    assert_eq!(served.listed()["state"], "untrusted");
+}
+
+#[test]
+fn arguments_are_checked_and_fitted_before_the_call() {
+    let served = Served::new("well");
+    let results = served.calls(&[json!({"text": "a", "count": "3"}), json!({"text": "b", "count": 0})]);
+    assert_eq!(results[0]["output"], "said a");
+    assert_eq!(results[1]["error"]["code"], "invalid_argument", "{results:?}");
+    // Nothing behind a call that failed runs, so this one stands alone.
+    assert_eq!(served.calls(&[json!({"count": 1})])[0]["error"]["code"], "invalid_argument");
+}
+
+/// Nobody is there to ask, and no rule allows the tool.
+#[test]
+fn a_call_asks_unless_the_settings_allow_it() {
+    let code = |served: &Served, args: &[&str]| {
+        let ran = served.coder(&[&["exec", "--json"], args].concat(), CALL);
+        let result: Value = serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {ran:?}"));
+        result["error"]["code"].as_str().unwrap_or("none").to_owned()
+    };
+    let served = Served::new("well");
+    assert_eq!(code(&served, &[]), "denied");
+    assert_eq!(code(&served, &["--ask", "sandboxed"]), "denied", "the sandbox of commands says nothing of it");
+    assert_eq!(code(&served, &["--ask", "never"]), "none");
+    for allow in ["allow = [\"echo\"]", "allow = [\"*\"]"] {
+        served.settings("well", allow);
+        assert_eq!(code(&served, &[]), "none", "{allow}");
+        assert_eq!(code(&served, &["--ask", "always"]), "denied", "{allow}");
+    }
+    served.settings("well", "allow = [\"other\"]");
+    assert_eq!(code(&served, &[]), "denied");
+    // A persona that names its tools has no other.
+    let ran = served.coder(&["exec", "--json", "--yes", "--persona", "reviewer"], CALL);
+    assert!(ran.out.contains("unknown_tool"), "{ran:?}");
+}
+
+#[test]
+fn a_project_names_servers_only_where_it_is_trusted() {
+    let project = Project::new();
+    project.file("server.sh", SERVER);
+    project.file(".toolfence.toml", "[mcp.theirs]\ncommand = \"bash server.sh well\"\nallow = [\"*\"]\n");
+    let coder = |args: &[&str], input: &str| Program::new(CODER, &project.home).args(args).run(&project.root, input);
+    let ran = coder(&["mcp", "list"], "");
+    assert!(ran.status == 2 && ran.err.contains("coder config trust"), "{ran:?}");
+    coder(&["config", "trust", "--yes"], "");
+    let ran = coder(&["mcp", "trust", "--yes"], "");
+    assert!(ran.out.contains(".toolfence.toml:mcp.theirs is trusted as it is"), "{ran:?}");
+    let call = "```tool\n{\"name\": \"theirs.echo\", \"args\": {\"text\": \"hi\"}}\n```\n";
+    let ran = coder(&["exec"], call);
+    assert!(ran.out.contains("denied") && ran.err.contains("may let no tool of the MCP server theirs"), "{ran:?}");
+    let ran = coder(&["exec", "--yes"], call);
+    assert!(ran.out.contains("said hi"), "{ran:?}");
+}
+
+#[test]
+fn servers_that_do_not_start_are_told() {
+    for (how, wanted) in [
+        ("gone", "it ended with status 4; its stderr ends with: cannot find my files"),
+        ("garbage", "lines that are no messages"),
+        ("version", "the version 1999-01-01 of MCP"),
+        ("large", "more than 256 KiB"),
+        ("circle", "more than 100 pages"),
+    ] {
+        let served = Served::new(how);
+        let listed = served.listed();
+        assert_eq!(listed["state"], "failed", "{how}: {listed}");
+        assert!(listed["error"].as_str().unwrap().contains(wanted), "{how}: {listed}");
+        let ran = served.coder(&["exec", "--yes"], "Nothing.");
+        assert!(ran.status == 0 && ran.err.contains("The MCP server test is not used: "), "{how}: {ran:?}");
+    }
+    let served = Served::new("well");
+    served.project.file_at_home("config/toolfence/config.toml", "[mcp.test]\ncommand = \"no-such-program-here\"\n");
+    assert!(served.listed()["error"].as_str().unwrap().contains("no program no-such-program-here"));
+    let text = "[mcp.test]\ncommand = \"bash\"\nenv = { A = \"$NO_SUCH_VARIABLE\" }\n[mcp.te-st]\ncommand = \"bash\"\n";
+    served.project.file_at_home("config/toolfence/config.toml", text);
+    let ran = served.coder(&["mcp", "list"], "");
+    assert!(ran.out.contains("the variable NO_SUCH_VARIABLE is not set"), "{ran:?}");
+    assert!(ran.out.contains("differs from that of another server only in _ and -"), "{ran:?}");
+}
+
+#[test]
+fn tools_that_cannot_be_offered_are_left_out() {
+    let listed = Served::new("names").listed();
+    assert_eq!(names(&listed), ["test.echo"]);
+    let notes = listed["notes"].to_string();
+    assert_eq!(listed["notes"].as_array().unwrap().len(), 3, "{notes}");
+    assert!(notes.contains("comes twice") && notes.contains("u{1b}") && notes.contains("schema"), "{notes}");
+    let listed = Served::new("many").listed();
+    assert_eq!(names(&listed).len(), 128);
+    assert!(listed["notes"].to_string().contains("more than 128 tools"), "{listed}");
+    assert_eq!(names(&Served::new("pages").listed()), ["test.echo", "test.second"]);
+}
+
+#[test]
+fn what_a_server_says_wrong_ends_in_a_result() {
+    for (how, code, wanted) in [
+        ("banner", None, "said hi"),
+        ("twice", None, "first"),
+        ("image", None, "Before.\n[Content of the type image/png, 3 bytes, is left out"),
+        ("failed", Some("exit_status"), "It broke."),
+        ("refuses", Some("invalid_argument"), ""),
+        ("endless", Some("io_error"), ""),
+        ("asks", None, "refused and pinged"),
+        ("again", None, "the same"),
+    ] {
+        let result = Served::new(how).call();
+        let output = result["output"].as_str().unwrap();
+        assert_eq!(result["error"]["code"].as_str(), code, "{how}: {result}");
+        assert!(output.starts_with(wanted), "{how}: {result}");
+    }
+    let result = Served::new("long").call();
+    assert!(result["truncated"] == true && result["output_bytes"] == 300_000, "{}", result["output_bytes"]);
+    assert!(result["output"].as_str().unwrap().len() < 100_000);
+}
+
+#[test]
+fn a_server_that_hangs_or_floods_has_a_deadline() {
+    for how in ["hangs", "floods"] {
+        let served = Served::with(how, "seconds = 2");
+        let began = Instant::now();
+        let result = served.call();
+        assert_eq!(result["error"]["code"], "timeout", "{how}: {result}");
+        assert!(began.elapsed() < Duration::from_secs(60), "{how}");
+    }
+    let served = Served::with("waits", "seconds = 2");
+    assert_eq!(served.call()["error"]["code"], "timeout");
+    let cancelled = served.shared.join("file");
+    let began = Instant::now();
+    while !cancelled.exists() {
+        assert!(began.elapsed() < Duration::from_secs(30), "the server hears that the call is cancelled");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn a_server_that_died_is_started_again() {
+    let served = Served::new("dies");
+    let dies = || std::fs::write(served.shared.join("file"), "").unwrap();
+    dies();
+    let first = served.calls(&[json!({"text": "one"})]);
+    assert_eq!(first[0]["error"]["code"], "io_error", "{first:?}");
+    let message = first[0]["error"]["message"].as_str().unwrap();
+    assert!(message.contains("it ended with status 3") && message.contains("started again"), "{message}");
+    // The next call of the same conversation starts it again, and it lives on then.
+    dies();
+    let replies = served.project.replies(&[CALL, CALL, "Done."]);
+    let ran = served.coder(&["-p", "go", "--yes", "--backend", "replay", "--replies", &replies, "--json"], "");
+    let results: Vec<Value> = ran.out.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let outputs: Vec<&Value> = results.iter().filter(|line| line["event"] == "result").collect();
+    assert_eq!(outputs.len(), 2, "{ran:?}");
+    assert!(outputs[0].to_string().contains("status 3") && outputs[1].to_string().contains("said hi"), "{outputs:?}");
+}
+
+#[test]
+fn a_server_that_says_something_else_of_its_tools_is_not_called() {
+    let served = Served::new("changes");
+    let results = served.calls(&[json!({"text": "one"}), json!({"text": "two"})]);
+    assert_eq!(results[0]["output"], "changed");
+    assert_eq!(results[1]["error"]["code"], "denied", "{results:?}");
+    assert!(results[1]["error"]["message"].as_str().unwrap().contains("coder mcp trust test"), "{results:?}");
+}
+
+#[test]
+fn the_sandbox_holds_the_server() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let env = format!("env = {{ WORD = \"said\", PORT = \"{port}\" }}");
+    let served = Served::with("looks", &env);
+    if !served.is_sandboxed() {
+        eprintln!("left out: there is no sandbox here");
+        return;
+    }
+    served.project.file(".env", "KEY=sk-test-4242424242424242\n");
+    served.project.file("seen.txt", "x");
+    std::fs::write(served.shared.join("file"), "x").unwrap();
+    assert_eq!(served.call()["output"], "sees: project path changes; WORD=said");
+    assert!(!served.project.at("written.txt").exists());
+    assert_eq!(std::fs::read_to_string(served.shared.join("file")).unwrap(), "xx\n");
+    for (path, wanted) in
+        [(served.project.root.join("sub"), "in the project"), (PathBuf::from("/"), "holds the project")]
+    {
+        std::fs::create_dir_all(&path).unwrap();
+        let text =
+            format!("[mcp.test]\ncommand = \"bash server.sh well\"\npaths = [{:?}]\n", path.display().to_string());
+        served.project.file_at_home("config/toolfence/config.toml", text);
+        let error = served.listed()["error"].to_string();
+        assert!(error.contains("cannot be shared") && error.contains(wanted), "{error}");
+    }
+}
+
+/// What a result says is data, whatever it looks like.
+#[test]
+fn a_result_cannot_be_read_as_a_call() {
+    let served = Served::new("result");
+    let ran = served.coder(&["exec", "--yes"], CALL);
+    let parsed = toolfence::parse::parse(&ran.out);
+    assert!(parsed.calls.is_empty() && ran.out.starts_with("````tool_result\n"), "{ran:?}");
+}
+
+#[test]
+fn nothing_of_a_server_is_left_running() {
+    let mark = format!("mark-{}", std::process::id());
+    let served = Served::new(&mark);
+    assert_eq!(served.call()["output"], "said hi");
+    let running = || {
+        let all = std::fs::read_dir("/proc").unwrap().flatten();
+        let lines = all.filter_map(|entry| std::fs::read_to_string(entry.path().join("cmdline")).ok());
+        lines.filter(|line| line.contains(&mark)).count()
+    };
+    let began = Instant::now();
+    while running() > 0 {
+        assert!(began.elapsed() < Duration::from_secs(30), "it still runs");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// The server hears that nobody waits any more, and the conversation goes on.
+#[test]
+fn ctrl_c_cancels_a_call() {
+    let served = Served::with("waits", "seconds = 600");
+    let replies = served.project.replies(&[CALL, "Stopped then."]);
+    let args = ["--yes", "--backend", "replay", "--replies", &replies];
+    let screen = Screen::start(CODER, &args, &[], &served.project.root, &served.project.home, (24, 80));
+    screen.wait_for_last(">");
+    screen.press("go\r");
+    screen.wait_for("1/4 quarter");
+    screen.press("\u{3}");
+    screen.wait("end", |contents| contents.contains("Stopped then.") && contents.trim_end().ends_with('>'));
+    assert!(screen.contents().contains("stopped after"), "{}", screen.contents());
+    let cancelled = served.shared.join("file");
+    let began = Instant::now();
+    while !cancelled.exists() {
+        assert!(began.elapsed() < Duration::from_secs(30), "the server hears that the call is cancelled");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    screen.press("\u{4}");
+    assert_eq!(screen.end(), 0);
+}
