@@ -613,6 +613,8 @@ toolfence_protocol::texts! { "undo"
     link_went(name, target) { en: "Link {name} to {target} went.\n", pt: "O link {name} para {target} foi removido.\n" }
     link_made(name, target) { en: "Link {name} to {target} was made.\n", pt: "O link {name} para {target} foi criado.\n" }
     folder_removed(name) { en: "Folder {name} was removed.\n", pt: "A pasta {name} foi removida.\n" }
+    empty_file_made(name) { en: "Empty file {name} was made.\n", pt: "O arquivo vazio {name} foi criado.\n" }
+    empty_file_removed(name) { en: "Empty file {name} was removed.\n", pt: "O arquivo vazio {name} foi removido.\n" }
     folder_made(name) { en: "Folder {name} was made.\n", pt: "A pasta {name} foi criada.\n" }
     folder_mode(name, old, new) {
         en: "Folder {name}: old mode {old}, new mode {new}\n",

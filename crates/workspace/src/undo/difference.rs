@@ -69,7 +69,13 @@ impl History {
             (before, after) => {
                 let (before, after) = (before.flatten(), after.flatten());
                 let unified = diff::of_file(&names::text_of(path), before.as_deref(), after.as_deref());
-                text.push(unified.map_or_else(|| messages::differs_without_lines(&name), Text::from));
+                text.push(match unified {
+                    // There is no line that a diff could show.
+                    Some(unified) if unified.is_empty() && before.is_none() => messages::empty_file_made(&name),
+                    Some(unified) if unified.is_empty() && after.is_none() => messages::empty_file_removed(&name),
+                    Some(unified) => unified.into(),
+                    None => messages::differs_without_lines(&name),
+                });
             }
         }
         Difference { name, text }
