@@ -90,6 +90,12 @@ documentation() {
     RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --all-features
 }
 
+# The shells that `coder completions` writes scripts for, beside bash.
+shells() {
+    packages zsh zsh
+    packages fish fish
+}
+
 # The programs of Python that tests need, in the versions of `.ci/requirements.txt`.
 python_programs() {
     packages python3 python3 python3-venv

@@ -13,10 +13,44 @@ use std::process::ExitCode;
 /// Prints what the shell reads.
 pub(crate) fn completions(arguments: &CompletionsArguments) -> Result<ExitCode, Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(arguments.shell, &mut help::described(help::settled_language()), "coder", &mut script);
-    let script = with_personas(arguments.shell, String::from_utf8_lossy(&script).into_owned());
+    let mut command = help::described(help::settled_language());
+    clap_complete::generate(arguments.shell, &mut command, "coder", &mut script);
+    let script = mended(arguments.shell, String::from_utf8_lossy(&script).into_owned(), &command);
+    let script = with_personas(arguments.shell, script);
     io::stdout().write_all(script.as_bytes()).map_err(Failure::output)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Mends what the scripts of clap_complete do not do.
+fn mended(shell: Shell, script: String, command: &Command) -> String {
+    match shell {
+        // The message of `coder MESSAGE` is taken for the first word and the command for the second one, so that nothing behind a
+        // command is completed. There is nothing to complete in a message.
+        Shell::Zsh => {
+            let lines = script.lines().filter(|line| !line.starts_with("'::message -- "));
+            let lines: Vec<String> = lines.map(|line| line.replace("$line[2]", "$line[1]")).collect();
+            lines.join("\n") + "\n"
+        }
+        // Without the value that is being typed behind an option, the options before it cannot be read, and nothing is offered; and
+        // words that stand behind a command are not offered at all.
+        Shell::Fish => {
+            let read = "    argparse -s (__fish_coder_global_optspecs) -- $cmd 2>/dev/null\n";
+            let again = format!("{} || set -e cmd[-1] && {}", read.trim_end(), read.trim_start());
+            let words = command.get_subcommands().flat_map(|inner| {
+                let values = inner.get_positionals().flat_map(clap::Arg::get_possible_values);
+                let values: Vec<String> = values.map(|value| value.get_name().to_owned()).collect();
+                let name = inner.get_name();
+                let line = format!(
+                    "complete -c coder -n \"__fish_coder_using_subcommand {name}\" -f -a \"{}\"\n",
+                    values.join(" ")
+                );
+                (!values.is_empty()).then_some(line)
+            });
+            let words: String = words.collect();
+            script.replace(read, &again) + &words
+        }
+        _ => script,
+    }
 }
 
 /// Lets the script of a shell ask for the names of personas, which its makers can only take for names of files.
