@@ -409,7 +409,7 @@ fn a_command_of_a_project_is_trusted_as_it_is() {
         screen.wait("question", |contents| contents.trim_end().ends_with("Trust it? [y/N]"));
         screen.press(&format!("{answer}{ENTER}"));
     };
-    screen.press("/th\t");
+    screen.press("/the\t");
     screen.wait_for_last("> /theirs");
     dropped(&screen);
     said("n");

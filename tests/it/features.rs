@@ -4,6 +4,7 @@ use crate::conversation::{CTRL_D, ENTER, Place, answered};
 use crate::terminal::slow_model;
 use serde_json::{Value, json};
 use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 use toolfence_kit::{Program, Screen};
 
@@ -146,20 +147,37 @@ fn shell_completions() {
     );
     let shell = ["--norc", "--noprofile", "-i"];
     let env = [("PATH", path.as_str()), ("PS1", "$ "), ("INPUTRC", "/dev/null"), ("HISTFILE", "")];
-    let screen = Screen::start("bash", &shell, &env, &place.root, &place.home, (24, 80));
-    screen.wait_for_last("$");
-    screen.press(&format!("source <(coder completions bash){ENTER}"));
-    screen.wait("prompt", |contents| contents.contains("completions bash)") && contents.trim_end().ends_with("\n$"));
-    for (typed, completed) in [
-        ("coder sess\t", "$ coder sessions"),
-        ("coder --persona pir\t", "$ coder --persona pirate"),
-        ("coder tools --persona rev\t", "$ coder tools --persona reviewer"),
-        ("coder --ask san\t", "$ coder --ask sandboxed"),
+    let is_there = |shell: &str| Command::new(shell).arg("--version").output().is_ok_and(|ran| ran.status.success());
+    let zsh = "PS1='$ '; mkdir ~/zsh; coder completions zsh > ~/zsh/_coder; fpath=(~/zsh $fpath); autoload -U compinit; compinit -u -D";
+    let fish = "function fish_prompt; echo '$ '; end; coder completions fish | source";
+    for (shell, args, begins) in [
+        ("bash", &shell[..], "source <(coder completions bash)"),
+        ("zsh", &["-f", "-i"], zsh),
+        ("fish", &["--no-config", "-i"], fish),
     ] {
-        screen.press(typed);
-        screen.wait_for_last(completed);
-        screen.press("\u{15}");
-        screen.wait_for_last("$");
+        if !is_there(shell) {
+            eprintln!("left out: there is no {shell}");
+            continue;
+        }
+        let screen = Screen::start(shell, args, &env, &place.root, &place.home, (24, 80));
+        screen.wait("prompt", |contents| contents.trim_end().ends_with(['$', '>', '#']));
+        screen.press(&format!("{begins}; echo re''ady{ENTER}"));
+        screen.wait("prompt", |contents| contents.contains("\nready\n") && contents.trim_end().ends_with("\n$"));
+        for (typed, completed) in [
+            ("coder sess\t", "$ coder sessions"),
+            ("coder --persona pir\t", "$ coder --persona pirate"),
+            ("coder tools --persona rev\t", "$ coder tools --persona reviewer"),
+            ("coder --ask san\t", "$ coder --ask sandboxed"),
+            ("coder completions fi\t", "$ coder completions fish"),
+            ("coder config tru\t", "$ coder config trust"),
+        ] {
+            screen.press(typed);
+            screen.wait(&format!("{completed:?} in {shell}"), |contents| {
+                contents.trim_end().lines().last() == Some(completed)
+            });
+            screen.press("\u{15}");
+            screen.wait_for_last("$");
+        }
     }
 }
 
@@ -218,6 +236,27 @@ fn undo_without_git() {
     assert!(!place.root.join(".git").exists());
 }
 
+/// A file without a line is a change too.
+#[test]
+fn an_empty_file_is_in_the_diff() {
+    let replies = [
+        &call("write_file", &json!({"path": "empty", "content": ""})),
+        "Made.",
+        &call("bash", &json!({"command": "rm empty"})),
+        "Removed.",
+    ];
+    let place = Place::new(&replies);
+    let screen = place.talk(&["--yes"], &[]);
+    for (typed, answer, told) in
+        [("make", "Made.", "Empty file empty was made."), ("remove", "Removed.", "Empty file empty was removed.")]
+    {
+        screen.press(&format!("{typed}{ENTER}"));
+        answered(&screen, answer);
+        screen.press(&format!("/diff{ENTER}"));
+        answered(&screen, told);
+    }
+}
+
 /// Lines that are pasted at the prompt are one message, and none of them answers the question that comes of it.
 #[test]
 fn a_pasted_y_cannot_approve() {
@@ -234,6 +273,145 @@ fn a_pasted_y_cannot_approve() {
     screen.wait_for("Done.");
     assert!(!place.root.join("ran").exists());
     assert_eq!(place.said()[0], "do it\ny\nrest");
+}
+
+/// Nor does one that comes while the question stands: marked, in pieces, and from a terminal that marks none.
+#[test]
+fn a_y_that_is_pasted_at_a_question_cannot_approve() {
+    for pieces in [
+        &["\u{1b}[200~y\r\u{1b}[201~"][..],
+        &["\u{1b}[200~y", "\r", "\u{1b}[201~"],
+        &["\u{1b}[20", "0~y\ry\r\u{1b}[201", "~"],
+        &["y\rmore\r"],
+        &["\ry\r"],
+    ] {
+        let place = Place::new(&[&call("bash", &json!({"command": "touch ran"})), "Done."]);
+        let screen = place.talk(&["--ask", "always"], &[]);
+        screen.press(&format!("go{ENTER}"));
+        screen.wait("question", |contents| contents.trim_end().ends_with("a reason]"));
+        for piece in pieces {
+            screen.press(piece);
+            std::thread::sleep(Duration::from_millis(200));
+        }
+        let contents = screen.wait("row of the question", |contents| contents.trim_end().ends_with(['y', 'e']));
+        assert!(!place.root.join("ran").exists() && !contents.contains("200~"), "{pieces:?}: {contents}");
+        // It can be taken back, and answered by hand.
+        screen.press("\u{15}");
+        screen.wait("empty row", |contents| contents.trim_end().ends_with("a reason]"));
+        screen.press(&format!("n use 語 e\u{301}{ENTER}"));
+        answered(&screen, "Done.");
+        assert!(place.written_down().contains("The user said no: use 語 e\u{301}."), "{}", place.written_down());
+    }
+}
+
+/// Nor one that begins while the model works and goes on when the question stands: all of it is for the next message, also what
+/// does not fit into the terminal at once.
+#[test]
+fn a_long_paste_before_a_question_is_none_of_its_answer() {
+    let place = Place::new(&[]);
+    let asks = call("bash", &json!({"command": "touch ran"}));
+    let url = slow_model(vec![
+        vec![(0, "I run it. ".into()), (1500, format!("\n\n{asks}"))],
+        vec![(1000, "Done.".into())],
+        vec![(0, "Read.".into())],
+    ]);
+    let args = ["--backend", "http", "--base-url", &url, "--model", "m", "--ask", "always"];
+    let screen = Screen::start(CODER, &args, &[], &place.root, &place.home, (24, 80));
+    screen.wait_for_last(">");
+    screen.press(&format!("go{ENTER}"));
+    screen.wait_for("I run it.");
+    let many = "y\n".repeat(10_000);
+    screen.paste(&many);
+    say(&screen, "Run it? [", "n");
+    // What comes in one piece with the end of a line would be a paste that is not marked.
+    screen
+        .wait("answer", |contents| !contents.trim_end().lines().last().is_some_and(|row| row.starts_with("Run it? [")));
+    screen.paste(&many);
+    screen.wait_for("Done.");
+    screen.wait_for_last("> [Pasted 20,000 lines]");
+    assert!(!place.root.join("ran").exists());
+    screen.press(ENTER);
+    answered(&screen, "Read.");
+    assert_eq!(place.said().len(), 2);
+}
+
+/// A terminal is given back as it was found, however a question ends.
+#[test]
+fn a_question_leaves_the_terminal_as_it_was() {
+    let asks = call("bash", &json!({"command": "touch ran"}));
+    let place = Place::new(&[&asks, &asks, &asks]);
+    place.file_at_home("reply", &asks);
+    let line = format!(
+        "stty -a > before; \"$CODER\" exec --ask always < {0}/reply > out 2> err; stty -a > after; cmp before after && echo same",
+        place.home.display()
+    );
+    for (keys, wait) in [("n\r", "same"), ("\u{3}", "same"), ("\u{4}", "same")] {
+        let screen = Screen::start("bash", &["-c", &line], &[("CODER", CODER)], &place.root, &place.home, (24, 80));
+        screen.wait("question", |contents| contents.trim_end().ends_with("a reason]"));
+        screen.press(keys);
+        screen.wait_for(wait);
+        let written = screen.written();
+        let (on, off) = (written.rfind("\u{1b}[?2004h"), written.rfind("\u{1b}[?2004l"));
+        assert!(on.is_some() && on < off, "{keys:?}: {written:?}");
+    }
+}
+
+/// What a model thinks at length is followed while it comes, and is one line then; all of it is there on demand and written down.
+#[test]
+fn long_reasoning_is_folded() {
+    let thoughts: Vec<String> = (1..=40).map(|line| format!("Thought {line} of many.\n")).collect();
+    let mut reply = vec![(0, "<think>\n".to_owned())];
+    reply.extend(thoughts.iter().map(|line| (50, line.clone())));
+    reply.push((0, "</think>\nIt is 4.\n".to_owned()));
+    let short = vec![(0, "<think>\nShort.\n</think>\nIt is 5.\n".to_owned())];
+    let place = Place::new(&[]);
+    let url = slow_model(vec![reply.clone(), short, reply]);
+    let args = ["--backend", "http", "--base-url", &url, "--model", "m"];
+    let screen = Screen::start(CODER, &args, &[], &place.root, &place.home, (40, 60));
+    screen.wait_for_last(">");
+    screen.press(&format!("go{ENTER}"));
+    let contents = screen.wait_for("Thought 20 of many.");
+    assert!(contents.contains(" thinking, ") && contents.contains("\n  │ Thought 20"), "{contents}");
+    assert!(!contents.contains("Thought 2 of"), "{contents}");
+    answered(&screen, "It is 4.");
+    let contents = screen.contents();
+    assert!(
+        contents.contains("\ncoder\nthought for ")
+            && contents.contains(", 40 lines; /thoughts shows them\n\nIt is 4.\n"),
+        "{contents}"
+    );
+    assert!(!contents.contains("Thought 40"), "{contents}");
+    screen.press(&format!("/thoughts{ENTER}"));
+    answered(&screen, "Thought 40 of many.");
+    assert!(place.written_down().contains("Thought 1 of many."));
+    screen.press(&format!("again{ENTER}"));
+    answered(&screen, "It is 5.");
+    assert!(screen.contents().contains("coder\nShort.\n\nIt is 5.\n"), "{}", screen.contents());
+
+    place.file_at_home("config/toolfence/config.toml", "[terminal]\nreasoning = \"shown\"\n");
+    let screen = Screen::start(CODER, &args, &[], &place.root, &place.home, (60, 60));
+    screen.wait_for_last(">");
+    screen.press(&format!("go{ENTER}"));
+    answered(&screen, "It is 4.");
+    let contents = screen.contents();
+    assert!(contents.contains("Thought 1 of many.") && !contents.contains("thought for"), "{contents}");
+}
+
+/// The list that Tab shows can be read on the background that the theme is for.
+#[test]
+fn lists_have_the_colours_of_the_theme() {
+    for (theme, dim) in [("light", "\u{1b}[38;5;241m"), ("auto", "\u{1b}[2m")] {
+        let place = Place::new(&["One."]);
+        place.file_at_home("config/toolfence/config.toml", format!("[terminal]\ntheme = \"{theme}\"\n"));
+        let screen = place.talk(&[], &[]);
+        screen.press("/re\t");
+        screen.wait_for("/resume");
+        let written = screen.written();
+        assert!(written.contains(dim), "{theme}: {written:?}");
+        for (colour, what) in [("\u{1b}[33m", "yellow"), ("\u{1b}[90m", "dark grey"), ("\u{1b}[37m", "light grey")] {
+            assert!(!written.contains(colour), "{theme}, {what}: {written:?}");
+        }
+    }
 }
 
 #[test]

@@ -23,6 +23,8 @@ mod documents;
 mod features;
 mod format;
 mod grammar;
+#[cfg(all(feature = "cli", target_os = "linux"))]
+mod hostile;
 #[cfg(feature = "backend-http")]
 mod http;
 mod json;

@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Runs a line of shell on a terminal, where `$CODER` is the program. `early` is typed at once, `answers` one by one
 /// once a question stands there. Gives what the terminal showed.
 fn on_a_terminal(root: &Path, line: &str, early: &str, answers: &[&str]) -> String {
-    typed(root, line, "Run it? [", early, answers)
+    typed(root, line, "Run it? [y/N", early, answers)
 }
 
 /// Answers another question in this way.
@@ -485,7 +485,8 @@ fn screen(shown: &str) -> (String, usize) {
                     rows[at].truncate(column);
                 }
                 Some('K') => rows[at].truncate(column),
-                Some('m') => {}
+                // Looks, and marks around pastes.
+                Some('m' | 'h' | 'l') => {}
                 other => panic!("a sequence that ends with {other:?}"),
             },
             c => {

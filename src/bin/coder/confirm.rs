@@ -1,18 +1,19 @@
 //! A question to the person, on the terminal and nowhere else. Without a terminal the answer is no.
 
 use crate::edit;
+use crate::input::answer::{Answer as Typed, Ended};
+use crate::input::modes::{Keys, has_cursor};
 use crate::markdown::{in_rows, line_in_rows};
 use crate::marks;
 use crate::messages;
 use crate::preview::{Preview, file_rows, one_line};
 use crate::shown::{Words, escaped, language};
+use crate::status::to_the_first;
 use crate::terminal::{colours, columns_of_the_terminal};
 use crate::view::Person;
-use rustix::fs::{Mode, OFlags};
-use rustix::termios::QueueSelector;
 use std::collections::HashSet;
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::fs::OpenOptions;
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -283,30 +284,46 @@ fn always(pending: &Pending, beginning: &str) -> Result<Answer, Text> {
 
 /// Asks on the terminal itself, whatever stdin is. The descriptor that is read is our own and does not block, so that a
 /// cancelled question leaves no thread behind that would eat the next line.
-pub(crate) async fn put(text: &str) -> io::Result<String> {
+async fn put(text: &str) -> io::Result<String> {
     const GLANCE: Duration = Duration::from_millis(30);
     crate::status::end();
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let mut terminal = File::from(rustix::fs::open("/dev/tty", flags, Mode::empty())?);
     let mut screen = OpenOptions::new().write(true).open("/dev/tty")?;
     let (above, asks) = text.split_at(text.rfind('\n').map_or(0, |at| at + 1));
     screen.write_all(above.as_bytes())?;
-    let _shown = crate::input::modes::Shown::begin();
+    let mut keys = Keys::begin()?;
     // Whatever was typed before the question stood there was not meant for it. What is typed once its last row is seen is.
-    rustix::termios::tcflush(&terminal, QueueSelector::IFlush)?;
+    let pasting = keys.settle().await?;
     screen.write_all(asks.as_bytes())?;
-    let mut line = Vec::new();
-    let mut buffer = [0; 1024];
-    while !line.contains(&b'\n') {
-        match terminal.read(&mut buffer) {
-            Ok(0) => break,
-            Ok(count) => line.extend_from_slice(&buffer[..count]),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => tokio::time::sleep(GLANCE).await,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
+    let mut answer = Typed::new(pasting);
+    let mut shown = String::new();
+    let mut buffer = [0; 4096];
+    loop {
+        let ended = match keys.read(&mut buffer)? {
+            Some(0) => Some(Ended::Nothing),
+            Some(count) => answer.press(&buffer[..count]),
+            None => {
+                tokio::time::sleep(GLANCE).await;
+                continue;
+            }
+        };
+        let now = escaped(answer.text()).into_owned();
+        screen.write_all(redrawn(asks, &shown, &now).as_bytes())?;
+        shown = now;
+        if ended.is_some() {
+            screen.write_all(b"\n")?;
+            return Ok(answer.text().to_owned());
         }
     }
-    Ok(String::from_utf8_lossy(&line).into_owned())
+}
+
+/// What takes the answer that stands behind the question to what it is now.
+fn redrawn(asks: &str, before: &str, now: &str) -> String {
+    match now.strip_prefix(before) {
+        Some(more) => more.to_owned(),
+        // Where nothing can be taken back, what is typed is shown once more.
+        None if !has_cursor() => format!("\n{asks}{now}"),
+        None => format!("{}\x1b[J{asks}{now}", to_the_first(&[format!("{asks}{before}")], columns_of_the_terminal())),
+    }
 }
 
 /// Asks as [`put`] does until it is cancelled, which is an answer to nothing: [`io::ErrorKind::Interrupted`].

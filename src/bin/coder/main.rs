@@ -35,6 +35,7 @@ mod status;
 mod style;
 mod terminal;
 mod theme;
+mod thoughts;
 mod told;
 mod view;
 

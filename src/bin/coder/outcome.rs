@@ -80,7 +80,7 @@ fn for_people(message: &Text, known: Known) -> Option<Text> {
 }
 
 /// `2 ms`, `1.5 s`, `2 min 5 s`.
-fn took(milliseconds: u64) -> Text {
+pub(crate) fn took(milliseconds: u64) -> Text {
     match milliseconds {
         0..1000 => messages::milliseconds(milliseconds),
         1000..60_000 => messages::seconds(format!("{}.{}", milliseconds / 1000, milliseconds % 1000 / 100)),

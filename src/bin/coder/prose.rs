@@ -86,6 +86,11 @@ impl Prose {
         self.speaker = self.rendered.is_some().then(|| name.to_owned());
     }
 
+    /// Whether the words are rendered for a person.
+    pub(crate) fn is_rendered(&self) -> bool {
+        self.rendered.is_some()
+    }
+
     /// Whether anything stands here since the last call.
     pub(crate) fn has_begun(&self) -> bool {
         self.begun

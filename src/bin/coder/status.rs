@@ -13,6 +13,7 @@ use crate::style::Style;
 use crate::theme::codes;
 use rustix::termios::{Winsize, tcgetwinsize};
 use serde_json::Value;
+use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, Once, OnceLock, PoisonError};
@@ -39,10 +40,14 @@ const PATIENCE: Duration = Duration::from_millis(400);
 /// Bytes that are kept of the text of an argument, and arguments that are told apart.
 const MOST_TEXT: usize = 512;
 const MOST_ARGUMENTS: usize = 32;
+/// Bytes of the end of a thought that are kept, once there are twice as many.
+const END_OF_THOUGHT: usize = 2 << 10;
 /// Lines that are shown of what is written or printed.
 const MOST_ROWS: usize = 5;
 /// Bytes of such a line that are kept.
 const MOST_OF_LINE: usize = 256;
+/// Columns beside the text of a row below the line.
+const BESIDE: usize = 5;
 /// Narrower terminals have no status line.
 const FEWEST_COLUMNS: usize = 12;
 
@@ -73,6 +78,16 @@ pub(crate) enum What {
     Tools(ToolSoFar),
     /// A call that is being written.
     Call(CallSoFar),
+    /// A thought.
+    Thought(ThoughtSoFar),
+}
+
+/// A thought as far as it came.
+#[derive(Default)]
+pub(crate) struct ThoughtSoFar {
+    /// Its end.
+    text: String,
+    lines: usize,
 }
 
 /// A call as far as it was written.
@@ -122,6 +137,13 @@ pub(crate) fn written(id: &str, arg: &str, text: &str) {
         && call.id == id
     {
         call.push(arg, text);
+    }
+}
+
+/// More of the thought that is under way.
+pub(crate) fn thought(text: &str) {
+    if let Some(Line { what: What::Thought(thought), .. }) = &mut *lock() {
+        thought.push(text);
     }
 }
 
@@ -270,7 +292,7 @@ impl Line {
             return;
         }
         let mut rows = vec![row(&self.what, waited, self.signs, width - 1)];
-        let below = self.what.below();
+        let below = self.what.below(width.saturating_sub(BESIDE));
         // They must not push all that was printed out of a low terminal.
         let below = &below[below.len() - below.len().min(self.output.height() / 4)..];
         let bar = if self.signs { "  │ " } else { "  | " };
@@ -280,7 +302,7 @@ impl Line {
             rows.insert(0, String::new());
         }
         if self.drawn.as_ref() != Some(&rows) {
-            let style = if matches!(self.what, What::Model) { Style::Dim } else { Style::Action };
+            let style = if matches!(self.what, What::Model | What::Thought(_)) { Style::Dim } else { Style::Action };
             let before = self.drawn.as_deref().unwrap_or_default();
             let mut out = to_the_first(before, width);
             // Where the terminal became narrower, the rows stand in more of them.
@@ -303,11 +325,12 @@ impl Line {
 
 impl What {
     /// The lines that are shown below the row.
-    fn below(&self) -> &[String] {
+    fn below(&self, width: usize) -> Cow<'_, [String]> {
         match self {
-            What::Model => &[],
-            What::Tools(tool) => &tool.printed,
-            What::Call(call) => call.last(),
+            What::Model => [].as_slice().into(),
+            What::Tools(tool) => tool.printed.as_slice().into(),
+            What::Call(call) => call.last().into(),
+            What::Thought(thought) => thought.last(width).into(),
         }
     }
 }
@@ -320,6 +343,10 @@ fn row(what: &What, waited: Duration, signs: bool, width: usize) -> String {
     let spun = |text: Text| format!("{turn} {}", text.words());
     match what {
         What::Model => fitted(&spun(messages::waiting_for_model(waited.as_secs())), "", dots, width),
+        What::Thought(thought) => {
+            let size = messages::lines_of_output(thought.lines + 1);
+            fitted(&spun(messages::thinking(waited.as_secs())), &format!(", {}", size.words()), dots, width)
+        }
         What::Tools(tool) => {
             let said = if tool.said.is_empty() { String::new() } else { format!("  {}", tool.said) };
             let running = format!("  {}", spun(messages::tools_run(waited.as_secs())));
@@ -413,6 +440,27 @@ impl Argument {
     }
 }
 
+impl ThoughtSoFar {
+    fn push(&mut self, text: &str) {
+        self.lines += text.bytes().filter(|byte| *byte == b'\n').count();
+        self.text.push_str(text);
+        if self.text.len() > 2 * END_OF_THOUGHT {
+            let over = self.text.len() - END_OF_THOUGHT;
+            let start = (over..self.text.len()).find(|at| self.text.is_char_boundary(*at)).unwrap_or(over);
+            // Words that stood there stay where they were as long as they can.
+            let line = self.text[start..].find(['\n', ' ']).map_or(start, |at| start + at + 1);
+            self.text.drain(..line);
+        }
+    }
+
+    /// Its last rows on a terminal of so many columns.
+    fn last(&self, width: usize) -> Vec<String> {
+        let rows = in_rows(&escaped(self.text.trim_end()), width.max(1));
+        let rows: Vec<&str> = rows.lines().filter(|row| !row.trim().is_empty()).collect();
+        rows[rows.len().saturating_sub(MOST_ROWS)..].iter().map(|row| (*row).to_owned()).collect()
+    }
+}
+
 impl ToolSoFar {
     pub(crate) fn new(id: &str, label: &str) -> ToolSoFar {
         ToolSoFar { id: id.to_owned(), label: label.to_owned(), said: String::new(), printed: Vec::new() }
@@ -457,6 +505,23 @@ mod tests {
             }
         }
         assert_eq!(fitted("wide 語語", "  9", "…", 10), "wide…  9");
+    }
+
+    #[test]
+    fn a_thought_shows_its_last_rows() {
+        let mut thought = ThoughtSoFar::default();
+        "First this.\n\nThen one line that goes on and on, with a\u{1b}[31m in it.".chars().for_each(|c| {
+            thought.push(c.encode_utf8(&mut [0; 4]));
+        });
+        assert_eq!(
+            thought.last(20),
+            ["First this.", "Then one line that", "goes on and on, with", "a\\u{1b}[31m in it."]
+        );
+        let told = row(&What::Thought(thought), Duration::from_secs(3), true, 60);
+        assert_eq!(told, "⠋ thinking, 3 s, 3 lines");
+        let mut thought = ThoughtSoFar::default();
+        (0..1000).for_each(|_| thought.push(&"é語 ".repeat(1000)));
+        assert!(thought.text.len() <= 2 * END_OF_THOUGHT && thought.last(40).len() == MOST_ROWS);
     }
 
     #[test]

@@ -131,6 +131,11 @@ pub(crate) fn dim() -> &'static str {
     settled().dim
 }
 
+/// The colour of text that matters less, where the theme fixes one.
+pub(crate) fn dim_colour() -> Option<u8> {
+    dim().strip_prefix("\x1b[38;5;")?.strip_suffix('m')?.parse().ok()
+}
+
 /// What begins a tint.
 pub(crate) fn tint(tint: Tint) -> &'static str {
     let theme = settled();

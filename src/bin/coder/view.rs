@@ -7,12 +7,13 @@ use crate::debug;
 use crate::failure::Failure;
 use crate::markdown::{cut, line_in_rows, width_of};
 use crate::messages;
-use crate::outcome::{Known, checklist, details, printed_line, summary};
+use crate::outcome::{Known, checklist, details, printed_line, summary, took};
 use crate::preview::{label, one_line};
 use crate::prose::{Prose, Voice};
 use crate::shown::{Words, escaped};
-use crate::status::{self, CallSoFar, ToolSoFar, What};
+use crate::status::{self, CallSoFar, ThoughtSoFar, ToolSoFar, What};
 use crate::terminal::{self, Style, Terminal};
+use crate::thoughts::{self, Thoughts};
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
@@ -83,6 +84,7 @@ pub(crate) struct View<P> {
     talks: bool,
     /// The last result, whole.
     last: Option<ToolResult>,
+    thoughts: Thoughts,
 }
 
 impl<P> Drop for View<P> {
@@ -116,6 +118,7 @@ impl<P: Person> View<P> {
             singly: false,
             talks: false,
             last: None,
+            thoughts: Thoughts::default(),
         }
     }
 
@@ -135,7 +138,8 @@ impl<P: Person> View<P> {
         if self.live {
             self.prose.end_line()?;
             // A call stands apart from the words above it, also while it is written.
-            let parted = matches!(what, What::Call(_)) && self.prose.has_begun() && self.work.is_none();
+            let parted =
+                matches!(what, What::Call(_) | What::Thought(_)) && self.prose.has_begun() && self.work.is_none();
             self.work().wait(what, parted);
         }
         Ok(())
@@ -159,6 +163,7 @@ impl<P: Person> View<P> {
         if let Some(trouble) = self.trouble.take() {
             return Err(trouble);
         }
+        self.end_thought()?;
         self.prose.end_line()?;
         terminal::notify(self.alone_since.elapsed(), &messages::turn_is_over());
         Ok(())
@@ -167,6 +172,44 @@ impl<P: Person> View<P> {
     /// The last result of the turn, of which only the beginning may have been shown.
     pub(crate) fn last(&mut self) -> Option<ToolResult> {
         self.last.take()
+    }
+
+    /// All that the model thought in the turn.
+    pub(crate) fn thoughts(&mut self) -> Option<String> {
+        self.thoughts.take()
+    }
+
+    /// A piece of a thought.
+    fn think(&mut self, text: &str) -> Result<(), Failure> {
+        let begins = self.thoughts.push(text);
+        if !(self.live && self.prose.is_rendered() && thoughts::are_folded()) {
+            return self.say(Voice::Reasoning, text);
+        }
+        if begins {
+            self.wait(What::Thought(ThoughtSoFar::default()))?;
+        }
+        status::thought(text);
+        Ok(())
+    }
+
+    /// Something else than a thought comes: a long one that was folded is one line from here on.
+    fn end_thought(&mut self) -> Result<(), Failure> {
+        let is_folded = self.live && self.prose.is_rendered() && thoughts::are_folded();
+        let Some((text, time, lines)) = self.thoughts.end() else { return Ok(()) };
+        if !is_folded || text.is_empty() {
+            return Ok(());
+        }
+        if thoughts::is_short(text, self.prose.out.look().width) {
+            return self.prose.write(Voice::Reasoning, text);
+        }
+        let time = took(time.as_millis().try_into().unwrap_or(u64::MAX));
+        let told = messages::thought_for(time, lines);
+        let told = if self.talks { messages::thought_to_see(told) } else { told };
+        let parted = self.prose.has_begun();
+        self.prose.interrupt()?;
+        self.prose.introduce()?;
+        self.prose.out.write(if parted { "\n" } else { "" })?;
+        self.prose.out.styled_line(Style::Dim, &told)
     }
 
     /// Output that cannot be written ends the turn.
@@ -179,6 +222,7 @@ impl<P: Person> View<P> {
 
     /// A call stands here from now on: its label, which is followed by what came of it.
     fn begin_call(&mut self, id: &str, tool: &str) -> Result<(), Failure> {
+        self.end_thought()?;
         self.labels.entry(id.to_owned()).or_insert_with(|| tool.to_owned());
         let parted = self.prose.has_begun() && self.work.is_none();
         self.prose.interrupt()?;
@@ -278,6 +322,9 @@ impl<P: Person> View<P> {
     }
 
     fn event(&mut self, event: &Event<'_>) -> Result<(), Failure> {
+        if !matches!(event, Event::Reasoning { unopened: false, .. } | Event::Progress { .. }) {
+            self.end_thought()?;
+        }
         match event {
             Event::Text { text, .. } => self.say(Voice::Answer, text),
             Event::Started { id, name } => self.wait(What::Call(CallSoFar::new(id, name))),
@@ -292,7 +339,7 @@ impl<P: Person> View<P> {
                 Ok(())
             }
             Event::Reasoning { unopened: true, .. } => self.aside(Style::Dim, messages::all_was_thought()),
-            Event::Reasoning { text, .. } => self.say(Voice::Reasoning, text),
+            Event::Reasoning { text, .. } => self.think(text),
             Event::Call { call, .. } => {
                 debug::call(call);
                 self.labels.insert(call.id.clone(), label(call));
@@ -318,6 +365,7 @@ impl<P: Person> View<P> {
 
     /// A line about the reply, between prose and calls.
     fn aside(&mut self, style: Style, text: Text) -> Result<(), Failure> {
+        self.end_thought()?;
         self.prose.interrupt()?;
         self.work().styled_line(style, &format!("! {}", text.words()))
     }
@@ -331,6 +379,7 @@ impl<P: Person> View<P> {
         self.seen.clear();
         self.singly = false;
         self.rounds += 1;
+        self.end_thought()?;
         self.prose.end_line()?;
         match std::mem::take(&mut self.told) || self.rounds == 1 {
             true => Ok(()),
@@ -412,7 +461,7 @@ impl<P: Person> Host for View<P> {
     }
 
     fn ask_among<'a>(&'a mut self, pending: &'a Pending, later: &'a [Pending]) -> BoxFuture<'a, Answer> {
-        let written = self.prose.end_line();
+        let written = self.end_thought().and_then(|()| self.prose.end_line());
         self.keep(written);
         terminal::notify(self.alone_since.elapsed(), &messages::turn_asks());
         Box::pin(async move {

@@ -30,6 +30,8 @@ pub struct Screen {
 struct Shown {
     parser: Parser,
     written: Vec<u8>,
+    /// Nothing more can be written.
+    over: bool,
 }
 
 impl Screen {
@@ -66,7 +68,8 @@ impl Screen {
         drop((program, command));
 
         let terminal = File::from(terminal);
-        let shown = Arc::new(Mutex::new(Shown { parser: Parser::new(size.0, size.1, 1000), written: Vec::new() }));
+        let shown =
+            Arc::new(Mutex::new(Shown { parser: Parser::new(size.0, size.1, 1000), written: Vec::new(), over: false }));
         let (keys, pressed) = channel::<Vec<u8>>();
         let mut writes = terminal.try_clone().expect("it can be written to");
         // A program that reads nothing more has ended, or is about to.
@@ -86,6 +89,7 @@ impl Screen {
                     }
                 }
             }
+            screen.lock().unwrap_or_else(PoisonError::into_inner).over = true;
         });
         Screen { child, terminal, keys, shown }
     }
@@ -206,6 +210,26 @@ impl Screen {
         parser.process(text.as_bytes());
         shown.parser = parser;
         tcsetwinsize(&self.terminal, winsize(size)).expect("the terminal is there");
+    }
+
+    /// Waits until the program ends, and gives all that it wrote.
+    ///
+    /// # Panics
+    ///
+    /// If it does not end in half a minute.
+    #[track_caller]
+    pub fn ended(mut self) -> String {
+        let begun = Instant::now();
+        while self.child.try_wait().expect("it is our child").is_none() {
+            assert!(begun.elapsed() < PATIENCE, "it does not end:\n{}", self.contents());
+            thread::sleep(Duration::from_millis(10));
+        }
+        // What it wrote last is read until the terminal says that nobody has it any more.
+        while !self.shown().over {
+            assert!(begun.elapsed() < PATIENCE, "somebody keeps the terminal:\n{}", self.contents());
+            thread::sleep(Duration::from_millis(10));
+        }
+        self.written()
     }
 
     /// Waits until the program ends, and gives its status.

@@ -18,6 +18,7 @@ use crate::messages;
 use crate::outcome;
 use crate::personas::Folders;
 use crate::preview::one_line;
+use crate::prose::{Prose, Voice};
 use crate::runtime::{TWICE, Turns};
 use crate::setup::{Setup, Talk, with_persona};
 use crate::shown::{Words, language};
@@ -65,8 +66,20 @@ pub(crate) fn run(options: &Options, start: &Start, first: Option<&str>) -> Resu
     let models = Arc::new(Mutex::new(model.into_iter().collect()));
     let input = Input::open(&setup, &own, Arc::clone(&models))?;
     let options = options.clone();
-    let mut conversation =
-        Conversation { options, setup, talk, agent, turns, out, own, draft: None, last: None, plans: false, models };
+    let mut conversation = Conversation {
+        options,
+        setup,
+        talk,
+        agent,
+        turns,
+        out,
+        own,
+        draft: None,
+        last: None,
+        thoughts: None,
+        plans: false,
+        models,
+    };
     conversation.turns.converse();
     if let Some(first) = first {
         conversation.out.styled_line(Style::Dim, &format!("{MARK}{first}"))?;
@@ -149,6 +162,8 @@ struct Conversation {
     draft: Option<String>,
     /// The last result of a call.
     last: Option<ToolResult>,
+    /// What the model thought in the last turn in which it was told apart.
+    thoughts: Option<String>,
     /// Whether only what reads runs.
     plans: bool,
     /// The models that Tab knows.
@@ -253,6 +268,7 @@ impl Conversation {
                 Ok(())
             }
             Act::Last => self.show_last(),
+            Act::Thoughts => self.show_thoughts(),
             Act::Copy => self.copy(),
             Act::Editor => {
                 self.draft = self.in_editor(words)?;
@@ -408,7 +424,7 @@ impl Conversation {
             let now = setup.model();
             names.iter().try_for_each(|name| {
                 let mark = if Some(name) == now.as_ref() { "*" } else { " " };
-                out.line(&format!("{mark} {name}"))
+                out.line(&format!("{mark} {}", one_line(name)))
             })?;
             *self.models.lock().unwrap_or_else(PoisonError::into_inner) = names;
             return Ok(());
@@ -477,6 +493,17 @@ impl Conversation {
         outcome::whole(result).iter().try_for_each(|(style, line)| self.out.exact_line(*style, line))
     }
 
+    /// All that the model thought in the last turn, as it would have stood above the answer.
+    fn show_thoughts(&mut self) -> Result<(), Failure> {
+        let Some(thoughts) = &self.thoughts else { return self.out.line(&messages::nothing_thought_yet()) };
+        if !self.out.is_terminal() {
+            return self.out.line(thoughts);
+        }
+        let mut prose = Prose::new(Terminal::stdout());
+        prose.write(Voice::Reasoning, thoughts)?;
+        prose.end_line()
+    }
+
     /// Gives the last answer to the terminal's clipboard.
     fn copy(&mut self) -> Result<(), Failure> {
         let answer = self.agent.session().history().iter().rfind(|message| message.role == Role::Assistant);
@@ -516,7 +543,9 @@ impl Conversation {
         drop(quiet);
         let stopped = stopped?;
         self.last = view.last().or_else(|| self.last.take());
-        view.end()?;
+        let ended = view.end();
+        self.thoughts = view.thoughts().or_else(|| self.thoughts.take());
+        ended?;
         setup.tell_notes();
         sessions::tell_trouble(agent);
         setup.tell_cost(&agent.turn_usage());

@@ -5,9 +5,8 @@ use crate::commands::undo::age;
 use crate::config::places::{self, Places};
 use crate::config::profile::{Known, Profiles, counting};
 use crate::config::{Config, Layers, Project, keys, profile, redactor, trust};
-use crate::failure::{Failure, UNSUCCESSFUL};
+use crate::failure::{Failure, INTERRUPTED, UNSUCCESSFUL};
 use crate::messages;
-use crate::runtime::cannot_start;
 use crate::server::{self, Server};
 use crate::setup;
 use crate::shown::{Words, language};
@@ -15,11 +14,12 @@ use crate::slash;
 use crate::terminal::{Style, Terminal};
 use serde_json::{Value, json};
 use std::fs::{DirBuilder, OpenOptions};
-use std::io::{IsTerminal, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use toolfence::Text;
+use toolfence::agent::Canceller;
 use toolfence::program::backend::{LocalModel, LocalServer, Preset};
 use toolfence::program::persona::Persona;
 use toolfence::program::settings::{Entry, Key, Layer, Origin, template};
@@ -348,12 +348,13 @@ fn trust(options: &Options, places: &Places, arguments: &TrustArguments) -> Resu
 
 /// Shows the files and asks, on the terminal itself. Without one there is nobody to agree.
 pub(crate) fn agreed(files: &[(PathBuf, String)], allows: &[Text]) -> Result<bool, Failure> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
-    let runtime = runtime.map_err(cannot_start)?;
     let allows: Vec<_> = allows.iter().map(|allows| allows.words().into_owned() + "\n").collect();
     let asked = crate::confirm::trust_of(files, |file| format!("{file}:").into(), &allows.concat());
-    let line = runtime.block_on(crate::confirm::put(&asked));
-    let line = line.map_err(|_| Failure::wrong_use(messages::no_terminal_for_trust()))?;
+    let canceller = Canceller::default();
+    let line = match crate::runtime::run(canceller.clone(), crate::confirm::put_until(&asked, &canceller))? {
+        Err(error) if error.kind() == ErrorKind::Interrupted => return Err(Failure::signalled(INTERRUPTED)),
+        said => said.map_err(|_| Failure::wrong_use(messages::no_terminal_for_trust()))?,
+    };
     Ok(crate::confirm::is_yes(&line, language()))
 }
 

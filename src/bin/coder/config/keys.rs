@@ -1,6 +1,6 @@
 //! The keys of the program's own, beside those of the policy.
 
-use crate::theme;
+use crate::{theme, thoughts};
 use toolfence::program::policy::GIT_HOOKS;
 use toolfence::program::settings::{InProject, KEYS, Key, Takes, limit_keys};
 
@@ -277,6 +277,20 @@ const TERMINAL: &[Key] = &[
          auto: as que o terminal tem com esses nomes.\n\
          dark, light: cores fixas que se leem sobre um fundo escuro ou claro.\n\
          mono: nenhuma; o que se destaca fica em negrito ou sublinhado.",
+    ),
+    Key::new(
+        "terminal.reasoning",
+        Takes::Choice(thoughts::WORDS),
+        InProject::Never,
+        "\"folded\"",
+        "What stays of a long reasoning once it is over.\n\
+         folded: a line that says how long it took; its last rows are shown while it comes, and /thoughts shows all of it.\n\
+         shown: all of it.",
+    )
+    .in_portuguese(
+        "O que fica de um raciocínio longo quando termina.\n\
+         folded: uma linha que diz quanto demorou; as últimas linhas aparecem enquanto ele vem, e /thoughts mostra tudo.\n\
+         shown: tudo.",
     ),
 ];
 

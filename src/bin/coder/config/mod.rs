@@ -12,7 +12,7 @@ mod typed;
 use crate::args::Options;
 use crate::choices::Lang;
 use crate::failure::Failure;
-use crate::{messages, shown, terminal, theme};
+use crate::{messages, shown, terminal, theme, thoughts};
 use clap::ValueEnum;
 use places::Places;
 use std::collections::hash_map::RandomState;
@@ -145,6 +145,7 @@ impl Config {
     pub(crate) fn settle_looks(&self) -> Result<(), Failure> {
         terminal::set_colours(self.choice("color")?);
         theme::settle(self.text("terminal.theme"));
+        thoughts::settle(self.text("terminal.reasoning"));
         Ok(())
     }
 

@@ -1,5 +1,6 @@
 //! The line that a person types: by an editor with a history where a terminal can show one, or else as it comes.
 
+pub(crate) mod answer;
 mod completion;
 mod history;
 pub(crate) mod modes;
@@ -11,6 +12,7 @@ use crate::messages;
 use crate::shown::Words;
 use crate::terminal::colours;
 use history::Past;
+use nu_ansi_term::{Color, Style};
 use pastes::{Folding, Pastes};
 use reedline::{
     ColumnarMenu, DefaultHinter, EditCommand, EditMode, Emacs, FileBackedHistory, Highlighter, History, HistoryItem,
@@ -72,8 +74,7 @@ impl LineEditor {
         kept: bool,
         redactor: Redactor,
     ) -> Option<LineEditor> {
-        let term = std::env::var_os("TERM").filter(|term| !term.is_empty() && term != "dumb");
-        if term.is_none() || !io::stdin().is_terminal() || !io::stdout().is_terminal() || !modes::remember() {
+        if !modes::has_cursor() || !io::stdin().is_terminal() || !io::stdout().is_terminal() || !modes::remember() {
             return None;
         }
         let past = state.map(|state| Past::below(state, redactor));
@@ -106,11 +107,14 @@ impl LineEditor {
         for mark in typing.marks {
             // The editor shows the mark of the list in the place of that of the line.
             let menu = ColumnarMenu::default().with_name(mark).with_marker(mark);
+            let menu = menu.with_text_style(Style::new()).with_description_text_style(dim());
+            let menu = menu.with_selected_text_style(Style::new().bold().reverse());
+            let menu = menu.with_selected_match_text_style(Style::new().bold().reverse().underline());
             reedline = reedline.with_menu(ReedlineMenu::EngineCompleter(Box::new(menu)));
         }
         if colour && !crate::theme::is_mono() {
             // Without colours nothing would tell a hint from what was typed.
-            reedline = reedline.with_hinter(Box::new(DefaultHinter::default()));
+            reedline = reedline.with_hinter(Box::new(DefaultHinter::default().with_style(dim())));
         }
         Some(LineEditor { reedline, pastes, mark, empty, past: past.filter(|_| kept) })
     }
@@ -168,6 +172,11 @@ impl LineEditor {
             self.past = None;
         }
     }
+}
+
+/// The look of what matters less, in the theme that was settled.
+fn dim() -> Style {
+    crate::theme::dim_colour().map_or(Style::new().dimmed(), |colour| Color::Fixed(colour).normal())
 }
 
 /// The usual keys, with those that do something of this program.

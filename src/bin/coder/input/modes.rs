@@ -1,24 +1,77 @@
 //! What the terminal does with keys while the model works: it shows none of them, and what was typed waits for the next message.
 //!
 //! The line editor sets modes of its own while it reads. Between two lines this module does: what is typed into a running turn
-//! would otherwise stand in the middle of the reply, and an end of line in it would send half a thought.
+//! would otherwise stand in the middle of the reply, and an end of line in it would send half a thought. The terminal marks pastes
+//! all the time: a paste that begins in a turn and goes on at a question is none of the answer.
 
 use rustix::fs::{Mode, OFlags};
 use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 /// The modes in which the program found its terminal; set where a person edits lines on it.
 static FOUND: OnceLock<Termios> = OnceLock::new();
 /// Whether keys are kept now instead of shown.
 static QUIET: AtomicBool = AtomicBool::new(false);
 /// What was typed meanwhile, as it came.
-static TYPED: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+static TYPED: Mutex<Taken> = Mutex::new(Taken::new());
+/// The modes to go back to once a question is answered that changed them.
+static ASKED: Mutex<Option<Termios>> = Mutex::new(None);
 
 /// The most bytes that are kept of what is typed during a turn.
 const MOST_TYPED: usize = 4 << 20;
+/// Who types is silent for so long where nothing more comes of what was typed before.
+const SILENCE: Duration = Duration::from_millis(80);
+/// A paste whose end does not come for so long has none.
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+/// Between two looks at the terminal.
+const GLANCE: Duration = Duration::from_millis(20);
+
+/// With these a terminal marks where a paste begins and ends, so that no line of it can be taken for keys (DEC mode 2004).
+const MARK_PASTES: &[u8] = b"\x1b[?2004h";
+const MARK_NO_PASTES: &[u8] = b"\x1b[?2004l";
+pub(super) const PASTE_BEGINS: &[u8] = b"\x1b[200~";
+pub(super) const PASTE_ENDS: &[u8] = b"\x1b[201~";
+
+/// What was typed, and whether a paste in it goes on.
+struct Taken {
+    bytes: Vec<u8>,
+    pasting: bool,
+    /// The last bytes, in which a mark may have begun.
+    end: Vec<u8>,
+}
+
+impl Taken {
+    const fn new() -> Taken {
+        Taken { bytes: Vec::new(), pasting: false, end: Vec::new() }
+    }
+
+    fn push(&mut self, bytes: &[u8], kept: bool) {
+        let room = if kept { MOST_TYPED.saturating_sub(self.bytes.len()) } else { 0 };
+        self.bytes.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        self.end.extend_from_slice(bytes);
+        let mut seen = 0;
+        loop {
+            let mark = if self.pasting { PASTE_ENDS } else { PASTE_BEGINS };
+            let Some(at) = self.end[seen..].windows(mark.len()).position(|piece| piece == mark) else { break };
+            seen += at + mark.len();
+            self.pasting = !self.pasting;
+        }
+        let kept = (self.end.len() - seen).min(PASTE_BEGINS.len() - 1);
+        self.end.drain(..self.end.len() - kept);
+    }
+}
+
+fn is_pasting() -> bool {
+    taken().pasting
+}
+
+fn taken() -> MutexGuard<'static, Taken> {
+    TYPED.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Remembers the modes that the terminal has. Gives whether there is a terminal whose modes can be set.
 pub(super) fn remember() -> bool {
@@ -35,9 +88,37 @@ pub(super) fn remember() -> bool {
 pub(crate) fn restore() {
     if let Some(found) = FOUND.get() {
         set(found);
-        // The line editor asks for marks around pastes; a shell that knows none would show them.
-        let _ = io::stdout().write_all(b"\x1b[?2004l").and_then(|()| io::stdout().flush()); // a terminal that is gone needs nothing
+        mark_pastes(false);
     }
+    let asked = ASKED.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let (Some(found), Ok(mut terminal)) = (asked, terminal()) {
+        give_back(&mut terminal, &found);
+    }
+}
+
+/// Asks the terminal for marks around pastes, or for none: a shell that knows none would show them.
+fn mark_pastes(wanted: bool) {
+    let asks = if wanted { MARK_PASTES } else { MARK_NO_PASTES };
+    let _ = io::stdout().write_all(asks).and_then(|()| io::stdout().flush()); // a terminal that is gone needs nothing
+}
+
+fn give_back(terminal: &mut File, found: &Termios) {
+    // A terminal that is gone has no modes.
+    let _ = tcsetattr(&*terminal, OptionalActions::Now, found);
+    if has_cursor() {
+        let _ = terminal.write_all(MARK_NO_PASTES);
+    }
+}
+
+/// Whether the terminal can do more than show one line below the other.
+pub(crate) fn has_cursor() -> bool {
+    std::env::var_os("TERM").is_some_and(|term| !term.is_empty() && term != "dumb")
+}
+
+/// The terminal itself, whatever stdin is. A read of it does not wait.
+fn terminal() -> io::Result<File> {
+    let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    Ok(File::from(rustix::fs::open("/dev/tty", flags, Mode::empty())?))
 }
 
 /// While it lives, nothing that is typed is shown, and all of it is kept.
@@ -48,6 +129,7 @@ impl Quiet {
     /// Nothing where nobody edits lines on the terminal.
     pub(crate) fn begin() -> Option<Quiet> {
         set(&quiet()?);
+        mark_pastes(true);
         QUIET.store(true, Ordering::SeqCst);
         Some(Quiet(()))
     }
@@ -57,20 +139,22 @@ impl Drop for Quiet {
     fn drop(&mut self) {
         QUIET.store(false, Ordering::SeqCst);
         keep_typed();
+        mark_pastes(false);
         FOUND.get().into_iter().for_each(set);
     }
 }
 
-/// While it lives, the terminal is as it was found although a turn is under way: a question is answered, or an editor is open.
+/// While it lives, the terminal is as it was found although a turn is under way: an editor is open.
 #[derive(Debug)]
 pub(crate) struct Shown(bool);
 
 impl Shown {
-    /// What was typed until now was meant for the next message, and for no question.
+    /// What was typed until now was meant for the next message.
     pub(crate) fn begin() -> Shown {
         let was_quiet = QUIET.swap(false, Ordering::SeqCst);
         if was_quiet {
             keep_typed();
+            mark_pastes(false);
             FOUND.get().into_iter().for_each(set);
         }
         Shown(was_quiet)
@@ -81,7 +165,73 @@ impl Drop for Shown {
     fn drop(&mut self) {
         if self.0 {
             quiet().iter().for_each(set);
+            mark_pastes(true);
             QUIET.store(true, Ordering::SeqCst);
+        }
+    }
+}
+
+/// While it lives, each key can be read from the terminal as it is pressed, none is shown by the terminal, and pastes are marked: a
+/// question is answered.
+pub(crate) struct Keys {
+    terminal: File,
+    /// During a turn the terminal is in these modes already, and what was typed is for the next message.
+    in_turn: bool,
+}
+
+impl Keys {
+    /// # Errors
+    /// There is no terminal.
+    pub(crate) fn begin() -> io::Result<Keys> {
+        let mut terminal = terminal()?;
+        let in_turn = QUIET.load(Ordering::SeqCst);
+        if !in_turn {
+            let found = tcgetattr(&terminal)?;
+            tcsetattr(&terminal, OptionalActions::Now, &without_echo(&found))?;
+            if has_cursor() {
+                terminal.write_all(MARK_PASTES)?;
+            }
+            *ASKED.lock().unwrap_or_else(PoisonError::into_inner) = Some(found);
+        }
+        Ok(Keys { terminal, in_turn })
+    }
+
+    /// Waits until nothing comes any more of what was typed before: it was meant for no question. Gives whether a paste is under way
+    /// whose end did not come.
+    pub(crate) async fn settle(&mut self) -> io::Result<bool> {
+        let (mut buffer, mut since) = ([0; 4096], Instant::now());
+        loop {
+            match self.read(&mut buffer)? {
+                Some(0) => return Ok(false),
+                Some(count) => {
+                    taken().push(&buffer[..count], self.in_turn);
+                    since = Instant::now();
+                }
+                None if since.elapsed() >= if is_pasting() { LONGEST_PAUSE } else { SILENCE } => {
+                    return Ok(std::mem::take(&mut taken().pasting));
+                }
+                None => tokio::time::sleep(GLANCE).await,
+            }
+        }
+    }
+
+    /// What was typed since: `None` where nothing was, 0 where the terminal is gone.
+    ///
+    /// # Errors
+    /// The terminal cannot be read.
+    pub(crate) fn read(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        match self.terminal.read(buffer) {
+            Ok(count) => Ok(Some(count)),
+            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl Drop for Keys {
+    fn drop(&mut self) {
+        if let Some(found) = ASKED.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            give_back(&mut self.terminal, &found);
         }
     }
 }
@@ -92,20 +242,30 @@ pub(super) fn typed() -> String {
         // A line without its end can be read only in these modes.
         set(&quiet);
         keep_typed();
+        // The terminal holds a few KiB: the rest of a long paste comes once those are read, and its lines must not be taken for keys.
+        let mut since = Instant::now();
+        while is_pasting() && since.elapsed() < LONGEST_PAUSE {
+            std::thread::sleep(GLANCE);
+            since = if keep_typed() { Instant::now() } else { since };
+        }
         set(found);
     }
-    let typed = std::mem::take(&mut *TYPED.lock().unwrap_or_else(PoisonError::into_inner));
+    let typed = std::mem::replace(&mut *taken(), Taken::new()).bytes;
     text_of(&String::from_utf8_lossy(&typed))
 }
 
 /// Modes in which nothing is shown and every key can be read at once. Ctrl-C is still a signal, and drops nothing that was typed.
 fn quiet() -> Option<Termios> {
-    let mut modes = FOUND.get()?.clone();
+    FOUND.get().map(without_echo)
+}
+
+fn without_echo(found: &Termios) -> Termios {
+    let mut modes = found.clone();
     modes.local_modes.remove(LocalModes::ECHO | LocalModes::ECHONL | LocalModes::ICANON);
     modes.local_modes.insert(LocalModes::NOFLSH);
     modes.special_codes[SpecialCodeIndex::VMIN] = 1;
     modes.special_codes[SpecialCodeIndex::VTIME] = 0;
-    Some(modes)
+    modes
 }
 
 fn set(modes: &Termios) {
@@ -113,17 +273,15 @@ fn set(modes: &Termios) {
     let _ = tcsetattr(io::stdin(), OptionalActions::Now, modes);
 }
 
-/// Takes what the terminal has for us, without waiting.
-fn keep_typed() {
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let Ok(terminal) = rustix::fs::open("/dev/tty", flags, Mode::empty()) else { return };
-    let mut terminal = File::from(terminal);
-    let mut typed = TYPED.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut buffer = [0; 4096];
+/// Takes what the terminal has for us, without waiting; gives whether there was anything.
+fn keep_typed() -> bool {
+    let Ok(mut terminal) = terminal() else { return false };
+    let (mut buffer, mut came) = ([0; 4096], false);
     while let Ok(count @ 1..) = terminal.read(&mut buffer) {
-        let room = MOST_TYPED.saturating_sub(typed.len());
-        typed.extend_from_slice(&buffer[..count.min(room)]);
+        taken().push(&buffer[..count], true);
+        came = true;
     }
+    came
 }
 
 /// The text that these keys write. Keys that move the cursor have no meaning here: nobody saw where it was.
@@ -159,6 +317,25 @@ fn text_of(keys: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_paste_goes_on_until_its_mark_however_it_is_divided() {
+        let keys = b"a\x1b[200~b\x1b[200~\r\x1b[201~c\x1b[201~\x1b[200~d";
+        for size in 1..keys.len() {
+            let mut typed = Taken::new();
+            let mut inside = Vec::new();
+            for piece in keys.chunks(size) {
+                typed.push(piece, true);
+                inside.push(typed.pasting);
+                assert!(typed.end.len() < 6);
+            }
+            assert_eq!(typed.bytes, keys);
+            assert!(typed.pasting, "{size}");
+            if size == 1 {
+                assert_eq!(inside.iter().filter(|inside| **inside).count(), 16);
+            }
+        }
+    }
 
     #[test]
     fn keys_are_the_text_that_they_write() {

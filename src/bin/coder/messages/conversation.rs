@@ -79,6 +79,10 @@ toolfence::program::texts! { "coder"
         en: "all of the last output",
         pt: "a última saída inteira",
     }
+    slash_thoughts() {
+        en: "all that the model thought in the last turn",
+        pt: "tudo o que o modelo pensou no último turno",
+    }
     slash_copy() {
         en: "put the last answer into the clipboard of the terminal",
         pt: "põe a última resposta na área de transferência do terminal",
@@ -178,6 +182,10 @@ toolfence::program::texts! { "coder"
     nothing_ran_yet() {
         en: "no call has had a result yet",
         pt: "nenhuma chamada teve resultado ainda",
+    }
+    nothing_thought_yet() {
+        en: "nothing that the model thought was told apart yet",
+        pt: "ainda não há nada do modelo que tenha vindo como raciocínio",
     }
     nothing_answered_yet() {
         en: "there is no answer yet",

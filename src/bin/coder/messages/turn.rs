@@ -46,6 +46,18 @@ toolfence::program::texts! { "coder"
         en: "waiting for the model, {seconds} s",
         pt: "aguardando o modelo, {seconds} s",
     }
+    thinking(seconds) {
+        en: "thinking, {seconds} s",
+        pt: "pensando, {seconds} s",
+    }
+    thought_for(took, lines) {
+        en: "thought for {took}, {lines} {lines|line|lines}",
+        pt: "pensou por {took}, {lines} {lines|linha|linhas}",
+    }
+    thought_to_see(thought) {
+        en: "{thought}; /thoughts shows them",
+        pt: "{thought}; /thoughts mostra tudo",
+    }
     tools_run(seconds) {
         en: "running, {seconds} s",
         pt: "executando, {seconds} s",

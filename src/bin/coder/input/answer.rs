@@ -1,0 +1,252 @@
+//! The answer to a question, as it is typed: one line, edited at its end. Only Enter as a key of its own sends it; a paste is a part
+//! of the line, whatever stands in it.
+
+use super::modes::{PASTE_BEGINS, PASTE_ENDS};
+
+/// Bytes of an answer at most; what comes behind them is dropped.
+const MOST: usize = 16 << 10;
+/// Bytes of a sequence at most: what is longer is none.
+const MOST_OF_SEQUENCE: usize = 32;
+
+/// How an answer ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// With Enter.
+    Sent,
+    /// With Ctrl-D where nothing was typed.
+    Nothing,
+}
+
+/// An answer under way.
+#[derive(Debug, Default)]
+pub(crate) struct Answer {
+    text: String,
+    pasting: bool,
+    /// Keys that are not whole: the beginning of a sequence, of a mark or of a character.
+    rest: Vec<u8>,
+}
+
+impl Answer {
+    /// An answer of which nothing was typed; `pasting` where the terminal is in the middle of a paste.
+    pub(crate) fn new(pasting: bool) -> Answer {
+        Answer { pasting, ..Answer::default() }
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Takes what one read of the terminal gave. Where something stands behind an end of line in it, nobody typed it: a terminal
+    /// that marks no pastes gives one so.
+    pub(crate) fn press(&mut self, keys: &[u8]) -> Option<Ended> {
+        self.rest.extend_from_slice(keys);
+        let keys = std::mem::take(&mut self.rest);
+        let mut left = keys.as_slice();
+        let mut is_pasted = false;
+        while let Some(first) = left.first() {
+            if self.pasting {
+                left = self.paste(left);
+                if self.pasting {
+                    break;
+                }
+                continue;
+            }
+            match first {
+                b'\r' | b'\n' if left.len() == 1 && !is_pasted => return Some(Ended::Sent),
+                b'\r' | b'\n' => {
+                    is_pasted = true;
+                    self.add(' ');
+                }
+                0x04 if self.text.is_empty() && left.len() == 1 && !is_pasted => return Some(Ended::Nothing),
+                0x08 | 0x7f => self.rub_out(),
+                0x15 => self.text.clear(),
+                0x17 => {
+                    let kept = self.text.trim_end();
+                    self.text.truncate(kept.rfind(char::is_whitespace).map_or(0, |at| at + 1));
+                }
+                0x1b => {
+                    let Some(length) = sequence(left) else {
+                        self.rest = left.to_vec();
+                        break;
+                    };
+                    self.pasting = left[..length] == *PASTE_BEGINS;
+                    left = &left[length..];
+                    continue;
+                }
+                byte if byte.is_ascii() => self.add(char::from(*byte)),
+                _ => {
+                    let end = left.iter().position(u8::is_ascii).unwrap_or(left.len());
+                    let used = self.characters(&left[..end]);
+                    match used {
+                        0 if end == left.len() => {
+                            self.rest = left.to_vec();
+                            break;
+                        }
+                        // A character that began and does not go on.
+                        0 => {
+                            self.add(char::REPLACEMENT_CHARACTER);
+                            left = &left[end..];
+                        }
+                        _ => left = &left[used..],
+                    }
+                    continue;
+                }
+            }
+            left = &left[1..];
+        }
+        None
+    }
+
+    /// Takes of a paste what is there; gives what stands behind its end. What may go on is kept.
+    fn paste<'k>(&mut self, keys: &'k [u8]) -> &'k [u8] {
+        let end = keys.windows(PASTE_ENDS.len()).position(|piece| piece == PASTE_ENDS);
+        let begun = |keys: &[u8]| (1..PASTE_ENDS.len()).rev().find(|length| keys.ends_with(&PASTE_ENDS[..*length]));
+        let whole = end.unwrap_or_else(|| keys.len() - begun(keys).unwrap_or(0));
+        let used = self.characters(&keys[..whole]);
+        match end {
+            Some(end) => {
+                self.pasting = false;
+                &keys[end + PASTE_ENDS.len()..]
+            }
+            None => {
+                self.rest = keys[used..].to_vec();
+                &[]
+            }
+        }
+    }
+
+    /// Adds the characters of these bytes; gives how many bytes they were. Only the beginning of a character at the end is left.
+    fn characters(&mut self, bytes: &[u8]) -> usize {
+        let mut used = 0;
+        for chunk in bytes.utf8_chunks() {
+            chunk.valid().chars().for_each(|c| self.add(c));
+            used += chunk.valid().len();
+            let invalid = chunk.invalid();
+            let is_begun = std::str::from_utf8(invalid).is_err_and(|error| error.error_len().is_none());
+            if is_begun && used + invalid.len() == bytes.len() {
+                break;
+            }
+            if !invalid.is_empty() {
+                self.add(char::REPLACEMENT_CHARACTER);
+                used += invalid.len();
+            }
+        }
+        used
+    }
+
+    fn add(&mut self, c: char) {
+        let c = match c {
+            '\t' | '\n' | '\r' => ' ',
+            c if c.is_whitespace() && !c.is_control() => ' ',
+            c => c,
+        };
+        if !c.is_control() && self.text.len() < MOST {
+            self.text.push(c);
+        }
+    }
+
+    /// Takes the last character away, with what is drawn over it.
+    fn rub_out(&mut self) {
+        while let Some(c) = self.text.pop() {
+            if crate::markdown::width_of(c.encode_utf8(&mut [0; 4])) > 0 {
+                break;
+            }
+        }
+    }
+}
+
+/// The length of the sequence that begins here (ECMA-48, 5.4): a key that moves the cursor, or one with Alt. `None` where it is not
+/// whole.
+fn sequence(keys: &[u8]) -> Option<usize> {
+    match keys.get(1)? {
+        b'[' => {
+            let end = keys.iter().skip(2).position(|byte| !(0x20..0x40).contains(byte));
+            end.map(|end| end + 3).or((keys.len() > MOST_OF_SEQUENCE).then_some(keys.len()))
+        }
+        b'O' => (keys.len() > 2).then_some(3),
+        // Another sequence begins.
+        0x1b => Some(1),
+        // An end of line is one behind Esc too.
+        b'\r' | b'\n' => Some(1),
+        byte if byte.is_ascii() => Some(2),
+        _ => Some(1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The text and the end after all of these reads.
+    fn typed(reads: &[&str]) -> (String, Option<Ended>) {
+        let mut answer = Answer::default();
+        let mut ended = None;
+        for read in reads {
+            assert_eq!(ended, None, "{reads:?}");
+            ended = answer.press(read.as_bytes());
+        }
+        (answer.text, ended)
+    }
+
+    #[test]
+    fn only_enter_by_itself_sends() {
+        let sent = |text: &str| (text.to_owned(), Some(Ended::Sent));
+        let open = |text: &str| (text.to_owned(), None);
+        for (reads, want) in [
+            (&["y", "\r"][..], sent("y")),
+            (&["y\n"], sent("y")),
+            (&["n use the ", "other file\n"], sent("n use the other file")),
+            (&["\x04"], (String::new(), Some(Ended::Nothing))),
+            (&["n\x04"], open("n")),
+            // Pastes, marked or not, whole or in pieces.
+            (&["\x1b[200~y\r\x1b[201~"], open("y ")),
+            (&["\x1b[200~y", "\r", "\x1b[201~"], open("y ")),
+            (&["\x1b[200", "~y\r\x1b[20", "1~"], open("y ")),
+            (&["\x1b[200~y\r\x1b[201~", "\r"], sent("y ")),
+            (&["\x1b[200~a\x1bb\x1b[201~", "\r"], sent("ab")),
+            (&["y\nrest\n"], open("y rest ")),
+            (&["\ny\n"], open(" y ")),
+            (&["y\ny"], open("y y")),
+        ] {
+            assert_eq!(typed(reads), want, "{reads:?}");
+        }
+    }
+
+    #[test]
+    fn a_line_is_edited_at_its_end() {
+        for (keys, want) in [
+            ("yes\x7f\x7f\x7fno", "no"),
+            ("\x7f\x7fn", "n"),
+            ("語e\u{301}\x7f", "語"),
+            ("one two \x17three", "one three"),
+            ("yes\x15no", "no"),
+            ("a\x1b[D\x1bOA\x1b[1;5Cb\x1bxc\x1b", "abc"),
+            ("a\tb\x01\x0c", "a b"),
+            ("\u{85}\u{2028}é", " é"),
+        ] {
+            assert_eq!(typed(&[keys]).0, want, "{keys:?}");
+        }
+        let mut answer = Answer::default();
+        for byte in "é語👩\x1b[200~é\x1b[201~\x1b[A!".bytes() {
+            answer.press(&[byte]);
+        }
+        assert_eq!(answer.text(), "é語👩é!");
+        answer.press(b"\xff\xc3a");
+        assert_eq!(answer.text(), "é語👩é!\u{fffd}\u{fffd}a");
+    }
+
+    #[test]
+    fn much_is_taken_in_bounded_memory() {
+        let mut answer = Answer::new(true);
+        for _ in 0..1000 {
+            assert_eq!(answer.press(&[b'y'; 1000]), None);
+        }
+        assert!(answer.text.len() == MOST && answer.rest.is_empty());
+        let mut answer = Answer::default();
+        for _ in 0..1000 {
+            answer.press(b"\x1b[");
+            answer.press(&[b'1'; 1000]);
+        }
+        assert!(answer.text.len() <= MOST && answer.rest.len() <= MOST_OF_SEQUENCE + 1000);
+    }
+}

@@ -1,0 +1,308 @@
+//! Texts of others on a real terminal: whatever stands in them, the terminal gets only the sequences that the program writes itself.
+
+use crate::conversation::{ENTER, Place, answered};
+use crate::terminal::slow_model;
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
+use std::thread;
+use toolfence_kit::Screen;
+
+const CODER: &str = env!("CARGO_BIN_EXE_coder");
+
+/// One of each kind that does something to a terminal: colours (with a number that the program never uses), a cleared screen, the
+/// clipboard, a link, a title, a string for a device, the same with the control characters of one byte, a bell, what overwrites, and
+/// what turns the text around it. Without a slash, so that it can be the name of a file.
+const HOSTILE: &str = "A\u{1b}[38;5;199mB\u{1b}[2JC\u{1b}]52;c;ZXZpbA==\u{7}D\u{1b}]8;;x:evil\u{1b}\\E\u{1b}]0;evil\u{7}F\u{1b}Pevil\u{1b}\\G\u{9b}31mH\u{9d}0;evil\u{9c}I\u{8}J\rK\u{202e}L\u{2066}M\u{2028}N\u{e0041}O";
+
+/// As in the name of a persona or a command, whose characters are few.
+fn hostile(before: &str) -> String {
+    format!("{before}{HOSTILE}")
+}
+
+/// Panics where something reached the terminal that the program does not write by itself.
+#[track_caller]
+fn steers_nothing(place: &str, written: &str) {
+    let near =
+        |at: usize| written[..at].chars().rev().take(40).collect::<Vec<_>>().into_iter().rev().collect::<String>();
+    let mut rest = written;
+    while let Some(at) = rest.find('\u{1b}') {
+        let behind = &rest[at + 1..];
+        let sequence = behind.strip_prefix('[').map(|inner| {
+            let end = inner.find(|c: char| !matches!(c, '0'..='9' | ';' | '?')).unwrap_or(inner.len());
+            (&inner[..end], inner[end..].chars().next())
+        });
+        let is_own = match sequence {
+            // Colours of the theme `auto`, attributes, and those that the line editor sets back.
+            Some((codes, Some('m'))) => codes.split(';').all(|code| code.len() <= 2),
+            Some((_, Some('A' | 'B' | 'C' | 'D' | 'G' | 'H' | 'K' | 'n'))) => true,
+            Some((codes, Some('J'))) => codes != "2",
+            Some((codes, Some('h' | 'l'))) => ["?2004", "?25", "?1", "?7", "?12"].contains(&codes),
+            Some((codes, Some('q'))) => codes.len() <= 1,
+            None => behind.starts_with(['7', '8', '=', '>']),
+            _ => false,
+        };
+        let at = written.len() - behind.len();
+        assert!(is_own, "{place}: {:?} behind {:?}", behind.chars().take(20).collect::<String>(), near(at));
+        rest = behind;
+    }
+    for (at, c) in written.char_indices() {
+        let steers = matches!(c, '\u{7}' | '\u{8}' | '\u{80}'..='\u{9f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+            || matches!(c, '\u{2028}' | '\u{e0041}');
+        assert!(!steers, "{place}: {c:?} behind {:?}", near(at));
+    }
+    assert!(!written.contains("J\rK"), "{place}: a CR as it was");
+}
+
+fn call(name: &str, args: &Value) -> String {
+    format!("```tool\n{}\n```\n", json!({"name": name, "args": args}))
+}
+
+/// A conversation with these replies, in which no question is asked unless `asks`.
+fn talk(place: &Place, replies: Vec<Vec<(u64, String)>>, asks: bool) -> Screen {
+    let url = slow_model(replies);
+    let yes: &[&str] = if asks { &["--ask", "always"] } else { &["--yes"] };
+    let args = [&["--backend", "http", "--base-url", &url, "--model", "m"], yes].concat();
+    let screen = Screen::start(CODER, &args, &[], &place.root, &place.home, (50, 80));
+    screen.wait_for_last(">");
+    screen
+}
+
+#[test]
+fn the_words_of_a_model_steer_nothing() {
+    let h = HOSTILE;
+    let text = format!(
+        "# {h}\n\n{h} **{h}** `{h}` [{h}](http://x/{h}) <http://x{h}> ![{h}](y)\n\n- {h}\n\n> {h}\n\n| {h} | b |\n|---|---|\n| c | {h} |\n\n```rust{h}\nlet x = \"{h}\"; // {h}\n```\n\n    {h}\n\n<b>{h}</b>\n\nThe end.\n"
+    );
+    let long: String = (0..20).map(|line| format!("thought {line} {h}\n")).collect();
+    let place = Place::new(&[]);
+    let replies = vec![
+        vec![(0, text)],
+        vec![(0, format!("<think>\n{h}\n</think>\nShort.\n"))],
+        vec![(0, format!("<think>\n{long}")), (1500, "</think>\nLong.\n".to_owned())],
+    ];
+    let screen = talk(&place, replies, false);
+    for end in ["The end.", "Short.", "Long."] {
+        screen.press(&format!("go{ENTER}"));
+        answered(&screen, end);
+    }
+    screen.press(&format!("/thoughts{ENTER}"));
+    answered(&screen, "thought 19");
+    steers_nothing("words", &screen.written());
+    assert!(screen.written().contains("\\u{1b}[38;5;199m"), "it is shown as characters");
+}
+
+#[test]
+fn calls_and_what_they_print_steer_nothing() {
+    let place = Place::new(&[]);
+    let name = hostile("file");
+    std::fs::write(place.root.join(&name), "one\n").unwrap();
+    std::fs::write(place.root.join("hostile.txt"), format!("{HOSTILE}\nold\n")).unwrap();
+    std::fs::write(
+        place.root.join("print.sh"),
+        format!("cat hostile.txt; printf '\\x9b31m\\n'; sleep 1.5; cat hostile.txt {}\n", "hostile.txt ".repeat(8)),
+    )
+    .unwrap();
+    let change = json!({"path": "hostile.txt", "old": "old", "new": HOSTILE});
+    let calls = [
+        call("bash", &json!({"command": "sh print.sh"})),
+        call("list_files", &json!({})),
+        call("read_file", &json!({"path": name})),
+        call("read_file", &json!({"path": hostile("absent")})),
+        call("search", &json!({"pattern": HOSTILE})),
+        call("replace_text", &change),
+        call(&hostile("tool"), &json!({"a": HOSTILE})),
+        format!("```tool\n{{\"name\": \"bash\", {HOSTILE}\n```\n"),
+    ];
+    let replies = vec![vec![(0, calls.concat())], vec![(0, "Done.\n".to_owned())], vec![(0, "Done.\n".to_owned())]];
+    let screen = talk(&place, replies, false);
+    screen.press(&format!("go{ENTER}"));
+    screen.wait_for("  │ ");
+    answered(&screen, "Done.");
+    for command in ["/last", "/diff", "/undo list", "/undo"] {
+        screen.press(&format!("{command}{ENTER}"));
+        screen.wait("prompt", |contents| {
+            contents.contains(&format!("> {command}\n")) && contents.trim_end().ends_with("\n>")
+        });
+    }
+    steers_nothing("calls", &screen.written());
+}
+
+#[test]
+fn questions_steer_nothing() {
+    let place = Place::new(&[]);
+    std::fs::write(place.root.join("hostile.txt"), format!("{HOSTILE}\nold\n")).unwrap();
+    let mut command = json!({"name": "bash", "args": {"command": format!("echo {HOSTILE}")}});
+    command["reason"] = HOSTILE.into();
+    let asks = [
+        format!("```tool\n{command}\n```\n"),
+        call("write_file", &json!({"path": hostile("new"), "content": HOSTILE})),
+        call("replace_text", &json!({"path": "hostile.txt", "old": "old", "new": HOSTILE})),
+    ];
+    let mut replies: Vec<Vec<(u64, String)>> = asks.iter().map(|ask| vec![(0, ask.clone())]).collect();
+    replies.insert(0, vec![(0, asks.concat())]);
+    replies.push(vec![(0, "Done.\n".to_owned())]);
+    let screen = talk(&place, replies, true);
+    screen.press(&format!("go{ENTER}"));
+    let question = |contents: &str| contents.trim_end().lines().last().is_some_and(|row| row.ends_with(']'));
+    screen.wait("question about three", |contents| contents.contains("Run them? [") && question(contents));
+    screen.press(&format!("one{ENTER}"));
+    for _ in 0..3 {
+        screen.wait("question", question);
+        // What is typed and pasted as the answer is shown in the row of the question.
+        screen.paste(&format!("n {HOSTILE}"));
+        screen.wait("answer", |contents| !question(contents));
+        screen.press(ENTER);
+        screen.wait("next", |contents| question(contents) || contents.contains("Done."));
+    }
+    steers_nothing("questions", &screen.written());
+    let answered = place.written_down();
+    assert!(answered.contains("The user said no: A"), "{answered}");
+}
+
+/// A server whose every answer is hostile: its list of models, and errors in place of replies.
+fn hostile_server() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        let mut errors = 0;
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut lines = BufReader::new(stream.try_clone().unwrap());
+            let (mut head, mut length) = (String::new(), 0);
+            while !head.ends_with("\r\n\r\n") {
+                let start = head.len();
+                if lines.read_line(&mut head).unwrap() == 0 {
+                    break;
+                }
+                let line = head[start..].to_ascii_lowercase();
+                length = line.strip_prefix("content-length:").map_or(length, |length| length.trim().parse().unwrap());
+            }
+            lines.read_exact(&mut vec![0; length]).unwrap();
+            let is_list = head.starts_with("GET ");
+            errors += usize::from(!is_list);
+            let (status, body) = match errors {
+                _ if is_list => ("200 OK", json!({"object": "list", "data": [{"id": hostile("model"), "object": "model"}, {"id": "plain", "object": "model"}]}).to_string()),
+                1 => ("400 Bad Request", json!({"error": {"message": HOSTILE, "type": HOSTILE, "code": HOSTILE}}).to_string()),
+                2 => ("403 Forbidden", HOSTILE.to_owned()),
+                _ => ("404 Not Found", format!("<html><title>{HOSTILE}</title>{HOSTILE}</html>")),
+            };
+            let head = format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", body.len());
+            let _ = stream.write_all((head + &body).as_bytes());
+        }
+    });
+    format!("http://{address}/v1")
+}
+
+#[test]
+fn what_a_server_says_steers_nothing() {
+    let place = Place::new(&[]);
+    let url = hostile_server();
+    // Without a name, the first model of the list answers.
+    let args = ["--backend", "http", "--base-url", &url];
+    let screen = Screen::start(CODER, &args, &[], &place.root, &place.home, (50, 80));
+    screen.wait_for_last(">");
+    for round in 1..=3 {
+        screen.press(&format!("go{ENTER}"));
+        screen.wait("failure", |contents| {
+            contents.matches("> go\n").count() == round && contents.trim_end().ends_with("\n>")
+        });
+    }
+    screen.press(&format!("/model{ENTER}"));
+    answered(&screen, "plain");
+    screen.press("/model \t");
+    screen.wait_for_last("> /model plain");
+    steers_nothing("server", &screen.written());
+}
+
+#[test]
+fn personas_commands_and_titles_steer_nothing() {
+    let place = Place::new(&["First."]);
+    let hostile_toml = toml_string(HOSTILE);
+    place.file_at_home(
+        "config/toolfence/personas/odd.md",
+        format!("+++\nname = \"odd\"\ndescription = {hostile_toml}\n+++\nYou are odd.\n"),
+    );
+    place.file_at_home(&format!("config/toolfence/personas/{}.md", hostile("name")), "+++\n+++\nYou are hostile.\n");
+    place.file_at_home("config/toolfence/commands/odd.md", format!("# {HOSTILE}\n{HOSTILE}\n"));
+    place.file_at_home(&format!("config/toolfence/commands/{}.md", hostile("c")), "text\n");
+    place.file(".toolfence/commands/theirs.md", format!("# {HOSTILE}\n{HOSTILE}\n"));
+    place.file("AGENTS.md", HOSTILE);
+    place.file(&hostile("below"), "x");
+    let screen = place.talk(&[], &[]);
+    screen.paste(&format!("title {HOSTILE}"));
+    screen.press(ENTER);
+    answered(&screen, "First.");
+    for (typed, shown) in [
+        ("/help", "/theirs"),
+        ("/sessions", "title"),
+        ("/theirs", "Trust it? ["),
+        ("n", "nothing was sent"),
+        ("/persona odd", "odd"),
+        ("/export x", "name a new file"),
+        ("/nothing", "There is no command"),
+    ] {
+        screen.press(&format!("{typed}{ENTER}"));
+        screen.wait(shown, |contents| {
+            contents.contains(shown)
+                && contents.trim_end().lines().last().is_some_and(|row| row == ">" || row.ends_with(']'))
+        });
+    }
+    // What Tab lists.
+    for typed in ["/\t", "/persona \t", "@\t", "/odd @b\t"] {
+        screen.press(typed);
+        thread::sleep(std::time::Duration::from_millis(500));
+        screen.press("\u{3}");
+        screen.wait_for_last(">");
+    }
+    steers_nothing("conversation", &screen.written());
+    for args in [
+        &["personas"][..],
+        &["personas", "show", "odd"],
+        &["personas", "check"],
+        &["sessions"],
+        &["sessions", "--search", "title"],
+        &["config", "show"],
+        &["--persona", HOSTILE],
+        &["resume", HOSTILE],
+        &["stats"],
+        &["audit"],
+        &["undo", "--list"],
+        &["policy", "explain", HOSTILE],
+        &["nothing", HOSTILE],
+        &["parse", HOSTILE],
+        &["-p", "x", "--model", HOSTILE, "--base-url", HOSTILE],
+    ] {
+        let screen = Screen::start(CODER, args, &[], &place.root, &place.home, (50, 80));
+        let written = screen.ended();
+        steers_nothing(&format!("{args:?}"), &written);
+    }
+}
+
+fn toml_string(text: &str) -> String {
+    let escaped: String = text
+        .chars()
+        .map(|c| {
+            if c.is_ascii_graphic() && c != '"' && c != '\\' {
+                c.to_string()
+            } else {
+                format!("\\U{:08x}", u32::from(c))
+            }
+        })
+        .collect();
+    format!("\"{escaped}\"")
+}
+
+#[test]
+fn the_name_of_the_folder_steers_nothing() {
+    let place = Place::new(&["One."]);
+    let folder = place.root.join(hostile("folder"));
+    std::fs::create_dir(&folder).unwrap();
+    let replies = place.home.join("replies");
+    let args = ["--backend", "replay", "--replies", replies.to_str().unwrap()];
+    let screen = Screen::start(CODER, &args, &[], &folder, &place.home, (24, 80));
+    screen.wait_for_last(">");
+    screen.press(&format!("go{ENTER}"));
+    answered(&screen, "One.");
+    steers_nothing("folder", &screen.written());
+}
