@@ -2,6 +2,7 @@
 //!
 //! It knows no route and no body.
 
+use crate::slots::{Answering, Arriving, Owes, Slot, Slots};
 use hyper::body::{Body, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -20,15 +21,19 @@ use tokio::net::tcp::OwnedReadHalf;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use tokio::time::{Sleep, sleep, timeout};
+use tokio::time::{Sleep, sleep, sleep_until, timeout};
 
 /// How long it takes at most until it is noticed that a client went away behind something that nobody reads.
 const LOOKS_AGAIN: Duration = Duration::from_secs(1);
 
+/// How long a connection may owe a request before it can be closed for another one: of many clients that come at once, none loses its
+/// connection before the server has read what it sent.
+const GRACE: Duration = Duration::from_secs(1);
+
 /// What connections may do.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
-    /// Connections at a time; more have to wait.
+    /// Connections at a time. Where there are so many, one that owes a request is closed for a new one, and where none does, that one waits.
     pub(crate) connections: usize,
     /// How long the head of a request may take, and a connection be open between two requests.
     pub(crate) head: Duration,
@@ -42,21 +47,39 @@ pub(crate) struct Limits {
 /// at once.
 pub(crate) async fn serve<S, F, B>(listener: TcpListener, limits: Limits, answer: S, end: impl Future<Output = ()>)
 where
-    S: Fn(Request<Incoming>) -> F + Clone + Send + 'static,
+    S: Fn(Request<Arriving>) -> F + Clone + Send + 'static,
     F: Future<Output = Result<Response<B>, Infallible>> + Send + 'static,
-    B: Body<Data: Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send + 'static,
+    B: Body<Data: Send, Error: Into<Box<dyn Error + Send + Sync>>> + Unpin + Send + 'static,
 {
     let (stop, stopping) = watch::channel(false);
+    let slots = Slots::new(limits.connections, GRACE);
     let mut connections = JoinSet::new();
+    // The one that waits for room. Those behind it wait in the system's queue.
+    let mut next: Option<TcpStream> = None;
     let mut end = pin!(end);
     loop {
+        let mut room_at = None;
+        if let Some(stream) = next.take() {
+            match slots.take() {
+                Ok(slot) => {
+                    connections.spawn(serve_one(limits, stream, slot, answer.clone(), stopping.clone()));
+                }
+                Err(at) => (next, room_at) = (Some(stream), at),
+            }
+        }
+        let room = async {
+            match room_at {
+                Some(at) => sleep_until(at).await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
             () = &mut end => break,
             Some(_) = connections.join_next() => {}
-            accepted = listener.accept(), if connections.len() < limits.connections => match accepted {
-                Ok((stream, _)) => {
-                    connections.spawn(serve_one(limits, stream, answer.clone(), stopping.clone()));
-                }
+            () = slots.changed(), if next.is_some() => {}
+            () = room, if next.is_some() => {}
+            accepted = listener.accept(), if next.is_none() => match accepted {
+                Ok((stream, _)) => next = Some(stream),
                 // No more files can be open, for example: one that is closed makes room.
                 Err(_) => sleep(Duration::from_millis(50)).await,
             },
@@ -68,11 +91,16 @@ where
     let _ = timeout(limits.grace, async { while connections.join_next().await.is_some() {} }).await;
 }
 
-async fn serve_one<S, F, B>(limits: Limits, stream: TcpStream, answer: S, mut stopping: watch::Receiver<bool>)
-where
-    S: Fn(Request<Incoming>) -> F,
+async fn serve_one<S, F, B>(
+    limits: Limits,
+    stream: TcpStream,
+    slot: Arc<Slot>,
+    answer: S,
+    mut stopping: watch::Receiver<bool>,
+) where
+    S: Fn(Request<Arriving>) -> F,
     F: Future<Output = Result<Response<B>, Infallible>>,
-    B: Body<Error: Into<Box<dyn Error + Send + Sync>>> + 'static,
+    B: Body<Error: Into<Box<dyn Error + Send + Sync>>> + Unpin + 'static,
 {
     // Pieces are small and must not wait for each other.
     let _ = stream.set_nodelay(true);
@@ -81,11 +109,25 @@ where
     let stream = TokioIo::new(Patient { reads: Shared(reads.clone()), writes, stalled: limits.stalled, waits: None });
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(limits.head);
-    let mut connection = pin!(builder.serve_connection(stream, service_fn(answer)));
+    let asked = slot.clone();
+    let service = service_fn(move |request: Request<Incoming>| {
+        let slot = asked.clone();
+        let owes = Owes(slot.clone());
+        let comes = !request.body().is_end_stream();
+        // Another connection may have got the room in this moment. The connection ends at once then, and its request must not begin.
+        let answered = (comes || slot.is_answered())
+            .then(|| answer(request.map(|body| Arriving::new(body, comes.then(|| slot.clone())))));
+        async move {
+            let Some(answered) = answered else { return std::future::pending().await };
+            Ok::<_, Infallible>(answered.await?.map(|body| Answering { body, _owes: owes }))
+        }
+    });
+    let mut connection = pin!(builder.serve_connection(stream, service));
     let ended = tokio::select! {
         // First what can be answered at once.
         biased;
         ended = connection.as_mut() => ended,
+        () = slot.closed() => return tracing::debug!(target: "toolfence", "a connection without a request made room for another"),
         () = left(&reads) => return tracing::debug!(target: "toolfence", "a client went away"),
         () = async { drop(stopping.wait_for(|stop| *stop).await) } => {
             connection.as_mut().graceful_shutdown();

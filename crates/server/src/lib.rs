@@ -26,3 +26,5 @@ pub mod told {
 }
 #[cfg(feature = "proxy")]
 pub mod proxy;
+#[cfg(any(feature = "proxy", feature = "http"))]
+mod slots;

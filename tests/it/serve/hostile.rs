@@ -227,6 +227,63 @@ async fn noise_is_survived() {
     assert_eq!(stage.turn(&go()).await.status, 200);
 }
 
+/// Connections that say nothing, or not all of a request, take the room of nobody who asks for something. Streams keep theirs.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_owes_a_request_makes_room_for_who_asks() {
+    let few = |options: &mut toolfence::program::http::ApiOptions| {
+        (options.connections, options.silence) = (15, Duration::from_secs(1));
+    };
+    let stage = Stage::with([Reply::Waits], few).await;
+    let mut streams = Vec::new();
+    for _ in 0..10 {
+        streams.push(stage.open(go()).await);
+    }
+    stage.until("all are asked", |seen| seen.messages.len() == 10).await;
+    let login = format!("host: {}\r\ncontent-type: application/json\r\n", stage.address);
+    let begins =
+        ["", "GET / HTTP/1.1\r\n", &format!("POST /api/login HTTP/1.1\r\n{login}content-length: 100\r\n\r\n{{")];
+    let mut owing = Vec::new();
+    for begin in begins.iter().cycle().take(12) {
+        let mut stream = tokio::net::TcpStream::connect(&stage.address).await.unwrap();
+        stream.write_all(begin.as_bytes()).await.unwrap();
+        owing.push(stream);
+    }
+    // Each of them may be silent for 30 seconds, or for 60.
+    let started = std::time::Instant::now();
+    for _ in 0..3 {
+        assert_eq!(stage.get("/api/health").await.status, 200);
+    }
+    assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
+    for events in &mut streams {
+        let mut told = String::new();
+        while !told.contains(": still here") {
+            let mut buffer = [0; 4096];
+            let read = tokio::time::timeout(Duration::from_secs(60), events.stream.read(&mut buffer));
+            let got = read.await.expect("it hangs").unwrap();
+            assert!(got > 0, "a stream is closed behind {told}");
+            told.push_str(std::str::from_utf8(&buffer[..got]).unwrap());
+        }
+    }
+    assert_eq!(stage.seen.lock().unwrap().gone, 0);
+}
+
+/// Where every connection is a stream, a new one waits for the end of one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_stream_makes_room_for_who_asks() {
+    let stage = Stage::with([Reply::Waits], |options| options.connections = 3).await;
+    let mut streams = Vec::new();
+    for _ in 0..3 {
+        streams.push(stage.open(go()).await);
+    }
+    stage.until("all are asked", |seen| seen.messages.len() == 3).await;
+    let mut asked = std::pin::pin!(stage.get("/api/health"));
+    assert!(tokio::time::timeout(Duration::from_secs(3), &mut asked).await.is_err(), "there is no room");
+    assert_eq!(stage.seen.lock().unwrap().gone, 0);
+    streams.pop();
+    assert_eq!(asked.await.status, 200);
+    stage.until("one is dropped", |seen| seen.gone == 1).await;
+}
+
 /// The end of the server is the end of all turns, those that wait for an approval too.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_end_of_the_server_ends_every_turn() {

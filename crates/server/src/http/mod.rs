@@ -142,7 +142,8 @@ pub struct ApiOptions {
     pub turn: Duration,
     /// How long an approval is waited for; then the call does not run.
     pub approval: Duration,
-    /// Connections at a time; more have to wait.
+    /// Connections at a time. Where there are so many, one that has owed the rest of a request for the longest time, and for a second at
+    /// least, is closed for a new one.
     pub connections: usize,
     /// How long a client may not read before it is given up.
     pub stalled: Duration,

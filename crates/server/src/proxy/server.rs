@@ -9,7 +9,8 @@ use super::turn::{CHAT, Ended, Out, Turn, readable};
 use super::upstream::end_to_end;
 use crate::body::{Body, BrokeOff, Pieces};
 use crate::messages;
-use hyper::body::{Body as _, Bytes, Incoming};
+use crate::slots::Arriving;
+use hyper::body::{Body as _, Bytes};
 use hyper::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use reqwest::Url;
@@ -25,7 +26,7 @@ use tokio::time::timeout;
 const MOST_WAITING: usize = 8;
 
 /// Answers one request.
-pub(super) async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> Result<Response<Body>, Infallible> {
+pub(super) async fn answer(shared: Arc<Shared>, request: Request<Arriving>) -> Result<Response<Body>, Infallible> {
     let language = shared.options.language;
     let answered = route(shared, request).await;
     Ok(answered.unwrap_or_else(|trouble| {
@@ -35,7 +36,7 @@ pub(super) async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> R
     }))
 }
 
-async fn route(shared: Arc<Shared>, request: Request<Incoming>) -> Result<Response<Body>, Trouble> {
+async fn route(shared: Arc<Shared>, request: Request<Arriving>) -> Result<Response<Body>, Trouble> {
     if shared.loopback {
         guard::origin(request.headers())?;
     }
@@ -89,7 +90,7 @@ fn nowhere() -> Trouble {
     Trouble::refused(404, messages::nothing_here())
 }
 
-async fn chat(shared: Arc<Shared>, request: Request<Incoming>, url: Url) -> Result<Response<Body>, Trouble> {
+async fn chat(shared: Arc<Shared>, request: Request<Arriving>, url: Url) -> Result<Response<Body>, Trouble> {
     guard::json(request.headers())?;
     let (head, body) = request.into_parts();
     let body = read(body, &shared).await?;
@@ -215,7 +216,7 @@ async fn copy(shared: &Shared, mut response: reqwest::Response, pieces: &Pieces,
 }
 
 /// The body of a request, which may not be larger than the limit or come too slowly.
-async fn read(mut body: Incoming, shared: &Shared) -> Result<Bytes, Trouble> {
+async fn read(mut body: Arriving, shared: &Shared) -> Result<Bytes, Trouble> {
     let limit = shared.options.body;
     let large = || Trouble::refused(413, messages::request_too_large(limit as u64));
     let told = body.size_hint().lower();
