@@ -102,6 +102,10 @@ async fn names_and_pages_of_others_are_refused() {
         (format!("host: {own}\r\norigin: file://{own}\r\n"), 403),
         (format!("host: {own}\r\norigin: http://{own}.evil.example\r\n"), 403),
         (format!("host: {own}\r\nsec-fetch-site: cross-site\r\n"), 403),
+        // One that is right does not make up for another one.
+        (format!("host: {own}\r\norigin: http://{own}\r\norigin: http://{own}\r\n"), 200),
+        (format!("host: {own}\r\norigin: http://{own}\r\norigin: http://evil.example\r\n"), 403),
+        (format!("host: {own}\r\nsec-fetch-site: none\r\nsec-fetch-site: cross-site\r\n"), 403),
         (format!("host: {own}\r\nsec-fetch-site: same-site\r\n"), 403),
     ] {
         for (method, path) in [("GET", "/api/health"), ("POST", "/api/agent")] {

@@ -9,7 +9,7 @@ use super::answer::Trouble;
 use super::{ApiOptions, random_token};
 use crate::headers::{bearer, is_json, is_loopback, name_of, same};
 use crate::messages;
-use hyper::header::{COOKIE, HOST, ORIGIN};
+use hyper::header::{COOKIE, HOST, HeaderValue, ORIGIN};
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method};
 use std::net::{IpAddr, SocketAddr};
@@ -53,17 +53,15 @@ impl Access {
         if hosts.next().is_some() || head.uri.authority().is_some() || !self.is_ours(host) {
             return Err(Trouble::forbidden(messages::host_is_another(format!("{host:.100?}"))));
         }
-        let foreign = Trouble::forbidden(messages::page_is_another());
-        let site = text(&head.headers, "sec-fetch-site");
-        if site.is_some_and(|site| !matches!(site, "same-origin" | "none")) {
-            return Err(foreign);
-        }
-        let Some(origin) = head.headers.get(ORIGIN) else { return Ok(()) };
-        let origin = origin.to_str().ok().and_then(|origin| origin.split_once("://"));
-        match origin {
-            Some(("http" | "https", page)) if page.eq_ignore_ascii_case(host) => Ok(()),
-            _ => Err(foreign),
-        }
+        // What stands twice has to be right twice: something on the way may read the other one.
+        let own_site = |site: &HeaderValue| matches!(site.as_bytes(), b"same-origin" | b"none");
+        let own_page = |origin: &HeaderValue| {
+            let page = origin.to_str().ok().and_then(|origin| origin.split_once("://"));
+            page.is_some_and(|(scheme, page)| matches!(scheme, "http" | "https") && page.eq_ignore_ascii_case(host))
+        };
+        let ours = head.headers.get_all("sec-fetch-site").iter().all(own_site)
+            && head.headers.get_all(ORIGIN).iter().all(own_page);
+        if ours { Ok(()) } else { Err(Trouble::forbidden(messages::page_is_another())) }
     }
 
     /// Whether a host, perhaps with a port, is this server. An address is never a name that somebody else owns.
