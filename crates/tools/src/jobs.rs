@@ -2,7 +2,7 @@
 //! runtime the host has, and end with the session.
 
 use super::messages;
-use super::runner::{Appeared, CommandRunner, Ran, Wanted, block_on, noted, spilled};
+use super::runner::{Appeared, CommandRunner, Ran, Wanted, block_on, in_file, noted, spilled};
 use serde_json::json;
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -100,7 +100,8 @@ impl Jobs {
         match result {
             Ok(ran) => {
                 let mut output = self.commands.output(ran);
-                output.data = Some(json!({"job": job.id, "running": false}));
+                let data = output.data.get_or_insert_with(|| json!({}));
+                (data["job"], data["running"]) = (job.id.as_str().into(), false.into());
                 Ok(output)
             }
             Err(ToolError::Respond(failure)) => {
@@ -205,9 +206,11 @@ impl Running {
             self.appeared.look(workspace).await?;
         }
         let mut text = Text::from(self.appeared.deliver(taken.text));
+        let mut data = json!({});
         let file = self.live.file().filter(|_| taken.truncated);
         if let Some((name, all)) = file.filter(|(name, _)| !self.appeared.takes_file(workspace, name)) {
             noted(&mut text, spilled(&name, all, true));
+            data = in_file(&name);
         }
         if let Some(note) = self.appeared.note() {
             noted(&mut text, note);
@@ -216,7 +219,8 @@ impl Running {
         let mut output = Output::text(text);
         output.truncated = taken.truncated;
         output.total_bytes = taken.total_bytes;
-        output.data = Some(json!({"job": self.id, "running": true}));
+        (data["job"], data["running"]) = (self.id.as_str().into(), true.into());
+        output.data = Some(data);
         Ok(output)
     }
 

@@ -56,6 +56,11 @@ pub fn open(root: &Root, name: &str) -> io::Result<File> {
     }
 }
 
+/// What [`open`] takes for the overflow file of this name relative to the root.
+pub fn id(name: &str) -> Option<&str> {
+    name.strip_prefix(&format!("{}/{}/", FOLDER[0], FOLDER[1]))?.strip_suffix(".txt")
+}
+
 /// Removes an overflow file by its name relative to the root, if it is there.
 pub fn remove(root: &Root, name: &str) {
     let Some((above, last)) = name.rsplit_once('/') else { return };

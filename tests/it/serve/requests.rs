@@ -179,7 +179,8 @@ async fn a_long_output_is_given_piece_by_piece() {
     let ran = stage.turn(&body).await.json()["data"]["calls"][0].clone();
     assert_eq!(ran["truncated"], true, "{ran}");
     let said = ran["output"].as_str().unwrap();
-    let name = said.split(".toolfence/output/").nth(1).unwrap().split(".txt").next().unwrap();
+    let name = ran["data"]["output_id"].as_str().unwrap();
+    assert!(said.contains(&format!(".toolfence/output/{name}.txt")), "{name}");
     let (mut all, mut from) = (String::new(), Some(0));
     while let Some(at) = from {
         let piece = stage.get(&format!("/api/outputs/{name}?offset={at}")).await.json()["data"].clone();

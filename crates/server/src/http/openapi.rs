@@ -268,7 +268,7 @@ fn operation<'a>(route: (&str, &str), schemas: &'a mut Schemas) -> Operation<'a>
         }
         ("GET", "/api/outputs/{id}") => schemas.operation(
             "read_output",
-            "An output that was too long for a result, from a byte on. Its name is that of the file that the result tells, without .txt.",
+            "An output that was too long for a result, from a byte on. Its name is output_id in the data of the result.",
         )
         .asks::<Stretch>(&["offset"])
         .gives::<Done<Output>>("200", "A piece of it."),

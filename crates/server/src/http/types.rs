@@ -222,7 +222,7 @@ pub(super) struct Call {
     pub(super) output_bytes: u64,
     pub(super) execution_time_ms: u64,
     pub(super) error: Option<CallError>,
-    /// What is not for the model: diffs, files, ranges.
+    /// What is not for the model: diffs, files, ranges, and output_id, the name of an output that was too long.
     pub(super) data: Option<Value>,
     /// null for a block that cannot be read.
     #[cfg_attr(test, schemars(with = "Option<ToolArgs>"))]

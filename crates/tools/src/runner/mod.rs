@@ -12,7 +12,7 @@ mod report;
 mod service;
 
 pub(super) use appeared::Appeared;
-pub(super) use report::{Ran, noted, spilled};
+pub(super) use report::{Ran, in_file, noted, spilled};
 pub use service::{Service, ServiceWatch, WantedService};
 
 use super::{blocking, messages};
@@ -282,13 +282,19 @@ impl CommandRunner {
         if let Some(told) = told.filter(|_| !live.is_killed()) {
             self.tell_end(told).await?;
         }
-        let file = live.file().map(|(name, all)| match appeared.takes_file(self.workspace(), &name) {
-            true => messages::output_file_removed(),
-            false => spilled(&name, all, of_job),
-        });
-        let notes = file.into_iter().chain(notes).collect();
+        let (file, told) = match live.file() {
+            None => (None, None),
+            Some((name, _)) if appeared.takes_file(self.workspace(), &name) => {
+                (None, Some(messages::output_file_removed()))
+            }
+            Some((name, all)) => {
+                let told = spilled(&name, all, of_job);
+                (Some(name), Some(told))
+            }
+        };
+        let notes = told.into_iter().chain(notes).collect();
         let command = wanted.words.last().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
-        Ok(Ran { outcome, notes, seconds: wanted.seconds, most_seconds: wanted.most_seconds, command })
+        Ok(Ran { outcome, notes, file, seconds: wanted.seconds, most_seconds: wanted.most_seconds, command })
     }
 
     /// Runs it without a sandbox: supervised, so that it leaves nothing behind, wherever there is a helper for that.

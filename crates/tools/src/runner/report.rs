@@ -2,16 +2,20 @@
 
 use super::{CommandRunner, refused};
 use crate::{messages, terminal};
+use serde_json::{Value, json};
 use std::io;
 use std::sync::atomic::Ordering;
 use toolfence_protocol::{ErrorCode, Output, Text, ToolFailure};
 use toolfence_sandbox::process::Outcome;
+use toolfence_workspace::overflow_file;
 
 /// What came of it.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) outcome: Outcome,
     pub(super) notes: Vec<Text>,
+    /// The overflow file of its output, where there is one.
+    pub(super) file: Option<String>,
     pub(super) seconds: Option<u64>,
     /// The most that it could have been given.
     pub(super) most_seconds: u64,
@@ -22,7 +26,7 @@ pub(crate) struct Ran {
 impl CommandRunner {
     /// The answer to a call, once the command has ended.
     pub(crate) fn output(&self, ran: Ran) -> Output {
-        let Ran { outcome, notes, seconds, most_seconds, command } = ran;
+        let Ran { outcome, notes, file, seconds, most_seconds, command } = ran;
         let row = if outcome.timed_out { self.late.fetch_add(1, Ordering::Relaxed) + 1 } else { 0 };
         self.late.store(row, Ordering::Relaxed);
         let memory = self.enclosure().settings().memory;
@@ -39,8 +43,14 @@ impl CommandRunner {
         output.total_bytes = outcome.total_bytes;
         output.exit_code = Some(outcome.exit_code);
         output.failure = failure;
+        output.data = file.as_deref().map(in_file);
         output
     }
+}
+
+/// What a host is told of an output that went on into an overflow file: by what it finds that.
+pub(crate) fn in_file(name: &str) -> Value {
+    json!({"output_id": overflow_file::id(name)})
 }
 
 /// A sentence of ours on a line of its own behind the output.
