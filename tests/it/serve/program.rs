@@ -289,6 +289,29 @@ async fn a_grammar_has_the_tools_of_its_turn() {
     }
 }
 
+/// A persona that a person writes while the server runs can answer, and so can what becomes of it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_persona_that_comes_later_answers_as_its_file_says() {
+    let home = home();
+    let (url, asked) = model("Yes.").await;
+    let server = started(home.path(), &["--base-url", &url, "--model", "m"]);
+    let body = json!({"prompt": "go", "persona": "poet"});
+    assert_eq!(server.ask("POST", "/api/agent", &body).await.status, 400);
+    let own = home.path().join("config/toolfence/personas");
+    std::fs::create_dir_all(&own).unwrap();
+    for says in ["You rhyme.", "You rhyme no more."] {
+        std::fs::write(own.join("poet.md"), format!("+++\nname = \"poet\"\n+++\n{says}\n")).unwrap();
+        let told = server.ask("GET", "/api/personas", &Value::Null).await.json();
+        assert!(told["data"]["personas"].as_array().unwrap().iter().any(|one| one["name"] == "poet"), "{told}");
+        assert_eq!(server.ask("POST", "/api/agent", &body).await.status, 200);
+        let request = asked.lock().unwrap().last().unwrap().clone();
+        let system = request["messages"][0]["content"].as_str().unwrap();
+        assert!(system.starts_with(says), "{system}");
+    }
+    std::fs::remove_file(own.join("poet.md")).unwrap();
+    assert_eq!(server.ask("POST", "/api/agent", &body).await.status, 400);
+}
+
 /// The model is told of a break where there was one: after a start of the server, and where files were put back.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_conversation_is_resumed_after_a_break_only() {

@@ -36,7 +36,9 @@ mod types;
 pub use routes::{OPENAPI, ROUTES};
 
 use crate::connections::{self, Limits};
+use crate::messages;
 use access::Access;
+use answer::Trouble;
 use approvals::Approvals;
 use counters::Counters;
 use hyper::service::Service;
@@ -51,7 +53,7 @@ use std::time::Duration;
 use together::Together;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
-use tokio::task::{AbortHandle, JoinSet};
+use tokio::task::{AbortHandle, JoinSet, spawn_blocking};
 use toolfence_agent::agent::Agent;
 use toolfence_agent::backend::Backend;
 use toolfence_agent::transcript::Store;
@@ -66,7 +68,7 @@ pub trait Agents: Send + Sync {
     /// The tools that requests can name.
     fn tools(&self) -> Catalog;
 
-    /// The personas that requests can name. The first one answers where none is named.
+    /// The personas that requests can name now. The first one answers where none is named. The server asks on a thread that may block.
     fn personas(&self) -> Vec<Persona>;
 
     /// An agent for one request, whose model has this tool alone or all of its persona. Where a backend is given, that one answers.
@@ -201,8 +203,6 @@ struct Shared {
     agents: Arc<dyn Agents>,
     /// The tools that requests can name.
     catalog: Catalog,
-    /// The personas that requests can name, as they were when it began.
-    personas: Vec<Persona>,
     access: Access,
     approvals: Approvals<Whole>,
     counters: Counters,
@@ -216,6 +216,13 @@ struct Shared {
 }
 
 impl Shared {
+    /// The personas that requests can name now: a person may have written one since the last request.
+    async fn personas(&self) -> Result<Vec<Persona>, Trouble> {
+        let agents = self.agents.clone();
+        let read = spawn_blocking(move || agents.personas()).await;
+        read.map_err(|_| Trouble::new(500, "internal", messages::request_failed()))
+    }
+
     /// Runs a turn beside the connections, so that all turns can be ended with the server.
     fn spawn(&self, turn: impl Future<Output = ()> + Send + 'static) -> AbortHandle {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
@@ -258,7 +265,6 @@ impl Api {
         let shared = Arc::new(Shared {
             options,
             catalog: agents.tools(),
-            personas: agents.personas(),
             agents,
             access,
             approvals: Approvals::default(),

@@ -328,11 +328,11 @@ impl Asked for UndoRequest {
 
 impl AgentRequest {
     /// What the turn is asked for.
-    pub(super) fn order(self, shared: &Shared) -> Result<Order, Trouble> {
+    pub(super) async fn order(self, shared: &Shared) -> Result<Order, Trouble> {
         let language = shared.options.language;
         match self {
             AgentRequest::Model(ModelRequest { turn, context_history }) => {
-                let mut order = turn.order(shared)?;
+                let mut order = turn.order(shared).await?;
                 let (lines, dropped) = context_history.map(|context| context.value.lines()).unwrap_or_default();
                 order.dropped = dropped;
                 if let Work::Model { prompt, message, .. } = &mut order.work {
@@ -346,7 +346,7 @@ impl AgentRequest {
             }
             AgentRequest::Direct(DirectRequest { tool_type, persona, args, prompt, context_history, stream }) => {
                 prompt.as_ref().map(fits).transpose()?;
-                let (tool, persona) = chosen(tool_type.as_ref(), persona.as_ref(), shared)?;
+                let (tool, persona) = chosen(tool_type.as_ref(), persona.as_ref(), shared).await?;
                 let Some(name) = tool else {
                     let field = tool_type.map_or_else(|| "tool_type".to_owned(), |tool| tool.field);
                     return Err(Trouble::field(field, messages::direct_needs_a_tool(names(&shared.catalog))));
@@ -360,9 +360,9 @@ impl AgentRequest {
 
 impl TurnRequest {
     /// What the turn is asked for in a conversation, where the model has its own context.
-    pub(super) fn order(self, shared: &Shared) -> Result<Order, Trouble> {
+    pub(super) async fn order(self, shared: &Shared) -> Result<Order, Trouble> {
         fits(&self.prompt)?;
-        let (tool, persona) = chosen(self.tool_type.as_ref(), self.persona.as_ref(), shared)?;
+        let (tool, persona) = chosen(self.tool_type.as_ref(), self.persona.as_ref(), shared).await?;
         let prompt = self.prompt.value;
         let work = Work::Model { message: prompt.clone(), prompt, tool };
         Ok(Order { work, dropped: 0, stream: self.stream, persona })
@@ -390,21 +390,23 @@ fn fits(prompt: &Given<String>) -> Result<(), Trouble> {
 }
 
 /// The tool and the persona that a request names, by their own names.
-fn chosen(
+async fn chosen(
     tool: Option<&Given<String>>,
     persona: Option<&Given<String>>,
     shared: &Shared,
 ) -> Result<(Option<String>, Option<String>), Trouble> {
     let tool = tool.filter(|tool| tool.value != "auto");
     let named = tool.map(|tool| named(tool, &shared.catalog)).transpose()?;
-    let persona = persona.map(|persona| known(persona, &shared.personas)).transpose()?;
-    if let (Some(persona), Some(tool), Some(name)) = (persona, tool, &named)
+    let Some(persona) = persona else { return Ok((named, None)) };
+    let personas = shared.personas().await?;
+    let persona = known(persona, &personas)?;
+    if let (Some(tool), Some(name)) = (tool, &named)
         && !has_tool(persona, name)
     {
         let tools = persona.tools.as_deref().unwrap_or_default().join(", ");
         return Err(tool.wrong(messages::persona_has_no_such_tool(&persona.name, name, tools)));
     }
-    Ok((named, persona.map(|persona| persona.name.clone())))
+    Ok((named, Some(persona.name.clone())))
 }
 
 /// The persona of this name.

@@ -154,7 +154,7 @@ async fn run_turn(
     headers: HeaderMap,
     Sent(request): Sent<AgentRequest>,
 ) -> Result<Response, Trouble> {
-    let order = ordered(&headers, request.order(&shared)?);
+    let order = ordered(&headers, request.order(&shared).await?);
     run::turn(&shared, order, None).await
 }
 
@@ -164,7 +164,7 @@ async fn run_session_turn(
     headers: HeaderMap,
     Sent(request): Sent<TurnRequest>,
 ) -> Result<Response, Trouble> {
-    let order = ordered(&headers, request.order(&shared)?);
+    let order = ordered(&headers, request.order(&shared).await?);
     let file = if id == NEW { None } else { Some(sessions::file(&shared, id).await?) };
     run::turn(&shared, order, Some(file)).await
 }
@@ -182,10 +182,11 @@ async fn list_tools(State(shared): State<Arc<Shared>>) -> Response {
     done(&messages::tools_there_are(tools.len()), Tools { tools }, shared.options.language)
 }
 
-async fn list_personas(State(shared): State<Arc<Shared>>) -> Response {
-    let personas = shared.personas.iter().map(|persona| answers_as(&shared, persona)).collect();
-    let chosen = shared.personas.first().map(|persona| persona.name.clone());
-    done(&messages::here_they_are(), Personas { personas, chosen }, shared.options.language)
+async fn list_personas(State(shared): State<Arc<Shared>>) -> Result<Response, Trouble> {
+    let known = shared.personas().await?;
+    let personas = known.iter().map(|persona| answers_as(&shared, persona)).collect();
+    let chosen = known.first().map(|persona| persona.name.clone());
+    Ok(done(&messages::here_they_are(), Personas { personas, chosen }, shared.options.language))
 }
 
 async fn read_output(State(shared): State<Arc<Shared>>, Name(id): Name, stretch: Stretch) -> Result<Response, Trouble> {

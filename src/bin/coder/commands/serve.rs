@@ -130,13 +130,17 @@ struct Project {
 }
 
 impl Project {
-    /// The settings and the backend with which a persona answers, made at its first use. All personas share the undo history of the
-    /// project, and those that name one model share its backend.
+    /// The settings and the backend with which a persona answers, made at its first use and again when its file has changed. All
+    /// personas share the undo history of the project, and those that name one model share its backend.
     fn seat(&self, persona: Option<&str>) -> Result<Arc<Seat>, Text> {
         let first = &self.first;
         let Some(name) = persona.filter(|name| *name != first.setup.persona.name) else { return Ok(first.clone()) };
         let mut others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(seat) = others.get(name) {
+        let folders = first.setup.places.as_ref().map(Folders::of);
+        let now = folders.and_then(|folders| folders.find(name, first.setup.language).ok()?);
+        if let Some(seat) = others.get(name)
+            && now.is_none_or(|found| found.persona == seat.setup.persona)
+        {
             return Ok(seat.clone());
         }
         let options = Options { persona: Some(name.to_owned()), ..self.options.clone() };
