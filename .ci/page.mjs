@@ -195,6 +195,10 @@ async function page(send_, pages, address, dark) {
         one.getBoundingClientRect().right > 360.5).map((one) => one.outerHTML.slice(0, 200)).join("\\n")`);
       check(await run("document.documentElement.scrollWidth <= 360") && !wide, `${state}: it fits 360 pixels ${wide}`);
       await this.picture(`${state}-phone`);
+      await size(360, 360);
+      check(await run("document.getElementById('ask').getBoundingClientRect().bottom <= 360.5 && document.documentElement.scrollHeight <= 360"),
+        `${state}: it fits what a keyboard leaves`);
+      await this.picture(`${state}-low`);
       await size(1000, 800);
       await this.picture(state);
       for (const kind of ["light", "dark"]) {
@@ -234,6 +238,7 @@ async function scenes() {
   check(await first.focused() === "prompt", "the prompt has the focus");
   await first.fits("start");
 
+  await phone(first);
   await markdown(first);
   await told(first);
   await questions(first);
@@ -253,6 +258,77 @@ async function scenes() {
   await ended(english.child);
 
   await portuguese();
+}
+
+/** A narrow window, and one that a keyboard makes low: the form is one row, and what counts stays in sight. */
+async function phone(one) {
+  const height = (query) => one.run(`document.querySelector(${JSON.stringify(query)}).getBoundingClientRect().height`);
+  const seen = (query) => one.run(`(() => { const at = document.querySelector(${JSON.stringify(query)}).getBoundingClientRect();
+    const log = document.getElementById("log").getBoundingClientRect(); return at.top >= log.top - 1 && at.bottom <= log.bottom + 1; })()`);
+  const prompt = `document.getElementById("prompt")`;
+  await one.size(360, 640);
+  await one.until(`document.getElementById("ask").getBoundingClientRect().height <= 64`, "the form is one row of a phone");
+  check(!await one.run(`document.getElementById("tool").checkVisibility()`), "its options are folded away");
+  await one.click("#more");
+  check(await one.run(`document.getElementById("tool").checkVisibility() && document.getElementById("more").ariaExpanded === "true"`), "a button shows them");
+  await one.run(`document.getElementById("tool").value = "bash"; document.getElementById("tool").dispatchEvent(new Event("change", { bubbles: true }))`);
+  await one.picture("options-phone");
+  check(await one.run(`document.getElementById("more").matches(".set")`), "and says that one was chosen");
+  await one.run(`document.getElementById("tool").value = "auto"; document.getElementById("tool").dispatchEvent(new Event("change", { bubbles: true }))`);
+  check(!await one.run(`document.getElementById("more").matches(".set")`), "or that none was");
+  await one.click("#more");
+  const row = await height("#prompt");
+  await one.run(`${prompt}.focus()`);
+  await one.write("a line\n".repeat(20));
+  const grown = await height("#prompt");
+  check(grown > 3 * row && grown <= 200, `the prompt grows with its lines, and not without end: ${row}, ${grown}`);
+  await one.picture("typed-phone");
+  await one.size(360, 360);
+  await one.until(`${prompt}.getBoundingClientRect().height <= 130`, "there are fewer where the window is low");
+  await one.run(`${prompt}.value = ""; ${prompt}.dispatchEvent(new Event("input")); 0`);
+  check(await height("#prompt") === row, "it is one row again");
+  // A question with more than fits, and one that fits, when a keyboard comes.
+  const content = "a new line of some length, so that it is broken on a phone\n".repeat(100);
+  model.replies = [call("write_file", { path: "new/Makefile", content }), "It is there.", call("bash", { command: "rm nothing" }), "It is gone."];
+  await one.ask("Write it.");
+  await one.until(ASKED, "it asks");
+  check(await seen(".question h2"), "the beginning of a long question is in sight");
+  check(await seen(".question .row"), "and its buttons are");
+  check(await one.run(`document.querySelectorAll(".question .diff .added").length === 59 && !document.querySelector(".question .removed")`),
+    "a new file is lines that are added, the first of them");
+  await one.picture("new-file-low");
+  await one.press("Show all lines: 101");
+  check(await one.run(`document.querySelectorAll(".question .diff .added").length === 100`), "and behind a button all of them");
+  await one.press("Run it");
+  await one.shows("It is there.", "an answer comes");
+  await one.size(360, 640);
+  await one.ask("Remove it.");
+  await one.until(ASKED, "it asks");
+  check(await seen(".question"), "a short question is in sight");
+  await one.picture("question-high");
+  await one.size(360, 360);
+  await one.until(`(() => { const at = document.querySelector(".question h2").getBoundingClientRect(); return at.top >= 0 && at.bottom < 300; })()`,
+    "it stays there when a keyboard comes");
+  await one.run(`document.querySelector(".question input").focus()`);
+  await one.size(360, 300);
+  await one.until(`(() => { const at = document.activeElement.getBoundingClientRect(); return at.bottom <= document.querySelector(".question .row").getBoundingClientRect().top + 1; })()`,
+    "and so does the field in which somebody types");
+  await one.write("Not now");
+  await one.press("Deny");
+  await one.shows("It is gone.", "an answer comes");
+  // What goes wrong is seen, also where somebody has scrolled up.
+  await one.size(360, 640);
+  await one.run(`document.getElementById("log").scrollTop = 0; window.real = window.fetch; window.fetch = async () => new Response('{"message": "It cannot be."}', { status: 409 }); 0`);
+  await one.ask("Fail.");
+  await one.shows("It cannot be.", "an error is told");
+  check(await seen("#log .bad"), "it is in sight");
+  await one.picture("error-phone");
+  await one.size(360, 360);
+  await one.until(`(() => { const at = [...document.querySelectorAll("#log .bad")].at(-1).getBoundingClientRect(); return at.top >= 0 && at.bottom <= document.getElementById("log").getBoundingClientRect().bottom + 1; })()`,
+    "and stays there when a keyboard comes");
+  await one.run(`window.fetch = window.real; ${prompt}.value = ""; ${prompt}.dispatchEvent(new Event("input")); 0`);
+  await one.size(1000, 800);
+  await one.click("#fresh");
 }
 
 /** What the model writes is rendered, and what it writes to break out is text. */
@@ -334,10 +410,16 @@ async function told(one) {
   const line = (digit) => `[TRUNCATED: the whole output is in .toolfence/output/${digit.repeat(16)}.txt]`;
   const output = `${line("a")}\nand .toolfence/output/${"c".repeat(16)}.txt\n${line("b")}\nsee .toolfence/output/${"d".repeat(16)}.txt`;
   await turn("Print.", 200, events({ event: "running", id: "1", tool: "bash", args: {} },
-    { event: "result", id: "1", success: true, truncated: true, execution_time_ms: 1, output }, text("Printed."), stop));
+    { event: "result", id: "1", success: true, truncated: true, execution_time_ms: 1, output, data: { output_id: "e".repeat(16) } }, text("Printed."), stop));
   await one.shows("Printed.", "an output comes");
   await one.press("Show all");
-  await one.until(`window.asked.startsWith("/api/outputs/${"b".repeat(16)}?")`, "it is the file that the tool names which is asked for");
+  await one.until(`window.asked.startsWith("/api/outputs/${"e".repeat(16)}?")`, "it is the output of the result which is asked for, whatever a program prints");
+  // Two replies without a result between them, as where the first has a call that cannot be read.
+  const piece = (text, start) => ({ event: "text", text, span: [start, start + text.length] });
+  await turn("Twice.", 200, events(piece("One of ", 0), piece("two.", 7), piece("Two ", 0), piece("of two.", 4), stop));
+  await one.shows("Two of two.", "two replies come");
+  check(await one.run(`[...document.querySelectorAll("#log .answer")].slice(-2).map((one) => one.textContent).join("|")`) === "One of two.|Two of two.",
+    "they are told apart");
   await one.run(`window.fetch = async (path) => (document.getElementById("prompt").value = "typed", new Response('{"message": "Not now."}', { status: 409 })); 0`);
   await one.ask("Refused.");
   await one.until(`${prompt} === "Refused.\\n\\ntyped"`, "a prompt that is refused is there, and what was typed meanwhile");
@@ -386,6 +468,7 @@ async function questions(one) {
   await one.write("Keep it.");
   await one.key("Enter");
   await one.shows("Then not.", "a no goes on");
+  check(await one.run(`[...document.querySelectorAll("#log summary .name")].at(-1).textContent`) === `bash rm -r '${NAME}'`, "the call that did not run says what it was");
   check(model.seen.at(-1).at(-1).content.includes("Keep it."), "the model is told the reason");
   check(existsSync(join(project, NAME)), "the file is still there");
   await one.click("#undo");
@@ -566,6 +649,19 @@ async function personas(one) {
   await one.ask("Look at it.");
   await one.shows("I review.", "another persona answers");
   check(!model.seen.at(-1)[0].content.includes("write_file"), "it has its own tools");
+  // A person writes one while the server runs, and then another text for it.
+  const own = join(home, "c", "toolfence", "personas");
+  mkdirSync(own, { recursive: true });
+  for (const says of ["You are a poet.", "You are a sober poet."]) {
+    writeFileSync(join(own, "poet.md"), `+++\nname = "poet"\ndescription = "It rhymes."\n+++\n${says}\n`);
+    await one.run("location.reload()");
+    await one.until(`${READY} && [...document.getElementById("persona").options].some((one) => one.value === "poet")`, "a new persona is offered");
+    model.replies = ["In verse."];
+    await one.run(`document.getElementById("persona").value = "poet"`);
+    await one.ask("Write.");
+    await one.until(`${READY} && [...document.querySelectorAll("#log .answer")].at(-1)?.textContent === "In verse."`, "it answers");
+    check(model.seen.at(-1)[0].content.includes(says), "as its file says now");
+  }
   await one.run(`document.getElementById("persona").value = "coder"; document.getElementById("tool").value = "read_file"`);
   model.replies = ["With one tool."];
   await one.ask("With one.");
@@ -592,6 +688,9 @@ async function portuguese() {
   await one.ask("Escreva.");
   await one.until(ASKED, "it asks");
   await one.picture("dark");
+  await one.size(360, 640);
+  await one.picture("dark-phone");
+  await one.size(1000, 800);
   await one.press("Executar");
   await one.shows("Pronto.", "it is done");
   upstream.closeAllConnections();

@@ -14,7 +14,7 @@ use toolfence::program::tool::Change;
 use toolfence::program::workspace::quoted;
 use toolfence::tool::ParamKind;
 use toolfence::workspace::Workspace;
-use toolfence::{Text, ToolCall};
+use toolfence::{ErrorCode, Text, ToolCall, ToolFailure};
 
 /// Rows of a diff or of an argument that are shown at first.
 const MOST_ROWS: usize = 60;
@@ -177,26 +177,37 @@ pub(crate) fn change(call: &ToolCall, workspace: &Workspace) -> Option<String> {
     let given = |kind: ParamKind| spec.sole(&kind, &call.args).map(|(_, text)| text);
     match (given(ParamKind::Command), given(ParamKind::Path), given(ParamKind::Text { content: true })) {
         (Some(_), ..) => None,
-        (None, Some(path), Some(content)) => compared(path, content, workspace),
+        (None, Some(path), Some(content)) => match compared(path, content, workspace) {
+            Ok(diff) => diff,
+            // All of it is new.
+            Err(failure) if failure.code == ErrorCode::NotFound => Some(unified("", content)),
+            Err(_) => None,
+        },
         _ => edited(call, workspace),
     }
 }
 
-/// A file as it is compared with what it shall be; `None` where it cannot be read as text.
-fn compared(path: &str, content: &str, workspace: &Workspace) -> Option<String> {
+/// A file as it is compared with what it shall be; `None` where it is too large for that.
+///
+/// # Errors
+/// It cannot be read as text.
+fn compared(path: &str, content: &str, workspace: &Workspace) -> Result<Option<String>, ToolFailure> {
     let mut wanted = ReadFile::new(path);
     wanted.limits.bytes = MOST_COMPARED;
     (wanted.limits.lines, wanted.limits.line_chars) = (u64::MAX, MOST_COMPARED);
-    let old = workspace.files().read(&wanted, &Stop::default()).ok();
-    let old = old.filter(|file| file.left_out == 0 && file.cut_lines == 0)?;
+    let old = workspace.files().read(&wanted, &Stop::default())?;
+    Ok((old.left_out == 0 && old.cut_lines == 0).then(|| unified(&old.text, content)))
+}
+
+fn unified(old: &str, new: &str) -> String {
     let mut config = TextDiff::configure();
-    let diff = config.timeout(PATIENCE).diff_lines(old.text.as_str(), content);
-    Some(diff.unified_diff().context_radius(2).to_string())
+    let diff = config.timeout(PATIENCE).diff_lines(old, new);
+    diff.unified_diff().context_radius(2).to_string()
 }
 
 /// The change a file would have. Where the file cannot be read as text, its new content.
 fn diff(path: &str, content: &str, room: usize, workspace: &Workspace) -> Vec<String> {
-    match compared(path, content, workspace) {
+    match compared(path, content, workspace).ok().flatten() {
         None => [plain(&messages::all_of_it(), room), marked(content, "  + ", "  + ", room)].concat(),
         Some(changes) => change_rows(&changes, room),
     }
@@ -379,6 +390,18 @@ mod tests {
         let impossible = shown("replace_text", json!({"path": "a", "old": "three", "new": "3"}));
         assert!(impossible.contains("  old: \"three\"\n"), "{impossible}");
         assert_eq!(std::fs::read_to_string(home.path().join("a")).ok().as_deref(), Some("one\ntwo\n"));
+    }
+
+    #[test]
+    fn a_new_file_is_a_change_that_adds_all_of_it() {
+        let home = tempfile::tempdir().expect("a temporary folder can be made");
+        std::fs::write(home.path().join("old"), "one\n").expect("it can be written");
+        std::fs::write(home.path().join("binary"), b"\0\xff").expect("it can be written");
+        let workspace = Workspace::open(home.path(), Default::default()).expect("it is a folder");
+        let of = |path: &str| change(&call("write_file", json!({"path": path, "content": "one\ntwo\n"})), &workspace);
+        assert_eq!(of("a/new").as_deref(), Some("@@ -0,0 +1,2 @@\n+one\n+two\n"));
+        assert_eq!(of("old").as_deref(), Some("@@ -1 +1,2 @@\n one\n+two\n"));
+        assert_eq!((of("binary"), of("../new")), (None, None), "what is there and cannot be read is not new");
     }
 
     #[test]

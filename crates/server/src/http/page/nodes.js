@@ -46,3 +46,21 @@ export function diff(text, name) {
   }
   return made;
 }
+
+/** Lines of a change that are shown at first, and how many more are not worth a button. */
+const FIRST = 60;
+const FEW = 8;
+
+/** A diff that is folded where it is long: behind a button with this text and the number of lines is all of it. */
+export function change(text, name, more) {
+  const lines = text.replace(/\n$/, "").split("\n");
+  if (lines.length <= FIRST + FEW) return [diff(text, name)];
+  const first = diff(lines.slice(0, FIRST).join("\n"), name);
+  const rest = button(`${more} ${lines.length}`, "", () => {
+    const all = diff(text, name);
+    first.replaceWith(all);
+    rest.remove();
+    all.focus();
+  });
+  return [first, rest];
+}

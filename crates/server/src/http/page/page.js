@@ -1,7 +1,7 @@
 // The page of `coder serve`: prompts, answers while they come, calls with their results, questions, and conversations.
 
 import { Coming, rendered } from "/markdown.js";
-import { button, diff, node, plain, pre } from "/nodes.js";
+import { button, change, node, plain, pre } from "/nodes.js";
 import { language, words } from "/words.js";
 
 /** Records of a conversation that are shown at a time. */
@@ -47,8 +47,18 @@ class View {
     if (view === this) log.scrollTop = log.scrollHeight;
   }
 
+  /** What went wrong is seen, wherever somebody reads. */
   say(text, kind = "note") {
-    return this.add(node("article", kind, text));
+    const made = this.add(node("article", kind, text));
+    if (kind === "bad") this.reveal(made);
+    return made;
+  }
+
+  /** Brings something into sight; of what is higher than the window its beginning. */
+  reveal(made) {
+    if (view !== this) return;
+    const fits = made.offsetHeight <= log.clientHeight;
+    made.scrollIntoView({ block: fits ? "nearest" : "start" });
   }
 
   tell(status) {
@@ -201,34 +211,32 @@ function closed(made, result) {
     const seconds = (result.execution_time_ms / 1000).toLocaleString(language, { maximumFractionDigits: 1 });
     summary.append(node("span", "badge", `${seconds} s`));
   }
-  const change = result.data?.diff;
-  if (change) {
-    const count = (sign) => change.split("\n").filter((line) => line.startsWith(sign) && !line.startsWith(sign.repeat(3))).length;
+  const changed = result.data?.diff;
+  if (changed) {
+    const count = (sign) => changed.split("\n").filter((line) => line.startsWith(sign) && !line.startsWith(sign.repeat(3))).length;
     summary.append(node("span", "badge", `+${count("+")} -${count("-")}`));
   }
   made.append(node("p", "head", words.result));
   if (result.error) made.append(node("p", "bad", plain(result.error.message)));
-  if (change) made.append(diff(change, words.change));
+  if (changed) made.append(...change(changed, words.change, words.lines));
   const output = result.output ? pre(result.output, words.result) : null;
   if (output) made.append(output);
   if (result.truncated) {
     summary.append(node("span", "badge cut", words.cut));
     const told = cut(result.output ?? "");
     if (told.length) made.append(node("p", "note", plain(told.join("\n"))));
-    // What a program prints may look like it too. The line of the tool is the last one.
-    const lines = told.filter((line) => line.startsWith("[")).join("\n");
-    const file = [...lines.matchAll(/\.toolfence\/output\/([0-9a-f]{16,64})\.txt/g)].at(-1)?.[1];
-    if (file) made.append(whole(file, output));
+    const id = result.data?.output_id;
+    if (id && output) made.append(whole(id, output));
   }
 }
 
 /** A button that shows all of an output in place of what the model read, piece by piece. */
-function whole(file, output) {
+function whole(id, output) {
   let from = 0;
   const more = button(words.all, "", async () => {
     more.disabled = true;
     try {
-      const piece = await get(`/api/outputs/${file}?offset=${from}`);
+      const piece = await get(`/api/outputs/${encodeURIComponent(id)}?offset=${from}`);
       if (from === 0) output.replaceChildren();
       output.append(plain(piece.text));
       from = piece.next;
@@ -257,7 +265,7 @@ function question(place, asked) {
   if (files.length) made.append(node("p", "note", plain(`${words.files}: ${files.join(", ")}`)));
   if (asked.diff) {
     const rest = node("details", "", node("summary", "", words.arguments), fields(asked.args));
-    made.append(diff(asked.diff, words.change), rest);
+    made.append(...change(asked.diff, words.change, words.lines), rest);
   } else made.append(...fields(asked.args));
   if (asked.always.length) made.append(node("p", "note", plain(`${words.always}: ${asked.always.join("; ")}`)));
   const answer = async (body) => {
@@ -288,8 +296,8 @@ function question(place, asked) {
   choices.append(button(words.no, "no", deny));
   made.append(named, reason, choices);
   place.add(made);
-  made.scrollIntoView({ block: "nearest" });
-  if (view === place) made.focus();
+  if (view === place) made.focus({ preventScroll: true });
+  place.reveal(made);
   return made;
 }
 
@@ -307,8 +315,26 @@ class Telling {
     /** The nodes of what was said since the last call. */
     this.said = [];
     this.calls = new Map();
+    /** The arguments of calls by their ids, for those that never run. */
+    this.args = new Map();
     this.answer = "";
+    /** Where the last piece of the reply ended. */
+    this.reached = 0;
     this.ended = false;
+  }
+
+  /** The first piece of another reply: nothing of what was said before goes on. */
+  begins({ span, unopened }) {
+    // What was thought on a channel of its own has no place in the reply.
+    const [start, end] = span ?? [0, 0];
+    if (unopened || start === end) return;
+    if (start < this.reached) {
+      this.settle();
+      this.thought = null;
+      this.said = [];
+      this.answer = "";
+    }
+    this.reached = end;
   }
 
   text(text) {
@@ -345,10 +371,12 @@ class Telling {
 
   event(event) {
     const { place } = this;
+    if (event.event === "text" || event.event === "reasoning") this.begins(event);
     if (event.event === "text") {
       place.tell(words.writing);
       return this.text(event.text);
     }
+    if (event.event === "call" || event.event === "ask") this.args.set(event.id, event.args);
     if (event.event === "progress") return;
     if (event.event === "note") return place.tell(plain(`${words.works} ${event.text}`.slice(0, 120)));
     if (event.event === "started") return place.tell(plain(`${words.writing} ${event.name}`));
@@ -375,8 +403,9 @@ class Telling {
       this.calls.set(event.id, opened(place, event.tool, event.args));
     } else if (event.event === "result") {
       this.answered();
-      closed(this.calls.get(event.id) ?? opened(place, event.tool), event);
+      closed(this.calls.get(event.id) ?? opened(place, event.tool, this.args.get(event.id)), event);
       this.calls.delete(event.id);
+      this.args.delete(event.id);
       this.said = [];
       this.answer = "";
       place.tell(words.thinking);
@@ -406,6 +435,7 @@ async function send(mine, prompt) {
   mine.title ||= prompt.trim().split("\n")[0].slice(0, 60);
   mine.tell(words.thinking);
   const asked = mine.say(prompt, "user");
+  mine.follow();
   const telling = new Telling(mine);
   let begun = false;
   try {
@@ -429,6 +459,7 @@ async function send(mine, prompt) {
       // What was typed meanwhile stays too.
       const typed = at("prompt").value;
       at("prompt").value = typed.trim() ? `${prompt}\n\n${typed}` : prompt;
+      fit();
     }
   } finally {
     telling.end();
@@ -553,12 +584,52 @@ function fresh() {
 
 // The page ------------------------------------------------------------------------------------------------------------------------
 
+/** A window in which what is asked for has one row, as `page.css` has it. */
+const compact = matchMedia("(max-width: 30rem), (max-height: 30rem)");
+
+/** Gives the prompt as many rows as it has lines, and no more than leave room for what is said. */
+function fit() {
+  const prompt = at("prompt");
+  const most = compact.matches ? Math.max(1, Math.min(6, Math.floor(innerHeight / 100))) : 10;
+  prompt.rows = compact.matches ? 1 : 3;
+  // There the label is only heard.
+  prompt.placeholder = compact.matches ? words.prompt : "";
+  while (prompt.rows < most && prompt.scrollHeight > prompt.clientHeight) prompt.rows += 1;
+}
+
+/** What counts stays in sight when the window changes, as it does where a keyboard opens: a question, the field in which somebody
+    types in it, or else the end, if it was in sight. */
+function resized(below) {
+  const asked = view.place.querySelector(".question");
+  if (asked) view.reveal(asked.contains(document.activeElement) && document.activeElement !== asked ? document.activeElement : asked);
+  else if (below) view.follow();
+}
+
+function fitting() {
+  let below = true;
+  log.addEventListener("scroll", () => (below = log.scrollHeight - log.scrollTop - log.clientHeight < 80));
+  new ResizeObserver(() => resized(below)).observe(log);
+  at("prompt").addEventListener("input", fit);
+  addEventListener("resize", fit);
+  at("more").addEventListener("click", () => {
+    const open = at("ask").classList.toggle("open");
+    at("more").setAttribute("aria-expanded", open);
+  });
+  // What was chosen is seen where it is folded away.
+  at("options").addEventListener("change", () => {
+    const persona = [...at("persona").options].findIndex((one) => one.defaultSelected);
+    at("more").classList.toggle("set", at("tool").value !== "auto" || at("persona").selectedIndex !== persona);
+  });
+}
+
 function listen() {
+  fitting();
   at("ask").addEventListener("submit", (event) => {
     event.preventDefault();
     const prompt = at("prompt").value;
     if (!ready || view.turn || view.loading || !prompt.trim()) return;
     at("prompt").value = "";
+    fit();
     send(view, prompt);
   });
   at("prompt").addEventListener("keydown", (event) => {
@@ -585,12 +656,14 @@ function listen() {
   addEventListener("beforeunload", (event) => view.turn && event.preventDefault());
   // What was typed survives a page that is loaded again by mistake.
   at("prompt").value = sessionStorage.getItem("prompt") ?? "";
+  fit();
   addEventListener("pagehide", () => sessionStorage.setItem("prompt", at("prompt").value));
 }
 
 async function begin() {
   document.documentElement.lang = language;
   document.querySelectorAll("[data-text]").forEach((one) => (one.textContent = words[one.dataset.text]));
+  document.querySelectorAll("[data-label]").forEach((one) => (one.ariaLabel = one.title = words[one.dataset.label]));
   log.setAttribute("aria-label", words.log);
   // What comes behind the # is told to no server and no log, and a token does not stay in the history of the browser.
   const given = new URLSearchParams(location.hash.slice(1));
@@ -605,7 +678,7 @@ async function begin() {
     at("tool").append(...tools.map((tool) => node("option", "", tool.name)));
     const { personas, chosen } = await get("/api/personas").catch(() => ({ personas: [] }));
     at("persona").parentElement.hidden = personas.length < 2;
-    at("persona").append(...personas.map((one) => new Option(one.name, one.name, false, one.name === chosen)));
+    at("persona").append(...personas.map((one) => new Option(one.name, one.name, one.name === chosen, one.name === chosen)));
     personas.forEach((one, index) => (at("persona").options[index].title = one.description));
     const known = await get("/api/sessions?limit=1").catch(() => ({ recording: false }));
     recorded = known.recording !== false;
