@@ -21,18 +21,20 @@ pub(crate) fn is_json(headers: &HeaderMap) -> bool {
     kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json")
 }
 
-/// The name in a host that may have a port, without the dot that may end it.
-pub(crate) fn name_of(host: &str) -> &str {
-    let name = match host.strip_prefix('[') {
-        Some(rest) => rest.split(']').next().unwrap_or_default(),
-        None => host.split(':').next().unwrap_or_default(),
+/// The name in a host that may have a port, without the dot that may end it; `None` for what is no host.
+pub(crate) fn name_of(host: &str) -> Option<&str> {
+    let (name, port) = match host.strip_prefix('[') {
+        Some(rest) => rest.split_once(']')?,
+        None => host.split_at(host.find(':').unwrap_or(host.len())),
     };
-    name.strip_suffix('.').unwrap_or(name)
+    // What else stands behind the name may be a name to somebody else.
+    let is_port = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
+    (port.is_empty() || port.strip_prefix(':').is_some_and(is_port)).then(|| name.strip_suffix('.').unwrap_or(name))
 }
 
 /// Whether `host`, perhaps with a port, names this machine and nothing else.
 pub(crate) fn is_loopback(host: &str) -> bool {
-    let name = name_of(host).to_ascii_lowercase();
+    let Some(name) = name_of(host).map(str::to_ascii_lowercase) else { return false };
     name == "localhost" || name.ends_with(".localhost") || name.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
@@ -56,6 +58,17 @@ mod tests {
         for host in
             ["", "evil.example", "localhost.evil.example:80", "10.0.0.1", "[::2]", "127.0.0.1.evil.example", "0.0.0.0"]
         {
+            assert!(!is_loopback(host), "{host}");
+        }
+        for host in [
+            "[::1].evil.example",
+            "[::1]::80",
+            "[::1]x",
+            "[::1",
+            "localhost:80x",
+            "localhost:80:80",
+            "localhost:.evil.example",
+        ] {
             assert!(!is_loopback(host), "{host}");
         }
     }

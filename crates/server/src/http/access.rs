@@ -66,7 +66,7 @@ impl Access {
 
     /// Whether a host, perhaps with a port, is this server. An address is never a name that somebody else owns.
     fn is_ours(&self, host: &str) -> bool {
-        let name = name_of(host);
+        let Some(name) = name_of(host) else { return false };
         is_loopback(host)
             || self.hosts.iter().any(|known| known.eq_ignore_ascii_case(name))
             || (!self.loopback && name.parse::<IpAddr>().is_ok())
