@@ -190,7 +190,7 @@ pub(crate) fn read(raw: &str, variables: &Variables, substitutions: &mut Vec<Str
 }
 
 /// Bytes that stand for themselves wherever they are in a word.
-pub(crate) fn is_plain(byte: u8) -> bool {
+fn is_plain(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"_-./:=,+@%^".contains(&byte)
 }
 
@@ -219,10 +219,6 @@ fn resolve(atoms: &[lexer::Atom], variables: &Variables) -> Vec<Word> {
                 // What is no number is itself read as a sum, in which commands could hide.
                 let number = names.iter().all(|name| variables.rely_on_number(name));
                 all(&mut readings, if number { &Part::Output } else { &Part::Unknown });
-            }
-            // Of a loop over plain words: it is as if the word stood there.
-            lexer::Atom::Variable { name, .. } if variables.is_sure(name) => {
-                variables.known(name).iter().for_each(|value| all(&mut readings, &Part::Text(value.clone())));
             }
             lexer::Atom::Variable { name, quoted } => {
                 readings = follow(readings, name, *quoted, variables.known(name));

@@ -17,8 +17,6 @@ pub(crate) struct Variables {
 #[derive(Debug, Clone, Default)]
 struct Values {
     values: Vec<String>,
-    /// Whether it has its one value for certain: a loop gives it that, and nothing else has set it.
-    sure: bool,
     /// Whether it may have a value that is not followed.
     open: bool,
 }
@@ -27,11 +25,9 @@ impl Variables {
     /// One more value that `name` may have; `None` where it is not known.
     pub(crate) fn may_be(&mut self, name: &str, value: Option<&str>) {
         let known = self.known.entry(name.to_owned()).or_default();
-        let relied = known.sure || self.relied.borrow().contains(name) && !value.is_some_and(is_number);
-        if relied && self.upset.is_none() {
+        if self.relied.borrow().contains(name) && !value.is_some_and(is_number) && self.upset.is_none() {
             self.upset = Some(name.to_owned());
         }
-        known.sure = false;
         let value = value.filter(|value| value.len() <= MOST_VALUE_BYTES);
         match value {
             Some(value) if known.values.iter().any(|known| known == value) => {}
@@ -50,27 +46,6 @@ impl Variables {
         if word.literal().is_none() {
             self.known.entry(name.to_owned()).or_default().open = true;
         }
-    }
-
-    /// Whether a loop can give `name` its values one by one: nothing has set it, and no loop around this one does so.
-    pub(crate) fn can_be_gone_through(&self, name: &str) -> bool {
-        !self.known.contains_key(name) && !self.known.values().any(|known| known.sure)
-    }
-
-    /// The value that a loop gives to `name` while its body is read.
-    pub(crate) fn is_now(&mut self, name: &str, value: &str) {
-        self.known.insert(name.to_owned(), Values { values: vec![value.to_owned()], sure: true, open: false });
-    }
-
-    /// The loop over `name` is over, in which it had these values.
-    pub(crate) fn was(&mut self, name: &str, values: &[Word]) {
-        self.known.remove(name);
-        values.iter().for_each(|value| self.may_be_word(name, value));
-    }
-
-    /// Whether `name` has its one value for certain.
-    pub(crate) fn is_sure(&self, name: &str) -> bool {
-        self.known.get(name).is_some_and(|known| known.sure)
     }
 
     /// Notes that what follows is judged by the values so far; whether that was not noted before.

@@ -1,9 +1,9 @@
 //! Groups, loops, conditions and functions: every branch of them is read.
 
-use super::report::{Finding, Report};
+use super::report::Finding;
 use super::{Input, UNCOUNTED, Walker, files};
 use crate::Judgement;
-use crate::shell::expand::{self, MOST_VALUES, Word};
+use crate::shell::expand::Word;
 use crate::shell::programs::{has, options};
 use crate::shell::{messages, shown, syntax};
 use brush_parser::ast;
@@ -60,9 +60,6 @@ impl Walker<'_> {
         let name = clause.variable_name.as_str();
         self.variable(name);
         let words = clause.values.iter().flatten().flat_map(|raw| self.words(&raw.value)).collect::<Vec<_>>();
-        if self.settled_with_each(name, &words, &clause.body.list) {
-            return;
-        }
         words.iter().for_each(|word| self.variables.may_be_word(name, word));
         // Without `in` it goes through the words that the script was given.
         if clause.values.is_none() {
@@ -78,36 +75,6 @@ impl Walker<'_> {
         if !told {
             self.git.other(messages::untold_loop());
         }
-    }
-
-    /// Reads the body of a loop once for each of a few plain words, where no sandbox holds it: a value that is not certain asks, and so
-    /// all of it is as certain as if it stood there several times. Whether that settles it.
-    fn settled_with_each(&mut self, name: &str, values: &[Word], body: &ast::CompoundList) -> bool {
-        let plain = |text: &str| !text.is_empty() && !text.starts_with('-') && text.bytes().all(expand::is_plain);
-        if self.ground.facts.sandbox_holds()
-            || !(1..=MOST_VALUES).contains(&values.len())
-            || !self.variables.can_be_gone_through(name)
-            || !values.iter().all(|word| word.literal().is_some_and(plain))
-        {
-            return false;
-        }
-        let before = std::mem::take(&mut self.report);
-        let mut read = Vec::new();
-        for value in values.iter().filter_map(Word::literal) {
-            self.variables.is_now(name, value);
-            self.looped(values.len(), |walker| walker.list(body));
-            read.push(std::mem::take(&mut self.report));
-        }
-        self.report = before;
-        self.variables.was(name, values);
-        // One reading is enough to ask.
-        if read.iter().map(Report::judgement).max() == Some(Judgement::Ask) {
-            return false;
-        }
-        for report in read {
-            self.report.absorb(report, Err(messages::more_than_plain()), None);
-        }
-        true
     }
 
     /// A variable that a loop sets: those that the shell or programs look at are in capitals, but for a few.
