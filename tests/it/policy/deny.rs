@@ -138,7 +138,10 @@ fn a_deny_rule_meets_every_spelling_of_its_program() {
                 "pip3 install x",
                 "pip3.12 -q install x",
                 "python3 -m pip install x",
+                "python3.12 -I -mpip install x",
+                "python -Im pip --isolated install x",
                 "uv pip install x",
+                "uv --quiet pip install x",
             ],
             &["pip list", "python3 -m pip list", "python3 -m pytest pip-install", "pip3 download install"],
         ),
@@ -211,6 +214,8 @@ fn a_program_that_only_a_run_would_tell_needs_a_person_where_some_are_denied() {
         "git --config-env=alias.x=Y x",
         "git p",
         "git -C . shove origin",
+        "BASH_CMDS[q]=/usr/bin/git; q push",
+        "declare -A 'BASH_CMDS[q]=/usr/bin/git'; q push",
         "hash -p \"$unknown\" q; q push",
     ];
     for text in dynamic {
@@ -229,12 +234,7 @@ fn a_program_that_only_a_run_would_tell_needs_a_person_where_some_are_denied() {
 /// Whoever runs another program in a way that no table knows has its words in a row.
 #[test]
 fn denied_words_among_those_of_a_program_that_nobody_knows_need_a_person() {
-    let cases: [(&str, &[&str], &[&str]); 4] = [
-        (
-            "pip install",
-            &["python -I -m pip install x", "python -Im pip --isolated install x", "uv --quiet pip install x"],
-            &["python3 -m pip list", "uv pip list"],
-        ),
+    let cases: [(&str, &[&str], &[&str]); 3] = [
         (
             "rm",
             &[

@@ -117,6 +117,10 @@ toolfence_protocol::texts! { "shell"
         en: "The program is not a literal word.",
         pt: "O programa não é uma palavra literal.",
     }
+    renames_program() {
+        en: "It changes which program a name stands for.",
+        pt: "Altera a que programa um nome corresponde.",
+    }
     only_some_commands() {
         en: "The settings allow only some commands; this is none of them.",
         pt: "As configurações permitem apenas alguns comandos; este não é um deles.",
@@ -226,6 +230,10 @@ toolfence_protocol::texts! { "shell"
 toolfence_protocol::texts! { "shell"
     only_reads() { en: "Every part only reads.", pt: "Todas as partes só leem." }
     only_reads_or(what) { en: "Every part only reads, or {what}.", pt: "Todas as partes só leem, ou {what}." }
+    only_reads_or_several(first, last) {
+        en: "Every part only reads, {first}, or {last}.",
+        pt: "Todas as partes só leem, {first}, ou {last}.",
+    }
     does_by_name() { en: "is allowed by name", pt: "são permitidas pelo nome" }
     does_store() {
         en: "writes to the private /tmp of the sandbox",
@@ -357,13 +365,18 @@ toolfence_protocol::texts! { "shell"
         en: "{program} is not known with {word}.",
         pt: "{program} não é conhecido com {word}.",
     }
-    tar_lists() {
-        en: "tar is only known to list: `tar tf ARCHIVE`.",
-        pt: "tar só é conhecido para listar: `tar tf ARCHIVE`.",
-    }
     printf_format() {
         en: "printf is only known with a literal format that assigns nothing.",
         pt: "printf só é conhecido com um formato literal que não atribui nada.",
+    }
+    set_options() {
+        en: "set is only known with -e, -u and -o pipefail.",
+        pt: "set só é conhecido com -e, -u e -o pipefail.",
+    }
+    tar_names() { en: "tar is only known with literal names.", pt: "tar só é conhecido com nomes literais." }
+    tar_lists() {
+        en: "tar is only known to list: `tar tf ARCHIVE`.",
+        pt: "tar só é conhecido para listar: `tar tf ARCHIVE`.",
     }
     cd_one_folder() {
         en: "cd is only known with one literal folder.",
@@ -403,6 +416,12 @@ toolfence_protocol::texts! { "git"
              Indique os arquivos: git {subcommand} -- src/main.rs",
     }
     this_command() { en: "this command of git", pt: "este comando do git" }
+    may_print_blocked(what, names) {
+        en: "Nobody can tell whether {what} would print what is committed of blocked files: {names}. git log, git show, git diff \
+             and git grep that name the files which are wanted are known not to.",
+        pt: "Não há como saber se {what} imprimiria o que há em commits de arquivos bloqueados: {names}. Sabe-se que git log, \
+             git show, git diff e git grep que indicam os arquivos desejados não o fazem.",
+    }
     may_print(what) {
         en: "Nobody can tell whether {what} would print what is committed of blocked files. git log, git show, git diff and \
              git grep that name the files which are wanted are known not to.",

@@ -24,8 +24,7 @@ pub(crate) fn skip(chars: &mut Peekable<Chars<'_>>, marks: (char, char), depth: 
             '\'' => quoted(chars, c, out),
             '"' => double_quoted(chars, depth, out),
             '`' => quoted(chars, c, out),
-            // With `$'...'` the end is not looked for: the text then has a closer too many, and cannot be read.
-            '$' if chars.peek() == Some(&'\'') => out.extend(chars.by_ref()),
+            '$' if chars.peek() == Some(&'\'') => ansi_quoted(chars, out),
             '$' => expansion(chars, depth, out),
             '#' if close == ')' && begins_word => comment(chars, out),
             _ if c == open => level += 1,
@@ -57,6 +56,18 @@ fn quoted(chars: &mut Peekable<Chars<'_>>, mark: char, out: &mut String) {
         match c {
             '\\' if mark == '`' => out.extend(chars.next()),
             _ if c == mark => return,
+            _ => {}
+        }
+    }
+}
+
+fn ansi_quoted(chars: &mut Peekable<Chars<'_>>, out: &mut String) {
+    out.extend(chars.next());
+    while let Some(c) = chars.next() {
+        out.push(c);
+        match c {
+            '\\' => out.extend(chars.next()),
+            '\'' => return,
             _ => {}
         }
     }
@@ -97,8 +108,7 @@ mod tests {
             ("ls) x", "ls"),
             ("echo \")\") x", "echo \")\""),
             ("echo \"$(echo \")\")\") x", "echo \"$(echo \")\")\""),
-            ("echo ')' `)` \\)) x", "echo ')' `)` \\)"),
-            ("echo $')\\'') x", "echo $')\\'') x"),
+            ("echo ')' `)` \\) $')\\'') x", "echo ')' `)` \\) $')\\''"),
             ("(a) b) x", "(a) b"),
             ("${a:-)}) x", "${a:-)}"),
             ("a # )\nb) x", "a # )\nb"),

@@ -1,6 +1,5 @@
 //! A raw word, character by character, to atoms. One pass; what is nested is read again from its own text.
 
-use super::Part;
 use crate::shell::syntax::MOST_DEPTH;
 use std::iter::Peekable;
 use std::str::Chars;
@@ -12,25 +11,36 @@ pub(crate) enum Atom {
         c: char,
         quoted: bool,
     },
-    /// What is the same wherever it stands.
-    Part(Part),
+    Home,
     Variable {
         name: String,
         quoted: bool,
     },
-    /// A variable with the word that may stand for it.
+    /// A variable with the text that may stand for it.
     Fallback {
         name: String,
-        word: String,
+        text: String,
         quoted: bool,
     },
+    /// What commands print that are judged by themselves, or a number.
+    Output {
+        quoted: bool,
+    },
+    /// What the shell counts: `$?`, `$#`, `${#x}`.
+    Number,
     /// A sum of numbers and of variables.
-    Sum(Vec<String>),
-}
-
-impl Atom {
-    /// What only a run would tell.
-    pub(crate) const UNKNOWN: Atom = Atom::Part(Part::Unknown);
+    Sum {
+        names: Vec<String>,
+    },
+    /// The value of a variable, of which a part was cut.
+    Cut {
+        quoted: bool,
+    },
+    /// To expand it sets a variable.
+    Sets,
+    /// What stands in the word may be changed by a translation.
+    Translated,
+    Unknown,
 }
 
 /// The atoms of a word, and the substitutions it holds.
@@ -49,6 +59,18 @@ pub(crate) fn heredoc(body: &str, substitutions: &mut Vec<String>) -> Option<Str
     lexer.double_quoted(None);
     let text = |atom: &Atom| if let Atom::Char { c, .. } = atom { Some(*c) } else { None };
     lexer.atoms.iter().map(text).collect()
+}
+
+/// The name of an array all or one of whose elements are meant.
+fn elements(inner: &str) -> Option<&str> {
+    let (name, subscript) = inner.strip_suffix(']')?.split_once('[')?;
+    let number = !subscript.is_empty() && subscript.bytes().all(|byte| byte.is_ascii_digit());
+    (is_name(name) && (number || matches!(subscript, "@" | "*"))).then_some(name)
+}
+
+/// Whether the text only computes with numbers: no name in it could be a variable that hides a command.
+fn is_sum(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit() || b" \t+-*/%()<>=&|^~!?:,".contains(&byte))
 }
 
 /// The variables in a text that computes with numbers and with nothing else, and sets none of them.
@@ -83,42 +105,60 @@ fn is_cut(inner: &str) -> bool {
         Some(b'/') => rest[1..].trim_start_matches(['#', '%']).bytes().all(plain),
         Some(b'^' | b',') => matches!(rest, "^" | "^^" | "," | ",,"),
         Some(b':') => rest.len() > 1 && digits(&rest[1..]),
-        // All elements of an array, or one of them.
-        Some(b'[') => {
-            matches!(rest, "[@]" | "[*]") || rest.len() > 2 && rest.ends_with(']') && digits(&rest[1..rest.len() - 1])
-        }
         _ => false,
     };
     is_name(name) && cut
 }
 
-/// Whether each `)` in the text closes a `(` of it. With a quote or an escape that cannot be told.
-fn is_balanced(text: &str) -> bool {
-    let mut depth = 0_i64;
-    text.chars().all(|c| {
-        depth += i64::from(c == '(') - i64::from(c == ')');
-        depth >= 0 && !matches!(c, '\'' | '"' | '\\' | '`')
-    })
+/// Whether `(`, the first character, is closed by the last one and not before.
+fn is_enclosed(text: &str) -> bool {
+    let (mut depth, mut quote, mut escaped) = (0_usize, None, false);
+    for (at, c) in text.char_indices() {
+        match (c, quote) {
+            _ if escaped => escaped = false,
+            ('\\', None | Some('"')) => escaped = true,
+            (_, Some(mark)) if c == mark => quote = None,
+            (_, Some(_)) => {}
+            ('\'' | '"', None) => quote = Some(c),
+            ('(', None) => depth += 1,
+            (')', None) => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth == 0 {
+            return c == ')' && at + 1 == text.len();
+        }
+    }
+    false
 }
 
 /// Whether a command does nothing but print words that stand in it.
 fn only_prints(text: &str) -> bool {
     let plain = |byte: u8| super::is_plain(byte) || byte == b' ' || !byte.is_ascii();
-    ["echo ", "printf "].iter().any(|program| text.starts_with(program)) && text.bytes().all(plain)
+    text.starts_with("echo ") && text.bytes().all(plain) || text.starts_with("printf ") && text.bytes().all(plain)
 }
 
-/// What commands print that are judged by themselves, or a number.
-fn output(quoted: bool) -> Part {
-    if quoted { Part::Output } else { Part::Outputs }
-}
-
-/// Whether nothing in the text is quoted or expands.
-fn is_bare(text: &str) -> bool {
-    !text.contains(['$', '`', '\'', '"', '\\', '~', '*', '?', '[', '{', ' '])
+/// A name and the word behind `:-` or its kin.
+fn fallback(inner: &str) -> Option<(&str, &str)> {
+    let (name, rest) = inner.split_at(inner.find(|c: char| c != '_' && !c.is_ascii_alphanumeric())?);
+    let rest = rest.strip_prefix(':').unwrap_or(rest);
+    is_name(name).then_some(())?;
+    rest.strip_prefix(['-', '=', '+']).map(|word| (name, word))
 }
 
 fn is_name(text: &str) -> bool {
     text.bytes().all(|byte| byte == b'_' || byte.is_ascii_alphanumeric()) && !text.is_empty()
+}
+
+/// A word without expansions, its quotes undone.
+fn unquoted(raw: &str) -> Option<String> {
+    let mut none = Vec::new();
+    let atoms = if raw.contains(['$', '`']) { return None } else { word(raw, &mut none) };
+    let text = |atom: &Atom| match atom {
+        Atom::Char { c, .. } => Some(*c),
+        Atom::Home => Some('~'),
+        _ => None,
+    };
+    atoms.iter().map(text).collect()
 }
 
 struct Lexer<'a> {
@@ -141,7 +181,7 @@ impl<'a> Lexer<'a> {
         }
         // `~+` and `~-` are folders of the shell; everybody's home is as good as one's own.
         let somebody = !user.starts_with(['+', '-']) && !user.starts_with(|c: char| c.is_ascii_digit());
-        self.atoms.push(Atom::Part(if somebody { Part::Home } else { Part::Unknown }));
+        self.atoms.push(if somebody { Atom::Home } else { Atom::Unknown });
         for _ in 0..=user.len() {
             self.chars.next();
         }
@@ -160,8 +200,9 @@ impl<'a> Lexer<'a> {
             '\'' => self.single_quoted(),
             '"' => self.double_quoted(Some('"')),
             '$' if self.chars.peek() == Some(&'\'') => self.ansi_quoted(),
-            // The text may be changed by a translation.
-            '$' if self.chars.peek() == Some(&'"') => self.atoms.push(Atom::UNKNOWN),
+            '$' if self.chars.peek() == Some(&'"') => {
+                self.atoms.push(Atom::Translated);
+            }
             '$' => self.dollar(false),
             '`' => self.backquoted(false),
             _ => self.push(c, false),
@@ -195,20 +236,50 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// `$'...'`. Escapes that give a character by its number are not followed: who writes a name so hides it.
     fn ansi_quoted(&mut self) {
         self.chars.next();
         while let Some(c) = self.chars.next() {
             match c {
                 '\'' => return,
-                '\\' => match self.chars.next() {
-                    Some('n') => self.push('\n', true),
-                    Some('t') => self.push('\t', true),
-                    Some(escaped @ ('\\' | '\'' | '"')) => self.push(escaped, true),
-                    _ => self.atoms.push(Atom::UNKNOWN),
-                },
+                '\\' => self.ansi_escape(),
                 _ => self.push(c, true),
             }
+        }
+    }
+
+    fn ansi_escape(&mut self) {
+        let Some(c) = self.chars.next() else { return };
+        let plain = match c {
+            'n' => '\n',
+            't' => '\t',
+            'r' => '\r',
+            'a' => '\x07',
+            'b' => '\x08',
+            'e' | 'E' => '\x1b',
+            'f' => '\x0c',
+            'v' => '\x0b',
+            '\\' | '\'' | '"' | '?' => c,
+            'x' => return self.ansi_number(0, 2, 16),
+            'u' => return self.ansi_number(0, 4, 16),
+            'U' => return self.ansi_number(0, 8, 16),
+            '0'..='7' => return self.ansi_number(c.to_digit(8).unwrap_or(0), 2, 8),
+            // Control characters by `\cx`, and escapes that bash keeps as they are.
+            _ => return self.atoms.push(Atom::Unknown),
+        };
+        self.push(plain, true);
+    }
+
+    fn ansi_number(&mut self, first: u32, most: usize, radix: u32) {
+        let mut number = first;
+        for _ in 0..most {
+            let Some(digit) = self.chars.peek().and_then(|c| c.to_digit(radix)) else { break };
+            number = number.wrapping_mul(radix).wrapping_add(digit);
+            self.chars.next();
+        }
+        // A NUL ends the string and a byte over 127 is part of a character: neither is followed.
+        match char::from_u32(number).filter(|c| ('\x01'..='\x7f').contains(c)) {
+            Some(c) => self.push(c, true),
+            None => self.atoms.push(Atom::Unknown),
         }
     }
 
@@ -218,16 +289,20 @@ impl<'a> Lexer<'a> {
             Some('{') => self.parameter(quoted),
             Some('[') => {
                 let inner = self.enclosed('[', ']');
-                self.arithmetic(&inner);
+                self.arithmetic(&inner, quoted);
             }
             Some(c) if c == '_' || c.is_ascii_alphabetic() => self.named(quoted),
-            Some(c) if c.is_ascii_digit() || "@*-".contains(c) => {
+            Some(c) if c.is_ascii_digit() || "@*".contains(c) => {
                 self.chars.next();
-                self.atoms.push(Atom::Variable { name: c.to_string(), quoted: quoted && !"@*".contains(c) });
+                self.atoms.push(Atom::Variable { name: c.to_string(), quoted: quoted && c.is_ascii_digit() });
             }
             Some('#' | '?' | '$' | '!') => {
                 self.chars.next();
-                self.atoms.push(Atom::Part(Part::Number));
+                self.atoms.push(Atom::Number);
+            }
+            Some('-') => {
+                self.chars.next();
+                self.atoms.push(Atom::Variable { name: "-".into(), quoted });
             }
             _ => self.push('$', quoted),
         }
@@ -244,15 +319,18 @@ impl<'a> Lexer<'a> {
     fn substitution(&mut self, quoted: bool) {
         let text = self.enclosed('(', ')');
         // Where it is no sum, it may be a command of groups, `$((ls) | (wc))`: a question.
-        match text.strip_prefix('(').and_then(|text| text.strip_suffix(')')).filter(|inner| is_balanced(inner)) {
-            Some(inner) => self.arithmetic(inner),
+        match text.strip_prefix('(').and_then(|text| text.strip_suffix(')')).filter(|_| is_enclosed(&text)) {
+            Some(inner) => self.arithmetic(inner, quoted),
             None => self.output(text, quoted),
         }
     }
 
-    fn arithmetic(&mut self, text: &str) {
+    fn arithmetic(&mut self, text: &str, quoted: bool) {
+        if is_sum(text) {
+            return self.atoms.push(Atom::Output { quoted });
+        }
         match sum(text) {
-            Some(names) => self.atoms.push(Atom::Sum(names)),
+            Some(names) => self.atoms.push(Atom::Sum { names }),
             None => self.inside(text),
         }
     }
@@ -262,20 +340,24 @@ impl<'a> Lexer<'a> {
         if is_name(&inner) {
             self.atoms.push(Atom::Variable { name: inner, quoted });
         } else if inner == "#" || inner == "?" || inner.strip_prefix('#').is_some_and(is_name) {
-            self.atoms.push(Atom::Part(Part::Number));
+            self.atoms.push(Atom::Number);
         } else if matches!(inner.as_str(), "@" | "*") {
             self.atoms.push(Atom::Variable { name: inner, quoted: false });
-        } else if inner.strip_prefix("HOME").is_some_and(|rest| rest.starts_with(['%', '#', ':', '?', '/', '-']))
-            && !inner.contains(['$', '`', '='])
+        } else if inner.strip_prefix("HOME").is_some_and(|rest| rest.starts_with(['%', '#', ':', '?', '/']))
+            && !inner.contains(['$', '`', '-', '=', '+'])
         {
             // However it is cut, it is about the home folder.
             self.atoms.push(Atom::Variable { name: "HOME".into(), quoted });
-        } else if let Some((name, word)) = inner.split_once(":-").filter(|(name, word)| is_name(name) && is_bare(word))
-        {
-            self.atoms.push(Atom::Fallback { name: name.to_owned(), word: word.to_owned(), quoted });
+        } else if let Some(name) = elements(&inner) {
+            self.atoms.push(Atom::Variable { name: name.to_owned(), quoted: false });
+        } else if let Some((name, text)) = fallback(&inner).and_then(|(name, word)| Some((name, unquoted(word)?))) {
+            let rest = inner.strip_prefix(name).unwrap_or_default();
+            if rest.starts_with('=') || rest.starts_with(":=") {
+                self.atoms.push(Atom::Sets);
+            }
+            self.atoms.push(Atom::Fallback { name: name.to_owned(), text, quoted });
         } else if is_cut(&inner) {
-            let one = quoted && !inner.ends_with("[@]");
-            self.atoms.push(Atom::Part(if one { Part::Value } else { Part::Values }));
+            self.atoms.push(Atom::Cut { quoted });
         } else {
             self.inside(&inner);
         }
@@ -283,7 +365,7 @@ impl<'a> Lexer<'a> {
 
     /// Something only a run would tell, which may hold substitutions of its own.
     fn inside(&mut self, text: &str) {
-        self.atoms.push(Atom::UNKNOWN);
+        self.atoms.push(Atom::Unknown);
         if self.depth < MOST_DEPTH && text.contains(['$', '`']) {
             let mut lexer = Lexer::new(text, self.substitutions, self.depth + 1);
             while let Some(c) = lexer.chars.next() {
@@ -309,7 +391,7 @@ impl<'a> Lexer<'a> {
 
     fn output(&mut self, text: String, quoted: bool) {
         // What other commands print are names of the project or numbers. What the line itself says may be any word.
-        self.atoms.push(Atom::Part(if only_prints(&text) { Part::Unknown } else { output(quoted) }));
+        self.atoms.push(if only_prints(&text) { Atom::Unknown } else { Atom::Output { quoted } });
         self.substitutions.push(text);
     }
 

@@ -9,7 +9,6 @@ mod variables;
 
 use std::borrow::Cow;
 
-pub(crate) use lexer::heredoc;
 pub(crate) use variables::Variables;
 
 /// The most values of one variable, words of one brace expansion, and bytes of a value that are followed.
@@ -52,6 +51,8 @@ pub(crate) struct Word {
     loose: bool,
     /// Whether its first character is certain; `None` while it has none.
     begun: Option<bool>,
+    /// Set where to expand it sets a variable.
+    sets: bool,
 }
 
 impl Word {
@@ -70,26 +71,32 @@ impl Word {
         Word { parts: vec![Part::Text(text.to_owned())], begun: Some(true), ..Word::default() }
     }
 
+    /// Any name below a folder.
+    pub(crate) fn below(folder: &str) -> Word {
+        let text = Part::Text(format!("{}/", folder.trim_end_matches('/')));
+        Word { parts: vec![text, Part::Found], ..Word::default() }
+    }
+
     /// A name that another command found.
     pub(crate) fn found() -> Word {
         Word { parts: vec![Part::Found], ..Word::default() }
     }
 
-    /// Whether it is a name that another command found.
+    /// Whether it is a name that another command found, with or without the folder it is below.
     pub(crate) fn is_found(&self) -> bool {
-        self.parts == [Part::Found]
+        !self.guessed && matches!(self.parts.as_slice(), [Part::Found] | [Part::Text(_), Part::Found])
     }
 
     /// Whether all that is not certain in it is the output of commands that are judged by themselves.
     pub(crate) fn is_output(&self) -> bool {
         let harmless =
             |part: &Part| matches!(part, Part::Text(_) | Part::Glob(_) | Part::Output | Part::Outputs | Part::Number);
-        !self.guessed && self.parts.iter().all(harmless)
+        !self.guessed && !self.sets && self.parts.iter().all(harmless)
     }
 
     /// The word itself, when it is certain.
     pub(crate) fn literal(&self) -> Option<&str> {
-        if self.guessed || self.loose { None } else { self.guess() }
+        if self.guessed || self.loose || self.sets { None } else { self.guess() }
     }
 
     /// The word itself, when it is certain or followed from the script's own assignments.
@@ -101,26 +108,21 @@ impl Word {
         }
     }
 
-    /// Whether it is followed from the script's own assignments.
-    pub(crate) fn is_guess(&self) -> bool {
-        self.literal().is_none() && self.guess().is_some()
-    }
-
     /// Whether its parts are text and glob characters, all certain.
     pub(crate) fn is_glob(&self) -> bool {
         let certain = self.parts.iter().all(|part| matches!(part, Part::Text(_) | Part::Glob(_)));
-        !self.guessed && certain && self.parts.iter().any(|part| matches!(part, Part::Glob(_)))
+        !self.guessed && !self.sets && certain && self.parts.iter().any(|part| matches!(part, Part::Glob(_)))
     }
 
     /// Whether more than a name of a file, or an output that stays one word, is left to a run to tell.
     pub(crate) fn is_uncertain(&self) -> bool {
         let uncertain = |part: &Part| matches!(part, Part::Unknown | Part::Value | Part::Values | Part::Home);
-        self.guessed || self.parts.iter().any(uncertain)
+        self.guessed || self.sets || self.parts.iter().any(uncertain)
     }
 
     /// Whether to expand it may do more than give a value.
     pub(crate) fn is_hidden(&self) -> bool {
-        self.parts.contains(&Part::Unknown)
+        self.sets || self.parts.contains(&Part::Unknown)
     }
 
     /// Whether only a run would tell it: it is neither literal nor names of files.
@@ -165,6 +167,11 @@ impl Word {
         Cow::Owned(out)
     }
 
+    fn guess_part(&mut self, part: Part) {
+        self.push(part);
+        self.guessed = true;
+    }
+
     fn push(&mut self, part: Part) {
         let certain = match &part {
             Part::Text(text) if text.is_empty() => None,
@@ -194,6 +201,11 @@ fn is_plain(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"_-./:=,+@%^".contains(&byte)
 }
 
+/// The substitutions inside the body of a here-document that expands; and its text, where nothing in it does.
+pub(crate) fn heredoc(body: &str, substitutions: &mut Vec<String>) -> Option<String> {
+    lexer::heredoc(body, substitutions)
+}
+
 /// One reading of a word: the fields that are complete, and the one that more can be added to.
 #[derive(Clone, Default)]
 struct WordReading {
@@ -207,25 +219,47 @@ fn resolve(atoms: &[lexer::Atom], variables: &Variables) -> Vec<Word> {
     let last_bracket = atoms.iter().rposition(|atom| *atom == lexer::Atom::Char { c: ']', quoted: false });
     for (at, atom) in atoms.iter().enumerate() {
         match atom {
-            // A tilde that braces brought to the beginning of a word.
-            lexer::Atom::Char { c: '~', quoted: false } if at == 0 => all(&mut readings, &Part::Home),
+            lexer::Atom::Char { c: '~', quoted: false } if at == 0 => all(&mut readings, &tilde(atoms.get(1))),
             // A bracket that nothing closes is only a bracket.
             lexer::Atom::Char { c: '[', .. } if last_bracket.is_none_or(|last| last < at) => {
                 all(&mut readings, &character('[', true));
             }
             lexer::Atom::Char { c, quoted } => all(&mut readings, &character(*c, *quoted)),
-            lexer::Atom::Part(part) => all(&mut readings, part),
-            lexer::Atom::Sum(names) => {
+            lexer::Atom::Home => all(&mut readings, &Part::Home),
+            lexer::Atom::Unknown => all(&mut readings, &Part::Unknown),
+            lexer::Atom::Output { quoted } => all(&mut readings, if *quoted { &Part::Output } else { &Part::Outputs }),
+            lexer::Atom::Number => all(&mut readings, &Part::Number),
+            lexer::Atom::Sum { names } => {
                 // What is no number is itself read as a sum, in which commands could hide.
                 let number = names.iter().all(|name| variables.rely_on_number(name));
                 all(&mut readings, if number { &Part::Output } else { &Part::Unknown });
             }
-            lexer::Atom::Variable { name, quoted } => {
-                readings = follow(readings, name, *quoted, variables.known(name));
+            lexer::Atom::Cut { quoted } => {
+                let part = if *quoted { Part::Value } else { Part::Values };
+                readings.iter_mut().for_each(|reading| reading.last.guess_part(part.clone()));
             }
-            lexer::Atom::Fallback { name, word, quoted } => {
-                let values: Vec<String> = [word].into_iter().chain(variables.known(name)).cloned().collect();
-                readings = follow(readings, name, *quoted, &values);
+            lexer::Atom::Sets => readings.iter_mut().for_each(|reading| reading.last.sets = true),
+            lexer::Atom::Translated => readings.iter_mut().for_each(|reading| reading.last.guessed = true),
+            lexer::Atom::Variable { name, quoted } => {
+                if let Some(glob) = variables.glob(name) {
+                    // Within quotes a name that matches stays one word; without, what is in it counts.
+                    let parts = |reading: &mut WordReading| {
+                        glob.parts.iter().for_each(|part| reading.last.push(part.clone()));
+                        reading.last.guessed |= !quoted;
+                        reading.last.loose |= !quoted;
+                    };
+                    readings.iter_mut().for_each(parts);
+                    continue;
+                }
+                let (values, sure) = variables.known(name);
+                readings = follow(readings, name, *quoted, values, sure);
+            }
+            lexer::Atom::Fallback { name, text, quoted } => {
+                let home = (name == "HOME").then(|| follow(readings.clone(), name, *quoted, &[], false));
+                let (values, _) = variables.known(name);
+                let values: Vec<String> = [text].into_iter().chain(values).cloned().collect();
+                readings = follow(readings, name, *quoted, &values, false);
+                readings.extend(home.into_iter().flatten());
             }
         }
     }
@@ -242,42 +276,65 @@ fn all(readings: &mut [WordReading], part: &Part) {
     readings.iter_mut().for_each(|reading| reading.last.push(part.clone()));
 }
 
+/// A tilde that braces brought to the beginning of a word.
+fn tilde(next: Option<&lexer::Atom>) -> Part {
+    match next {
+        None | Some(lexer::Atom::Char { c: '/', .. }) => Part::Home,
+        _ => Part::Unknown,
+    }
+}
+
 fn character(c: char, quoted: bool) -> Part {
     if !quoted && matches!(c, '*' | '?' | '[') { Part::Glob(c) } else { Part::Text(c.to_string()) }
 }
 
-fn follow(mut readings: Vec<WordReading>, name: &str, quoted: bool, values: &[String]) -> Vec<WordReading> {
+fn follow(mut readings: Vec<WordReading>, name: &str, quoted: bool, values: &[String], sure: bool) -> Vec<WordReading> {
     if values.is_empty() {
         let part = match quoted {
             _ if name == "HOME" => Part::Home,
             true => Part::Value,
             false => Part::Values,
         };
-        all(&mut readings, &part);
+        readings.iter_mut().for_each(|reading| reading.last.guess_part(part.clone()));
         return readings;
     }
-    let every = readings.iter().flat_map(|reading| values.iter().map(|value| reading.with(value, quoted)));
-    every.take(MOST_VALUES).collect()
+    let every = readings.iter().flat_map(|reading| values.iter().map(|value| reading.with(value, quoted, sure)));
+    let most = every.take(MOST_VALUES + 1).collect::<Vec<_>>();
+    // What was left out is not known.
+    let cut = most.len() > MOST_VALUES;
+    most.into_iter().take(MOST_VALUES).map(|reading| if cut { reading.unsure() } else { reading }).collect()
 }
 
 impl WordReading {
     /// This reading with a value behind it. Without quotes, blanks in the value end a field and begin the next.
-    fn with(&self, value: &str, quoted: bool) -> WordReading {
+    fn with(&self, value: &str, quoted: bool, sure: bool) -> WordReading {
         let mut next = self.clone();
-        next.last.guessed = true;
-        next.last.loose |= !quoted;
+        next.last.guessed |= !sure;
+        next.last.loose |= !quoted && (!sure || value.trim().is_empty());
         if quoted {
             next.last.push(Part::Text(value.to_owned()));
             return next;
         }
+        // A word of nothing is no word, and what follows takes its place.
+        next.last.guessed |= value.trim().is_empty();
         for (at, field) in value.split_whitespace().enumerate().take(MOST_WORDS) {
             if at > 0 {
                 next.fields.push(std::mem::take(&mut next.last));
-                (next.last.guessed, next.last.loose) = (true, true);
+                next.last.guessed = !sure;
+                next.last.loose = !sure;
             }
-            field.chars().for_each(|c| next.last.push(character(c, false)));
+            let home = field == "~" || field.starts_with("~/");
+            let first = home && !sure && next.last.parts.is_empty();
+            first.then(|| next.last.push(Part::Home));
+            field.chars().skip(usize::from(first)).for_each(|c| next.last.push(character(c, false)));
         }
         next
+    }
+
+    fn unsure(mut self) -> WordReading {
+        self.last.guessed = true;
+        self.fields.iter_mut().for_each(|word| word.guessed = true);
+        self
     }
 }
 
@@ -298,8 +355,7 @@ mod tests {
             (r#""r"m"#, &["rm"]),
             (r"\rm", &["rm"]),
             ("'a b'c", &["a bc"]),
-            (r"$'rm\n'", &["rm\n"]),
-            (r"$'\x72\155'", &["*72*55"]),
+            (r"$'\x72\155\n'", &["rm\n"]),
             (r#""a\"b\c$""#, &[r#"a"b\c$"#]),
             ("~/x", &["~/x"]),
             ("a~", &["a~"]),
@@ -309,8 +365,7 @@ mod tests {
             ("$x/c", &["a", "b/c"]),
             ("\"$x\"", &["a b"]),
             ("-{delete,print}", &["-delete", "-print"]),
-            ("{a,b}{c,d}e", &["ace", "ade", "bce", "bde"]),
-            ("{a,b{c,d}}e", &["*"]),
+            ("{a,b{c,d}}e", &["ae", "bce", "bde"]),
             ("{a}", &["{a}"]),
             ("{1..3}", &["1", "2", "3"]),
             ("'{a,b}'", &["{a,b}"]),

@@ -17,6 +17,10 @@ pub(crate) struct Variables {
 #[derive(Debug, Clone, Default)]
 struct Values {
     values: Vec<String>,
+    /// The pattern whose names it has for its values, inside of the loop that gives it those.
+    glob: Option<Word>,
+    /// Set inside of the loop that gives the variable its values, where nothing else does.
+    sure: bool,
     /// Whether it may have a value that is not followed.
     open: bool,
 }
@@ -25,9 +29,12 @@ impl Variables {
     /// One more value that `name` may have; `None` where it is not known.
     pub(crate) fn may_be(&mut self, name: &str, value: Option<&str>) {
         let known = self.known.entry(name.to_owned()).or_default();
-        if self.relied.borrow().contains(name) && !value.is_some_and(is_number) && self.upset.is_none() {
+        let relied = known.sure || self.relied.borrow().contains(name) && !value.is_some_and(is_number);
+        if relied && self.upset.is_none() {
             self.upset = Some(name.to_owned());
         }
+        known.sure = false;
+        known.glob = None;
         let value = value.filter(|value| value.len() <= MOST_VALUE_BYTES);
         match value {
             Some(value) if known.values.iter().any(|known| known == value) => {}
@@ -48,13 +55,24 @@ impl Variables {
         }
     }
 
-    /// Notes that what follows is judged by the values so far; whether that was not noted before.
-    pub(crate) fn rely_on(&self, name: &str) -> bool {
-        self.relied.borrow_mut().insert(name.to_owned())
+    /// The one value that a loop gives to `name` while its body is read: a literal, or any name that a pattern matches.
+    pub(crate) fn is_now(&mut self, name: &str, value: &Word) {
+        let text = value.pattern().into_owned();
+        if text.len() <= MOST_VALUE_BYTES {
+            let glob = value.is_glob().then(|| value.clone());
+            self.known.insert(name.to_owned(), Values { values: vec![text], glob, sure: true, open: false });
+        }
     }
 
-    pub(crate) fn no_longer_rely_on(&self, name: &str) {
-        self.relied.borrow_mut().remove(name);
+    /// The loop over `name` is over, in which it had these values.
+    pub(crate) fn was(&mut self, name: &str, values: &[Word]) {
+        self.known.remove(name);
+        values.iter().for_each(|value| self.may_be_word(name, value));
+    }
+
+    /// Whether the script has set the variable so far.
+    pub(crate) fn is_set(&self, name: &str) -> bool {
+        self.known.contains_key(name)
     }
 
     /// A variable that was set to something else after it had been relied on.
@@ -64,17 +82,22 @@ impl Variables {
 
     /// Whether the variable is a number whenever it is read. What sets it later is told by [`Variables::upset`].
     pub(crate) fn rely_on_number(&self, name: &str) -> bool {
-        let known = self.known.get(name).filter(|known| !known.open && !known.values.is_empty());
+        let known =
+            self.known.get(name).filter(|known| !known.open && known.glob.is_none() && !known.values.is_empty());
         let number = known.is_some_and(|known| known.values.iter().all(|value| is_number(value)));
         if number {
-            self.rely_on(name);
+            self.relied.borrow_mut().insert(name.to_owned());
         }
         number
     }
 
-    /// Every value that the script itself says the variable may have.
-    pub(crate) fn known(&self, name: &str) -> &[String] {
-        self.known.get(name).map_or(&[], |known| &known.values)
+    /// The pattern whose names the variable has for its values, where nothing else sets it.
+    pub(crate) fn glob(&self, name: &str) -> Option<&Word> {
+        self.known.get(name).filter(|known| known.sure)?.glob.as_ref()
+    }
+
+    pub(crate) fn known(&self, name: &str) -> (&[String], bool) {
+        self.known.get(name).map_or((&[], false), |known| (&known.values, known.sure))
     }
 }
 

@@ -6,7 +6,8 @@
 
 use super::report::Report;
 use super::{Simple, Walker};
-use crate::answers::Exact;
+use crate::answers::{self, Exact};
+use crate::shell::expand::Word;
 use crate::shell::programs::{base_name, runs_others, wrappers};
 use crate::shell::{messages, shown};
 use crate::{Judgement, PathFact, Rule};
@@ -33,7 +34,10 @@ pub(crate) fn settle(
 ) {
     let mark = span(command).filter(|_| walker.depth == 1);
     if own.judgement() != Judgement::Ask {
-        return walker.report.absorb(own, Err(Text::default()), mark);
+        return match simple.filter(|_| own.judgement() == Judgement::Allow).and_then(|simple| named(walker, simple)) {
+            Some(reason) => walker.report.allow(own, "commands.allow", reason),
+            None => walker.report.absorb(own, Err(Text::default()), mark),
+        };
     }
     let exact = match simple {
         _ if own.needs_person => Err(messages::only_a_person()),
@@ -42,10 +46,17 @@ pub(crate) fn settle(
     };
     match exact {
         Ok(exact) if walker.ground.answers.holds(&exact) => {
-            walker.report.absorb(own.answered(messages::allowed_before()), Err(Text::default()), None);
+            walker.report.allow(own, answers::ANSWERED, messages::allowed_before());
         }
         exact => walker.report.absorb(own, exact.map(Rule::command), mark),
     }
+}
+
+/// The rule of the settings that allows the command, in a sentence.
+fn named(walker: &Walker<'_>, simple: &Simple) -> Option<Text> {
+    let mut rules = walker.ground.settings.commands.allow.iter();
+    let rule = rules.find(|rule| rule.begins(simple.argv.iter().map(Word::literal)))?;
+    Some(messages::rule_allows(format!("{:?}", shown(&rule.words().join(" "), 80))))
 }
 
 /// The command as it would be stored; or why it would not be.
@@ -56,7 +67,7 @@ fn exact(walker: &Walker<'_>, command: &ast::SimpleCommand, simple: &Simple, giv
     if walker.sourced || !walker.exported.is_empty() {
         return Err(messages::changed_before());
     }
-    if given.fed {
+    if given.fed || reads_text(command) {
         return Err(messages::reads_given());
     }
     let words: Option<Vec<&str>> = simple.argv.iter().map(|word| word.literal()).collect();
@@ -99,6 +110,13 @@ fn harmless(walker: &Walker<'_>, name: &str, simple: &Simple) -> Result<(), Text
     Ok(())
 }
 
+fn reads_text(command: &ast::SimpleCommand) -> bool {
+    let text = |redirect: &ast::IoRedirect| {
+        matches!(redirect, ast::IoRedirect::HereDocument(..) | ast::IoRedirect::HereString(..))
+    };
+    items(command).any(|item| matches!(item, Item::IoRedirect(redirect) if text(redirect)))
+}
+
 /// Assignments and redirects as they were written, where nothing in them expands.
 fn around(command: &ast::SimpleCommand) -> Result<(Vec<String>, Vec<String>), Text> {
     let (mut assignments, mut redirects) = (Vec::new(), Vec::new());
@@ -106,9 +124,6 @@ fn around(command: &ast::SimpleCommand) -> Result<(Vec<String>, Vec<String>), Te
     for (at, item) in items(command).enumerate() {
         match item {
             Item::AssignmentWord(_, word) if at < before => assignments.push(word.value.clone()),
-            Item::IoRedirect(ast::IoRedirect::HereDocument(..) | ast::IoRedirect::HereString(..)) => {
-                return Err(messages::reads_given());
-            }
             Item::IoRedirect(redirect) => redirects.push(redirect.to_string()),
             _ => {}
         }

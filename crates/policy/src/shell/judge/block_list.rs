@@ -82,7 +82,7 @@ fn removes_found(args: &[Word]) -> bool {
     let deletes = args.iter().any(|word| word.guess() == Some("-delete"));
     let runs = |word: &Word| matches!(word.guess(), Some("-exec" | "-execdir" | "-ok" | "-okdir"));
     let removes = |word: &Word| has("rm unlink shred rmdir", program(word));
-    deletes || args.iter().skip_while(|word| !runs(word)).any(removes)
+    deletes || args.windows(2).any(|pair| runs(&pair[0]) && removes(&pair[1]))
 }
 
 /// The places of the operands that the program changes.
@@ -127,6 +127,11 @@ pub(crate) fn system_file(path: &str) -> Option<Finding> {
     let own = matches!(names.as_slice(), ["proc", "self" | "thread-self", ..]);
     let system = matches!(names.first(), Some(&("etc" | "proc" | "sys" | "boot")));
     (system && !own).then(|| deny(messages::is_system_file(shown(path, 80))))
+}
+
+/// A function that calls itself beside itself.
+pub(crate) fn fork_bomb(name: &str) -> Finding {
+    Finding::deny("fork_bomb", messages::fork_bomb(shown(name, 40)))
 }
 
 pub(crate) fn deny(reason: Text) -> Finding {

@@ -1,7 +1,7 @@
 //! What one simple command means: the user's rules, the block list, the files it names, what it runs in turn, and whether
 //! all of it is known to only read.
 
-use super::report::Finding;
+use super::report::{Deeds, Finding};
 use super::{Input, Simple, Walker, block_list, cwd, deny_rules, files, git_lines, inspection, known, nested};
 use crate::shell::expand::Word;
 use crate::shell::programs::{self, Inner, base_name, has, options, wrappers};
@@ -73,6 +73,15 @@ fn exports(walker: &mut Walker<'_>, args: &[Word]) -> bool {
     true
 }
 
+/// In these arrays the shell keeps which program a name stands for.
+pub(crate) fn renames(walker: &mut Walker<'_>, variable: &str) {
+    if !["BASH_CMDS", "BASH_ALIASES"].iter().any(|name| variable.starts_with(name)) {
+        return;
+    }
+    walker.report.note(Finding::ask("unknown_program", messages::renames_program()));
+    walker.report.note_any(deny_rules::unknown_program(walker.ground));
+}
+
 /// A command line: the one that was written, or one that a wrapper would run.
 pub(crate) fn command(walker: &mut Walker<'_>, argv: &[Word], input: &Input) {
     let Some((name, args)) = argv.split_first() else { return };
@@ -86,11 +95,18 @@ pub(crate) fn command(walker: &mut Walker<'_>, argv: &[Word], input: &Input) {
     let program = base_name(name);
     let folders = walker.folders.clone().unwrap_or_default();
     blocked(walker, block_list::blocked(program, args, &folders));
+    if programs::is(program, "subscripts") {
+        args.iter().for_each(|word| renames(walker, &word.pattern()));
+    }
     git_lines::count(walker, program, argv, input, is_of_the_system(name, program));
     let inners = wrappers::inner(program, argv);
-    // What a wrapper or `find` would run looks at its own words.
+    // What a wrapper would run looks at its own words.
+    let own = inners.iter().find_map(|inner| match inner {
+        Inner::Command { from, .. } => argv.get(1..*from),
+        _ => None,
+    });
+    // So does what `find` would run.
     let range = |inner: &Inner| match inner {
-        Inner::Command { from, .. } => Some(from - 1..args.len()),
         Inner::Range { from, to } => Some(from - 1..to - 1),
         _ => None,
     };
@@ -98,12 +114,13 @@ pub(crate) fn command(walker: &mut Walker<'_>, argv: &[Word], input: &Input) {
     // What other commands are fed with names may be files that they open.
     let alone = !walker.beside && walker.depth == 1 && is_of_the_system(name, program) && walker.is_system(program);
     if !(alone && executed.is_empty() && known::shows_no_content(program, args)) {
-        names(walker, program, args, &executed);
+        names(walker, program, own.unwrap_or(args), &executed);
     }
     // A wrapper is only one where the system has it: `./timeout` is anything.
     let exports = name == "export" && exports(walker, args);
     let known = exports || nested::judge(walker, program, argv, input, inners) && is_of_the_system(name, program);
     if !known && allowed(walker, argv) {
+        walker.report.does(Deeds::WRITES);
         // A rule that denies counts over one that allows, also where what is allowed runs what is denied.
         denied_tail(walker, program, argv);
     } else if !known {
@@ -135,14 +152,11 @@ fn restrictions(walker: &mut Walker<'_>, argv: &[Word]) {
 
 /// `commands.allow`: the words decide, and every other rule still holds.
 fn allowed(walker: &mut Walker<'_>, argv: &[Word]) -> bool {
-    let Some(rule) = walker.ground.settings.commands.allow.iter().find(|rule| matches(rule, argv)) else {
-        return false;
-    };
-    walker.report.allow("commands.allow", messages::rule_allows(format!("{:?}", shown(&rule.words().join(" "), 80))));
-    if argv.iter().any(|word| word.literal().is_none() && !word.is_glob()) {
+    let allowed = walker.ground.settings.commands.allow.iter().any(|rule| matches(rule, argv));
+    if allowed && argv.iter().any(|word| word.literal().is_none() && !word.is_glob()) {
         walker.report.note(inspection::ask(messages::holds_untold_word()));
     }
-    true
+    allowed
 }
 
 fn matches(rule: &CommandRule, argv: &[Word]) -> bool {

@@ -1,10 +1,10 @@
 //! Groups, loops, conditions and functions: every branch of them is read.
 
-use super::report::Finding;
-use super::{Input, UNCOUNTED, Walker, files};
+use super::report::{Deeds, Finding};
+use super::{Input, UNCOUNTED, Walker, block_list, files};
 use crate::Judgement;
-use crate::shell::expand::Word;
-use crate::shell::programs::{has, options};
+use crate::shell::expand::{MOST_VALUES, Word};
+use crate::shell::programs::options;
 use crate::shell::{messages, shown, syntax};
 use brush_parser::ast;
 
@@ -60,21 +60,53 @@ impl Walker<'_> {
         let name = clause.variable_name.as_str();
         self.variable(name);
         let words = clause.values.iter().flatten().flat_map(|raw| self.words(&raw.value)).collect::<Vec<_>>();
+        let mut rounds = words.len();
+        if words.iter().any(|word| word.literal().is_none()) || clause.values.is_none() {
+            self.git.other(messages::untold_loop());
+            rounds = UNCOUNTED;
+        }
+        self.looped(rounds, |walker| walker.rounds(clause, name, &words));
+    }
+
+    /// Reads the body of a `for` loop for its words.
+    fn rounds(&mut self, clause: &ast::ForClauseCommand, name: &str, words: &[Word]) {
+        if self.unrolls(name, words) {
+            return self.unrolled(name, words, &clause.body.list);
+        }
         words.iter().for_each(|word| self.variables.may_be_word(name, word));
         // Without `in` it goes through the words that the script was given.
         if clause.values.is_none() {
             self.variables.may_be(name, None);
         }
-        let told = clause.values.is_some() && words.iter().all(|word| word.literal().is_some());
-        // What its body sets it to counts before as well as behind.
-        let rely = self.variables.rely_on(name);
-        self.looped(if told { words.len() } else { UNCOUNTED }, |walker| walker.list(&clause.body.list));
-        if rely {
-            self.variables.no_longer_rely_on(name);
+        self.list(&clause.body.list);
+    }
+
+    /// Whether the values of a loop can be gone through one by one: few, not inside of another such loop, and of a variable
+    /// that nothing else has set. The names that a pattern matches are gone through as one.
+    fn unrolls(&self, name: &str, values: &[Word]) -> bool {
+        let certain = |word: &Word| word.literal().is_some() || word.is_glob() && self.ground.facts.sandbox_holds();
+        (1..=MOST_VALUES).contains(&values.len())
+            && !self.unrolling
+            && !self.variables.is_set(name)
+            && values.iter().all(certain)
+    }
+
+    /// Reads the body once for each value: in one reading a value could pass for what an option takes.
+    fn unrolled(&mut self, name: &str, values: &[Word], body: &ast::CompoundList) {
+        self.unrolling = true;
+        for (at, value) in values.iter().enumerate() {
+            self.variables.is_now(name, value);
+            if at == 0 {
+                self.list(body);
+                continue;
+            }
+            let before = std::mem::take(&mut self.report);
+            self.list(body);
+            let again = std::mem::replace(&mut self.report, before);
+            self.report.absorb_again(again);
         }
-        if !told {
-            self.git.other(messages::untold_loop());
-        }
+        self.unrolling = false;
+        self.variables.was(name, values);
     }
 
     /// A variable that a loop sets: those that the shell or programs look at are in capitals, but for a few.
@@ -101,7 +133,7 @@ impl Walker<'_> {
         // The classic fork bomb, `:(){ :|:& };:`. One in disguise is asked about, as every function is.
         let body: String = function.body.0.to_string().split_whitespace().collect();
         if body.contains(&format!("{name}|{name}&")) {
-            self.report.note(Finding::deny("fork_bomb", messages::fork_bomb(shown(name, 40))));
+            self.report.note(block_list::fork_bomb(name));
         }
         self.compound(&function.body.0);
         self.redirects(function.body.1.as_ref());
@@ -128,13 +160,22 @@ impl Walker<'_> {
                         self.construct(messages::test_of_name());
                     }
                     // The answer would be another one where nothing can be written.
-                    Test::FileExistsAndIsWritable => self.construct(messages::extended_test()),
+                    Test::FileExistsAndIsWritable => self.report.does(Deeds::WRITES),
                     _ => {}
                 }
             }
             ast::ExtendedTestExpr::BinaryTest(test, left, right) => {
+                use ast::BinaryPredicate as Test;
                 let words = [self.tested(&left.value), self.tested(&right.value)].concat();
-                let compares_numbers = has("-eq -ne -lt -le -gt -ge", &test.to_string());
+                let compares_numbers = matches!(
+                    test,
+                    Test::ArithmeticEqualTo
+                        | Test::ArithmeticNotEqualTo
+                        | Test::ArithmeticLessThan
+                        | Test::ArithmeticLessThanOrEqualTo
+                        | Test::ArithmeticGreaterThan
+                        | Test::ArithmeticGreaterThanOrEqualTo
+                );
                 // What is no number is itself read as a sum, in which commands could hide.
                 let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
                 if compares_numbers && !words.iter().all(|word| word.is_number() || word.literal().is_some_and(digits))

@@ -7,6 +7,11 @@
 use crate::shell::expand::Word;
 use crate::shell::programs::{base_name, fact, facts, has, is};
 
+/// Options of Python's interpreter that take a value.
+const PYTHON_VALUES: &str = "-W -X --check-hash-based-pycs";
+
+const PYTHONS: &str = "python pypy py";
+
 /// The most rules that one is rewritten to.
 const MOST: usize = 48;
 
@@ -57,13 +62,15 @@ fn rewritten(rule: &[String]) -> Vec<Vec<String>> {
         form.split(' ').map(Some).eq(rest.iter().map(|word| Some(word.as_str())).take(form.split(' ').count()))
     };
     let behind = |form: &str| &rest[form.split(' ').count()..];
-    for key in ["same", "also"] {
-        for forms in facts(name, key).map(|forms| forms.split(" | ").map(str::trim).collect::<Vec<_>>()) {
-            // What is the same, is so in both directions.
-            let from = if key == "same" { &forms[..] } else { &forms[..1] };
-            for form in from.iter().filter(|form| begins(form)) {
-                forms.iter().for_each(|other| put(program, other, behind(form)));
-            }
+    for forms in facts(name, "same").map(|forms| forms.split(" | ").map(str::trim).collect::<Vec<_>>()) {
+        for form in forms.iter().filter(|form| begins(form)) {
+            forms.iter().for_each(|other| put(program, other, behind(form)));
+        }
+    }
+    for others in facts(name, "also") {
+        let mut others = others.split(" | ").map(str::trim);
+        if let Some(form) = others.next().filter(|form| begins(form)) {
+            others.for_each(|other| put(program, other, behind(form)));
         }
     }
     for (noun, verbs) in facts(name, "below").filter_map(|text| text.split_once(' ')) {
@@ -96,21 +103,73 @@ fn rewritten(rule: &[String]) -> Vec<Vec<String>> {
     out
 }
 
-/// Other command lines that a command line stands for: `pip` behind `python -m`, what yarn does in one of its workspaces. With
-/// options in between, the words of a rule are found in a row, and a person is asked.
+/// Other command lines that a command line stands for: `pip` behind `python -m`, what yarn does in one of its workspaces.
 pub(crate) fn readings(argv: &[Word]) -> Vec<Vec<Word>> {
-    let texts: Vec<&str> = argv.iter().take(3).map(|word| word.guess().unwrap_or_default()).collect();
-    let name = texts.first().map_or("", |name| unversioned(base_name(name)));
-    // Where a subcommand of the same program may begin.
-    let tails = match (name, texts.get(1..).unwrap_or(&[])) {
-        ("python" | "pypy" | "py", ["-m", _]) => return vec![argv[2..].to_vec()],
-        ("uv", ["pip", ..]) => return vec![argv[1..].to_vec()],
-        ("yarn" | "pnpm" | "bun", ["run", _]) => 2..3,
-        ("yarn" | "pnpm" | "bun", ["workspace", _]) => 3..5,
-        ("yarn" | "pnpm" | "bun", ["workspaces", _]) => 2..6,
-        _ => 0..0,
-    };
-    tails.filter(|at| *at < argv.len()).map(|at| [&argv[..1], &argv[at..]].concat()).collect()
+    let Some((program, args)) = argv.split_first() else { return Vec::new() };
+    let Some(name) = program.guess().map(|name| unversioned(base_name(name))) else { return Vec::new() };
+    if has(PYTHONS, name) {
+        return module(args).into_iter().collect();
+    }
+    let with = |rest: &[Word]| [std::slice::from_ref(program), rest].concat();
+    let text = |at: usize| args.get(at).and_then(Word::guess).unwrap_or_default();
+    match name {
+        "uv" => operand(args, |word| word == "pip").map(|at| args[at..].to_vec()).into_iter().collect(),
+        "yarn" | "pnpm" | "bun" => {
+            let Some(at) = operand(args, |word| has("workspace workspaces run", word)) else { return Vec::new() };
+            let inner = match text(at) {
+                "workspace" => args.get(at + 2..).map(with),
+                "workspaces" => {
+                    // Its own subcommand, options and the globs they take come before the command.
+                    let from = at + 1 + usize::from(has("foreach run", text(at + 1)));
+                    let rest = args.get(from..).unwrap_or(&[]);
+                    let starts =
+                        (0..rest.len()).filter(|&at| rest[at].guess().is_some_and(|word| !word.starts_with('-')));
+                    return starts.take(4).flat_map(|at| both(with(&rest[at..]))).collect();
+                }
+                _ => args.get(at + 1..).map(with),
+            };
+            inner.into_iter().flat_map(both).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// A command line, and what it is without `run`.
+fn both(argv: Vec<Word>) -> Vec<Vec<Word>> {
+    let run = argv.get(1).and_then(Word::guess) == Some("run") && argv.len() > 2;
+    let without = run.then(|| [&argv[..1], &argv[2..]].concat());
+    std::iter::once(argv).chain(without).collect()
+}
+
+/// The module that Python runs, as a program with its words.
+fn module(args: &[Word]) -> Option<Vec<Word>> {
+    let mut at = 0;
+    while let Some(text) = args.get(at)?.guess().filter(|text| text.starts_with('-')) {
+        if has(PYTHON_VALUES, text) {
+            at += 2;
+            continue;
+        }
+        at += 1;
+        let Some((flags, attached)) = text.strip_prefix('-').and_then(|flags| flags.split_once('m')) else { continue };
+        if text.starts_with("--") || !flags.bytes().all(|byte| byte.is_ascii_alphabetic() && !b"cWX".contains(&byte)) {
+            continue;
+        }
+        let rest = args.get(at..).unwrap_or(&[]);
+        return Some(match attached {
+            "" => rest.to_vec(),
+            name => std::iter::once(Word::text(name)).chain(rest.iter().cloned()).collect(),
+        });
+    }
+    None
+}
+
+/// The place of the first word that is one, where only options and what they may take stand before it.
+fn operand(args: &[Word], is_one: impl Fn(&str) -> bool) -> Option<usize> {
+    let text = |at: usize| args[at].guess().unwrap_or_default();
+    let passes =
+        |at: &usize| text(*at).starts_with('-') || at.checked_sub(1).is_some_and(|at| text(at).starts_with('-'));
+    let end = (0..args.len()).find(|at| !passes(at)).unwrap_or(args.len());
+    (0..args.len().min(end + 1)).find(|&at| is_one(text(at)))
 }
 
 /// How many of the first arguments are options and subcommands of a program that has some: they name no other program.

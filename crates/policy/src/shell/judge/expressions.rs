@@ -1,6 +1,7 @@
 //! Programs whose arguments are a language of their own.
 
 use super::inspection::{Checked, Inspection, unknown};
+use super::report::Deeds;
 use crate::shell::expand::{Part, Word};
 use crate::shell::programs::{fact, has};
 use crate::shell::{messages, shown};
@@ -19,10 +20,22 @@ fn is_printable(word: &Word) -> bool {
     word.literal().is_some() || word.is_glob() || word.is_output() || word.is_found()
 }
 
+/// The answer would be another one where nothing can be written.
+fn asks_who_may_write(inspection: &Inspection<'_>, text: &str, operator: &str) {
+    if text == operator {
+        inspection.does(Deeds::WRITES);
+    }
+}
+
 pub(crate) fn test(inspection: &Inspection<'_>, program: &str, args: &[Word]) -> Checked {
-    match tests(args) || compares_output(inspection, program, args) {
-        true => Ok(()),
-        false => unknown(messages::test_with_such_words(program)),
+    args.iter().filter_map(Word::literal).for_each(|word| asks_who_may_write(inspection, word, "-w"));
+    if compares_output(inspection, program, args) {
+        return Ok(());
+    }
+    match tests(args) {
+        Ok(()) => Ok(()),
+        Err(Some(word)) => unknown(messages::argument_not_known(program, shown(word, 40))),
+        Err(None) => unknown(messages::test_with_such_words(program)),
     }
 }
 
@@ -30,10 +43,13 @@ fn is_test(operator: &str) -> bool {
     fact("test", "tests").is_some_and(|words| has(words, operator))
 }
 
-/// Whether all words are literal and every operator looks at files and strings.
-pub(crate) fn tests(args: &[Word]) -> bool {
-    let known = |text: &str| !text.starts_with('-') || text.len() == 1 || is_test(text);
-    args.iter().all(|word| word.literal().is_some_and(known))
+/// Whether all words are literal and every operator looks at files and strings; otherwise the operator that does not.
+pub(crate) fn tests(args: &[Word]) -> Result<(), Option<&str>> {
+    let words: Option<Vec<&str>> = args.iter().map(Word::literal).collect();
+    match words.ok_or(None)?.iter().find(|word| word.starts_with('-') && word.len() > 1 && !is_test(word)) {
+        Some(word) => Err(Some(word)),
+        None => Ok(()),
+    }
 }
 
 /// `[ -n "$(ls)" ]` and `[ "$x" = /x ]`: what only a run would tell, in a place where it cannot be an operator.
@@ -44,16 +60,19 @@ fn compares_output(inspection: &Inspection<'_>, program: &str, args: &[Word]) ->
     let open =
         |word: &Word| inspection.held() && word.is_open() && !word.is_hidden() && !word.parts.contains(&Part::Home);
     let value = |word: &Word| (word.is_output() || open(word)) && !word.is_loose();
-    // The operator is the last word but one, in any form with three words at most.
-    let operator = |text: &str| {
-        let strings = has("= == != < > -n -z -eq -ne -lt -le -gt -ge", text);
-        strings || inspection.held() && is_test(text) && !matches!(text, "-a" | "-o")
+    let compares = |text: &str| {
+        let strings = ["=", "==", "!=", "<", ">", "-eq", "-ne", "-lt", "-le", "-gt", "-ge"];
+        strings.contains(&text) || inspection.held() && ["-nt", "-ot", "-ef"].contains(&text)
     };
-    args.len() <= 3
-        && args.iter().enumerate().all(|(at, word)| match at + 2 == args.len() {
-            true => word.literal().is_some_and(operator),
-            false => value(word),
-        })
+    match args {
+        [output] => open(output) && value(output),
+        [operator, output] => {
+            let looks = |text: &str| inspection.held() && is_test(text) && !matches!(text, "-a" | "-o");
+            value(output) && operator.literal().is_some_and(|text| matches!(text, "-n" | "-z") || looks(text))
+        }
+        [left, operator, right] => value(left) && value(right) && operator.literal().is_some_and(compares),
+        _ => false,
+    }
 }
 
 /// `-v` and `%n` assign to variables, in whose subscripts commands could hide.
@@ -72,14 +91,31 @@ fn assigns(format: &str) -> bool {
     })
 }
 
+/// Options of the shell that make it stop earlier.
+pub(crate) fn set(args: &[Word]) -> Checked {
+    let known = |word: &Word| {
+        word.literal().is_some_and(|text| {
+            let letters = text.strip_prefix(['-', '+']);
+            text == "pipefail" || letters.is_some_and(|l| !l.is_empty() && l.chars().all(|c| "euo".contains(c)))
+        })
+    };
+    if !args.is_empty() && args.iter().all(known) { Ok(()) } else { unknown(messages::set_options()) }
+}
+
 /// `tar tf ARCHIVE`: names of what an archive holds.
 pub(crate) fn tar(inspection: &Inspection<'_>, args: &[Word]) -> Checked {
-    match args.split_first() {
-        Some((first, rest)) if !rest.iter().any(|word| word.pattern().contains(':')) => {
-            // The first word needs no dash.
-            let letters = first.pattern();
-            let first = Word::text(&format!("-{}", letters.strip_prefix('-').unwrap_or(&letters)));
-            inspection.table("tar", &[&[first], rest].concat())
+    let listing = args.first().and_then(Word::literal).map(|text| text.strip_prefix('-').unwrap_or(text));
+    let lists = listing
+        .is_some_and(|text| text.contains('t') && text.ends_with('f') && text.chars().all(|c| "tvzjJaf".contains(c)));
+    match args {
+        [_, archive, members @ ..] if lists => {
+            let plain = |word: &Word| word.literal().is_some_and(|text| !text.starts_with('-'));
+            // A name with a colon is a file of another machine.
+            if !args[1..].iter().all(plain) || archive.literal().is_none_or(|text| text.contains(':')) {
+                return unknown(messages::tar_names());
+            }
+            inspection.path(archive)?;
+            members.iter().try_for_each(|member| inspection.path(member))
         }
         _ => unknown(messages::tar_lists()),
     }

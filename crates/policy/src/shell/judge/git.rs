@@ -5,9 +5,9 @@
 use super::cwd::below;
 use super::files;
 use super::git_calls::git_call;
-use super::git_words::{GitCall, Reading, reading, split_globals};
+use super::git_words::{GitCall, Reading, reading, split_globals, tells_version};
 use super::inspection::{Checked, Inspection, ask, unknown};
-use super::report::{Finding, HISTORY};
+use super::report::Finding;
 use crate::shell::expand::Word;
 use crate::shell::programs::arguments::{Arguments, is_harmless_glob, is_source};
 use crate::shell::programs::{self, Profile, has, words};
@@ -17,8 +17,11 @@ use toolfence_protocol::Text;
 
 /// Why a git command is not known to only read.
 pub(crate) fn check(inspection: &Inspection<'_>, args: &[Word]) -> Checked {
+    if tells_version(args) {
+        return Ok(());
+    }
     match split_globals(args).map_err(ask)? {
-        (Some(folder), rest) => elsewhere(inspection, folder, rest),
+        (Some(folder), rest) => in_folder(inspection, folder, rest),
         (None, rest) => subcommand(inspection, rest),
     }
 }
@@ -30,17 +33,15 @@ pub(crate) fn profile(args: &[Word]) -> Option<(&'static Profile, usize)> {
     Some((profile, args.len() - own.len()))
 }
 
-/// The folders that git runs in: `git -C FOLDER`.
-pub(crate) fn in_folder(folders: &[String], folder: Option<&str>) -> Vec<String> {
-    folders.iter().map(|place| folder.map_or_else(|| place.clone(), |folder| below(place, folder))).collect()
-}
-
 /// `git -C FOLDER`.
-fn elsewhere(inspection: &Inspection<'_>, folder: &str, args: &[Word]) -> Checked {
+fn in_folder(inspection: &Inspection<'_>, folder: &str, args: &[Word]) -> Checked {
     inspection.path(&Word::text(folder))?;
-    let folders = in_folder(inspection.folders.unwrap_or(&[]), Some(folder));
-    let mut words = args.iter().filter(|word| excluded(word).is_none());
-    if let Some(finding) = words.find_map(|word| files::blocked(inspection.ground, Some(&folders), word)) {
+    let folders: Vec<String> = inspection.folders.unwrap_or(&[]).iter().map(|place| below(place, folder)).collect();
+    if let Some(finding) = args
+        .iter()
+        .filter(|word| excluded(word).is_none())
+        .find_map(|word| files::blocked(inspection.ground, Some(&folders), word))
+    {
         return Err(finding);
     }
     subcommand(&Inspection::new(inspection.ground, Some(&folders), inspection.fed), args)
@@ -149,31 +150,47 @@ fn history(inspection: &Inspection<'_>, name: &str, profile: &Profile, read: &Ar
     Ok(())
 }
 
-/// A command of git that is not known may print whatever is committed: it is asked about unless no blocked name is in the
+/// A command of git that is not known may print whatever is committed: it is asked about where blocked names are in the
 /// history. One that writes the repository and is known to do nothing else prints no contents.
 pub(crate) fn unknown_prints(inspection: &Inspection<'_>, args: &[Word]) -> Checked {
-    let (folder, own) = split_globals(args).unwrap_or((None, args));
-    let subcommand = own.iter().find(|word| word.literal().is_none_or(|text| !text.starts_with('-')));
+    let globals = split_globals(args);
+    let subcommand = match &globals {
+        Ok((_, rest)) => rest.first(),
+        Err(_) => args.iter().find(|word| word.literal().is_none_or(|text| !text.starts_with('-'))),
+    };
     let subcommand = subcommand.and_then(Word::literal);
     match git_call(inspection.ground, inspection.folders, args) {
         GitCall::Writes | GitCall::Configures { .. } => return Ok(()),
         GitCall::Reads if !subcommand.is_some_and(|name| has(words("git-prints"), name)) => return Ok(()),
         GitCall::Reads | GitCall::Other(_) => {}
     }
-    // Options that are not known may choose another repository than that of the folder.
-    let chooses = |word: &Word| ["-C", "--git-dir", "--work-tree"].iter().any(|name| word.pattern().starts_with(name));
-    let here = subcommand.is_some() && !own.iter().any(chooses);
-    let folders = in_folder(inspection.folders.filter(|_| here).unwrap_or(&[]), folder);
-    let clean = |folder: &String| inspection.ground.facts.history_has_blocked(folder) == HistoryFact::Clean;
-    if !folders.is_empty() && folders.iter().all(clean) {
-        return Ok(());
-    }
     let what = subcommand.map_or_else(messages::this_command, |name| format!("git {}", shown(name, 40)).into());
-    history_is_asked(messages::may_print(what))
+    // Options that are not known, or a word that may be one, may choose another repository than that of the folder.
+    let chooses = |word: &Word| {
+        let options = ["-C", "--git-dir", "--work-tree"];
+        word.literal().is_none_or(|text| options.iter().any(|option| text.starts_with(option)))
+    };
+    let folders: Vec<String> = match (globals, inspection.folders) {
+        (Ok((_, [word, ..])), _) if word.literal().is_none() => Vec::new(),
+        (Ok((Some(folder), _)), Some(places)) => places.iter().map(|place| below(place, folder)).collect(),
+        (Err(_), _) if args.iter().any(chooses) => Vec::new(),
+        (_, places) => places.unwrap_or(&[]).to_vec(),
+    };
+    let facts: Vec<_> = folders.iter().map(|folder| inspection.ground.facts.history_has_blocked(folder)).collect();
+    for fact in &facts {
+        if let HistoryFact::Holds { names, .. } = fact {
+            return history_is_asked(messages::may_print_blocked(what, some(names)));
+        }
+    }
+    if facts.is_empty() || facts.contains(&HistoryFact::Unknown) {
+        return history_is_asked(messages::may_print(what));
+    }
+    Ok(())
 }
 
+/// What is committed is in git's own folder, which the sandbox does not hide.
 fn history_is_asked(reason: Text) -> Checked {
-    Err(Finding::ask(HISTORY, reason))
+    Err(Finding { beyond_sandbox: true, ..Finding::ask("history", reason) })
 }
 
 /// The first three of the names.

@@ -5,9 +5,8 @@
 
 use super::git_calls::git_call;
 use super::git_words::GitCall;
-use super::inspection::Inspection;
 use super::report::Finding;
-use super::{Input, Walker};
+use super::{Input, Walker, known};
 use crate::shell::expand::Word;
 use crate::shell::{messages, shown};
 use toolfence_protocol::Text;
@@ -54,8 +53,6 @@ pub(crate) fn count(walker: &mut Walker<'_>, program: &str, argv: &[Word], input
     if program == "git" {
         match git_call(walker.ground, folders.as_deref(), &argv[1..]) {
             GitCall::Reads => {}
-            // The values of a loop are told; any other variable comes with an assignment, which is not git.
-            GitCall::Writes if walker.rounds == 1 && walker.git.other.is_some() && argv.iter().any(Word::is_guess) => {}
             GitCall::Writes => walker.git.writes = true,
             GitCall::Configures { reason, alone } => {
                 walker.report.note(Finding::ask_person("git_config", reason));
@@ -72,9 +69,9 @@ pub(crate) fn count(walker: &mut Walker<'_>, program: &str, argv: &[Word], input
     }
     // `cat` that is given a text of the line itself is a way of quoting: `git commit -m "$(cat <<'E' ...)"`.
     let quotes = program == "cat" && argv.len() == 1 && matches!(input, Input::Text(_));
-    let inspection = Inspection::new(walker.ground, folders.as_deref(), false);
-    let is_beside = BESIDE.contains(&program) && inspection.check(program, &argv[1..]).is_ok();
-    if !quotes && !is_beside {
+    let is_beside =
+        || BESIDE.contains(&program) && known::is_known(walker.ground, folders.as_deref(), program, &argv[1..]);
+    if !quotes && !is_beside() {
         walker.git.other(shown(program, 80));
     }
 }

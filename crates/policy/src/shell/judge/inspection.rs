@@ -50,6 +50,7 @@ impl<'a> Inspection<'a> {
     pub(crate) fn operands(&self, program: &str, profile: &Profile, read: &Arguments<'_>) -> Checked {
         let operands = &read.operands;
         match profile.operands {
+            Operands::None if !operands.is_empty() => return unknown(messages::with_operands(program)),
             Operands::None | Operands::Text => return Ok(()),
             Operands::Checked(passes) => {
                 // What does no harm whatever its words are.
@@ -79,6 +80,10 @@ impl<'a> Inspection<'a> {
 
     pub(crate) fn place(&self, program: &str, profile: &Profile, operand: &Word) -> Checked {
         if operand.is_found() {
+            let below = operand.parts.len() > 1;
+            if below && profile.reads == Reads::Names && !profile.runs {
+                return self.path(operand);
+            }
             if !profile.reads_only() {
                 return unknown(messages::with_found_names(program));
             }

@@ -2,20 +2,27 @@
 //! holds. Exact options, operands that are inside the project and not blocked.
 
 use super::inspection::{Checked, Inspection, ask, not_listed, scripts, unknown};
-use super::report::{Deeds, Finding, HISTORY};
+use super::report::{Deeds, Finding};
 use super::{expressions, files, git};
 use crate::PathFact;
+use crate::shell::Ground;
 use crate::shell::expand::Word;
 use crate::shell::programs::arguments::Arguments;
 use crate::shell::programs::{self, Adds, Inner, Operands, Profile, Reads, has, options, words, wrappers};
 use crate::shell::{messages, shown};
+use toolfence_protocol::Text;
+
+/// Whether a command that needs no sandbox is known to only read.
+pub(crate) fn is_known(ground: Ground<'_>, folders: Option<&[String]>, program: &str, args: &[Word]) -> bool {
+    Inspection::new(ground, folders, false).check(program, args).is_ok()
+}
 
 impl Inspection<'_> {
     /// Why the command is not known.
     pub(crate) fn check(&self, program: &str, args: &[Word]) -> Checked {
         let checked = self.known(program, args);
         match &checked {
-            Err(finding) if program == "git" && finding.rule != HISTORY => git::unknown_prints(self, args).and(checked),
+            Err(finding) if program == "git" && !finding.beyond_sandbox => git::unknown_prints(self, args).and(checked),
             _ => checked,
         }
     }
@@ -36,8 +43,7 @@ impl Inspection<'_> {
             // What it would run is judged by itself.
             "find" => self.table(program, &wrappers::without_executed(args)),
             "cd" => expressions::cd(self, args),
-            // It tells of every variable.
-            "set" if args.is_empty() => unknown(not_listed(program, "")),
+            "set" => expressions::set(args),
             "tar" => expressions::tar(self, args),
             "git" => git::check(self, args),
             _ => self.table(program, args),
@@ -82,22 +88,22 @@ impl Inspection<'_> {
         self.runs(&name)
     }
 
-    /// Every way in which the table knows the program. The reason is that of the last way, but for how to ask for the program's
-    /// version.
+    /// Every way in which the table knows the program. The reason is that of the first way that says more than how to ask for
+    /// the program's version.
     pub(crate) fn table(&self, program: &str, args: &[Word]) -> Checked {
         let Known { verb, folders, profiles, from, module } = known(program, args);
         folders.into_iter().try_for_each(|folder| self.inside(folder))?;
-        let mut last = None;
+        let mut first = None;
         for profile in profiles.iter().filter(|profile| !module || profile.runs) {
             match self.profiled(program, profile, &args[from..]) {
                 Ok(()) => return Ok(()),
                 // `npm install` does not lack an option of `npm --version`.
                 Err(finding) if tells_version(profile) && finding.rule == "not_known_read_only" => {}
-                Err(finding) => last = Some(finding),
+                Err(finding) => first = Some(better(first, finding)),
             }
         }
         let is_subcommand = !module && !verb.starts_with('-') && programs::has_subcommands(program);
-        Err(last.unwrap_or_else(|| ask(not_listed(program, if is_subcommand { verb } else { "" }))))
+        Err(first.unwrap_or_else(|| ask(not_listed(program, if is_subcommand { verb } else { "" }))))
     }
 
     pub(crate) fn profiled(&self, program: &str, profile: &Profile, args: &[Word]) -> Checked {
@@ -105,6 +111,9 @@ impl Inspection<'_> {
             return unknown(not_listed(program, ""));
         }
         let read = Arguments::of(program, profile, args, self.held()).map_err(ask)?;
+        if !profile.list("needs").is_empty() && !read.has_any(profile.list("needs")) {
+            return unknown(needs(program, profile));
+        }
         self.operands(program, profile, &read)?;
         if read.paths.contains(&"-") {
             return unknown(messages::file_is_input(program));
@@ -120,6 +129,9 @@ impl Inspection<'_> {
         }
         if !read.outputs.is_empty() {
             self.does(Deeds::STORES);
+        }
+        if programs::fact(program, "writable").is_some_and(|options| read.has_any(options)) {
+            self.does(Deeds::WRITES);
         }
         if profile.runs {
             return self.runs(program);
@@ -137,6 +149,22 @@ impl Inspection<'_> {
 fn tells_version(profile: &Profile) -> bool {
     !profile.list("needs").is_empty()
         && profile.list("needs").split_ascii_whitespace().all(|option| has("version v V", option))
+}
+
+/// The reason that a command has none of the options that its entry asks for.
+fn needs(program: &str, profile: &Profile) -> Text {
+    let dashes =
+        |name: &str| if name.len() == 1 || profile.is("one-dash") { format!("-{name}") } else { format!("--{name}") };
+    let options: Vec<String> = profile.list("needs").split_ascii_whitespace().map(dashes).collect();
+    messages::only_with_options(program, options.join(", "))
+}
+
+/// The one of two reasons that says more: that the sandbox is all that is missing.
+fn better(first: Option<Finding>, second: Finding) -> Finding {
+    match first {
+        Some(first) if second.rule == "not_known_read_only" || first.rule != "not_known_read_only" => first,
+        _ => second,
+    }
 }
 
 /// What the table knows of a command.
@@ -202,19 +230,24 @@ pub(crate) fn tells_names_only(program: &str) -> bool {
 
 /// Whether the command, with just these words, tells no more than names, sizes and dates of the files it names.
 pub(crate) fn shows_no_content(program: &str, args: &[Word]) -> bool {
-    if matches!(program, "test" | "[") {
-        return expressions::tests(args);
-    }
-    let Known { profiles, from, module, .. } = known(program, args);
-    // Words that are checked, such as keys of a configuration, may be anything for a program that nobody knows.
-    let names = |profile: &&&Profile| {
-        profile.reads == Reads::Names && !profile.runs && !matches!(profile.operands, Operands::Checked(_))
+    let names = |profile: &&Profile, args: &[Word]| {
+        let known = Arguments::of(program, profile, args, false);
+        // Words that are checked, such as keys of a configuration, may be anything for a program that nobody knows.
+        profile.reads == Reads::Names
+            && !matches!(profile.operands, Operands::Checked(_))
+            && !profile.runs
+            && known.is_ok_and(|read| {
+                let prints = has(profile.names, "cat-file") && read.has_any("p");
+                !prints && (profile.list("needs").is_empty() || read.has_any(profile.list("needs")))
+            })
     };
-    let prints = |profile: &Profile, read: &Arguments<'_>| has(profile.names, "cat-file") && read.has_any("p");
-    !module
-        && profiles.iter().filter(names).any(|profile| {
-            Arguments::of(program, profile, &args[from..], false).is_ok_and(|read| !prints(profile, &read))
-        })
+    match program {
+        "test" | "[" => expressions::tests(args).is_ok(),
+        _ => {
+            let Known { profiles, from, module, .. } = known(program, args);
+            !module && profiles.iter().any(|profile| names(profile, &args[from..]))
+        }
+    }
 }
 
 /// The places of words that are text and never a name of a file: what `echo` prints, what `grep` looks for, the program of

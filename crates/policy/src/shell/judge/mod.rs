@@ -97,6 +97,8 @@ pub(crate) struct Walker<'a> {
     pub(crate) exported: Vec<String>,
     /// Whether a file was read into the shell: its functions may stand for any program behind.
     pub(crate) sourced: bool,
+    /// Whether the body of a loop is being read for one of its values.
+    unrolling: bool,
     /// Whether the member of a pipeline at hand prints text that stands in the command line.
     pub(crate) prints: bool,
 }
@@ -118,6 +120,7 @@ impl<'a> Walker<'a> {
             rounds: 1,
             exported: Vec::new(),
             sourced: false,
+            unrolling: false,
             prints: false,
         }
     }
@@ -134,6 +137,11 @@ impl<'a> Walker<'a> {
         });
     }
 
+    /// Judges a command line: the one that was written, or one that a wrapper would run.
+    pub(crate) fn run(&mut self, argv: &[Word], input: &Input) {
+        command::command(self, argv, input);
+    }
+
     /// Whether the name is that of a program of the system, or is built into the shell.
     pub(crate) fn is_system(&self, program: &str) -> bool {
         programs::is(program, "builtin") || self.ground.facts.program(program) == ProgramFact::System
@@ -144,6 +152,13 @@ impl<'a> Walker<'a> {
         if let Some(name) = self.variables.upset() {
             self.report.note(Finding::ask("assignment", messages::set_after_use(shown(name, 40))));
         }
+    }
+
+    /// Reads a script that is fed something.
+    pub(crate) fn script_on(&mut self, text: &str, input: &Input) {
+        let before = std::mem::replace(&mut self.stdin, input.clone());
+        self.script(text);
+        self.stdin = before;
     }
 
     /// One level further in, where the limit of nesting lets it.
@@ -236,10 +251,17 @@ impl<'a> Walker<'a> {
     }
 
     fn command(&mut self, command: &ast::Command, input: Input) {
-        let groups = self.groups;
-        self.groups += usize::from(!matches!(command, ast::Command::Simple(_)));
+        if let ast::Command::Simple(command) = command {
+            return self.simple(command, input);
+        }
+        self.groups += 1;
+        self.grouped(command, input);
+        self.groups -= 1;
+    }
+
+    fn grouped(&mut self, command: &ast::Command, input: Input) {
         match command {
-            ast::Command::Simple(command) => self.simple(command, input),
+            ast::Command::Simple(_) => {}
             ast::Command::Compound(compound, redirects) => {
                 let input = match self.redirects(redirects.as_ref()) {
                     Input::Unknown if redirects.is_none() => input,
@@ -256,7 +278,6 @@ impl<'a> Walker<'a> {
                 self.redirects(redirects.as_ref());
             }
         }
-        self.groups = groups;
     }
 
     /// A construct that the sandbox holds, where it is around the command. It is never git alone.
@@ -339,22 +360,33 @@ impl<'a> Walker<'a> {
     fn assign(&mut self, assignment: &ast::Assignment) -> (String, Option<String>) {
         let (ast::AssignmentName::VariableName(name) | ast::AssignmentName::ArrayElementName(name, _)) =
             &assignment.name;
-        let (ast::AssignmentName::VariableName(_), ast::AssignmentValue::Scalar(value), false) =
-            (&assignment.name, &assignment.value, assignment.append)
-        else {
-            self.construct(messages::array());
-            return (name.clone(), None);
-        };
-        // Its substitutions were met with the whole word.
-        let values = expand::read(&value.value, &self.variables, &mut Vec::new());
-        values.iter().for_each(|value| self.variables.may_be_word(name, value));
-        // In front of a command, no name is looked for by a pattern.
-        let certain = match values.as_slice() {
-            [word] if word.is_glob() => Some(word.pattern().into_owned()),
-            [word] => word.literal().map(str::to_owned),
-            _ => None,
-        };
-        (name.clone(), certain)
+        command::renames(self, name);
+        match (&assignment.name, &assignment.value) {
+            (ast::AssignmentName::VariableName(name), ast::AssignmentValue::Scalar(value)) if !assignment.append => {
+                // Its substitutions were met with the whole word.
+                let values = expand::read(&value.value, &self.variables, &mut Vec::new());
+                values.iter().for_each(|value| self.variables.may_be_word(name, value));
+                // In front of a command, no name is looked for by a pattern.
+                let certain = |word: &Word| match word.is_glob() {
+                    true => Some(word.pattern().into_owned()),
+                    false => word.literal().map(str::to_owned),
+                };
+                let value = if let [value] = values.as_slice() { certain(value) } else { None };
+                (name.clone(), value)
+            }
+            (ast::AssignmentName::VariableName(name), ast::AssignmentValue::Array(elements)) => {
+                self.construct(messages::array());
+                let words =
+                    elements.iter().flat_map(|(_, word)| expand::read(&word.value, &self.variables, &mut Vec::new()));
+                let text: Vec<String> = words.map(|word| word.pattern().into_owned()).collect();
+                self.variables.may_be(name, Some(&text.join(" ")));
+                (name.clone(), None)
+            }
+            (ast::AssignmentName::VariableName(name) | ast::AssignmentName::ArrayElementName(name, _), _) => {
+                self.construct(messages::array());
+                (name.clone(), None)
+            }
+        }
     }
 
     /// The words a raw word stands for, where without a sandbox nothing but a literal word or a pattern is sure to only
@@ -373,11 +405,9 @@ impl<'a> Walker<'a> {
         let words = expand::read(raw, &self.variables, &mut found);
         if words.iter().any(Word::is_hidden) {
             self.construct(messages::untold_word());
-        } else if words.iter().any(|word| word.is_uncertain() && word.guess().is_none()) {
+        } else if words.iter().any(Word::is_uncertain) {
             // In the sandbox its place says what it may be: text, what is read, or an option.
             self.unheld(messages::untold_word());
-        } else if words.iter().any(Word::is_uncertain) && !self.ground.facts.sandbox_holds() {
-            self.construct(messages::untold_word());
         }
         self.substitutions(found);
         words

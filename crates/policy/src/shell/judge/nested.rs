@@ -1,7 +1,7 @@
 //! What a command runs in turn: the command of a wrapper, the text of a shell, the words of `find -exec` and `xargs`.
 
 use super::report::{Deeds, Finding};
-use super::{Input, UNCOUNTED, Walker, command, cwd, deny_rules, inspection};
+use super::{Input, UNCOUNTED, Walker, cwd, deny_rules, inspection};
 use crate::shell::expand::Word;
 use crate::shell::programs::{Adds, Inner};
 use crate::shell::{messages, shown};
@@ -16,22 +16,16 @@ pub(crate) fn judge(walker: &mut Walker<'_>, program: &str, argv: &[Word], input
                 if program == "xargs" {
                     walker.looped(UNCOUNTED, |walker| fed(walker, &argv[from..], input, replace.as_deref()));
                 } else {
-                    in_folder(walker, folder, |walker| command::command(walker, &argv[from..], input));
+                    in_folder(walker, folder, |walker| walker.run(&argv[from..], input));
                 }
                 known = own && adds_nothing(walker, program, adds);
             }
             Inner::Range { from, to } => {
-                // In place of `{}` stands a name that it found. Where it looks, its own words say.
-                let argv: Vec<Word> =
-                    argv[from..to].iter().map(|arg| unknown_in(arg, Some("{}"), &Word::found())).collect();
-                walker.looped(UNCOUNTED, |walker| {
-                    walker.deeper(|walker| command::command(walker, &argv, &Input::Unknown));
-                });
+                let argv = found_words(&argv[from..to], roots(argv));
+                walker.looped(UNCOUNTED, |walker| walker.deeper(|walker| walker.run(&argv, &Input::Unknown)));
             }
             Inner::Script { text, transparent } => {
-                let before = std::mem::replace(&mut walker.stdin, input.clone());
-                walker.script(&text);
-                walker.stdin = before;
+                walker.script_on(&text, input);
                 known = transparent && argv[0].literal().is_some() && walker.is_system(program);
             }
             Inner::File { at } => known = file(walker, program, argv, at),
@@ -96,7 +90,7 @@ fn fed(walker: &mut Walker<'_>, argv: &[Word], input: &Input, replace: Option<&s
     let word = if said { Word::unknown() } else { Word::found() };
     let behind = if replace.is_some() { None } else { Some(word.clone()) };
     let argv: Vec<Word> = argv.iter().map(|arg| unknown_in(arg, replace, &word)).chain(behind).collect();
-    walker.deeper(|walker| command::command(walker, &argv, &Input::Unknown));
+    walker.deeper(|walker| walker.run(&argv, &Input::Unknown));
 }
 
 fn unknown_in(arg: &Word, replace: Option<&str>, word: &Word) -> Word {
@@ -105,6 +99,37 @@ fn unknown_in(arg: &Word, replace: Option<&str>, word: &Word) -> Word {
         (Some(text), Some(mark)) if text.contains(mark) => Word::unknown(),
         _ => arg.clone(),
     }
+}
+
+/// Where `find` begins to look.
+fn roots(argv: &[Word]) -> &[Word] {
+    let starts = |prefix: &'static [char]| move |word: &Word| word.guess().is_some_and(|text| text.starts_with(prefix));
+    let options = argv.iter().skip(1).take_while(|word| matches!(word.guess(), Some("-H" | "-L" | "-P"))).count();
+    let rest = argv.get(1 + options..).unwrap_or(&[]);
+    let end = rest.iter().position(starts(&['-', '(', '!'])).unwrap_or(rest.len());
+    &rest[..end]
+}
+
+/// The words of `find -exec`, where `{}` is one of the roots or any name below them.
+fn found_words(words: &[Word], roots: &[Word]) -> Vec<Word> {
+    let mut out = Vec::new();
+    for (at, word) in words.iter().enumerate() {
+        match word.guess() {
+            // What is found is the program itself.
+            Some(text) if at == 0 && text.contains("{}") => out.push(Word::unknown()),
+            Some("{}") if roots.is_empty() => out.extend([Word::text("."), below(&Word::text("."))]),
+            Some("{}") => out.extend(roots.iter().flat_map(|root| [root.clone(), below(root)])),
+            Some(text) if text.contains("{}") => out.push(Word::unknown()),
+            _ => out.push(word.clone()),
+        }
+    }
+    out
+}
+
+/// Any name below a folder.
+fn below(root: &Word) -> Word {
+    let Some(text) = root.literal().filter(|text| !text.is_empty()) else { return Word::unknown() };
+    Word::below(text)
 }
 
 /// A shell that reads its script from its input.

@@ -1,6 +1,6 @@
 //! What the rules found on the way through a command, folded to the strictest.
 
-use crate::answers::{self, Offer};
+use crate::answers::Offer;
 use crate::decision::MOST_MET;
 use crate::shell::messages;
 use crate::shell::shown;
@@ -14,9 +14,6 @@ use toolfence_protocol::{ErrorCode, Text};
 const MOST_SHOWN: usize = 64;
 const LONGEST_SHOWN: usize = 200;
 
-/// The rule about what is committed: it is in git's own folder, which the sandbox does not hide.
-pub(crate) const HISTORY: &str = "history";
-
 /// One thing a rule has to say.
 #[derive(Debug, Clone)]
 pub(crate) struct Finding {
@@ -26,11 +23,22 @@ pub(crate) struct Finding {
     pub(crate) unreadable: bool,
     /// Whether only a person may say yes to it.
     pub(crate) needs_person: bool,
+    /// Whether the sandbox does not hold what it is about.
+    pub(crate) beyond_sandbox: bool,
+    pub(crate) code: Option<ErrorCode>,
 }
 
 impl Finding {
     pub(crate) fn ask(rule: &'static str, reason: impl Into<Text>) -> Finding {
-        Finding { judgement: Judgement::Ask, rule, reason: reason.into(), unreadable: false, needs_person: false }
+        Finding {
+            judgement: Judgement::Ask,
+            rule,
+            reason: reason.into(),
+            unreadable: false,
+            needs_person: false,
+            beyond_sandbox: false,
+            code: None,
+        }
     }
 
     /// A question that only a person may answer.
@@ -46,7 +54,9 @@ impl Finding {
 impl From<Fault> for Finding {
     fn from(fault: Fault) -> Finding {
         match fault {
-            Fault::TooLarge(reason) => Finding::deny("too_large", messages::split_it(reason)),
+            Fault::TooLarge(reason) => {
+                Finding { code: Some(ErrorCode::TooLarge), ..Finding::deny("too_large", messages::split_it(reason)) }
+            }
             Fault::Unreadable(reason) => Finding { unreadable: true, ..Finding::ask("unreadable", reason) },
             Fault::Hidden(reason) => Finding { unreadable: true, ..Finding::ask("hidden_text", reason) },
         }
@@ -76,6 +86,8 @@ pub(crate) struct Report {
 /// What a known command does beside reading.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Deeds {
+    /// It wants a project that can be written.
+    pub(crate) writes: bool,
     /// It runs code of the project, which the sandbox holds.
     pub(crate) runs: bool,
     /// It writes to the sandbox's private `/tmp`.
@@ -83,12 +95,14 @@ pub(crate) struct Deeds {
 }
 
 impl Deeds {
-    pub(crate) const RUNS: Deeds = Deeds { runs: true, stores: false };
-    pub(crate) const STORES: Deeds = Deeds { runs: false, stores: true };
+    pub(crate) const NOTHING: Deeds = Deeds { writes: false, runs: false, stores: false };
+    pub(crate) const WRITES: Deeds = Deeds { writes: true, ..Deeds::NOTHING };
+    pub(crate) const RUNS: Deeds = Deeds { runs: true, ..Deeds::WRITES };
+    pub(crate) const STORES: Deeds = Deeds { stores: true, ..Deeds::WRITES };
 
     /// These and others.
     pub(crate) fn and(self, other: Deeds) -> Deeds {
-        Deeds { runs: self.runs | other.runs, stores: self.stores | other.stores }
+        Deeds { writes: self.writes | other.writes, runs: self.runs | other.runs, stores: self.stores | other.stores }
     }
 }
 
@@ -97,7 +111,7 @@ impl Report {
         let finding = finding.into();
         self.unreadable |= finding.unreadable;
         self.needs_person |= finding.needs_person;
-        self.beyond_sandbox |= finding.rule == HISTORY;
+        self.beyond_sandbox |= finding.beyond_sandbox;
         if finding.judgement == Judgement::Ask {
             self.offer.refuse(messages::more_than_plain());
         }
@@ -120,9 +134,13 @@ impl Report {
     fn told(&self) -> Text {
         let by_name = self.allowed_by.map(|_| messages::does_by_name());
         let stores = self.deeds.stores.then(messages::does_store);
-        let done = [by_name, stores, self.deeds.runs.then(messages::does_run)];
-        let done: Vec<Text> = done.into_iter().flatten().collect();
-        if done.is_empty() { messages::only_reads() } else { messages::only_reads_or(Text::join(done, ", ")) }
+        let mut done: Vec<Text> =
+            [by_name, stores, self.deeds.runs.then(messages::does_run)].into_iter().flatten().collect();
+        match (done.pop(), done.is_empty()) {
+            (None, _) => messages::only_reads(),
+            (Some(last), true) => messages::only_reads_or(last),
+            (Some(last), false) => messages::only_reads_or_several(Text::join(done, ", "), last),
+        }
     }
 
     /// The strictest judgement so far.
@@ -156,6 +174,10 @@ impl Report {
         }
         self.commands.append(&mut own.commands);
         self.commands.truncate(MOST_SHOWN);
+        self.merge(own);
+    }
+
+    fn merge(&mut self, own: Report) {
         self.does(own.deeds);
         self.unreadable |= own.unreadable;
         self.needs_person |= own.needs_person;
@@ -165,17 +187,23 @@ impl Report {
         own.worst.into_iter().for_each(|worst| self.worsen(worst));
     }
 
-    /// This rule allows the command, which is not known to only read.
-    pub(crate) fn allow(&mut self, rule: &'static str, reason: Text) {
-        self.meet(Met { judgement: Judgement::Allow, rule: rule.to_owned(), reason, command: None });
-        self.allowed_by = Some(rule);
+    /// Takes in the report of commands that were met before, for other values of a variable.
+    pub(crate) fn absorb_again(&mut self, mut again: Report) {
+        if again.judgement() == Judgement::Ask {
+            self.offer.refuse(messages::more_than_plain());
+        }
+        again.met.iter_mut().for_each(|met| met.command = None);
+        self.merge(again);
     }
 
-    /// The report of a command that a person has allowed before, whatever was found in it.
-    pub(crate) fn answered(self, reason: Text) -> Report {
-        let mut report = Report { deeds: self.deeds, commands: self.commands, ..Report::default() };
-        report.allow(answers::ANSWERED, reason);
-        report
+    /// Takes in a command that is allowed by this rule, whatever was found in it.
+    pub(crate) fn allow(&mut self, own: Report, rule: &'static str, reason: impl Into<Text>) {
+        let command = Some(self.commands.len()).filter(|index| *index < MOST_SHOWN);
+        self.meet(Met { judgement: Judgement::Allow, rule: rule.to_owned(), reason: reason.into(), command });
+        self.does(own.deeds);
+        self.commands.extend(own.commands);
+        self.commands.truncate(MOST_SHOWN);
+        self.allowed_by = Some(rule);
     }
 
     pub(crate) fn command(&mut self, words: &str) {
@@ -189,17 +217,18 @@ impl Report {
         let told = self.told();
         let commands = self.commands;
         let Some(worst) = self.worst else {
-            let held = self.deeds.runs || self.deeds.stores;
-            let rule = self.allowed_by.unwrap_or(if held { "sandboxed" } else { "read_only" });
-            let only_reads = self.allowed_by.is_none() && !held;
+            let Some(rule) = self.allowed_by else {
+                let rule = if self.deeds.runs || self.deeds.stores { "sandboxed" } else { "read_only" };
+                let decision = Decision::new(Judgement::Allow, rule, told);
+                return Decision { commands, only_reads: !self.deeds.writes, ..decision };
+            };
             let decision = Decision::new(Judgement::Allow, rule, told);
-            let met = if self.allowed_by.is_some() { self.met } else { decision.met };
-            return Decision { commands, only_reads, met, ..decision };
+            return Decision { commands, met: self.met, ..decision };
         };
         let mut decision = Decision::new(worst.judgement, worst.rule, worst.reason);
         decision.unreadable = self.unreadable;
         decision.needs_person = self.needs_person;
-        decision.code = (worst.rule == "too_large").then_some(ErrorCode::TooLarge);
+        decision.code = worst.code;
         decision.commands = commands;
         decision.marks = self.marks.iter().filter_map(|mark| bytes(script, mark)).collect();
         decision.offer = self.offer;

@@ -59,8 +59,8 @@ const SINGLE: &str = "number one-dash operands-first names goes-down reads-only 
 /// The other keys that an entry can have, but for those that become fields.
 const KEYS: &str = "short value attached long long-value pairs path-pairs paths outputs scripts texts others needs recursive \
     names-only restricts asks folder replace never erases stops changes devices reaches suspected builtin \
-    modules at-file advice does runs-others subcommands flags values each-operand joined own nouns \
-    same below also tests are";
+    subscripts modules at-file advice does runs-others subcommands flags values each-operand joined own nouns \
+    same below also tests writable are";
 
 /// An entry of the table, whose head says what each key means. Lists are words apart by blanks.
 #[derive(Debug, Default)]
@@ -197,7 +197,6 @@ fn check(name: &str) -> fn(&str) -> bool {
         "date-format" => |word| word.starts_with('+'),
         "variable" => |word| !options::steers(word),
         "number" => is_number,
-        "shell-option" => |word| matches!(word, "pipefail" | "+e" | "+u" | "+x"),
         // Keys of the configuration of git that hold no token.
         "git-key" => |word| {
             let sections = "user core remote branch init push pull merge diff rebase color commit";

@@ -74,15 +74,14 @@ pub(crate) fn steers(name: &str) -> bool {
 }
 
 /// Whether a variable in front of a program that runs code of the project is held as that code is: one that nothing is
-/// steered by, or options that the table names, each with or without a number behind it. `is_inside` tells whether a path is in the project or private.
+/// steered by, or options of which each is held. `is_inside` tells whether a path is in the project or private.
 pub(crate) fn variable(name: &str, value: &str, is_inside: impl Fn(&str) -> bool) -> bool {
     // Names in small letters are settings of programs: `npm_config_script_shell`.
     if steers(name) || name.bytes().any(|byte| byte.is_ascii_lowercase()) {
         return false;
     }
     if ["FLAGS", "OPTIONS", "OPTS", "ARGS"].iter().any(|ending| name.ends_with(ending)) {
-        let number = |c: char| c.is_ascii_digit();
-        return value.split_ascii_whitespace().all(|text| is_word("variable-flags", text.trim_end_matches(number)));
+        return value.split_ascii_whitespace().all(|text| flag(name, text));
     }
     if ["PATH", "DIR", "FILE", "ROOT"].iter().any(|ending| name.ends_with(ending)) {
         return value.split(':').filter(|path| !path.is_empty()).all(is_inside);
@@ -94,6 +93,26 @@ pub(crate) fn variable(name: &str, value: &str, is_inside: impl Fn(&str) -> bool
 pub(crate) fn any_value(name: &str) -> bool {
     let told = ["FLAGS", "OPTIONS", "OPTS", "ARGS", "PATH", "DIR", "FILE", "ROOT"];
     variable(name, "", |_| false) && !told.iter().any(|ending| name.ends_with(ending))
+}
+
+/// Whether one of the options in a variable is held. Its value names no place.
+fn flag(variable: &str, text: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-=.,+:".contains(&byte);
+    if text.contains("..") || !text.bytes().all(plain) {
+        return false;
+    }
+    let exact = |text: &str| words(text).iter().all(|word| !says(word));
+    let Some(rest) = text.strip_prefix('-') else {
+        // The value of the option before: `-D warnings`, `-C target-cpu=native`.
+        return !variable.starts_with("NODE") && text.split(['=', ',']).all(exact);
+    };
+    // The letter in front may be an option of its own: `-Clinker=x`.
+    let held = |part: &str| exact(part) && part.get(1..).is_none_or(exact);
+    match rest.strip_prefix('-') {
+        Some(long) => long.split('=').all(|part| part.is_empty() || option(part)),
+        None if rest.len() == 1 => !variable.starts_with("NODE") && "DWACZFOgmf".contains(rest),
+        None => rest.split(['=', ',']).all(held) && !rest.starts_with(['o', 'l', 'L', 'B', 'I', 'X', 'r', 'i']),
+    }
 }
 
 #[cfg(test)]

@@ -46,12 +46,19 @@ pub(crate) fn is_input(word: &Word) -> bool {
     matches!(word.guess(), Some("/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0"))
 }
 
-/// `su -c TEXT`; what is attached to the letter is not followed.
+/// `su -c TEXT`.
 pub(crate) fn option_c(argv: &[Word]) -> Option<Inner> {
-    if let Some(text) = argv.iter().find_map(|word| word.guess()?.strip_prefix("--command=")) {
-        return Some(Inner::script(text));
+    for (at, word) in argv.iter().enumerate().skip(1) {
+        let Some(text) = word.guess() else { continue };
+        let long = text.strip_prefix("--command=");
+        let short = text.strip_prefix('-').filter(|rest| !rest.starts_with('-')).and_then(|rest| rest.split_once('c'));
+        let attached = short.filter(|(flags, _)| flags.chars().all(|c| "qlfmpae".contains(c))).map(|(_, text)| text);
+        let text = match (long.or(attached), text) {
+            (Some(""), _) | (None, "--command") => argv.get(at + 1).map(Word::guess),
+            (Some(text), _) => Some(Some(text)),
+            _ => continue,
+        };
+        return Some(text.flatten().map_or(Inner::Untold, Inner::script));
     }
-    let option = |text: &str| text == "--command" || text.starts_with('-') && text.ends_with('c');
-    let at = argv.iter().position(|word| word.guess().is_some_and(option))?;
-    Some(argv.get(at + 1).and_then(Word::guess).map_or(Inner::Untold, Inner::script))
+    None
 }

@@ -6,6 +6,7 @@
 use crate::shell::messages;
 use crate::shown::deceives;
 use brush_parser::Token;
+use std::ops::Range;
 use toolfence_protocol::Text;
 
 /// The most bytes of a command.
@@ -73,49 +74,71 @@ fn expansions(text: &str) -> Result<(), Fault> {
 /// Every `<<` counts that is not plainly in quotes: too many questions are better than one hang.
 fn heredocs(text: &str) -> Result<(), Fault> {
     let bytes = text.as_bytes();
-    // Quotes are plain up to the first thing that could make one mean something else: an escape, an expansion, a comment,
-    // a redirect.
-    let (mut plain, mut quote) = (true, None);
+    let quoted = plainly_quoted(bytes);
     let (mut at, mut count) = (0, 0);
-    while let Some(&byte) = bytes.get(at) {
-        let length = bytes[at..].iter().take_while(|byte| **byte == b'<').count();
-        if length > 1 && !(plain && quote.is_some()) {
-            // In `\<<<` the first is no operator, and `<<` is one.
-            let escaped = at > 0 && bytes[at - 1] == b'\\';
-            (at, plain) = (at + length, false);
-            if length != 3 || escaped {
-                count += 1;
-                document(&bytes[at..], length, count)?;
-            }
+    while let Some(found) = memchr::memmem::find(&bytes[at..], b"<<") {
+        let start = at + found;
+        if let Some(quoted) = quoted.iter().find(|quoted| quoted.contains(&start)) {
+            at = quoted.end;
             continue;
         }
-        match (byte, quote) {
-            (_, Some(mark)) if byte == mark => quote = None,
-            (_, Some(b'\'')) => {}
-            (b'\\' | b'`' | b'$', _) | (b'#' | b'<' | b'>', None) => plain = false,
-            (b'\'' | b'"', None) => quote = Some(byte),
-            _ => {}
+        let length = bytes[start..].iter().take_while(|byte| **byte == b'<').count();
+        at = start + length;
+        // In `\<<<` the first is no operator, and `<<` is one.
+        let escaped = start > 0 && bytes[start - 1] == b'\\';
+        if length == 3 && !escaped {
+            continue;
         }
-        at += length.max(1);
+        if length > 3 {
+            return Err(Fault::Unreadable(messages::many_less_signs()));
+        }
+        count += 1;
+        if count > MOST_HEREDOCS {
+            return Err(Fault::TooLarge(messages::too_many_documents(MOST_HEREDOCS)));
+        }
+        if !has_tag(&bytes[at..]) {
+            return Err(Fault::Unreadable(messages::document_without_end()));
+        }
+        if expands_before_the_body(&bytes[at..]) {
+            return Err(Fault::Unreadable(messages::expansion_beside_document()));
+        }
     }
     Ok(())
 }
 
-/// A here-document, from behind as many `<` on; `count` is how many there are so far.
-fn document(bytes: &[u8], length: usize, count: usize) -> Result<(), Fault> {
-    if length > 3 {
-        return Err(Fault::Unreadable(messages::many_less_signs()));
+/// The texts in quotes, from the start of the command up to the first thing that could make a quote mean something else: an
+/// expansion, a comment, a here-document. Quotes of the form `$'..'` are not among them.
+fn plainly_quoted(bytes: &[u8]) -> Vec<Range<usize>> {
+    let (mut found, mut at) = (Vec::new(), 0);
+    while let Some(&byte) = bytes.get(at) {
+        let before = at.checked_sub(1).map_or(b' ', |before| bytes[before]);
+        at += 1;
+        match byte {
+            b'\\' => at += 1,
+            b'\'' => {
+                let Some(length) = memchr::memchr(b'\'', &bytes[at..]) else { break };
+                found.push(at..at + length);
+                at += length + 1;
+            }
+            b'"' => {
+                // An escaped mark would end the text for whoever does not know the escape.
+                let Some(length) = memchr::memchr3(b'"', b'\\', b'`', &bytes[at..]) else { break };
+                let text = &bytes[at..at + length];
+                if bytes[at + length] != b'"' || text.windows(2).any(|pair| matches!(pair, [b'$', b'(' | b'{' | b'[']))
+                {
+                    break;
+                }
+                found.push(at..at + length);
+                at += length + 1;
+            }
+            b'`' => break,
+            b'$' | b'<' | b'>' if matches!(bytes.get(at), Some(b'(' | b'{' | b'[' | b'\'' | b'"')) => break,
+            b'#' if b" \t\n;&|()".contains(&before) => break,
+            b'<' if bytes.get(at) == Some(&b'<') => break,
+            _ => {}
+        }
     }
-    if count > MOST_HEREDOCS {
-        return Err(Fault::TooLarge(messages::too_many_documents(MOST_HEREDOCS)));
-    }
-    if !has_tag(bytes) {
-        return Err(Fault::Unreadable(messages::document_without_end()));
-    }
-    if expands_before_the_body(bytes) {
-        return Err(Fault::Unreadable(messages::expansion_beside_document()));
-    }
-    Ok(())
+    found
 }
 
 /// Whether an expansion begins behind `<<` on its line: the tokenizer looks for the body inside of it, and is then lost for
@@ -164,9 +187,8 @@ fn has_tag(bytes: &[u8]) -> bool {
 pub(crate) fn tokens(tokens: &[Token]) -> Result<(), Fault> {
     let mut gate = Gate::default();
     for (at, token) in tokens.iter().enumerate() {
-        // What these hold, the grammar reads twice.
-        let doubling = gate.open.iter().filter(|closer| matches!(**closer, ")" | "esac")).count();
-        gate.work = gate.work.saturating_add(1 << doubling.min(32));
+        let work = gate.work.saturating_add(1 << gate.doubling.min(32));
+        gate.work = work;
         match token {
             Token::Operator(operator, _) => gate.operator(operator),
             Token::Word(word, _) => {
@@ -180,10 +202,23 @@ pub(crate) fn tokens(tokens: &[Token]) -> Result<(), Fault> {
     Ok(())
 }
 
+/// What can be open while tokens pass.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum OpenGroup {
+    Paren,
+    Brace,
+    Case,
+    If,
+    Loop,
+    Test,
+    Coproc,
+}
+
 #[derive(Default)]
 struct Gate {
-    /// What closes each group, compound command and the like that is open.
-    open: Vec<&'static str>,
+    open: Vec<OpenGroup>,
+    /// How many of `open` make the grammar read what they hold twice.
+    doubling: usize,
     work: u64,
     /// Whether the next word can be a reserved one.
     command: bool,
@@ -197,8 +232,8 @@ impl Gate {
     fn operator(&mut self, operator: &str) {
         self.bangs = 0;
         match operator {
-            "(" => self.push(")"),
-            ")" => self.pop(")"),
+            "(" => self.push(OpenGroup::Paren),
+            ")" => self.pop(OpenGroup::Paren),
             "&&" | "||" => self.joints += 1,
             _ => {}
         }
@@ -212,15 +247,17 @@ impl Gate {
         self.command = false;
         self.bangs = if word == "!" { self.bangs + 1 } else { 0 };
         match word {
-            "{" => self.push("}"),
-            "[[" => self.push("]]"),
-            "]]" => self.pop("]]"),
-            // Nothing closes it.
-            "coproc" => self.push(""),
-            "if" if first => self.push("fi"),
-            "case" if first => self.push("esac"),
-            "for" | "while" | "until" | "select" if first => self.push("done"),
-            "}" | "fi" | "esac" | "done" if first => self.pop(word),
+            "{" => self.push(OpenGroup::Brace),
+            "[[" => self.push(OpenGroup::Test),
+            "]]" => self.pop(OpenGroup::Test),
+            "coproc" => self.push(OpenGroup::Coproc),
+            "if" if first => self.push(OpenGroup::If),
+            "case" if first => self.push(OpenGroup::Case),
+            "for" | "while" | "until" | "select" if first => self.push(OpenGroup::Loop),
+            "}" if first => self.pop(OpenGroup::Brace),
+            "fi" if first => self.pop(OpenGroup::If),
+            "esac" if first => self.pop(OpenGroup::Case),
+            "done" if first => self.pop(OpenGroup::Loop),
             _ => {}
         }
         let leads = ["{", "coproc", "if", "while", "until", "then", "else", "elif", "do", "!", "time", "in"];
@@ -228,23 +265,25 @@ impl Gate {
         self.command = leads.contains(&word) || first && closes.contains(&word);
     }
 
-    fn push(&mut self, closer: &'static str) {
-        if closer == "]]" {
+    fn push(&mut self, open: OpenGroup) {
+        if open == OpenGroup::Test {
             self.joints = 0;
         }
-        self.open.push(closer);
+        self.open.push(open);
+        self.doubling += usize::from(doubles(open));
         self.command = true;
     }
 
     /// Only what stands on top is closed: a stray closer must not hide what is still open.
-    fn pop(&mut self, closer: &str) {
-        if self.open.last() == Some(&closer) {
+    fn pop(&mut self, open: OpenGroup) {
+        if self.open.last() == Some(&open) {
             self.open.pop();
+            self.doubling -= usize::from(doubles(open));
         }
     }
 
     fn limits(&self) -> Result<(), Fault> {
-        let joined = self.open.contains(&"]]") && self.joints > 64;
+        let joined = self.open.contains(&OpenGroup::Test) && self.joints > 64;
         if self.open.len() > MOST_DEPTH || self.bangs > MOST_DEPTH || joined {
             return Err(Fault::TooLarge(messages::too_deep(MOST_DEPTH)));
         }
@@ -253,6 +292,10 @@ impl Gate {
         }
         Ok(())
     }
+}
+
+fn doubles(open: OpenGroup) -> bool {
+    matches!(open, OpenGroup::Paren | OpenGroup::Case)
 }
 
 /// A word like `name[...`, which the grammar reads as arithmetic with a reading that goes back.
@@ -306,6 +349,7 @@ mod tests {
             "grep \"<<\" $HOME/a",
             "node -e \"console.log(1 << 3)\"",
             "sed -n '/<<<<<<</,/>>>>>>>/p' a.txt",
+            "echo it\\'s; grep '<<$(' a",
         ] {
             assert_eq!(text(harmless), Ok(()), "{harmless}");
         }
