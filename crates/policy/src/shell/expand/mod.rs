@@ -9,7 +9,7 @@ mod variables;
 
 use std::borrow::Cow;
 
-pub(crate) use variables::Variables;
+pub(crate) use variables::{Followed, Variables};
 
 /// The most values of one variable, words of one brace expansion, and bytes of a value that are followed.
 pub(crate) const MOST_VALUES: usize = 8;
@@ -251,15 +251,13 @@ fn resolve(atoms: &[lexer::Atom], variables: &Variables) -> Vec<Word> {
                     readings.iter_mut().for_each(parts);
                     continue;
                 }
-                let (values, sure) = variables.known(name);
-                readings = follow(readings, name, *quoted, values, sure);
+                readings = follow(readings, name, *quoted, &variables.known(name));
             }
             lexer::Atom::Fallback { name, text, quoted } => {
-                let home = (name == "HOME").then(|| follow(readings.clone(), name, *quoted, &[], false));
-                let (values, _) = variables.known(name);
-                let values: Vec<String> = [text].into_iter().chain(values).cloned().collect();
-                readings = follow(readings, name, *quoted, &values, false);
-                readings.extend(home.into_iter().flatten());
+                let known = variables.known(name);
+                let texts = [text].into_iter().chain(&known.texts).cloned().collect();
+                let open = known.open || name == "HOME";
+                readings = follow(readings, name, *quoted, &Followed { texts, sure: false, open });
             }
         }
     }
@@ -288,21 +286,27 @@ fn character(c: char, quoted: bool) -> Part {
     if !quoted && matches!(c, '*' | '?' | '[') { Part::Glob(c) } else { Part::Text(c.to_string()) }
 }
 
-fn follow(mut readings: Vec<WordReading>, name: &str, quoted: bool, values: &[String], sure: bool) -> Vec<WordReading> {
-    if values.is_empty() {
-        let part = match quoted {
-            _ if name == "HOME" => Part::Home,
-            true => Part::Value,
-            false => Part::Values,
-        };
+/// Each reading with each value behind it, and with one that nobody can tell where the values are not all there are.
+fn follow(mut readings: Vec<WordReading>, name: &str, quoted: bool, values: &Followed) -> Vec<WordReading> {
+    let part = match quoted {
+        _ if name == "HOME" => Part::Home,
+        true => Part::Value,
+        false => Part::Values,
+    };
+    let sure = values.sure;
+    let every = readings.iter().flat_map(|reading| values.texts.iter().map(|value| reading.with(value, quoted, sure)));
+    let mut known = every.take(MOST_VALUES + 1).collect::<Vec<_>>();
+    let cut = known.len() > MOST_VALUES;
+    if known.is_empty() || cut || values.open {
+        known.truncate(MOST_VALUES);
         readings.iter_mut().for_each(|reading| reading.last.guess_part(part.clone()));
+        known.iter_mut().for_each(WordReading::unsure);
+        // What nobody can tell goes first: of many readings it has to be among those that are kept.
+        readings.truncate(MOST_VALUES);
+        readings.append(&mut known);
         return readings;
     }
-    let every = readings.iter().flat_map(|reading| values.iter().map(|value| reading.with(value, quoted, sure)));
-    let most = every.take(MOST_VALUES + 1).collect::<Vec<_>>();
-    // What was left out is not known.
-    let cut = most.len() > MOST_VALUES;
-    most.into_iter().take(MOST_VALUES).map(|reading| if cut { reading.unsure() } else { reading }).collect()
+    known
 }
 
 impl WordReading {
@@ -331,10 +335,9 @@ impl WordReading {
         next
     }
 
-    fn unsure(mut self) -> WordReading {
+    fn unsure(&mut self) {
         self.last.guessed = true;
         self.fields.iter_mut().for_each(|word| word.guessed = true);
-        self
     }
 }
 

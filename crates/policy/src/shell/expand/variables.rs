@@ -25,6 +25,16 @@ struct Values {
     open: bool,
 }
 
+/// The values of a variable that are followed.
+#[derive(Debug, Default)]
+pub(crate) struct Followed {
+    pub(crate) texts: Vec<String>,
+    /// Whether it has one of them for certain.
+    pub(crate) sure: bool,
+    /// Whether it may have another one.
+    pub(crate) open: bool,
+}
+
 impl Variables {
     /// One more value that `name` may have; `None` where it is not known.
     pub(crate) fn may_be(&mut self, name: &str, value: Option<&str>) {
@@ -96,8 +106,13 @@ impl Variables {
         self.known.get(name).filter(|known| known.sure)?.glob.as_ref()
     }
 
-    pub(crate) fn known(&self, name: &str) -> (&[String], bool) {
-        self.known.get(name).map_or((&[], false), |known| (&known.values, known.sure))
+    pub(crate) fn known(&self, name: &str) -> Followed {
+        let known = self.known.get(name);
+        known.map_or_else(Followed::default, |known| Followed {
+            texts: known.values.clone(),
+            sure: known.sure,
+            open: known.open,
+        })
     }
 }
 
