@@ -47,7 +47,7 @@ const MOST_ROWS: usize = 5;
 /// Bytes of such a line that are kept.
 const MOST_OF_LINE: usize = 256;
 /// Columns beside the text of a row below the line.
-const BESIDE: usize = 5;
+const BESIDE: usize = 6;
 /// Narrower terminals have no status line.
 const FEWEST_COLUMNS: usize = 12;
 
