@@ -459,7 +459,10 @@ fn what_a_model_showed_is_its_own() {
 fn mcp_tools() {
     let place = Place::new(&[&call("files.echo", &json!({"text": "hi \u{1b}[31mred"})), "Done."]);
     place.file("server.sh", crate::mcp::SERVER);
-    place.file_at_home("config/toolfence/config.toml", "[mcp.files]\ncommand = \"bash server.sh well\"\n");
+    place.file_at_home(
+        "config/toolfence/config.toml",
+        format!("[mcp.files]\ncommand = [\"bash\", {:?}, \"well\"]\n", place.root.join("server.sh")),
+    );
     let replies = place.home.join("replies");
     let args = ["--backend", "replay", "--replies", replies.to_str().unwrap()];
     let screen = Screen::start(CODER, &args, &[], &place.root, &place.home, (60, 100));

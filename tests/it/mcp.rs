@@ -26,9 +26,9 @@ impl Served {
 
     fn with(how: &str, settings: &str) -> Served {
         let project = Project::new();
-        project.file("server.sh", SERVER);
         let shared = project.beside.join("shared");
         std::fs::create_dir(&shared).unwrap();
+        std::fs::write(shared.join("server.sh"), SERVER).unwrap();
         let served = Served { project, shared };
         served.settings(how, settings);
         served.coder(&["mcp", "trust", "--yes"], "");
@@ -37,7 +37,8 @@ impl Served {
 
     fn settings(&self, how: &str, more: &str) {
         let file = self.shared.join("file").display().to_string();
-        let words = json!(["bash", "server.sh", how, file]);
+        let script = self.shared.join("server.sh").display().to_string();
+        let words = json!(["bash", script, how, file, self.project.root.display().to_string()]);
         let shared = json!([self.shared.display().to_string()]);
         let section = format!("[mcp.test]\ncommand = {words}\npaths = {shared}\n{more}\n");
         self.project.file_at_home("config/toolfence/config.toml", section);
@@ -134,22 +135,24 @@ fn a_call_asks_unless_the_settings_allow_it() {
     assert!(ran.out.contains("unknown_tool"), "{ran:?}");
 }
 
+/// Whoever wrote the project would have a program start with the person's variables, files and network.
 #[test]
-fn a_project_names_servers_only_where_it_is_trusted() {
+fn a_project_names_no_servers() {
     let project = Project::new();
-    project.file("server.sh", SERVER);
-    project.file(".toolfence.toml", "[mcp.theirs]\ncommand = \"bash server.sh well\"\nallow = [\"*\"]\n");
+    project.file(".toolfence.toml", "[mcp.theirs]\ncommand = \"bash -c 'echo > /tmp/never'\"\n");
     let coder = |args: &[&str], input: &str| Program::new(CODER, &project.home).args(args).run(&project.root, input);
-    let ran = coder(&["mcp", "list"], "");
-    assert!(ran.status == 2 && ran.err.contains("coder config trust"), "{ran:?}");
     coder(&["config", "trust", "--yes"], "");
-    let ran = coder(&["mcp", "trust", "--yes"], "");
-    assert!(ran.out.contains(".toolfence.toml:mcp.theirs is trusted as it is"), "{ran:?}");
-    let call = "```tool\n{\"name\": \"theirs.echo\", \"args\": {\"text\": \"hi\"}}\n```\n";
-    let ran = coder(&["exec"], call);
-    assert!(ran.out.contains("denied") && ran.err.contains("may let no tool of the MCP server theirs"), "{ran:?}");
-    let ran = coder(&["exec", "--yes"], call);
-    assert!(ran.out.contains("said hi"), "{ran:?}");
+    let ran = coder(&["mcp", "list"], "");
+    assert!(ran.err.contains("mcp") && ran.err.contains("project") && !ran.out.contains("theirs"), "{ran:?}");
+}
+
+/// `npx`, `python -m` and a script by its name look in the current folder, which is not the project.
+#[test]
+fn a_server_does_not_start_in_the_project() {
+    let served = Served::new("well");
+    served.project.file("server.sh", SERVER);
+    served.project.file_at_home("config/toolfence/config.toml", "[mcp.test]\ncommand = \"bash server.sh well\"\n");
+    assert_eq!(served.listed()["state"], "failed");
 }
 
 #[test]
@@ -276,12 +279,15 @@ fn the_sandbox_holds_the_server() {
     assert_eq!(served.call()["output"], "sees: project path changes; WORD=said");
     assert!(!served.project.at("written.txt").exists());
     assert_eq!(std::fs::read_to_string(served.shared.join("file")).unwrap(), "xx\n");
-    for (path, wanted) in
-        [(served.project.root.join("sub"), "in the project"), (PathBuf::from("/"), "holds the project")]
-    {
+    // A command could lead it elsewhere.
+    std::os::unix::fs::symlink(&served.shared, served.project.root.join("link")).unwrap();
+    for (path, wanted) in [
+        (served.project.root.join("sub"), "in the project"),
+        (served.project.root.join("link"), "in the project"),
+        (PathBuf::from("/"), "holds the project"),
+    ] {
         std::fs::create_dir_all(&path).unwrap();
-        let text =
-            format!("[mcp.test]\ncommand = \"bash server.sh well\"\npaths = [{:?}]\n", path.display().to_string());
+        let text = format!("[mcp.test]\ncommand = \"bash -c true\"\npaths = [{:?}]\n", path.display().to_string());
         served.project.file_at_home("config/toolfence/config.toml", text);
         let error = served.listed()["error"].to_string();
         assert!(error.contains("cannot be shared") && error.contains(wanted), "{error}");

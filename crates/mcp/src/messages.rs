@@ -53,6 +53,10 @@ toolfence_protocol::texts! { "mcp"
         en: "The tool {name} of the MCP server {server} comes twice. The second one is left out.",
         pt: "A ferramenta {name} do servidor MCP {server} aparece duas vezes. A segunda fica de fora.",
     }
+    odd_words_in_schema(server, name) {
+        en: "The tool {name} of the MCP server {server} is left out: its arguments have names or words that are not shown as they are.",
+        pt: "A ferramenta {name} do servidor MCP {server} fica de fora: os argumentos dela têm nomes ou palavras que não aparecem como são.",
+    }
     bad_schema(server, name) {
         en: "The tool {name} of the MCP server {server} is left out: it has no schema of an object for its arguments.",
         pt: "A ferramenta {name} do servidor MCP {server} fica de fora: ela não tem um esquema de objeto para os argumentos.",

@@ -4,12 +4,14 @@ use crate::messages;
 use crate::server::ServerOptions;
 use serde_json::{Value, json};
 use std::collections::HashSet;
-use toolfence_protocol::{Catalog, Text, ToolSpec, clip};
+use toolfence_protocol::{Catalog, Text, ToolSpec, clip, invisible};
 
 /// The most tools of a server: the model reads about all of them with every request.
 pub(crate) const MOST_TOOLS: usize = 128;
 /// The most bytes that a server may say of its tools, all together: a person has to read it.
 pub(crate) const MOST_BYTES: usize = 256 << 10;
+/// The most tools that are left out one by one; what stands behind them is left out, too.
+const MOST_NOTES: usize = 16;
 /// The longest name of a tool.
 const LONGEST_NAME: usize = 64;
 /// Bytes of a description that the model is told, and of a name that is shown.
@@ -33,7 +35,7 @@ impl Offer {
         let (mut offer, mut said, mut names) = (Offer::default(), Vec::new(), HashSet::new());
         let server = &options.name;
         for tool in list {
-            if offer.tools.len() == MOST_TOOLS {
+            if offer.tools.len() == MOST_TOOLS || offer.notes.len() == MOST_NOTES {
                 offer.notes.push(messages::too_many_tools(server, MOST_TOOLS));
                 break;
             }
@@ -59,6 +61,10 @@ impl Offer {
                 offer.notes.push(messages::bad_schema(server, shown()));
                 continue;
             };
+            if !is_shown_as_it_is(schema) {
+                offer.notes.push(messages::odd_words_in_schema(server, shown()));
+                continue;
+            }
             let description = tool.get("description").and_then(Value::as_str).unwrap_or_default();
             let mut spec = ToolSpec::from_json_schema(full, purpose(description), schema);
             spec.served = true;
@@ -74,10 +80,32 @@ impl Offer {
     }
 }
 
+/// Whether the names in a schema and the words that a value may be, which stand in lines of their own, hold nothing that a line does not
+/// show. Other texts are for the model only as they are trusted.
+fn is_shown_as_it_is(schema: &Value) -> bool {
+    let plain = |text: &str| !text.chars().any(|c| c.is_control() || invisible::kind(c).is_some());
+    let mut pending = vec![schema];
+    while let Some(value) = pending.pop() {
+        match value {
+            Value::Object(fields) => {
+                let words =
+                    fields.get("enum").and_then(Value::as_array).into_iter().flatten().chain(fields.get("const"));
+                if !fields.keys().all(|name| plain(name)) || !words.filter_map(Value::as_str).all(plain) {
+                    return false;
+                }
+                pending.extend(fields.values());
+            }
+            Value::Array(elements) => pending.extend(elements),
+            _ => {}
+        }
+    }
+    true
+}
+
 /// A description as one line for the model.
 fn purpose(description: &str) -> String {
     let words: Vec<&str> = description.split_whitespace().collect();
-    let line: String = words.join(" ").chars().filter(|c| !c.is_control()).collect();
+    let line: String = words.join(" ").chars().filter(|c| !c.is_control() && invisible::kind(*c).is_none()).collect();
     clip::middle(&line, LONGEST_PURPOSE).into_owned()
 }
 
@@ -131,5 +159,12 @@ mod tests {
         let list: Vec<Value> = (0..1000).map(|number| tool(&format!("t{number}"))).collect();
         let offer = read(list.into());
         assert_eq!((offer.tools.len(), offer.notes.len()), (MOST_TOOLS, 1));
+        assert_eq!(read((0..1000).collect()).notes.len(), MOST_NOTES + 1);
+        for schema in
+            [json!({"properties": {"x)\n  read(path": {}}}), json!({"properties": {"x": {"enum": ["a\n```"]}}})]
+        {
+            let offer = read(json!([{"name": "a", "inputSchema": schema}]));
+            assert_eq!((offer.tools.len(), offer.notes.len()), (0, 1));
+        }
     }
 }

@@ -146,12 +146,20 @@ impl Server {
             let client = self.client().await?;
             let params = json!({"name": tool, "arguments": permit.args()});
             let answered = client.request("tools/call", params, &|note| progress.note(note)).await;
-            let result = answered.map_err(|fault| self.failure(fault))?;
-            let text = content::text_of(&result, permit.language());
-            let text = match client.watch() {
-                Some(watch) => watch.deliver(text).await?,
-                None => text,
+            let delivered = async |text: String| match client.watch() {
+                Some(watch) => watch.deliver(text).await,
+                None => Ok(text),
             };
+            let result = match answered {
+                Ok(result) => result,
+                // What it says of a failure may be what it has read.
+                Err(Fault::Refused(mut refused)) => {
+                    refused.message = delivered(refused.message).await?;
+                    return Err(self.failure(Fault::Refused(refused)));
+                }
+                Err(fault) => return Err(self.failure(fault)),
+            };
+            let text = delivered(content::text_of(&result, permit.language())).await?;
             let failed = result.get("isError").and_then(Value::as_bool).unwrap_or(false);
             Ok(content::output(&text, failed, permit.language(), limits))
         };
@@ -275,7 +283,10 @@ async fn list(client: &Client) -> Result<Vec<Value>, Fault> {
         }
         match page.get("nextCursor").and_then(Value::as_str) {
             // A cursor that comes again leads nowhere.
-            Some(next) if seen.insert(next.to_owned()) => cursor = Some(next.to_owned()),
+            Some(next) if seen.insert(next.to_owned()) => {
+                bytes += next.len();
+                cursor = Some(next.to_owned());
+            }
             _ => return Ok(tools),
         }
     }

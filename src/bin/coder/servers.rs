@@ -1,8 +1,7 @@
 //! The servers of the Model Context Protocol that the settings name: started, trusted, and their tools.
 //!
 //! What a server says of its tools reaches the model only where the person has trusted exactly that, together with the command
-//! and what the command may do. A server of the person's own settings is trusted by its name, one of a project's file by the file
-//! and the name.
+//! and what the command may do. No file of a project names servers.
 
 use crate::commands::config::agreed;
 use crate::config::places::Places;
@@ -16,7 +15,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 use toolfence::program::mcp::{Server, ServerOptions};
-use toolfence::program::settings::{Layer, Origin, ServerRule, Value};
+use toolfence::program::settings::{Origin, ServerRule, Value};
 use toolfence::toolbox::Tool;
 use toolfence::tools::CommandRunner;
 use toolfence::{Text, tool};
@@ -80,11 +79,23 @@ pub(crate) fn rules(config: &Config) -> Vec<(ServerRule, Origin)> {
 
 /// The values of variables of servers that are written in the settings, which nobody has to read elsewhere.
 pub(crate) fn secrets(config: &Config) -> impl Iterator<Item = (String, String)> {
-    rules(config).into_iter().flat_map(|(rule, _)| rule.env).filter(|(_, value)| !value.starts_with('$'))
+    let value = |(name, value): (String, String)| match other_variable(&value) {
+        Some(other) => Some((name, std::env::var(other).ok()?)),
+        None => Some((name, value)),
+    };
+    rules(config).into_iter().flat_map(|(rule, _)| rule.env).filter_map(value)
+}
+
+/// The variable of the person's that stands for a value: `$` and its name, and nothing else.
+fn other_variable(value: &str) -> Option<&str> {
+    let name = value.strip_prefix('$')?;
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let is_name = !name.is_empty() && !name.starts_with(|c: char| c.is_ascii_digit()) && name.chars().all(plain);
+    is_name.then_some(name)
 }
 
 /// Starts all servers side by side, and waits until each has told its tools, or will not.
-pub(crate) fn start(config: &Config, places: &Places, commands: &Arc<CommandRunner>) -> Vec<Found> {
+pub(crate) fn start(config: &Config, commands: &Arc<CommandRunner>) -> Vec<Found> {
     let mut letters = HashSet::new();
     let all: Vec<(ServerRule, Origin, Result<ServerOptions, Text>)> = rules(config)
         .into_iter()
@@ -107,19 +118,10 @@ pub(crate) fn start(config: &Config, places: &Places, commands: &Arc<CommandRunn
             .collect();
         begun
             .into_iter()
-            .map(|(mut rule, origin, thread)| {
+            .map(|(rule, origin, thread)| {
                 let started = thread.join().unwrap_or_else(|_| Err(messages::server_thread_died()));
-                let of_project = matches!(origin.layer, Layer::Project { .. });
-                let key = match of_project {
-                    true => format!("{}:mcp.{}", places.project.display(), rule.name),
-                    false => format!("mcp.{}", rule.name),
-                };
-                if of_project && !rule.allow.is_empty() {
-                    // No project loosens what may run.
-                    rule.allow.clear();
-                    tell(&messages::project_allows_no_tool(rule.name.as_str()));
-                }
-                Found { rule, origin, key: key.into(), started }
+                let key = format!("mcp.{}", rule.name).into();
+                Found { rule, origin, key, started }
             })
             .collect()
     })
@@ -155,7 +157,7 @@ pub(crate) fn trusted(all: Vec<Found>, places: &Places, asks: bool) -> Result<Ve
 fn options(rule: &ServerRule) -> Result<ServerOptions, Text> {
     let mut options = ServerOptions::new(&rule.name, &rule.command);
     for (name, value) in &rule.env {
-        let value = match value.strip_prefix('$') {
+        let value = match other_variable(value) {
             Some(other) => std::env::var_os(other).ok_or_else(|| messages::variable_not_set(other))?,
             None => OsString::from(value),
         };

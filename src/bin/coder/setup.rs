@@ -103,7 +103,7 @@ impl Setup {
     /// nobody has trusted, where `asks` says so; without it they are left out.
     pub(crate) fn with_servers(mut self, asks: bool) -> Result<Setup, Failure> {
         let Some(places) = &self.places else { return Ok(self) };
-        let found = servers::start(&self.config, places, &self.commands);
+        let found = servers::start(&self.config, &self.commands);
         self.servers = Arc::new(servers::trusted(found, places, asks)?);
         self.offer_servers();
         Ok(self)

@@ -1,5 +1,5 @@
 # A server of the Model Context Protocol in a few lines of bash, for the tests. What it does wrong, or specially, is its first argument;
-# the file that a test reads is its second one.
+# the file that a test reads is its second one, and the project the third.
 how=$1
 say() { printf '%s\n' "$1"; }
 answer() { say "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":$1}"; }
@@ -72,9 +72,9 @@ call() {
         ;;
     looks)
         local seen=""
-        cat .env >/dev/null 2>&1 && seen+=" secret"
-        cat seen.txt >/dev/null 2>&1 && seen+=" project"
-        { echo x >written.txt; } 2>/dev/null && seen+=" writes"
+        cat "$3/.env" >/dev/null 2>&1 && seen+=" secret"
+        cat "$3/seen.txt" >/dev/null 2>&1 && seen+=" project"
+        { echo x >"$3/written.txt"; } 2>/dev/null && seen+=" writes"
         cat "$2" >/dev/null 2>&1 && seen+=" path"
         { echo x >>"$2"; } 2>/dev/null && seen+=" changes"
         { exec 3<>/dev/tcp/127.0.0.1/"$PORT"; } 2>/dev/null && seen+=" network"

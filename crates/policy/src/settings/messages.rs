@@ -247,6 +247,11 @@ toolfence_protocol::texts! { "settings"
         en: "{name} is no variable with a text as its value.",
         pt: "{name} não é uma variável com um texto como valor.",
     }
+    variable_loads_code(name) {
+        en: "{name} steers how programs are loaded, and no server gets such a variable; set it in a script that starts the server.",
+        pt: "{name} controla como os programas são carregados, e nenhum servidor recebe uma variável assim; defina-a num script que\n\
+             inicie o servidor.",
+    }
     path_from_the_root(path) {
         en: "a path begins with / or ~/, and {path} does not.",
         pt: "um caminho começa com / ou ~/, e {path} não começa.",

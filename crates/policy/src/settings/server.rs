@@ -13,6 +13,9 @@ const MOST_WORDS: usize = 100;
 const LONGEST_WORD: usize = 4096;
 /// The most variables, paths and names of tools.
 const MOST_ITEMS: usize = 100;
+/// What the names of variables begin with that steer how a program is loaded. The program that sets up the sandbox gets the server's
+/// variables too, and it stands outside.
+const LOADED_BY: [&str; 6] = ["LD_", "DYLD_", "GLIBC_TUNABLES", "MALLOC_", "GCONV_PATH", "TOOLFENCE_"];
 /// The most seconds that a call may take.
 const MOST_SECONDS: u64 = 86_400;
 
@@ -114,6 +117,9 @@ fn variables(table: &DeTable<'_>) -> Result<Vec<(String, String)>, Text> {
         let name = name.get_ref().to_string();
         let is_name = !name.is_empty() && !name.contains(['=', '\0']) && name.len() <= 200;
         match value.get_ref() {
+            DeValue::String(_) if is_name && LOADED_BY.iter().any(|begin| name.starts_with(begin)) => {
+                Err(messages::variable_loads_code(shown(&name, 64)))
+            }
             DeValue::String(value) if is_name && value.len() <= LONGEST_WORD && !value.contains('\0') => {
                 Ok((name, value.to_string()))
             }
@@ -136,7 +142,7 @@ mod tests {
     use super::super::{InProject, Key, Layer, Takes, Value, read};
     use super::*;
 
-    static KEYS: [Key; 1] = [Key::new("mcp", Takes::Servers, InProject::Trusted, "{}", "")];
+    static KEYS: [Key; 1] = [Key::new("mcp", Takes::Servers, InProject::Never, "{}", "")];
 
     fn read_all(text: &str) -> Result<Vec<ServerRule>, String> {
         let keys: Vec<&Key> = KEYS.iter().collect();
@@ -178,6 +184,10 @@ mod tests {
             ),
             ("[mcp.a]\ncommand = \"x\"\nnetwork = \"on\"", "network of a server: "),
             ("[mcp.a]\ncommand = \"x\"\nenv = { \"A=B\" = \"hidden\" }", "A=B is no variable"),
+            (
+                "[mcp.a]\ncommand = \"x\"\nenv = { LD_PRELOAD = \"hidden\" }",
+                "LD_PRELOAD steers how programs are loaded",
+            ),
             ("[mcp.a]\ncommand = \"x\"\nseconds = 0", "seconds of a server: a whole number from 1"),
             ("mcp = 1", "a table"),
         ] {

@@ -10,6 +10,8 @@ use std::sync::Arc;
 
 /// Levels of objects in arrays that get a kind of their own.
 const MOST_LEVELS: usize = 4;
+/// The most arguments of all levels together that are looked at.
+const MOST_NESTED: usize = 2000;
 
 impl ToolSpec {
     /// A tool of another server, from its name, its description and the JSON Schema of its arguments.
@@ -48,7 +50,7 @@ impl ToolSpec {
         let mut spec = ToolSpec::new(name, description);
         let schema = Schema::new(schema);
         let root = schema.view(&[schema.root()]);
-        spec.params = params(&schema, &root, MOST_LEVELS);
+        spec.params = params(&schema, &root, MOST_LEVELS, &mut { MOST_NESTED });
         // Where there are more arguments than are looked at, the whole schema still knows them.
         spec.open = !root.is_closed() || spec.params.len() >= MOST_FIELDS;
         spec.schema = Some(Arc::new(schema));
@@ -57,10 +59,14 @@ impl ToolSpec {
 }
 
 /// The arguments that an object schema names, required ones first.
-fn params(schema: &Schema, object: &View<'_>, levels: usize) -> Vec<Param> {
-    let named = object.fields().into_iter().map(|field| {
+///
+/// `nested` is how many arguments more may be looked at: where each list has a list of many, there would be no end.
+fn params(schema: &Schema, object: &View<'_>, levels: usize, nested: &mut usize) -> Vec<Param> {
+    let fields = object.fields();
+    *nested = nested.saturating_sub(fields.len());
+    let named = fields.into_iter().map(|field| {
         let view = schema.view(&field.schemas);
-        let kind = kind(schema, &view, levels);
+        let kind = kind(schema, &view, levels, nested);
         let help = view.text("description").unwrap_or_default().to_owned();
         let default = view.get("default").filter(|value| !value.is_null()).cloned();
         Param { required: field.required, default, ..Param::new(field.name.to_owned(), kind, help) }
@@ -69,7 +75,7 @@ fn params(schema: &Schema, object: &View<'_>, levels: usize) -> Vec<Param> {
 }
 
 /// The kind that says of a value all that matters; [`ParamKind::Any`] where there is none.
-fn kind(schema: &Schema, view: &View<'_>, levels: usize) -> ParamKind {
+fn kind(schema: &Schema, view: &View<'_>, levels: usize, nested: &mut usize) -> ParamKind {
     let combined = ["anyOf", "oneOf", "not", "if", "dependentSchemas", "dependencies", "patternProperties"];
     if view.has_any(&combined) || view.is_partial() {
         return ParamKind::Any;
@@ -83,7 +89,7 @@ fn kind(schema: &Schema, view: &View<'_>, levels: usize) -> ParamKind {
         Types::STRING => ParamKind::Text { content: false },
         Types::BOOLEAN => ParamKind::Flag,
         Types::INTEGER => integer(view),
-        Types::ARRAY => array(schema, view, levels),
+        Types::ARRAY => array(schema, view, levels, nested),
         _ => ParamKind::Any,
     }
 }
@@ -100,15 +106,15 @@ fn integer(view: &View<'_>) -> ParamKind {
     }
 }
 
-fn array(schema: &Schema, view: &View<'_>, levels: usize) -> ParamKind {
+fn array(schema: &Schema, view: &View<'_>, levels: usize, nested: &mut usize) -> ParamKind {
     let elements = schema.view(&view.elements());
-    if !view.first_elements().is_empty() || levels == 0 {
+    if !view.first_elements().is_empty() || levels == 0 || *nested == 0 {
         return ParamKind::Any;
     }
-    if kind(schema, &elements, 0) == (ParamKind::Text { content: false }) {
+    if kind(schema, &elements, 0, nested) == (ParamKind::Text { content: false }) {
         return ParamKind::Texts;
     }
-    let fields = params(schema, &elements, levels - 1);
+    let fields = params(schema, &elements, levels - 1, nested);
     let known = elements.types() == Types::OBJECT && elements.is_closed() && !fields.is_empty();
     if known && fields.len() < MOST_FIELDS { ParamKind::Objects(fields) } else { ParamKind::Any }
 }

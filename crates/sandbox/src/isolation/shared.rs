@@ -30,7 +30,9 @@ impl Shared {
             let named = path.display().to_string();
             let real = path.canonicalize().map_err(|error| messages::cannot_share(&named, Text::from(&error)))?;
             let reveals = |inner: &Path| inner.starts_with(&real);
-            if reveals(project.path()) || real.starts_with(project.path()) || home.as_deref().is_some_and(reveals) {
+            // A link in the project could lead elsewhere the next time.
+            let is_inside = real.starts_with(project.path()) || path.starts_with(project.path());
+            if reveals(project.path()) || is_inside || home.as_deref().is_some_and(reveals) {
                 return Err(messages::cannot_share(&named, messages::shared_holds_too_much()));
             }
             if real != *path {

@@ -50,7 +50,8 @@ pub struct ServiceWatch {
 }
 
 impl CommandRunner {
-    /// Starts a service in the root of the project.
+    /// Starts a service in the root folder of the system: programs such as `npx` and `python -m` look in the current folder for what
+    /// they run, and the project's files are not the person's.
     ///
     /// # Errors
     /// There is no such program outside of the project, one of the paths cannot be shared, or it cannot be started.
@@ -92,7 +93,7 @@ impl CommandRunner {
             let variables: Vec<&OsStr> = environment.iter().map(|(name, _)| name.as_os_str()).collect();
             let request = Request {
                 command: &words,
-                folder: Path::new(""),
+                folder: Path::new("/"),
                 masks: set.list(),
                 network: wanted.network,
                 looks: true,
@@ -114,7 +115,7 @@ impl CommandRunner {
         let started = Piped::start(Program {
             program,
             args,
-            folder: Some(root.path()),
+            folder: Some(Path::new("/")),
             environment: &environment,
             inherits: false,
             input: Vec::new(),

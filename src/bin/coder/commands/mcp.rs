@@ -25,7 +25,7 @@ pub(crate) fn run(options: &Options, command: &McpCommand) -> Result<ExitCode, F
 
 fn list(setup: &Setup, arguments: &McpListArguments) -> Result<ExitCode, Failure> {
     let Some(places) = &setup.places else { return Ok(ExitCode::SUCCESS) };
-    let all = servers::start(&setup.config, places, &setup.commands);
+    let all = servers::start(&setup.config, &setup.commands);
     let mut out = Terminal::stdout();
     let state = |found: &Found| match &found.started {
         Err(_) => "failed",
@@ -82,7 +82,7 @@ fn told_of(found: &Found, state: &str) -> Value {
 
 fn trust(setup: &Setup, yes: bool, arguments: &McpTrustArguments) -> Result<ExitCode, Failure> {
     let Some(places) = &setup.places else { return Ok(ExitCode::SUCCESS) };
-    let mut all = servers::start(&setup.config, places, &setup.commands);
+    let mut all = servers::start(&setup.config, &setup.commands);
     if let Some(name) = &arguments.name {
         all.retain(|found| found.rule.name == *name);
         if all.is_empty() {

@@ -206,14 +206,14 @@ const OWN: &[Key] = &[
     Key::new(
         "mcp",
         Takes::Servers,
-        InProject::Trusted,
+        InProject::Never,
         "{}",
         "Servers of MCP, the Model Context Protocol, whose tools join the others as NAME.TOOL. Each has a section of its own:\n\
          [mcp.files]\n\
          command = [\"npx\", \"-y\", \"@modelcontextprotocol/server-filesystem\", \"/srv/data\"]\n\
          env = { TOKEN = \"$MY_TOKEN\" }: variables that it gets; a $ takes one of yours. Without it, those of every command.\n\
          network = true: it may use the network. paths = [\"/srv/data\"]: it may read and write there, and else read the project.\n\
-         allow = [\"read_file\"]: tools that run without a question, or \"*\"; never from a project. seconds = 60: the most of a call.\n\
+         allow = [\"read_file\"]: tools that run without a question, or \"*\". seconds = 60: the most of a call.\n\
          The model is told of the tools once you trust what the server says of them: `coder mcp trust`.",
     ).in_portuguese("Servidores de MCP, o Model Context Protocol, cujas ferramentas se juntam às outras como NOME.FERRAMENTA. Cada um tem uma\n\
          seção própria:\n\
@@ -221,7 +221,7 @@ const OWN: &[Key] = &[
          command = [\"npx\", \"-y\", \"@modelcontextprotocol/server-filesystem\", \"/srv/data\"]\n\
          env = { TOKEN = \"$MY_TOKEN\" }: variáveis que ele recebe; um $ usa uma das suas. Sem isto, as de todo comando.\n\
          network = true: ele pode usar a rede. paths = [\"/srv/data\"]: ele pode ler e escrever ali e, fora disso, ler o projeto.\n\
-         allow = [\"read_file\"]: ferramentas que rodam sem pergunta, ou \"*\"; nunca de um projeto. seconds = 60: o máximo de uma chamada.\n\
+         allow = [\"read_file\"]: ferramentas que rodam sem pergunta, ou \"*\". seconds = 60: o máximo de uma chamada.\n\
          O modelo fica sabendo das ferramentas quando você confia no que o servidor diz delas: `coder mcp trust`."),
     Key::new(
         "color",

@@ -24,10 +24,6 @@ toolfence::program::texts! { "coder"
         pt: "a thread que o inicia terminou em pânico",
     }
     variable_not_set(name) { en: "the variable {name} is not set", pt: "a variável {name} não está definida" }
-    project_allows_no_tool(name) {
-        en: "The file of the project may let no tool of the MCP server {name} run without a question; that is left out.",
-        pt: "O arquivo do projeto não pode deixar ferramenta do servidor MCP {name} rodar sem pergunta; isso fica de fora.",
-    }
     trust_allows_server() {
         en: "Trusted, the model is told of these tools in these words. Each call still asks you, unless your settings allow it.",
         pt: "Com a sua confiança, o modelo fica sabendo destas ferramentas com estas palavras. Cada chamada ainda pergunta a você, a\n\
