@@ -219,7 +219,6 @@ fn a_program_that_only_a_run_would_tell_needs_a_person_where_some_are_denied() {
         "hash -p \"$unknown\" q; q push",
         "for x in 1 2 3 4 5 6 7 8 9 push; do git $x; done",
         "x=status; x=$unknown; git $x",
-        "for a in 1 2 3 4; do for b in 5 6 7; do git $a$b; done; done",
     ];
     for text in dynamic {
         for mode in MODES {
