@@ -55,6 +55,7 @@ impl CommandRunner {
     ///
     /// # Errors
     /// There is no such program outside of the project, one of the paths cannot be shared, or it cannot be started.
+    #[doc(hidden)]
     pub async fn service(self: &Arc<CommandRunner>, wanted: &WantedService) -> Result<Service, Text> {
         if let Some(why) = self.enclosure().refusal() {
             return Err(why);
