@@ -1,0 +1,244 @@
+//! Any client of the HTTP API, on real sockets: what it is told is well-formed, and no turn begins for a request without the token, sent
+//! to a name of somebody else, by a page of somebody else, or with a body that is none.
+//!
+//! The first byte says what is hostile: everything, the parts of a request, or a body alone. The second says which headers of a good
+//! request go before those of a hostile one. Parts have 0xff between them: the method, the path, headers, the body.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use serde_json::Value;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::Runtime;
+use toolfence::agent::Agent;
+use toolfence::backend::Backend;
+use toolfence::policy::PathRules;
+use toolfence::program::http::{Agents, Api, ApiOptions, ROUTES, random_token};
+use toolfence::program::persona::Persona;
+use toolfence::undo::Turn;
+use toolfence::workspace::Workspace;
+use toolfence::{Catalog, Error, Text, ToolCall, ToolSpec};
+
+/// Counts the turns that would begin. Nobody answers them, and the project is a folder that is not there any more.
+struct Nobody(AtomicUsize, Arc<Workspace>);
+
+impl Agents for Nobody {
+    fn tools(&self) -> Catalog {
+        ["look", "change"].into_iter().map(|name| ToolSpec::new(name, "Does it.")).collect()
+    }
+
+    fn personas(&self) -> Vec<Persona> {
+        Vec::new()
+    }
+
+    fn workspace(&self) -> Arc<Workspace> {
+        self.1.clone()
+    }
+
+    fn preview(&self, _: &ToolCall) -> Option<String> {
+        None
+    }
+
+    fn agent(&self, _: Option<&str>, _: Option<&str>, _: Option<Arc<dyn Backend>>) -> Result<Agent, Text> {
+        self.0.fetch_add(1, Relaxed);
+        Err("nobody is here".into())
+    }
+
+    fn conversation(&self, _: Option<&str>, _: Option<&str>, _: Option<&Path>) -> Result<Agent, Error> {
+        self.0.fetch_add(1, Relaxed);
+        Err(Error::new("nobody is here"))
+    }
+
+    fn begin(&self, _: &str) -> Option<Turn> {
+        None
+    }
+
+    fn undo(&self, _: bool) -> Result<Option<Value>, Text> {
+        self.0.fetch_add(1, Relaxed);
+        Ok(None)
+    }
+
+    fn ended(&self, _: Option<&str>, _: Option<&mut Agent>) {}
+}
+
+/// One server for all inputs.
+struct Stage {
+    runtime: Runtime,
+    address: String,
+    token: String,
+    begun: Arc<Nobody>,
+}
+
+static STAGE: LazyLock<Stage> = LazyLock::new(|| {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let folder = std::env::temp_dir().join(format!("toolfence-fuzz-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let workspace = Workspace::open(&folder, PathRules::default()).expect("it is a folder");
+    let _ = std::fs::remove_dir(&folder);
+    let begun = Arc::new(Nobody(AtomicUsize::new(0), Arc::new(workspace)));
+    // The fuzzer cannot guess it.
+    let token = random_token().expect("random numbers");
+    let mut options = ApiOptions::new(token.clone());
+    (options.body, options.arrival) = (8192, Duration::from_millis(20));
+    let api = Api::new(options, begun.clone());
+    let address = runtime.block_on(async {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let address = listener.local_addr().expect("bound").to_string();
+        tokio::spawn(async move { api.serve(listener, std::future::pending()).await.expect("it listens") });
+        address
+    });
+    Stage { runtime, address, token, begun }
+});
+
+fuzz_target!(|data: &[u8]| {
+    let [kind, flags, rest @ ..] = data else { return };
+    match kind % 3 {
+        // One request behind the other, until the client says no more.
+        0 => assert_eq!(ask(rest, true).1, 0, "a turn begins without the token"),
+        1 => {
+            let mut parts = rest.splitn(4, |byte| *byte == 0xff);
+            let mut part = || parts.next().unwrap_or_default();
+            any_parts(*flags, part(), part(), part(), part());
+        }
+        _ => {
+            let posts: Vec<&str> =
+                ROUTES.iter().filter(|(method, _)| *method == "POST").map(|(_, path)| *path).collect();
+            let path = posts[usize::from(kind / 3) % posts.len()].replace("{id}", "new");
+            any_parts(0xff, b"POST", path.as_bytes(), b"", rest);
+        }
+    }
+});
+
+fn any_parts(flags: u8, method: &[u8], path: &[u8], headers: &[u8], body: &[u8]) {
+    let stage = &*STAGE;
+    let mut head = [method, b" ", path, b" HTTP/1.1\r\n"].concat();
+    let good = [
+        format!("host: {}\r\n", stage.address),
+        format!("authorization: Bearer {}\r\n", stage.token),
+        "content-type: application/json\r\n".to_owned(),
+        format!("content-length: {}\r\n", body.len()),
+    ];
+    for (bit, header) in good.iter().enumerate() {
+        if flags & (1 << bit) != 0 {
+            head.extend_from_slice(header.as_bytes());
+        }
+    }
+    head.extend_from_slice(headers);
+    head.extend_from_slice(b"\r\n\r\n");
+    let (answers, begun) = ask(&[&head, body].concat(), flags & 8 == 0);
+    if begun == 0 {
+        return;
+    }
+    // A client that says no more is gone, and may not be answered.
+    assert!(matches!(answers[..], [200 | 503, ..] | []) && (!answers.is_empty() || flags & 8 == 0), "{answers:?}");
+    assert!(flags & 2 != 0, "a turn begins without the token");
+    let head = String::from_utf8_lossy(&head).to_lowercase();
+    let end = ["\r\n\r\n", "\n\n", "\n\r\n"].into_iter().filter_map(|end| head.find(end)).min();
+    let lines = || head[..end.unwrap_or(head.len())].lines().skip(1);
+    let named = |name: &'static str| lines().filter_map(move |line| Some(line.strip_prefix(name)?.trim()));
+    let hosts: Vec<&str> = named("host:").collect();
+    let [host] = hosts[..] else { panic!("a turn begins for {hosts:?}") };
+    assert!(is_this_machine(host), "a turn begins for {host:?}");
+    for origin in named("origin:") {
+        let place = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+        assert_eq!(place, Some(host), "a page of {origin:?} begins a turn");
+    }
+    let site = named("sec-fetch-site:").next();
+    assert!(matches!(site, None | Some("same-origin" | "none")), "a page of another site begins a turn: {site:?}");
+    assert!(named("content-type:").any(|kind| kind.starts_with("application/json")), "no JSON begins a turn");
+}
+
+/// Whether a host, perhaps with a port, is loopback: written without a look at how the server does it.
+fn is_this_machine(host: &str) -> bool {
+    let name = match host.rfind("]") {
+        Some(end) => host[..end].trim_start_matches('['),
+        None => host.split(':').next().unwrap_or_default(),
+    };
+    let name = name.trim_end_matches('.');
+    name == "localhost"
+        || name.ends_with(".localhost")
+        || name.parse::<std::net::Ipv4Addr>().is_ok_and(|ip| ip.octets()[0] == 127)
+        || name.parse::<std::net::Ipv6Addr>().is_ok_and(|ip| ip.is_loopback())
+}
+
+/// Sends it. Gives the statuses of the answers, each of which is well-formed, and how many turns have begun. `closes`: nothing follows, and
+/// all answers are read; otherwise the first is.
+fn ask(request: &[u8], closes: bool) -> (Vec<u16>, usize) {
+    let stage = &*STAGE;
+    let before = stage.begun.0.load(Relaxed);
+    let told = stage.runtime.block_on(async {
+        let mut stream = TcpStream::connect(&stage.address).await.expect("the server listens");
+        // Otherwise the ports of many connections stay taken for a minute.
+        stream.set_zero_linger().expect("it is open");
+        // What is refused early is not read to its end.
+        let _ = stream.write_all(request).await;
+        if closes {
+            let _ = stream.shutdown().await;
+        }
+        let (mut told, mut buffer) = (Vec::new(), [0; 4096]);
+        let read = async {
+            while closes || read_answers(&told).is_empty() {
+                match stream.read(&mut buffer).await {
+                    Ok(got) if got > 0 => told.extend_from_slice(&buffer[..got]),
+                    _ => break,
+                }
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(10), read).await.expect("it hangs");
+        told
+    });
+    let answers = read_answers(&told);
+    assert!(closes || !answers.is_empty(), "no answer, and no end: {}", String::from_utf8_lossy(&told));
+    let statuses = answers.iter().map(|(head, body)| checked(head, body)).collect();
+    (statuses, stage.begun.0.load(Relaxed) - before)
+}
+
+/// The heads and bodies of the answers that are whole.
+fn read_answers(told: &[u8]) -> Vec<(&str, &str)> {
+    let (mut rest, mut answers) = (told, Vec::new());
+    while let Some(end) = find(rest, b"\r\n\r\n") {
+        let (head, behind) = (std::str::from_utf8(&rest[..end]).expect("heads are text"), &rest[end + 4..]);
+        assert!(head.starts_with("HTTP/1."), "{head}");
+        rest = behind;
+        // Only a client that expects it is told to go on.
+        if head.starts_with("HTTP/1.1 100 ") {
+            continue;
+        }
+        let length = head.lines().find_map(|line| line.to_lowercase().strip_prefix("content-length: ")?.parse().ok());
+        let length: usize = length.unwrap_or_else(|| panic!("no length: {head}"));
+        // To HEAD there is no body.
+        let body =
+            if rest.is_empty() || rest.starts_with(b"HTTP/1.") { &[][..] } else { rest.get(..length).unwrap_or(&[]) };
+        if body.is_empty() && !rest.is_empty() && !rest.starts_with(b"HTTP/1.") {
+            break;
+        }
+        answers.push((head, std::str::from_utf8(body).expect("bodies are text")));
+        rest = &rest[body.len()..];
+    }
+    answers
+}
+
+/// The status of an answer that is well-formed.
+fn checked(head: &str, body: &str) -> u16 {
+    let status: u16 = head.get(9..12).and_then(|status| status.parse().ok()).unwrap_or_else(|| panic!("{head}"));
+    assert!(matches!(status, 200 | 400..=431 | 503), "{head} {body}");
+    let is_json = head.to_lowercase().contains("content-type: application/json");
+    // What is no request at all is refused before anybody reads it.
+    assert!(is_json || matches!(status, 200 | 400 | 414 | 431), "{head}");
+    if is_json && !body.is_empty() {
+        let told: Value = serde_json::from_str(body).unwrap_or_else(|error| panic!("{error}: {body}"));
+        let described = told.get("openapi").is_some();
+        assert!(described || told["success"] == (status == 200), "{head} {body}");
+        assert!(described || told["error"].is_null() == (status == 200), "{head} {body}");
+        assert!(described || told["message"].as_str().is_some_and(|message| !message.is_empty()), "{head} {body}");
+    }
+    status
+}
+
+fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
+    bytes.windows(wanted.len()).position(|window| window == wanted)
+}
