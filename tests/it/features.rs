@@ -481,7 +481,7 @@ fn mcp_tools() {
     answered(&screen, "Done.");
     assert!(place.written_down().contains("said hi"), "{}", place.written_down());
     screen.press(&format!("/allowed{ENTER}"));
-    answered(&screen, "every call of files.echo");
+    answered(&screen, "> /allowed\nevery call of files.echo");
     screen.press(CTRL_D);
     assert_eq!(screen.end(), 0);
     // What was trusted is trusted in the next conversation.

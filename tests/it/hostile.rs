@@ -244,7 +244,9 @@ fn personas_commands_and_titles_steer_nothing() {
     ] {
         screen.press(&format!("{typed}{ENTER}"));
         screen.wait(shown, |contents| {
-            contents.contains(shown)
+            // What was typed stands on the screen, for the prompt before it is the last row until then.
+            contents.lines().any(|row| row.ends_with(&format!(" {typed}")))
+                && contents.contains(shown)
                 && contents.trim_end().lines().last().is_some_and(|row| row == ">" || row.ends_with(']'))
         });
     }
