@@ -14,6 +14,8 @@ const log = at("log");
 
 /** The conversation that is shown. What comes late for another one goes to that one's place, which nobody sees any more. */
 let view = null;
+/** Whether the end of the conversation was in sight when somebody, or the page, scrolled last. */
+let below = true;
 /** Whether conversations are written down. */
 let recorded = true;
 /** Whether the page knows what it needs for a turn. */
@@ -33,9 +35,9 @@ class View {
 
   /** Changes what is shown. Where nobody has scrolled up to read, the end stays in sight. */
   keeping(change) {
-    const below = log.scrollHeight - log.scrollTop - log.clientHeight < 80;
+    const was = isAtEnd();
     change();
-    if (below) this.follow();
+    if (was) this.follow();
   }
 
   add(made) {
@@ -44,7 +46,9 @@ class View {
   }
 
   follow() {
-    if (view === this) log.scrollTop = log.scrollHeight;
+    if (view !== this) return;
+    log.scrollTop = log.scrollHeight;
+    below = true;
   }
 
   /** What went wrong is seen, wherever somebody reads. */
@@ -59,6 +63,8 @@ class View {
     if (view !== this) return;
     const fits = made.offsetHeight <= log.clientHeight;
     made.scrollIntoView({ block: fits ? "nearest" : "start" });
+    // The window may change before the event of this scrolling comes.
+    below = isAtEnd();
   }
 
   tell(status) {
@@ -597,18 +603,21 @@ function fit() {
   while (prompt.rows < most && prompt.scrollHeight > prompt.clientHeight) prompt.rows += 1;
 }
 
+function isAtEnd() {
+  return log.scrollHeight - log.scrollTop - log.clientHeight < 80;
+}
+
 /** What counts stays in sight when the window changes, as it does where a keyboard opens: a question, the field in which somebody
     types in it, or else the end, if it was in sight. */
-function resized(below) {
+function resized() {
   const asked = view.place.querySelector(".question");
   if (asked) view.reveal(asked.contains(document.activeElement) && document.activeElement !== asked ? document.activeElement : asked);
   else if (below) view.follow();
 }
 
 function fitting() {
-  let below = true;
-  log.addEventListener("scroll", () => (below = log.scrollHeight - log.scrollTop - log.clientHeight < 80));
-  new ResizeObserver(() => resized(below)).observe(log);
+  log.addEventListener("scroll", () => (below = isAtEnd()));
+  new ResizeObserver(resized).observe(log);
   at("prompt").addEventListener("input", fit);
   addEventListener("resize", fit);
   at("more").addEventListener("click", () => {
