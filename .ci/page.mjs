@@ -172,7 +172,13 @@ async function page(send_, pages, address, dark) {
     press: (name) => run(`[...document.querySelectorAll("button")].find((one) => one.textContent === ${JSON.stringify(name)}).click()`),
     focused: () => run("document.activeElement.id || document.activeElement.className || document.activeElement.tagName"),
     /** Types a prompt as a person does. */
+    /** Loads the page again: from here on, nothing is asked of the one before. */
+    async reload() {
+      await run(`window.isBefore = true; location.reload()`);
+      await until(`!window.isBefore && document.getElementById("log")`, "the page is loaded again");
+    },
     async ask(text) {
+      await until(READY, "a message can be sent");
       await run(`document.getElementById("prompt").focus()`);
       await write(text);
       await key("Enter");
@@ -551,7 +557,7 @@ async function reloads(one, server) {
   await one.run(`(() => { const all = [...document.querySelectorAll("#list button")]; const named = (text) => all.find((one) => one.textContent.includes(text));
     named("Read the file.").click(); named("Begin.").click(); })()`);
   await one.until(`${READY} && document.getElementById("log").innerText.includes("And now all of it.")`, "the last choice counts");
-  await one.run(`location.reload()`);
+  await one.reload();
   await one.until(`${READY} && document.getElementById("log").innerText.includes("And now all of it.")`, "and is kept");
   check(await one.run(`!document.getElementById("log").innerText.includes("All of it is read.")`), "nothing of the other one is there");
   await one.click("#past");
@@ -654,7 +660,7 @@ async function personas(one) {
   mkdirSync(own, { recursive: true });
   for (const says of ["You are a poet.", "You are a sober poet."]) {
     writeFileSync(join(own, "poet.md"), `+++\nname = "poet"\ndescription = "It rhymes."\n+++\n${says}\n`);
-    await one.run("location.reload()");
+    await one.reload();
     await one.until(`${READY} && [...document.getElementById("persona").options].some((one) => one.value === "poet")`, "a new persona is offered");
     model.replies = ["In verse."];
     await one.run(`document.getElementById("persona").value = "poet"`);

@@ -616,8 +616,14 @@ function resized() {
 }
 
 function fitting() {
-  log.addEventListener("scroll", () => (below = isAtEnd()));
-  new ResizeObserver(resized).observe(log);
+  const size = () => `${log.clientWidth} ${log.clientHeight}`;
+  let seen = size();
+  // An event of scrolling may come when the window has changed already: where the end is then, nobody has scrolled to.
+  log.addEventListener("scroll", () => size() === seen && (below = isAtEnd()));
+  new ResizeObserver(() => {
+    seen = size();
+    resized();
+  }).observe(log);
   at("prompt").addEventListener("input", fit);
   addEventListener("resize", fit);
   at("more").addEventListener("click", () => {
