@@ -99,6 +99,14 @@ fn a_call_reaches_the_server_once_it_is_trusted() {
     assert_eq!(served.call()["output"], "said hi");
     served.coder(&["mcp", "trust", "--forget"], "");
     assert_eq!(served.listed()["state"], "untrusted");
+    // To take trust back no server starts, and the settings need not name it.
+    served.settings("silent", "");
+    let began = Instant::now();
+    for name in [&[][..], &["test"], &["gone"]] {
+        let ran = served.coder(&[&["mcp", "trust", "--forget"], name].concat(), "");
+        assert!(ran.status == 0 && ran.out.contains("mcp."), "{ran:?}");
+    }
+    assert!(began.elapsed() < Duration::from_secs(20), "nothing was started");
 }
 
 #[test]
@@ -111,7 +119,7 @@ fn arguments_are_checked_and_fitted_before_the_call() {
     assert_eq!(served.calls(&[json!({"count": 1})])[0]["error"]["code"], "invalid_argument");
 }
 
-/// Nobody is there to ask, and no rule allows the tool.
+/// Without a terminal `coder exec` can ask nobody, so it runs no tool of a server that no rule allows.
 #[test]
 fn a_call_asks_unless_the_settings_allow_it() {
     let code = |served: &Served, args: &[&str]| {
@@ -135,7 +143,7 @@ fn a_call_asks_unless_the_settings_allow_it() {
     assert!(ran.out.contains("unknown_tool"), "{ran:?}");
 }
 
-/// Whoever wrote the project would have a program start with the person's variables, files and network.
+/// The author of a project's file could have a program start with the person's variables, files and network.
 #[test]
 fn a_project_names_no_servers() {
     let project = Project::new();
@@ -160,6 +168,7 @@ fn servers_that_do_not_start_are_told() {
     for (how, wanted) in [
         ("gone", "it ended with status 4; its stderr ends with: cannot find my files"),
         ("garbage", "lines that are no messages"),
+        ("errors", "it wrote 64 MiB without an answer"),
         ("version", "the version 1999-01-01 of MCP"),
         ("large", "more than 256 KiB"),
         ("circle", "more than 100 pages"),
@@ -281,16 +290,28 @@ fn the_sandbox_holds_the_server() {
     assert_eq!(std::fs::read_to_string(served.shared.join("file")).unwrap(), "xx\n");
     // A command could lead it elsewhere.
     std::os::unix::fs::symlink(&served.shared, served.project.root.join("link")).unwrap();
-    for (path, wanted) in [
-        (served.project.root.join("sub"), "in the project"),
-        (served.project.root.join("link"), "in the project"),
-        (PathBuf::from("/"), "holds the project"),
-    ] {
+    for (path, wanted) in
+        [(served.project.root.join("sub"), "in the project"), (served.project.root.join("link"), "in the project")]
+    {
         std::fs::create_dir_all(&path).unwrap();
         let text = format!("[mcp.test]\ncommand = \"bash -c true\"\npaths = [{:?}]\n", path.display().to_string());
         served.project.file_at_home("config/toolfence/config.toml", text);
         let error = served.listed()["error"].to_string();
         assert!(error.contains("cannot be shared") && error.contains(wanted), "{error}");
+    }
+    // Of a project in a folder of this one, this one is what holds it.
+    std::fs::create_dir_all(served.project.root.join("inner")).unwrap();
+    let text =
+        format!("[mcp.test]\ncommand = \"bash -c true\"\npaths = [{:?}]\n", served.project.root.display().to_string());
+    served.project.file_at_home("config/toolfence/config.toml", text);
+    let ran = served.coder(&["--root", "inner", "mcp", "list"], "");
+    assert!(ran.out.contains("cannot be shared") && ran.out.contains("holds the project"), "{ran:?}");
+    for path in [served.project.home.join("state"), served.project.home.join("config"), PathBuf::from("/")] {
+        let path = path.display().to_string();
+        let text = format!("[mcp.test]\ncommand = \"bash -c true\"\npaths = [{path:?}]\n");
+        served.project.file_at_home("config/toolfence/config.toml", text);
+        let error = served.listed()["error"].to_string();
+        assert!(error.contains("change your settings or what you trust"), "{error}");
     }
 }
 

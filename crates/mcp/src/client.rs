@@ -19,8 +19,8 @@ use toolfence_tools::{CommandRunner, Service, ServiceWatch, WantedService};
 /// Lines that are no messages, of those that a server may write: banners are common, and a program that writes nothing else is no
 /// server.
 const MOST_GARBAGE: u32 = 100;
-/// Bytes that a server may write between two answers to us.
-const MOST_BYTES: u64 = 256 << 20;
+/// Bytes that a server may write between two answers to us, on stdout and stderr together.
+const MOST_BYTES: u64 = 64 << 20;
 /// Bytes that a server may leave unread of what we send.
 const MOST_UNREAD: usize = 64 << 20;
 /// Bytes of its stderr that are told where the server fails, from its end.
@@ -41,22 +41,20 @@ pub(crate) enum Fault {
     Over(Text),
 }
 
-/// What is done with the program.
+/// What a client wants its thread to do with the program.
 enum Order {
-    Request {
-        id: u64,
-        line: String,
-        waiting: Waiting,
-    },
+    /// Send this request, and hand out its answer.
+    Request { id: u64, line: String, waiting: Waiting },
+    /// Send this notification.
     Tell(String),
-    /// Nobody waits for this answer any more.
+    /// Tell the server that its answer to the request of this id is not wanted any more: the caller has gone away.
     Cancel(u64),
 }
 
-/// Whoever waits for an answer.
+/// The two ways to the caller of a request: for its answer, and for what the server says of its progress.
 struct Waiting {
     reply: oneshot::Sender<Result<Value, Refused>>,
-    notes: Option<orders::Sender<String>>,
+    notes: orders::Sender<String>,
 }
 
 /// What the thread and its clients share.
@@ -119,7 +117,7 @@ impl Client {
         let (reply, mut answer) = oneshot::channel();
         let (notes, mut noted) = orders::channel(MOST_NOTES);
         let line = wire::request(id, method, &params);
-        self.send(Order::Request { id, line, waiting: Waiting { reply, notes: Some(notes) } });
+        self.send(Order::Request { id, line, waiting: Waiting { reply, notes } });
         let mut unanswered = Unanswered { client: self, id, open: true };
         loop {
             tokio::select! {
@@ -266,9 +264,15 @@ impl Run {
                         Ok(said) => answers = said,
                         Err(why) => return End::Bad(why),
                     },
-                    Some(Heard::Errors(bytes)) => reading.errors(&self.name, bytes),
+                    Some(Heard::Errors(bytes)) => {
+                        reading.bytes += bytes.len() as u64;
+                        reading.errors(&self.name, bytes);
+                    }
                     Some(_) => {}
                 },
+            }
+            if reading.bytes > MOST_BYTES {
+                return End::Bad(messages::writes_too_much(MOST_BYTES >> 20));
             }
             program.send(answers.as_bytes());
             if program.unread() > MOST_UNREAD {
@@ -322,9 +326,6 @@ impl Run {
         if *garbage > MOST_GARBAGE {
             return Err(messages::no_messages());
         }
-        if *read > MOST_BYTES {
-            return Err(messages::writes_too_much(MOST_BYTES >> 20));
-        }
         Ok(answers)
     }
 
@@ -354,7 +355,7 @@ impl Run {
         /// Characters of a note.
         const LONGEST: usize = 200;
         let id = params.get("progressToken").and_then(Value::as_u64).unwrap_or_default();
-        let Some(notes) = self.waiting.get(&id).and_then(|waiting| waiting.notes.as_ref()) else { return };
+        let Some(Waiting { notes, .. }) = self.waiting.get(&id) else { return };
         let number = |name: &str| params.get(name).and_then(Value::as_f64);
         let done = match (number("progress"), number("total")) {
             (Some(done), Some(all)) => format!("{done}/{all} "),
@@ -400,20 +401,21 @@ impl Run {
 }
 
 impl Reading {
-    /// What is written to stderr goes to the log, line by line, and never to a terminal.
+    /// What is written to stderr goes to the log, line by line as far as lines are not too long, and never to a terminal.
     fn errors(&mut self, server: &str, bytes: &[u8]) {
         /// Bytes of a line that are logged.
         const LONGEST: usize = 4 << 10;
-        for &byte in bytes {
-            if byte != b'\n' && self.errors_line.len() < LONGEST {
-                self.errors_line.push(byte);
-                continue;
+        for piece in bytes.split_inclusive(|&byte| byte == b'\n') {
+            let line = piece.strip_suffix(b"\n").unwrap_or(piece);
+            let room = LONGEST.saturating_sub(self.errors_line.len());
+            self.errors_line.extend_from_slice(&line[..line.len().min(room)]);
+            if line.len() < piece.len() {
+                let line = String::from_utf8_lossy(&self.errors_line);
+                tracing::debug!(server, line = %line, "a server of MCP writes to stderr");
+                self.errors_line.clear();
             }
-            let line = String::from_utf8_lossy(&self.errors_line);
-            tracing::debug!(server, line = %line, "a server of MCP writes to stderr");
-            self.errors_line.clear();
         }
-        self.errors.extend_from_slice(bytes);
+        self.errors.extend_from_slice(&bytes[bytes.len().saturating_sub(SHOWN)..]);
         self.errors.drain(..self.errors.len().saturating_sub(SHOWN));
     }
 

@@ -12,9 +12,10 @@
 //!
 //! # Why no library
 //! `rmcp` 3.11 with its client alone, over a pair of pipes, was measured beside the same program with `tokio` and `serde_json` only.
-//! It makes the stripped program 1,110 kB larger (1,588 kB and 475 kB, optimised for size), and a first build in the dev profile costs
-//! 21 s of CPU more (41 s and 20 s), in the release profile 39 s; ten crates of it are not here otherwise. It bounds neither the length of a line nor the length of a list of tools. What a client of tools needs of the protocol is
-//! four requests and three notifications, which this crate has in a few hundred lines.
+//! It makes the stripped program 1,110 kB larger (1,588 kB and 475 kB, optimised for size), and a first build in the dev profile
+//! costs 21 s of CPU more (41 s and 20 s), in the release profile 39 s; ten crates of it are not here otherwise. It bounds neither
+//! the length of a line nor the length of a list of tools. What a client of tools needs of the protocol is four requests and three
+//! notifications, which this crate has in a few hundred lines.
 //!
 //! It is internal: only the crate `toolfence`, which re-exports what is for users, makes promises.
 

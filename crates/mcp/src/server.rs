@@ -24,6 +24,8 @@ const UNDERSTOOD: &[&str] = &["2024-11-05", "2025-03-26", "2025-06-18", VERSION]
 const STARTING: Duration = Duration::from_secs(30);
 /// The most pages of a list of tools.
 const MOST_PAGES: usize = 100;
+/// Bytes of what a person has to trust, as it is shown: lists in lists take far more room in rows than in one line.
+const MOST_TOLD: usize = 4 * MOST_BYTES;
 /// Bytes of what a server says of a refusal that are told.
 const SHOWN: usize = 1000;
 /// The code of arguments that do not fit.
@@ -102,6 +104,9 @@ impl Server {
         let (client, list) = runtime.block_on(connect(&options, &commands))?;
         let sandboxed = client.watch().is_some_and(toolfence_tools::ServiceWatch::is_sandboxed);
         let offer = Offer::read(&options, list, taken);
+        if offer.told.len() > MOST_TOLD {
+            return Err(messages::too_much_of_tools((MOST_BYTES >> 10) as u64));
+        }
         let running = Mutex::new(Running { client: Some(Arc::new(client)), doubtful: false });
         Ok(Server { options, commands, taken: taken.clone(), offer, sandboxed, running })
     }
@@ -142,8 +147,9 @@ impl Server {
     ) -> Result<Output, ToolError> {
         let limits = permit.limits();
         let seconds = self.options.seconds.unwrap_or(limits.command_seconds);
+        // The time of a call is none for a start, which has its own.
+        let client = self.client().await?;
         let call = async {
-            let client = self.client().await?;
             let params = json!({"name": tool, "arguments": permit.args()});
             let answered = client.request("tools/call", params, &|note| progress.note(note)).await;
             let delivered = async |text: String| match client.watch() {
@@ -185,8 +191,9 @@ impl Server {
                 return Ok(client);
             }
             running.doubtful = true;
-            let list = list(&client).await.map_err(|fault| self.failure(fault))?;
-            self.same(list)?;
+            let listed = timeout(STARTING, list(&client)).await;
+            let listed = listed.unwrap_or_else(|_| Err(Fault::Over(messages::starts_too_slowly(STARTING.as_secs()))));
+            self.same(listed.map_err(|fault| self.failure(fault))?)?;
             running.doubtful = false;
             return Ok(client);
         }

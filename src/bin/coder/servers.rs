@@ -94,15 +94,21 @@ fn other_variable(value: &str) -> Option<&str> {
     is_name.then_some(name)
 }
 
-/// Starts all servers side by side, and waits until each has told its tools, or will not.
-pub(crate) fn start(config: &Config, commands: &Arc<CommandRunner>) -> Vec<Found> {
+/// By which a server is trusted.
+pub(crate) fn key(name: &str) -> PathBuf {
+    format!("mcp.{name}").into()
+}
+
+/// Starts servers side by side, all or the one of this name, and waits until each has told its tools, or will not.
+pub(crate) fn start(config: &Config, places: &Places, commands: &Arc<CommandRunner>, only: Option<&str>) -> Vec<Found> {
     let mut letters = HashSet::new();
     let all: Vec<(ServerRule, Origin, Result<ServerOptions, Text>)> = rules(config)
         .into_iter()
+        .filter(|(rule, _)| only.is_none_or(|name| rule.name == name))
         .map(|(rule, origin)| {
             // A model's spelling of a tool's name is understood without these.
             let is_new = letters.insert(rule.name.replace(['_', '-'], ""));
-            let options = if is_new { options(&rule) } else { Err(messages::server_name_like_another()) };
+            let options = if is_new { options(&rule, places) } else { Err(messages::server_name_like_another()) };
             (rule, origin, options)
         })
         .collect();
@@ -120,7 +126,7 @@ pub(crate) fn start(config: &Config, commands: &Arc<CommandRunner>) -> Vec<Found
             .into_iter()
             .map(|(rule, origin, thread)| {
                 let started = thread.join().unwrap_or_else(|_| Err(messages::server_thread_died()));
-                let key = format!("mcp.{}", rule.name).into();
+                let key = key(&rule.name);
                 Found { rule, origin, key, started }
             })
             .collect()
@@ -154,7 +160,10 @@ pub(crate) fn trusted(all: Vec<Found>, places: &Places, asks: bool) -> Result<Ve
 }
 
 /// What the library wants to know of a server.
-fn options(rule: &ServerRule) -> Result<ServerOptions, Text> {
+///
+/// # Errors
+/// A variable of the person's is not set; or one of its paths would let it write what is trusted or settled.
+fn options(rule: &ServerRule, places: &Places) -> Result<ServerOptions, Text> {
     let mut options = ServerOptions::new(&rule.name, &rule.command);
     for (name, value) in &rule.env {
         let value = match other_variable(value) {
@@ -166,6 +175,9 @@ fn options(rule: &ServerRule) -> Result<ServerOptions, Text> {
     let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
     let path = |path: &String| path.strip_prefix("~/").map_or_else(|| PathBuf::from(path), |rest| home.join(rest));
     options.paths = rule.paths.iter().map(path).collect();
+    if let Some(path) = options.paths.iter().find(|path| places.are_reached_through(path)) {
+        return Err(messages::path_holds_settings(path.display().to_string()));
+    }
     options.network = rule.network;
     options.seconds = rule.seconds;
     Ok(options)

@@ -99,11 +99,11 @@ impl Setup {
         Ok(setup)
     }
 
-    /// The same with the tools of the servers of the settings, which run from here on. Whoever is there is asked about those that
-    /// nobody has trusted, where `asks` says so; without it they are left out.
+    /// This setup with the tools of the servers that the settings name, which run from here on. With `asks`, `coder` asks the person at
+    /// the terminal about each server that the person has not trusted yet; without it such a server is left out.
     pub(crate) fn with_servers(mut self, asks: bool) -> Result<Setup, Failure> {
         let Some(places) = &self.places else { return Ok(self) };
-        let found = servers::start(&self.config, &self.commands);
+        let found = servers::start(&self.config, places, &self.commands, None);
         self.servers = Arc::new(servers::trusted(found, places, asks)?);
         self.offer_servers();
         Ok(self)

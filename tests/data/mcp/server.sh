@@ -90,6 +90,7 @@ call() {
 [[ $how == banner ]] && say "Server running on stdio"
 [[ $how == gone ]] && { echo "cannot find my files" >&2; exit 4; }
 [[ $how == garbage ]] && while :; do say "no message" || exit; done
+[[ $how == errors ]] && cat /dev/zero >&2
 [[ $how == silent ]] && exec sleep 600
 while IFS= read -r line; do
     id=${line#*\"id\":}

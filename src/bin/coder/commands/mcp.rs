@@ -19,13 +19,14 @@ pub(crate) fn run(options: &Options, command: &McpCommand) -> Result<ExitCode, F
     let setup = Setup::new(options)?;
     match command {
         McpCommand::List(arguments) => list(&setup, arguments),
+        McpCommand::Trust(arguments) if arguments.forget => forget(&setup, arguments),
         McpCommand::Trust(arguments) => trust(&setup, options.yes, arguments),
     }
 }
 
 fn list(setup: &Setup, arguments: &McpListArguments) -> Result<ExitCode, Failure> {
     let Some(places) = &setup.places else { return Ok(ExitCode::SUCCESS) };
-    let all = servers::start(&setup.config, &setup.commands);
+    let all = servers::start(&setup.config, places, &setup.commands, None);
     let mut out = Terminal::stdout();
     let state = |found: &Found| match &found.started {
         Err(_) => "failed",
@@ -80,14 +81,31 @@ fn told_of(found: &Found, state: &str) -> Value {
     told
 }
 
+/// Starts nothing: the name of a server is enough, also of one that the settings name no more.
+fn forget(setup: &Setup, arguments: &McpTrustArguments) -> Result<ExitCode, Failure> {
+    let Some(places) = &setup.places else { return Ok(ExitCode::SUCCESS) };
+    let names = match &arguments.name {
+        Some(name) => vec![name.clone()],
+        None => servers::rules(&setup.config).into_iter().map(|(rule, _)| rule.name).collect(),
+    };
+    let mut out = Terminal::stdout();
+    if names.is_empty() {
+        out.line(&messages::no_servers())?;
+    }
+    for name in names {
+        let key = servers::key(&name);
+        trust::forget_one(places, &key)?;
+        out.line(&messages::trusted_no_more(escaped(&key.display().to_string()).into_owned()))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
 fn trust(setup: &Setup, yes: bool, arguments: &McpTrustArguments) -> Result<ExitCode, Failure> {
     let Some(places) = &setup.places else { return Ok(ExitCode::SUCCESS) };
-    let mut all = servers::start(&setup.config, &setup.commands);
-    if let Some(name) = &arguments.name {
-        all.retain(|found| found.rule.name == *name);
-        if all.is_empty() {
-            return Err(Failure::wrong_use(messages::no_such_server(format!("{name:?}"))));
-        }
+    let only = arguments.name.as_deref();
+    let all = servers::start(&setup.config, places, &setup.commands, only);
+    if let Some(name) = only.filter(|_| all.is_empty()) {
+        return Err(Failure::wrong_use(messages::no_such_server(format!("{name:?}"))));
     }
     let mut out = Terminal::stdout();
     if all.is_empty() {
@@ -96,11 +114,6 @@ fn trust(setup: &Setup, yes: bool, arguments: &McpTrustArguments) -> Result<Exit
     let mut status = ExitCode::SUCCESS;
     for found in &all {
         let name = found.rule.name.as_str();
-        if arguments.forget {
-            trust::forget_one(places, &found.key)?;
-            out.line(&messages::trusted_no_more(found.key.display().to_string()))?;
-            continue;
-        }
         let server = match &found.started {
             Ok(server) => server,
             Err(why) => {

@@ -44,6 +44,15 @@ impl Places {
         &self.root
     }
 
+    /// Whether whoever writes to this path can write the person's settings, or what is trusted: it is one of their folders, holds one
+    /// or is in one, by name or by real name.
+    pub(crate) fn are_reached_through(&self, path: &Path) -> bool {
+        let path = real(path);
+        let folders = [self.user.as_deref().and_then(Path::parent), self.state.as_deref()];
+        let named = folders.into_iter().flatten().flat_map(|folder| [folder.to_owned(), real(folder)]);
+        named.into_iter().any(|folder| folder.starts_with(&path) || path.starts_with(&folder))
+    }
+
     /// The folder of the commands that the project has written.
     pub(crate) fn commands(&self) -> PathBuf {
         self.root.join(".toolfence/commands")

@@ -23,6 +23,10 @@ toolfence::program::texts! { "coder"
         en: "the thread that starts it ended in a panic",
         pt: "a thread que o inicia terminou em pânico",
     }
+    path_holds_settings(path) {
+        en: "{path} would let it change your settings or what you trust",
+        pt: "{path} permitiria que ele alterasse as suas configurações ou aquilo em que você confia",
+    }
     variable_not_set(name) { en: "the variable {name} is not set", pt: "a variável {name} não está definida" }
     trust_allows_server() {
         en: "Trusted, the model is told of these tools in these words. Each call still asks you, unless your settings allow it.",
