@@ -275,7 +275,7 @@ fn a_pasted_y_cannot_approve() {
     assert_eq!(place.said()[0], "do it\ny\nrest");
 }
 
-/// Nor does one that comes while the question stands: marked, in pieces, and from a terminal that marks none.
+/// A paste that comes while a question stands is never a yes: marked, in pieces, and from a terminal that marks none.
 #[test]
 fn a_y_that_is_pasted_at_a_question_cannot_approve() {
     for pieces in [
@@ -301,11 +301,14 @@ fn a_y_that_is_pasted_at_a_question_cannot_approve() {
         screen.press(&format!("n use 語 e\u{301}{ENTER}"));
         answered(&screen, "Done.");
         assert!(place.written_down().contains("The user said no: use 語 e\u{301}."), "{}", place.written_down());
+        // The person reads the answer, and not what the model is told to do then.
+        let contents = screen.contents();
+        assert!(contents.contains("✗ not run: The user said no") && !contents.contains("Do not repeat"), "{contents}");
     }
 }
 
-/// Nor one that begins while the model works and goes on when the question stands: all of it is for the next message, also what
-/// does not fit into the terminal at once.
+/// A paste that begins while the model works and goes on when the question stands is no part of the answer: all of it is for the next
+/// message, also what does not fit into the terminal at once.
 #[test]
 fn a_long_paste_before_a_question_is_none_of_its_answer() {
     let place = Place::new(&[]);
@@ -333,6 +336,47 @@ fn a_long_paste_before_a_question_is_none_of_its_answer() {
     screen.press(ENTER);
     answered(&screen, "Read.");
     assert_eq!(place.said().len(), 2);
+}
+
+/// A shell that gets the terminal for a while switches the marks around pastes off. After `fg` they are on again, and the question
+/// stands there once more.
+#[test]
+fn a_question_goes_on_after_ctrl_z_and_fg() {
+    let place = Place::new(&[]);
+    place.file_at_home("reply", call("bash", &json!({"command": "touch ran"})));
+    let env = [("CODER", CODER), ("PS1", "shell: "), ("REPLY_FILE", &*place.home.join("reply").display().to_string())];
+    let screen = Screen::start("bash", &["--norc", "--noprofile", "-i"], &env, &place.root, &place.home, (24, 80));
+    screen.wait_for_last("shell:");
+    screen.press(&format!("\"$CODER\" exec --ask always < \"$REPLY_FILE\"{ENTER}"));
+    screen.wait("question", |contents| contents.trim_end().ends_with("a reason]"));
+    screen.press("n");
+    screen.wait("answer", |contents| contents.trim_end().ends_with("a reason] n"));
+    screen.press("\u{1a}");
+    screen.wait("shell", |contents| contents.contains("Stopped") && contents.trim_end().ends_with("shell:"));
+    screen.press(&format!("fg{ENTER}"));
+    screen.wait("question again", |contents| contents.trim_end().ends_with("a reason] n"));
+    let written = screen.written();
+    assert!(written.rfind("\u{1b}[?2004h") > written.rfind("\u{1b}[?2004l"), "pastes are marked: {written:?}");
+    screen.press("\u{1b}[200~ y\r\u{1b}[201~");
+    screen.wait("paste", |contents| contents.trim_end().ends_with("a reason] n y"));
+    screen.press(ENTER);
+    screen.wait("end", |contents| contents.contains("The user said no: y") && contents.trim_end().ends_with("shell:"));
+    assert!(!place.root.join("ran").exists());
+}
+
+#[test]
+fn what_ends_a_question_begins_a_row() {
+    let place = Place::new(&[&call("bash", &json!({"command": "touch ran"}))]);
+    let replies = place.home.join("replies").display().to_string();
+    let args = ["-p", "go", "--backend", "replay", "--replies", &replies, "--ask", "always"];
+    let screen = Screen::start(CODER, &args, &[], &place.root, &place.home, (24, 80));
+    screen.wait("question", |contents| contents.trim_end().ends_with("a reason]"));
+    screen.press("nx");
+    screen.wait("answer", |contents| contents.trim_end().ends_with("a reason] nx"));
+    screen.press("\u{3}");
+    let contents = screen.wait_for("stopped");
+    assert!(contents.lines().any(|row| row.ends_with("a reason] nx")), "{contents}");
+    assert!(!place.root.join("ran").exists());
 }
 
 /// A terminal is given back as it was found, however a question ends.

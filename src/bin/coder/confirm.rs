@@ -2,7 +2,7 @@
 
 use crate::edit;
 use crate::input::answer::{Answer as Typed, Ended};
-use crate::input::modes::{Keys, has_cursor};
+use crate::input::modes::{Keys, LONGEST_PAUSE, has_cursor};
 use crate::markdown::{in_rows, line_in_rows};
 use crate::marks;
 use crate::messages;
@@ -11,12 +11,14 @@ use crate::shown::{Words, escaped, language};
 use crate::status::to_the_first;
 use crate::terminal::{colours, columns_of_the_terminal};
 use crate::view::Person;
+use rustix::process::Signal;
 use std::collections::HashSet;
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+use tokio::signal::unix::{SignalKind, signal};
 use toolfence::agent::Canceller;
 use toolfence::parts::files::Stop;
 use toolfence::policy::Pending;
@@ -290,29 +292,50 @@ async fn put(text: &str) -> io::Result<String> {
     let mut screen = OpenOptions::new().write(true).open("/dev/tty")?;
     let (above, asks) = text.split_at(text.rfind('\n').map_or(0, |at| at + 1));
     screen.write_all(above.as_bytes())?;
+    let mut resumed = signal(SignalKind::from_raw(Signal::CONT.as_raw()))?;
     let mut keys = Keys::begin()?;
     // Whatever was typed before the question stood there was not meant for it. What is typed once its last row is seen is.
     let pasting = keys.settle().await?;
     screen.write_all(asks.as_bytes())?;
+    let mut screen = OpenRow(screen);
     let mut answer = Typed::new(pasting);
     let mut shown = String::new();
     let mut buffer = [0; 4096];
+    let mut since = Instant::now();
     loop {
         let ended = match keys.read(&mut buffer)? {
             Some(0) => Some(Ended::Nothing),
             Some(count) => answer.press(&buffer[..count]),
             None => {
-                tokio::time::sleep(GLANCE).await;
+                if since.elapsed() >= LONGEST_PAUSE {
+                    answer.give_up_paste();
+                }
+                tokio::select! {
+                    () = tokio::time::sleep(GLANCE) => {}
+                    Some(()) = resumed.recv() => {
+                        keys.again()?;
+                        screen.0.write_all(format!("\n{asks}{shown}").as_bytes())?;
+                    }
+                }
                 continue;
             }
         };
+        since = Instant::now();
         let now = escaped(answer.text()).into_owned();
-        screen.write_all(redrawn(asks, &shown, &now).as_bytes())?;
+        screen.0.write_all(redrawn(asks, &shown, &now).as_bytes())?;
         shown = now;
         if ended.is_some() {
-            screen.write_all(b"\n")?;
             return Ok(answer.text().to_owned());
         }
+    }
+}
+
+/// The terminal while the last row of a question stands on it. Whatever ends the question, what comes next begins a row.
+struct OpenRow(File);
+
+impl Drop for OpenRow {
+    fn drop(&mut self) {
+        let _ = self.0.write_all(b"\n"); // a terminal that is gone shows no row
     }
 }
 
@@ -330,10 +353,7 @@ fn redrawn(asks: &str, before: &str, now: &str) -> String {
 pub(crate) async fn put_until(text: &str, canceller: &Canceller) -> io::Result<String> {
     tokio::select! {
         said = put(text) => said,
-        () = canceller.cancelled() => {
-            OpenOptions::new().write(true).open("/dev/tty")?.write_all(b"\n")?;
-            Err(io::ErrorKind::Interrupted.into())
-        }
+        () = canceller.cancelled() => Err(io::ErrorKind::Interrupted.into()),
     }
 }
 

@@ -71,6 +71,11 @@ fn for_people(message: &Text, known: Known) -> Option<Text> {
             Some(ran) => messages::stopped_after(took(ran)),
             None => messages::stopped_while_running(),
         },
+        // The person's own words; the model is told what to do then.
+        "policy.denied_by_person" => {
+            let (_, why) = message.fields().find(|(name, _)| *name == "why")?;
+            messages::not_run_because(why.clone())
+        }
         "parse.block_unreadable" => {
             let (_, problem) = message.fields().find(|(name, _)| *name == "problem")?;
             messages::could_not_be_read(problem.clone())

@@ -17,11 +17,13 @@ pub(crate) enum Ended {
     Nothing,
 }
 
-/// An answer under way.
+/// The answer to a question as far as it was typed.
 #[derive(Debug, Default)]
 pub(crate) struct Answer {
     text: String,
     pasting: bool,
+    /// A paste was given up whose end did not come. What still comes of it looks like keys, so only Enter in a read of its own sends.
+    was_pasting: bool,
     /// Keys that are not whole: the beginning of a sequence, of a mark or of a character.
     rest: Vec<u8>,
 }
@@ -30,6 +32,12 @@ impl Answer {
     /// An answer of which nothing was typed; `pasting` where the terminal is in the middle of a paste.
     pub(crate) fn new(pasting: bool) -> Answer {
         Answer { pasting, ..Answer::default() }
+    }
+
+    /// Nothing has come for so long that a paste under way has no end: from here on keys are keys again.
+    pub(crate) fn give_up_paste(&mut self) {
+        self.was_pasting |= self.pasting;
+        self.pasting = false;
     }
 
     pub(crate) fn text(&self) -> &str {
@@ -52,7 +60,9 @@ impl Answer {
                 continue;
             }
             match first {
-                b'\r' | b'\n' if left.len() == 1 && !is_pasted => return Some(Ended::Sent),
+                b'\r' | b'\n' if left.len() == 1 && !is_pasted && (!self.was_pasting || keys.len() == 1) => {
+                    return Some(Ended::Sent);
+                }
                 b'\r' | b'\n' => {
                     is_pasted = true;
                     self.add(' ');
@@ -210,6 +220,16 @@ mod tests {
         ] {
             assert_eq!(typed(reads), want, "{reads:?}");
         }
+    }
+
+    #[test]
+    fn a_paste_without_an_end_leaves_a_question_that_can_be_answered() {
+        let mut answer = Answer::new(true);
+        assert_eq!(answer.press(b"y\r"), None);
+        answer.give_up_paste();
+        assert_eq!(answer.press(b"\x15y\r"), None, "it may be the rest of the paste");
+        assert_eq!((answer.press(b"\x15"), answer.press(b"n"), answer.press(b"\r")), (None, None, Some(Ended::Sent)));
+        assert_eq!(answer.text(), "n");
     }
 
     #[test]

@@ -26,7 +26,7 @@ const MOST_TYPED: usize = 4 << 20;
 /// Who types is silent for so long where nothing more comes of what was typed before.
 const SILENCE: Duration = Duration::from_millis(80);
 /// A paste whose end does not come for so long has none.
-const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+pub(crate) const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 /// Between two looks at the terminal.
 const GLANCE: Duration = Duration::from_millis(20);
 
@@ -191,6 +191,7 @@ impl Keys {
             if has_cursor() {
                 terminal.write_all(MARK_PASTES)?;
             }
+            // A signal that ends the program gives them back.
             *ASKED.lock().unwrap_or_else(PoisonError::into_inner) = Some(found);
         }
         Ok(Keys { terminal, in_turn })
@@ -213,6 +214,15 @@ impl Keys {
                 None => tokio::time::sleep(GLANCE).await,
             }
         }
+    }
+
+    /// Asks for these modes again. A shell that had the terminal meanwhile, after Ctrl-Z, has switched the marks around pastes off.
+    ///
+    /// # Errors
+    /// The terminal is gone.
+    pub(crate) fn again(&mut self) -> io::Result<()> {
+        tcsetattr(&self.terminal, OptionalActions::Now, &without_echo(&tcgetattr(&self.terminal)?))?;
+        if has_cursor() { self.terminal.write_all(MARK_PASTES) } else { Ok(()) }
     }
 
     /// What was typed since: `None` where nothing was, 0 where the terminal is gone.

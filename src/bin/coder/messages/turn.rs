@@ -128,6 +128,7 @@ toolfence::program::texts! { "coder"
         en: "not run, for a change or command before it did not succeed",
         pt: "não executada, pois uma alteração ou um comando anterior não teve êxito",
     }
+    not_run_because(why) { en: "not run: {why}", pt: "não executada: {why}" }
     could_not_be_read(problem) {
         en: "could not be read: {problem}",
         pt: "não foi possível ler: {problem}",
