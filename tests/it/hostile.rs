@@ -1,9 +1,9 @@
 //! Texts of others on a real terminal: whatever stands in them, the terminal gets only the sequences that the program writes itself.
 
 use crate::conversation::{ENTER, Place, answered};
-use crate::terminal::slow_model;
+use crate::terminal::{head_of_request, slow_model};
 use serde_json::{Value, json};
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::Write;
 use std::net::TcpListener;
 use std::thread;
 use toolfence_kit::Screen;
@@ -168,17 +168,7 @@ fn hostile_server() -> String {
         let mut errors = 0;
         for stream in listener.incoming() {
             let mut stream = stream.unwrap();
-            let mut lines = BufReader::new(stream.try_clone().unwrap());
-            let (mut head, mut length) = (String::new(), 0);
-            while !head.ends_with("\r\n\r\n") {
-                let start = head.len();
-                if lines.read_line(&mut head).unwrap() == 0 {
-                    break;
-                }
-                let line = head[start..].to_ascii_lowercase();
-                length = line.strip_prefix("content-length:").map_or(length, |length| length.trim().parse().unwrap());
-            }
-            lines.read_exact(&mut vec![0; length]).unwrap();
+            let head = head_of_request(&stream);
             let is_list = head.starts_with("GET ");
             errors += usize::from(!is_list);
             let (status, body) = match errors {

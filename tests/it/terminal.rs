@@ -2,7 +2,7 @@
 
 use crate::support::is_ignored;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
@@ -423,6 +423,22 @@ fn ctrl_c_ends_the_demo_and_says_no_more() {
     assert!(shown.contains("status 130") && !shown.contains("The test"), "{shown}");
 }
 
+/// Reads a request to its end, and gives its head.
+pub(crate) fn head_of_request(stream: &TcpStream) -> String {
+    let mut lines = BufReader::new(stream);
+    let (mut head, mut length) = (String::new(), 0);
+    while !head.ends_with("\r\n\r\n") {
+        let start = head.len();
+        if lines.read_line(&mut head).unwrap() == 0 {
+            break;
+        }
+        let line = head[start..].to_ascii_lowercase();
+        length = line.strip_prefix("content-length:").map_or(length, |length| length.trim().parse().unwrap());
+    }
+    lines.read_exact(&mut vec![0; length]).unwrap();
+    head
+}
+
 /// A model whose replies come in pieces, each so many milliseconds after the one before. Gives its address.
 pub(crate) fn slow_model(replies: Vec<Vec<(u64, String)>>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -431,17 +447,7 @@ pub(crate) fn slow_model(replies: Vec<Vec<(u64, String)>>) -> String {
         let mut replies = replies.into_iter();
         for stream in listener.incoming() {
             let mut stream = stream.unwrap();
-            let mut lines = BufReader::new(stream.try_clone().unwrap());
-            let (mut head, mut length) = (String::new(), 0);
-            while !head.ends_with("\r\n\r\n") {
-                let start = head.len();
-                if lines.read_line(&mut head).unwrap() == 0 {
-                    break;
-                }
-                let line = head[start..].to_ascii_lowercase();
-                length = line.strip_prefix("content-length:").map_or(length, |length| length.trim().parse().unwrap());
-            }
-            lines.read_exact(&mut vec![0; length]).unwrap();
+            let head = head_of_request(&stream);
             if !head.starts_with("POST /v1/chat/completions ") {
                 stream.write_all(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n").unwrap();
                 continue;

@@ -115,7 +115,7 @@ async fn serve_one<S, F, B>(
         let owes = Owes(slot.clone());
         let comes = !request.body().is_end_stream();
         // Another connection may have got the room in this moment. The connection ends at once then, and its request must not begin.
-        let answered = (comes || slot.is_answered())
+        let answered = (comes || slot.claim())
             .then(|| answer(request.map(|body| Arriving::new(body, comes.then(|| slot.clone())))));
         async move {
             let Some(answered) = answered else { return std::future::pending().await };

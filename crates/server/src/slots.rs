@@ -93,8 +93,9 @@ impl Slot {
         self.closed.notified().await;
     }
 
-    /// Its request has come whole. `false` where another connection has its room: then nothing may be done for it.
-    pub(crate) fn is_answered(&self) -> bool {
+    /// Claims the room until the answer is over, because the request has come whole. `false` where another connection has got the room
+    /// before: then nothing may be done for this one.
+    pub(crate) fn claim(&self) -> bool {
         let mut taken = self.slots.taken();
         let number = self.number.load(Ordering::Relaxed);
         if number != ANSWERED && taken.owing.remove(&number).is_none() {
@@ -165,7 +166,7 @@ impl hyper::body::Body for Arriving {
 
     fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, NotWhole>>> {
         let frame = ready!(Pin::new(&mut self.body).poll_frame(context));
-        if frame.is_none() && self.slot.take().is_some_and(|slot| !slot.is_answered()) {
+        if frame.is_none() && self.slot.take().is_some_and(|slot| !slot.claim()) {
             return Poll::Ready(Some(Err(NotWhole::Closed)));
         }
         Poll::Ready(frame.map(|frame| frame.map_err(NotWhole::Broken)))
@@ -185,7 +186,7 @@ impl Drop for Arriving {
     fn drop(&mut self) {
         // Who does not read the rest answers without it.
         if let Some(slot) = self.slot.take() {
-            slot.is_answered();
+            slot.claim();
         }
     }
 }
@@ -246,13 +247,13 @@ mod tests {
         run(async {
             let slots = Slots::new(3, GRACE);
             let [first, second, third] = [(); 3].map(|()| slots.take().unwrap());
-            assert!(first.is_answered(), "its request came");
+            assert!(first.claim(), "its request came");
             let too_early = slots.take().err().unwrap().unwrap();
             tokio::time::sleep_until(too_early).await;
             drop(Owes(first.clone()));
             let fourth = slots.take().unwrap();
             assert!(is_closed(&second).await && !is_closed(&first).await && !is_closed(&third).await);
-            assert!(!second.is_answered(), "what came too late is not done");
+            assert!(!second.claim(), "what came too late is not done");
             drop(second);
             let fifth = slots.take().unwrap();
             assert!(is_closed(&third).await && !is_closed(&fifth).await, "one that was closed has no room to give");
@@ -265,7 +266,7 @@ mod tests {
         run(async {
             let slots = Slots::new(2, GRACE);
             let both = [(); 2].map(|()| slots.take().unwrap());
-            assert!(both.iter().all(|slot| slot.is_answered()));
+            assert!(both.iter().all(|slot| slot.claim()));
             tokio::time::sleep(GRACE * 2).await;
             assert!(matches!(slots.take(), Err(None)));
             let [one, other] = both;
