@@ -30,9 +30,17 @@ pub(crate) fn write_file(bytes: usize) -> String {
     )
 }
 
-/// The text in pieces of so many bytes, the last one as long as is left. Cut before anything is measured: that is the work
-/// of whoever sends them.
+/// The text in pieces of about so many bytes: a piece ends where a character does, and the last one is as long as what is left.
+/// Cut before anything is measured: that is the work of whoever sends them.
 #[allow(dead_code, reason = "not every bench looks at this")]
 pub(crate) fn pieces(text: &str, bytes: usize) -> Vec<&str> {
-    (0..text.len()).step_by(bytes).map(|at| &text[at..text.len().min(at + bytes)]).collect()
+    let mut pieces = Vec::new();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let end = (bytes..rest.len()).find(|&end| rest.is_char_boundary(end)).unwrap_or(rest.len());
+        let (piece, behind) = rest.split_at(end);
+        pieces.push(piece);
+        rest = behind;
+    }
+    pieces
 }
