@@ -5,7 +5,9 @@ use super::{World, call, catalog, denied, settings};
 use serde_json::json;
 use toolfence::policy::Effective;
 use toolfence::policy::{AskMode, Decision, Judgement, Policy, Verdict};
-use toolfence_kit::{CaseFiles, Linked, signs};
+use toolfence::policy::{Facts, PathFact, ProgramFact};
+use toolfence::program::policy::{HistoryFact, RepositoryFact, Seen};
+use toolfence_kit::{CaseFiles, Comparison, Linked, signs};
 
 /// The least commands in the file.
 const LEAST: usize = 250;
@@ -233,4 +235,59 @@ fn nothing_is_made_in_gits_own_folder_through_a_link() {
         let decision = Policy::default().judge_command(line, "", &LINKED);
         assert!(!decision.writes_git, "{line}");
     }
+}
+
+/// A project whose own repository holds no blocked name in its history, while that of any other folder does.
+struct Stained;
+
+impl Facts for Stained {
+    fn path(&self, cwd: &str, path: &str) -> PathFact {
+        HELD.path(cwd, path)
+    }
+
+    fn program(&self, program: &str) -> ProgramFact {
+        HELD.program(program)
+    }
+
+    fn history_has_blocked(&self, cwd: &str) -> HistoryFact {
+        match cwd {
+            "" | "." => HistoryFact::Clean,
+            _ => HistoryFact::Holds { names: vec![".env".into()], all: true, prefix: String::new(), staged: false },
+        }
+    }
+
+    fn seen(&self, cwd: &str, path: &str) -> Seen {
+        HELD.seen(cwd, path)
+    }
+
+    fn repository(&self, cwd: &str) -> RepositoryFact {
+        HELD.repository(cwd)
+    }
+
+    fn sandbox_holds(&self) -> bool {
+        true
+    }
+}
+
+const HELD: World = World { sandbox: true };
+
+#[test]
+fn what_is_committed_in_another_folder_is_not_printed_without_a_question() {
+    let mut comparison = Comparison::new();
+    for (wanted, command) in CaseFiles::of("policy/git/history.tsv").pairs() {
+        let command = signs::read_command(command.text());
+        let decision = Policy::default().judge_command(&command, "", &Stained);
+        let got = match decision.judgement {
+            Judgement::Allow => "allow",
+            Judgement::Ask => "ask",
+            Judgement::Deny => "deny",
+        };
+        let title = format!("{command}: {} says {}", decision.rule, decision.reason);
+        // Whether something may be allowed that was asked about, a person decides.
+        match got {
+            "allow" if wanted.text() != "allow" => comparison.wrong(&wanted, &title, got.to_owned()),
+            _ => comparison.expect(&wanted, &title, got),
+        }
+    }
+    comparison.finish();
 }

@@ -34,7 +34,7 @@ toolfence_protocol::texts! { "shell"
         pt: "A palavra final de um here-document falta ou é longa demais.",
     }
     expansion_beside_document() {
-        en: "An expansion follows on the line of a here-document.",
+        en: "An expansion stands on the line of a here-document.",
         pt: "Há uma expansão na linha de um here-document.",
     }
     too_deep(most) { en: "The command is nested deeper than {most}.", pt: "O comando tem mais de {most} níveis de aninhamento." }

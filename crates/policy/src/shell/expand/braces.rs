@@ -42,30 +42,39 @@ fn first_group(atoms: &[Atom]) -> Option<(usize, usize, Vec<Vec<Atom>>)> {
     let opens = (0..atoms.len()).filter(|&at| atoms[at] == bare('{'));
     // Braces that are none would be tried one by one: a few are enough.
     opens.take(MOST_VALUES).find_map(|open| {
-        let (close, commas) = matching(atoms, open)?;
-        let choices = if commas.is_empty() {
-            range(&atoms[open + 1..close])?
-        } else {
-            split(&atoms[open + 1..close], open + 1, &commas)
+        let (range_end, list) = matching(atoms, open);
+        let Some((close, commas)) = list else {
+            let close = range_end?;
+            return Some((open, close, range(&atoms[open + 1..close])?));
         };
-        Some((open, close, choices))
+        // `{a..b},c}` ends at its first closer, `{a.''.b},c}` at its last, and the quotes left no trace. `{},c}` is a group
+        // only where something stands before it, and an empty text would have left no trace either.
+        let empty_first = open == 0 && atoms.get(1) == Some(&bare('}'));
+        if range_end.is_some() || empty_first {
+            return Some((open, close, vec![vec![Atom::Unknown]]));
+        }
+        Some((open, close, split(&atoms[open + 1..close], open + 1, &commas)))
     })
 }
 
-/// Where the brace at `open` closes, and the commas that are its own.
-fn matching(atoms: &[Atom], open: usize) -> Option<(usize, Vec<usize>)> {
+/// Where the brace at `open` closes if it is a range, and where if it is a list, with the commas that are its own. A closer
+/// with neither a comma nor two dots before it is text, as in `{a},b}`, which is `a}` and `b`.
+fn matching(atoms: &[Atom], open: usize) -> (Option<usize>, Option<(usize, Vec<usize>)>) {
     let (mut depth, mut commas) = (0, Vec::new());
+    let (mut dots, mut range_end) = (false, None);
     for (at, atom) in atoms.iter().enumerate().skip(open) {
         let Atom::Char { c, quoted: false } = atom else { continue };
         match c {
             '{' => depth += 1,
-            '}' if depth == 1 => return Some((at, commas)),
+            '}' if depth == 1 && !commas.is_empty() => return (range_end, Some((at, commas))),
+            '}' if depth == 1 => range_end = range_end.or(dots.then_some(at)),
             '}' => depth -= 1,
             ',' if depth == 1 => commas.push(at),
+            '.' if depth == 1 => dots |= atoms.get(at + 1) == Some(atom) && atoms.get(at + 2) != Some(&bare('}')),
             _ => {}
         }
     }
-    None
+    (range_end, None)
 }
 
 fn split(atoms: &[Atom], offset: usize, commas: &[usize]) -> Vec<Vec<Atom>> {

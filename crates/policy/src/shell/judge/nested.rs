@@ -21,8 +21,18 @@ pub(crate) fn judge(walker: &mut Walker<'_>, program: &str, argv: &[Word], input
                 known = own && adds_nothing(walker, program, adds);
             }
             Inner::Range { from, to } => {
-                let argv = found_words(&argv[from..to], roots(argv));
-                walker.looped(UNCOUNTED, |walker| walker.deeper(|walker| walker.run(&argv, &Input::Unknown)));
+                let folders = walker.folders.clone();
+                let inner = found_words(&argv[from..to], roots(argv));
+                // It runs in the folder of what was found. The sandbox holds which files it reads there, but for those that are
+                // committed.
+                let commits = inner.iter().any(|word| word.pattern().contains("git"));
+                if argv[from - 1].guess().is_some_and(|action| action.ends_with("dir"))
+                    && (commits || !walker.ground.facts.sandbox_holds())
+                {
+                    walker.folders = None;
+                }
+                walker.looped(UNCOUNTED, |walker| walker.deeper(|walker| walker.run(&inner, &Input::Unknown)));
+                walker.folders = folders;
             }
             Inner::Script { text, transparent } => {
                 walker.script_on(&text, input);
