@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
 use std::time::Duration;
 use tokio::sync::{mpsc as orders, oneshot};
 use tokio::time::{Instant, timeout_at};
-use toolfence_protocol::Text;
+use toolfence_protocol::{Text, clip};
 use toolfence_sandbox::process::{self, Exit, Heard, Piped};
 use toolfence_tools::{CommandRunner, Service, ServiceWatch, WantedService};
 
@@ -23,8 +23,13 @@ const MOST_GARBAGE: u32 = 100;
 const MOST_BYTES: u64 = 64 << 20;
 /// Bytes that a server may leave unread of what we send.
 const MOST_UNREAD: usize = 64 << 20;
-/// Bytes of its stderr that are told where the server fails, from its end.
+/// Bytes of its stderr that are kept, from its end.
+const KEPT: usize = 4 << 10;
+/// Bytes of these that are told where the server fails.
 const SHOWN: usize = 300;
+/// Lines of its stderr that are shown to who asks how the server is, and bytes of each.
+const MOST_LINES: usize = 10;
+const LONGEST_LINE: usize = 200;
 /// How long a server may take to end after its stdin was closed.
 const PARTING: Duration = Duration::from_millis(500);
 /// How long a client waits for the end of its thread: longer than the program is given.
@@ -66,12 +71,18 @@ struct Common {
     disturbed: AtomicBool,
     /// Why the server is over.
     over: Mutex<Option<Text>>,
+    /// The end of what it wrote to stderr.
+    errors: Mutex<Vec<u8>>,
     watch: OnceLock<ServiceWatch>,
 }
 
 impl Common {
     fn over(&self) -> MutexGuard<'_, Option<Text>> {
         self.over.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn errors(&self) -> MutexGuard<'_, Vec<u8>> {
+        self.errors.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -144,6 +155,16 @@ impl Client {
         self.common.over().is_some()
     }
 
+    /// Why the server has ended; `None` while it runs.
+    pub(crate) fn over(&self) -> Option<Text> {
+        self.common.over().clone()
+    }
+
+    /// The last lines that the server wrote to stderr.
+    pub(crate) fn last_lines(&self) -> Vec<String> {
+        last_lines(&self.common.errors())
+    }
+
     /// Whether the server has said since this was asked last that its tools are others.
     pub(crate) fn take_changed(&self) -> bool {
         self.common.changed.swap(false, Ordering::SeqCst)
@@ -214,10 +235,11 @@ struct Run {
 struct Reading {
     lines: Lines,
     garbage: u32,
+    /// Whether a request has had an answer.
+    answered: bool,
     /// Bytes since the last answer.
     bytes: u64,
-    /// The end of stderr, and its last line as far as it has come.
-    errors: Vec<u8>,
+    /// The last line of stderr as far as it has come.
     errors_line: Vec<u8>,
 }
 
@@ -230,12 +252,17 @@ impl Run {
     ) {
         let why = match commands.service(wanted).await {
             Err(why) => messages::cannot_start(why),
-            Ok(Service { mut program, watch, .. }) => {
+            Ok(Service { mut program, watch, hidden, .. }) => {
                 // Nobody else sets it.
                 let _ = self.common.watch.set(watch);
                 let mut reading = Reading::default();
                 let end = self.converse(&mut program, &mut orders, &mut reading).await;
-                self.part(program, end, &mut reading).await
+                let never_answered = !reading.answered;
+                let why = self.part(program, end, &mut reading).await;
+                match hidden.filter(|_| never_answered) {
+                    Some(path) => messages::hides_a_word(why, path.display().to_string()),
+                    None => why,
+                }
             }
         };
         tracing::debug!(server = self.name, why = %why, "a server of MCP is over");
@@ -266,7 +293,7 @@ impl Run {
                     },
                     Some(Heard::Errors(bytes)) => {
                         reading.bytes += bytes.len() as u64;
-                        reading.errors(&self.name, bytes);
+                        self.errors(reading, bytes);
                     }
                     Some(_) => {}
                 },
@@ -301,7 +328,7 @@ impl Run {
 
     /// Takes a piece of its stdout. Gives what is to be answered; or why nothing more is read.
     fn hear(&mut self, bytes: &[u8], reading: &mut Reading) -> Result<String, Text> {
-        let Reading { lines, garbage, bytes: read, .. } = reading;
+        let Reading { lines, garbage, bytes: read, answered, .. } = reading;
         let mut answers = String::new();
         *read += bytes.len() as u64;
         let whole = lines.push(bytes, |line| match wire::read(line) {
@@ -309,7 +336,7 @@ impl Run {
                 for message in messages {
                     match self.take(message) {
                         Some(answer) => answers.push_str(&answer),
-                        None => *read = 0,
+                        None => (*read, *answered) = (0, true),
                     }
                 }
             }
@@ -375,7 +402,7 @@ impl Run {
             let deadline = Instant::now() + PARTING;
             while let Ok(Some(heard)) = timeout_at(deadline, program.next()).await {
                 if let Heard::Errors(bytes) = heard {
-                    reading.errors(&self.name, bytes);
+                    self.errors(reading, bytes);
                 }
             }
         }
@@ -393,37 +420,88 @@ impl Run {
                 Ok(_) => messages::ended(),
             },
         };
-        match reading.last_words() {
+        match last_words(&self.common.errors()) {
             Some(said) => messages::with_errors(why, said),
             None => why,
         }
     }
-}
 
-impl Reading {
-    /// What is written to stderr goes to the log, line by line as far as lines are not too long, and never to a terminal.
-    fn errors(&mut self, server: &str, bytes: &[u8]) {
+    /// What is written to stderr goes to the log, line by line as far as lines are not too long, and its end is kept.
+    fn errors(&self, reading: &mut Reading, bytes: &[u8]) {
         /// Bytes of a line that are logged.
         const LONGEST: usize = 4 << 10;
+        let (server, begun) = (&self.name, &mut reading.errors_line);
         for piece in bytes.split_inclusive(|&byte| byte == b'\n') {
             let line = piece.strip_suffix(b"\n").unwrap_or(piece);
-            let room = LONGEST.saturating_sub(self.errors_line.len());
-            self.errors_line.extend_from_slice(&line[..line.len().min(room)]);
+            let room = LONGEST.saturating_sub(begun.len());
+            begun.extend_from_slice(&line[..line.len().min(room)]);
             if line.len() < piece.len() {
-                let line = String::from_utf8_lossy(&self.errors_line);
+                let line = String::from_utf8_lossy(begun);
                 tracing::debug!(server, line = %line, "a server of MCP writes to stderr");
-                self.errors_line.clear();
+                begun.clear();
             }
         }
-        self.errors.extend_from_slice(&bytes[bytes.len().saturating_sub(SHOWN)..]);
-        self.errors.drain(..self.errors.len().saturating_sub(SHOWN));
+        let mut errors = self.common.errors();
+        errors.extend_from_slice(&bytes[bytes.len().saturating_sub(KEPT)..]);
+        let old = errors.len().saturating_sub(KEPT);
+        errors.drain(..old);
+    }
+}
+
+/// The lines of the end of stderr that say something, without control characters.
+fn lines_of(errors: &[u8]) -> Vec<String> {
+    let text = String::from_utf8_lossy(errors);
+    // The first character may be the rest of one.
+    let lines = text.trim_start_matches(char::REPLACEMENT_CHARACTER).lines();
+    let plain = lines.map(|line| line.chars().filter(|c| !c.is_control()).collect::<String>());
+    plain.filter(|line| !line.trim().is_empty()).collect()
+}
+
+/// The last lines of stderr as they are shown.
+fn last_lines(errors: &[u8]) -> Vec<String> {
+    let lines = lines_of(errors);
+    let last = &lines[lines.len().saturating_sub(MOST_LINES)..];
+    last.iter().map(|line| clip::middle(line, LONGEST_LINE).into_owned()).collect()
+}
+
+/// The end of stderr on one line. The frames of a stack, which Node writes behind the error, would leave no room for the error itself.
+fn last_words(errors: &[u8]) -> Option<String> {
+    let lines = lines_of(errors);
+    let says = |line: &&str| !line.starts_with("at ") && line.chars().any(|c| !matches!(c, '^' | '~'));
+    let words: Vec<&str> = lines.iter().map(|line| line.trim()).filter(says).flat_map(str::split_whitespace).collect();
+    let line = words.join(" ");
+    let Some(start) = line.len().checked_sub(SHOWN) else { return Some(line).filter(|line| !line.is_empty()) };
+    let start = (start..line.len()).find(|at| line.is_char_boundary(*at)).unwrap_or(line.len());
+    // Half a word says nothing; a word without an end is told from its middle.
+    let word = line[start..].find(' ').map_or(start, |at| start + at + 1);
+    Some(format!("… {}", &line[word..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_stderr_is_told_without_the_frames_of_a_stack() {
+        let frames: String = (0..40).map(|at| format!("    at Module.load (node:internal/loader:{at}:7)\n")).collect();
+        let node = format!(
+            "node:internal/loader:1210\n  throw err;\n  ^\n\nError: no module '/x.js'\n{frames}{{ code: 'X' }}\n"
+        );
+        let told = "node:internal/loader:1210 throw err; Error: no module '/x.js' { code: 'X' }";
+        assert_eq!(last_words(node.as_bytes()).as_deref(), Some(told));
+        assert_eq!(last_words(b" \n\x1b\n"), None);
+        let long = format!("{}é end\x1b[31m\n", "word ".repeat(100));
+        let told = last_words(long.as_bytes()).unwrap();
+        assert!(told.starts_with("… word word") && told.ends_with("é end[31m") && told.len() <= SHOWN + 4, "{told}");
+        assert!(last_words("é".repeat(1000).as_bytes()).is_some_and(|told| told.len() <= SHOWN + 4));
     }
 
-    /// The end of stderr on one line.
-    fn last_words(&self) -> Option<String> {
-        let text = String::from_utf8_lossy(&self.errors);
-        let words: Vec<&str> = text.trim_start_matches(char::REPLACEMENT_CHARACTER).split_whitespace().collect();
-        let line: String = words.join(" ").chars().filter(|c| !c.is_control()).collect();
-        Some(line).filter(|line| !line.is_empty())
+    #[test]
+    fn the_last_lines_of_stderr_have_bounds() {
+        let many: String = (0..100).map(|at| format!("line {at}\n\n")).collect();
+        let lines = last_lines(many.as_bytes());
+        assert_eq!((lines.len(), &*lines[0], &*lines[9]), (MOST_LINES, "line 90", "line 99"));
+        let long = last_lines(&[b'x'; KEPT]);
+        assert!(long.len() == 1 && long[0].len() <= LONGEST_LINE + 100, "{long:?}");
     }
 }

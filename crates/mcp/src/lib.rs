@@ -30,5 +30,5 @@ mod server;
 mod tool;
 mod wire;
 
-pub use server::{Server, ServerOptions};
+pub use server::{Health, Server, ServerOptions};
 pub use tool::ServedTool;

@@ -15,6 +15,10 @@ toolfence_protocol::texts! { "mcp"
     ended_with(status) { en: "it ended with status {status}", pt: "terminou com o status {status}" }
     ended_by(signal) { en: "signal {signal} ended it", pt: "o sinal {signal} o encerrou" }
     with_errors(why, said) { en: "{why}; its stderr ends with: {said}", pt: "{why}; a saída de erro dele acaba com: {said}" }
+    hides_a_word(why, path) {
+        en: "{why}. The sandbox hides {path} from it, unless `paths` names that or its folder",
+        pt: "{why}. O sandbox esconde dele {path}, a não ser que `paths` indique isso ou a pasta disso",
+    }
     does_not_read() { en: "it does not read what it is sent", pt: "não lê o que lhe é enviado" }
     line_too_long(megabytes) {
         en: "it wrote a line of more than {megabytes} MiB, and was ended",

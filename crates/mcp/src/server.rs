@@ -90,6 +90,19 @@ struct Running {
     client: Option<Arc<Client>>,
     /// Whether the tools of this client have to be looked at before it is called.
     doubtful: bool,
+    /// Whether it says something else of its tools than was told.
+    differs: bool,
+}
+
+/// How a server is, for whoever asks between calls.
+#[derive(Debug, Clone, Default)]
+pub struct Health {
+    /// Why it has ended; `None` while it runs.
+    pub over: Option<Text>,
+    /// Whether it says something else of its tools than [`Server::told`], so that its calls are refused.
+    pub differs: bool,
+    /// The last lines that it wrote to stderr, without control characters.
+    pub errors: Vec<String>,
 }
 
 impl Server {
@@ -107,7 +120,7 @@ impl Server {
         if offer.told.len() > MOST_TOLD {
             return Err(messages::too_much_of_tools((MOST_BYTES >> 10) as u64));
         }
-        let running = Mutex::new(Running { client: Some(Arc::new(client)), doubtful: false });
+        let running = Mutex::new(Running { client: Some(Arc::new(client)), ..Running::default() });
         Ok(Server { options, commands, taken: taken.clone(), offer, sandboxed, running })
     }
 
@@ -130,6 +143,21 @@ impl Server {
     /// Whether a sandbox is around it.
     pub fn is_sandboxed(&self) -> bool {
         self.sandboxed
+    }
+
+    /// How it is now. Of one that is being called or started nothing is known but that.
+    pub fn health(&self) -> Health {
+        let Ok(running) = self.running.try_lock() else { return Health::default() };
+        match &running.client {
+            Some(client) => Health { over: client.over(), differs: running.differs, errors: client.last_lines() },
+            None => Health { over: Some(messages::ended()), differs: running.differs, errors: Vec::new() },
+        }
+    }
+
+    /// Ends the program, on the calling thread and within seconds, where it is not being called. The next call would start it again.
+    pub fn stop(&self) {
+        let client = self.running.try_lock().ok().and_then(|mut running| running.client.take());
+        drop(client);
     }
 
     /// Its tools, for a toolbox.
@@ -193,8 +221,7 @@ impl Server {
             running.doubtful = true;
             let listed = timeout(STARTING, list(&client)).await;
             let listed = listed.unwrap_or_else(|_| Err(Fault::Over(messages::starts_too_slowly(STARTING.as_secs()))));
-            self.same(listed.map_err(|fault| self.failure(fault))?)?;
-            running.doubtful = false;
+            self.same(listed.map_err(|fault| self.failure(fault))?, &mut running)?;
             return Ok(client);
         }
         // Ended before the next one starts: it may hold a lock of its own. The wait for that blocks.
@@ -206,14 +233,15 @@ impl Server {
             connect(&self.options, &self.commands).await.map_err(|why| self.failure(Fault::Over(why)))?;
         let client = running.client.insert(Arc::new(client)).clone();
         running.doubtful = true;
-        self.same(list)?;
-        running.doubtful = false;
+        self.same(list, &mut running)?;
         Ok(client)
     }
 
-    /// Whether this is the list that was told.
-    fn same(&self, list: Vec<Value>) -> Result<(), ToolError> {
-        if Offer::read(&self.options, list, &self.taken).told == self.offer.told {
+    /// Whether this is the list that was told. If so there is no doubt any more.
+    fn same(&self, list: Vec<Value>, running: &mut Running) -> Result<(), ToolError> {
+        running.differs = Offer::read(&self.options, list, &self.taken).told != self.offer.told;
+        if !running.differs {
+            running.doubtful = false;
             return Ok(());
         }
         Err(ToolFailure::new(ErrorCode::Denied, messages::tools_changed(&self.options.name)).into())

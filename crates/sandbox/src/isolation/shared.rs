@@ -45,6 +45,11 @@ impl Shared {
         Ok(shared)
     }
 
+    /// Whether this real path is one of them, or in one.
+    pub(super) fn holds(&self, real: &Path) -> bool {
+        self.places.iter().any(|at| real.starts_with(at.path()))
+    }
+
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.places.is_empty()

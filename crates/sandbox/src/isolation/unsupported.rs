@@ -78,6 +78,11 @@ impl Enclosure {
         None
     }
 
+    /// Nothing is hidden.
+    pub fn shows(&self, _: &Path, _: &Shared) -> bool {
+        true
+    }
+
     /// Never anything.
     pub fn entry_sharing(&self, _: &Request<'_>, _: &Shared) -> Option<Entry> {
         None

@@ -38,6 +38,9 @@ pub struct Service {
     pub program: Piped,
     /// What has to be asked about it while it runs.
     pub watch: ServiceWatch,
+    /// A file or folder among the words of its command that is there but that it cannot see: the first thing to look at where it
+    /// does not start.
+    pub hidden: Option<PathBuf>,
 }
 
 /// What was hidden from a service, and what has to be done about that.
@@ -81,7 +84,7 @@ impl CommandRunner {
             environment.push((name.into(), value.clone()));
         }
         let appeared = Appeared::new(Language::default());
-        let mut masks = None;
+        let (mut masks, mut hidden) = (None, None);
         let entry = if sandboxed {
             let paths = wanted.paths.clone();
             let look = move |workspace: &toolfence_workspace::Workspace, stop: &_| {
@@ -101,7 +104,13 @@ impl CommandRunner {
                 only_git: false,
                 variables: &variables,
             };
-            let entry = self.enclosure().entry_sharing(&request, &shared?);
+            let shared = shared?;
+            hidden = words
+                .iter()
+                .skip(1)
+                .map(PathBuf::from)
+                .find(|word| word.is_absolute() && !self.enclosure().shows(word, &shared) && word.exists());
+            let entry = self.enclosure().entry_sharing(&request, &shared);
             Some(entry.ok_or_else(messages::no_plan_for_service)?)
         } else {
             self.enclosure().supervised(&words)
@@ -124,7 +133,7 @@ impl CommandRunner {
             told,
         });
         let program = started.await.map_err(|error| Text::from(&error))?;
-        Ok(Service { program, watch: ServiceWatch { commands: Arc::clone(self), masks, appeared } })
+        Ok(Service { program, watch: ServiceWatch { commands: Arc::clone(self), masks, appeared }, hidden })
     }
 }
 

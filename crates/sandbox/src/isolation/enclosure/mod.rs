@@ -105,6 +105,21 @@ impl Enclosure {
         self.entry_with(kind, request, shared)
     }
 
+    /// Whether a program in the sandbox sees this absolute path of the host, as far as that is known without a look at what is masked.
+    pub fn shows(&self, path: &Path, shared: &Shared) -> bool {
+        let Ok(layout) = &self.layout else { return true };
+        let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let within = |at: &Name| real.starts_with(at.path());
+        let shows = |step: &Step| match step {
+            Step::Show { at } | Step::ShowIfThere { at } | Step::Layer { at } | Step::Device { at } => within(at),
+            _ => false,
+        };
+        real.starts_with(&self.root)
+            || self.report().kind == Kind::Landlock
+            || layout.steps.iter().any(shows)
+            || shared.holds(&real)
+    }
+
     /// What to start for a command that runs without a sandbox, so that nothing of it is left behind and its memory has a limit;
     /// `None` where there is no helper that could see to that.
     pub fn supervised(&self, command: &[&OsStr]) -> Option<Entry> {
