@@ -82,7 +82,7 @@ fn dropped(screen: &Screen) {
     screen.wait_for_last(">");
 }
 
-fn files_below(folder: &Path, found: &mut Vec<std::path::PathBuf>) {
+pub(crate) fn files_below(folder: &Path, found: &mut Vec<std::path::PathBuf>) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         match entry.path() {
             path if path.is_dir() => files_below(&path, found),

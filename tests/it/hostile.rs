@@ -205,6 +205,103 @@ fn what_a_server_says_steers_nothing() {
     steers_nothing("server", &screen.written());
 }
 
+/// A server of MCP that answers with what files hold; what it is called for is the name of the file.
+const MCP_SERVER: &str = r#"
+cat "$1/stderr" >&2
+while IFS= read -r line; do
+    id=${line#*\"id\":}
+    id=${id%%[,\}]*}
+    case $line in
+    *'"method":"initialize"'*) name=initialize ;;
+    *'"method":"tools/list"'*) name=list ;;
+    *'"name":"dies"'*) cat "$1/stderr" >&2; exit 3 ;;
+    *'"name":"refuses"'*) name=refuses ;;
+    *'"name":"large"'*) name=large ;;
+    *'"method":"tools/call"'*)
+        name=echo
+        sed "s/ID/$id/" "$1/progress"
+        sleep 1.5
+        ;;
+    *) continue ;;
+    esac
+    printf '{"jsonrpc":"2.0","id":%s,' "$id"
+    cat "$1/$name"
+done
+"#;
+
+#[test]
+fn what_servers_of_tools_say_steers_nothing() {
+    let place = Place::new(&[
+        &call("test.echo", &json!({"text": HOSTILE})),
+        &call("test.refuses", &json!({})),
+        &call("test.dies", &json!({})),
+        &call("test.large", &json!({})),
+        &call(&hostile("test."), &json!({})),
+        "Done.",
+    ]);
+    let folder = place.beside.join("shared");
+    std::fs::create_dir(&folder).unwrap();
+    let (with_nul, large) = (format!("{HOSTILE}\0P"), format!("{HOSTILE}\0").repeat(20_000));
+    let schema = json!({"type": "object", "description": HOSTILE, "properties": {"text": {"type": "string", "description": HOSTILE}}});
+    let tool = |name: &str| json!({"name": name, "title": HOSTILE, "description": with_nul, "inputSchema": schema});
+    let odd = json!({"type": "object", "properties": {(HOSTILE): {"type": "string", "enum": [HOSTILE]}}});
+    let tools = json!([
+        tool("echo"), tool("refuses"), tool("dies"), tool("large"), tool(&hostile("x")),
+        {"name": "odd", "inputSchema": odd}, {"name": "none", "inputSchema": HOSTILE},
+    ]);
+    let greeting = json!({
+        "protocolVersion": "2025-06-18", "capabilities": {}, "serverInfo": {"name": HOSTILE, "version": HOSTILE},
+        "instructions": HOSTILE,
+    });
+    let text = |text: &str| json!({"type": "text", "text": text});
+    let parts = json!([
+        text(&with_nul), {"type": "image", "mimeType": HOSTILE, "data": "AAAA"}, {"type": "resource_link", "uri": HOSTILE, "name": HOSTILE},
+        {"type": HOSTILE},
+    ]);
+    let progress = json!({"progressToken": "ID", "progress": 1, "message": with_nul});
+    let progress = json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": progress}).to_string();
+    for (name, text) in [
+        ("server.sh", MCP_SERVER.to_owned()),
+        ("stderr", format!("{with_nul}\n{large}\n{with_nul}\n")),
+        ("progress", progress.replace("\"ID\"", "ID") + "\n"),
+        ("initialize", format!("\"result\":{greeting}}}\n")),
+        ("list", format!("\"result\":{}}}\n", json!({"tools": tools}))),
+        ("echo", format!("\"result\":{}}}\n", json!({"content": parts}))),
+        ("refuses", format!("\"error\":{}}}\n", json!({"code": -1, "message": with_nul}))),
+        ("large", format!("\"result\":{}}}\n", json!({"content": [text(&large)], "isError": true}))),
+    ] {
+        std::fs::write(folder.join(name), text).unwrap();
+    }
+    let script = folder.join("server.sh").display().to_string();
+    let shared = folder.display().to_string();
+    let section = format!("[mcp.test]\ncommand = {}\npaths = {}\n", json!(["bash", script, shared]), json!([shared]));
+    place.file_at_home("config/toolfence/config.toml", section);
+    let replies = place.home.join("replies");
+    let args = ["--yes", "--backend", "replay", "--replies", replies.to_str().unwrap()];
+    let screen = Screen::start(CODER, &args, &[], &place.root, &place.home, (50, 80));
+    screen.wait("question", |contents| contents.trim_end().ends_with("Trust it? [y/N]"));
+    screen.press(&format!("y{ENTER}"));
+    screen.wait_for_last(">");
+    for command in ["/mcp", "/mcp test", "/tools"] {
+        screen.press(&format!("{command}{ENTER}"));
+        screen.wait("prompt", |contents| {
+            contents.contains(&format!("> {command}\n")) && contents.trim_end().ends_with("\n>")
+        });
+    }
+    screen.press(&format!("go{ENTER}"));
+    screen.wait("end", |contents| contents.contains("Done.") && contents.trim_end().ends_with("\n>"));
+    for command in ["/last", "/mcp test"] {
+        screen.press(&format!("{command}{ENTER}"));
+        screen.wait("prompt", |contents| contents.trim_end().ends_with("\n>"));
+    }
+    let written = screen.written();
+    steers_nothing("mcp", &written);
+    assert!(!written.contains('\0'), "a NUL");
+    assert!(written.contains("\\u{1b}[38;5;199m"), "it is shown as characters");
+    let answered = place.written_down().matches("\"tool_name\":\"test.").count();
+    assert_eq!(answered, 5, "each call has an answer");
+}
+
 #[test]
 fn personas_commands_and_titles_steer_nothing() {
     let place = Place::new(&["First."]);

@@ -1,5 +1,6 @@
 //! Servers of the Model Context Protocol, good ones and bad ones: the real program starts a server of `tests/data/mcp/server.sh`.
 
+use crate::conversation::{CTRL_D, ENTER, answered, files_below};
 use serde_json::{Value, json};
 use std::net::TcpListener;
 use std::path::PathBuf;
@@ -68,6 +69,20 @@ impl Served {
         let ran = self.coder(&["mcp", "list", "--json"], "");
         let told: Value = serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {ran:?}"));
         told["servers"][0].clone()
+    }
+
+    /// A conversation in which nothing asks, but for trust.
+    fn talk(&self, replies: &[&str]) -> Screen {
+        let replies = self.project.replies(replies);
+        let args = ["--yes", "--backend", "replay", "--replies", &replies];
+        Screen::start(CODER, &args, &[], &self.project.root, &self.project.home, (60, 160))
+    }
+
+    /// All that the program keeps: transcripts and the log.
+    fn kept(&self) -> String {
+        let mut files = Vec::new();
+        files_below(&self.project.home.join("state"), &mut files);
+        files.iter().map(|file| String::from_utf8_lossy(&std::fs::read(file).unwrap()).into_owned()).collect()
     }
 
     /// Whether the sandbox holds on this machine.
@@ -183,6 +198,14 @@ fn servers_that_do_not_start_are_told() {
     let served = Served::new("well");
     served.project.file_at_home("config/toolfence/config.toml", "[mcp.test]\ncommand = \"no-such-program-here\"\n");
     assert!(served.listed()["error"].as_str().unwrap().contains("no program no-such-program-here"));
+    // A file that is there and yet not found has its reason.
+    if Served::new("well").is_sandboxed() {
+        let script = served.shared.join("server.sh").display().to_string();
+        let section = format!("[mcp.test]\ncommand = {}\n", json!(["bash", script, "well"]));
+        served.project.file_at_home("config/toolfence/config.toml", section);
+        let error = served.listed()["error"].to_string();
+        assert!(error.contains(&format!("The sandbox hides {script} from it, unless `paths` names that")), "{error}");
+    }
     let text = "[mcp.test]\ncommand = \"bash\"\nenv = { A = \"$NO_SUCH_VARIABLE\" }\n[mcp.te-st]\ncommand = \"bash\"\n";
     served.project.file_at_home("config/toolfence/config.toml", text);
     let ran = served.coder(&["mcp", "list"], "");
@@ -362,4 +385,107 @@ fn ctrl_c_cancels_a_call() {
     }
     screen.press("\u{4}");
     assert_eq!(screen.end(), 0);
+}
+
+/// What goes wrong with a server is said in the conversation, and mended there.
+#[test]
+fn servers_are_shown_and_started_again_in_a_conversation() {
+    let served = Served::new("well");
+    served.settings("gone", "");
+    let screen = served.talk(&[CALL, "Done.", CALL, "Done again."]);
+    screen.wait_for_last(">");
+    screen.press(&format!("/mcp{ENTER}"));
+    let contents = screen.wait_for("`/mcp restart test` tries again.");
+    assert!(contents.contains("test  failed: it ended with status 4"), "{contents}");
+    assert!(contents.contains("cannot find my files"), "{contents}");
+    screen.press(&format!("/mcp other{ENTER}"));
+    answered(&screen, "`coder mcp list` shows those that they do.");
+    // The settings of now count, and another command is another server.
+    served.settings("dies", "");
+    screen.press("/mcp r\t");
+    screen.wait_for_last("> /mcp restart");
+    screen.press("t\t");
+    screen.wait_for_last("> /mcp restart test");
+    screen.press(ENTER);
+    let contents = screen.wait("question", |contents| contents.trim_end().ends_with("Trust it? [y/N]"));
+    assert!(contents.contains("Starting test ...") && contents.contains("In short: test has 1 tool."), "{contents}");
+    screen.press(&format!("n{ENTER}"));
+    answered(
+        &screen,
+        "test  not trusted, so the model is not told of its tools. `/mcp restart test` shows what it says and asks.",
+    );
+    screen.press(&format!("/mcp restart test{ENTER}"));
+    screen.wait("question", |contents| contents.matches("Trust it? [y/N]").count() == 2);
+    screen.press(&format!("y{ENTER}"));
+    answered(&screen, "test  trusted, runs, 1 tool");
+    screen.press(&format!("/mcp{ENTER}"));
+    answered(&screen, "test  trusted, runs, 1 tool\n    echo");
+    screen.press(&format!("/mcp test{ENTER}"));
+    answered(&screen, "    test.echo(text, count?)\n        Says a text.");
+    std::fs::write(served.shared.join("file"), "").unwrap();
+    screen.press(&format!("go{ENTER}"));
+    answered(&screen, "Done.");
+    screen.press(&format!("/mcp{ENTER}"));
+    answered(&screen, "test  trusted; it ended with status 3. The next call starts it again.\n    echo");
+    screen.press(&format!("go{ENTER}"));
+    answered(&screen, "Done again.");
+    let kept = served.kept();
+    assert!(kept.contains("said hi") && kept.contains("Its tools are these now: test.echo(text, count?)"), "{kept}");
+    // A new secret would not be taken out of what is written down.
+    served.settings("dies", "env = { TOKEN = \"new\" }");
+    screen.press(&format!("/mcp restart test{ENTER}"));
+    answered(&screen, "Start `coder` again.");
+    screen.press(CTRL_D);
+    assert_eq!(screen.end(), 0);
+}
+
+#[test]
+fn a_server_that_is_waited_for_is_named() {
+    let served = Served::new("slowly");
+    let screen = served.talk(&["Done."]);
+    screen.wait_for("Waiting for MCP servers to tell their tools");
+    screen.wait_for("tools of MCP servers: test (1 tool)");
+    screen.wait_for_last(">");
+    screen.press(CTRL_D);
+    assert_eq!(screen.end(), 0);
+}
+
+/// Whatever the settings and the person allow: nobody but the server knows what a call does.
+#[test]
+fn plan_mode_refuses_the_tools_of_servers() {
+    let served = Served::with("well", "allow = [\"*\"]");
+    let screen = served.talk(&[CALL, "Planned.", CALL, "Done."]);
+    screen.wait_for_last(">");
+    screen.press(&format!("/plan{ENTER}"));
+    screen.wait_for_last("plan>");
+    screen.press(&format!("go{ENTER}"));
+    screen.wait_for("Planned.");
+    screen.wait_for_last("plan>");
+    let kept = served.kept();
+    assert!(kept.contains("Refused by the rule plan") && !kept.contains("said hi"), "{kept}");
+    screen.press(&format!("/mcp restart test{ENTER}"));
+    screen.wait_for("test  trusted, runs, 1 tool");
+    screen.wait_for_last("plan>");
+    screen.press(&format!("/plan{ENTER}"));
+    answered(&screen, "plan mode has ended");
+    screen.press(&format!("go{ENTER}"));
+    answered(&screen, "Done.");
+    assert!(served.kept().contains("said hi"), "{}", served.kept());
+    screen.press(CTRL_D);
+    assert_eq!(screen.end(), 0);
+}
+
+/// A value of the settings that a server gives back, in a result or in the reason for its end, is not written down.
+#[test]
+fn secrets_of_servers_are_not_written_down() {
+    const SECRET: &str = "xyzzy-hidden-471100";
+    for how in ["secret", "leaks"] {
+        let served = Served::with(how, &format!("env = {{ API_TOKEN = \"{SECRET}\" }}"));
+        let replies = served.project.replies(&[CALL, "Done."]);
+        let ran = served.coder(&["-p", "go", "--yes", "--backend", "replay", "--replies", &replies, "--json"], "");
+        assert!(ran.status == 0 && ran.out.contains(SECRET), "{how}: the model is told what the tool said: {ran:?}");
+        let kept = served.kept();
+        assert!(kept.contains("test.echo") && kept.contains("[redacted: "), "{how}: {kept}");
+        assert!(!kept.contains(SECRET), "{how}: {kept}");
+    }
 }

@@ -371,6 +371,11 @@ pub(crate) fn trust_of(files: &[(PathBuf, String)], head: impl Fn(&str) -> Text,
     asked + allows + &messages::trust_it().words()
 }
 
+/// What follows from trust, in rows of the terminal, for [`trust_of`].
+pub(crate) fn allowing(allows: &[Text]) -> String {
+    allows.iter().map(|allows| in_columns(allows) + "\n").collect()
+}
+
 /// Whether what was typed is a plain yes.
 pub(crate) fn is_yes(line: &str, language: Language) -> bool {
     matches!(said(line, language), Said::Answer(Answer::Yes))

@@ -12,8 +12,12 @@ use crate::shown::{Words, escaped};
 use crate::terminal::tell;
 use std::collections::HashSet;
 use std::ffi::OsString;
+use std::io::IsTerminal;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::mpsc::RecvTimeoutError;
+use std::sync::{Arc, mpsc};
+use std::time::{Duration, Instant};
 use toolfence::program::mcp::{Server, ServerOptions};
 use toolfence::program::settings::{Origin, ServerRule, Value};
 use toolfence::toolbox::Tool;
@@ -23,20 +27,40 @@ use toolfence::{Text, tool};
 /// What allows every tool of a server.
 const EVERY: &str = "*";
 
+/// How long a person at a terminal waits for servers before it is said what is waited for.
+const SILENCE: Duration = Duration::from_secs(1);
+
+/// A server of the settings that has not been started.
+pub(crate) struct Wanted {
+    rule: ServerRule,
+    origin: Origin,
+    options: Result<ServerOptions, Text>,
+}
+
 /// A server of the settings, and what came of starting it.
+#[derive(Clone)]
 pub(crate) struct Found {
     pub(crate) rule: ServerRule,
     pub(crate) origin: Origin,
     /// By which it is trusted.
     pub(crate) key: PathBuf,
     pub(crate) started: Result<Arc<Server>, Text>,
+    /// Whether the model is told of its tools: they were trusted when it was started.
+    pub(crate) offered: bool,
 }
 
-/// A server whose tools the model is told of.
-pub(crate) struct Trusted {
-    pub(crate) server: Arc<Server>,
-    /// Its tools that run without a question, by the name that the model has for them.
-    pub(crate) allowed: Vec<String>,
+impl Wanted {
+    /// What the settings say of it.
+    pub(crate) fn rule(&self) -> &ServerRule {
+        &self.rule
+    }
+
+    /// Starts it and waits until it has told its tools, or will not.
+    pub(crate) fn start(self, commands: Arc<CommandRunner>) -> Found {
+        let Wanted { rule, origin, options } = self;
+        let started = options.and_then(|options| Server::start(options, commands, &tool::catalog()).map(Arc::new));
+        Found { key: key(&rule.name), rule, origin, started, offered: false }
+    }
 }
 
 impl Found {
@@ -47,22 +71,46 @@ impl Found {
 
     /// Shows what the server says and asks about it. What is agreed to is kept.
     pub(crate) fn ask(&self, places: &Places) -> Result<bool, Failure> {
-        let Ok(server) = &self.started else { return Ok(false) };
-        let files = [(self.key.clone(), server.told().to_owned())];
-        if !agreed(&files, &[messages::trust_allows_server()])? {
+        let Some(told) = self.told() else { return Ok(false) };
+        let files = [told];
+        if !agreed(&files, &self.allows())? {
             return Ok(false);
         }
         trust::store(places, &files)?;
         Ok(true)
     }
 
-    fn trusted(&self) -> Option<Trusted> {
+    /// What a person has to agree to, under its key; `None` where the server has not started.
+    pub(crate) fn told(&self) -> Option<(PathBuf, String)> {
         let server = self.started.as_ref().ok()?;
+        Some((self.key.clone(), server.told().to_owned()))
+    }
+
+    /// What a person agrees to, in short: all that the server says may be longer than the terminal, and begins with what it may do.
+    pub(crate) fn allows(&self) -> [Text; 2] {
+        let rule = &self.rule;
+        let paths = match rule.paths.is_empty() {
+            true => messages::writes_nothing(),
+            false => messages::writes_in(escaped(&rule.paths.join(", ")).into_owned()),
+        };
+        let network = if rule.network { messages::has_network() } else { messages::has_no_network() };
+        let count = self.started.as_ref().map_or(0, |server| server.tools().count());
+        let command = escaped(&rule.command.join(" ")).into_owned();
+        [messages::server_in_short(rule.name.as_str(), count, command, paths, network), messages::trust_allows_server()]
+    }
+
+    /// The server, where the model is told of its tools.
+    pub(crate) fn on_offer(&self) -> Option<&Arc<Server>> {
+        self.started.as_ref().ok().filter(|_| self.offered)
+    }
+
+    /// Its tools that run without a question, by the name that the model has for them.
+    pub(crate) fn allowed(&self) -> Vec<String> {
         let every = self.rule.allow.iter().any(|name| name == EVERY);
         let wanted = |name: &str| every || self.rule.allow.iter().any(|allowed| allowed == name);
-        let tools = server.tools().map(|tool| tool.spec().name.to_string());
         let own = |full: &String| full.strip_prefix(&format!("{}.", self.rule.name)).is_some_and(wanted);
-        Some(Trusted { server: Arc::clone(server), allowed: tools.filter(own).collect() })
+        let tools = self.on_offer().into_iter().flat_map(Server::tools).map(|tool| tool.spec().name.to_string());
+        tools.filter(own).collect()
     }
 }
 
@@ -86,6 +134,12 @@ pub(crate) fn secrets(config: &Config) -> impl Iterator<Item = (String, String)>
     rules(config).into_iter().flat_map(|(rule, _)| rule.env).filter_map(value)
 }
 
+/// Whether the variables of a server are those that the settings of a conversation give it, so that they are taken out of all that is
+/// written down.
+pub(crate) fn has_secrets_of(rule: &ServerRule, config: &Config) -> bool {
+    rule.env.is_empty() || rules(config).iter().any(|(known, _)| known.name == rule.name && known.env == rule.env)
+}
+
 /// The variable of the person's that stands for a value: `$` and its name, and nothing else.
 fn other_variable(value: &str) -> Option<&str> {
     let name = value.strip_prefix('$')?;
@@ -99,44 +153,64 @@ pub(crate) fn key(name: &str) -> PathBuf {
     format!("mcp.{name}").into()
 }
 
-/// Starts servers side by side, all or the one of this name, and waits until each has told its tools, or will not.
-pub(crate) fn start(config: &Config, places: &Places, commands: &Arc<CommandRunner>, only: Option<&str>) -> Vec<Found> {
+/// The servers of the settings, all or the one of this name, as they can be started.
+pub(crate) fn wanted(config: &Config, places: &Places, only: Option<&str>) -> Vec<Wanted> {
     let mut letters = HashSet::new();
-    let all: Vec<(ServerRule, Origin, Result<ServerOptions, Text>)> = rules(config)
-        .into_iter()
-        .filter(|(rule, _)| only.is_none_or(|name| rule.name == name))
-        .map(|(rule, origin)| {
-            // A model's spelling of a tool's name is understood without these.
-            let is_new = letters.insert(rule.name.replace(['_', '-'], ""));
-            let options = if is_new { options(&rule, places) } else { Err(messages::server_name_like_another()) };
-            (rule, origin, options)
-        })
-        .collect();
-    let taken = tool::catalog();
-    std::thread::scope(|scope| {
-        let begun: Vec<_> = all
-            .into_iter()
-            .map(|(rule, origin, options)| {
-                let (commands, taken) = (Arc::clone(commands), &taken);
-                let start = move || Server::start(options?, commands, taken).map(Arc::new);
-                (rule, origin, scope.spawn(start))
-            })
-            .collect();
-        begun
-            .into_iter()
-            .map(|(rule, origin, thread)| {
-                let started = thread.join().unwrap_or_else(|_| Err(messages::server_thread_died()));
-                let key = key(&rule.name);
-                Found { rule, origin, key, started }
-            })
-            .collect()
-    })
+    let all = rules(config).into_iter().map(|(rule, origin)| {
+        // A model's spelling of a tool's name is understood without these.
+        let is_new = letters.insert(rule.name.replace(['_', '-'], ""));
+        let options = if is_new { options(&rule, places) } else { Err(messages::server_name_like_another()) };
+        Wanted { rule, origin, options }
+    });
+    all.filter(|wanted| only.is_none_or(|name| wanted.rule.name == name)).collect()
 }
 
-/// Those of them that the person trusts. Who is there is asked about the others, where `asks` says that somebody is; what is left out is
-/// told.
-pub(crate) fn trusted(all: Vec<Found>, places: &Places, asks: bool) -> Result<Vec<Trusted>, Failure> {
-    let mut trusted = Vec::new();
+/// Starts servers side by side, all or the one of this name, and waits until each has told its tools, or will not.
+pub(crate) fn start(config: &Config, places: &Places, commands: &Arc<CommandRunner>, only: Option<&str>) -> Vec<Found> {
+    let all = wanted(config, places, only);
+    let mut waits: Vec<String> = all.iter().map(|wanted| wanted.rule.name.clone()).collect();
+    let (done, answers) = mpsc::channel();
+    for (at, wanted) in all.into_iter().enumerate() {
+        let (commands, done) = (Arc::clone(commands), done.clone());
+        let failed = Found {
+            key: key(&wanted.rule.name),
+            rule: wanted.rule.clone(),
+            origin: wanted.origin.clone(),
+            started: Err(messages::server_thread_died()),
+            offered: false,
+        };
+        std::thread::spawn(move || {
+            let found = catch_unwind(AssertUnwindSafe(|| wanted.start(commands))).unwrap_or(failed);
+            // Whoever asked waits until all have answered.
+            let _ = done.send((at, found));
+        });
+    }
+    drop(done);
+    let (began, mut told, mut found) = (Instant::now(), !std::io::stderr().is_terminal(), Vec::new());
+    loop {
+        let next = match told {
+            true => answers.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            false => answers.recv_timeout(SILENCE.saturating_sub(began.elapsed())),
+        };
+        match next {
+            Ok((at, server)) => {
+                waits.retain(|name| *name != server.rule.name);
+                found.push((at, server));
+            }
+            Err(RecvTimeoutError::Timeout) => {
+                told = true;
+                tell(&messages::waiting_for_servers(waits.join(", ")));
+            }
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+    }
+    found.sort_by_key(|(at, _)| *at);
+    found.into_iter().map(|(_, server)| server).collect()
+}
+
+/// Settles which of them are on offer: those that the person trusts. Who is there is asked about the others, where `asks` says that
+/// somebody is; what is left out is told.
+pub(crate) fn settle(all: &mut [Found], places: &Places, asks: bool) -> Result<(), Failure> {
     for found in all {
         let name = found.rule.name.as_str();
         let server = match &found.started {
@@ -150,13 +224,12 @@ pub(crate) fn trusted(all: Vec<Found>, places: &Places, asks: bool) -> Result<Ve
             tell(&messages::server_outside(name));
         }
         server.notes().iter().for_each(tell);
-        if found.is_trusted(places) || asks && found.ask(places)? {
-            trusted.extend(found.trusted());
-        } else {
-            tell(&messages::server_not_trusted(name));
+        found.offered = found.is_trusted(places) || asks && found.ask(places)?;
+        if !found.offered {
+            tell(&messages::server_not_trusted(found.rule.name.as_str()));
         }
     }
-    Ok(trusted)
+    Ok(())
 }
 
 /// What the library wants to know of a server.

@@ -12,7 +12,7 @@ use crate::messages;
 use crate::personas::{self, Folders, Place};
 use crate::program;
 use crate::server::{Server, model_of};
-use crate::servers::{self, Trusted};
+use crate::servers::{self, Found};
 use crate::shown::{self, Words, escaped};
 use crate::terminal::{self, tell};
 use std::path::{Path, PathBuf};
@@ -76,8 +76,8 @@ pub(crate) struct Setup {
     agents_files: Option<String>,
     /// Where files of settings are; none for the demo.
     pub(crate) places: Option<Places>,
-    /// The servers whose tools are on offer too.
-    servers: Arc<Vec<Trusted>>,
+    /// The servers of the settings, where they were started. Those that are trusted have tools on offer too.
+    servers: Arc<Vec<Found>>,
 }
 
 impl Setup {
@@ -103,23 +103,43 @@ impl Setup {
     /// the terminal about each server that the person has not trusted yet; without it such a server is left out.
     pub(crate) fn with_servers(mut self, asks: bool) -> Result<Setup, Failure> {
         let Some(places) = &self.places else { return Ok(self) };
-        let found = servers::start(&self.config, places, &self.commands, None);
-        self.servers = Arc::new(servers::trusted(found, places, asks)?);
+        let mut found = servers::start(&self.config, places, &self.commands, None);
+        servers::settle(&mut found, places, asks)?;
+        self.servers = Arc::new(found);
         self.offer_servers();
         Ok(self)
     }
 
     fn offer_servers(&mut self) {
         self.toolbox = with_tools_of(std::mem::take(&mut self.toolbox), &self.servers, &self.persona);
-        let allowed = self.servers.iter().flat_map(|trusted| &trusted.allowed);
-        self.policy = self.policy.clone().allow_served(allowed);
+        self.policy = self.policy.clone().allow_served(self.servers.iter().flat_map(Found::allowed));
+    }
+
+    /// The servers of the settings, where they were started.
+    pub(crate) fn servers(&self) -> &[Found] {
+        &self.servers
+    }
+
+    /// Puts a server that was started again in the place of the one that had its name, with its tools.
+    pub(crate) fn put_server(&mut self, server: Found) {
+        let mut all: Vec<Found> = self.servers.iter().filter(|old| old.key != server.key).cloned().collect();
+        let before = format!("{}.", server.rule.name);
+        let others = |name: &String| !name.starts_with(&before);
+        let kept: Vec<String> =
+            self.toolbox.catalog().specs().iter().map(|spec| spec.name.to_string()).filter(others).collect();
+        self.toolbox = std::mem::take(&mut self.toolbox).only(&kept);
+        let at = self.servers.iter().position(|old| old.key == server.key).unwrap_or(all.len());
+        all.insert(at, server);
+        self.servers = Arc::new(all);
+        self.offer_servers();
     }
 
     /// The servers whose tools are on offer, and how many each has; `None` where there is no server.
     pub(crate) fn serving(&self) -> Option<Text> {
-        let told =
-            |trusted: &Trusted| messages::server_with_tools(trusted.server.name(), trusted.server.tools().count());
-        let all: Vec<Text> = self.servers.iter().map(told).collect();
+        let told = |server: &Arc<toolfence::program::mcp::Server>| {
+            messages::server_with_tools(server.name(), server.tools().count())
+        };
+        let all: Vec<Text> = self.servers.iter().filter_map(Found::on_offer).map(told).collect();
         (!all.is_empty()).then(|| messages::servers_offer(Text::join(all, ", ")))
     }
 
@@ -213,6 +233,11 @@ impl Setup {
         let same = self.model() == before.model() && place(self)? == place(before)?;
         // A recording goes on where it was, and a program that keeps the conversation is not started for nothing.
         self.talking_to(if same { talk.bare.clone() } else { self.backend()? })
+    }
+
+    /// The backend of `talk`, told of the tools that there are now.
+    pub(crate) fn talking_again(&self, talk: &Talk) -> Result<Talk, Failure> {
+        self.talking_to(talk.bare.clone())
     }
 
     fn talking_to(&self, bare: Arc<dyn Backend>) -> Result<Talk, Failure> {
@@ -542,14 +567,15 @@ fn toolbox(commands: &Arc<CommandRunner>, config: &Config, persona: &Persona) ->
 }
 
 /// The tools with those of servers behind them; of these too only what the persona wants.
-fn with_tools_of(toolbox: Toolbox, servers: &[Trusted], persona: &Persona) -> Toolbox {
+fn with_tools_of(toolbox: Toolbox, servers: &[Found], persona: &Persona) -> Toolbox {
     let wanted = |server: &str, tool: &ServedTool| match &persona.tools {
         Some(names) => names.iter().any(|name| *name == tool.spec().name || *name == format!("{server}.*")),
         None => true,
     };
-    let tools = servers.iter().flat_map(|Trusted { server, .. }| {
-        server.tools().filter(|tool| wanted(server.name(), tool)).collect::<Vec<_>>()
-    });
+    let tools = servers
+        .iter()
+        .filter_map(Found::on_offer)
+        .flat_map(|server| server.tools().filter(|tool| wanted(server.name(), tool)).collect::<Vec<_>>());
     tools.fold(toolbox, Toolbox::with)
 }
 

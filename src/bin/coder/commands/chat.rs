@@ -5,7 +5,7 @@ use crate::by_hand;
 use crate::choices::AskMode;
 use crate::clipboard;
 use crate::commands::sessions::{self, Begun, Start};
-use crate::commands::{export, policy, stats, stdin_lines, undo};
+use crate::commands::{export, mcp, policy, stats, stdin_lines, undo};
 use crate::config::{Layers, trust};
 use crate::confirm::{self, AtTheTerminal};
 use crate::edit;
@@ -20,9 +20,10 @@ use crate::personas::Folders;
 use crate::preview::one_line;
 use crate::prose::{Prose, Voice};
 use crate::runtime::{TWICE, Turns};
+use crate::servers;
 use crate::setup::{Setup, Talk, with_persona};
 use crate::shown::{Words, language};
-use crate::slash::{self, Act, Argument, Own, Slash};
+use crate::slash::{self, Act, Argument, Own, RESTART, Slash};
 use crate::terminal::{Style, Terminal, tell};
 use crate::view::View;
 use clap::ValueEnum;
@@ -113,8 +114,13 @@ impl Input {
             Some(places) => (Some(Folders::of(places)), places.state.as_deref()),
             None => (None, None),
         };
-        let completions =
-            Completions { commands: slash::all(own), personas, models, workspace: setup.workspace.clone() };
+        let completions = Completions {
+            commands: slash::all(own),
+            personas,
+            models,
+            servers: servers::rules(&setup.config).into_iter().map(|(rule, _)| rule.name).collect(),
+            workspace: setup.workspace.clone(),
+        };
         let vi = setup.config.text("terminal.keys") == Some("vi");
         let looks = Typing { marks: &[MARK, PLAN_MARK], vi };
         let editor = LineEditor::open(completions, looks, state, setup.writes_down(), setup.redactor());
@@ -253,6 +259,7 @@ impl Conversation {
         match command.act {
             Act::Help => self.help(),
             Act::Tools => agent.session().catalog().specs().iter().try_for_each(|spec| out.line(&spec.signature())),
+            Act::Mcp => self.mcp(words),
             Act::Allowed => match agent.session().policy().remembered() {
                 [] => out.line(&messages::nothing_is_allowed()),
                 rules => rules.iter().try_for_each(|rule| out.line(&rule.to_string())),
@@ -351,23 +358,85 @@ impl Conversation {
     /// Whether the person trusts what this file of the project says. Where that was not said of exactly this text, it is shown, and
     /// the person is asked.
     fn trusts(&mut self, file: &Path, text: &str) -> Result<bool, Failure> {
-        let Conversation { setup, turns, .. } = self;
-        let Some(places) = &setup.places else { return Ok(false) };
+        let Some(places) = &self.setup.places else { return Ok(false) };
         if trust::holds(places, file, text) {
             return Ok(true);
         }
         let files = [(file.to_owned(), text.to_owned())];
         let asked = confirm::trust_of(&files, |file| messages::command_of_project_says(file.to_owned()), "");
-        let canceller = Canceller::default();
-        let said = match turns.run(canceller.clone(), confirm::put_until(&asked, &canceller))? {
-            Err(error) if error.kind() == ErrorKind::Interrupted => return Ok(false),
-            said => said.map_err(|_| Failure::wrong_use(messages::no_terminal_for_trust()))?,
-        };
-        if !confirm::is_yes(&said, language()) {
+        if !self.agrees(&asked)? {
             return Ok(false);
         }
         trust::store(places, &files)?;
         Ok(true)
+    }
+
+    /// Whether the person says yes to a question of trust.
+    fn agrees(&self, asked: &str) -> Result<bool, Failure> {
+        let canceller = Canceller::default();
+        match self.turns.run(canceller.clone(), confirm::put_until(asked, &canceller))? {
+            Err(error) if error.kind() == ErrorKind::Interrupted => Ok(false),
+            Err(_) => Err(Failure::wrong_use(messages::no_terminal_for_trust())),
+            Ok(said) => Ok(confirm::is_yes(&said, language())),
+        }
+    }
+
+    /// Shows the servers of tools, or all of one, or starts one again.
+    fn mcp(&mut self, words: &str) -> Result<(), Failure> {
+        match words.split_whitespace().collect::<Vec<_>>()[..] {
+            [] => mcp::overview(&self.setup, &mut self.out),
+            [RESTART, name] => self.restart_server(name),
+            [name] => mcp::all_of(&self.setup, name, &mut self.out),
+            _ => self.out.line(&messages::wants_words(format!("/mcp {RESTART}"))),
+        }
+    }
+
+    /// Ends a server and starts it again, with what the settings say of it now. One that is not trusted is asked about.
+    fn restart_server(&mut self, name: &str) -> Result<(), Failure> {
+        let Some(places) = self.setup.places.clone() else { return Ok(()) };
+        let (layers, _) = with_persona(Layers::read(&self.options)?)?;
+        let config = layers.merged();
+        let Some(wanted) = servers::wanted(&config, &places, Some(name)).pop() else {
+            return Err(Failure::wrong_use(messages::no_such_server(format!("{name:?}"))));
+        };
+        if !servers::has_secrets_of(wanted.rule(), &self.setup.config) {
+            return Err(Failure::wrong_use(messages::other_variables(name)));
+        }
+        self.out.styled_line(Style::Dim, &messages::server_starts(name))?;
+        let before = self.setup.servers().iter().find(|server| server.rule.name == name).cloned();
+        let (commands, canceller) = (self.setup.commands.clone(), Canceller::default());
+        let starting = async {
+            // Both block. What nobody waits for any longer goes on beside, and ends by itself.
+            let started = tokio::task::spawn_blocking(move || {
+                before.iter().filter_map(|server| server.started.as_ref().ok()).for_each(|server| server.stop());
+                wanted.start(commands)
+            });
+            tokio::select! {
+                started = started => started.ok(),
+                () = canceller.cancelled() => None,
+            }
+        };
+        let Some(mut server) = self.turns.run(canceller.clone(), starting)? else {
+            return self.out.styled_line(Style::Bad, &messages::server_not_waited_for(name));
+        };
+        if let Ok(started) = &server.started {
+            if !started.is_sandboxed() {
+                tell(&messages::server_outside(name));
+            }
+            started.notes().iter().for_each(tell);
+        }
+        server.offered = server.is_trusted(&places);
+        if let Some(told) = server.told().filter(|_| !server.offered && stdin().is_terminal()) {
+            let files = [told];
+            let allows = confirm::allowing(&server.allows());
+            server.offered = self.agrees(&confirm::trust_of(&files, |file| format!("{file}:").into(), &allows))?;
+            if server.offered {
+                trust::store(&places, &files)?;
+            }
+        }
+        let Conversation { setup, talk, agent, out, .. } = self;
+        sessions::change_server(server, setup, talk, agent)?;
+        mcp::state_of(setup, name, out)
     }
 
     /// Says a message, with what it brings along.

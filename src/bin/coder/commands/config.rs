@@ -348,8 +348,7 @@ fn trust(options: &Options, places: &Places, arguments: &TrustArguments) -> Resu
 
 /// Shows the files and asks, on the terminal itself. Without one there is nobody to agree.
 pub(crate) fn agreed(files: &[(PathBuf, String)], allows: &[Text]) -> Result<bool, Failure> {
-    let allows: Vec<_> = allows.iter().map(|allows| allows.words().into_owned() + "\n").collect();
-    let asked = crate::confirm::trust_of(files, |file| format!("{file}:").into(), &allows.concat());
+    let asked = crate::confirm::trust_of(files, |file| format!("{file}:").into(), &crate::confirm::allowing(allows));
     let canceller = Canceller::default();
     let line = match crate::runtime::run(canceller.clone(), crate::confirm::put_until(&asked, &canceller))? {
         Err(error) if error.kind() == ErrorKind::Interrupted => return Err(Failure::signalled(INTERRUPTED)),

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use std::io::IsTerminal;
 use std::process::ExitCode;
 use toolfence::ToolSpec;
+use toolfence::program::mcp::Health;
 use toolfence::toolbox::Tool;
 
 /// Does what was asked.
@@ -48,21 +49,85 @@ fn list(setup: &Setup, arguments: &McpListArguments) -> Result<ExitCode, Failure
             (Ok(_), "trusted") => (Style::Good, messages::server_is_trusted()),
             (Ok(_), _) => (Style::Bad, messages::server_is_untrusted(found.rule.name.as_str())),
         };
-        out.write(&format!("{}  ", found.rule.name))?;
-        out.styled_line(style, &told)?;
-        out.styled_line(Style::Dim, &format!("    {}  ({})", found.rule.command.join(" "), found.origin))?;
-        let Ok(server) = &found.started else { continue };
-        if !server.is_sandboxed() {
-            out.styled_line(Style::Bad, &messages::server_outside(found.rule.name.as_str()))?;
-        }
-        for tool in server.tools() {
-            let ToolSpec { purpose, .. } = tool.spec();
-            out.line(&format!("    {}", tool.spec().signature()))?;
-            out.styled_line(Style::Dim, &format!("        {purpose}"))?;
-        }
-        server.notes().iter().try_for_each(|note| out.styled_line(Style::Bad, note))?;
+        in_rows(&mut out, style, &format!("{}  {}", found.rule.name, told.words()))?;
+        show(found, &mut out)?;
     }
     Ok(status)
+}
+
+/// What a server is, and all that it offers.
+fn show(found: &Found, out: &mut Terminal) -> Result<(), Failure> {
+    in_rows(out, Style::Dim, &format!("    {}  ({})", found.rule.command.join(" "), found.origin))?;
+    let Ok(server) = &found.started else { return Ok(()) };
+    if !server.is_sandboxed() {
+        out.styled_line(Style::Bad, &messages::server_outside(found.rule.name.as_str()))?;
+    }
+    for tool in server.tools() {
+        let ToolSpec { purpose, .. } = tool.spec();
+        in_rows(out, Style::Plain, &format!("    {}", tool.spec().signature()))?;
+        in_rows(out, Style::Dim, &format!("        {purpose}"))?;
+    }
+    server.notes().iter().try_for_each(|note| out.styled_line(Style::Bad, note))
+}
+
+/// A line that goes on below its own beginning on a terminal.
+fn in_rows(out: &mut Terminal, style: Style, line: &str) -> Result<(), Failure> {
+    let rows = out.in_rows(line).into_owned();
+    out.exact_line(style, &rows)
+}
+
+/// `/mcp`: the servers of a conversation, how they are, and the names of their tools.
+pub(crate) fn overview(setup: &Setup, out: &mut Terminal) -> Result<(), Failure> {
+    if setup.servers().is_empty() {
+        return out.line(&messages::no_servers());
+    }
+    for found in setup.servers() {
+        say_state(found, out)?;
+        let Ok(server) = &found.started else { continue };
+        let name = |tool: &str| tool.strip_prefix(&format!("{}.", found.rule.name)).unwrap_or(tool).to_owned();
+        let names: Vec<String> = server.tools().map(|tool| name(&tool.spec().name)).collect();
+        in_rows(out, Style::Dim, &format!("    {}", names.join(", ")))?;
+    }
+    Ok(())
+}
+
+/// `/mcp NAME`: how a server is, all that it offers, and what it wrote to stderr last.
+pub(crate) fn all_of(setup: &Setup, name: &str, out: &mut Terminal) -> Result<(), Failure> {
+    let found = named(setup, name)?;
+    say_state(found, out)?;
+    show(found, out)?;
+    let errors = found.started.as_ref().map(|server| server.health().errors).unwrap_or_default();
+    if !errors.is_empty() {
+        in_rows(out, Style::Plain, &format!("    {}", messages::server_said().words()))?;
+    }
+    errors.iter().try_for_each(|line| out.exact_line(Style::Dim, &format!("    | {line}")))
+}
+
+/// How the server of this name is, in a line.
+pub(crate) fn state_of(setup: &Setup, name: &str, out: &mut Terminal) -> Result<(), Failure> {
+    say_state(named(setup, name)?, out)
+}
+
+fn named<'a>(setup: &'a Setup, name: &str) -> Result<&'a Found, Failure> {
+    let found = setup.servers().iter().find(|found| found.rule.name == name);
+    found.ok_or_else(|| Failure::wrong_use(messages::no_such_server(format!("{name:?}"))))
+}
+
+/// How a server is, in a line.
+fn say_state(found: &Found, out: &mut Terminal) -> Result<(), Failure> {
+    let name = found.rule.name.as_str();
+    let (style, told) = match &found.started {
+        Err(why) => (Style::Bad, messages::server_not_running(name, escaped(&why.words()).into_owned())),
+        Ok(_) if !found.offered => (Style::Bad, messages::server_wants_trust(name)),
+        Ok(server) => match server.health() {
+            health if health.differs => (Style::Bad, messages::server_differs(name)),
+            Health { over: Some(why), .. } => {
+                (Style::Bad, messages::server_is_over(escaped(&why.words()).into_owned()))
+            }
+            _ => (Style::Good, messages::server_runs(server.tools().count())),
+        },
+    };
+    in_rows(out, style, &format!("{name}  {}", told.words()))
 }
 
 fn told_of(found: &Found, state: &str) -> Value {

@@ -7,6 +7,7 @@ use crate::args::{Options, ResumeArguments, SessionsArguments};
 use crate::confirm;
 use crate::failure::{Failure, INTERRUPTED, UNSUCCESSFUL};
 use crate::messages;
+use crate::servers::Found;
 use crate::setup::{Setup, Talk};
 use crate::shown::{Words, language};
 use crate::terminal::{Style, Terminal, tell};
@@ -18,7 +19,7 @@ use toolfence::parse::{Event, Options as Reading, Parser};
 use toolfence::program::clip;
 use toolfence::program::transcript::{Record, Role, Store, Stored, Summary, rfc3339};
 use toolfence::transcript::Transcript;
-use toolfence::{FinishReason, Text};
+use toolfence::{FinishReason, Text, ToolSpec};
 
 /// Conversations that are shown to choose from.
 const MOST_SHOWN: usize = 20;
@@ -318,6 +319,34 @@ pub(crate) fn change_model(
         transcript.answered_by(next.model());
     }
     (*setup, *talk) = (next, answers);
+    Ok(())
+}
+
+/// `/mcp restart NAME`: the conversation goes on with the tools that the server has now. The model is told where they are others.
+pub(crate) fn change_server(
+    server: Found,
+    setup: &mut Setup,
+    talk: &mut Talk,
+    agent: &mut Agent,
+) -> Result<(), Failure> {
+    let name = server.rule.name.clone();
+    let tools = |setup: &Setup| -> Vec<String> {
+        let catalog = setup.toolbox.catalog();
+        let own = catalog.specs().iter().filter(|spec| spec.name.starts_with(&format!("{name}.")));
+        own.map(ToolSpec::signature).collect()
+    };
+    let before = tools(setup);
+    setup.put_server(server);
+    let now = tools(setup);
+    let answers = setup.talking_again(talk)?;
+    let other = setup.agent_of(answers.learned(), answers.backend.clone(), None)?;
+    let note = match now.is_empty() {
+        _ if now == before => String::new(),
+        true => messages::told_of_no_tools(name.as_str()).into_string(setup.language),
+        false => messages::told_of_tools(name.as_str(), now.join(", ")).into_string(setup.language),
+    };
+    *agent = other.take_over(agent, &note);
+    *talk = answers;
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 
 use crate::personas::Folders;
 use crate::shown::{is_plain, steers};
-use crate::slash::{Argument, Slash};
+use crate::slash::{Argument, RESTART, Slash};
 use reedline::{Completer, Span, Suggestion};
 use std::sync::{Arc, Mutex, PoisonError};
 use toolfence::parts::files::{EntryKind, ListFiles, Stop};
@@ -19,6 +19,8 @@ pub(crate) struct Completions {
     pub(crate) personas: Option<Folders>,
     /// The models that are known by name.
     pub(crate) models: Arc<Mutex<Vec<String>>>,
+    /// The servers of tools that the settings name.
+    pub(crate) servers: Vec<String>,
     /// The files of the project.
     pub(crate) workspace: Arc<Workspace>,
 }
@@ -47,6 +49,11 @@ impl Completions {
                     Some(Argument::OneOf(words)) => words.iter().map(|word| (*word).to_owned()).collect(),
                     Some(Argument::Persona) => self.personas.iter().flat_map(Folders::names).collect(),
                     Some(Argument::Model) => self.models.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+                    Some(Argument::Server) => {
+                        let again = command.split_whitespace().nth(1) != Some(RESTART) || !typed.ends_with(' ');
+                        let words = self.servers.iter().cloned().chain(again.then(|| RESTART.to_owned()));
+                        words.collect()
+                    }
                     Some(Argument::None) => return Vec::new(),
                     Some(Argument::Words) | None => return self.paths(typed),
                 };
@@ -131,14 +138,21 @@ mod tests {
         }
         let workspace = Arc::new(Workspace::open(folder.path(), PathRules::default()).unwrap());
         let commands = crate::slash::built_in().collect();
-        let words =
-            Completions { commands, personas: None, models: Arc::new(Mutex::new(vec!["qwen3".to_owned()])), workspace };
+        let words = Completions {
+            commands,
+            personas: None,
+            models: Arc::new(Mutex::new(vec!["qwen3".to_owned()])),
+            servers: vec!["files".to_owned()],
+            workspace,
+        };
         let offered = |typed: &str| {
             let all = words.offered(typed);
             all.iter().map(|one| format!("{}{}", &typed[..one.span.start], one.value)).collect::<Vec<_>>()
         };
         assert_eq!(offered("/und"), ["/undo"]);
         assert_eq!(offered("/model q"), ["/model qwen3"]);
+        assert_eq!(offered("/mcp "), ["/mcp files", "/mcp restart"]);
+        assert_eq!(offered("/mcp restart "), ["/mcp restart files"]);
         assert_eq!(offered("/nothing"), [""; 0]);
         assert_eq!(offered("look at @src/ma"), ["look at @src/main.rs", "look at @src/match.rs"]);
         assert_eq!(offered("look at sr"), ["look at src/"]);

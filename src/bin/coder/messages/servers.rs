@@ -30,8 +30,20 @@ toolfence::program::texts! { "coder"
     variable_not_set(name) { en: "the variable {name} is not set", pt: "a variável {name} não está definida" }
     trust_allows_server() {
         en: "Trusted, the model is told of these tools in these words. Each call still asks you, unless your settings allow it.",
-        pt: "Com a sua confiança, o modelo fica sabendo destas ferramentas com estas palavras. Cada chamada ainda pergunta a você, a\n\
+        pt: "Com a sua confiança, o modelo fica sabendo destas ferramentas com estas palavras. Cada chamada ainda pergunta a você, a \
              não ser que as suas configurações a permitam.",
+    }
+    server_in_short(name, count, command, paths, network) {
+        en: "In short: {name} has {count} {count|tool|tools}. It runs `{command}`, {paths}, and {network}.",
+        pt: "Em resumo: {name} tem {count} {count|ferramenta|ferramentas}. Executa `{command}`, {paths} e {network}.",
+    }
+    writes_nothing() { en: "writes no files of yours", pt: "não escreve em arquivos seus" }
+    writes_in(paths) { en: "may read and write {paths}", pt: "pode ler e escrever {paths}" }
+    has_network() { en: "has the network", pt: "tem a rede" }
+    has_no_network() { en: "has no network", pt: "não tem a rede" }
+    waiting_for_servers(servers) {
+        en: "Waiting for MCP servers to tell their tools, for half a minute at most: {servers}.",
+        pt: "Esperando que servidores MCP informem as ferramentas deles, por meio minuto no máximo: {servers}.",
     }
     servers_offer(servers) { en: "tools of MCP servers: {servers}", pt: "ferramentas de servidores MCP: {servers}" }
     server_with_tools(name, count) {
@@ -55,6 +67,52 @@ toolfence::program::texts! { "coder"
     server_is_untrusted(name) {
         en: "not trusted: `coder mcp trust {name}` shows what it says and asks",
         pt: "sem confiança: `coder mcp trust {name}` mostra o que ele diz e pergunta",
+    }
+    // `/mcp`.
+    slash_mcp() {
+        en: "the servers of tools: how they are; of one, all; or start one again",
+        pt: "os servidores de ferramentas: como estão; de um, tudo; ou inicia um de novo",
+    }
+    server_runs(count) {
+        en: "trusted, runs, {count} {count|tool|tools}",
+        pt: "de confiança, em execução, {count} {count|ferramenta|ferramentas}",
+    }
+    server_is_over(why) {
+        en: "trusted; {why}. The next call starts it again.",
+        pt: "de confiança; {why}. A próxima chamada o inicia de novo.",
+    }
+    server_differs(name) {
+        en: "says something else of its tools than you have trusted, so calls are refused. `/mcp restart {name}` shows that and asks.",
+        pt: "diz das ferramentas dele algo diferente daquilo em que você confiou, por isso as chamadas são recusadas. \
+             `/mcp restart {name}` mostra isso e pergunta.",
+    }
+    server_wants_trust(name) {
+        en: "not trusted, so the model is not told of its tools. `/mcp restart {name}` shows what it says and asks.",
+        pt: "sem confiança, por isso o modelo não sabe das ferramentas dele. `/mcp restart {name}` mostra o que ele diz e pergunta.",
+    }
+    server_not_running(name, why) {
+        en: "failed: {why}. `/mcp restart {name}` tries again.",
+        pt: "falhou: {why}. `/mcp restart {name}` tenta de novo.",
+    }
+    server_said() { en: "the last lines of its stderr:", pt: "as últimas linhas da saída de erro dele:" }
+    other_variables(name) {
+        en: "The settings give {name} other variables than when this conversation began, whose values would stand in what is written \
+             down of it. Start `coder` again.",
+        pt: "As configurações dão a {name} outras variáveis do que quando esta conversa começou, e os valores delas ficariam no que \
+             se escreve dela. Inicie o `coder` de novo.",
+    }
+    server_starts(name) { en: "Starting {name} ...", pt: "Iniciando {name} ..." }
+    server_not_waited_for(name) {
+        en: "{name} was not waited for any longer. It is as it was before, but ended.",
+        pt: "Não se esperou mais por {name}. Ele está como antes, mas encerrado.",
+    }
+    told_of_tools(name, tools) {
+        en: "The user has started the MCP server {name} again. Its tools are these now: {tools}.",
+        pt: "O usuário iniciou de novo o servidor MCP {name}. As ferramentas dele agora são estas: {tools}.",
+    }
+    told_of_no_tools(name) {
+        en: "The user has started the MCP server {name} again. None of its tools can be called now.",
+        pt: "O usuário iniciou de novo o servidor MCP {name}. Nenhuma ferramenta dele pode ser chamada agora.",
     }
     server_stays_untrusted(name) {
         en: "The MCP server {name} is not trusted.",

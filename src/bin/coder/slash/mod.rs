@@ -8,11 +8,15 @@ use crate::messages;
 use crate::shown::Words;
 use toolfence::Text;
 
+/// The word behind `/mcp` that starts a server again.
+pub(crate) const RESTART: &str = "restart";
+
 /// What is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Act {
     Help,
     Tools,
+    Mcp,
     Allowed,
     Mode,
     Plan,
@@ -52,6 +56,8 @@ pub(crate) enum Argument {
     Persona,
     /// The name of a model.
     Model,
+    /// The name of a server, alone or behind the word that starts it again.
+    Server,
 }
 
 /// A command.
@@ -79,11 +85,12 @@ impl Slash {
 
 /// Those that come with the program, in the order in which they are listed.
 pub(crate) fn built_in() -> impl Iterator<Item = Slash> {
-    use Argument::{Model, None, OneOf, Persona, Words};
+    use Argument::{Model, None, OneOf, Persona, Server, Words};
     type Row = (&'static str, &'static str, Argument, fn() -> Text, Act);
     const TABLE: &[Row] = &[
         ("help", "", None, messages::slash_help, Act::Help),
         ("tools", "", None, messages::slash_tools, Act::Tools),
+        ("mcp", "[[restart] NAME]", Server, messages::slash_mcp, Act::Mcp),
         ("allowed", "", None, messages::slash_allowed, Act::Allowed),
         ("mode", "[WHEN]", OneOf(&["risky", "always", "sandboxed", "never"]), messages::slash_mode, Act::Mode),
         ("plan", "", None, messages::slash_plan, Act::Plan),
