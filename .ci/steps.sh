@@ -141,6 +141,17 @@ clients() {
     .ci/clients
 }
 
+# Official servers of MCP behind `coder`. They are installed as a person would, so that the sandbox shows them.
+mcp_servers() {
+    local folder=$target/mcp version=2026.8.31 name
+    for name in filesystem everything; do
+        [ -x "$folder/bin/mcp-server-$name" ] || npm install --silent --no-audit --no-fund --global --prefix "$folder" \
+            "@modelcontextprotocol/server-$name@$version"
+    done
+    cargo build --quiet --locked --bin coder
+    .ci/mcp.py "$target/debug/coder" "$folder"
+}
+
 fuzz() {
     command -v cargo-fuzz >/dev/null || cargo install cargo-fuzz --locked --debug
     .ci/fuzz-long "$@"
