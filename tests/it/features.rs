@@ -77,6 +77,36 @@ fn clear_and_compact() {
     );
 }
 
+/// A conversation that the server refuses as too long is made shorter and goes on (T6), and nothing is said of a reply that never came.
+#[test]
+fn a_conversation_that_is_too_long_goes_on() {
+    let place = Place::new(&[]);
+    place.file("long.txt", "A line of a long file.\n".repeat(1500));
+    let read =
+        call("read_file", &json!({"path": "long.txt"})) + "\n" + &call("bash", &json!({"command": "cat long.txt"}));
+    let error = json!({"error": {"code": 400, "type": "exceed_context_size_error", "n_prompt_tokens": 30000, "n_ctx": 8000,
+        "message": "request (30000 tokens) exceeds the available context size (8000 tokens), try increasing it"}});
+    let error = error.to_string();
+    let refusal =
+        format!("HTTP/1.1 400 Bad Request\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{error}", error.len());
+    let url = slow_model(vec![
+        vec![(0, read)],
+        vec![(0, "Read.".into())],
+        vec![(0, refusal)],
+        vec![(0, "It goes on.".into())],
+    ]);
+    let args = ["--backend", "http", "--base-url", &url, "--model", "m", "--yes"];
+    let screen = Screen::start(CODER, &args, &[], &place.root, &place.home, (40, 80));
+    screen.wait_for_last(">");
+    screen.press(&format!("read it{ENTER}"));
+    answered(&screen, "Read.");
+    screen.press(&format!("go on{ENTER}"));
+    answered(&screen, "It goes on.");
+    let contents = screen.contents();
+    assert!(contents.contains("\n! compacted from about "), "{contents}");
+    assert!(!contents.contains("no call in this reply"), "{contents}");
+}
+
 #[test]
 fn tokens_and_cost() {
     let place = Place::new(&["Counted."]);

@@ -439,7 +439,8 @@ pub(crate) fn head_of_request(stream: &TcpStream) -> String {
     head
 }
 
-/// A model whose replies come in pieces, each so many milliseconds after the one before. Gives its address.
+/// A model whose replies come in pieces, each so many milliseconds after the one before; one that begins with `HTTP/1.1 ` is what the
+/// server says in the place of a reply. Gives its address.
 pub(crate) fn slow_model(replies: Vec<Vec<(u64, String)>>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -453,6 +454,10 @@ pub(crate) fn slow_model(replies: Vec<Vec<(u64, String)>>) -> String {
                 continue;
             }
             let pieces = replies.next().expect("a reply for every request");
+            if let Some((_, refusal)) = pieces.first().filter(|(_, piece)| piece.starts_with("HTTP/1.1 ")) {
+                stream.write_all(refusal.as_bytes()).unwrap();
+                continue;
+            }
             stream
                 .write_all(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n")
                 .unwrap();

@@ -395,6 +395,8 @@ impl<P: Person> Host for View<P> {
     }
 
     fn compacted(&mut self, done: &Compacted) {
+        // The same is asked once more: there was no reply that could have held a call.
+        self.told = true;
         let written = self.aside(Style::Dim, messages::compacted(done));
         self.keep(written);
     }
@@ -406,6 +408,7 @@ impl<P: Person> Host for View<P> {
     }
 
     fn broke_off(&mut self, why: &Text) {
+        self.told = true;
         let written = self.aside(Style::Bad, messages::reply_broke_off(one_line(&why.words())));
         self.keep(written);
     }
