@@ -383,6 +383,49 @@ fn editor_for_a_prompt() {
 }
 
 #[test]
+fn a_line_is_not_lost_with_an_editor_that_fails() {
+    let place = Place::new(&["One."]);
+    let screen = place.talk(&[], &[("EDITOR", "false")]);
+    screen.press("keep\u{1b}\rthis\u{f}");
+    let failed = "> keep\n  this\nThe editor ended with exit status: 1, so nothing was changed.\n> keep\n  this";
+    screen.wait("line behind the failure", |contents| contents.trim_end().ends_with(failed));
+    screen.press(ENTER);
+    answered(&screen, "One.");
+    assert_eq!(place.said(), ["keep\nthis"]);
+    // A list that is open does not take the key for its own.
+    screen.press("/re\t");
+    screen.wait_for("/resume");
+    screen.press("\u{f}");
+    screen.wait("line", |contents| {
+        contents.contains("\n> /re\nThe editor ended") && contents.trim_end().ends_with("\n> /re")
+    });
+}
+
+/// A terminal that shows the parts of a joined picture beside each other wraps a line earlier than one that shows one picture. No row is
+/// drawn twice all the same, at the last row of the terminal and elsewhere.
+#[test]
+fn joined_pictures_leave_no_rows_behind() {
+    let place = Place::new(&[&"A line.\n\n".repeat(20), "Seen."]);
+    let screen = place.talk(&[], &[]);
+    screen.resize((16, 40));
+    screen.press(&format!("go{ENTER}"));
+    answered(&screen, "A line.");
+    let sign = "x👨\u{200d}👩\u{200d}👧❤\u{fe0f}👍🏽🇧🇷";
+    for count in 1..=6 {
+        screen.press(sign);
+        let contents = screen
+            .wait("another picture", |contents| contents.rsplit("\n> ").next().unwrap().matches('x').count() == count);
+        assert_eq!(contents.matches('x').count(), count, "{contents}");
+    }
+    screen.press(&format!("{}y", "\u{7f}".repeat(5)));
+    let contents = screen.wait("line without the last sign", |contents| contents.contains('y'));
+    assert_eq!(contents.matches('x').count(), 5, "{contents}");
+    screen.press(ENTER);
+    answered(&screen, "Seen.");
+    assert_eq!(place.said()[1], format!("{}y", sign.repeat(5)));
+}
+
+#[test]
 fn commands_of_ones_own_are_sent_as_messages() {
     let place = Place::new(&["One.", "Two."]);
     place.file_at_home("config/toolfence/commands/review.md", "# Review a file\nReview $ARGUMENTS closely.\n");

@@ -2,8 +2,8 @@
 
 use crate::edit;
 use crate::input::answer::{Answer as Typed, Ended};
-use crate::input::modes::{Keys, LONGEST_PAUSE, has_cursor};
-use crate::markdown::{in_rows, line_in_rows};
+use crate::input::modes::{Keys, LONGEST_PAUSE, SILENCE, has_cursor};
+use crate::markdown::{in_rows, line_in_rows, rows_of};
 use crate::marks;
 use crate::messages;
 use crate::preview::{Preview, file_rows, one_line};
@@ -301,12 +301,16 @@ async fn put(text: &str) -> io::Result<String> {
     let mut answer = Typed::new(pasting);
     let mut shown = String::new();
     let mut buffer = [0; 4096];
-    let mut since = Instant::now();
+    let (mut ended, mut since) = (None, Instant::now());
     loop {
-        let ended = match keys.read(&mut buffer)? {
+        ended = match keys.read(&mut buffer)? {
             Some(0) => Some(Ended::Nothing),
             Some(count) => answer.press(&buffer[..count]),
             None => {
+                // A paste that is not marked goes on behind the end of its first line.
+                if ended == Some(Ended::Sent) && since.elapsed() >= SILENCE {
+                    return Ok(answer.text().to_owned());
+                }
                 if since.elapsed() >= LONGEST_PAUSE {
                     answer.give_up_paste();
                 }
@@ -324,7 +328,7 @@ async fn put(text: &str) -> io::Result<String> {
         let now = escaped(answer.text()).into_owned();
         screen.0.write_all(redrawn(asks, &shown, &now).as_bytes())?;
         shown = now;
-        if ended.is_some() {
+        if ended == Some(Ended::Nothing) {
             return Ok(answer.text().to_owned());
         }
     }
@@ -343,9 +347,14 @@ impl Drop for OpenRow {
 fn redrawn(asks: &str, before: &str, now: &str) -> String {
     match now.strip_prefix(before) {
         Some(more) => more.to_owned(),
-        // Where nothing can be taken back, what is typed is shown once more.
-        None if !has_cursor() => format!("\n{asks}{now}"),
-        None => format!("{}\x1b[J{asks}{now}", to_the_first(&[format!("{asks}{before}")], columns_of_the_terminal())),
+        None => {
+            let (row, columns) = (format!("{asks}{before}"), columns_of_the_terminal());
+            // Where nothing can be taken back, or nobody knows how much that would be, what is typed is shown once more.
+            match has_cursor() && rows_of(&row, columns).1 {
+                true => format!("{}\x1b[J{asks}{now}", to_the_first(&[row], columns)),
+                false => format!("\n{asks}{now}"),
+            }
+        }
     }
 }
 

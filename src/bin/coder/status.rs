@@ -223,8 +223,9 @@ fn lock() -> MutexGuard<'static, Option<Line>> {
 
 /// What takes the cursor from the end of the last of these rows to the beginning of the first one. They were drawn on a terminal
 /// that may have become narrower since. Most terminals wrap then what no longer fits, and move the cursor along; the others cut it.
+/// Where terminals do not agree how many rows that are, a row too few is taken back: what stands above was printed for good.
 pub(crate) fn to_the_first(rows: &[impl AsRef<str>], columns: usize) -> String {
-    let taken = |row: &str| if wraps_anew() { rows_of(row, columns) } else { 1 };
+    let taken = |row: &str| if wraps_anew() { rows_of(row, columns).0 } else { 1 };
     let above: usize = rows.iter().map(|row| taken(row.as_ref())).sum::<usize>().saturating_sub(1);
     format!("\r{}", "\x1b[A".repeat(above))
 }

@@ -71,7 +71,7 @@ impl Thoughts {
 
 /// Whether a thought takes so few rows that a line in its place would be no shorter.
 pub(crate) fn is_short(text: &str, width: usize) -> bool {
-    text.len() <= FEW_ROWS * width * 4 && text.lines().map(|line| rows_of(line, width)).sum::<usize>() <= FEW_ROWS
+    text.len() <= FEW_ROWS * width * 4 && text.lines().map(|line| rows_of(line, width).0).sum::<usize>() <= FEW_ROWS
 }
 
 #[cfg(test)]

@@ -186,8 +186,9 @@ impl Conversation {
             let line = match typed {
                 Typed::Line(line) => line,
                 Typed::InEditor(text) => {
-                    let text = self.in_editor(&text)?;
-                    if let (Some(text), Input::Edited(editor)) = (text, &mut input) {
+                    // A line that was typed is not lost with an editor that fails.
+                    let text = self.in_editor(&text)?.unwrap_or(text);
+                    if let Input::Edited(editor) = &mut input {
                         editor.put(&text);
                     }
                     continue;

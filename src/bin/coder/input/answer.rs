@@ -1,7 +1,14 @@
-//! The answer to a question, as it is typed: one line, edited at its end. Only Enter as a key of its own sends it; a paste is a part
-//! of the line, whatever stands in it.
+//! The answer to a question, as it is typed: one line, edited at its end. Enter sends it once nothing has followed for a moment; a
+//! paste is a part of the line, whatever stands in it.
+//!
+//! A terminal that marks no pastes cannot be told from a person, and neither can one whose marks got lost: an unmarked paste that is
+//! `y` and the end of its line answers yes. To ask once more where both came in one read would not be right. What is typed over a slow
+//! line, dictated, or sent by a shell in an editor and by `expect` comes in one read too, and so does what is typed while the
+//! machine is busy; who often has to press Enter twice does so out of habit. What follows the end of a line tells a paste well: nobody
+//! types on within that moment, and a clipboard rarely holds an answer alone.
 
 use super::modes::{PASTE_BEGINS, PASTE_ENDS};
+use crate::markdown::rub_out;
 
 /// Bytes of an answer at most; what comes behind them is dropped.
 const MOST: usize = 16 << 10;
@@ -26,6 +33,8 @@ pub(crate) struct Answer {
     was_pasting: bool,
     /// Keys that are not whole: the beginning of a sequence, of a mark or of a character.
     rest: Vec<u8>,
+    /// Enter was the last key.
+    sent: bool,
 }
 
 impl Answer {
@@ -44,13 +53,17 @@ impl Answer {
         &self.text
     }
 
-    /// Takes what one read of the terminal gave. Where something stands behind an end of line in it, nobody typed it: a terminal
-    /// that marks no pastes gives one so.
+    /// Takes what one read of the terminal gave. The end that it gives holds where no key follows: a terminal that marks no pastes
+    /// gives one as lines, in one piece or in several.
     pub(crate) fn press(&mut self, keys: &[u8]) -> Option<Ended> {
+        let mut is_pasted = false;
+        if !keys.is_empty() && std::mem::take(&mut self.sent) {
+            is_pasted = true;
+            self.add(' ');
+        }
         self.rest.extend_from_slice(keys);
         let keys = std::mem::take(&mut self.rest);
         let mut left = keys.as_slice();
-        let mut is_pasted = false;
         while let Some(first) = left.first() {
             if self.pasting {
                 left = self.paste(left);
@@ -61,6 +74,7 @@ impl Answer {
             }
             match first {
                 b'\r' | b'\n' if left.len() == 1 && !is_pasted && (!self.was_pasting || keys.len() == 1) => {
+                    self.sent = true;
                     return Some(Ended::Sent);
                 }
                 b'\r' | b'\n' => {
@@ -68,7 +82,7 @@ impl Answer {
                     self.add(' ');
                 }
                 0x04 if self.text.is_empty() && left.len() == 1 && !is_pasted => return Some(Ended::Nothing),
-                0x08 | 0x7f => self.rub_out(),
+                0x08 | 0x7f => rub_out(&mut self.text),
                 0x15 => self.text.clear(),
                 0x17 => {
                     let kept = self.text.trim_end();
@@ -154,15 +168,6 @@ impl Answer {
             self.text.push(c);
         }
     }
-
-    /// Takes the last character away, with what is drawn over it.
-    fn rub_out(&mut self) {
-        while let Some(c) = self.text.pop() {
-            if crate::markdown::width_of(c.encode_utf8(&mut [0; 4])) > 0 {
-                break;
-            }
-        }
-    }
 }
 
 /// The length of the sequence that begins here (ECMA-48, 5.4): a key that moves the cursor, or one with Alt. `None` where it is not
@@ -192,7 +197,6 @@ mod tests {
         let mut answer = Answer::default();
         let mut ended = None;
         for read in reads {
-            assert_eq!(ended, None, "{reads:?}");
             ended = answer.press(read.as_bytes());
         }
         (answer.text, ended)
@@ -217,6 +221,11 @@ mod tests {
             (&["y\nrest\n"], open("y rest ")),
             (&["\ny\n"], open(" y ")),
             (&["y\ny"], open("y y")),
+            // One that is not marked, in several reads: its lines follow one another.
+            (&["y\n", "rest\n"], open("y rest ")),
+            (&["y", "\n", "rest"], open("y rest")),
+            (&["y\n", "rest\n", "\r"], sent("y rest ")),
+            (&["y\r", "\x7f\x7f", "n", "\r"], sent("n")),
         ] {
             assert_eq!(typed(reads), want, "{reads:?}");
         }
@@ -238,6 +247,11 @@ mod tests {
             ("yes\x7f\x7f\x7fno", "no"),
             ("\x7f\x7fn", "n"),
             ("語e\u{301}\x7f", "語"),
+            ("a👨\u{200d}👩\u{200d}👧\x7f", "a"),
+            ("👍🏽👍🏽\x7f", "👍🏽"),
+            ("❤\u{fe0f}\x7fx", "x"),
+            ("🇧🇷🇵🇹\x7f", "🇧🇷"),
+            ("🇧🇷🇵\x7f", "🇧🇷"),
             ("one two \x17three", "one three"),
             ("yes\x15no", "no"),
             ("a\x1b[D\x1bOA\x1b[1;5Cb\x1bxc\x1b", "abc"),

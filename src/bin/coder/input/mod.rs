@@ -8,9 +8,10 @@ mod pastes;
 
 pub(crate) use completion::Completions;
 
+use crate::markdown::{in_parts, rows_of};
 use crate::messages;
 use crate::shown::Words;
-use crate::terminal::colours;
+use crate::terminal::{colours, columns_of_the_terminal};
 use history::Past;
 use nu_ansi_term::{Color, Style};
 use pastes::{Folding, Pastes};
@@ -28,7 +29,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use toolfence::Text;
 use toolfence::redact::Redactor;
 
-/// The word by which it gives the line to the person's own editor.
+/// The word for giving the line to the person's own editor.
 const IN_EDITOR: &str = "editor";
 
 /// What the person did at the prompt.
@@ -61,6 +62,8 @@ pub(crate) struct LineEditor {
     mark: Arc<Mutex<String>>,
     /// Whether the line that is shown is empty.
     empty: Arc<AtomicBool>,
+    /// Whether the line was given up for the person's own editor.
+    leaves: Arc<AtomicBool>,
     past: Option<Past>,
 }
 
@@ -92,7 +95,8 @@ impl LineEditor {
             false => Box::new(Emacs::new(with_own(default_emacs_keybindings()))),
         };
         let mark = Arc::<Mutex<String>>::default();
-        let keys = Folding { keys, pastes: pastes.clone(), mark: mark.clone() };
+        let leaves = Arc::<AtomicBool>::default();
+        let keys = Folding { keys, pastes: pastes.clone(), mark: mark.clone(), leaves: leaves.clone() };
         let mut reedline = Reedline::create()
             .use_bracketed_paste(true)
             .with_edit_mode(Box::new(keys))
@@ -102,7 +106,7 @@ impl LineEditor {
             .with_quick_completions(true)
             .with_partial_completions(true)
             .with_validator(Box::new(Complete))
-            .with_highlighter(Box::new(Plain { empty: empty.clone() }))
+            .with_highlighter(Box::new(Plain { empty: empty.clone(), mark: mark.clone() }))
             .with_ansi_colors(colour && !crate::theme::is_mono());
         for mark in typing.marks {
             // The editor shows the mark of the list in the place of that of the line.
@@ -116,7 +120,7 @@ impl LineEditor {
             // Without colours nothing would tell a hint from what was typed.
             reedline = reedline.with_hinter(Box::new(DefaultHinter::default().with_style(dim())));
         }
-        Some(LineEditor { reedline, pastes, mark, empty, past: past.filter(|_| kept) })
+        Some(LineEditor { reedline, pastes, mark, empty, leaves, past: past.filter(|_| kept) })
     }
 
     /// Reads a line behind this mark. What was typed since the last one stands there already.
@@ -128,18 +132,15 @@ impl LineEditor {
         mark.clone_into(&mut self.mark.lock().unwrap_or_else(PoisonError::into_inner));
         let typed = modes::typed();
         self.put(&typed);
+        self.leaves.store(false, Ordering::SeqCst);
         let read = self.reedline.read_line(&Mark(mark)).map_err(|error| error.to_string())?;
         Ok(match read {
+            Signal::Success(line) if self.leaves.load(Ordering::SeqCst) => Typed::InEditor(self.unfolded(&line)),
             Signal::Success(line) => {
                 let text = self.unfolded(&line);
                 self.keep(&line, &text);
                 // A shell joins lines by itself, and a paste is taken as it is.
                 Typed::Line(if line.starts_with('!') { text } else { self.unfolded(&joined(&line)) })
-            }
-            Signal::HostCommand(_) => {
-                let line = self.reedline.current_buffer_contents().to_owned();
-                self.reedline.run_edit_commands(&[EditCommand::Clear]);
-                Typed::InEditor(self.unfolded(&line))
             }
             Signal::CtrlC => Typed::Interrupted { empty: self.empty.load(Ordering::SeqCst) },
             Signal::CtrlD => Typed::End,
@@ -226,15 +227,28 @@ impl Validator for Complete {
 }
 
 /// Shows the line as it is, and remembers whether there is anything in it.
+///
+/// The editor draws a line anew above the rows that it counts, by the newest rules of Unicode. A terminal that counts others would
+/// have a row too many or too few above it with every key. Where that can be, joined pictures are shown apart.
 struct Plain {
     empty: Arc<AtomicBool>,
+    mark: Arc<Mutex<String>>,
+}
+
+impl Plain {
+    fn shown(&self, line: &str, columns: usize) -> String {
+        let mark = self.mark.lock().unwrap_or_else(PoisonError::into_inner);
+        let all_agree = line.split('\n').all(|line| rows_of(&format!("{mark}{line}"), columns).1);
+        if all_agree { line.to_owned() } else { in_parts(line) }
+    }
 }
 
 impl Highlighter for Plain {
     fn highlight(&self, line: &str, _: usize) -> StyledText {
         self.empty.store(line.is_empty(), Ordering::SeqCst);
         let mut text = StyledText::new();
-        text.push((Default::default(), line.to_owned()));
+        let shown = if line.is_ascii() { line.to_owned() } else { self.shown(line, columns_of_the_terminal()) };
+        text.push((Default::default(), shown));
         text
     }
 }

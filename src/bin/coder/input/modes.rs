@@ -4,6 +4,7 @@
 //! would otherwise stand in the middle of the reply, and an end of line in it would send half a thought. The terminal marks pastes
 //! all the time: a paste that begins in a turn and goes on at a question is none of the answer.
 
+use crate::markdown::rub_out;
 use rustix::fs::{Mode, OFlags};
 use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr};
 use std::fs::File;
@@ -24,7 +25,7 @@ static ASKED: Mutex<Option<Termios>> = Mutex::new(None);
 /// The most bytes that are kept of what is typed during a turn.
 const MOST_TYPED: usize = 4 << 20;
 /// Who types is silent for so long where nothing more comes of what was typed before.
-const SILENCE: Duration = Duration::from_millis(80);
+pub(crate) const SILENCE: Duration = Duration::from_millis(80);
 /// A paste whose end does not come for so long has none.
 pub(crate) const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 /// Between two looks at the terminal.
@@ -309,7 +310,7 @@ fn text_of(keys: &str) -> String {
                 }
             }
             '\r' | '\n' => text.push('\n'),
-            '\u{7f}' | '\u{8}' => drop(text.pop()),
+            '\u{7f}' | '\u{8}' => rub_out(&mut text),
             '\u{15}' => text.truncate(text.rfind('\n').map_or(0, |at| at + 1)),
             '\u{17}' => {
                 let rest = text.trim_end();
@@ -352,6 +353,8 @@ mod tests {
         for (keys, want) in [
             ("and then\r", "and then"),
             ("one\ntwo\n\n", "one\ntwo"),
+            ("e\u{301}👨\u{200d}👩\u{7f}\u{7f}o", "o"),
+            ("one\n\u{301}\u{7f}\u{7f}", "one"),
             ("helol\u{7f}\u{7f}lo", "hello"),
             ("a\u{1b}[Db\u{1b}OA\u{1b}[1;5Cc\u{1b}xd", "abcd"),
             ("first\nsecond\u{15}third", "first\nthird"),

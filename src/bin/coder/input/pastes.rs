@@ -3,6 +3,7 @@
 use crate::messages;
 use crate::shown::{Words, steers};
 use reedline::{EditCommand, EditMode, PromptEditMode, ReedlineEvent, ReedlineRawEvent};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use toolfence::program::text::Field;
 
@@ -82,12 +83,15 @@ fn clean(text: &str) -> String {
 }
 
 /// The keys of the line editor, with pastes folded, and with the list of what Tab offers behind the mark that stands in front of the
-/// line.
+/// line. The key for the person's own editor ends the line: the editor of the line would go on where it stood, over what is said
+/// meanwhile.
 pub(super) struct Folding {
     pub(super) keys: Box<dyn EditMode>,
     pub(super) pastes: Arc<Mutex<Pastes>>,
     /// The mark, by which the list is called too.
     pub(super) mark: Arc<Mutex<String>>,
+    /// Whether the key for the person's own editor was pressed.
+    pub(super) leaves: Arc<AtomicBool>,
 }
 
 impl Folding {
@@ -111,6 +115,11 @@ impl EditMode for Folding {
             command => command,
         };
         match self.keys.parse_event(event) {
+            ReedlineEvent::ExecuteHostCommand(_) => {
+                self.leaves.store(true, Ordering::SeqCst);
+                // A list that is open would take the end of the line for its own.
+                ReedlineEvent::Multiple(vec![ReedlineEvent::Esc, ReedlineEvent::Submit])
+            }
             ReedlineEvent::Edit(commands) => ReedlineEvent::Edit(commands.into_iter().map(fold).collect()),
             ReedlineEvent::UntilFound(events) => {
                 ReedlineEvent::UntilFound(events.into_iter().map(|event| self.listed(event)).collect())

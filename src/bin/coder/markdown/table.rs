@@ -1,7 +1,7 @@
 //! Tables, with their columns aligned by what a terminal shows.
 
 use super::inline;
-use super::rows::{Cell, Ink, Look, draw, push, width, wrapped};
+use super::rows::{Cell, Ink, Look, draw, push, unicode_width, wrapped, wrapped_by_unicode};
 
 /// Rows that are kept until the widths of the columns are settled, and bytes of them.
 const MOST_ROWS: usize = 200;
@@ -121,14 +121,15 @@ impl Table {
     }
 
     fn row(&self, row: &[Vec<Cell>], widths: &[usize], look: Look) -> Vec<String> {
-        let parts: Vec<_> = row.iter().zip(widths).map(|(cells, width)| wrapped(cells, *width)).collect();
+        // The line between two columns is straight where a terminal counts as most do; in the others a row is wider at worst.
+        let parts: Vec<_> = row.iter().zip(widths).map(|(cells, width)| wrapped_by_unicode(cells, *width)).collect();
         let height = parts.iter().map(Vec::len).max().unwrap_or(0);
         let between = dim(if look.signs { " │ " } else { " | " }, look);
         let line = |at: usize| {
             let mut out = String::new();
             for (column, (cells, parts)) in row.iter().zip(&parts).enumerate() {
                 let part = parts.get(at).map_or(&[][..], |(range, _)| &cells[range.clone()]);
-                let blank = widths[column].saturating_sub(width(part));
+                let blank = widths[column].saturating_sub(unicode_width(part));
                 let before = match self.sides[column] {
                     Side::Left => 0,
                     Side::Middle => blank / 2,
@@ -160,7 +161,7 @@ fn dim(text: &str, look: Look) -> String {
 fn fitted(head: &[Vec<Cell>], body: &[Vec<Vec<Cell>>], room: usize) -> Vec<usize> {
     let needs = |column: usize| {
         let rows = body.iter().map(|row| &row[column]).chain([&head[column]]);
-        rows.map(|cells| width(cells)).max().unwrap_or(0).max(1)
+        rows.map(|cells| unicode_width(cells)).max().unwrap_or(0).max(1)
     };
     let mut widths: Vec<usize> = (0..head.len()).map(needs).collect();
     if widths.iter().map(|width| (*width).min(NARROWEST)).sum::<usize>() > room {

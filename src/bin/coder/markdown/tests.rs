@@ -151,6 +151,12 @@ fn any_signs_in_any_order() {
         "a",
         "語",
         "\u{301}",
+        "👩",
+        "❤",
+        "\u{200d}",
+        "\u{fe0f}",
+        "🏽",
+        "🇧",
         "\u{1b}[2J",
         "&#27;",
         "\r\n",
@@ -214,4 +220,64 @@ fn what_never_ends_is_given_all_the_same() {
     };
     PARTS.iter().for_each(|part| check(&part.repeat((1 << 16) / part.len()), part));
     check(&"A word of *many* and `code`. ".repeat((1 << 20) / 29), "a megabyte of words");
+}
+
+/// Signs of several characters, each with the columns that most terminals count.
+const SIGNS: &[(&str, usize)] = &[
+    ("👨\u{200d}👩\u{200d}👧", 2),
+    ("👍🏽", 2),
+    ("🇧🇷", 2),
+    ("❤\u{fe0f}", 2),
+    ("1\u{fe0f}\u{20e3}", 2),
+    ("e\u{301}", 1),
+    ("語", 2),
+];
+
+/// No row ends in the middle of a sign, and no terminal counts more columns than there are.
+#[test]
+fn signs_of_several_characters_stay_whole() {
+    for (sign, _) in SIGNS {
+        for between in ["", " ", "x"] {
+            let text = format!("Words {}.", format!("{sign}{between}").repeat(60));
+            for width in 12..44 {
+                let shown = rendered(&text, Look { width, ..PLAIN });
+                let parts: usize = shown.lines().map(|row| row.matches(sign).count()).sum();
+                assert_eq!(parts, 60, "{shown}");
+                assert!(shown.lines().all(|row| super::width_of(row) <= width), "{width}: {shown}");
+            }
+        }
+    }
+    // One that is longer than a row is the only one in several.
+    let long = "👩\u{200d}".repeat(30);
+    let shown = rendered(&long, Look { width: 20, ..PLAIN });
+    assert!(shown.lines().all(|row| super::width_of(row) <= 20), "{shown}");
+    assert_eq!(shown.matches('👩').count(), 30, "{shown}");
+}
+
+/// The columns of a table are aligned for a terminal that shows each sign as one.
+#[test]
+fn tables_are_aligned_by_what_most_terminals_show() {
+    let rows: String = SIGNS.iter().map(|(sign, _)| format!("| {sign}{sign} | x |\n")).collect();
+    let shown = rendered(&format!("| sign | b |\n|---|---|\n{rows}"), PLAIN);
+    let mut drawn = shown.lines().skip(2);
+    for (sign, columns) in SIGNS {
+        assert_eq!(drawn.next(), Some(format!("{sign}{sign}{} | x", " ".repeat(4 - 2 * columns)).as_str()), "{shown}");
+    }
+}
+
+/// Where terminals count otherwise, that is known, and the parts that are shown then have the columns that all of them count.
+#[test]
+fn all_terminals_agree_on_the_rows_of_parts() {
+    use super::{in_parts, rows_of};
+    assert_eq!((rows_of("", 10), rows_of(&"語".repeat(9), 7)), ((1, true), (3, true)));
+    for (sign, columns) in SIGNS {
+        let parts = in_parts(sign);
+        assert_eq!(parts.len(), sign.len());
+        let differs = super::width_of(sign) != super::width_of(&parts) || super::width_of(sign) != *columns;
+        assert!(rows_of(&format!("{sign} and a row of it"), 40).1, "a short row is one row for all");
+        let line = sign.repeat(30);
+        let (fewest, agree) = rows_of(&line, 20);
+        assert!(fewest <= 3 * *columns && agree != differs, "{sign}: {fewest}, {agree}");
+        assert!(rows_of(&in_parts(&line), 20).1, "{sign}");
+    }
 }
