@@ -267,6 +267,29 @@ fn undo_without_git() {
 }
 
 /// A file without a line is a change too.
+/// What the system says of a failure is said without its number, in the language of the person.
+#[test]
+fn errors_without_debug_text() {
+    let place = Place::new(&[]);
+    let reach = ["-p", "go", "--backend", "http", "--base-url", "http://127.0.0.1:1/v1", "--model", "m"];
+    let missing = [
+        ["--backend", "replay", "--replies", "/missing", "-p", "go"].as_slice(),
+        ["--root", "/missing", "-p", "go"].as_slice(),
+        ["parse", "--tools", "/missing"].as_slice(),
+    ];
+    for (language, no_file, refused) in [
+        ("en", "No such file or directory", "Connection refused. Nobody"),
+        ("pt", "arquivo ou diretório inexistente", "conexão recusada. Nada"),
+    ] {
+        for args in missing {
+            let ran = place.run(CODER, &[args, &["--lang", language]].concat(), "");
+            assert!(ran.status != 0 && ran.err.contains(no_file) && !ran.err.contains("os error"), "{args:?}: {ran:?}");
+        }
+        let ran = place.run(CODER, &[reach.as_slice(), &["--lang", language]].concat(), "");
+        assert!(ran.status == 3 && ran.err.contains(refused) && !ran.err.contains("os error"), "{ran:?}");
+    }
+}
+
 #[test]
 fn an_empty_file_is_in_the_diff() {
     let replies = [

@@ -92,8 +92,8 @@ impl Error {
         self.kind
     }
 
-    /// The whole message, which `Display` writes in English. What the operating system or another library says of the cause
-    /// is the same in every language.
+    /// The whole message, which `Display` writes in English. What another library says of the cause is the same in every
+    /// language, and so are the rarer words of the operating system.
     pub fn text(&self) -> Text {
         match &self.cause {
             None => self.doing.clone(),
@@ -108,8 +108,8 @@ impl From<Error> for Text {
     }
 }
 
-/// What an error of the system says: the [`Text`] or [`Error`] that it holds, or else the system's own words, which are the same
-/// in every language.
+/// What an error of the system says: the [`Text`] or [`Error`] that it holds, or else the system's own words without its number.
+/// Words that are frequent are there in every language.
 impl From<&io::Error> for Text {
     fn from(error: &io::Error) -> Text {
         text_of(error)
@@ -122,7 +122,29 @@ fn text_of(cause: &(dyn std::error::Error + Send + Sync + 'static)) -> Text {
     match (held.downcast_ref::<Text>(), held.downcast_ref::<Error>()) {
         (Some(text), _) => text.clone(),
         (_, Some(error)) => error.text(),
-        _ => cause.to_string().into(),
+        _ => match cause.downcast_ref::<io::Error>().filter(|error| error.raw_os_error().is_some()) {
+            Some(error) => system_words(&error.to_string()),
+            None => cause.to_string().into(),
+        },
+    }
+}
+
+/// What the system says, without the number behind it, which is for programs.
+fn system_words(said: &str) -> Text {
+    let said = said.rsplit_once(" (os error ").map_or(said, |(words, _)| words);
+    match said {
+        "No such file or directory" => messages::no_such_file(),
+        "Permission denied" => messages::permission_denied(),
+        "Operation not permitted" => messages::operation_not_permitted(),
+        "File exists" => messages::file_exists(),
+        "Not a directory" => messages::not_a_directory(),
+        "Is a directory" => messages::is_a_directory(),
+        "No space left on device" => messages::no_space_left(),
+        "Read-only file system" => messages::read_only_file_system(),
+        "Too many open files" => messages::too_many_open_files(),
+        "Connection refused" => messages::connection_refused(),
+        "Address already in use" => messages::address_in_use(),
+        other => other.into(),
     }
 }
 
@@ -148,6 +170,21 @@ impl std::error::Error for Error {
 mod tests {
     use super::*;
     use crate::Language;
+
+    /// The number of an error of the system is of no use to a person, and what is frequent is said in their language.
+    #[test]
+    fn what_the_system_says_has_no_number() {
+        let of = |code: i32| Text::from(&io::Error::from_raw_os_error(code));
+        assert_eq!(of(2), "No such file or directory");
+        assert_eq!(of(2).render(Language::Portuguese), "arquivo ou diretório inexistente");
+        assert_eq!((of(13), of(1)), ("Permission denied".into(), "Operation not permitted".into()));
+        for code in 1..100 {
+            assert!(!of(code).render(Language::English).contains("os error"), "{code}");
+        }
+        let error = Error::because("open a", io::Error::from_raw_os_error(17));
+        assert_eq!(error.to_string(), "cannot open a: File exists");
+        assert_eq!(Text::from(&io::Error::other("a (os error 1) b")), "a (os error 1) b");
+    }
 
     #[test]
     fn a_cause_keeps_its_languages() {

@@ -10,6 +10,21 @@ crate::texts! { "error"
     }
 }
 
+// What the operating system says.
+crate::texts! { "system"
+    no_such_file() { en: "No such file or directory", pt: "arquivo ou diretório inexistente" }
+    permission_denied() { en: "Permission denied", pt: "permissão negada" }
+    operation_not_permitted() { en: "Operation not permitted", pt: "operação não permitida" }
+    file_exists() { en: "File exists", pt: "o arquivo já existe" }
+    not_a_directory() { en: "Not a directory", pt: "não é um diretório" }
+    is_a_directory() { en: "Is a directory", pt: "é um diretório" }
+    no_space_left() { en: "No space left on device", pt: "não há espaço disponível no dispositivo" }
+    read_only_file_system() { en: "Read-only file system", pt: "sistema de arquivos somente para leitura" }
+    too_many_open_files() { en: "Too many open files", pt: "arquivos abertos demais" }
+    connection_refused() { en: "Connection refused", pt: "conexão recusada" }
+    address_in_use() { en: "Address already in use", pt: "endereço já em uso" }
+}
+
 // Images.
 crate::texts! { "image"
     no_image(name) {

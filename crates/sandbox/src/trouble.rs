@@ -65,8 +65,10 @@ impl Barrier {
 /// Why a barrier could not be set up. Inside of an [`io::Error`] it goes the way that an error of the system goes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Cause {
-    /// What the system says, or a library: the same words in every language.
+    /// What a library says: the same words in every language.
     Said(String),
+    /// What the system says, by its number.
+    System(i32),
     Moved,
     Replaced,
     OtherRoot,
@@ -87,6 +89,7 @@ impl Cause {
     fn text(&self) -> Text {
         match self {
             Cause::Said(words) => words.clone().into(),
+            Cause::System(number) => Text::from(&io::Error::from_raw_os_error(*number)),
             Cause::Moved => messages::moved(),
             Cause::Replaced => messages::replaced(),
             Cause::OtherRoot => messages::other_root(),
@@ -157,7 +160,8 @@ mod told {
         pub(crate) fn new(barrier: Barrier, cause: io::Error) -> Trouble {
             let is_changed = cause.kind() == io::ErrorKind::StaleNetworkFileHandle;
             let ours = cause.get_ref().and_then(|held| held.downcast_ref::<Cause>()).cloned();
-            let cause = ours.unwrap_or_else(|| Cause::Said(plain(&cause.to_string())));
+            let of_system = || cause.raw_os_error().map(Cause::System);
+            let cause = ours.or_else(of_system).unwrap_or_else(|| Cause::Said(plain(&cause.to_string())));
             Trouble { is_changed, told: TroubleLine { barrier, at: None, cause } }
         }
 
@@ -207,7 +211,7 @@ mod tests {
         assert_eq!(kind, io::ErrorKind::Other);
         assert_eq!(text, "the plan: the helper is version 1, the host 2");
         let (_, text) = crossed(&Trouble::new(Barrier::Limits, io::Error::from_raw_os_error(1)));
-        assert_eq!(text.render(Language::Portuguese), "os limites: Operation not permitted (os error 1)");
+        assert_eq!(text.render(Language::Portuguese), "os limites: operação não permitida");
     }
 
     #[test]

@@ -23,5 +23,5 @@ pub(crate) fn put(text: &str) -> Result<(), Text> {
     // Whoever pastes it into a terminal pastes text: no sequence that ends the paste.
     let plain: String = text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect();
     let sequence = format!("\x1b]52;c;{}\x07", base64(plain.as_bytes()));
-    terminal.write_all(sequence.as_bytes()).map_err(|error| error.to_string().into())
+    terminal.write_all(sequence.as_bytes()).map_err(|error| Text::from(&error))
 }

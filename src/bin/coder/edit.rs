@@ -78,7 +78,7 @@ async fn edited(part: &Part, text: &str) -> Result<String, Text> {
 /// # Errors
 /// Why there is none, for the person.
 pub(crate) async fn in_editor(name: &str, text: &str) -> Result<String, Text> {
-    let failed = |error: io::Error| messages::cannot_open_editor(error.to_string());
+    let failed = |error: io::Error| messages::cannot_open_editor(Text::from(&error));
     let folder = tempfile::Builder::new().prefix("coder-edit-").tempdir().map_err(failed)?;
     let path = folder.path().join(name);
     let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);

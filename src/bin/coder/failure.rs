@@ -43,7 +43,7 @@ impl Failure {
     pub(crate) fn output(error: io::Error) -> Failure {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Failure { status: 0, message: Text::default() },
-            _ => Failure::broken(messages::cannot_write_output(error.to_string())),
+            _ => Failure::broken(messages::cannot_write_output(Text::from(&error))),
         }
     }
 

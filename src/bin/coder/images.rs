@@ -22,13 +22,13 @@ pub(crate) fn attach(setup: &Setup, agent: &mut Agent, paths: &[PathBuf]) -> Res
 /// any; names that are blocked in a project are blocked there too.
 fn read(setup: &Setup, path: &Path) -> Result<Image, Failure> {
     let wrong = |why: Text| Failure::wrong_use(messages::cannot_read(path.display().to_string(), why));
-    let absolute = std::path::absolute(path).map_err(|error| wrong(error.to_string().into()))?;
+    let absolute = std::path::absolute(path).map_err(|error| wrong(Text::from(&error)))?;
     let (Some(folder), Some(name)) = (absolute.parent(), absolute.file_name()) else {
         return Err(wrong(messages::file_is_missing()));
     };
     let name = name.to_string_lossy();
     let project = setup.workspace.root();
-    let real = folder.canonicalize().map_err(|error| wrong(error.to_string().into()))?;
+    let real = folder.canonicalize().map_err(|error| wrong(Text::from(&error)))?;
     let bytes = match real.strip_prefix(project.path()) {
         Ok(inside) => project.bytes(&inside.join(&*name).to_string_lossy(), Image::MOST_BYTES),
         Err(_) => {

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
+use toolfence::Text;
 use toolfence::agent::Canceller;
 
 /// Ctrl-C again within this time ends the turn, whatever it does by then.
@@ -55,7 +56,7 @@ pub(crate) fn serve<F: Future<Output = Result<(), Failure>>>(
 
 /// Why there is no runtime.
 pub(crate) fn cannot_start(error: std::io::Error) -> Failure {
-    Failure::broken(messages::cannot_start_runtime(error.to_string()))
+    Failure::broken(messages::cannot_start_runtime(Text::from(&error)))
 }
 
 /// A runtime with a listener for signals.
@@ -273,7 +274,7 @@ impl Signals {
         let heard = wanted.into_iter().filter(|(_, kind)| ignored >> (kind.as_raw_value() - 1) & 1 == 0);
         let signals = heard.map(|(status, kind)| signal(kind).map(|signal| (status, signal)));
         let signals = signals.collect::<Result<_, _>>();
-        signals.map(Signals).map_err(|error| Failure::broken(messages::cannot_listen_to_signals(error.to_string())))
+        signals.map(Signals).map_err(|error| Failure::broken(messages::cannot_listen_to_signals(Text::from(&error))))
     }
 
     async fn next(&mut self) -> u8 {

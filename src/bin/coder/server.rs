@@ -285,7 +285,7 @@ fn printed_key(line: &str) -> Result<String, Failure> {
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).kill_on_drop(true);
     let ran = wait(async move {
-        let mut child = command.spawn().map_err(|error| messages::cannot_start(program, error.to_string()))?;
+        let mut child = command.spawn().map_err(|error| messages::cannot_start(program, Text::from(&error)))?;
         let mut said = Vec::new();
         let all = async {
             if let Some(out) = child.stdout.take() {
@@ -295,7 +295,7 @@ fn printed_key(line: &str) -> Result<String, Failure> {
         };
         match tokio::time::timeout(KEY_PATIENCE, all).await {
             Err(_) => Err(messages::key_took_too_long(KEY_PATIENCE.as_secs())),
-            Ok(Err(error)) => Err(messages::cannot_start(program, error.to_string())),
+            Ok(Err(error)) => Err(messages::cannot_start(program, Text::from(&error))),
             Ok(Ok(status)) if !status.success() => Err(messages::key_command_failed(program, status.to_string())),
             Ok(Ok(_)) => Ok(said),
         }

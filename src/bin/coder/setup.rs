@@ -514,7 +514,7 @@ impl Setup {
             return Err(Failure::wrong_use(messages::replay_needs_replies()));
         };
         let wrong = |error: Text| Failure::wrong_use(messages::cannot_read(path.display().to_string(), error));
-        let text = std::fs::read_to_string(&path).map_err(|error| wrong(error.to_string().into()))?;
+        let text = std::fs::read_to_string(&path).map_err(|error| wrong(Text::from(&error)))?;
         Ok(Arc::new(Replay::parse(&text).map_err(|error| wrong(error.text()))?))
     }
 }

@@ -164,7 +164,7 @@ fn init(places: &Places) -> Result<ExitCode, Failure> {
     let path = own(places)?;
     let wrong = |error: std::io::Error| match error.kind() {
         std::io::ErrorKind::AlreadyExists => Failure::wrong_use(messages::is_there_already(path.display().to_string())),
-        _ => Failure::broken(messages::cannot_write(path.display().to_string(), error.to_string())),
+        _ => Failure::broken(messages::cannot_write(path.display().to_string(), Text::from(&error))),
     };
     if let Some(folder) = path.parent() {
         DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(wrong)?;

@@ -28,7 +28,7 @@ const RECORDING: &str = include_str!("../demo/recording.txt");
 /// Lays out the project, plays the recording, and runs the test once more by itself.
 pub(crate) fn run(options: &Options) -> Result<ExitCode, Failure> {
     let folder = tempfile::Builder::new().prefix("coder-demo-").tempdir();
-    let folder = folder.map_err(|error| Failure::broken(messages::cannot_make_demo_folder(error.to_string())))?;
+    let folder = folder.map_err(|error| Failure::broken(messages::cannot_make_demo_folder(Text::from(&error))))?;
     lay_out(folder.path())?;
     let mut out = Terminal::stdout();
     out.styled_line(Style::Dim, &messages::demo_begins())?;
@@ -54,7 +54,7 @@ fn failed(out: &mut Terminal, message: Text) -> Result<ExitCode, Failure> {
 
 fn lay_out(folder: &Path) -> Result<(), Failure> {
     let written = FILES.iter().try_for_each(|(name, text)| std::fs::write(folder.join(name), text));
-    written.map_err(|error| Failure::broken(messages::cannot_lay_out_demo(error.to_string())))
+    written.map_err(|error| Failure::broken(messages::cannot_lay_out_demo(Text::from(&error))))
 }
 
 /// Plays the recording against the project; says whether the turn ended with the last recorded reply.
@@ -78,7 +78,7 @@ fn play(options: &Options, folder: &Path, watched: bool) -> Result<bool, Failure
 fn test_passes(folder: &Path) -> Result<bool, Failure> {
     let test = Command::new("bash").arg("test.sh").current_dir(folder).stdin(Stdio::null()).output();
     test.map(|output| output.status.success())
-        .map_err(|error| Failure::broken(messages::cannot_run_bash(error.to_string())))
+        .map_err(|error| Failure::broken(messages::cannot_run_bash(Text::from(&error))))
 }
 
 /// Says yes to the calls of the recording, each once, and to nothing else.

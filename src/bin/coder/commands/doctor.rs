@@ -100,7 +100,7 @@ fn found(finding: &probe::Finding, out: &mut Terminal) -> Result<(), Failure> {
 
 fn tried(settings: &Settings) -> Result<Trial, Failure> {
     let scratch =
-        tempfile::tempdir().map_err(|error| Failure::broken(messages::no_temporary_folder(error.to_string())))?;
+        tempfile::tempdir().map_err(|error| Failure::broken(messages::no_temporary_folder(Text::from(&error))))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(cannot_start)?;
     runtime.block_on(trial::sandbox(settings, scratch.path())).map_err(Failure::broken)

@@ -15,6 +15,7 @@ use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
+use toolfence::Text;
 use toolfence::program::transcript::export::{self, Results, Shown};
 use toolfence::program::transcript::{Record, SCHEMA, Stored, lines};
 use toolfence::redact::Redactor;
@@ -61,7 +62,7 @@ pub(crate) fn run(options: &Options, arguments: &ExportArguments) -> Result<Exit
     match &arguments.output {
         None => out.write(&text)?,
         Some(path) => std::fs::write(path, text)
-            .map_err(|error| Failure::broken(messages::cannot_write(path.display().to_string(), error.to_string())))?,
+            .map_err(|error| Failure::broken(messages::cannot_write(path.display().to_string(), Text::from(&error))))?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -121,7 +122,7 @@ pub(crate) fn typed(path: &Path, file: &str) -> Result<(), Failure> {
         _ => return Err(Failure::wrong_use(messages::export_wants_a_file())),
     };
     let written = File::create_new(file).and_then(|mut file| file.write_all(text.as_bytes()));
-    written.map_err(|error| Failure::broken(messages::cannot_write(file, error.to_string())))
+    written.map_err(|error| Failure::broken(messages::cannot_write(file, Text::from(&error))))
 }
 
 /// Where a message stands.

@@ -95,8 +95,8 @@ pub(crate) fn lines_of(path: &Path) -> Result<Box<dyn Iterator<Item = Result<Str
         return Ok(Box::new(stdin_lines()));
     }
     let file = File::open(path);
-    let file =
-        file.map_err(|error| Failure::wrong_use(messages::cannot_read(path.display().to_string(), error.to_string())))?;
+    let file = file
+        .map_err(|error| Failure::wrong_use(messages::cannot_read(path.display().to_string(), Text::from(&error))))?;
     Ok(Box::new(lines(BufReader::new(file), MOST_BYTES).map(|line| line.map(text_of))))
 }
 
@@ -128,7 +128,7 @@ fn text_of(bytes: Vec<u8>) -> String {
 }
 
 fn unreadable(error: std::io::Error) -> Failure {
-    Failure::broken(messages::cannot_read_stdin(error.to_string()))
+    Failure::broken(messages::cannot_read_stdin(Text::from(&error)))
 }
 
 #[cfg(test)]

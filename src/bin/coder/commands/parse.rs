@@ -140,7 +140,7 @@ impl ReplyReader {
 
 fn read_tools(file: &Path) -> Result<Catalog, Failure> {
     let bad = |cause: Text| Failure::wrong_use(messages::bad_tools_file(file.display().to_string(), cause));
-    let text = std::fs::read_to_string(file).map_err(|error| bad(error.to_string().into()))?;
+    let text = std::fs::read_to_string(file).map_err(|error| bad(Text::from(&error)))?;
     let tools: Vec<Value> = serde_json::from_str(&text).map_err(|error| bad(error.to_string().into()))?;
     catalog(&tools).map_err(bad)
 }

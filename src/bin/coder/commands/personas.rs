@@ -132,7 +132,7 @@ fn init(folders: &Folders, name: &str, project: bool) -> Result<ExitCode, Failur
     let path = folder.join(format!("{name}.md"));
     let wrong = |error: std::io::Error| match error.kind() {
         std::io::ErrorKind::AlreadyExists => Failure::wrong_use(messages::is_there_already(path.display().to_string())),
-        _ => Failure::broken(messages::cannot_write(path.display().to_string(), error.to_string())),
+        _ => Failure::broken(messages::cannot_write(path.display().to_string(), Text::from(&error))),
     };
     DirBuilder::new().recursive(true).mode(if project { 0o755 } else { 0o700 }).create(folder).map_err(wrong)?;
     let mut file = OpenOptions::new().write(true).create_new(true).open(&path).map_err(wrong)?;

@@ -16,9 +16,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::net::TcpListener;
-use toolfence::Learned;
 use toolfence::grammar::Form;
 use toolfence::proxy::{Profiles, Proxy, ProxyOptions};
+use toolfence::{Learned, Text};
 
 /// Serves until a signal ends it.
 pub(crate) fn run(options: &Options, arguments: &ProxyArguments) -> Result<ExitCode, Failure> {
@@ -37,9 +37,9 @@ pub(crate) fn run(options: &Options, arguments: &ProxyArguments) -> Result<ExitC
     runtime::serve(|end| async move {
         let listener = TcpListener::bind(arguments.listen).await;
         let listener = listener.map_err(|error| {
-            Failure::broken(messages::cannot_listen(arguments.listen.to_string(), error.to_string()))
+            Failure::broken(messages::cannot_listen(arguments.listen.to_string(), Text::from(&error)))
         })?;
-        let address = listener.local_addr().map_err(|error| Failure::broken(error.to_string()))?;
+        let address = listener.local_addr().map_err(|error| Failure::broken(Text::from(&error)))?;
         Terminal::stdout().line(&messages::listening(address.to_string(), &arguments.upstream))?;
         let end = async { drop(end.await) };
         proxy.serve(listener, end).await.map_err(Failure::broken)

@@ -66,9 +66,9 @@ pub(crate) fn run(options: &Options, arguments: &ServeArguments) -> Result<ExitC
     runtime::serve(|end| async move {
         let listener = TcpListener::bind(arguments.listen).await;
         let listener = listener.map_err(|error| {
-            Failure::broken(messages::cannot_listen(arguments.listen.to_string(), error.to_string()))
+            Failure::broken(messages::cannot_listen(arguments.listen.to_string(), Text::from(&error)))
         })?;
-        let address = listener.local_addr().map_err(|error| Failure::broken(error.to_string()))?;
+        let address = listener.local_addr().map_err(|error| Failure::broken(Text::from(&error)))?;
         let mut out = Terminal::stdout();
         out.line(&messages::serving(address.to_string()))?;
         if told {

@@ -32,7 +32,7 @@ impl Places {
     /// Those for a project.
     pub(crate) fn of(root: &Path) -> Result<Places, Failure> {
         let root = root.canonicalize().map_err(|error| {
-            Failure::wrong_use(messages::cannot_open_root(root.display().to_string(), error.to_string()))
+            Failure::wrong_use(messages::cannot_open_root(root.display().to_string(), Text::from(&error)))
         })?;
         let user = base("XDG_CONFIG_HOME", ".config").map(|base| base.join("toolfence/config.toml"));
         let state = base("XDG_STATE_HOME", ".local/state").map(|base| base.join("toolfence"));
@@ -141,20 +141,20 @@ pub(crate) fn cannot_read(path: &Path, why: Text) -> Failure {
 
 /// At most one byte more than these, which tells that there are more.
 fn read_bytes(path: &Path, more: OFlags, most: u64) -> Result<Option<Vec<u8>>, Failure> {
-    let system = |error: &dyn std::error::Error| cannot_read(path, error.to_string().into());
+    let system = |error: std::io::Error| cannot_read(path, Text::from(&error));
     // A pipe must not make it wait.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC | more;
     let file = match rustix::fs::open(path, flags, Mode::empty()) {
         Ok(file) => file,
         Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR) => return Ok(None),
         Err(rustix::io::Errno::LOOP) => return Err(cannot_read(path, messages::is_a_link())),
-        Err(error) => return Err(system(&error)),
+        Err(error) => return Err(system(error.into())),
     };
-    let stat = rustix::fs::fstat(&file).map_err(|error| system(&error))?;
+    let stat = rustix::fs::fstat(&file).map_err(|error| system(error.into()))?;
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
         return Err(cannot_read(path, messages::not_a_plain_file()));
     }
     let mut bytes = Vec::new();
-    File::from(file).take(most + 1).read_to_end(&mut bytes).map_err(|error| system(&error))?;
+    File::from(file).take(most + 1).read_to_end(&mut bytes).map_err(system)?;
     Ok(Some(bytes))
 }

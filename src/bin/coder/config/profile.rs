@@ -308,7 +308,7 @@ impl Profiles {
     }
 
     fn unwritable(&self, error: &io::Error) -> Text {
-        messages::cannot_write_to(self.0.display().to_string(), error.to_string())
+        messages::cannot_write_to(self.0.display().to_string(), Text::from(error))
     }
 }
 

@@ -9,6 +9,7 @@ use std::fs::DirBuilder;
 use std::io::Write as _;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use toolfence::Text;
 use toolfence::program::workspace::Digest;
 
 /// One JSON object a line.
@@ -75,7 +76,7 @@ fn list(places: &Places) -> Result<Vec<Trusted>, Failure> {
 fn write(folder: &Path, trusted: &[Trusted]) -> Result<(), Failure> {
     let text: String = trusted.iter().filter_map(|line| Some(serde_json::to_string(line).ok()? + "\n")).collect();
     let broken = |error: std::io::Error| {
-        Failure::broken(messages::cannot_write_to(folder.display().to_string(), error.to_string()))
+        Failure::broken(messages::cannot_write_to(folder.display().to_string(), Text::from(&error)))
     };
     DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(broken)?;
     let mut file = tempfile::NamedTempFile::new_in(folder).map_err(broken)?;

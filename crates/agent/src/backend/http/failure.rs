@@ -131,7 +131,7 @@ impl Failure {
             }
             Failure::NotJson(error) => messages::event_not_json(clean(&error.to_string())),
             Failure::TooLong => messages::event_too_long(),
-            Failure::Connection(error) => clean(&innermost(error)).into(),
+            Failure::Connection(error) => innermost(error),
         }
     }
 }
@@ -171,8 +171,12 @@ fn says(error: &reqwest::Error, what: &str) -> bool {
 }
 
 /// `reqwest` says "error sending request" and leaves the cause to its sources.
-fn innermost(error: &reqwest::Error) -> String {
-    causes(error).last().map(ToString::to_string).unwrap_or_default()
+fn innermost(error: &reqwest::Error) -> Text {
+    let Some(cause) = causes(error).last() else { return Text::default() };
+    match cause.downcast_ref::<io::Error>().filter(|error| error.raw_os_error().is_some()) {
+        Some(error) => error.into(),
+        None => clean(&cause.to_string()).into(),
+    }
 }
 
 /// What the server said, out of the JSON that most wrap it in.
