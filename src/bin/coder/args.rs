@@ -16,8 +16,8 @@ use toolfence::{Catalog, Dialect, Language, Text, ToolSpec, prompt};
 const STATUSES: &str = "\
 Exit status:
   0    done; for exec: every call succeeded
-  1    something that was asked for did not succeed: a call, a turn, a line of a batch, the demo's test; or you said no
-       to config trust
+  1    something that was asked for did not succeed: a call, a turn, a line of
+       a batch, the demo's test; or you said no to config trust
   2    wrong use: arguments, files, settings
   3    the backend or the machine failed
   130  interrupted by Ctrl-C
@@ -575,9 +575,12 @@ pub(crate) struct ProxyArguments {
 
 const PROXY_HELP: &str = "\
 Keys, from the environment:
-  TOOLFENCE_PROXY_KEY  clients must send it: Authorization: Bearer KEY. It goes no further
-  TOOLFENCE_API_KEY    sent to the upstream, where the client sends no key or sends the proxy's; without it, the key that the
-                       settings name. The settings also say which headers, proxy and certificates the upstream gets
+  TOOLFENCE_PROXY_KEY  clients must send it: Authorization: Bearer KEY.
+                       It goes no further
+  TOOLFENCE_API_KEY    sent to the upstream, where the client sends no key or
+                       sends the proxy's; without it, the key that the settings
+                       name. The settings also say which headers, proxy and
+                       certificates the upstream gets
 
 Example:
   llama-server -m model.gguf --port 8080
@@ -611,7 +614,8 @@ pub(crate) struct ServeArguments {
 
 const SERVE_HELP: &str = "\
 Key, from the environment:
-  TOOLFENCE_SERVE_TOKEN  clients must send it: Authorization: Bearer TOKEN. Without it a new one is printed at each start
+  TOOLFENCE_SERVE_TOKEN  clients must send it: Authorization: Bearer TOKEN.
+                         Without it a new one is printed at each start
 
 Example:
   coder serve --base-url http://127.0.0.1:8080/v1

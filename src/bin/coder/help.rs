@@ -164,6 +164,9 @@ const MEANT: &[(&str, &[&str], &[&str])] = &[
     ("help", &[], &[]),
 ];
 
+/// Options that [`EVERYWHERE`] has and that have no meaning in commands which look at no project.
+const WITHOUT_PROJECT: (&[&str], &[&str]) = (&["completions", "man"], &["root", "debug"]);
+
 /// The command line as its help, its completions and its manual describe it, in this language. What it parses is of no use.
 pub(crate) fn described(language: Language) -> Command {
     let mut command = Cli::command();
@@ -176,8 +179,12 @@ pub(crate) fn described(language: Language) -> Command {
 /// Hides the options that have no meaning in a command, and in those below it.
 fn without_meaningless(command: Command, path: &str) -> Command {
     let (_, headings, names) = meant(path);
+    let (without_project, of_a_project) = WITHOUT_PROJECT;
     let shown = |argument: &Arg| {
         let heading = argument.get_help_heading();
+        if without_project.contains(&path) && of_a_project.contains(&argument.get_id().as_str()) {
+            return false;
+        }
         !argument.is_global_set()
             || heading == Some(EVERYWHERE)
             || headings.iter().any(|meant| heading == Some(meant))
@@ -325,6 +332,21 @@ mod tests {
         let unused: Vec<_> = translated.difference(&english).collect();
         assert!(unused.is_empty(), "nothing says {unused:#?}");
         assert_eq!(translated.len(), PORTUGUESE_HELP.len(), "each text is there once");
+    }
+
+    /// clap breaks a row that is too long for the terminal anywhere and begins the next one at the left: rows of a table are short.
+    #[test]
+    fn rows_of_tables_below_the_help_fit_on_a_terminal() {
+        fn check(command: &Command) {
+            let after = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            for row in after.lines().filter(|row| row.trim_start().contains("  ")) {
+                assert!(row.chars().count() <= 80, "{}: {row}", command.get_name());
+            }
+            command.get_subcommands().for_each(check);
+        }
+        for language in [Language::English, Language::Portuguese] {
+            check(&described(language));
+        }
     }
 
     #[test]

@@ -216,14 +216,13 @@ pub(crate) const PORTUGUESE_HELP: &[(&str, &str)] = &[
     ("Everything asks", "Tudo é perguntado"),
     (
         "Exit status:\n  0    done; for exec: every call succeeded\n  1    something that was asked for did not \
-         succeed: a call, a turn, a line of a batch, the demo's test; or you said no\n       to config trust\n  2    \
+         succeed: a call, a turn, a line of\n       a batch, the demo's test; or you said no to config trust\n  2    \
          wrong use: arguments, files, settings\n  3    the backend or the machine failed\n  130  interrupted by \
          Ctrl-C\n  129  the terminal went away, 143 terminated: what ran was ended first",
         "Status de saída:\n  0    feito; em exec: todas as chamadas deram certo\n  1    algo que foi pedido não deu \
-         certo: uma chamada, um turno, uma linha de um lote, o teste da demo; ou você disse não\n       a config \
+         certo: uma chamada, um turno,\n       uma linha de um lote, o teste da demo; ou você disse não a config \
          trust\n  2    uso errado: argumentos, arquivos, configurações\n  3    o backend ou a máquina falhou\n  130  \
-         interrompido por Ctrl-C\n  129  o terminal se foi, 143 terminado: o que estava em execução foi encerrado \
-         antes",
+         interrompido por Ctrl-C\n  129  o terminal se foi, 143 terminado: o que rodava foi encerrado antes",
     ),
     (
         "Feed the reply in pieces of N bytes, never splitting a character",
@@ -315,15 +314,15 @@ pub(crate) const PORTUGUESE_HELP: &[(&str, &str)] = &[
     ),
     ("Judge a call of this tool instead of a command", "Julga uma chamada desta ferramenta em vez de um comando"),
     (
-        "Keys, from the environment:\n  TOOLFENCE_PROXY_KEY  clients must send it: Authorization: Bearer KEY. It \
-         goes no further\n  TOOLFENCE_API_KEY    sent to the upstream, where the client sends no key or sends the \
-         proxy's; without it, the key that the\n                       settings name. The settings also say which headers, proxy \
-         and certificates the upstream gets\n\nExample:\n  llama-server -m model.gguf --port 8080\n  coder proxy --upstream \
+        "Keys, from the environment:\n  TOOLFENCE_PROXY_KEY  clients must send it: Authorization: Bearer KEY.\n                       \
+         It goes no further\n  TOOLFENCE_API_KEY    sent to the upstream, where the client sends no key or\n                       \
+         sends the proxy's; without it, the key that the settings\n                       name. The settings also \
+         say which headers, proxy and\n                       certificates the upstream gets\n\nExample:\n  llama-server -m model.gguf --port 8080\n  coder proxy --upstream \
          http://127.0.0.1:8080/v1\n  OPENAI_BASE_URL=http://127.0.0.1:4141/v1 OPENAI_API_KEY=none python3 my_agent.py",
-        "Chaves, do ambiente:\n  TOOLFENCE_PROXY_KEY  os clientes devem enviá-la: Authorization: Bearer KEY. Ela não \
-         vai além\n  TOOLFENCE_API_KEY    enviada ao upstream, onde o cliente não envia chave ou envia a do \
-         proxy; sem ela, a chave que as\n                       configurações indicam. Elas também dizem quais cabeçalhos, proxy \
-         e certificados o upstream recebe\n\nExemplo:\n  llama-server -m model.gguf --port 8080\n  coder proxy --upstream \
+        "Chaves, do ambiente:\n  TOOLFENCE_PROXY_KEY  os clientes devem enviá-la: Authorization: Bearer KEY.\n                       \
+         Ela não vai além\n  TOOLFENCE_API_KEY    enviada ao upstream, onde o cliente não envia chave ou\n                       \
+         envia a do proxy; sem ela, a chave que as configurações\n                       indicam. Elas também dizem \
+         quais cabeçalhos, proxy e\n                       certificados o upstream recebe\n\nExemplo:\n  llama-server -m model.gguf --port 8080\n  coder proxy --upstream \
          http://127.0.0.1:8080/v1\n  OPENAI_BASE_URL=http://127.0.0.1:4141/v1 OPENAI_API_KEY=none python3 my_agent.py",
     ),
     ("Let every command use the network", "Deixa todo comando usar a rede"),
@@ -573,12 +572,12 @@ pub(crate) const PORTUGUESE_HELP: &[(&str, &str)] = &[
         "Quanto tempo se espera por uma aprovação, em segundos; depois a chamada não é executada",
     ),
     (
-        "Key, from the environment:\n  TOOLFENCE_SERVE_TOKEN  clients must send it: Authorization: Bearer TOKEN. Without it a new one \
-         is printed at each start\n\nExample:\n  coder serve --base-url http://127.0.0.1:8080/v1\n  curl \
+        "Key, from the environment:\n  TOOLFENCE_SERVE_TOKEN  clients must send it: Authorization: Bearer TOKEN.\n                         \
+         Without it a new one is printed at each start\n\nExample:\n  coder serve --base-url http://127.0.0.1:8080/v1\n  curl \
          http://127.0.0.1:8765/api/agent -H \"Authorization: Bearer $TOKEN\" \\\n    -H \"Content-Type: application/json\" -d \
          '{\"prompt\": \"What is this project?\"}'",
-        "Chave, do ambiente:\n  TOOLFENCE_SERVE_TOKEN  os clientes devem enviá-la: Authorization: Bearer TOKEN. Sem ela, uma nova é \
-         impressa a cada início\n\nExemplo:\n  coder serve --base-url http://127.0.0.1:8080/v1\n  curl \
+        "Chave, do ambiente:\n  TOOLFENCE_SERVE_TOKEN  os clientes a enviam: Authorization: Bearer TOKEN.\n                         \
+         Sem ela, uma nova é impressa a cada início\n\nExemplo:\n  coder serve --base-url http://127.0.0.1:8080/v1\n  curl \
          http://127.0.0.1:8765/api/agent -H \"Authorization: Bearer $TOKEN\" \\\n    -H \"Content-Type: application/json\" -d \
          '{\"prompt\": \"O que é este projeto?\"}'",
     ),
