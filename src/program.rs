@@ -99,8 +99,9 @@ pub mod undo {
     pub use toolfence_workspace::undo::Unrestored;
 }
 
-/// What the command runner and undo ask of a workspace, and the digest by which a content is known again.
+/// What the command runner and undo ask of a workspace, the digest by which a content is known again, and outputs that were too long
+/// for a result.
 #[cfg(feature = "tools")]
 pub mod workspace {
-    pub use toolfence_workspace::{Access, Digest, Recorder, Root, quoted};
+    pub use toolfence_workspace::{Access, Digest, Recorder, Root, overflow_file, quoted};
 }

@@ -1,7 +1,7 @@
 //! A conversation on a terminal: the line that is typed, and what is typed behind a slash.
 
 use crate::terminal::slow_model;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::ops::Deref;
 use std::path::Path;
 use toolfence_kit::{Project, Screen};
@@ -333,6 +333,53 @@ fn the_last_output_is_shown_whole_and_the_answer_is_copied() {
     screen.press(&format!("/copy{ENTER}"));
     screen.wait_for("bytes were given to the terminal's clipboard");
     assert!(screen.written().contains("\u{1b}]52;c;SXQgY291bnRzIHRvICoqNjAqKi4=\u{7}"));
+}
+
+/// Of an output that is too long for the model, a person can see every line; Ctrl-C ends it.
+#[test]
+fn the_last_output_is_shown_whole_where_it_was_too_long_for_the_model() {
+    let call =
+        |most: u64| format!("```tool\n{}\n```", json!({"name": "bash", "args": {"command": format!("seq 1 {most}")}}));
+    let place = Place::new(&[&call(50_000), "Counted.", &call(9_000_000), "Counted more."]);
+    let screen = place.talk(&["--yes"], &[]);
+    screen.press(&format!("count{ENTER}"));
+    answered(&screen, "Counted.");
+    let contents = screen.contents();
+    assert!(
+        contents.contains("✓ 50000 lines, cut, ") && contents.contains("... 49992 lines more; /last"),
+        "{contents}"
+    );
+    assert!(contents.contains("    50000\n\nCounted."), "the end is the end of the output: {contents}");
+    screen.press(&format!("/last{ENTER}"));
+    screen.wait("all of it", |contents| contents.contains("\n49999\n50000\n") && contents.trim_end().ends_with("\n>"));
+    let written = screen.written();
+    assert!(
+        ["\n20000\r\n", "\n25000\r\n", "\n30000\r\n"].iter().all(|line| written.contains(line)),
+        "no line is left out"
+    );
+    screen.press(&format!("count on{ENTER}"));
+    answered(&screen, "Counted more.");
+    screen.press(&format!("/last{ENTER}"));
+    let is_number = |row: &&str| row.parse::<u64>().is_ok();
+    screen.wait("rows of numbers", |contents| contents.lines().filter(is_number).count() > 15);
+    screen.press(CTRL_C);
+    answered(&screen, "stopped");
+    assert!(!screen.written().contains("\n8000000\r\n"), "it does not go on to the end");
+}
+
+/// Signatures are broken between words, and what continues one is set in.
+#[test]
+fn the_tools_are_listed_on_a_narrow_terminal() {
+    let place = Place::new(&["One."]);
+    let replies = place.home.join("replies");
+    let args = ["--backend", "replay", "--replies", replies.to_str().unwrap()];
+    let screen = Screen::start(CODER, &args, &[], &place.root, &place.home, (60, 40));
+    screen.wait_for_last(">");
+    screen.press(&format!("/tools{ENTER}"));
+    answered(&screen, "write_file(path, content)");
+    let contents = screen.contents();
+    assert!(contents.contains("read_file(path, start_line?,\n    end_line?, lines?,\n"), "{contents}");
+    assert!(contents.lines().all(|row| row.chars().count() < 40), "{contents}");
 }
 
 #[test]

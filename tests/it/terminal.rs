@@ -142,14 +142,14 @@ fn a_yes_to_folded_rows_asks_for_a_look() {
         assert!(shown.contains("41 lines of it were not shown. Say all to see all of it"), "{shown}");
         let ran = answers.last() == Some(&"y");
         assert_eq!(folder.path().join("a").exists(), ran, "{shown}");
-        let (_, result) = shown.split_once("→ write_file a").expect(&shown);
+        let (_, result) = shown.split_once("-> write_file a").expect(&shown);
         assert_eq!(result.contains("+line 1\n"), ran && !seen, "{answers:?}: {shown}");
     }
     let folder = replied(&(write("a", 10) + &write("b", 50)));
     let shown = typed(folder.path(), REPLAYED, "Run them? [", "", &["1", "1 2"]);
     assert!(shown.contains("35 lines of it were not shown"), "{shown}");
-    let (_, results) = shown.split_once("→ write_file a").expect(&shown);
-    let (first, second) = results.split_once("→ write_file b").expect(&shown);
+    let (_, results) = shown.split_once("-> write_file a").expect(&shown);
+    let (first, second) = results.split_once("-> write_file b").expect(&shown);
     assert!(!first.contains("+line 1\n") && second.contains("+line 1\n"), "{shown}");
 }
 

@@ -18,6 +18,8 @@ pub struct Clipped {
     pub text: String,
     /// Bytes there were.
     pub total_bytes: u64,
+    /// Lines there were.
+    pub total_lines: u64,
     /// Whether anything was left out.
     pub truncated: bool,
 }
@@ -25,7 +27,8 @@ pub struct Clipped {
 /// `text` in at most `budget` bytes (but never less than the sentence about the cut needs, which is in `language`).
 pub fn clip(text: &str, budget: usize, language: Language) -> Clipped {
     if text.len() <= budget {
-        return Clipped { text: text.to_owned(), total_bytes: text.len() as u64, truncated: false };
+        let total_lines = text.lines().count() as u64;
+        return Clipped { text: text.to_owned(), total_bytes: text.len() as u64, total_lines, truncated: false };
     }
     let half = budget.saturating_sub(SENTENCE) / 2;
     let mut buffer = HeadTail::new(half, half);
@@ -127,12 +130,14 @@ impl HeadTail {
         let mut all = std::mem::take(&mut self.head);
         all.append(&mut std::mem::take(&mut self.tail));
         let kept = all.len() as u64;
+        // The last line may have no end.
+        let total_lines = self.total_lines + u64::from(all.last().is_some_and(|byte| *byte != b'\n'));
         let budget = self.head_limit + self.tail_limit;
         // Undecodable bytes grow threefold, so even what was kept whole may have to be cut.
         if kept == self.total_bytes && lossy_length(&all) <= budget {
             let text =
                 String::from_utf8(all).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
-            return Clipped { text, total_bytes: self.total_bytes, truncated: false };
+            return Clipped { text, total_bytes: self.total_bytes, total_lines, truncated: false };
         }
         let (head, tail) = match all.split_at(cut) {
             // Where nothing was dropped, the cut is made at the end of the head.
@@ -147,7 +152,7 @@ impl HeadTail {
         text.push_str(&messages::left_out(Field::Grouped(bytes), Field::Grouped(lines)).into_string(language));
         text.push('\n');
         text.push_str(&end);
-        Clipped { text, total_bytes: self.total_bytes, truncated: true }
+        Clipped { text, total_bytes: self.total_bytes, total_lines, truncated: true }
     }
 }
 

@@ -210,7 +210,7 @@ impl Running {
         let file = self.live.file().filter(|_| taken.truncated);
         if let Some((name, all)) = file.filter(|(name, _)| !self.appeared.takes_file(workspace, name)) {
             noted(&mut text, spilled(&name, all, true));
-            data = in_file(&name);
+            data = in_file(&name, taken.total_lines);
         }
         if let Some(note) = self.appeared.note() {
             noted(&mut text, note);

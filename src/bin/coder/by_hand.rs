@@ -5,16 +5,20 @@
 
 use crate::failure::Failure;
 use crate::messages;
+use crate::outcome::printed_line;
 use crate::shown::{Words, language};
 use crate::terminal::Terminal;
 use rustix::process::Signal;
-use std::io;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, Command};
+use tokio::task::yield_now;
 use tokio::time::{Instant, sleep_until, timeout};
+use toolfence::Text;
 use toolfence::agent::Canceller;
 use toolfence::program::fence;
 use toolfence::redact::Redactor;
@@ -59,6 +63,34 @@ impl Printed {
         let left_out = messages::bytes_left_out(self.left_out);
         let [head, tail] = [&self.head, &self.tail].map(|bytes| String::from_utf8_lossy(bytes));
         format!("{head}\n{}\n{tail}", left_out.words())
+    }
+}
+
+/// Shows a file to its end, as what was printed is shown: its text in pieces, so that a person can stop it. Gives whether it came to
+/// the end.
+pub(crate) async fn show(file: File, canceller: &Canceller, out: &mut Terminal) -> Result<bool, Failure> {
+    /// Bytes that are written at a time, and of a line that are looked at together.
+    const PIECE: usize = 32 << 10;
+    let mut file = BufReader::new(file);
+    let (mut line, mut text) = (Vec::new(), String::new());
+    loop {
+        line.clear();
+        let read = file.by_ref().take(PIECE as u64).read_until(b'\n', &mut line);
+        let read = read.map_err(|error| Failure::broken(Text::from(&error)))?;
+        let shown = String::from_utf8_lossy(line.strip_suffix(b"\n").unwrap_or(&line));
+        text.push_str(&if out.is_terminal() { printed_line(&shown).into() } else { shown });
+        text.push_str(if line.ends_with(b"\n") { "\n" } else { "" });
+        if read == 0 || text.len() > PIECE {
+            out.write(&text)?;
+            text.clear();
+            // The signal is heard meanwhile.
+            yield_now().await;
+        }
+        match read {
+            0 => return Ok(true),
+            _ if canceller.is_cancelled() => return Ok(false),
+            _ => {}
+        }
     }
 }
 

@@ -32,7 +32,7 @@ pub(crate) struct Known {
 /// `✓ 3 lines, 2 ms`, or `✗ not_found: ...`.
 pub(crate) fn summary(result: &ToolResult, known: Known) -> (Style, String) {
     let Some(error) = &result.error else {
-        let size = match (changed(result), result.output.lines().count()) {
+        let size = match (changed(result), lines_of(result)) {
             (Some((added, removed)), _) => messages::lines_changed(added, removed),
             (None, 0) => messages::no_output(),
             (None, count) => messages::lines_of_output(count),
@@ -97,14 +97,83 @@ fn diff_of(result: &ToolResult) -> Option<&str> {
     result.data.as_ref()?.get("diff")?.as_str()
 }
 
+/// By what all of an output is found that is too long for a result.
+pub(crate) fn overflow_of(result: &ToolResult) -> Option<&str> {
+    result.data.as_ref()?.get("output_id")?.as_str()
+}
+
+/// Lines of all of an output, also of what is left out of the result.
+fn lines_of(result: &ToolResult) -> usize {
+    let all = overflow_of(result).and_then(|_| result.data.as_ref()?.get("output_lines")?.as_u64());
+    all.and_then(|all| all.try_into().ok()).unwrap_or_else(|| result.output.lines().count())
+}
+
+/// What a line of a diff says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum DiffLine {
+    /// The names of the files, and sentences about them.
+    Head,
+    /// Where the lines below it stand.
+    Place,
+    Added,
+    Removed,
+    Same,
+}
+
+/// The lines of a diff. What stands inside a hunk may look like the name of a file: a hunk says at its beginning how long it is.
+fn lines_of_diff(diff: &str) -> impl Iterator<Item = (DiffLine, &str)> {
+    let (mut old, mut new) = (0_usize, 0_usize);
+    // A line may end in a CR that is part of it.
+    diff.split_inclusive('\n').map(move |line| {
+        let line = line.strip_suffix('\n').unwrap_or(line);
+        let kind = match line.as_bytes().first() {
+            // That a file ends without a line break is said about the line above.
+            Some(b'\\') => return (DiffLine::Same, line),
+            _ if old == 0 && new == 0 => match hunk(line) {
+                Some(lengths) => {
+                    (old, new) = lengths;
+                    return (DiffLine::Place, line);
+                }
+                None => DiffLine::Head,
+            },
+            Some(b'+') => DiffLine::Added,
+            Some(b'-') => DiffLine::Removed,
+            _ => DiffLine::Same,
+        };
+        old = old.saturating_sub(usize::from(matches!(kind, DiffLine::Removed | DiffLine::Same)));
+        new = new.saturating_sub(usize::from(matches!(kind, DiffLine::Added | DiffLine::Same)));
+        (kind, line)
+    })
+}
+
+/// Lines of the old and of the new text that a hunk says it has: `@@ -1,3 +1,4 @@`.
+fn hunk(line: &str) -> Option<(usize, usize)> {
+    let (ranges, _) = line.strip_prefix("@@ -")?.split_once(" @@")?;
+    let (old, new) = ranges.split_once(" +")?;
+    let length = |range: &str| range.split_once(',').map_or(Some(1), |(_, length)| length.parse().ok());
+    Some((length(old)?, length(new)?))
+}
+
+/// A diff as it looks, line by line.
+pub(crate) fn styled_diff(diff: &str) -> impl Iterator<Item = (Style, &str)> {
+    lines_of_diff(diff).map(|(kind, line)| (style_of(kind), line))
+}
+
+fn style_of(kind: DiffLine) -> Style {
+    match kind {
+        DiffLine::Head => Style::Name,
+        DiffLine::Place => Style::Action,
+        DiffLine::Added => Style::Good,
+        DiffLine::Removed => Style::Bad,
+        DiffLine::Same => Style::Dim,
+    }
+}
+
 /// Lines that a change added and removed.
 fn changed(result: &ToolResult) -> Option<(usize, usize)> {
-    let lines = diff_of(result)?.lines();
-    // The names of the files stand before the first hunk.
-    let lines = lines.filter(|line| !line.starts_with("+++ ") && !line.starts_with("--- "));
-    Some(lines.fold((0, 0), |(added, removed), line| match line.as_bytes().first() {
-        Some(b'+') => (added + 1, removed),
-        Some(b'-') => (added, removed + 1),
+    Some(lines_of_diff(diff_of(result)?).fold((0, 0), |(added, removed), (kind, _)| match kind {
+        DiffLine::Added => (added + 1, removed),
+        DiffLine::Removed => (added, removed + 1),
         _ => (added, removed),
     }))
 }
@@ -112,41 +181,56 @@ fn changed(result: &ToolResult) -> Option<(usize, usize)> {
 /// What is worth showing of a result: the diff of a change that was not `seen`, beginning and end of a command's output. With
 /// `hints` it is said how to see more.
 pub(crate) fn details(result: &ToolResult, seen: bool, hints: bool) -> Vec<(Style, String)> {
-    if let Some(diff) = diff_of(result) {
-        let shown = if seen { "" } else { diff };
-        return cut(shown, (SHOWN_OF_DIFF, 0), hints).map(|line| (line_style(&line), line)).collect();
+    if let Some(diff) = diff_of(result).filter(|_| !seen) {
+        let lines: Vec<(DiffLine, &str)> = lines_of_diff(diff).collect();
+        // The label of the call names the file already.
+        let is_one =
+            lines.iter().filter(|(kind, line)| *kind == DiffLine::Head && line.starts_with("+++ ")).count() == 1;
+        let is_shown = |kind: DiffLine| kind != DiffLine::Head || !is_one;
+        let lines: Vec<_> =
+            lines.into_iter().filter(|(kind, _)| is_shown(*kind)).map(|(kind, line)| (style_of(kind), line)).collect();
+        let count = lines.len();
+        return cut(lines, count, (SHOWN_OF_DIFF, 0), hints);
     }
     let was_stopped = result.error.as_ref().is_some_and(|error| error.code == ErrorCode::Cancelled);
-    if result.exit_code.is_none() && !was_stopped && result.tool != PROJECT_CHECK {
+    let is_command = result.exit_code.is_some() || was_stopped || result.tool == PROJECT_CHECK;
+    if diff_of(result).is_some() || !is_command {
         return Vec::new();
     }
     let most = if result.success { SHOWN } else { SHOWN_OF_FAILURE };
-    cut(&result.output, most, hints).map(|line| (Style::Dim, line)).collect()
+    // The sentence for the model that says where all of it is; a person is told how to see that.
+    let is_pointer = |line: &str| overflow_of(result).is_some_and(|id| line.starts_with('[') && line.contains(id));
+    let lines: Vec<&str> = result.output.lines().filter(|line| !hints || !is_pointer(line)).collect();
+    let tail = lines.len().saturating_sub(most.1);
+    // Why something failed is what a person looks for, and it is said at the end.
+    let style = |at: usize| if !result.success && at >= tail { Style::Plain } else { Style::Dim };
+    let lines: Vec<_> = lines.into_iter().enumerate().map(|(at, line)| (style(at), line)).collect();
+    let count = lines_of(result).max(lines.len());
+    cut(lines, count, most, hints)
 }
 
-/// All of a result: what went wrong, the change that was made, or what came out.
+/// What went wrong, and all of a result that is in it: the change that was made, or what came out.
 pub(crate) fn whole(result: &ToolResult) -> Vec<(Style, String)> {
     let error = result.error.iter().map(|error| (Style::Bad, error.message.words().into_owned()));
     let lines: Vec<_> = match diff_of(result) {
-        Some(diff) => diff.lines().map(|line| (line_style(line), line.to_owned())).collect(),
+        Some(diff) => styled_diff(diff).map(|(style, line)| (style, line.to_owned())).collect(),
         None => result.output.lines().map(|line| (Style::Plain, line.to_owned())).collect(),
     };
     error.chain(lines).collect()
 }
 
-/// The first and the last lines of a text, with how many are left out between them.
-fn cut(text: &str, (head, tail): (usize, usize), hints: bool) -> impl Iterator<Item = String> {
-    let count = text.lines().count();
+/// The first and the last of some lines, of which there are `count` with those that are not among them, and how many are left out
+/// between them.
+fn cut(lines: Vec<(Style, &str)>, count: usize, (head, tail): (usize, usize), hints: bool) -> Vec<(Style, String)> {
+    let own = |(style, line): &(Style, &str)| (*style, (*line).to_owned());
     // The line that says so takes the place of one.
-    let left = if count > head + tail + 1 { count - head - tail } else { 0 };
-    let more = match (left, hints) {
-        (0, _) => None,
-        (left, true) => Some(messages::lines_more_to_see(left)),
-        (left, false) => Some(messages::lines_more(left)),
-    };
-    let first: Vec<String> = text.lines().take(if left > 0 { head } else { count }).map(String::from).collect();
-    let last: Vec<String> = text.lines().skip(if left > 0 { count - tail } else { count }).map(String::from).collect();
-    first.into_iter().chain(more.map(|more| more.words().into_owned())).chain(last)
+    if lines.len() <= head + tail + 1 && count == lines.len() || lines.len() < head + tail {
+        return lines.iter().map(own).collect();
+    }
+    let left = count - head - tail;
+    let more = if hints { messages::lines_more_to_see(left) } else { messages::lines_more(left) };
+    let (first, last) = (lines[..head].iter(), lines[lines.len() - tail..].iter());
+    first.map(own).chain([(Style::Dim, more.words().into_owned())]).chain(last.map(own)).collect()
 }
 
 /// The steps of a plan: with signs where the terminal has them, else with marks of plain characters.
@@ -162,15 +246,6 @@ pub(crate) fn checklist(result: &ToolResult, signs: bool) -> Vec<(Style, String)
         (style, format!("{} {}", if signs { sign } else { mark }, step["text"].as_str().unwrap_or_default()))
     };
     steps.iter().map(row).collect()
-}
-
-/// How a line of a diff looks.
-pub(crate) fn line_style(line: &str) -> Style {
-    match line.as_bytes().first() {
-        Some(b'+') => Style::Good,
-        Some(b'-') => Style::Bad,
-        _ => Style::Dim,
-    }
 }
 
 /// A line of what a program printed as a terminal would show it: progress bars write over themselves, and colours say nothing here.
@@ -240,7 +315,8 @@ mod tests {
         assert_eq!(good, wanted);
         let bad = shown(1, Some(ToolFailure::new(ErrorCode::ExitStatus, "It ended with status 1.")));
         assert_eq!((bad.len(), bad[3].as_str(), bad[15].as_str()), (16, "... 15 lines more", "line 30"));
-        assert_eq!(cut("1\n2\n3\n4\n5\n", (2, 2), true).count(), 5, "a line takes the place of no more than one");
+        let five = |count| cut(vec![(Style::Dim, "x"); 5], count, (2, 2), true).len();
+        assert_eq!((five(5), five(9)), (5, 5), "a line takes the place of no more than one");
     }
 
     #[test]
@@ -249,7 +325,43 @@ mod tests {
         output.data = Some(serde_json::json!({"diff": "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n"}));
         let result = ToolResult::new("1", "write_file", output, 2);
         assert_eq!(details(&result, true, false), []);
-        assert_eq!(details(&result, false, false)[4], (Style::Good, "+b".to_owned()));
+        let shown = details(&result, false, false);
+        assert_eq!(shown[0], (Style::Action, "@@ -1 +1 @@".to_owned()), "the call has named the file");
+        assert_eq!(shown[2], (Style::Good, "+b".to_owned()));
+    }
+
+    /// A line that is taken away and begins with two hyphens looks like the name of a file.
+    #[test]
+    fn lines_of_a_hunk_are_no_names_of_files() {
+        let diff = "--- a/x.sql\n+++ b/x.sql\n@@ -1,2 +1,2 @@ f\n--- old\n+++ new\n same\n\\ No newline at end of file\n\
+                    --- a/y\n+++ b/y\n@@ -1 +0,0 @@\n-gone\n";
+        let mut output = Output::text("Written.");
+        output.data = Some(serde_json::json!({ "diff": diff }));
+        let result = ToolResult::new("1", "apply_patch", output, 2);
+        assert_eq!(summary(&result, Known::default()).1, "✓ +1 -2 lines, 2 ms");
+        let styles: Vec<Style> = details(&result, false, false).into_iter().map(|(style, _)| style).collect();
+        use Style::{Action, Bad, Dim, Good, Name};
+        assert_eq!(styles, [Name, Name, Action, Bad, Good, Dim, Dim, Name, Name, Action, Bad]);
+    }
+
+    #[test]
+    fn what_is_left_out_of_a_result_is_counted_and_the_end_of_a_failure_stands_out() {
+        let mut output =
+            Output::text("1\n2\n[... 9 bytes (96 lines) left out ...]\n99\n100\n[All of it is in output/abc.txt.]\n");
+        (output.exit_code, output.truncated) = (Some(0), true);
+        output.data = Some(serde_json::json!({"output_id": "abc", "output_lines": 100}));
+        let result = ToolResult::new("1", "bash", output.clone(), 2);
+        assert_eq!(summary(&result, Known::default()).1, "✓ 100 lines, cut, 2 ms");
+        output.failure = Some(ToolFailure::new(ErrorCode::ExitStatus, "It ended with status 1."));
+        let long: String = (1..=100).map(|line| format!("{line}\n")).collect();
+        output.text = format!("{long}[All of it is in output/abc.txt.]\n").into();
+        let failed = ToolResult::new("1", "bash", output, 2);
+        let shown = details(&failed, false, true);
+        assert_eq!((&shown[2], &shown[4]), (&(Style::Dim, "3".to_owned()), &(Style::Plain, "89".to_owned())));
+        assert_eq!(shown[3].1, "... 85 lines more; /last shows all");
+        assert_eq!(shown.last().map(|(_, line)| line.as_str()), Some("100"));
+        let apart = details(&failed, false, false);
+        assert_eq!(apart.last().map(|(_, line)| line.as_str()), Some("[All of it is in output/abc.txt.]"));
     }
 
     #[test]

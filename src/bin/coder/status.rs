@@ -336,6 +336,11 @@ impl What {
     }
 }
 
+/// What stands before a call.
+pub(crate) fn arrow(signs: bool) -> &'static str {
+    if signs { "→" } else { "->" }
+}
+
 /// The words of the line, in so many columns at most.
 fn row(what: &What, waited: Duration, signs: bool, width: usize) -> String {
     let spinner = if signs { ["⠋", "⠙", "⠸", "⠴", "⠦", "⠇"] } else { ["|", "/", "-", "\\", "|", "/"] };
@@ -352,7 +357,7 @@ fn row(what: &What, waited: Duration, signs: bool, width: usize) -> String {
             let said = if tool.said.is_empty() { String::new() } else { format!("  {}", tool.said) };
             let running = format!("  {}", spun(messages::tools_run(waited.as_secs())));
             let tail = fitted(&format!("{running}{said}"), "", dots, width / 2);
-            fitted(&format!("→ {}", tool.label), &tail, dots, width)
+            fitted(&format!("{} {}", arrow(signs), tool.label), &tail, dots, width)
         }
         What::Call(call) => {
             // One long line does not change any more once it is as wide as the terminal.
@@ -361,7 +366,7 @@ fn row(what: &What, waited: Duration, signs: bool, width: usize) -> String {
                 (None, 0) => String::new(),
                 (None, seconds) => format!("  {seconds} s"),
             };
-            fitted(&format!("→ {}", label(&call.known())), &tail, dots, width)
+            fitted(&format!("{} {}", arrow(signs), label(&call.known())), &tail, dots, width)
         }
     }
 }

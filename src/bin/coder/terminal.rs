@@ -2,7 +2,7 @@
 
 use crate::choices::Color;
 use crate::failure::Failure;
-use crate::markdown::{Look, in_rows};
+use crate::markdown::{Look, in_rows, line_in_rows};
 use crate::shown::{Words, escaped};
 use crate::status::{self, Output, What};
 pub(crate) use crate::style::Style;
@@ -213,6 +213,16 @@ impl Terminal {
     pub(crate) fn exact_line(&mut self, style: Style, text: &(impl Words + ?Sized)) -> Result<(), Failure> {
         self.styled(style, text)?;
         self.write("\n")
+    }
+
+    /// Writes a line of a list and a newline behind it. On a terminal, what continues it is set in.
+    pub(crate) fn hanging(&mut self, text: &str) -> Result<(), Failure> {
+        const SET_IN: usize = 4;
+        if !self.is_terminal {
+            return self.exact_line(Style::Plain, text);
+        }
+        let rows = line_in_rows("", &escaped(text), SET_IN, self.look().width);
+        self.exact_line(Style::Plain, &rows)
     }
 
     /// The text in rows of this terminal, broken between words.

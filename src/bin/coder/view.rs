@@ -243,8 +243,9 @@ impl<P: Person> View<P> {
 
     /// `→` and the label of a call: on a terminal in one row, of whose columns so many stay free.
     fn label_in_row(&mut self, id: &str, kept_free: usize) -> String {
-        let label = format!("→ {}", self.labels.get(id).map_or("", |label| label));
+        let label = self.labels.get(id).cloned().unwrap_or_default();
         let work = self.work();
+        let label = format!("{} {label}", status::arrow(work.has_signs() || !work.is_terminal()));
         if !work.is_terminal() {
             return label;
         }
@@ -259,6 +260,10 @@ impl<P: Person> View<P> {
         self.current = None;
         let ran = ran.and_then(|ran| ran.as_millis().try_into().ok());
         let (style, text) = summary(result, Known { ended: self.canceller.is_cancelled(), ran });
+        let text = match self.work().is_terminal() && !self.work().has_signs() {
+            true => without_signs(&text),
+            false => text,
+        };
         let (columns, needs) = (self.work().look().width, 2 + width_of(&escaped(&text)));
         // What fits stands in the row of the call; a sentence stands below it.
         let is_short = needs <= columns / 2;
@@ -476,6 +481,14 @@ impl<P: Person> Host for View<P> {
             answer
         })
     }
+}
+
+/// What came of a call, for a terminal that shows plain characters alone.
+fn without_signs(text: &str) -> String {
+    [("✓", "[ok]"), ("✗", "[failed]")]
+        .into_iter()
+        .find_map(|(sign, word)| text.strip_prefix(sign).map(|rest| format!("{word}{rest}")))
+        .unwrap_or_else(|| text.to_owned())
 }
 
 /// A line of output or of a change below a call. On a terminal it takes few rows, and nothing in it steers.

@@ -80,6 +80,8 @@ pub struct Outcome {
     pub output: String,
     /// Bytes that were written.
     pub total_bytes: u64,
+    /// Lines that were written.
+    pub total_lines: u64,
     /// Whether `output` is less than that.
     pub truncated: bool,
     /// The exit status; 128 and the signal where one ended it; 124 where the time was over.
@@ -389,6 +391,7 @@ fn outcome(ending: &OwnEnd, kept: Clipped, timed_out: bool) -> Outcome {
     Outcome {
         output: kept.text,
         total_bytes: kept.total_bytes,
+        total_lines: kept.total_lines,
         truncated: kept.truncated,
         exit_code: if timed_out { TIMED_OUT } else { by_itself },
         signal,

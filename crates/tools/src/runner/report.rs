@@ -43,14 +43,14 @@ impl CommandRunner {
         output.total_bytes = outcome.total_bytes;
         output.exit_code = Some(outcome.exit_code);
         output.failure = failure;
-        output.data = file.as_deref().map(in_file);
+        output.data = file.as_deref().map(|name| in_file(name, outcome.total_lines));
         output
     }
 }
 
-/// What a host is told of an output that went on into an overflow file: by what it finds that.
-pub(crate) fn in_file(name: &str) -> Value {
-    json!({"output_id": overflow_file::id(name)})
+/// What a host is told of an output that went on into an overflow file: by what it finds that, and how many lines there were.
+pub(crate) fn in_file(name: &str, lines: u64) -> Value {
+    json!({"output_id": overflow_file::id(name), "output_lines": lines})
 }
 
 /// A sentence of ours on a line of its own behind the output.

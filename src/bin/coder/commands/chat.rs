@@ -35,6 +35,7 @@ use std::time::Instant;
 use toolfence::agent::{Agent, Canceller};
 use toolfence::policy::Policy;
 use toolfence::program::backend::models;
+use toolfence::program::workspace::overflow_file;
 use toolfence::{Role, Text, ToolResult, close_names};
 
 /// What stands in front of a line, and in plan mode.
@@ -259,7 +260,10 @@ impl Conversation {
         let Conversation { options, setup, talk, agent, out, .. } = self;
         match command.act {
             Act::Help => self.help(),
-            Act::Tools => agent.session().catalog().specs().iter().try_for_each(|spec| out.line(&spec.signature())),
+            Act::Tools => {
+                let mut signatures = agent.session().catalog().specs().iter().map(toolfence::ToolSpec::signature);
+                signatures.try_for_each(|signature| out.hanging(&signature))
+            }
             Act::Mcp => self.mcp(words),
             Act::Allowed => match agent.session().policy().remembered() {
                 [] => out.line(&messages::nothing_is_allowed()),
@@ -460,7 +464,7 @@ impl Conversation {
         let running = by_hand::run(line, &canceller, &mut self.out);
         let ended = match self.turns.run(canceller.clone(), running)? {
             Ok(ended) => ended?,
-            Err(error) => return self.out.styled_line(Style::Bad, &messages::cannot_run_bash(error.to_string())),
+            Err(error) => return self.out.styled_line(Style::Bad, &messages::cannot_run_bash(Text::from(&error))),
         };
         let redactor = self.setup.redactor();
         let (line, printed) = (redactor.text(line), ended.printed(&redactor));
@@ -557,10 +561,25 @@ impl Conversation {
             .try_for_each(|command| self.out.told(&format!("  {:<width$}  {}", command.usage(), command.summary())))
     }
 
-    /// All of the last output.
+    /// All of the last output, also of one that was too long for a result. Ctrl-C ends it.
     fn show_last(&mut self) -> Result<(), Failure> {
-        let Some(result) = &self.last else { return self.out.line(&messages::nothing_ran_yet()) };
-        outcome::whole(result).iter().try_for_each(|(style, line)| self.out.exact_line(*style, line))
+        let Conversation { setup, turns, last, out, .. } = self;
+        let Some(result) = last else { return out.line(&messages::nothing_ran_yet()) };
+        let overflow = outcome::overflow_of(result).map(|id| overflow_file::open(setup.workspace.root(), id));
+        let Some(Ok(file)) = overflow else {
+            return outcome::whole(result).iter().try_for_each(|(style, line)| {
+                let line = if out.is_terminal() { outcome::printed_line(line) } else { line.clone() };
+                out.exact_line(*style, &line)
+            });
+        };
+        if let Some(error) = &result.error {
+            out.styled_line(Style::Bad, &error.message)?;
+        }
+        let canceller = Canceller::default();
+        match turns.run(canceller.clone(), by_hand::show(file, &canceller, out))?? {
+            true => Ok(()),
+            false => out.styled_line(Style::Bad, &messages::stopped()),
+        }
     }
 
     /// All that the model thought in the last turn, as it would have stood above the answer.

@@ -4,7 +4,7 @@ use super::SCHEMA;
 use crate::args::{BackArguments, DiffArguments, Options, UndoArguments};
 use crate::failure::{Failure, UNSUCCESSFUL};
 use crate::messages;
-use crate::outcome::line_style;
+use crate::outcome::styled_diff;
 use crate::setup::Setup;
 use crate::shown::{Words, language};
 use crate::terminal::{Style, Terminal};
@@ -275,17 +275,13 @@ fn show(setup: &Setup, turns: usize, as_json: bool, out: &mut Terminal) -> Resul
     for text in differences.iter().map(|difference| difference.text.render(setup.language)) {
         // What has lines is shown whole, so that it can be applied; names alone are a list like any other.
         if text.lines().any(|line| line.starts_with("@@")) {
-            for line in text.split_inclusive('\n') {
-                out.styled(line_style(line), line.strip_suffix('\n').unwrap_or(line))?;
-                out.write("\n")?;
-            }
+            styled_diff(&text).try_for_each(|(style, line)| out.exact_line(style, line))?;
             continue;
         }
         for line in text.lines() {
             sentences += 1;
             if sentences <= MOST_NAMED {
-                out.styled(line_style(line), &*clip::middle(line, LONGEST_NAME))?;
-                out.write("\n")?;
+                out.exact_line(Style::Dim, &*clip::middle(line, LONGEST_NAME))?;
             }
         }
     }
