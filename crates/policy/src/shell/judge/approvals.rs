@@ -67,7 +67,7 @@ fn exact(walker: &Walker<'_>, command: &ast::SimpleCommand, simple: &Simple, giv
     if walker.sourced || !walker.exported.is_empty() {
         return Err(messages::changed_before());
     }
-    if given.fed || reads_text(command) {
+    if given.fed {
         return Err(messages::reads_given());
     }
     let words: Option<Vec<&str>> = simple.argv.iter().map(|word| word.literal()).collect();
@@ -110,13 +110,6 @@ fn harmless(walker: &Walker<'_>, name: &str, simple: &Simple) -> Result<(), Text
     Ok(())
 }
 
-fn reads_text(command: &ast::SimpleCommand) -> bool {
-    let text = |redirect: &ast::IoRedirect| {
-        matches!(redirect, ast::IoRedirect::HereDocument(..) | ast::IoRedirect::HereString(..))
-    };
-    items(command).any(|item| matches!(item, Item::IoRedirect(redirect) if text(redirect)))
-}
-
 /// Assignments and redirects as they were written, where nothing in them expands.
 fn around(command: &ast::SimpleCommand) -> Result<(Vec<String>, Vec<String>), Text> {
     let (mut assignments, mut redirects) = (Vec::new(), Vec::new());
@@ -124,6 +117,9 @@ fn around(command: &ast::SimpleCommand) -> Result<(Vec<String>, Vec<String>), Te
     for (at, item) in items(command).enumerate() {
         match item {
             Item::AssignmentWord(_, word) if at < before => assignments.push(word.value.clone()),
+            Item::IoRedirect(ast::IoRedirect::HereDocument(..) | ast::IoRedirect::HereString(..)) => {
+                return Err(messages::reads_given());
+            }
             Item::IoRedirect(redirect) => redirects.push(redirect.to_string()),
             _ => {}
         }

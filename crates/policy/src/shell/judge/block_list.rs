@@ -129,11 +129,6 @@ pub(crate) fn system_file(path: &str) -> Option<Finding> {
     (system && !own).then(|| deny(messages::is_system_file(shown(path, 80))))
 }
 
-/// A function that calls itself beside itself.
-pub(crate) fn fork_bomb(name: &str) -> Finding {
-    Finding::deny("fork_bomb", messages::fork_bomb(shown(name, 40)))
-}
-
 pub(crate) fn deny(reason: Text) -> Finding {
     Finding::deny("blocked_command", reason)
 }

@@ -1,10 +1,10 @@
 //! Groups, loops, conditions and functions: every branch of them is read.
 
 use super::report::{Deeds, Finding};
-use super::{Input, UNCOUNTED, Walker, block_list, files};
+use super::{Input, UNCOUNTED, Walker, files};
 use crate::Judgement;
 use crate::shell::expand::{MOST_VALUES, Word};
-use crate::shell::programs::options;
+use crate::shell::programs::{has, options};
 use crate::shell::{messages, shown, syntax};
 use brush_parser::ast;
 
@@ -133,7 +133,7 @@ impl Walker<'_> {
         // The classic fork bomb, `:(){ :|:& };:`. One in disguise is asked about, as every function is.
         let body: String = function.body.0.to_string().split_whitespace().collect();
         if body.contains(&format!("{name}|{name}&")) {
-            self.report.note(block_list::fork_bomb(name));
+            self.report.note(Finding::deny("fork_bomb", messages::fork_bomb(shown(name, 40))));
         }
         self.compound(&function.body.0);
         self.redirects(function.body.1.as_ref());
@@ -165,17 +165,8 @@ impl Walker<'_> {
                 }
             }
             ast::ExtendedTestExpr::BinaryTest(test, left, right) => {
-                use ast::BinaryPredicate as Test;
                 let words = [self.tested(&left.value), self.tested(&right.value)].concat();
-                let compares_numbers = matches!(
-                    test,
-                    Test::ArithmeticEqualTo
-                        | Test::ArithmeticNotEqualTo
-                        | Test::ArithmeticLessThan
-                        | Test::ArithmeticLessThanOrEqualTo
-                        | Test::ArithmeticGreaterThan
-                        | Test::ArithmeticGreaterThanOrEqualTo
-                );
+                let compares_numbers = has("-eq -ne -lt -le -gt -ge", &test.to_string());
                 // What is no number is itself read as a sum, in which commands could hide.
                 let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
                 if compares_numbers && !words.iter().all(|word| word.is_number() || word.literal().is_some_and(digits))

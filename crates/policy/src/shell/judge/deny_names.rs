@@ -62,15 +62,13 @@ fn rewritten(rule: &[String]) -> Vec<Vec<String>> {
         form.split(' ').map(Some).eq(rest.iter().map(|word| Some(word.as_str())).take(form.split(' ').count()))
     };
     let behind = |form: &str| &rest[form.split(' ').count()..];
-    for forms in facts(name, "same").map(|forms| forms.split(" | ").map(str::trim).collect::<Vec<_>>()) {
-        for form in forms.iter().filter(|form| begins(form)) {
-            forms.iter().for_each(|other| put(program, other, behind(form)));
-        }
-    }
-    for others in facts(name, "also") {
-        let mut others = others.split(" | ").map(str::trim);
-        if let Some(form) = others.next().filter(|form| begins(form)) {
-            others.for_each(|other| put(program, other, behind(form)));
+    for key in ["same", "also"] {
+        for forms in facts(name, key).map(|forms| forms.split(" | ").map(str::trim).collect::<Vec<_>>()) {
+            // What is the same, is so in both directions.
+            let from = if key == "same" { &forms[..] } else { &forms[..1] };
+            for form in from.iter().filter(|form| begins(form)) {
+                forms.iter().for_each(|other| put(program, other, behind(form)));
+            }
         }
     }
     for (noun, verbs) in facts(name, "below").filter_map(|text| text.split_once(' ')) {

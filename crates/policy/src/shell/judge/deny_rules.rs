@@ -209,19 +209,11 @@ fn meets(rule: &[String], spellings: &Spellings, args: &[Word]) -> Meets {
                 continue;
             }
             // What may stand between the words of the rule.
-            match skipped(word, globals.filter(|_| at == 0), wanted) {
-                Skip::Nothing => {}
-                Skip::Flag => mark(&mut here, place + 1, so_far),
-                Skip::Value => {
-                    mark(&mut here, place + 2, so_far);
-                    if args.get(place + 1).is_some_and(may_split) {
-                        mark(&mut here, place + 1, Meets::Maybe);
-                    }
-                }
-                Skip::Either => {
-                    mark(&mut here, place + 1, so_far);
-                    mark(&mut here, place + 2, so_far);
-                }
+            let skips = skipped(word, globals.filter(|_| at == 0), wanted);
+            skips.iter().for_each(|count| mark(&mut here, place + count, so_far));
+            // The value of an option may be no word at all.
+            if skips == [2] && args.get(place + 1).is_some_and(may_split) {
+                mark(&mut here, place + 1, Meets::Maybe);
             }
         }
         if !any {
@@ -234,33 +226,25 @@ fn meets(rule: &[String], spellings: &Spellings, args: &[Word]) -> Meets {
     here.into_iter().max().unwrap_or(Meets::No)
 }
 
-enum Skip {
-    Nothing,
-    Flag,
-    /// It takes the next word.
-    Value,
-    /// An option of which it is not known whether it takes the next word as its value.
-    Either,
-}
-
-/// What a word that is not the one that is wanted may be passed over as.
-fn skipped(word: &Word, program: Option<&str>, wanted: &str) -> Skip {
-    let Some(text) = word.guess() else { return Skip::Flag };
+/// How many words may be passed over from one on that is not the one that is wanted: an option that takes no value, or one that
+/// takes the next word; both where nobody knows.
+fn skipped(word: &Word, program: Option<&str>, wanted: &str) -> &'static [usize] {
+    let Some(text) = word.guess() else { return &[1] };
     // A guess may as well be empty; and an option that is denied may stand behind operands.
     if word.literal().is_none() || wanted.starts_with('-') || text.is_empty() || text == "--" {
-        return Skip::Flag;
+        return &[1];
     }
     if text.starts_with('+') || text.starts_with('-') && text.contains('=') {
-        return Skip::Flag;
+        return &[1];
     }
     if !text.starts_with('-') {
-        return Skip::Nothing;
+        return &[];
     }
     let listed = |key: &str| program.and_then(|program| fact(program, key)).is_some_and(|words| has(words, text));
     match (listed("flags"), listed("values")) {
-        (true, _) => Skip::Flag,
-        (_, true) => Skip::Value,
-        _ => Skip::Either,
+        (true, _) => &[1],
+        (_, true) => &[2],
+        _ => &[1, 2],
     }
 }
 

@@ -20,22 +20,14 @@ fn is_printable(word: &Word) -> bool {
     word.literal().is_some() || word.is_glob() || word.is_output() || word.is_found()
 }
 
-/// The answer would be another one where nothing can be written.
-fn asks_who_may_write(inspection: &Inspection<'_>, text: &str, operator: &str) {
-    if text == operator {
+pub(crate) fn test(inspection: &Inspection<'_>, program: &str, args: &[Word]) -> Checked {
+    // The answer would be another one where nothing can be written.
+    if args.iter().any(|word| word.literal() == Some("-w")) {
         inspection.does(Deeds::WRITES);
     }
-}
-
-pub(crate) fn test(inspection: &Inspection<'_>, program: &str, args: &[Word]) -> Checked {
-    args.iter().filter_map(Word::literal).for_each(|word| asks_who_may_write(inspection, word, "-w"));
-    if compares_output(inspection, program, args) {
-        return Ok(());
-    }
-    match tests(args) {
-        Ok(()) => Ok(()),
-        Err(Some(word)) => unknown(messages::argument_not_known(program, shown(word, 40))),
-        Err(None) => unknown(messages::test_with_such_words(program)),
+    match tests(args) || compares_output(inspection, program, args) {
+        true => Ok(()),
+        false => unknown(messages::test_with_such_words(program)),
     }
 }
 
@@ -43,13 +35,10 @@ fn is_test(operator: &str) -> bool {
     fact("test", "tests").is_some_and(|words| has(words, operator))
 }
 
-/// Whether all words are literal and every operator looks at files and strings; otherwise the operator that does not.
-pub(crate) fn tests(args: &[Word]) -> Result<(), Option<&str>> {
-    let words: Option<Vec<&str>> = args.iter().map(Word::literal).collect();
-    match words.ok_or(None)?.iter().find(|word| word.starts_with('-') && word.len() > 1 && !is_test(word)) {
-        Some(word) => Err(Some(word)),
-        None => Ok(()),
-    }
+/// Whether all words are literal and every operator looks at files and strings.
+pub(crate) fn tests(args: &[Word]) -> bool {
+    let known = |text: &str| !text.starts_with('-') || text.len() == 1 || is_test(text);
+    args.iter().all(|word| word.literal().is_some_and(known))
 }
 
 /// `[ -n "$(ls)" ]` and `[ "$x" = /x ]`: what only a run would tell, in a place where it cannot be an operator.

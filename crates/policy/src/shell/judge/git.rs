@@ -5,9 +5,9 @@
 use super::cwd::below;
 use super::files;
 use super::git_calls::git_call;
-use super::git_words::{GitCall, Reading, reading, split_globals, tells_version};
+use super::git_words::{GitCall, Reading, reading, split_globals};
 use super::inspection::{Checked, Inspection, ask, unknown};
-use super::report::Finding;
+use super::report::{Finding, HISTORY};
 use crate::shell::expand::Word;
 use crate::shell::programs::arguments::{Arguments, is_harmless_glob, is_source};
 use crate::shell::programs::{self, Profile, has, words};
@@ -17,11 +17,8 @@ use toolfence_protocol::Text;
 
 /// Why a git command is not known to only read.
 pub(crate) fn check(inspection: &Inspection<'_>, args: &[Word]) -> Checked {
-    if tells_version(args) {
-        return Ok(());
-    }
     match split_globals(args).map_err(ask)? {
-        (Some(folder), rest) => in_folder(inspection, folder, rest),
+        (Some(folder), rest) => elsewhere(inspection, folder, rest),
         (None, rest) => subcommand(inspection, rest),
     }
 }
@@ -33,15 +30,17 @@ pub(crate) fn profile(args: &[Word]) -> Option<(&'static Profile, usize)> {
     Some((profile, args.len() - own.len()))
 }
 
+/// The folders that git runs in, with `git -C FOLDER`.
+pub(crate) fn in_folder(folders: &[String], folder: Option<&str>) -> Vec<String> {
+    folders.iter().map(|place| folder.map_or_else(|| place.clone(), |folder| below(place, folder))).collect()
+}
+
 /// `git -C FOLDER`.
-fn in_folder(inspection: &Inspection<'_>, folder: &str, args: &[Word]) -> Checked {
+fn elsewhere(inspection: &Inspection<'_>, folder: &str, args: &[Word]) -> Checked {
     inspection.path(&Word::text(folder))?;
-    let folders: Vec<String> = inspection.folders.unwrap_or(&[]).iter().map(|place| below(place, folder)).collect();
-    if let Some(finding) = args
-        .iter()
-        .filter(|word| excluded(word).is_none())
-        .find_map(|word| files::blocked(inspection.ground, Some(&folders), word))
-    {
+    let folders = in_folder(inspection.folders.unwrap_or(&[]), Some(folder));
+    let mut words = args.iter().filter(|word| excluded(word).is_none());
+    if let Some(finding) = words.find_map(|word| files::blocked(inspection.ground, Some(&folders), word)) {
         return Err(finding);
     }
     subcommand(&Inspection::new(inspection.ground, Some(&folders), inspection.fed), args)
@@ -172,9 +171,8 @@ pub(crate) fn unknown_prints(inspection: &Inspection<'_>, args: &[Word]) -> Chec
     };
     let folders: Vec<String> = match (globals, inspection.folders) {
         (Ok((_, [word, ..])), _) if word.literal().is_none() => Vec::new(),
-        (Ok((Some(folder), _)), Some(places)) => places.iter().map(|place| below(place, folder)).collect(),
         (Err(_), _) if args.iter().any(chooses) => Vec::new(),
-        (_, places) => places.unwrap_or(&[]).to_vec(),
+        (globals, places) => in_folder(places.unwrap_or(&[]), globals.ok().and_then(|(folder, _)| folder)),
     };
     let facts: Vec<_> = folders.iter().map(|folder| inspection.ground.facts.history_has_blocked(folder)).collect();
     for fact in &facts {
@@ -188,9 +186,8 @@ pub(crate) fn unknown_prints(inspection: &Inspection<'_>, args: &[Word]) -> Chec
     Ok(())
 }
 
-/// What is committed is in git's own folder, which the sandbox does not hide.
 fn history_is_asked(reason: Text) -> Checked {
-    Err(Finding { beyond_sandbox: true, ..Finding::ask("history", reason) })
+    Err(Finding::ask(HISTORY, reason))
 }
 
 /// The first three of the names.

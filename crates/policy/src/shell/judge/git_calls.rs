@@ -1,10 +1,10 @@
 //! What a command of git does to a repository, and whether git runs no other program for it. Structural: the same answer
 //! whatever the sandbox, the settings and earlier answers are.
 
-use super::cwd::below;
 use super::files;
+use super::git::in_folder;
 use super::git_config;
-use super::git_words::{GitCall, person, reading, split_globals, tells_version};
+use super::git_words::{GitCall, person, reading, split_globals};
 use crate::PathFact;
 use crate::shell::Ground;
 use crate::shell::expand::{Part, Word};
@@ -32,16 +32,9 @@ pub(crate) fn git_call(ground: Ground<'_>, folders: Option<&[String]>, args: &[W
 }
 
 fn judged(ground: Ground<'_>, folders: Option<&[String]>, args: &[Word]) -> Result<GitCall, Text> {
-    if tells_version(args) {
-        return Ok(GitCall::Reads);
-    }
     let (folder, args) = split_globals(args)?;
     let folders = folders.ok_or_else(messages::call_no_folder)?;
-    let folders: Vec<String> = match folder {
-        Some(folder) => folders.iter().map(|place| below(place, folder)).collect(),
-        None => folders.to_vec(),
-    };
-    let site = Site { ground, folders };
+    let site = Site { ground, folders: in_folder(folders, folder) };
     if !site.is_outside_git(".") {
         return Err(messages::own_folder());
     }

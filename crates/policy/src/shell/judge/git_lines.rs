@@ -5,8 +5,9 @@
 
 use super::git_calls::git_call;
 use super::git_words::GitCall;
+use super::inspection::Inspection;
 use super::report::Finding;
-use super::{Input, Walker, known};
+use super::{Input, Walker};
 use crate::shell::expand::Word;
 use crate::shell::{messages, shown};
 use toolfence_protocol::Text;
@@ -69,9 +70,9 @@ pub(crate) fn count(walker: &mut Walker<'_>, program: &str, argv: &[Word], input
     }
     // `cat` that is given a text of the line itself is a way of quoting: `git commit -m "$(cat <<'E' ...)"`.
     let quotes = program == "cat" && argv.len() == 1 && matches!(input, Input::Text(_));
-    let is_beside =
-        || BESIDE.contains(&program) && known::is_known(walker.ground, folders.as_deref(), program, &argv[1..]);
-    if !quotes && !is_beside() {
+    let inspection = Inspection::new(walker.ground, folders.as_deref(), false);
+    let is_beside = BESIDE.contains(&program) && inspection.check(program, &argv[1..]).is_ok();
+    if !quotes && !is_beside {
         walker.git.other(shown(program, 80));
     }
 }

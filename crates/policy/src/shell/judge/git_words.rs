@@ -2,7 +2,7 @@
 
 use crate::shell::expand::Word;
 use crate::shell::programs::arguments::Arguments;
-use crate::shell::programs::{self, Operands, Profile, words};
+use crate::shell::programs::{self, Profile, words};
 use crate::shell::{messages, shown};
 use toolfence_protocol::Text;
 
@@ -35,11 +35,6 @@ pub(crate) fn split_globals(args: &[Word]) -> Result<(Option<&str>, &[Word]), Te
     Ok((read.paths.first().copied(), &args[read.leading..]))
 }
 
-/// Whether git is only asked for its version.
-pub(crate) fn tells_version(args: &[Word]) -> bool {
-    matches!(args, [word] if word.literal() == Some("--version"))
-}
-
 /// A subcommand that is known to only read, with its arguments.
 pub(crate) struct Reading<'a> {
     pub(crate) name: &'static str,
@@ -56,16 +51,13 @@ pub(crate) fn reading(args: &[Word]) -> Result<Reading<'_>, Text> {
     if let Some(format) = rest.iter().filter_map(Word::literal).find(|text| verifies(text)) {
         return Err(messages::verifies(shown(format, 80)));
     }
-    let read = Arguments::of("git", profile, rest, false)?;
-    if !profile.list("needs").is_empty() && !read.has_any(profile.list("needs")) {
-        return Err(messages::only_with_one_of(format!("git {name}"), profile.list("needs")));
-    }
+    let program = format!("git {name}");
+    let read = Arguments::of(&program, profile, rest, false)?;
     if matches!(name, "branch" | "tag") && !read.operands.is_empty() && !read.has_any(words("git-lists")) {
         return Err(messages::makes_one(name));
     }
-    let none = matches!(profile.operands, Operands::None);
-    if !read.operands.is_empty() && none || profile.skips > 0 && read.operands.len() != profile.skips {
-        return Err(messages::with_operands(format!("git {name}")));
+    if profile.skips > 0 && read.operands.len() != profile.skips {
+        return Err(messages::with_operands(program));
     }
     Ok(Reading { name, profile, read })
 }

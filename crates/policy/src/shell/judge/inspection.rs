@@ -50,7 +50,6 @@ impl<'a> Inspection<'a> {
     pub(crate) fn operands(&self, program: &str, profile: &Profile, read: &Arguments<'_>) -> Checked {
         let operands = &read.operands;
         match profile.operands {
-            Operands::None if !operands.is_empty() => return unknown(messages::with_operands(program)),
             Operands::None | Operands::Text => return Ok(()),
             Operands::Checked(passes) => {
                 // What does no harm whatever its words are.

@@ -2,27 +2,20 @@
 //! holds. Exact options, operands that are inside the project and not blocked.
 
 use super::inspection::{Checked, Inspection, ask, not_listed, scripts, unknown};
-use super::report::{Deeds, Finding};
+use super::report::{Deeds, Finding, HISTORY};
 use super::{expressions, files, git};
 use crate::PathFact;
-use crate::shell::Ground;
 use crate::shell::expand::Word;
 use crate::shell::programs::arguments::Arguments;
 use crate::shell::programs::{self, Adds, Inner, Operands, Profile, Reads, has, options, words, wrappers};
 use crate::shell::{messages, shown};
-use toolfence_protocol::Text;
-
-/// Whether a command that needs no sandbox is known to only read.
-pub(crate) fn is_known(ground: Ground<'_>, folders: Option<&[String]>, program: &str, args: &[Word]) -> bool {
-    Inspection::new(ground, folders, false).check(program, args).is_ok()
-}
 
 impl Inspection<'_> {
     /// Why the command is not known.
     pub(crate) fn check(&self, program: &str, args: &[Word]) -> Checked {
         let checked = self.known(program, args);
         match &checked {
-            Err(finding) if program == "git" && !finding.beyond_sandbox => git::unknown_prints(self, args).and(checked),
+            Err(finding) if program == "git" && finding.rule != HISTORY => git::unknown_prints(self, args).and(checked),
             _ => checked,
         }
     }
@@ -111,9 +104,6 @@ impl Inspection<'_> {
             return unknown(not_listed(program, ""));
         }
         let read = Arguments::of(program, profile, args, self.held()).map_err(ask)?;
-        if !profile.list("needs").is_empty() && !read.has_any(profile.list("needs")) {
-            return unknown(needs(program, profile));
-        }
         self.operands(program, profile, &read)?;
         if read.paths.contains(&"-") {
             return unknown(messages::file_is_input(program));
@@ -149,14 +139,6 @@ impl Inspection<'_> {
 fn tells_version(profile: &Profile) -> bool {
     !profile.list("needs").is_empty()
         && profile.list("needs").split_ascii_whitespace().all(|option| has("version v V", option))
-}
-
-/// The reason that a command has none of the options that its entry asks for.
-fn needs(program: &str, profile: &Profile) -> Text {
-    let dashes =
-        |name: &str| if name.len() == 1 || profile.is("one-dash") { format!("-{name}") } else { format!("--{name}") };
-    let options: Vec<String> = profile.list("needs").split_ascii_whitespace().map(dashes).collect();
-    messages::only_with_options(program, options.join(", "))
 }
 
 /// The one of two reasons that says more: that the sandbox is all that is missing.
@@ -230,24 +212,19 @@ pub(crate) fn tells_names_only(program: &str) -> bool {
 
 /// Whether the command, with just these words, tells no more than names, sizes and dates of the files it names.
 pub(crate) fn shows_no_content(program: &str, args: &[Word]) -> bool {
-    let names = |profile: &&Profile, args: &[Word]| {
-        let known = Arguments::of(program, profile, args, false);
-        // Words that are checked, such as keys of a configuration, may be anything for a program that nobody knows.
-        profile.reads == Reads::Names
-            && !matches!(profile.operands, Operands::Checked(_))
-            && !profile.runs
-            && known.is_ok_and(|read| {
-                let prints = has(profile.names, "cat-file") && read.has_any("p");
-                !prints && (profile.list("needs").is_empty() || read.has_any(profile.list("needs")))
-            })
-    };
-    match program {
-        "test" | "[" => expressions::tests(args).is_ok(),
-        _ => {
-            let Known { profiles, from, module, .. } = known(program, args);
-            !module && profiles.iter().any(|profile| names(profile, &args[from..]))
-        }
+    if matches!(program, "test" | "[") {
+        return expressions::tests(args);
     }
+    let Known { profiles, from, module, .. } = known(program, args);
+    // Words that are checked, such as keys of a configuration, may be anything for a program that nobody knows.
+    let names = |profile: &&&Profile| {
+        profile.reads == Reads::Names && !profile.runs && !matches!(profile.operands, Operands::Checked(_))
+    };
+    let prints = |profile: &Profile, read: &Arguments<'_>| has(profile.names, "cat-file") && read.has_any("p");
+    !module
+        && profiles.iter().filter(names).any(|profile| {
+            Arguments::of(program, profile, &args[from..], false).is_ok_and(|read| !prints(profile, &read))
+        })
 }
 
 /// The places of words that are text and never a name of a file: what `echo` prints, what `grep` looks for, the program of

@@ -137,11 +137,6 @@ impl<'a> Walker<'a> {
         });
     }
 
-    /// Judges a command line: the one that was written, or one that a wrapper would run.
-    pub(crate) fn run(&mut self, argv: &[Word], input: &Input) {
-        command::command(self, argv, input);
-    }
-
     /// Whether the name is that of a program of the system, or is built into the shell.
     pub(crate) fn is_system(&self, program: &str) -> bool {
         programs::is(program, "builtin") || self.ground.facts.program(program) == ProgramFact::System
@@ -152,13 +147,6 @@ impl<'a> Walker<'a> {
         if let Some(name) = self.variables.upset() {
             self.report.note(Finding::ask("assignment", messages::set_after_use(shown(name, 40))));
         }
-    }
-
-    /// Reads a script that is fed something.
-    pub(crate) fn script_on(&mut self, text: &str, input: &Input) {
-        let before = std::mem::replace(&mut self.stdin, input.clone());
-        self.script(text);
-        self.stdin = before;
     }
 
     /// One level further in, where the limit of nesting lets it.
@@ -251,17 +239,10 @@ impl<'a> Walker<'a> {
     }
 
     fn command(&mut self, command: &ast::Command, input: Input) {
-        if let ast::Command::Simple(command) = command {
-            return self.simple(command, input);
-        }
-        self.groups += 1;
-        self.grouped(command, input);
-        self.groups -= 1;
-    }
-
-    fn grouped(&mut self, command: &ast::Command, input: Input) {
+        let groups = self.groups;
+        self.groups += usize::from(!matches!(command, ast::Command::Simple(_)));
         match command {
-            ast::Command::Simple(_) => {}
+            ast::Command::Simple(command) => self.simple(command, input),
             ast::Command::Compound(compound, redirects) => {
                 let input = match self.redirects(redirects.as_ref()) {
                     Input::Unknown if redirects.is_none() => input,
@@ -278,6 +259,7 @@ impl<'a> Walker<'a> {
                 self.redirects(redirects.as_ref());
             }
         }
+        self.groups = groups;
     }
 
     /// A construct that the sandbox holds, where it is around the command. It is never git alone.

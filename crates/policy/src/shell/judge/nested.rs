@@ -1,7 +1,7 @@
 //! What a command runs in turn: the command of a wrapper, the text of a shell, the words of `find -exec` and `xargs`.
 
-use super::report::{Deeds, Finding};
-use super::{Input, UNCOUNTED, Walker, cwd, deny_rules, inspection};
+use super::report::{Deeds, Finding, HISTORY};
+use super::{Input, UNCOUNTED, Walker, command, cwd, deny_rules, inspection};
 use crate::shell::expand::Word;
 use crate::shell::programs::{Adds, Inner};
 use crate::shell::{messages, shown};
@@ -16,26 +16,28 @@ pub(crate) fn judge(walker: &mut Walker<'_>, program: &str, argv: &[Word], input
                 if program == "xargs" {
                     walker.looped(UNCOUNTED, |walker| fed(walker, &argv[from..], input, replace.as_deref()));
                 } else {
-                    in_folder(walker, folder, |walker| walker.run(&argv[from..], input));
+                    in_folder(walker, folder, |walker| command::command(walker, &argv[from..], input));
                 }
                 known = own && adds_nothing(walker, program, adds);
             }
             Inner::Range { from, to } => {
-                let folders = walker.folders.clone();
                 let inner = found_words(&argv[from..to], roots(argv));
                 // It runs in the folder of what was found. The sandbox holds which files it reads there, but for those that are
                 // committed.
+                let elsewhere = argv[from - 1].guess().is_some_and(|action| action.ends_with("dir"));
                 let commits = inner.iter().any(|word| word.pattern().contains("git"));
-                if argv[from - 1].guess().is_some_and(|action| action.ends_with("dir"))
-                    && (commits || !walker.ground.facts.sandbox_holds())
-                {
-                    walker.folders = None;
+                if elsewhere && (commits || !walker.ground.facts.sandbox_holds()) {
+                    let rule = if commits { HISTORY } else { "unknown_path" };
+                    walker.report.note(Finding::ask(rule, messages::folder_not_known()));
                 }
-                walker.looped(UNCOUNTED, |walker| walker.deeper(|walker| walker.run(&inner, &Input::Unknown)));
-                walker.folders = folders;
+                walker.looped(UNCOUNTED, |walker| {
+                    walker.deeper(|walker| command::command(walker, &inner, &Input::Unknown));
+                });
             }
             Inner::Script { text, transparent } => {
-                walker.script_on(&text, input);
+                let before = std::mem::replace(&mut walker.stdin, input.clone());
+                walker.script(&text);
+                walker.stdin = before;
                 known = transparent && argv[0].literal().is_some() && walker.is_system(program);
             }
             Inner::File { at } => known = file(walker, program, argv, at),
@@ -100,7 +102,7 @@ fn fed(walker: &mut Walker<'_>, argv: &[Word], input: &Input, replace: Option<&s
     let word = if said { Word::unknown() } else { Word::found() };
     let behind = if replace.is_some() { None } else { Some(word.clone()) };
     let argv: Vec<Word> = argv.iter().map(|arg| unknown_in(arg, replace, &word)).chain(behind).collect();
-    walker.deeper(|walker| walker.run(&argv, &Input::Unknown));
+    walker.deeper(|walker| command::command(walker, &argv, &Input::Unknown));
 }
 
 fn unknown_in(arg: &Word, replace: Option<&str>, word: &Word) -> Word {

@@ -14,6 +14,9 @@ use toolfence_protocol::{ErrorCode, Text};
 const MOST_SHOWN: usize = 64;
 const LONGEST_SHOWN: usize = 200;
 
+/// The rule about what is committed: it is in git's own folder, which the sandbox does not hide.
+pub(crate) const HISTORY: &str = "history";
+
 /// One thing a rule has to say.
 #[derive(Debug, Clone)]
 pub(crate) struct Finding {
@@ -23,22 +26,11 @@ pub(crate) struct Finding {
     pub(crate) unreadable: bool,
     /// Whether only a person may say yes to it.
     pub(crate) needs_person: bool,
-    /// Whether the sandbox does not hold what it is about.
-    pub(crate) beyond_sandbox: bool,
-    pub(crate) code: Option<ErrorCode>,
 }
 
 impl Finding {
     pub(crate) fn ask(rule: &'static str, reason: impl Into<Text>) -> Finding {
-        Finding {
-            judgement: Judgement::Ask,
-            rule,
-            reason: reason.into(),
-            unreadable: false,
-            needs_person: false,
-            beyond_sandbox: false,
-            code: None,
-        }
+        Finding { judgement: Judgement::Ask, rule, reason: reason.into(), unreadable: false, needs_person: false }
     }
 
     /// A question that only a person may answer.
@@ -54,9 +46,7 @@ impl Finding {
 impl From<Fault> for Finding {
     fn from(fault: Fault) -> Finding {
         match fault {
-            Fault::TooLarge(reason) => {
-                Finding { code: Some(ErrorCode::TooLarge), ..Finding::deny("too_large", messages::split_it(reason)) }
-            }
+            Fault::TooLarge(reason) => Finding::deny("too_large", messages::split_it(reason)),
             Fault::Unreadable(reason) => Finding { unreadable: true, ..Finding::ask("unreadable", reason) },
             Fault::Hidden(reason) => Finding { unreadable: true, ..Finding::ask("hidden_text", reason) },
         }
@@ -111,7 +101,7 @@ impl Report {
         let finding = finding.into();
         self.unreadable |= finding.unreadable;
         self.needs_person |= finding.needs_person;
-        self.beyond_sandbox |= finding.beyond_sandbox;
+        self.beyond_sandbox |= finding.rule == HISTORY;
         if finding.judgement == Judgement::Ask {
             self.offer.refuse(messages::more_than_plain());
         }
@@ -217,18 +207,17 @@ impl Report {
         let told = self.told();
         let commands = self.commands;
         let Some(worst) = self.worst else {
-            let Some(rule) = self.allowed_by else {
-                let rule = if self.deeds.runs || self.deeds.stores { "sandboxed" } else { "read_only" };
-                let decision = Decision::new(Judgement::Allow, rule, told);
-                return Decision { commands, only_reads: !self.deeds.writes, ..decision };
-            };
+            let held = self.deeds.runs || self.deeds.stores;
+            let rule = self.allowed_by.unwrap_or(if held { "sandboxed" } else { "read_only" });
+            let only_reads = self.allowed_by.is_none() && !self.deeds.writes;
             let decision = Decision::new(Judgement::Allow, rule, told);
-            return Decision { commands, met: self.met, ..decision };
+            let met = if self.allowed_by.is_some() { self.met } else { decision.met };
+            return Decision { commands, only_reads, met, ..decision };
         };
         let mut decision = Decision::new(worst.judgement, worst.rule, worst.reason);
         decision.unreadable = self.unreadable;
         decision.needs_person = self.needs_person;
-        decision.code = worst.code;
+        decision.code = (worst.rule == "too_large").then_some(ErrorCode::TooLarge);
         decision.commands = commands;
         decision.marks = self.marks.iter().filter_map(|mark| bytes(script, mark)).collect();
         decision.offer = self.offer;

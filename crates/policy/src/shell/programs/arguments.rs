@@ -46,7 +46,17 @@ type Rest<'a> = std::slice::Iter<'a, Word>;
 impl<'a> Arguments<'a> {
     /// `held` says that the sandbox is around it: what is harmless there needs no question.
     pub(crate) fn of(program: &str, profile: &Profile, args: &'a [Word], held: bool) -> Result<Arguments<'a>, Text> {
-        Arguments { held, ..Arguments::default() }.sorted(program, profile, args)
+        let read = Arguments { held, ..Arguments::default() }.sorted(program, profile, args)?;
+        let needs = profile.list("needs");
+        if !needs.is_empty() && !read.has_any(needs) {
+            let dash = |name: &str| if name.len() == 1 || profile.is("one-dash") { "-" } else { "--" };
+            let options = needs.split_ascii_whitespace().map(|name| format!("{}{name}", dash(name)));
+            return Err(messages::only_with_options(program, options.collect::<Vec<_>>().join(", ")));
+        }
+        if matches!(profile.operands, Operands::None) && !read.operands.is_empty() {
+            return Err(messages::with_operands(program));
+        }
+        Ok(read)
     }
 
     /// Sorts arguments by what each of them is, whether or not they make the program do more than read.

@@ -140,9 +140,5 @@ fn is_loader(program: &str) -> bool {
 
 fn trapped(argv: &[Word]) -> Vec<Inner> {
     let action = argv.iter().skip(1).find(|word| word.guess() != Some("--"));
-    match action.map(Word::guess) {
-        Some(Some(text)) => vec![Inner::script(text)],
-        Some(None) => vec![Inner::Untold],
-        None => Vec::new(),
-    }
+    action.map(|word| word.guess().map_or(Inner::Untold, Inner::script)).into_iter().collect()
 }

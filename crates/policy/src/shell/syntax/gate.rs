@@ -199,8 +199,9 @@ fn has_tag(bytes: &[u8]) -> bool {
 pub(crate) fn tokens(tokens: &[Token]) -> Result<(), Fault> {
     let mut gate = Gate::default();
     for (at, token) in tokens.iter().enumerate() {
-        let work = gate.work.saturating_add(1 << gate.doubling.min(32));
-        gate.work = work;
+        // What these hold, the grammar reads twice.
+        let doubling = gate.open.iter().filter(|closer| matches!(**closer, ")" | "esac")).count();
+        gate.work = gate.work.saturating_add(1 << doubling.min(32));
         match token {
             Token::Operator(operator, _) => gate.operator(operator),
             Token::Word(word, _) => {
@@ -214,23 +215,10 @@ pub(crate) fn tokens(tokens: &[Token]) -> Result<(), Fault> {
     Ok(())
 }
 
-/// What can be open while tokens pass.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum OpenGroup {
-    Paren,
-    Brace,
-    Case,
-    If,
-    Loop,
-    Test,
-    Coproc,
-}
-
 #[derive(Default)]
 struct Gate {
-    open: Vec<OpenGroup>,
-    /// How many of `open` make the grammar read what they hold twice.
-    doubling: usize,
+    /// What closes each group, compound command and the like that is open.
+    open: Vec<&'static str>,
     work: u64,
     /// Whether the next word can be a reserved one.
     command: bool,
@@ -244,8 +232,8 @@ impl Gate {
     fn operator(&mut self, operator: &str) {
         self.bangs = 0;
         match operator {
-            "(" => self.push(OpenGroup::Paren),
-            ")" => self.pop(OpenGroup::Paren),
+            "(" => self.push(")"),
+            ")" => self.pop(")"),
             "&&" | "||" => self.joints += 1,
             _ => {}
         }
@@ -259,17 +247,15 @@ impl Gate {
         self.command = false;
         self.bangs = if word == "!" { self.bangs + 1 } else { 0 };
         match word {
-            "{" => self.push(OpenGroup::Brace),
-            "[[" => self.push(OpenGroup::Test),
-            "]]" => self.pop(OpenGroup::Test),
-            "coproc" => self.push(OpenGroup::Coproc),
-            "if" if first => self.push(OpenGroup::If),
-            "case" if first => self.push(OpenGroup::Case),
-            "for" | "while" | "until" | "select" if first => self.push(OpenGroup::Loop),
-            "}" if first => self.pop(OpenGroup::Brace),
-            "fi" if first => self.pop(OpenGroup::If),
-            "esac" if first => self.pop(OpenGroup::Case),
-            "done" if first => self.pop(OpenGroup::Loop),
+            "{" => self.push("}"),
+            "[[" => self.push("]]"),
+            "]]" => self.pop("]]"),
+            // Nothing closes it.
+            "coproc" => self.push(""),
+            "if" if first => self.push("fi"),
+            "case" if first => self.push("esac"),
+            "for" | "while" | "until" | "select" if first => self.push("done"),
+            "}" | "fi" | "esac" | "done" if first => self.pop(word),
             _ => {}
         }
         let leads = ["{", "coproc", "if", "while", "until", "then", "else", "elif", "do", "!", "time", "in"];
@@ -277,25 +263,23 @@ impl Gate {
         self.command = leads.contains(&word) || first && closes.contains(&word);
     }
 
-    fn push(&mut self, open: OpenGroup) {
-        if open == OpenGroup::Test {
+    fn push(&mut self, closer: &'static str) {
+        if closer == "]]" {
             self.joints = 0;
         }
-        self.open.push(open);
-        self.doubling += usize::from(doubles(open));
+        self.open.push(closer);
         self.command = true;
     }
 
     /// Only what stands on top is closed: a stray closer must not hide what is still open.
-    fn pop(&mut self, open: OpenGroup) {
-        if self.open.last() == Some(&open) {
+    fn pop(&mut self, closer: &str) {
+        if self.open.last() == Some(&closer) {
             self.open.pop();
-            self.doubling -= usize::from(doubles(open));
         }
     }
 
     fn limits(&self) -> Result<(), Fault> {
-        let joined = self.open.contains(&OpenGroup::Test) && self.joints > 64;
+        let joined = self.open.contains(&"]]") && self.joints > 64;
         if self.open.len() > MOST_DEPTH || self.bangs > MOST_DEPTH || joined {
             return Err(Fault::TooLarge(messages::too_deep(MOST_DEPTH)));
         }
@@ -304,10 +288,6 @@ impl Gate {
         }
         Ok(())
     }
-}
-
-fn doubles(open: OpenGroup) -> bool {
-    matches!(open, OpenGroup::Paren | OpenGroup::Case)
 }
 
 /// A word like `name[...`, which the grammar reads as arithmetic with a reading that goes back.
