@@ -99,8 +99,8 @@ fn heredocs(text: &str) -> Result<(), Fault> {
         if !has_tag(&bytes[at..]) {
             return Err(Fault::Unreadable(messages::document_without_end()));
         }
-        let substituted = bytes[..start].windows(2).any(|pair| matches!(pair, [b'$' | b'<' | b'>', b'(']));
-        if in_parameter(bytes, start, &quoted) || expands_before_the_body(&bytes[at..], substituted) {
+        let (parameter, substitution) = may_be_open(&bytes[..start], &quoted);
+        if parameter || expands_before_the_body(&bytes[at..], substitution) {
             return Err(Fault::Unreadable(messages::expansion_beside_document()));
         }
     }
@@ -142,25 +142,37 @@ fn plainly_quoted(bytes: &[u8]) -> Vec<Range<usize>> {
     found
 }
 
-/// Whether a place may be in `${...}`, where `<<` is text for a shell, and a here-document for the tokenizer: the lines behind
-/// it would be commands that nobody has seen. What closes it before is only known where nothing in it is quoted or nested.
-fn in_parameter(bytes: &[u8], place: usize, quoted: &[Range<usize>]) -> bool {
-    memchr::memmem::find_iter(&bytes[..place], b"${").any(|open| {
-        let inside = bytes[open + 2..place].iter().position(|&byte| b"}{\\'\"`$".contains(&byte));
-        let closed = inside.is_some_and(|length| bytes[open + 2 + length] == b'}');
-        !closed && !quoted.iter().any(|quoted| quoted.contains(&open))
-    })
+/// Whether `${` may still be open at the end of a text, and whether a substitution may. In `${...}`, `<<` is text for a shell and
+/// a here-document for the tokenizer: the lines behind it would be commands that nobody has seen. What closes one is only known
+/// where nothing in it is quoted or nested.
+fn may_be_open(text: &[u8], quoted: &[Range<usize>]) -> (bool, bool) {
+    let (mut parameter, mut substitution) = (false, false);
+    for (at, pair) in text.windows(2).enumerate() {
+        let close = match pair {
+            [b'$', b'{'] => b'}',
+            // Not `$((1 << 4))`.
+            [b'$' | b'<' | b'>', b'('] if text.get(at + 2) != Some(&b'(') => b')',
+            _ => continue,
+        };
+        let closed = text[at + 2..].iter().find(|byte| b"(){}\\'\"`$".contains(byte)) == Some(&close);
+        let before = quoted.partition_point(|quoted| quoted.end <= at);
+        if !closed && !quoted.get(before).is_some_and(|quoted| quoted.contains(&at)) {
+            parameter |= close == b'}';
+            substitution |= close == b')';
+        }
+    }
+    (parameter, substitution)
 }
 
 /// Whether an expansion begins behind `<<` on its line: the tokenizer looks for the body inside of it, and is then lost for
 /// good (`cat <<E $(x`), or never comes back (`<<E $[|<<E`). Or whether one may end there, in which the here-document is
 /// (`$(cat <<E)`): for some shells it then has no body, and the lines behind it are commands.
-fn expands_before_the_body(bytes: &[u8], substituted: bool) -> bool {
+fn expands_before_the_body(bytes: &[u8], substitution: bool) -> bool {
     let (mut quote, mut escaped, mut before) = (None, false, b' ');
     for &byte in bytes {
         let opens = matches!((before, byte), (b'$', b'(' | b'{' | b'[') | (b'(' | b'<' | b'>', b'(') | (_, b'`'));
         match (byte, quote) {
-            _ if opens || substituted && byte == b')' => return true,
+            _ if opens || substitution && byte == b')' => return true,
             // A line that goes on, by a backslash or in quotes, is the same line.
             _ if escaped => escaped = false,
             (b'\\', None | Some(b'"')) => escaped = true,
