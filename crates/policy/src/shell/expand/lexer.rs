@@ -1,5 +1,6 @@
 //! A raw word, character by character, to atoms. One pass; what is nested is read again from its own text.
 
+use super::Part;
 use crate::shell::syntax::MOST_DEPTH;
 use std::iter::Peekable;
 use std::str::Chars;
@@ -11,7 +12,8 @@ pub(crate) enum Atom {
         c: char,
         quoted: bool,
     },
-    Home,
+    /// What is the same wherever it stands.
+    Part(Part),
     Variable {
         name: String,
         quoted: bool,
@@ -22,25 +24,13 @@ pub(crate) enum Atom {
         text: String,
         quoted: bool,
     },
-    /// What commands print that are judged by themselves, or a number.
-    Output {
-        quoted: bool,
-    },
-    /// What the shell counts: `$?`, `$#`, `${#x}`.
-    Number,
     /// A sum of numbers and of variables.
-    Sum {
-        names: Vec<String>,
-    },
-    /// The value of a variable, of which a part was cut.
-    Cut {
-        quoted: bool,
-    },
-    /// To expand it sets a variable.
-    Sets,
-    /// What stands in the word may be changed by a translation.
-    Translated,
-    Unknown,
+    Sum(Vec<String>),
+}
+
+impl Atom {
+    /// What is not understood: only a run would tell.
+    pub(crate) const UNKNOWN: Atom = Atom::Part(Part::Unknown);
 }
 
 /// The atoms of a word, and the substitutions it holds.
@@ -57,8 +47,12 @@ pub(crate) fn word(raw: &str, substitutions: &mut Vec<String>) -> Vec<Atom> {
 pub(crate) fn heredoc(body: &str, substitutions: &mut Vec<String>) -> Option<String> {
     let mut lexer = Lexer::new(body, substitutions, 0);
     lexer.double_quoted(None);
-    let text = |atom: &Atom| if let Atom::Char { c, .. } = atom { Some(*c) } else { None };
-    lexer.atoms.iter().map(text).collect()
+    text_of(&lexer.atoms)
+}
+
+/// The text of atoms of which each is a character.
+fn text_of(atoms: &[Atom]) -> Option<String> {
+    atoms.iter().map(|atom| if let Atom::Char { c, .. } = atom { Some(*c) } else { None }).collect()
 }
 
 /// The name of an array all or one of whose elements are meant.
@@ -68,30 +62,16 @@ fn elements(inner: &str) -> Option<&str> {
     (is_name(name) && (number || matches!(subscript, "@" | "*"))).then_some(name)
 }
 
-/// Whether the text only computes with numbers: no name in it could be a variable that hides a command.
-fn is_sum(text: &str) -> bool {
-    text.bytes().all(|byte| byte.is_ascii_digit() || b" \t+-*/%()<>=&|^~!?:,".contains(&byte))
-}
-
 /// The variables in a text that computes with numbers and with nothing else, and sets none of them.
 fn sum(text: &str) -> Option<Vec<String>> {
     let of_name = |c: char| c == '_' || c.is_ascii_alphanumeric();
-    let plain = |c: char| of_name(c) || " \t+-*/%()<>&|^~!?:,$".contains(c);
-    let marks = text.split('$').skip(1).all(is_marked);
-    if !text.chars().all(plain) || !marks || text.contains("++") || text.contains("--") {
-        return None;
-    }
+    let plain = |c: char| of_name(c) || " \t+-*/%()<>&|^~!?:,$=".contains(c);
+    let marks = text.split('$').skip(1).all(|rest| rest.starts_with(|c: char| c == '_' || c.is_ascii_alphabetic()));
     let words = text.split(|c| !of_name(c)).filter(|word| !word.bytes().all(|byte| byte.is_ascii_digit()));
-    words.map(|word| is_variable(word).then(|| word.to_owned())).collect()
-}
-
-/// Whether a name stands behind a `$`.
-fn is_marked(rest: &str) -> bool {
-    rest.starts_with(|c: char| c == '_' || c.is_ascii_alphabetic())
-}
-
-fn is_variable(text: &str) -> bool {
-    is_name(text) && !text.starts_with(|c: char| c.is_ascii_digit())
+    let names: Vec<String> = words.map(str::to_owned).collect();
+    let sets = ["++", "--", "="].iter().any(|mark| text.contains(mark)) && !names.is_empty();
+    let odd = names.iter().any(|name| name.starts_with(|c: char| c.is_ascii_digit()));
+    (text.chars().all(plain) && marks && !sets && !odd).then_some(names)
 }
 
 /// Whether `${...}` gives a part of the value of a variable, or a changed one, by text that stands there and expands nothing.
@@ -131,10 +111,15 @@ fn is_enclosed(text: &str) -> bool {
     false
 }
 
+/// What commands print that are judged by themselves, or a number.
+fn output(quoted: bool) -> Atom {
+    Atom::Part(if quoted { Part::Output } else { Part::Outputs })
+}
+
 /// Whether a command does nothing but print words that stand in it.
 fn only_prints(text: &str) -> bool {
     let plain = |byte: u8| super::is_plain(byte) || byte == b' ' || !byte.is_ascii();
-    text.starts_with("echo ") && text.bytes().all(plain) || text.starts_with("printf ") && text.bytes().all(plain)
+    ["echo ", "printf "].iter().any(|program| text.starts_with(program)) && text.bytes().all(plain)
 }
 
 /// A name and the word behind `:-` or its kin.
@@ -142,7 +127,7 @@ fn fallback(inner: &str) -> Option<(&str, &str)> {
     let (name, rest) = inner.split_at(inner.find(|c: char| c != '_' && !c.is_ascii_alphanumeric())?);
     let rest = rest.strip_prefix(':').unwrap_or(rest);
     is_name(name).then_some(())?;
-    rest.strip_prefix(['-', '=', '+']).map(|word| (name, word))
+    rest.strip_prefix(['-', '+']).map(|word| (name, word))
 }
 
 fn is_name(text: &str) -> bool {
@@ -151,14 +136,7 @@ fn is_name(text: &str) -> bool {
 
 /// A word without expansions, its quotes undone.
 fn unquoted(raw: &str) -> Option<String> {
-    let mut none = Vec::new();
-    let atoms = if raw.contains(['$', '`']) { return None } else { word(raw, &mut none) };
-    let text = |atom: &Atom| match atom {
-        Atom::Char { c, .. } => Some(*c),
-        Atom::Home => Some('~'),
-        _ => None,
-    };
-    atoms.iter().map(text).collect()
+    if raw.contains(['$', '`']) { None } else { text_of(&word(raw, &mut Vec::new())) }
 }
 
 struct Lexer<'a> {
@@ -181,7 +159,7 @@ impl<'a> Lexer<'a> {
         }
         // `~+` and `~-` are folders of the shell; everybody's home is as good as one's own.
         let somebody = !user.starts_with(['+', '-']) && !user.starts_with(|c: char| c.is_ascii_digit());
-        self.atoms.push(if somebody { Atom::Home } else { Atom::Unknown });
+        self.atoms.push(Atom::Part(if somebody { Part::Home } else { Part::Unknown }));
         for _ in 0..=user.len() {
             self.chars.next();
         }
@@ -200,9 +178,8 @@ impl<'a> Lexer<'a> {
             '\'' => self.single_quoted(),
             '"' => self.double_quoted(Some('"')),
             '$' if self.chars.peek() == Some(&'\'') => self.ansi_quoted(),
-            '$' if self.chars.peek() == Some(&'"') => {
-                self.atoms.push(Atom::Translated);
-            }
+            // The text may be changed by a translation.
+            '$' if self.chars.peek() == Some(&'"') => self.atoms.push(Atom::UNKNOWN),
             '$' => self.dollar(false),
             '`' => self.backquoted(false),
             _ => self.push(c, false),
@@ -264,7 +241,7 @@ impl<'a> Lexer<'a> {
             'U' => return self.ansi_number(0, 8, 16),
             '0'..='7' => return self.ansi_number(c.to_digit(8).unwrap_or(0), 2, 8),
             // Control characters by `\cx`, and escapes that bash keeps as they are.
-            _ => return self.atoms.push(Atom::Unknown),
+            _ => return self.atoms.push(Atom::UNKNOWN),
         };
         self.push(plain, true);
     }
@@ -279,7 +256,7 @@ impl<'a> Lexer<'a> {
         // A NUL ends the string and a byte over 127 is part of a character: neither is followed.
         match char::from_u32(number).filter(|c| ('\x01'..='\x7f').contains(c)) {
             Some(c) => self.push(c, true),
-            None => self.atoms.push(Atom::Unknown),
+            None => self.atoms.push(Atom::UNKNOWN),
         }
     }
 
@@ -292,17 +269,13 @@ impl<'a> Lexer<'a> {
                 self.arithmetic(&inner, quoted);
             }
             Some(c) if c == '_' || c.is_ascii_alphabetic() => self.named(quoted),
-            Some(c) if c.is_ascii_digit() || "@*".contains(c) => {
+            Some(c) if c.is_ascii_digit() || "@*-".contains(c) => {
                 self.chars.next();
-                self.atoms.push(Atom::Variable { name: c.to_string(), quoted: quoted && c.is_ascii_digit() });
+                self.atoms.push(Atom::Variable { name: c.to_string(), quoted: quoted && !"@*".contains(c) });
             }
             Some('#' | '?' | '$' | '!') => {
                 self.chars.next();
-                self.atoms.push(Atom::Number);
-            }
-            Some('-') => {
-                self.chars.next();
-                self.atoms.push(Atom::Variable { name: "-".into(), quoted });
+                self.atoms.push(Atom::Part(Part::Number));
             }
             _ => self.push('$', quoted),
         }
@@ -326,11 +299,9 @@ impl<'a> Lexer<'a> {
     }
 
     fn arithmetic(&mut self, text: &str, quoted: bool) {
-        if is_sum(text) {
-            return self.atoms.push(Atom::Output { quoted });
-        }
         match sum(text) {
-            Some(names) => self.atoms.push(Atom::Sum { names }),
+            Some(names) if names.is_empty() => self.atoms.push(output(quoted)),
+            Some(names) => self.atoms.push(Atom::Sum(names)),
             None => self.inside(text),
         }
     }
@@ -340,7 +311,7 @@ impl<'a> Lexer<'a> {
         if is_name(&inner) {
             self.atoms.push(Atom::Variable { name: inner, quoted });
         } else if inner == "#" || inner == "?" || inner.strip_prefix('#').is_some_and(is_name) {
-            self.atoms.push(Atom::Number);
+            self.atoms.push(Atom::Part(Part::Number));
         } else if matches!(inner.as_str(), "@" | "*") {
             self.atoms.push(Atom::Variable { name: inner, quoted: false });
         } else if inner.strip_prefix("HOME").is_some_and(|rest| rest.starts_with(['%', '#', ':', '?', '/']))
@@ -351,13 +322,9 @@ impl<'a> Lexer<'a> {
         } else if let Some(name) = elements(&inner) {
             self.atoms.push(Atom::Variable { name: name.to_owned(), quoted: false });
         } else if let Some((name, text)) = fallback(&inner).and_then(|(name, word)| Some((name, unquoted(word)?))) {
-            let rest = inner.strip_prefix(name).unwrap_or_default();
-            if rest.starts_with('=') || rest.starts_with(":=") {
-                self.atoms.push(Atom::Sets);
-            }
             self.atoms.push(Atom::Fallback { name: name.to_owned(), text, quoted });
         } else if is_cut(&inner) {
-            self.atoms.push(Atom::Cut { quoted });
+            self.atoms.push(Atom::Part(if quoted { Part::Value } else { Part::Values }));
         } else {
             self.inside(&inner);
         }
@@ -365,7 +332,7 @@ impl<'a> Lexer<'a> {
 
     /// Something only a run would tell, which may hold substitutions of its own.
     fn inside(&mut self, text: &str) {
-        self.atoms.push(Atom::Unknown);
+        self.atoms.push(Atom::UNKNOWN);
         if self.depth < MOST_DEPTH && text.contains(['$', '`']) {
             let mut lexer = Lexer::new(text, self.substitutions, self.depth + 1);
             while let Some(c) = lexer.chars.next() {
@@ -391,7 +358,7 @@ impl<'a> Lexer<'a> {
 
     fn output(&mut self, text: String, quoted: bool) {
         // What other commands print are names of the project or numbers. What the line itself says may be any word.
-        self.atoms.push(if only_prints(&text) { Atom::Unknown } else { Atom::Output { quoted } });
+        self.atoms.push(if only_prints(&text) { Atom::UNKNOWN } else { output(quoted) });
         self.substitutions.push(text);
     }
 

@@ -9,6 +9,7 @@ mod variables;
 
 use std::borrow::Cow;
 
+pub(crate) use lexer::heredoc;
 pub(crate) use variables::{Followed, Variables};
 
 /// The most values of one variable, words of one brace expansion, and bytes of a value that are followed.
@@ -51,8 +52,6 @@ pub(crate) struct Word {
     loose: bool,
     /// Whether its first character is certain; `None` while it has none.
     begun: Option<bool>,
-    /// Set where to expand it sets a variable.
-    sets: bool,
 }
 
 impl Word {
@@ -91,12 +90,12 @@ impl Word {
     pub(crate) fn is_output(&self) -> bool {
         let harmless =
             |part: &Part| matches!(part, Part::Text(_) | Part::Glob(_) | Part::Output | Part::Outputs | Part::Number);
-        !self.guessed && !self.sets && self.parts.iter().all(harmless)
+        !self.guessed && self.parts.iter().all(harmless)
     }
 
     /// The word itself, when it is certain.
     pub(crate) fn literal(&self) -> Option<&str> {
-        if self.guessed || self.loose || self.sets { None } else { self.guess() }
+        if self.guessed || self.loose { None } else { self.guess() }
     }
 
     /// The word itself, when it is certain or followed from the script's own assignments.
@@ -111,18 +110,18 @@ impl Word {
     /// Whether its parts are text and glob characters, all certain.
     pub(crate) fn is_glob(&self) -> bool {
         let certain = self.parts.iter().all(|part| matches!(part, Part::Text(_) | Part::Glob(_)));
-        !self.guessed && !self.sets && certain && self.parts.iter().any(|part| matches!(part, Part::Glob(_)))
+        !self.guessed && certain && self.parts.iter().any(|part| matches!(part, Part::Glob(_)))
     }
 
     /// Whether more than a name of a file, or an output that stays one word, is left to a run to tell.
     pub(crate) fn is_uncertain(&self) -> bool {
         let uncertain = |part: &Part| matches!(part, Part::Unknown | Part::Value | Part::Values | Part::Home);
-        self.guessed || self.sets || self.parts.iter().any(uncertain)
+        self.guessed || self.parts.iter().any(uncertain)
     }
 
     /// Whether to expand it may do more than give a value.
     pub(crate) fn is_hidden(&self) -> bool {
-        self.sets || self.parts.contains(&Part::Unknown)
+        self.parts.contains(&Part::Unknown)
     }
 
     /// Whether only a run would tell it: it is neither literal nor names of files.
@@ -167,11 +166,6 @@ impl Word {
         Cow::Owned(out)
     }
 
-    fn guess_part(&mut self, part: Part) {
-        self.push(part);
-        self.guessed = true;
-    }
-
     fn push(&mut self, part: Part) {
         let certain = match &part {
             Part::Text(text) if text.is_empty() => None,
@@ -201,11 +195,6 @@ fn is_plain(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"_-./:=,+@%^".contains(&byte)
 }
 
-/// The substitutions inside the body of a here-document that expands; and its text, where nothing in it does.
-pub(crate) fn heredoc(body: &str, substitutions: &mut Vec<String>) -> Option<String> {
-    lexer::heredoc(body, substitutions)
-}
-
 /// One reading of a word: the fields that are complete, and the one that more can be added to.
 #[derive(Clone, Default)]
 struct WordReading {
@@ -219,27 +208,19 @@ fn resolve(atoms: &[lexer::Atom], variables: &Variables) -> Vec<Word> {
     let last_bracket = atoms.iter().rposition(|atom| *atom == lexer::Atom::Char { c: ']', quoted: false });
     for (at, atom) in atoms.iter().enumerate() {
         match atom {
-            lexer::Atom::Char { c: '~', quoted: false } if at == 0 => all(&mut readings, &tilde(atoms.get(1))),
+            // A tilde that braces brought to the beginning of a word.
+            lexer::Atom::Char { c: '~', quoted: false } if at == 0 => all(&mut readings, &Part::Home),
             // A bracket that nothing closes is only a bracket.
             lexer::Atom::Char { c: '[', .. } if last_bracket.is_none_or(|last| last < at) => {
                 all(&mut readings, &character('[', true));
             }
             lexer::Atom::Char { c, quoted } => all(&mut readings, &character(*c, *quoted)),
-            lexer::Atom::Home => all(&mut readings, &Part::Home),
-            lexer::Atom::Unknown => all(&mut readings, &Part::Unknown),
-            lexer::Atom::Output { quoted } => all(&mut readings, if *quoted { &Part::Output } else { &Part::Outputs }),
-            lexer::Atom::Number => all(&mut readings, &Part::Number),
-            lexer::Atom::Sum { names } => {
+            lexer::Atom::Part(part) => all(&mut readings, part),
+            lexer::Atom::Sum(names) => {
                 // What is no number is itself read as a sum, in which commands could hide.
                 let number = names.iter().all(|name| variables.rely_on_number(name));
                 all(&mut readings, if number { &Part::Output } else { &Part::Unknown });
             }
-            lexer::Atom::Cut { quoted } => {
-                let part = if *quoted { Part::Value } else { Part::Values };
-                readings.iter_mut().for_each(|reading| reading.last.guess_part(part.clone()));
-            }
-            lexer::Atom::Sets => readings.iter_mut().for_each(|reading| reading.last.sets = true),
-            lexer::Atom::Translated => readings.iter_mut().for_each(|reading| reading.last.guessed = true),
             lexer::Atom::Variable { name, quoted } => {
                 if let Some(glob) = variables.glob(name) {
                     // Within quotes a name that matches stays one word; without, what is in it counts.
@@ -274,14 +255,6 @@ fn all(readings: &mut [WordReading], part: &Part) {
     readings.iter_mut().for_each(|reading| reading.last.push(part.clone()));
 }
 
-/// A tilde that braces brought to the beginning of a word.
-fn tilde(next: Option<&lexer::Atom>) -> Part {
-    match next {
-        None | Some(lexer::Atom::Char { c: '/', .. }) => Part::Home,
-        _ => Part::Unknown,
-    }
-}
-
 fn character(c: char, quoted: bool) -> Part {
     if !quoted && matches!(c, '*' | '?' | '[') { Part::Glob(c) } else { Part::Text(c.to_string()) }
 }
@@ -299,7 +272,7 @@ fn follow(mut readings: Vec<WordReading>, name: &str, quoted: bool, values: &Fol
     let cut = known.len() > MOST_VALUES;
     if known.is_empty() || cut || values.open {
         known.truncate(MOST_VALUES);
-        readings.iter_mut().for_each(|reading| reading.last.guess_part(part.clone()));
+        all(&mut readings, &part);
         known.iter_mut().for_each(WordReading::unsure);
         // What nobody can tell goes first: of many readings it has to be among those that are kept.
         readings.truncate(MOST_VALUES);
@@ -368,22 +341,27 @@ mod tests {
             ("$x/c", &["a", "b/c"]),
             ("\"$x\"", &["a b"]),
             ("-{delete,print}", &["-delete", "-print"]),
-            ("{a,b{c,d}}e", &["ae", "bce", "bde"]),
+            ("{a,b}{c,d}e", &["ace", "ade", "bce", "bde"]),
+            ("{a,b{c,d}}e", &["*"]),
             ("{a}", &["{a}"]),
-            ("{a},b}", &["a}", "b"]),
-            ("{a}b}c,d}", &["a}b}c", "d"]),
-            ("x{}y,z}", &["x}y", "xz"]),
-            ("{a..},b}", &["a..}", "b"]),
-            ("{a}{b,c}", &["{a}b", "{a}c"]),
-            ("{a{b},c}", &["a{b}", "c"]),
-            ("{a{b,c}", &["{ab", "{ac"]),
-            ("{a{b},c", &["{a{b},c"]),
-            ("{{a},b}", &["{a}", "b"]),
-            ("{1..x}{a},b}", &["*"]),
-            ("{a.''.b},c}", &["*"]),
-            ("{},c}", &["*"]),
             ("{}", &["{}"]),
-            ("{},{a,b}", &["{},a", "{},b"]),
+            ("{{a}}", &["{{a}}"]),
+            ("x{1}..x{2}", &["x{1}..x{2}"]),
+            ("{a}{1..2}", &["{a}1", "{a}2"]),
+            ("{a,b}c}", &["ac}", "bc}"]),
+            ("{a,b", &["{a,b"]),
+            ("{a},b}", &["*"]),
+            ("{a}b}c,d}", &["*"]),
+            ("x{}y,z}", &["*"]),
+            ("{a..},b}", &["*"]),
+            ("{a}{b,c}", &["*"]),
+            ("{a{b},c}", &["*"]),
+            ("{a{b,c}", &["*"]),
+            ("{{a},b}", &["*"]),
+            ("{1..x}{a},b}", &["*"]),
+            ("{1.''.3},c}", &["*"]),
+            ("{a..c}", &["*"]),
+            ("{},c}", &["*"]),
             ("{1..3}", &["1", "2", "3"]),
             ("'{a,b}'", &["{a,b}"]),
             ("$(echo x)y", &["*y"]),

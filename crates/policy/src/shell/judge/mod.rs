@@ -343,32 +343,23 @@ impl<'a> Walker<'a> {
         let (ast::AssignmentName::VariableName(name) | ast::AssignmentName::ArrayElementName(name, _)) =
             &assignment.name;
         command::renames(self, name);
-        match (&assignment.name, &assignment.value) {
-            (ast::AssignmentName::VariableName(name), ast::AssignmentValue::Scalar(value)) if !assignment.append => {
-                // Its substitutions were met with the whole word.
-                let values = expand::read(&value.value, &self.variables, &mut Vec::new());
-                values.iter().for_each(|value| self.variables.may_be_word(name, value));
-                // In front of a command, no name is looked for by a pattern.
-                let certain = |word: &Word| match word.is_glob() {
-                    true => Some(word.pattern().into_owned()),
-                    false => word.literal().map(str::to_owned),
-                };
-                let value = if let [value] = values.as_slice() { certain(value) } else { None };
-                (name.clone(), value)
-            }
-            (ast::AssignmentName::VariableName(name), ast::AssignmentValue::Array(elements)) => {
-                self.construct(messages::array());
-                let words =
-                    elements.iter().flat_map(|(_, word)| expand::read(&word.value, &self.variables, &mut Vec::new()));
-                let text: Vec<String> = words.map(|word| word.pattern().into_owned()).collect();
-                self.variables.may_be(name, Some(&text.join(" ")));
-                (name.clone(), None)
-            }
-            (ast::AssignmentName::VariableName(name) | ast::AssignmentName::ArrayElementName(name, _), _) => {
-                self.construct(messages::array());
-                (name.clone(), None)
-            }
-        }
+        let (ast::AssignmentName::VariableName(_), ast::AssignmentValue::Scalar(value), false) =
+            (&assignment.name, &assignment.value, assignment.append)
+        else {
+            self.construct(messages::array());
+            self.variables.may_be(name, None);
+            return (name.clone(), None);
+        };
+        // Its substitutions were met with the whole word.
+        let values = expand::read(&value.value, &self.variables, &mut Vec::new());
+        values.iter().for_each(|value| self.variables.may_be_word(name, value));
+        // In front of a command, no name is looked for by a pattern.
+        let certain = match values.as_slice() {
+            [word] if word.is_glob() => Some(word.pattern().into_owned()),
+            [word] => word.literal().map(str::to_owned),
+            _ => None,
+        };
+        (name.clone(), certain)
     }
 
     /// The words a raw word stands for, where without a sandbox nothing but a literal word or a pattern is sure to only
