@@ -169,6 +169,40 @@ fn paste_is_one_message() {
     }
 }
 
+/// What a label stands for is no command, whatever it begins with; and a path is none either.
+#[test]
+fn a_paste_that_nobody_sees_is_no_command() {
+    let place = Place::new(&["One.", "Two.", "Three.", "Four."]);
+    let screen = place.talk(&[], &[]);
+    let many = format!("!touch ran\n{}", "a line\n".repeat(9));
+    for (pasted, label, answer) in [
+        (many.as_str(), "> [Pasted 10 lines]", "One."),
+        ("!touch ran\nx", "> [Pasted 2 lines]", "Two."),
+        ("/quit\nx\ny", "> [Pasted 3 lines]", "Three."),
+    ] {
+        screen.paste(pasted);
+        screen.wait_for_last(label);
+        screen.press(ENTER);
+        answered(&screen, answer);
+    }
+    screen.press(&format!("/usr/lib/x.py:3 fails{ENTER}"));
+    answered(&screen, "Four.");
+    assert!(!place.root.join("ran").exists());
+    assert_eq!(place.said(), [many.trim(), "!touch ran\nx", "/quit\nx\ny", "/usr/lib/x.py:3 fails"]);
+    // One line is seen before it is sent.
+    screen.paste("!touch ran");
+    screen.wait_for_last("> !touch ran");
+    screen.press(ENTER);
+    answered(&screen, "the model is told");
+    assert!(place.root.join("ran").exists());
+    screen.press(CTRL_D);
+    assert_eq!(screen.end(), 0);
+    // The next conversation knows the lines, and no paste that would be a command there.
+    let screen = place.talk(&[], &[]);
+    screen.press(&format!("{UP}{UP}{UP}"));
+    screen.wait_for_last("> /usr/lib/x.py:3 fails");
+}
+
 #[test]
 fn a_paste_steers_nothing() {
     let place = Place::new(&["One."]);

@@ -186,6 +186,10 @@ impl Conversation {
             let again = interrupted.take().is_some_and(|before| before.elapsed() < TWICE);
             let line = match typed {
                 Typed::Line(line) => line,
+                Typed::Message(text) => {
+                    self.say(text.trim())?;
+                    continue;
+                }
                 Typed::InEditor(text) => {
                     // A line that was typed is not lost with an editor that fails.
                     let text = self.in_editor(&text)?.unwrap_or(text);
@@ -217,7 +221,9 @@ impl Conversation {
 
     /// Does what a message says.
     fn take(&mut self, line: &str) -> Result<Next, Failure> {
-        let Some(command) = line.strip_prefix('/') else {
+        // No name of a command has a slash: that is a path.
+        let is_path = |command: &&str| command.split_whitespace().next().is_some_and(|name| name.contains('/'));
+        let Some(command) = line.strip_prefix('/').filter(|command| !is_path(command)) else {
             match line.strip_prefix('!').map(str::trim) {
                 Some("") => self.out.line(&messages::wants_words("!COMMAND"))?,
                 // A command of a person runs without the policy, and what is piped in may be anybody's.

@@ -37,6 +37,8 @@ const IN_EDITOR: &str = "editor";
 pub(crate) enum Typed {
     /// A line, or several.
     Line(String),
+    /// A message, whatever it begins with: a paste of which nobody has seen the beginning is no command.
+    Message(String),
     /// The person wants to go on with this in an editor of their own.
     InEditor(String),
     /// Ctrl-C, and whether there was nothing to drop.
@@ -96,7 +98,8 @@ impl LineEditor {
         };
         let mark = Arc::<Mutex<String>>::default();
         let leaves = Arc::<AtomicBool>::default();
-        let keys = Folding { keys, pastes: pastes.clone(), mark: mark.clone(), leaves: leaves.clone() };
+        let keys =
+            Folding { keys, pastes: pastes.clone(), mark: mark.clone(), empty: empty.clone(), leaves: leaves.clone() };
         let mut reedline = Reedline::create()
             .use_bracketed_paste(true)
             .with_edit_mode(Box::new(keys))
@@ -138,9 +141,14 @@ impl LineEditor {
             Signal::Success(line) if self.leaves.load(Ordering::SeqCst) => Typed::InEditor(self.unfolded(&line)),
             Signal::Success(line) => {
                 let text = self.unfolded(&line);
-                self.keep(&line, &text);
+                let is_message = self.pastes.lock().unwrap_or_else(PoisonError::into_inner).begin(&line);
+                // Its label is no more in the next conversation, and it would be a command there.
+                if !is_message || !text.trim_start().starts_with(['!', '/']) {
+                    self.keep(&line, &text);
+                }
                 // A shell joins lines by itself, and a paste is taken as it is.
-                Typed::Line(if line.starts_with('!') { text } else { self.unfolded(&joined(&line)) })
+                let text = if line.starts_with('!') { text } else { self.unfolded(&joined(&line)) };
+                if is_message { Typed::Message(text) } else { Typed::Line(text) }
             }
             Signal::CtrlC => Typed::Interrupted { empty: self.empty.load(Ordering::SeqCst) },
             Signal::CtrlD => Typed::End,

@@ -23,13 +23,23 @@ pub(super) struct Pastes {
 }
 
 impl Pastes {
-    /// What the line shows of a pasted text: the text itself, or the label that stands for it.
-    pub(super) fn fold(&mut self, pasted: &str) -> String {
-        let text = clean(pasted);
+    /// What the line shows of a text that is put into it: the text itself, or the label that stands for it.
+    pub(super) fn fold(&mut self, text: &str) -> String {
+        self.shown(text, false)
+    }
+
+    /// What the line shows of a paste. Lines that would be taken for a command at the beginning of it are never shown as they are.
+    pub(super) fn fold_paste(&mut self, pasted: &str, begins_line: bool) -> String {
+        self.shown(pasted, begins_line && pasted.trim_start().starts_with(['!', '/']))
+    }
+
+    fn shown(&mut self, text: &str, is_like_command: bool) -> String {
+        let text = clean(text);
         let lines = text.lines().count();
         // A tab would move what stands behind it, and some marks turn the text around them: such a text is not shown.
         let shows = |text: &str| text.char_indices().all(|(at, c)| c != '\t' && !steers(c, &text[at..]));
-        if lines <= MOST_LINES && text.len() <= MOST_BYTES && shows(&text) {
+        let most = if is_like_command { 1 } else { MOST_LINES };
+        if lines <= most && text.len() <= MOST_BYTES && shows(&text) {
             return text;
         }
         let label = self.label(&text, lines);
@@ -52,6 +62,12 @@ impl Pastes {
             (2_u64..).map(|number| messages::pasted_again(Field::Grouped(lines as u64), number).words().into_owned());
         let is_free = |label: &String| self.kept.iter().all(|(known, other)| known != label || other == text);
         std::iter::once(first.clone()).chain(others).find(is_free).unwrap_or(first)
+    }
+
+    /// Whether a paste that nobody sees stands where the line begins.
+    pub(super) fn begin(&self, line: &str) -> bool {
+        let line = line.trim_start();
+        self.kept.iter().any(|(label, _)| line.starts_with(label.as_str()))
     }
 
     /// The line with the texts in the place of their labels. What was pasted is not looked at for labels.
@@ -90,6 +106,8 @@ pub(super) struct Folding {
     pub(super) pastes: Arc<Mutex<Pastes>>,
     /// The mark, by which the list is called too.
     pub(super) mark: Arc<Mutex<String>>,
+    /// Whether the line is empty.
+    pub(super) empty: Arc<AtomicBool>,
     /// Whether the key for the person's own editor was pressed.
     pub(super) leaves: Arc<AtomicBool>,
 }
@@ -110,7 +128,9 @@ impl EditMode for Folding {
         let fold = |command: EditCommand| match command {
             // The editor's own keys insert characters; only a paste is a string.
             EditCommand::InsertString(text) => {
-                EditCommand::InsertString(self.pastes.lock().unwrap_or_else(PoisonError::into_inner).fold(&text))
+                let begins_line = self.empty.load(Ordering::SeqCst);
+                let mut pastes = self.pastes.lock().unwrap_or_else(PoisonError::into_inner);
+                EditCommand::InsertString(pastes.fold_paste(&text, begins_line))
             }
             command => command,
         };
@@ -158,6 +178,27 @@ mod tests {
         let quoting = format!("{label}\n").repeat(9);
         let third = pastes.fold(&quoting);
         assert_eq!(pastes.unfold(&third), quoting);
+    }
+
+    #[test]
+    fn lines_that_look_like_a_command_are_a_label_where_the_line_begins() {
+        let mut pastes = Pastes::default();
+        for (pasted, begins_line, is_label) in [
+            ("!rm x\ny", true, true),
+            (" ! [rejected] main -> main\r\nerror", true, true),
+            ("/usr/lib/x.py: no\nmore", true, true),
+            ("!rm x\ny", false, false),
+            ("!ls", true, false),
+            ("one\n!two", true, false),
+        ] {
+            let line = pastes.fold_paste(pasted, begins_line) + " what is it?";
+            assert_eq!((line.starts_with("[Pasted"), pastes.begin(&line)), (is_label, is_label), "{pasted:?}");
+        }
+        assert!(
+            !pastes.begin("[Pasted 9 lines]")
+                && !pastes.begin("see [Pasted 2 lines]")
+                && pastes.begin(" [Pasted 2 lines]")
+        );
     }
 
     #[test]
