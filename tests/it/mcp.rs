@@ -489,3 +489,31 @@ fn secrets_of_servers_are_not_written_down() {
         assert!(!kept.contains(SECRET), "{how}: {kept}");
     }
 }
+
+/// In the folders that a server may use too, also where a file takes the place of one that was hidden: an editor saves like that.
+#[test]
+fn what_becomes_blocked_beside_the_project_is_not_read() {
+    let served = Served::new("peeks");
+    if !served.is_sandboxed() {
+        eprintln!("left out: there is no sandbox here");
+        return;
+    }
+    let beside = |name: &str| served.shared.join(name);
+    std::fs::create_dir(beside("more")).unwrap();
+    std::fs::write(beside(".env"), "KEY=hidden-1").unwrap();
+    let screen = served.talk(&[CALL, "One.", CALL, "Two.", CALL, "Three."]);
+    screen.wait_for_last(">");
+    screen.press(&format!("go{ENTER}"));
+    answered(&screen, "One.");
+    std::fs::write(beside("new"), "KEY=hidden-2").unwrap();
+    std::fs::rename(beside("new"), beside(".env")).unwrap();
+    screen.press(&format!("go{ENTER}"));
+    answered(&screen, "Two.");
+    std::fs::write(beside("more/.env"), "KEY=hidden-3").unwrap();
+    screen.press(&format!("go{ENTER}"));
+    answered(&screen, "Three.");
+    screen.press(CTRL_D);
+    assert_eq!(screen.end(), 0);
+    let kept = served.kept();
+    assert!(kept.matches("has <>").count() >= 3 && !kept.contains("hidden-"), "{kept}");
+}

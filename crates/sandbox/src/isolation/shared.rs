@@ -3,6 +3,9 @@
 use super::beside::Looking;
 use super::plan::{Name, Plan, Step};
 use crate::messages;
+use std::collections::HashMap;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use toolfence_project::Project;
 use toolfence_protocol::Text;
@@ -14,6 +17,8 @@ pub struct Shared {
     links: Vec<Step>,
     places: Vec<Name>,
     masks: Vec<Name>,
+    /// The files and folders that are masked, each by its device and number.
+    hidden: HashMap<PathBuf, Option<(u64, u64)>>,
 }
 
 impl Shared {
@@ -42,7 +47,18 @@ impl Shared {
             shared.places.push(Name::from(real));
         }
         shared.masks = looking.masks;
+        let is = |path: &Path| fs::symlink_metadata(path).ok().map(|meta| (meta.dev(), meta.ino()));
+        shared.hidden = shared.masks.iter().map(|at| (at.path().to_owned(), is(at.path()))).collect();
         Ok(shared)
+    }
+
+    /// Whether a program that was started with these can see something that is blocked by now: `now` are the same paths, looked at
+    /// again. A file that took the place of another is not masked.
+    pub fn reveals(&self, now: &Shared) -> bool {
+        now.hidden.iter().any(|(path, is)| match self.hidden.get(path) {
+            Some(before) => before != is,
+            None => !path.ancestors().any(|above| self.hidden.contains_key(above)),
+        })
     }
 
     /// Whether this real path is one of them, or in one.

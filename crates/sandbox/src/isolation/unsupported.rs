@@ -28,6 +28,11 @@ impl Shared {
         Ok(Shared)
     }
 
+    /// Nothing is hidden, so nothing is revealed.
+    pub fn reveals(&self, _: &Shared) -> bool {
+        false
+    }
+
     /// Whether there is nothing.
     pub fn is_empty(&self) -> bool {
         true

@@ -49,6 +49,9 @@ pub struct ServiceWatch {
     commands: Arc<CommandRunner>,
     /// None where no sandbox is around it.
     masks: Option<Arc<MaskSet>>,
+    /// The paths beside the project that it may use, and what is hidden in them.
+    paths: Vec<PathBuf>,
+    shared: Shared,
     appeared: Appeared,
 }
 
@@ -84,7 +87,7 @@ impl CommandRunner {
             environment.push((name.into(), value.clone()));
         }
         let appeared = Appeared::new(Language::default());
-        let (mut masks, mut hidden) = (None, None);
+        let (mut masks, mut hidden, mut beside) = (None, None, Shared::default());
         let entry = if sandboxed {
             let paths = wanted.paths.clone();
             let look = move |workspace: &toolfence_workspace::Workspace, stop: &_| {
@@ -111,6 +114,7 @@ impl CommandRunner {
                 .map(PathBuf::from)
                 .find(|word| word.is_absolute() && !self.enclosure().shows(word, &shared) && word.exists());
             let entry = self.enclosure().entry_sharing(&request, &shared);
+            beside = shared;
             Some(entry.ok_or_else(messages::no_plan_for_service)?)
         } else {
             self.enclosure().supervised(&words)
@@ -133,7 +137,8 @@ impl CommandRunner {
             told,
         });
         let program = started.await.map_err(|error| Text::from(&error))?;
-        Ok(Service { program, watch: ServiceWatch { commands: Arc::clone(self), masks, appeared }, hidden })
+        let (commands, paths) = (Arc::clone(self), wanted.paths.clone());
+        Ok(Service { program, watch: ServiceWatch { commands, masks, paths, shared: beside, appeared }, hidden })
     }
 }
 
@@ -147,12 +152,18 @@ impl ServiceWatch {
     /// has to be started again.
     pub async fn is_stale(&self) -> bool {
         let Some(before) = self.masks.clone() else { return false };
+        let (paths, shared) = (self.paths.clone(), self.shared.clone());
         let look = move |workspace: &toolfence_workspace::Workspace, stop: &_| {
             let hidden = |set: &MaskSet| -> HashSet<PathBuf> {
                 let hides = |how| matches!(how, MaskKind::Hide | MaskKind::HideRemovable);
                 set.list().iter().filter(|mask| hides(mask.how)).map(|mask| mask.path.clone()).collect()
             };
             if workspace.masks().replaced(&before).is_some() {
+                return Ok(true);
+            }
+            // A path that is gone is told by the start.
+            let now = Shared::of(&paths, workspace.root().as_ref());
+            if now.map_or(true, |now| shared.reveals(&now)) {
                 return Ok(true);
             }
             let (now, before) = (workspace.masks().find(Access::Read, stop)?, hidden(&before));
