@@ -125,15 +125,15 @@ def files(place):
     place.write(data + "/long.txt", "".join(f"line {number}\n" for number in range(100_000)))
     long = gave(place, "a long file has both ends", "line 99999", "files.read_text_file", path=data + "/long.txt")
     check("and is cut between them", long["truncated"] and "line 50000\n" not in long["output"] and "line 1\n" in long["output"], long)
-    place.write(data + "/huge.txt", "x" * (6 << 20))
-    failed(place, "a file that is too long says so", "io_error", "4 MiB", "files.read_text_file", path=data + "/huge.txt")
+    place.write(data + "/huge.txt", "x" * (20 << 20))
+    failed(place, "a file that is too long says so", "io_error", "16 MiB", "files.read_text_file", path=data + "/huge.txt")
     with open(data + "/dot.png", "wb") as file:
         file.write(base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="))
-    gave(place, "an image has a sentence in its place", "image/png", "files.read_media_file", path=data + "/dot.png")
+    gave(place, "an image is one", "[The image read_media_file-1: image/png, ", "files.read_media_file", path=data + "/dot.png")
 
 
 def everything(place):
-    gave(place, "an image between texts", "image/png", "everything.get-tiny-image")
+    gave(place, "an image between texts", "[The image get-tiny-image-1: image/png, ", "everything.get-tiny-image")
     gave(place, "a resource", "Resource 1", "everything.get-resource-reference")
     gave(place, "links", "A link to", "everything.get-resource-links")
     gave(place, "structured content", "temperature", "everything.get-structured-content", location="Chicago")

@@ -1,39 +1,53 @@
 //! What a call gave, as text for the model.
 
 use crate::messages;
-use serde_json::Value;
-use toolfence_protocol::{ErrorCode, Language, Limits, Output, ToolFailure, clip};
+use serde_json::{Value, json};
+use toolfence_protocol::{ErrorCode, Image, Language, Limits, Output, ToolFailure, clip};
 
 /// Bytes of a name or an address that are told.
 const SHOWN: usize = 200;
 /// Bytes of a result that the sentences around the output need.
 const AROUND: u64 = 2000;
 
-/// The text of a result, with a sentence in the place of what is none.
-pub(crate) fn text_of(result: &Value, language: Language) -> String {
+/// The text of a result of this tool, with a sentence in the place of what is none, and the images in it.
+pub(crate) fn read(result: &Value, tool: &str, language: Language) -> (String, Vec<Image>) {
     let content = result.get("content").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    let parts: Vec<String> = content.iter().map(|part| part_of(part, language)).collect();
-    match (parts.is_empty(), result.get("structuredContent")) {
+    let mut images = Vec::new();
+    let parts: Vec<String> = content.iter().map(|part| part_of(part, tool, &mut images, language)).collect();
+    let text = match (parts.is_empty(), result.get("structuredContent")) {
         // A server should say the same as text; one that does not is understood all the same.
         (true, Some(structured)) => structured.to_string(),
         _ => parts.join("\n"),
-    }
+    };
+    (text, images)
 }
 
-fn part_of(part: &Value, language: Language) -> String {
+fn part_of(part: &Value, tool: &str, images: &mut Vec<Image>, language: Language) -> String {
     let field = |of: &Value, name: &str| of.get(name).and_then(Value::as_str).map(str::to_owned);
     let shown = |text: Option<String>| clip::middle(&text.unwrap_or_default(), SHOWN).into_owned();
     let kind = field(part, "type").unwrap_or_default();
-    let bytes = |of: &Value, name: &str| field(of, name).map_or(0, |data| data.len() / 4 * 3) as u64;
+    let mut binary = |of: &Value, name: &str| {
+        let data = of.get(name).and_then(Value::as_str).unwrap_or_default();
+        // What is an image, its bytes say, whatever type is written beside them.
+        let image = json!({"name": format!("{tool}-{}", images.len() + 1), "data": data});
+        match serde_json::from_value::<Image>(image) {
+            Ok(image) if images.len() < Image::MOST => {
+                let told = messages::an_image(image.name(), image.media_type(), image.bytes() as u64);
+                images.push(image);
+                told
+            }
+            _ => messages::left_out(shown(field(of, "mimeType")), (data.len() / 4 * 3) as u64),
+        }
+    };
     let told = match kind.as_str() {
         "text" => return field(part, "text").unwrap_or_default(),
-        "image" | "audio" => messages::left_out(shown(field(part, "mimeType")), bytes(part, "data")),
+        "image" | "audio" => binary(part, "data"),
         "resource_link" => messages::a_link(shown(field(part, "uri")), shown(field(part, "name"))),
         "resource" => {
             let resource = part.get("resource").unwrap_or(&Value::Null);
             match field(resource, "text") {
                 Some(text) => return text,
-                None => messages::left_out(shown(field(resource, "mimeType")), bytes(resource, "blob")),
+                None => binary(resource, "blob"),
             }
         }
         _ => messages::unknown_content(shown(Some(kind))),
@@ -42,10 +56,11 @@ fn part_of(part: &Value, language: Language) -> String {
 }
 
 /// An output with this text, in the bounds of any other, and whether the server says that the call failed.
-pub(crate) fn output(text: &str, failed: bool, language: Language, limits: &Limits) -> Output {
+pub(crate) fn output(text: &str, images: Vec<Image>, failed: bool, language: Language, limits: &Limits) -> Output {
     let most = usize::try_from(limits.output_bytes.saturating_sub(AROUND)).unwrap_or(usize::MAX);
     let cut = clip::clip(text, most, language);
     let mut output = Output::text(cut.text);
+    output.images = images;
     (output.truncated, output.total_bytes) = (cut.truncated, cut.total_bytes);
     output.failure = failed.then(|| ToolFailure::new(ErrorCode::ExitStatus, messages::call_failed()));
     output
@@ -54,7 +69,6 @@ pub(crate) fn output(text: &str, failed: bool, language: Language, limits: &Limi
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn what_is_no_text_has_a_sentence() {
@@ -66,19 +80,33 @@ mod tests {
             {"type": "resource", "resource": {"uri": "c", "blob": "AAAA", "mimeType": "x/y"}},
             {"type": "video"}, 7, {},
         ]});
-        let text = text_of(&result, Language::English);
+        let (text, images) = read(&result, "t", Language::English);
+        assert!(images.is_empty());
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!((lines[0], lines[3], lines.len()), ("one", "two", 8), "{text}");
         assert!(lines[1].contains("image/png, 6 bytes") && lines[2].contains("file:///a"), "{text}");
-        assert_eq!(text_of(&json!({"content": [], "structuredContent": {"a": 1}}), Language::English), "{\"a\":1}");
-        assert_eq!(text_of(&json!(null), Language::English), "");
+        let text_of = |result| read(&result, "t", Language::English).0;
+        assert_eq!(text_of(json!({"content": [], "structuredContent": {"a": 1}})), "{\"a\":1}");
+        assert_eq!(text_of(json!(null)), "");
+    }
+
+    #[test]
+    fn images_are_shown_and_named_in_the_text() {
+        let gif = "R0lGODlhAQABAIAAAAAAAP///yw=";
+        let image = json!({"type": "image", "data": gif, "mimeType": "text/html"});
+        let blob = json!({"type": "resource", "resource": {"uri": "c", "blob": gif}});
+        let (text, images) = read(&json!({"content": [image, blob]}), "look", Language::English);
+        assert_eq!(text, "[The image look-1: image/gif, 20 bytes]\n[The image look-2: image/gif, 20 bytes]");
+        assert_eq!(images.iter().map(Image::name).collect::<Vec<_>>(), ["look-1", "look-2"]);
+        let (text, images) = read(&json!({"content": vec![image; 20]}), "look", Language::English);
+        assert!(images.len() == Image::MOST && text.matches("is left out").count() == 12, "{text}");
     }
 
     #[test]
     fn a_long_text_is_cut_in_the_middle() {
         let limits = Limits::default();
         let long = "x".repeat(1 << 20);
-        let cut = output(&long, true, Language::English, &limits);
+        let cut = output(&long, Vec::new(), true, Language::English, &limits);
         assert!(cut.truncated && cut.total_bytes == 1 << 20 && cut.failure.is_some());
         assert!(cut.text.to_string().len() < 100_000);
     }

@@ -1,7 +1,7 @@
 //! Lines out of pieces, none of them longer than a limit.
 
-/// Bytes of the longest line that is read. A result of this size is cut for the model to a fraction of it.
-pub(crate) const LONGEST: usize = 4 << 20;
+/// Bytes of the longest line that is read: an image of the size that is shown fits. A text is cut for the model to a fraction of it.
+pub(crate) const LONGEST: usize = 16 << 20;
 
 /// What has come of a line so far.
 #[derive(Debug, Default)]
@@ -62,8 +62,8 @@ mod tests {
     #[test]
     fn no_line_is_endless() {
         let (mut lines, piece) = (Lines::default(), vec![b'x'; 1 << 20]);
-        let pushed: Vec<bool> = (0..6).map(|_| lines.push(&piece, |_| panic!("no line is whole")).is_ok()).collect();
-        assert_eq!(pushed, [true, true, true, true, false, false]);
+        let pushed: Vec<bool> = (0..18).map(|_| lines.push(&piece, |_| panic!("no line is whole")).is_ok()).collect();
+        assert_eq!(pushed, [[true; 16].as_slice(), &[false; 2]].concat());
         let mut lines = Lines::default();
         let (mut long, mut count) = (vec![b'x'; LONGEST], 0);
         long.push(b'\n');

@@ -90,8 +90,12 @@ toolfence_protocol::texts! { "mcp"
         pt: "O servidor diz que a chamada falhou. A saída diz por quê.",
     }
     left_out(kind, bytes) {
-        en: "[Content of the type {kind}, {bytes} bytes, is left out: only text can be shown here.]",
-        pt: "[Um conteúdo do tipo {kind}, {bytes} bytes, fica de fora: aqui só é possível mostrar texto.]",
+        en: "[Content of the type {kind}, {bytes} bytes, is left out: only text, PNG, JPEG, GIF and WebP can be shown, and few images.]",
+        pt: "[Um conteúdo do tipo {kind}, {bytes} bytes, fica de fora: só se podem mostrar texto, PNG, JPEG, GIF e WebP, e poucas imagens.]",
+    }
+    an_image(name, kind, bytes) {
+        en: "[The image {name}: {kind}, {bytes} bytes]",
+        pt: "[A imagem {name}: {kind}, {bytes} bytes]",
     }
     a_link(uri, name) { en: "[A link to {uri}: {name}]", pt: "[Um link para {uri}: {name}]" }
     unknown_content(kind) {

@@ -193,9 +193,10 @@ impl Server {
                 }
                 Err(fault) => return Err(self.failure(fault)),
             };
-            let text = delivered(content::text_of(&result, permit.language())).await?;
+            let (text, images) = content::read(&result, tool, permit.language());
+            let text = delivered(text).await?;
             let failed = result.get("isError").and_then(Value::as_bool).unwrap_or(false);
-            Ok(content::output(&text, failed, permit.language(), limits))
+            Ok(content::output(&text, images, failed, permit.language(), limits))
         };
         // Dropped at its deadline, the request is cancelled.
         timeout(Duration::from_secs(seconds), call).await.unwrap_or_else(|_| {

@@ -35,6 +35,10 @@ crate::texts! { "image"
         en: "the image {name} has more than {most} MiB; make it smaller and send that",
         pt: "a imagem {name} tem mais de {most} MiB; diminua a imagem e envie a menor",
     }
+    image_not_passed_on(name) {
+        en: "[The image {name} is not shown: only text is passed on here.]",
+        pt: "[A imagem {name} não é mostrada: aqui só se passa texto adiante.]",
+    }
 }
 
 // The table of limits.

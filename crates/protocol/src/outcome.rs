@@ -1,6 +1,6 @@
 //! The outcome of a call: the result that the model gets.
 
-use crate::{Language, Text};
+use crate::{Image, Language, Text, messages};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fmt;
@@ -94,6 +94,8 @@ pub struct Output {
     pub data: Option<Value>,
     /// Set where there is output and yet no success, as with a non-zero exit.
     pub failure: Option<ToolFailure>,
+    /// What the model is shown with the text, where it takes images; [`Image::MOST`] at most.
+    pub images: Vec<Image>,
 }
 
 impl Output {
@@ -136,6 +138,9 @@ pub struct ToolResult {
     /// Why it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ToolFailure>,
+    /// What the model is shown with the output. Results that are written down as JSON have their images elsewhere.
+    #[serde(skip)]
+    pub images: Vec<Image>,
 }
 
 impl ToolResult {
@@ -155,7 +160,18 @@ impl ToolResult {
             exit_code: output.exit_code,
             data: output.data,
             error: output.failure,
+            images: output.images,
         }
+    }
+
+    /// This result with a line in the place of each image, for a host that passes on text alone.
+    #[must_use]
+    pub fn without_images(mut self, language: Language) -> ToolResult {
+        for image in std::mem::take(&mut self.images) {
+            self.output.extend(["\n", &messages::image_not_passed_on(image.name()).render(language)]);
+        }
+        self.output_bytes = self.output_bytes.max(self.output.len() as u64);
+        self
     }
 
     /// A call that never ran.

@@ -6,7 +6,7 @@ use super::stitch::Broken;
 use super::work::{Step, Work};
 use super::{Action, Session, State, StopReason, messages};
 use toolfence_protocol::limits::size;
-use toolfence_protocol::{FinishReason, Message, Role, Text, ToolResult, format, prompt};
+use toolfence_protocol::{FinishReason, Image, Message, Role, Text, ToolResult, format, prompt};
 
 /// What the model has to know of the calls that it only thought of, if there are any.
 fn thought_calls(found: &Found) -> Option<Text> {
@@ -309,11 +309,15 @@ impl Session {
 
     /// What the user said meanwhile stands below the results.
     fn tell_results(&mut self, results: &[ToolResult], notes: Vec<Text>) {
+        let shown = results.iter().flat_map(|result| &result.images).take(Image::MOST).cloned().collect::<Vec<_>>();
         let results = format::results(results, &self.options.format);
         let owed = std::mem::take(&mut self.owed);
         let notes = notes.iter().map(|note| note.render(self.options.language));
         let notes: Vec<String> = notes.collect();
         self.tell(std::iter::once(results).chain(notes).chain(owed).collect());
+        if let Some(told) = self.history.last_mut() {
+            told.images.extend(shown);
+        }
     }
 
     /// Adds a user message, or more to the one that is last: two in a row are refused by many backends.

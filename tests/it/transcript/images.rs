@@ -5,7 +5,9 @@ use super::{agent, instructed, records, resumed, without_instructions};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
+use std::process::Stdio;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use toolfence::agent::{Host, Nobody};
 use toolfence::backend::{Backend, Replay, Sink};
 use toolfence::session::Compacted;
@@ -200,6 +202,84 @@ fn what_is_no_image_or_may_not_be_opened_is_not_sent() {
         assert!(ran.status == 2 && ran.err.contains(told), "{args:?}: {}", ran.said());
     }
     assert!(asked.lock().unwrap().is_empty() && place.sessions().is_empty());
+}
+
+const LOOK: &str = "```tool\n{\"name\": \"test.echo\", \"args\": {\"text\": \"hi\"}}\n```\n";
+
+/// A place with a server of tools whose results are pictures.
+fn with_pictures() -> Place {
+    let place = place();
+    let script = place.home.join("shared/server.sh");
+    std::fs::create_dir_all(script.parent().unwrap()).unwrap();
+    std::fs::write(&script, crate::mcp::SERVER).unwrap();
+    let config = place.home.join("config/toolfence/config.toml");
+    std::fs::create_dir_all(config.parent().unwrap()).unwrap();
+    let (command, paths) = (json!(["bash", script, "picture"]), json!([script.parent()]));
+    std::fs::write(config, format!("[mcp.test]\ncommand = {command}\npaths = {paths}\nallow = [\"*\"]\n")).unwrap();
+    let ran = place.coder(&["mcp", "trust", "--yes"], "");
+    assert_eq!(ran.status, 0, "{}", ran.said());
+    place
+}
+
+#[test]
+fn an_image_of_a_tool_is_shown_with_the_results() {
+    let place = with_pictures();
+    let (url, asked) = server(false, &[LOOK, "A dot.", "Still a dot."]);
+    let ran = place.coder(&with(&url, &["-p", "Look."]), "");
+    assert_eq!((ran.status, ran.out.trim()), (0, "A dot."), "{}", ran.err);
+    let ran = place.coder(&with(&url, &["--continue", "-p", "And now?"]), "");
+    assert_eq!((ran.status, ran.out.trim()), (0, "Still a dot."), "{}", ran.err);
+    let asked = asked.lock().unwrap();
+    let told = &asked[1]["messages"][3];
+    let text = told["content"][0]["text"].as_str().unwrap();
+    assert!(text.contains("[The image echo-1: image/gif, 20 bytes]"), "{told}");
+    let url = "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yw=";
+    assert_eq!(told["content"][1], json!({"type": "image_url", "image_url": {"url": url}}));
+    assert_eq!(asked[2]["messages"][3], *told, "a resumed conversation has it");
+    let records = records(&place.newest());
+    let shown = records.iter().find(|record| record["role"] == "tool").unwrap();
+    assert_eq!(shown["images"][0]["name"], "echo-1");
+}
+
+#[test]
+fn where_the_model_takes_no_images_a_line_stands_for_that_of_a_tool() {
+    let place = with_pictures();
+    let (url, asked) = server(true, &[LOOK, "I cannot see it."]);
+    let ran = place.coder(&with(&url, &["-p", "Look."]), "");
+    assert_eq!((ran.status, ran.out.trim()), (0, "I cannot see it."), "{}", ran.err);
+    let asked = asked.lock().unwrap();
+    assert_eq!(asked.len(), 3, "with the image, and without it");
+    let text = asked[2]["messages"][3]["content"].as_str().unwrap();
+    assert!(text.contains("[The image echo-1 stood here. You cannot see it"), "{text}");
+}
+
+/// The client's model reads texts.
+#[test]
+fn a_client_of_the_pipe_is_told_of_an_image_in_words() {
+    let place = with_pictures();
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_coder"));
+    command.arg("pipe").current_dir(&place.root).env("HOME", &place.home);
+    command.env("XDG_CONFIG_HOME", place.home.join("config")).env("XDG_STATE_HOME", place.home.join("state"));
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut keys = child.stdin.take().unwrap();
+    for line in [json!({"type": "chunk", "text": LOOK}), json!({"type": "end"})] {
+        writeln!(keys, "{line}").unwrap();
+    }
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let (send, told) = std::sync::mpsc::channel();
+    std::thread::spawn(move || lines.for_each(|line| drop(send.send(line))));
+    let results = loop {
+        let line = told.recv_timeout(Duration::from_secs(60)).expect("the results");
+        let line: Value = serde_json::from_str(&line).unwrap();
+        if line["event"] == "results" {
+            break line["text"].as_str().unwrap().to_owned();
+        }
+    };
+    let words =
+        "[The image echo-1: image/gif, 20 bytes]\n[The image echo-1 is not shown: only text is passed on here.]";
+    assert!(results.contains(words) && !results.contains("R0lGOD"), "{results}");
+    drop(keys);
+    child.wait().unwrap();
 }
 
 /// A recording that sees.

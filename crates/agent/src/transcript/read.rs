@@ -182,8 +182,11 @@ impl History<'_> {
     /// The results that no message has yet.
     fn flush(&mut self) {
         if !self.results.is_empty() {
-            let text = format::results(&std::mem::take(&mut self.results), self.format);
-            self.tell(&text);
+            let results = std::mem::take(&mut self.results);
+            self.tell(&format::results(&results, self.format));
+            if let Some(last) = self.messages.last_mut() {
+                last.images.extend(results.into_iter().flat_map(|result| result.images).take(Image::MOST));
+            }
         }
     }
 

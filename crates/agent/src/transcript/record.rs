@@ -59,7 +59,7 @@ pub struct Record {
     /// What a person reads: the user's words, the prose of a reply without its calls, a note.
     #[serde(default)]
     pub content: String,
-    /// Of a user: what the message shows. Nothing is taken out of an image, whatever stands in it.
+    /// Of a user or a tool: what the message or the result shows. Nothing is taken out of an image, whatever stands in it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<Image>,
     /// Of a head: what the session is.
@@ -285,6 +285,7 @@ impl Record {
             let code = serde_json::from_value(Value::from(error.code.as_str())).unwrap_or(ErrorCode::IoError);
             ToolFailure::new(code, error.message.clone()).suggest(error.suggestions.iter().cloned())
         });
+        told.images.clone_from(&self.images);
         Some(told)
     }
 

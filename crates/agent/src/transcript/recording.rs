@@ -113,10 +113,7 @@ impl Transcript {
         self.follow(session);
         let mut record = Record::new(Role::User, words);
         record.images = images.to_vec();
-        if let Some(id) = self.append(record) {
-            let written = images.iter().enumerate().map(|(at, image)| (image.clone(), id.clone(), at));
-            self.recording.images.extend(written);
-        }
+        self.append_showing(record, images);
     }
 
     /// A piece of a reply as the backend sent it.
@@ -227,8 +224,17 @@ impl Transcript {
         let mut record = Record::new(Role::Tool, "");
         record.tool_call = Some(call);
         record.tool_result = Some(RecordedResult::of(result, session.language()));
+        record.images.clone_from(&result.images);
         recording.results.push(result.clone());
-        self.append(record);
+        self.append_showing(record, &result.images);
+    }
+
+    /// Writes down a record with these images, which later ones may name.
+    fn append_showing(&mut self, record: Record, images: &[Image]) {
+        if let Some(id) = self.append(record) {
+            let written = images.iter().enumerate().map(|(at, image)| (image.clone(), id.clone(), at));
+            self.recording.images.extend(written);
+        }
     }
 
     /// How a turn ended.

@@ -427,7 +427,8 @@ impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
         match result {
             Ok(result) => {
                 self.hands.open.retain(|call| call.id != result.id);
-                self.handle(Input::Result(result));
+                // The client's model reads texts.
+                self.handle(Input::Result(result.without_images(self.language())));
             }
             Err(error) => {
                 let message = error.text();
