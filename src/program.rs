@@ -99,9 +99,9 @@ pub mod undo {
     pub use toolfence_workspace::undo::Unrestored;
 }
 
-/// What the command runner and undo ask of a workspace, the digest by which a content is known again, and outputs that were too long
-/// for a result.
+/// What the command runner and undo ask of a workspace, the digest by which a content is known again, the hunks of a diff, and outputs
+/// that were too long for a result.
 #[cfg(feature = "tools")]
 pub mod workspace {
-    pub use toolfence_workspace::{Access, Digest, Recorder, Root, overflow_file, quoted};
+    pub use toolfence_workspace::{Access, Digest, Recorder, Root, hunks, overflow_file, quoted};
 }

@@ -3,7 +3,8 @@
 //! The bound is on the work and not on the clock, so that the same change gives the same diff on any machine.
 
 use crate::names;
-use similar::{Algorithm, ChangeTag, TextDiff};
+use similar::{Algorithm, ChangeTag, DiffOp, DiffableStr, TextDiff};
+use std::fmt::Write as _;
 
 /// Bytes of both texts together beyond which no diff is made.
 const MOST_BYTES: usize = 2 << 20;
@@ -41,8 +42,40 @@ pub(crate) fn between(path: &str, old: Option<&[u8]>, new: &[u8]) -> ChangedLine
         TextDiff::configure().algorithm(Algorithm::Myers).newline_terminated(true).diff_slices(&old_lines, &new_lines);
     let count = |tag| diff.iter_all_changes().filter(|change| change.tag() == tag).count() as u64;
     let before = if old.is_some() { header("a", path) } else { "/dev/null".into() };
-    let unified = diff.unified_diff().context_radius(3).header(&before, &header("b", path)).to_string();
+    let hunks = hunks(&diff, 3);
+    let unified = match hunks.is_empty() {
+        true => hunks,
+        false => format!("--- {before}\n+++ {}\n{hunks}", header("b", path)),
+    };
     ChangedLines { unified: Some(unified), added: count(ChangeTag::Insert), removed: count(ChangeTag::Delete), first }
+}
+
+/// The hunks of a unified diff with so many lines of context, one at least.
+///
+/// The numbers behind `@@` are counted here. `similar` 2.7 takes them from the first and the last operation of a hunk, and does not move
+/// their place in the other text along where it moves an operation over lines that are the same.
+pub fn hunks<'a, T: DiffableStr + ?Sized>(diff: &'a TextDiff<'a, 'a, 'a, T>, context: usize) -> String {
+    // An empty range is told by the line before it.
+    let range = |start: usize, length: usize| match length {
+        0 => format!("{start},0"),
+        1 => format!("{}", start + 1),
+        _ => format!("{},{length}", start + 1),
+    };
+    let mut out = String::new();
+    for hunk in diff.unified_diff().context_radius(context.max(1)).iter_hunks() {
+        let (old, new) = match hunk.ops().first() {
+            Some(DiffOp::Equal { old_index, new_index, .. }) => (*old_index, *new_index),
+            // No line of context stands before it: the texts begin here.
+            _ => (0, 0),
+        };
+        let removed = hunk.ops().iter().map(|op| op.old_range().len()).sum();
+        let added = hunk.ops().iter().map(|op| op.new_range().len()).sum();
+        // Writing to a String cannot fail.
+        let _ = write!(out, "@@ -{} +{} @@", range(old, removed), range(new, added));
+        let text = hunk.to_string();
+        out.push_str(text.find('\n').map_or("\n", |end| &text[end..]));
+    }
+    out
 }
 
 /// The difference between what a file was and what it is, either of which may be no file.
@@ -92,6 +125,40 @@ mod tests {
         assert_eq!(changed, ChangedLines { unified: Some(text.into()), added: 1, removed: 1, first: 2 });
         let created = between("n", None, b"x\n").unified.unwrap_or_default();
         assert!(created.starts_with("--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+x\n"), "{created}");
+    }
+
+    /// What a hunk says of lines is what stands there, in both texts, wherever lines are the same.
+    #[test]
+    fn the_numbers_of_hunks_are_those_of_their_lines() {
+        let changed = between("a", Some(b"one\ntwo\nthree\n"), b"two\ntwo\nthree\n").unified.unwrap_or_default();
+        assert_eq!(changed, "--- a/a\n+++ b/a\n@@ -1,3 +1,3 @@\n-one\n two\n+two\n three\n");
+        let mut state: u64 = 59;
+        let mut below = move |end: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % end
+        };
+        for _ in 0..3000 {
+            let mut text =
+                |most: u64| -> Vec<String> { (0..below(most)).map(|_| format!("line {}\n", below(4))).collect() };
+            let (old, new) = (text(24), text(24));
+            let diff = between("x", Some(old.concat().as_bytes()), new.concat().as_bytes()).unified.unwrap_or_default();
+            let mut lines = diff.lines().skip(2).peekable();
+            while let Some(head) = lines.next() {
+                let numbers = head.trim_start_matches("@@ -").trim_end_matches(" @@").split_once(" +").unwrap();
+                for (side, text, numbers) in [('-', &old, numbers.0), ('+', &new, numbers.1)] {
+                    let (start, length) = numbers.split_once(',').unwrap_or((numbers, "1"));
+                    let (start, length): (usize, usize) = (start.parse().unwrap(), length.parse().unwrap());
+                    let start = if length == 0 { start } else { start - 1 };
+                    let body = lines.clone().take_while(|line| !line.starts_with("@@"));
+                    let told: Vec<String> = body
+                        .filter(|line| line.starts_with([' ', side]))
+                        .map(|line| format!("{}\n", &line[1..]))
+                        .collect();
+                    assert_eq!(told, text[start..start + length], "{diff}");
+                }
+                while lines.next_if(|line| !line.starts_with("@@")).is_some() {}
+            }
+        }
     }
 
     #[test]

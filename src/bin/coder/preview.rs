@@ -11,7 +11,7 @@ use std::time::Duration;
 use toolfence::parts::files::{EditFile, EditLines, ReadFile, ReplaceText, Stop};
 use toolfence::policy::{Decision, Target};
 use toolfence::program::tool::Change;
-use toolfence::program::workspace::quoted;
+use toolfence::program::workspace::{hunks, quoted};
 use toolfence::tool::ParamKind;
 use toolfence::workspace::Workspace;
 use toolfence::{ErrorCode, Text, ToolCall, ToolFailure};
@@ -202,7 +202,7 @@ fn compared(path: &str, content: &str, workspace: &Workspace) -> Result<Option<S
 fn unified(old: &str, new: &str) -> String {
     let mut config = TextDiff::configure();
     let diff = config.timeout(PATIENCE).diff_lines(old, new);
-    diff.unified_diff().context_radius(2).to_string()
+    hunks(&diff, 2)
 }
 
 /// The change a file would have. Where the file cannot be read as text, its new content.
@@ -401,6 +401,7 @@ mod tests {
         let of = |path: &str| change(&call("write_file", json!({"path": path, "content": "one\ntwo\n"})), &workspace);
         assert_eq!(of("a/new").as_deref(), Some("@@ -0,0 +1,2 @@\n+one\n+two\n"));
         assert_eq!(of("old").as_deref(), Some("@@ -1 +1,2 @@\n one\n+two\n"));
+        assert_eq!(unified("one\ntwo\nthree\n", "two\ntwo\nthree\n"), "@@ -1,3 +1,3 @@\n-one\n two\n+two\n three\n");
         assert_eq!((of("binary"), of("../new")), (None, None), "what is there and cannot be read is not new");
     }
 
