@@ -21,10 +21,12 @@ pub(crate) fn skip(chars: &mut Peekable<Chars<'_>>, marks: (char, char), depth: 
         out.push(c);
         match c {
             '\\' => out.extend(chars.next()),
-            '\'' => quoted(chars, c, out),
+            '\'' | '`' => quoted(chars, c, c == '`', out),
             '"' => double_quoted(chars, depth, out),
-            '`' => quoted(chars, c, out),
-            '$' if chars.peek() == Some(&'\'') => ansi_quoted(chars, out),
+            '$' if chars.peek() == Some(&'\'') => {
+                out.extend(chars.next());
+                quoted(chars, '\'', true, out);
+            }
             '$' => expansion(chars, depth, out),
             '#' if close == ')' && begins_word => comment(chars, out),
             _ if c == open => level += 1,
@@ -49,25 +51,13 @@ fn expansion(chars: &mut Peekable<Chars<'_>>, depth: usize, out: &mut String) {
     out.push(close);
 }
 
-/// Up to the same mark, whatever stands between.
-fn quoted(chars: &mut Peekable<Chars<'_>>, mark: char, out: &mut String) {
+/// Up to the same mark, whatever stands between; `escapes` says whether a backslash hides one.
+fn quoted(chars: &mut Peekable<Chars<'_>>, mark: char, escapes: bool, out: &mut String) {
     while let Some(c) = chars.next() {
         out.push(c);
         match c {
-            '\\' if mark == '`' => out.extend(chars.next()),
+            '\\' if escapes => out.extend(chars.next()),
             _ if c == mark => return,
-            _ => {}
-        }
-    }
-}
-
-fn ansi_quoted(chars: &mut Peekable<Chars<'_>>, out: &mut String) {
-    out.extend(chars.next());
-    while let Some(c) = chars.next() {
-        out.push(c);
-        match c {
-            '\\' => out.extend(chars.next()),
-            '\'' => return,
             _ => {}
         }
     }
@@ -79,7 +69,7 @@ fn double_quoted(chars: &mut Peekable<Chars<'_>>, depth: usize, out: &mut String
         match c {
             '\\' => out.extend(chars.next()),
             '"' => return,
-            '`' => quoted(chars, c, out),
+            '`' => quoted(chars, c, true, out),
             '$' => expansion(chars, depth, out),
             _ => {}
         }

@@ -122,21 +122,16 @@ fn only_prints(text: &str) -> bool {
     ["echo ", "printf "].iter().any(|program| text.starts_with(program)) && text.bytes().all(plain)
 }
 
-/// A name and the word behind `:-` or its kin.
-fn fallback(inner: &str) -> Option<(&str, &str)> {
+/// A name and the word behind `:-` or its kin, where nothing in it expands, its quotes undone.
+fn fallback(inner: &str) -> Option<(&str, String)> {
     let (name, rest) = inner.split_at(inner.find(|c: char| c != '_' && !c.is_ascii_alphanumeric())?);
     let rest = rest.strip_prefix(':').unwrap_or(rest);
-    is_name(name).then_some(())?;
-    rest.strip_prefix(['-', '+']).map(|word| (name, word))
+    let raw = rest.strip_prefix(['-', '+']).filter(|raw| is_name(name) && !raw.contains(['$', '`']))?;
+    Some((name, text_of(&word(raw, &mut Vec::new()))?))
 }
 
 fn is_name(text: &str) -> bool {
     text.bytes().all(|byte| byte == b'_' || byte.is_ascii_alphanumeric()) && !text.is_empty()
-}
-
-/// A word without expansions, its quotes undone.
-fn unquoted(raw: &str) -> Option<String> {
-    if raw.contains(['$', '`']) { None } else { text_of(&word(raw, &mut Vec::new())) }
 }
 
 struct Lexer<'a> {
@@ -321,7 +316,7 @@ impl<'a> Lexer<'a> {
             self.atoms.push(Atom::Variable { name: "HOME".into(), quoted });
         } else if let Some(name) = elements(&inner) {
             self.atoms.push(Atom::Variable { name: name.to_owned(), quoted: false });
-        } else if let Some((name, text)) = fallback(&inner).and_then(|(name, word)| Some((name, unquoted(word)?))) {
+        } else if let Some((name, text)) = fallback(&inner) {
             self.atoms.push(Atom::Fallback { name: name.to_owned(), text, quoted });
         } else if is_cut(&inner) {
             self.atoms.push(Atom::Part(if quoted { Part::Value } else { Part::Values }));

@@ -10,7 +10,7 @@ mod variables;
 use std::borrow::Cow;
 
 pub(crate) use lexer::heredoc;
-pub(crate) use variables::{Followed, Variables};
+pub(crate) use variables::{Values, Variables};
 
 /// The most values of one variable, words of one brace expansion, and bytes of a value that are followed.
 pub(crate) const MOST_VALUES: usize = 8;
@@ -222,7 +222,8 @@ fn resolve(atoms: &[lexer::Atom], variables: &Variables) -> Vec<Word> {
                 all(&mut readings, if number { &Part::Output } else { &Part::Unknown });
             }
             lexer::Atom::Variable { name, quoted } => {
-                if let Some(glob) = variables.glob(name) {
+                let values = variables.known(name);
+                if let Some(glob) = values.glob.as_ref().filter(|_| values.sure) {
                     // Within quotes a name that matches stays one word; without, what is in it counts.
                     let parts = |reading: &mut WordReading| {
                         glob.parts.iter().for_each(|part| reading.last.push(part.clone()));
@@ -232,13 +233,13 @@ fn resolve(atoms: &[lexer::Atom], variables: &Variables) -> Vec<Word> {
                     readings.iter_mut().for_each(parts);
                     continue;
                 }
-                readings = follow(readings, name, *quoted, &variables.known(name));
+                readings = follow(readings, name, *quoted, &values);
             }
             lexer::Atom::Fallback { name, text, quoted } => {
                 let known = variables.known(name);
                 let texts = [text].into_iter().chain(&known.texts).cloned().collect();
                 let open = known.open || name == "HOME";
-                readings = follow(readings, name, *quoted, &Followed { texts, sure: false, open });
+                readings = follow(readings, name, *quoted, &Values { texts, open, ..Values::default() });
             }
         }
     }
@@ -260,7 +261,7 @@ fn character(c: char, quoted: bool) -> Part {
 }
 
 /// Each reading with each value behind it, and with one that nobody can tell where the values are not all there are.
-fn follow(mut readings: Vec<WordReading>, name: &str, quoted: bool, values: &Followed) -> Vec<WordReading> {
+fn follow(mut readings: Vec<WordReading>, name: &str, quoted: bool, values: &Values) -> Vec<WordReading> {
     let part = match quoted {
         _ if name == "HOME" => Part::Home,
         true => Part::Value,

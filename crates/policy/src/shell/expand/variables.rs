@@ -14,24 +14,15 @@ pub(crate) struct Variables {
     upset: Option<String>,
 }
 
-#[derive(Debug, Clone, Default)]
-struct Values {
-    values: Vec<String>,
-    /// The pattern whose names it has for its values, inside of the loop that gives it those.
-    glob: Option<Word>,
-    /// Set inside of the loop that gives the variable its values, where nothing else does.
-    sure: bool,
-    /// Whether it may have a value that is not followed.
-    open: bool,
-}
-
 /// The values of a variable that are followed.
-#[derive(Debug, Default)]
-pub(crate) struct Followed {
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Values {
     pub(crate) texts: Vec<String>,
-    /// Whether it has one of them for certain.
+    /// The pattern whose names it has for its values, inside of the loop that gives it those.
+    pub(crate) glob: Option<Word>,
+    /// Set inside of the loop that gives the variable its values, where nothing else does: it has one of them for certain.
     pub(crate) sure: bool,
-    /// Whether it may have another one.
+    /// Whether it may have a value that is not followed.
     pub(crate) open: bool,
 }
 
@@ -47,8 +38,8 @@ impl Variables {
         known.glob = None;
         let value = value.filter(|value| value.len() <= MOST_VALUE_BYTES);
         match value {
-            Some(value) if known.values.iter().any(|known| known == value) => {}
-            Some(value) if known.values.len() < MOST_VALUES => known.values.push(value.to_owned()),
+            Some(value) if known.texts.iter().any(|known| known == value) => {}
+            Some(value) if known.texts.len() < MOST_VALUES => known.texts.push(value.to_owned()),
             _ => known.open = true,
         }
     }
@@ -70,7 +61,7 @@ impl Variables {
         let text = value.pattern().into_owned();
         if text.len() <= MOST_VALUE_BYTES {
             let glob = value.is_glob().then(|| value.clone());
-            self.known.insert(name.to_owned(), Values { values: vec![text], glob, sure: true, open: false });
+            self.known.insert(name.to_owned(), Values { texts: vec![text], glob, sure: true, open: false });
         }
     }
 
@@ -92,27 +83,16 @@ impl Variables {
 
     /// Whether the variable is a number whenever it is read. What sets it later is told by [`Variables::upset`].
     pub(crate) fn rely_on_number(&self, name: &str) -> bool {
-        let known =
-            self.known.get(name).filter(|known| !known.open && known.glob.is_none() && !known.values.is_empty());
-        let number = known.is_some_and(|known| known.values.iter().all(|value| is_number(value)));
+        let known = self.known.get(name).filter(|known| !known.open && known.glob.is_none() && !known.texts.is_empty());
+        let number = known.is_some_and(|known| known.texts.iter().all(|value| is_number(value)));
         if number {
             self.relied.borrow_mut().insert(name.to_owned());
         }
         number
     }
 
-    /// The pattern whose names the variable has for its values, where nothing else sets it.
-    pub(crate) fn glob(&self, name: &str) -> Option<&Word> {
-        self.known.get(name).filter(|known| known.sure)?.glob.as_ref()
-    }
-
-    pub(crate) fn known(&self, name: &str) -> Followed {
-        let known = self.known.get(name);
-        known.map_or_else(Followed::default, |known| Followed {
-            texts: known.values.clone(),
-            sure: known.sure,
-            open: known.open,
-        })
+    pub(crate) fn known(&self, name: &str) -> Values {
+        self.known.get(name).cloned().unwrap_or_default()
     }
 }
 

@@ -100,13 +100,9 @@ pub(crate) fn command(walker: &mut Walker<'_>, argv: &[Word], input: &Input) {
     }
     git_lines::count(walker, program, argv, input, is_of_the_system(name, program));
     let inners = wrappers::inner(program, argv);
-    // What a wrapper would run looks at its own words.
-    let own = inners.iter().find_map(|inner| match inner {
-        Inner::Command { from, .. } => argv.get(1..*from),
-        _ => None,
-    });
-    // So does what `find` would run.
+    // What a wrapper or `find` would run looks at its own words.
     let range = |inner: &Inner| match inner {
+        Inner::Command { from, .. } => Some(from - 1..args.len()),
         Inner::Range { from, to } => Some(from - 1..to - 1),
         _ => None,
     };
@@ -114,7 +110,7 @@ pub(crate) fn command(walker: &mut Walker<'_>, argv: &[Word], input: &Input) {
     // What other commands are fed with names may be files that they open.
     let alone = !walker.beside && walker.depth == 1 && is_of_the_system(name, program) && walker.is_system(program);
     if !(alone && executed.is_empty() && known::shows_no_content(program, args)) {
-        names(walker, program, own.unwrap_or(args), &executed);
+        names(walker, program, args, &executed);
     }
     // A wrapper is only one where the system has it: `./timeout` is anything.
     let exports = name == "export" && exports(walker, args);

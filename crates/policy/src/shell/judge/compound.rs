@@ -65,20 +65,17 @@ impl Walker<'_> {
             self.git.other(messages::untold_loop());
             rounds = UNCOUNTED;
         }
-        self.looped(rounds, |walker| walker.rounds(clause, name, &words));
-    }
-
-    /// Reads the body of a `for` loop for its words.
-    fn rounds(&mut self, clause: &ast::ForClauseCommand, name: &str, words: &[Word]) {
-        if self.unrolls(name, words) {
-            return self.unrolled(name, words, &clause.body.list);
-        }
-        words.iter().for_each(|word| self.variables.may_be_word(name, word));
-        // Without `in` it goes through the words that the script was given.
-        if clause.values.is_none() {
-            self.variables.may_be(name, None);
-        }
-        self.list(&clause.body.list);
+        self.looped(rounds, |walker| {
+            if walker.unrolls(name, &words) {
+                return walker.unrolled(name, &words, &clause.body.list);
+            }
+            words.iter().for_each(|word| walker.variables.may_be_word(name, word));
+            // Without `in` it goes through the words that the script was given.
+            if clause.values.is_none() {
+                walker.variables.may_be(name, None);
+            }
+            walker.list(&clause.body.list);
+        });
     }
 
     /// Whether the values of a loop can be gone through one by one: few, not inside of another such loop, and of a variable

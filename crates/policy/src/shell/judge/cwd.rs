@@ -33,20 +33,14 @@ pub(crate) fn either(one: Option<Vec<String>>, other: Option<Vec<String>>) -> Op
 }
 
 /// The folders that `target` is in others, with these where it may `stay`; `None` where there are too many.
-pub(crate) fn into(mut folders: Vec<String>, target: &str, stay: bool) -> Option<Vec<String>> {
+pub(crate) fn into(folders: Vec<String>, target: &str, stay: bool) -> Option<Vec<String>> {
     // The shell takes `..` for the folder in the text, the system for the one above where a link has led.
     let both = |folder: &String| {
         let joined = below(folder, target);
         if joined.starts_with('~') { [joined.clone(), joined] } else { [reach::collapsed(&joined), joined] }
     };
-    let more: Vec<String> = folders.iter().flat_map(both).collect();
-    if !stay {
-        folders.clear();
-    }
-    folders.extend(more);
-    folders.sort_unstable();
-    folders.dedup();
-    (folders.len() <= MOST_FOLDERS).then_some(folders)
+    let more = folders.iter().flat_map(both).collect();
+    either(Some(if stay { folders } else { Vec::new() }), Some(more))
 }
 
 fn followed(word: &Word) -> bool {

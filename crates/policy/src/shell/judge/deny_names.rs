@@ -114,19 +114,15 @@ pub(crate) fn readings(argv: &[Word]) -> Vec<Vec<Word>> {
         "uv" => operand(args, |word| word == "pip").map(|at| args[at..].to_vec()).into_iter().collect(),
         "yarn" | "pnpm" | "bun" => {
             let Some(at) = operand(args, |word| has("workspace workspaces run", word)) else { return Vec::new() };
-            let inner = match text(at) {
-                "workspace" => args.get(at + 2..).map(with),
-                "workspaces" => {
-                    // Its own subcommand, options and the globs they take come before the command.
-                    let from = at + 1 + usize::from(has("foreach run", text(at + 1)));
-                    let rest = args.get(from..).unwrap_or(&[]);
-                    let starts =
-                        (0..rest.len()).filter(|&at| rest[at].guess().is_some_and(|word| !word.starts_with('-')));
-                    return starts.take(4).flat_map(|at| both(with(&rest[at..]))).collect();
-                }
-                _ => args.get(at + 1..).map(with),
+            // The subcommand of `workspaces`, options and the globs they take come before the command.
+            let (from, most) = match text(at) {
+                "workspace" => (at + 2, 1),
+                "workspaces" => (at + 1 + usize::from(has("foreach run", text(at + 1))), 4),
+                _ => (at + 1, 1),
             };
-            inner.into_iter().flat_map(both).collect()
+            let starts = (from..args.len())
+                .filter(|&at| most == 1 || args[at].guess().is_some_and(|word| !word.starts_with('-')));
+            starts.take(most).flat_map(|at| both(with(&args[at..]))).collect()
         }
         _ => Vec::new(),
     }

@@ -168,7 +168,12 @@ pub(crate) fn operand(ground: Ground<'_>, folders: Option<&[String]>, word: &Wor
     let Some(folders) = folders else {
         return Some(Finding::ask("unknown_path", messages::folder_not_known()));
     };
-    folders.iter().find_map(|folder| outside(ask(ground, folder, if name.is_empty() { "." } else { name }), name))
+    let name = if name.is_empty() { "." } else { name };
+    folders.iter().find_map(|folder| match ask(ground, folder, name) {
+        PathFact::Inside { .. } => None,
+        PathFact::Outside => Some(Finding::ask("outside_root", messages::is_outside(shown(name, 80)))),
+        PathFact::Unknown => Some(Finding::ask("unknown_path", messages::path_not_told(shown(name, 80)))),
+    })
 }
 
 /// Whether the path is in the sandbox's private `/tmp`, where nothing is but what the command itself has put there. What of
@@ -182,15 +187,6 @@ pub(crate) fn is_private(ground: Ground<'_>, path: &str) -> bool {
 fn fixed_folder(pattern: &str) -> &str {
     let glob = pattern.find(['*', '?', '[']).unwrap_or(pattern.len());
     pattern[..glob].rfind('/').map_or("", |slash| &pattern[..slash.max(1)])
-}
-
-fn outside(fact: PathFact, name: &str) -> Option<Finding> {
-    let name = shown(name, 80);
-    match fact {
-        PathFact::Inside { .. } => None,
-        PathFact::Outside => Some(Finding::ask("outside_root", messages::is_outside(name))),
-        PathFact::Unknown => Some(Finding::ask("unknown_path", messages::path_not_told(name))),
-    }
 }
 
 /// A name that no tool may write.
