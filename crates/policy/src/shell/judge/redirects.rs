@@ -2,6 +2,7 @@
 
 use super::report::Deeds;
 use super::{Input, Walker, files};
+use crate::shell::syntax::Fault;
 use crate::shell::{expand, messages};
 use brush_parser::ast;
 
@@ -45,6 +46,11 @@ impl Walker<'_> {
         let text = document.doc.value.as_str();
         if !document.requires_expansion || !text.contains(['$', '`', '\\']) {
             return Input::Text(text.into());
+        }
+        // A line that goes on may end it together with the next one: what follows are commands, which nobody has seen.
+        let ends = |line: &str| document.here_end.value.starts_with(line.trim_start_matches('\t'));
+        if text.lines().filter_map(|line| line.strip_suffix('\\')).any(ends) {
+            self.report.note(Fault::Unreadable(messages::document_without_end()));
         }
         let mut found = Vec::new();
         let text = expand::heredoc(text, &mut found);
