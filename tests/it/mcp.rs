@@ -400,6 +400,8 @@ fn servers_are_shown_and_started_again_in_a_conversation() {
     assert!(contents.contains("cannot find my files"), "{contents}");
     screen.press(&format!("/mcp other{ENTER}"));
     answered(&screen, "`coder mcp list` shows those that they do.");
+    screen.press(&format!("/mcp restart{ENTER}"));
+    answered(&screen, "/mcp takes nothing, the name of a server, or `restart` and a name.");
     // The settings of now count, and another command is another server.
     served.settings("dies", "");
     screen.press("/mcp r\t");
@@ -516,4 +518,16 @@ fn what_becomes_blocked_beside_the_project_is_not_read() {
     assert_eq!(screen.end(), 0);
     let kept = served.kept();
     assert!(kept.matches("has <>").count() >= 3 && !kept.contains("hidden-"), "{kept}");
+}
+
+/// As `npx` does where it has no network.
+#[test]
+fn a_server_that_waits_for_a_network_is_told_of_it() {
+    let served = Served::new("well");
+    let is_sandboxed = served.is_sandboxed();
+    served.settings("fetches", "");
+    let error = served.listed()["error"].to_string();
+    let said = "it has not told its tools within 30 s; its stderr ends with: fetching the package";
+    assert!(error.contains(said), "{error}");
+    assert_eq!(error.contains("It has no network"), is_sandboxed, "{error}");
 }

@@ -160,6 +160,11 @@ impl Client {
         self.common.over().clone()
     }
 
+    /// The end of what the server wrote to stderr, on one line.
+    pub(crate) fn last_words(&self) -> Option<String> {
+        last_words(&self.common.errors())
+    }
+
     /// The last lines that the server wrote to stderr.
     pub(crate) fn last_lines(&self) -> Vec<String> {
         last_lines(&self.common.errors())

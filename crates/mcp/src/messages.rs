@@ -19,6 +19,10 @@ toolfence_protocol::texts! { "mcp"
         en: "{why}. The sandbox hides {path} from it, unless `paths` names that or its folder",
         pt: "{why}. O sandbox esconde dele {path}, a não ser que `paths` indique isso ou a pasta disso",
     }
+    without_network(why) {
+        en: "{why}. It has no network: where it has to fetch something first, set `network = true`",
+        pt: "{why}. Ele não tem a rede: se precisa buscar algo antes, defina `network = true`",
+    }
     does_not_read() { en: "it does not read what it is sent", pt: "não lê o que lhe é enviado" }
     line_too_long(megabytes) {
         en: "it wrote a line of more than {megabytes} MiB, and was ended",

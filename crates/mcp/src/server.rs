@@ -12,10 +12,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Mutex;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 use toolfence_protocol::{Catalog, ErrorCode, Output, Text, ToolFailure, clip};
 use toolfence_toolbox::{Permit, Progress, ToolError};
-use toolfence_tools::{CommandRunner, WantedService};
+use toolfence_tools::{CommandRunner, ServiceWatch, WantedService};
 
 /// The version of MCP that is asked for, and those that are understood: what this client needs of them is the same.
 const VERSION: &str = "2025-11-25";
@@ -115,7 +115,7 @@ impl Server {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| messages::cannot_start(Text::from(&error)))?;
         let (client, list) = runtime.block_on(connect(&options, &commands))?;
-        let sandboxed = client.watch().is_some_and(toolfence_tools::ServiceWatch::is_sandboxed);
+        let sandboxed = client.watch().is_some_and(ServiceWatch::is_sandboxed);
         let offer = Offer::read(&options, list, taken);
         if offer.told.len() > MOST_TOLD {
             return Err(messages::too_much_of_tools((MOST_BYTES >> 10) as u64));
@@ -270,24 +270,35 @@ async fn connect(options: &ServerOptions, commands: &Arc<CommandRunner>) -> Resu
         network: options.network,
         paths: options.paths.clone(),
     };
-    let greeted = async {
-        let mut tries = 0;
-        loop {
-            tries += 1;
-            let client = Client::start(&options.name, wanted.clone(), Arc::clone(commands));
-            let client = client.map_err(|error| messages::cannot_start(Text::from(&error)))?;
-            let greeted = async {
-                greet(&client).await?;
-                list(&client).await.map_err(said)
-            };
-            match greeted.await {
-                Ok(list) => return Ok((client, list)),
-                Err(_) if client.was_disturbed() && tries < MOST_TRIES => {}
-                Err(why) => return Err(why),
-            }
+    let deadline = Instant::now() + STARTING;
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        let client = Client::start(&options.name, wanted.clone(), Arc::clone(commands));
+        let client = client.map_err(|error| messages::cannot_start(Text::from(&error)))?;
+        let greeted = async {
+            greet(&client).await?;
+            list(&client).await.map_err(said)
+        };
+        match timeout_at(deadline, greeted).await {
+            Ok(Ok(list)) => return Ok((client, list)),
+            Ok(Err(_)) if client.was_disturbed() && tries < MOST_TRIES => {}
+            Ok(Err(why)) => return Err(why),
+            Err(_) => return Err(late(&client, options)),
         }
-    };
-    timeout(STARTING, greeted).await.unwrap_or_else(|_| Err(messages::starts_too_slowly(STARTING.as_secs())))
+    }
+}
+
+/// Why a server that has not told its tools in time may not have. One that is to be fetched first waits for a network in silence.
+fn late(client: &Client, options: &ServerOptions) -> Text {
+    let mut why = messages::starts_too_slowly(STARTING.as_secs());
+    if let Some(said) = client.last_words() {
+        why = messages::with_errors(why, said);
+    }
+    match client.watch().is_some_and(ServiceWatch::is_sandboxed) && !options.network {
+        true => messages::without_network(why),
+        false => why,
+    }
 }
 
 async fn greet(client: &Client) -> Result<(), Text> {

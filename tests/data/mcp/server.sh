@@ -99,6 +99,7 @@ call() {
 [[ $how == garbage ]] && while :; do say "no message" || exit; done
 [[ $how == errors ]] && cat /dev/zero >&2
 [[ $how == slowly ]] && sleep 3
+[[ $how == fetches ]] && { echo "fetching the package" >&2; exec sleep 600; }
 [[ $how == silent ]] && exec sleep 600
 while IFS= read -r line; do
     id=${line#*\"id\":}

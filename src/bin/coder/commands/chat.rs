@@ -397,8 +397,8 @@ impl Conversation {
         match words.split_whitespace().collect::<Vec<_>>()[..] {
             [] => mcp::overview(&self.setup, &mut self.out),
             [RESTART, name] => self.restart_server(name),
-            [name] => mcp::all_of(&self.setup, name, &mut self.out),
-            _ => self.out.line(&messages::wants_words(format!("/mcp {RESTART}"))),
+            [name] if name != RESTART => mcp::all_of(&self.setup, name, &mut self.out),
+            _ => self.out.line(&messages::mcp_takes()),
         }
     }
 

@@ -103,8 +103,12 @@ toolfence::program::texts! { "coder"
     }
     server_starts(name) { en: "Starting {name} ...", pt: "Iniciando {name} ..." }
     server_not_waited_for(name) {
-        en: "{name} was not waited for any longer. It is as it was before, but ended.",
-        pt: "Não se esperou mais por {name}. Ele está como antes, mas encerrado.",
+        en: "The start of {name} was stopped. `/mcp restart {name}` tries again.",
+        pt: "O início de {name} foi interrompido. `/mcp restart {name}` tenta de novo.",
+    }
+    mcp_takes() {
+        en: "/mcp takes nothing, the name of a server, or `restart` and a name.",
+        pt: "/mcp não leva nada, ou leva o nome de um servidor, ou `restart` e um nome.",
     }
     told_of_tools(name, tools) {
         en: "The user has started the MCP server {name} again. Its tools are these now: {tools}.",
