@@ -394,6 +394,7 @@ fn said(line: &str, language: Language) -> Said {
     let line = line.trim();
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let rest = rest.trim();
+    let is_set_apart = word.ends_with([',', '.', '!', ';']);
     match meant(word.trim_end_matches([',', '.', '!', ';']).to_lowercase().as_str(), language) {
         "y" | "yes" if rest.is_empty() => Said::Answer(Answer::Yes),
         "all" if rest.is_empty() => Said::All,
@@ -401,6 +402,8 @@ fn said(line: &str, language: Language) -> Said {
         "e" | "edit" => Said::Edit(rest.to_owned()),
         // One letter must not allow for a whole session what was meant to be shown.
         "a" => Said::Unclear(messages::always_or_all()),
+        // "no need for that" says something else without its first word.
+        "no" if !rest.is_empty() && !is_set_apart => because(line),
         "n" | "no" if !rest.is_empty() => because(rest),
         "n" | "no" | "" => Said::Answer(Answer::No(messages::user_said_no())),
         // A word alone may be one that was mistyped, and what begins with a yes is none yet.
@@ -465,6 +468,10 @@ mod tests {
         for sentence in ["n use the other file\n", "No, use the other file\n", "use the other file.\n"] {
             assert_eq!(said(sentence, Language::English), Said::Answer(reason.clone()), "{sentence}");
         }
+        let reason = Answer::No("The user said no: no need for that.".into());
+        for sentence in ["no need for that\n", "n no need for that\n", "No, no need for that.\n"] {
+            assert_eq!(said(sentence, Language::English), Said::Answer(reason.clone()), "{sentence}");
+        }
         assert_eq!(said("always git  log\n", Language::English), Said::Always("git  log".into()));
         assert_eq!(
             (said("always\n", Language::English), said("e\n", Language::English)),
@@ -500,7 +507,11 @@ mod tests {
         for no in ["", "\n", "n\n", "não\n", "NÃO\n", "nao\n", "no\n"] {
             assert_eq!(why(no), "O usuário disse não.", "{no}");
         }
-        for (line, reason) in [("n outro arquivo\n", "outro arquivo."), ("não agora não!\n", "agora não!")] {
+        for (line, reason) in [
+            ("n outro arquivo\n", "outro arquivo."),
+            ("não quero\n", "não quero."),
+            ("não, agora não!\n", "agora não!"),
+        ] {
             assert_eq!(why(line), format!("O usuário disse não: {reason}"));
         }
         assert_eq!(

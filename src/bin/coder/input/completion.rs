@@ -95,6 +95,10 @@ impl Completions {
         let mut wanted = ListFiles::new(if folder.is_empty() { "." } else { folder });
         (wanted.max_depth, wanted.limit) = (Some(1), MOST_ENTRIES);
         wanted.include_hidden = begins.starts_with('.');
+        // In a folder of very many, what is meant must not be behind the last entry that is looked at. What a glob would read
+        // otherwise stands for any character: the names are compared once more below.
+        let literal = |c: char| if c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | ' ') { c } else { '?' };
+        wanted.pattern = (!begins.is_empty()).then(|| begins.chars().map(literal).chain(['*']).collect());
         let Ok(listing) = self.workspace.files().list(&wanted, &Stop::default()) else { return Vec::new() };
         let span = Span::new(start, typed.len());
         let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
@@ -160,6 +164,16 @@ mod tests {
         assert_eq!(offered("@\"notes o"), ["@\"notes one.md\""]);
         assert_eq!(offered("@.git"), ["@.gitignore"]);
         assert_eq!(offered("a word "), [""; 0]);
+        for number in 0..2 * MOST_ENTRIES {
+            std::fs::write(folder.path().join(format!("src/f{number}")), "").unwrap();
+        }
+        std::fs::create_dir(folder.path().join("src/z[1]{a,b}!")).unwrap();
+        assert_eq!(offered("@src/f999"), ["@src/f999"], "there are very many");
+        assert_eq!(
+            (offered("@src/z["), offered("@src/z[1]{a,")),
+            (vec!["@src/z[1]{a,b}!/".into()], vec!["@src/z[1]{a,b}!/".into()])
+        );
+        assert_eq!(offered("@src/ma*"), [""; 0]);
         for nothing in ["@tar", "@.en", "@bad", "@../", "/etc/pass", "@/etc/pass", "@src/../../", "@*/"] {
             assert_eq!(offered(nothing), [""; 0], "{nothing}");
         }
