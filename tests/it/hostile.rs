@@ -155,6 +155,8 @@ fn questions_steer_nothing() {
         screen.press(ENTER);
         screen.wait("next", |contents| question(contents) || contents.contains("Done."));
     }
+    // A prompt that is half written ends in half of a sequence.
+    screen.wait_for_last(">");
     steers_nothing("questions", &screen.written());
     let answered = place.written_down();
     assert!(answered.contains("The user said no: A"), "{answered}");
