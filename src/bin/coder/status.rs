@@ -11,6 +11,7 @@ use crate::preview::label;
 use crate::shown::{Words, escaped};
 use crate::style::Style;
 use crate::theme::codes;
+use crate::thoughts::Lines;
 use rustix::termios::{Winsize, tcgetwinsize};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -87,7 +88,7 @@ pub(crate) enum What {
 pub(crate) struct ThoughtSoFar {
     /// Its end.
     text: String,
-    lines: usize,
+    lines: Lines,
 }
 
 /// A call as far as it was written.
@@ -350,7 +351,7 @@ fn row(what: &What, waited: Duration, signs: bool, width: usize) -> String {
     match what {
         What::Model => fitted(&spun(messages::waiting_for_model(waited.as_secs())), "", dots, width),
         What::Thought(thought) => {
-            let size = messages::lines_of_output(thought.lines + 1);
+            let size = messages::lines_of_output(thought.lines.count());
             fitted(&spun(messages::thinking(waited.as_secs())), &format!(", {}", size.words()), dots, width)
         }
         What::Tools(tool) => {
@@ -448,7 +449,7 @@ impl Argument {
 
 impl ThoughtSoFar {
     fn push(&mut self, text: &str) {
-        self.lines += text.bytes().filter(|byte| *byte == b'\n').count();
+        self.lines.push(text);
         self.text.push_str(text);
         if self.text.len() > 2 * END_OF_THOUGHT {
             let over = self.text.len() - END_OF_THOUGHT;

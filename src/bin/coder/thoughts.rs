@@ -1,6 +1,7 @@
 //! What a model thinks before it answers: it is followed while it comes, and one line is left of it, for it is long and few read it.
 
 use crate::markdown::rows_of;
+use crate::marks::columns;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -25,12 +26,42 @@ pub(crate) fn are_folded() -> bool {
     FOLDED.load(Ordering::Relaxed)
 }
 
+/// Counts the lines of a thought that comes in pieces. Many models write a paragraph as one line: it counts as often as it fills a
+/// terminal of the usual width.
+#[derive(Debug, Default)]
+pub(crate) struct Lines {
+    ended: usize,
+    column: usize,
+    /// Up to the last one in which anything stands.
+    count: usize,
+}
+
+impl Lines {
+    pub(crate) fn push(&mut self, text: &str) {
+        const USUAL: usize = 80;
+        for c in text.chars() {
+            let wide = columns(c);
+            if c == '\n' || self.column + wide > USUAL {
+                (self.ended, self.column) = (self.ended + 1, 0);
+            }
+            if c != '\n' {
+                self.column += wide;
+                self.count = self.ended + 1;
+            }
+        }
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.count
+    }
+}
+
 /// All that was thought in a turn.
 #[derive(Debug, Default)]
 pub(crate) struct Thoughts {
     text: String,
     /// Where the thought that is under way begins, since when, and its lines so far.
-    current: Option<(usize, Instant, usize)>,
+    current: Option<(usize, Instant, Lines)>,
 }
 
 impl Thoughts {
@@ -45,8 +76,8 @@ impl Thoughts {
             self.text.push_str("\n\n");
         }
         let at = self.text.len();
-        let (_, _, breaks) = self.current.get_or_insert_with(|| (at, Instant::now(), 0));
-        *breaks += piece.bytes().filter(|byte| *byte == b'\n').count();
+        let (_, _, lines) = self.current.get_or_insert_with(|| (at, Instant::now(), Lines::default()));
+        lines.push(piece);
         let room = MOST.saturating_sub(self.text.len()).min(piece.len());
         let end = (0..=room).rev().find(|end| piece.is_char_boundary(*end)).unwrap_or(0);
         self.text.push_str(&piece[..end]);
@@ -55,11 +86,10 @@ impl Thoughts {
 
     /// The thought is over: its text, how long it took, and its lines.
     pub(crate) fn end(&mut self) -> Option<(&str, Duration, usize)> {
-        let (at, since, breaks) = self.current.take()?;
+        let (at, since, lines) = self.current.take()?;
         let kept = self.text.trim_end().len().max(at);
-        let ending = self.text[kept..].bytes().filter(|byte| *byte == b'\n').count();
         self.text.truncate(kept);
-        Some((&self.text[at..], since.elapsed(), breaks + 1 - ending.min(breaks)))
+        Some((&self.text[at..], since.elapsed(), lines.count()))
     }
 
     /// All of it, where there is anything.
@@ -95,6 +125,18 @@ mod tests {
         assert!(text.len() <= MOST && lines > 999_000, "{lines}");
         thoughts.push("more");
         assert_eq!(thoughts.end().map(|(text, ..)| text.to_owned()).as_deref(), Some(""));
+    }
+
+    #[test]
+    fn a_paragraph_in_one_line_counts_as_the_lines_that_it_fills() {
+        let count = |pieces: &[&str]| {
+            let mut lines = Lines::default();
+            pieces.iter().for_each(|piece| lines.push(piece));
+            lines.count()
+        };
+        assert_eq!((count(&[]), count(&["one"]), count(&["one\n", "\ntwo", "\n\n"])), (0, 1, 3));
+        assert_eq!((count(&["x".repeat(80).as_str(), "\n"]), count(&["x".repeat(81).as_str()])), (1, 2));
+        assert_eq!(count(&["語".repeat(100).as_str(), "\nx"]), 4);
     }
 
     #[test]
