@@ -539,6 +539,8 @@ fn a_command_of_a_project_is_trusted_as_it_is() {
     said("n");
     answered(&screen, "It is not trusted, and nothing was sent.");
     assert!(screen.contents().contains("  | Do theirs.\n"), "{}", screen.contents());
+    let in_one_row = screen.contents().replace("\n      ", " ");
+    assert!(in_one_row.contains("and you have not trusted what it says now. It sends this as"), "{in_one_row}");
     assert!(place.said().is_empty());
     said("y");
     answered(&screen, "One.");

@@ -122,6 +122,30 @@ fn tokens_and_cost() {
     assert_eq!(contents.replace('\n', " ").matches("; cost 1").count(), 2, "{contents}");
 }
 
+/// A table that is wider than the terminal is a list of its rows.
+#[test]
+fn the_statistics_fit_on_a_narrow_terminal() {
+    let place = Place::new(&[&call("read_file", &json!({"path": "a.txt"})), "Read."]);
+    place.file("a.txt", "one\n");
+    let replies = place.home.join("replies");
+    let args = ["--backend", "replay", "--replies", replies.to_str().unwrap()];
+    for (columns, wanted) in
+        [(40, "\nread_file\n  calls 1, failed 0, p50 ms "), (80, "\nread_file                1         0 ")]
+    {
+        let screen = Screen::start(CODER, &args, &[], &place.root, &place.home, (60, columns));
+        screen.wait_for_last(">");
+        screen.press(&format!("read{ENTER}"));
+        answered(&screen, "Read.");
+        screen.press(&format!("/stats{ENTER}"));
+        answered(&screen, "denied: 0 by the policy");
+        let contents = screen.contents();
+        assert!(contents.contains(wanted), "{contents}");
+        assert!(contents.lines().all(|row| row.chars().count() < usize::from(columns)), "{contents}");
+        screen.press(CTRL_D);
+        assert_eq!(screen.end(), 0);
+    }
+}
+
 #[test]
 fn project_instruction_files() {
     let place = Place::new(&[]);

@@ -40,6 +40,7 @@ fn the_help_of_a_command_has_what_means_something_there() {
         (&["sessions"], &["--search", "--root"], &["--persona", "--replies", "--sandbox"]),
         (&["proxy"], &["--upstream", "--dialects", "--grammar"], &["--persona", "--replies", "--sandbox", "--model"]),
         (&["policy", "explain"], &["--allow", "--sandbox"], &["--model", "--temperature"]),
+        (&["completions"], &["--lang", "--color"], &["--root", "--debug", "--model"]),
         (&["config", "trust"], &["--forget", "--yes"], &["--allow", "--model"]),
         (&["config", "profile"], &["--all", "--model", "--base-url"], &["--allow", "--persona"]),
         (&["resume"], &["--from", "--model", "--allow", "--persona"], &[]),

@@ -107,7 +107,11 @@ fn a_change_is_asked_about_at_forty_columns() {
         "{contents}"
     );
     assert!(contents.contains("  -two\n  +2\n"), "{contents}");
-    assert!(screen.written().contains("\u{1b}[31m  -two"), "{:?}", screen.written());
+    let written = screen.written();
+    assert!(
+        written.contains("\u{1b}[31m  -two") && written.contains("? \u{1b}[1mreplace_text\u{1b}[0m\r\n"),
+        "{written:?}"
+    );
     // The question throws away what comes before its last row.
     screen.wait("question", |contents| contents.trim_end().ends_with(']'));
     screen.press("y\r");

@@ -9,7 +9,8 @@ use crate::messages;
 use crate::preview::{Preview, file_rows, one_line};
 use crate::shown::{Words, escaped, language};
 use crate::status::to_the_first;
-use crate::terminal::{colours, columns_of_the_terminal};
+use crate::terminal::{Style, colours, columns_of_the_terminal};
+use crate::theme::codes;
 use crate::view::Person;
 use rustix::process::Signal;
 use std::collections::HashSet;
@@ -27,6 +28,8 @@ use toolfence::toolbox::BoxFuture;
 use toolfence::tools::CommandRunner;
 use toolfence::{Language, Text};
 
+/// Columns by which what continues a row of ours is set in.
+const CONTINUED: usize = 6;
 /// Rules that are shown before the question; the rest is counted.
 const SHOWN_RULES: usize = 4;
 
@@ -208,10 +211,12 @@ fn question(pending: &Pending, shown: &str, hooks: &str, place: Option<(usize, u
     let said = call.reason.as_deref().map(|reason| row(messages::model_says(line(reason)))).unwrap_or_default();
     let why = row(messages::asked_because(line(&pending.decision().reason.words())));
     let name = line(&call.name);
+    let (bold, plain) = if colours(true) { codes(Style::Name) } else { ("", "") };
     match place {
-        None => format!("\n? {name}\n{said}{why}{shown}{hooks}{}", offered(pending)),
+        None => format!("\n? {bold}{name}{plain}\n{said}{why}{shown}{hooks}{}", offered(pending)),
         Some((at, of)) => {
-            format!("\n? {}\n{said}{why}{shown}{hooks}", messages::one_of_several(at, of, name).words())
+            let name = messages::one_of_several(at, of, name);
+            format!("\n? {bold}{}{plain}\n{said}{why}{shown}{hooks}", name.words())
         }
     }
 }
@@ -232,7 +237,6 @@ fn hooks(pending: &Pending, commands: &CommandRunner) -> String {
 /// A row of ours in a question. What continues it is indented further than anything that is ours, so that no words of a model can
 /// stand where ours would.
 fn row(text: &Text) -> String {
-    const CONTINUED: usize = 6;
     line_in_rows("  ", &text.words(), CONTINUED, columns_of_the_terminal().saturating_sub(1)) + "\n"
 }
 
@@ -373,7 +377,8 @@ pub(crate) fn trust_of(files: &[(PathBuf, String)], head: impl Fn(&str) -> Text,
     let mut asked = String::new();
     for (file, text) in files {
         let file = file.display().to_string();
-        asked.push_str(&escaped(&head(&file).words()));
+        let head = escaped(&head(&file).words()).into_owned();
+        asked.push_str(&line_in_rows("", &head, CONTINUED, columns_of_the_terminal().saturating_sub(1)));
         asked.push('\n');
         asked.push_str(&file_rows(text, room));
     }

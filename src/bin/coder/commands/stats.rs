@@ -207,18 +207,18 @@ impl Stats {
         out.line(&messages::stats_of(self.sessions, *turns, *rounds))?;
         out.line(&messages::usage(usage, self.price(setup)))?;
         if !tools.is_empty() {
-            head(&messages::stats_columns(), out)?;
-            for (tool, counts) in tools {
+            let rows = tools.iter().map(|(tool, counts)| {
                 let numbers = [counts.calls, counts.failed].into_iter().chain(quantiles(&counts.times));
-                out.line(&row(tool, numbers.map(|number| number.to_string())))?;
-            }
+                (tool.clone(), numbers.collect())
+            });
+            table(&messages::stats_columns(), &rows.collect::<Vec<_>>(), out)?;
         }
         if usage.replies > 0 {
-            head(&messages::stats_columns_of_times(), out)?;
-            for (_, name, times) in self.times() {
+            let rows = self.times().map(|(_, name, times)| {
                 let numbers = [times.count()].into_iter().chain(quantiles(&times));
-                out.line(&row(&name.words(), numbers.map(|number| number.to_string())))?;
-            }
+                (name.words().into_owned(), numbers.collect())
+            });
+            table(&messages::stats_columns_of_times(), &rows, out)?;
         }
         out.write("\n")?;
         let Decisions { allowed_by_policy, denied_by_policy, allowed_by_person, denied_by_person, denied_by_nobody } =
@@ -253,14 +253,28 @@ fn quantiles(times: &Times) -> [u64; 3] {
     [times.p50(), times.p90(), times.most()]
 }
 
-/// A blank line and the names of columns, which one text has with `|` between them.
-fn head(columns: &Text, out: &mut Terminal) -> Result<(), Failure> {
+/// A blank line, the names of the columns, which one text has with `|` between them, and the rows. Where the terminal is too narrow for
+/// them, each row is a list.
+fn table(columns: &Text, rows: &[(String, Vec<u64>)], out: &mut Terminal) -> Result<(), Failure> {
+    const NARROWEST: usize = 16;
+    const CELL: usize = 10;
     let columns = columns.words();
-    let (first, rest) = columns.split_once('|').unwrap_or((&columns, ""));
+    let mut heads = columns.split('|');
+    let first = heads.next().unwrap_or_default();
+    let heads: Vec<&str> = heads.collect();
     out.write("\n")?;
-    out.styled_line(Style::Dim, &row(first, rest.split('|')))
-}
-
-fn row(first: &str, cells: impl IntoIterator<Item = impl AsRef<str>>) -> String {
-    cells.into_iter().fold(format!("{first:<16}"), |row, cell| row + &format!("{:>10}", cell.as_ref()))
+    let widest = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or_default().max(NARROWEST);
+    if out.is_terminal() && widest + CELL * heads.len() > out.look().width {
+        return rows.iter().try_for_each(|(name, cells)| {
+            let cells = heads.iter().zip(cells).map(|(head, cell)| format!("{head} {cell}"));
+            out.line(name)?;
+            out.told(&format!("  {}", cells.collect::<Vec<_>>().join(", ")))
+        });
+    }
+    let row = |first: &str, cells: &[String]| {
+        cells.iter().fold(format!("{first:<widest$}"), |row, cell| row + &format!("{cell:>CELL$}"))
+    };
+    out.styled_line(Style::Dim, &row(first, &heads.iter().map(ToString::to_string).collect::<Vec<_>>()))?;
+    rows.iter()
+        .try_for_each(|(name, cells)| out.line(&row(name, &cells.iter().map(ToString::to_string).collect::<Vec<_>>())))
 }
