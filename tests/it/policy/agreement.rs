@@ -76,6 +76,137 @@ fn every_program_that_starts_was_seen() {
     assert!(counts[&Seen::Exactly] * 10 > all * 6, "too little was seen exactly");
 }
 
+/// What is put together to texts whose quotes, here-documents, braces and comments end where nobody would look for it.
+const PIECES: &[&str] = &[
+    "<<E",
+    "<<'E'",
+    "<<-E",
+    "<<\\E",
+    "<<",
+    "<<<",
+    "<",
+    "<(",
+    "\nE\n",
+    "\nE",
+    "E\n",
+    "E",
+    "\nE \n",
+    "\n\tE\n",
+    "\nE\\\n",
+    "\\\nE\n",
+    "\\\n",
+    "\\",
+    "\n",
+    "\r",
+    "\t",
+    " ",
+    "'",
+    "\"",
+    "`",
+    "''",
+    "\"\"",
+    "$'",
+    "$(",
+    "$((",
+    "))",
+    ")",
+    "((",
+    "( ",
+    "${x:-",
+    "${x}",
+    "${#x}",
+    "$[1]",
+    "$x",
+    "{a,",
+    "{a}",
+    "{",
+    "}",
+    "..",
+    ",",
+    "1",
+    "#",
+    " # ",
+    "[[ ",
+    " ]]",
+    "case x in x) ",
+    ";; esac",
+    "if ",
+    "then ",
+    "fi",
+    "for i in a b; do ",
+    "; done",
+    "f() ",
+    "function f ",
+    "{ ",
+    "; }",
+    "! ",
+    "|",
+    "&&",
+    ";",
+    "&",
+    "2>&1",
+    ">/dev/null ",
+    "a=(",
+    "x=",
+    "x",
+    "~",
+    "*",
+    "cat ",
+    "echo ",
+    "\nevil\n",
+    "evil\n",
+    "evil ",
+    ";evil;",
+    "evil",
+];
+
+/// Around such a text, which stands for `@`.
+const FRAMES: &[&str] = &[
+    "@",
+    "echo @",
+    "ls @",
+    "echo \"@\"",
+    "echo '@'",
+    "echo $'@'",
+    "echo `@`",
+    "echo $(cat <<E\n@\nE\n)",
+    "echo $((@))",
+    "echo ${x:-@}",
+    "echo {a@}",
+    "cat <<E\n@\nE\n",
+    "cat <<E @\nx\nE\n",
+    "cat <<'E'\n@\nE\n",
+    "cat <<-E\n\t@\n\tE\n",
+    "cat <<E\n@\nE\ncat a.rs",
+    "cat <<E | cat\n@\nE\n",
+    "(cat <<E)\n@\nE\n",
+    "[[ @ ]]",
+    "echo a #@\ncat a.rs",
+    "for i in @; do echo $i; done",
+    "case x in @) ls;; esac",
+    "cat <<E\n@\nevil\nE\n",
+    "cat <<E @\nevil\nE\n",
+    "echo ${x:-@\nevil\nE\n",
+    "echo $(cat @\nevil\nE\n",
+    "ls @\nevil\nE\n",
+];
+
+#[test]
+fn what_is_allowed_starts_nothing_that_only_bash_sees() {
+    let mut random = Random::new(7);
+    let allowed = |command: &String| {
+        let judged = |sandbox| POLICY.judge_command(command, "", &World { sandbox }).judgement == Judgement::Allow;
+        command.contains("evil") && (judged(false) || judged(true))
+    };
+    let mut made = || random.pick(FRAMES).replace('@', &random.text(PIECES, 9));
+    let commands: Vec<String> = std::iter::repeat_with(&mut made).take(2 * COMMANDS).filter(allowed).collect();
+    let started = run(&commands);
+    let is_evil = |program: &Started| program.0[0] == "evil";
+    let wrong = commands.iter().zip(&started).filter(|(_, started)| started.iter().any(is_evil)).collect::<Vec<_>>();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(commands.len() > COMMANDS / 20, "only {} were allowed", commands.len());
+}
+
 fn run(commands: &[String]) -> Vec<Vec<Started>> {
     let shell = Shell::new();
     commands.chunks(BATCH).flat_map(|batch| shell.run(batch)).collect()
