@@ -3,7 +3,7 @@
 //! The bound is on the work and not on the clock, so that the same change gives the same diff on any machine.
 
 use crate::names;
-use similar::{Algorithm, ChangeTag, DiffOp, DiffableStr, TextDiff};
+use similar::{Algorithm, ChangeTag, DiffOp, TextDiff};
 use std::fmt::Write as _;
 
 /// Bytes of both texts together beyond which no diff is made.
@@ -27,6 +27,25 @@ pub(crate) struct ChangedLines {
 /// The difference between two texts of the file `path`; `old` is `None` for a new file. Bytes that are not UTF-8 count as
 /// what they are and are shown as U+FFFD; where there is a NUL, nothing is.
 pub(crate) fn between(path: &str, old: Option<&[u8]>, new: &[u8]) -> ChangedLines {
+    let ChangedLines { unified, added, removed, first } = compared(old, new, 3);
+    let before = if old.is_some() { header("a", path) } else { "/dev/null".into() };
+    let unified = unified.map(|hunks| match hunks.is_empty() {
+        true => hunks,
+        false => format!("--- {before}\n+++ {}\n{hunks}", header("b", path)),
+    });
+    ChangedLines { unified, added, removed, first }
+}
+
+/// The hunks of a unified diff of two texts, with so many lines of context, one at least; no lines of file names stand before them.
+///
+/// `None` where a text holds a NUL, or where the work would be too much: both texts have more than 2 MiB together, or more than 8,000
+/// lines differ.
+pub fn hunks(old: &str, new: &str, context: usize) -> Option<String> {
+    compared(Some(old.as_bytes()), new.as_bytes(), context).unified
+}
+
+/// The difference between two texts, with the hunks alone in the place of the whole diff.
+fn compared(old: Option<&[u8]>, new: &[u8], context: usize) -> ChangedLines {
     if [old.unwrap_or_default(), new].iter().any(|text| memchr::memchr(0, text).is_some()) {
         return ChangedLines::default();
     }
@@ -41,20 +60,15 @@ pub(crate) fn between(path: &str, old: Option<&[u8]>, new: &[u8]) -> ChangedLine
     let diff =
         TextDiff::configure().algorithm(Algorithm::Myers).newline_terminated(true).diff_slices(&old_lines, &new_lines);
     let count = |tag| diff.iter_all_changes().filter(|change| change.tag() == tag).count() as u64;
-    let before = if old.is_some() { header("a", path) } else { "/dev/null".into() };
-    let hunks = hunks(&diff, 3);
-    let unified = match hunks.is_empty() {
-        true => hunks,
-        false => format!("--- {before}\n+++ {}\n{hunks}", header("b", path)),
-    };
-    ChangedLines { unified: Some(unified), added: count(ChangeTag::Insert), removed: count(ChangeTag::Delete), first }
+    let unified = Some(printed(&diff, context));
+    ChangedLines { unified, added: count(ChangeTag::Insert), removed: count(ChangeTag::Delete), first }
 }
 
-/// The hunks of a unified diff with so many lines of context, one at least.
+/// The hunks of this diff.
 ///
 /// The numbers behind `@@` are counted here. `similar` 2.7 takes them from the first and the last operation of a hunk, and does not move
 /// their place in the other text along where it moves an operation over lines that are the same.
-pub fn hunks<'a, T: DiffableStr + ?Sized>(diff: &'a TextDiff<'a, 'a, 'a, T>, context: usize) -> String {
+fn printed<'a>(diff: &'a TextDiff<'a, 'a, 'a, [u8]>, context: usize) -> String {
     // An empty range is told by the line before it.
     let range = |start: usize, length: usize| match length {
         0 => format!("{start},0"),

@@ -5,9 +5,7 @@ use crate::messages;
 use crate::shown::{Words, escaped};
 use crate::style::Style;
 use crate::theme::codes;
-use similar::TextDiff;
 use std::ops::Range;
-use std::time::Duration;
 use toolfence::parts::files::{EditFile, EditLines, ReadFile, ReplaceText, Stop};
 use toolfence::policy::{Decision, Target};
 use toolfence::program::tool::Change;
@@ -20,9 +18,8 @@ use toolfence::{ErrorCode, Text, ToolCall, ToolFailure};
 const MOST_ROWS: usize = 60;
 /// So many more are shown too: a question that hides only these would have to be answered twice for them.
 const FEW_ROWS: usize = 8;
-/// Bytes of a file that are compared with what it shall be, and how long that may take.
+/// Bytes of a file that are compared with what it shall be.
 const MOST_COMPARED: usize = 1 << 20;
-const PATIENCE: Duration = Duration::from_millis(300);
 /// Characters of a label and of what a model says for itself.
 const MOST_CHARS: usize = 160;
 
@@ -180,7 +177,7 @@ pub(crate) fn change(call: &ToolCall, workspace: &Workspace) -> Option<String> {
         (None, Some(path), Some(content)) => match compared(path, content, workspace) {
             Ok(diff) => diff,
             // All of it is new.
-            Err(failure) if failure.code == ErrorCode::NotFound => Some(unified("", content)),
+            Err(failure) if failure.code == ErrorCode::NotFound => hunks("", content, 2),
             Err(_) => None,
         },
         _ => edited(call, workspace),
@@ -196,13 +193,8 @@ fn compared(path: &str, content: &str, workspace: &Workspace) -> Result<Option<S
     wanted.limits.bytes = MOST_COMPARED;
     (wanted.limits.lines, wanted.limits.line_chars) = (u64::MAX, MOST_COMPARED);
     let old = workspace.files().read(&wanted, &Stop::default())?;
-    Ok((old.left_out == 0 && old.cut_lines == 0).then(|| unified(&old.text, content)))
-}
-
-fn unified(old: &str, new: &str) -> String {
-    let mut config = TextDiff::configure();
-    let diff = config.timeout(PATIENCE).diff_lines(old, new);
-    hunks(&diff, 2)
+    let is_whole = old.left_out == 0 && old.cut_lines == 0;
+    Ok(if is_whole { hunks(&old.text, content, 2) } else { None })
 }
 
 /// The change a file would have. Where the file cannot be read as text, its new content.
@@ -401,7 +393,10 @@ mod tests {
         let of = |path: &str| change(&call("write_file", json!({"path": path, "content": "one\ntwo\n"})), &workspace);
         assert_eq!(of("a/new").as_deref(), Some("@@ -0,0 +1,2 @@\n+one\n+two\n"));
         assert_eq!(of("old").as_deref(), Some("@@ -1 +1,2 @@\n one\n+two\n"));
-        assert_eq!(unified("one\ntwo\nthree\n", "two\ntwo\nthree\n"), "@@ -1,3 +1,3 @@\n-one\n two\n+two\n three\n");
+        assert_eq!(
+            hunks("one\ntwo\nthree\n", "two\ntwo\nthree\n", 2).as_deref(),
+            Some("@@ -1,3 +1,3 @@\n-one\n two\n+two\n three\n")
+        );
         assert_eq!((of("binary"), of("../new")), (None, None), "what is there and cannot be read is not new");
     }
 
