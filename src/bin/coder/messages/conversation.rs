@@ -104,8 +104,8 @@ toolfence::program::texts! { "coder"
         pt: "começa outra conversa; o que você permitiu continua permitido",
     }
     slash_stats() {
-        en: "what this conversation cost so far, and what was done in it",
-        pt: "quanto esta conversa custou até agora, e o que foi feito nela",
+        en: "what was spent so far, also before /clear, and what was done",
+        pt: "quanto se gastou até agora, também antes de /clear, e o que foi feito",
     }
     slash_export() {
         en: "write this conversation in a new file that ends in .md, .html, .json or .jsonl",
