@@ -442,6 +442,32 @@ fn servers_are_shown_and_started_again_in_a_conversation() {
 }
 
 #[test]
+fn what_the_settings_no_longer_allow_asks_again_after_a_restart() {
+    let served = Served::with("well", "allow = [\"*\"]");
+    let screen = served.talk(&["Done."]);
+    screen.wait_for_last(">");
+    screen.press(&format!("/allowed{ENTER}"));
+    answered(&screen, "every call of test.echo");
+    served.settings("well", "");
+    screen.press(&format!("/mcp restart test{ENTER}"));
+    answered(&screen, "test  trusted, runs, 1 tool");
+    screen.press(&format!("/allowed{ENTER}"));
+    answered(&screen, "nothing but what the settings allow");
+    // What they allow anew counts too.
+    served.settings("well", "allow = [\"echo\"]");
+    screen.press(&format!("/mcp restart test{ENTER}"));
+    screen.wait("restart", |contents| {
+        contents.matches("test  trusted, runs, 1 tool").count() == 2 && contents.trim_end().ends_with("\n>")
+    });
+    screen.press(&format!("/allowed{ENTER}"));
+    screen.wait("rules", |contents| {
+        contents.matches("every call of test.echo").count() == 2 && contents.trim_end().ends_with("\n>")
+    });
+    screen.press(CTRL_D);
+    assert_eq!(screen.end(), 0);
+}
+
+#[test]
 fn a_server_that_is_waited_for_is_named() {
     let served = Served::new("slowly");
     let screen = served.talk(&["Done."]);

@@ -145,6 +145,10 @@ impl Answers {
         beginning
     }
 
+    pub(super) fn forget(&mut self, rule: &Rule) {
+        self.0.retain(|known| known != rule);
+    }
+
     pub(super) fn all(&self) -> &[Rule] {
         &self.0
     }

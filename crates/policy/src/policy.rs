@@ -256,6 +256,15 @@ impl Policy {
         self
     }
 
+    /// Takes back what [`Policy::allow_served`] allowed of these tools: their calls ask again.
+    #[must_use]
+    pub fn forget_served<S: AsRef<str>>(mut self, tools: impl IntoIterator<Item = S>) -> Policy {
+        for tool in tools {
+            self.answers.forget(&Rule::tool(tool.as_ref()));
+        }
+        self
+    }
+
     /// What [`Policy::remember`] was told, in order.
     pub fn remembered(&self) -> &[Rule] {
         self.answers.all()

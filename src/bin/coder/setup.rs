@@ -120,8 +120,11 @@ impl Setup {
         &self.servers
     }
 
-    /// Puts a server that was started again in the place of the one that had its name, with its tools.
-    pub(crate) fn put_server(&mut self, server: Found) {
+    /// Puts a server that was started again in the place of the one that had its name, with its tools and with what the settings
+    /// allow of it now. Gives the tools that they allowed before: what another policy remembers of these is to be forgotten there.
+    pub(crate) fn put_server(&mut self, server: Found) -> Vec<String> {
+        let were = self.servers.iter().filter(|old| old.key == server.key).flat_map(Found::allowed).collect::<Vec<_>>();
+        self.policy = self.policy.clone().forget_served(&were);
         let mut all: Vec<Found> = self.servers.iter().filter(|old| old.key != server.key).cloned().collect();
         let before = format!("{}.", server.rule.name);
         let others = |name: &String| !name.starts_with(&before);
@@ -132,6 +135,7 @@ impl Setup {
         all.insert(at, server);
         self.servers = Arc::new(all);
         self.offer_servers();
+        were
     }
 
     /// The servers whose tools are on offer, and how many each has; `None` where there is no server.

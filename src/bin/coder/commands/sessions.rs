@@ -336,7 +336,9 @@ pub(crate) fn change_server(
         own.map(ToolSpec::signature).collect()
     };
     let before = tools(setup);
-    setup.put_server(server);
+    let were_allowed = setup.put_server(server);
+    // What was allowed goes on with the conversation, and the settings may allow less now.
+    agent.set_policy(agent.session().policy().clone().forget_served(were_allowed));
     let now = tools(setup);
     let answers = setup.talking_again(talk)?;
     let other = setup.agent_of(answers.learned(), answers.backend.clone(), None)?;
