@@ -172,7 +172,7 @@ fn paste_is_one_message() {
 /// What a label stands for is no command, whatever it begins with; and a path is none either.
 #[test]
 fn a_paste_that_nobody_sees_is_no_command() {
-    let place = Place::new(&["One.", "Two.", "Three.", "Four."]);
+    let place = Place::new(&["One.", "Two.", "Three.", "Four.", "Five.", "Six.", "Seven.", "Eight."]);
     let screen = place.talk(&[], &[]);
     let many = format!("!touch ran\n{}", "a line\n".repeat(9));
     for (pasted, label, answer) in [
@@ -189,6 +189,22 @@ fn a_paste_that_nobody_sees_is_no_command() {
     answered(&screen, "Four.");
     assert!(!place.root.join("ran").exists());
     assert_eq!(place.said(), [many.trim(), "!touch ran\nx", "/quit\nx\ny", "/usr/lib/x.py:3 fails"]);
+    // What is typed around it changes nothing, also where the terminal has it together with the paste.
+    let (begin, end) = ("\u{1b}[200~", "\u{1b}[201~");
+    for (keys, answer) in [
+        (format!("  {begin}!touch ran\na{end}"), "Five."),
+        (format!("gone\u{15}{begin}!touch ran\nb{end}"), "Six."),
+        (format!("text{HOME}{begin}!touch ran\nc\n{end}"), "Seven."),
+        (format!("{begin}\u{7}!touch ran\nd{end}"), "Eight."),
+    ] {
+        screen.press(&keys);
+        screen.wait("label", |contents| {
+            contents.trim_end().lines().last().is_some_and(|row| row.contains("[Pasted 2 lines"))
+        });
+        screen.press(ENTER);
+        answered(&screen, answer);
+    }
+    assert!(!place.root.join("ran").exists());
     // One line is seen before it is sent.
     screen.paste("!touch ran");
     screen.wait_for_last("> !touch ran");

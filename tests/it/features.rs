@@ -415,6 +415,25 @@ fn a_long_paste_before_a_question_is_none_of_its_answer() {
     assert_eq!(place.said().len(), 2);
 }
 
+/// A paste while the model works stands in the line afterwards as one at the prompt does: as a message.
+#[test]
+fn a_paste_during_a_turn_is_no_command() {
+    let place = Place::new(&[]);
+    let url = slow_model(vec![vec![(0, "I think. ".into()), (2000, "\n\nDone.".into())], vec![(0, "Read.".into())]]);
+    let args = ["--backend", "http", "--base-url", &url, "--model", "m"];
+    let screen = Screen::start(CODER, &args, &[], &place.root, &place.home, (24, 80));
+    screen.wait_for_last(">");
+    screen.press(&format!("go{ENTER}"));
+    screen.wait_for("I think.");
+    screen.paste("!touch ran\nmore\n");
+    screen.wait_for("Done.");
+    screen.wait_for_last("> [Pasted 2 lines]");
+    screen.press(ENTER);
+    answered(&screen, "Read.");
+    assert!(!place.root.join("ran").exists());
+    assert_eq!(place.said(), ["go", "!touch ran\nmore"]);
+}
+
 /// A shell that gets the terminal for a while switches the marks around pastes off. After `fg` they are on again, and the question
 /// stands there once more.
 #[test]

@@ -98,8 +98,7 @@ impl LineEditor {
         };
         let mark = Arc::<Mutex<String>>::default();
         let leaves = Arc::<AtomicBool>::default();
-        let keys =
-            Folding { keys, pastes: pastes.clone(), mark: mark.clone(), empty: empty.clone(), leaves: leaves.clone() };
+        let keys = Folding { keys, pastes: pastes.clone(), mark: mark.clone(), leaves: leaves.clone() };
         let mut reedline = Reedline::create()
             .use_bracketed_paste(true)
             .with_edit_mode(Box::new(keys))
@@ -133,8 +132,9 @@ impl LineEditor {
     pub(crate) fn read(&mut self, mark: &str) -> Result<Typed, String> {
         crate::status::end();
         mark.clone_into(&mut self.mark.lock().unwrap_or_else(PoisonError::into_inner));
-        let typed = modes::typed();
-        self.put(&typed);
+        // It may be a paste: nobody has seen it yet.
+        let typed = self.pastes.lock().unwrap_or_else(PoisonError::into_inner).fold_paste(&modes::typed());
+        self.insert(typed);
         self.leaves.store(false, Ordering::SeqCst);
         let read = self.reedline.read_line(&Mark(mark)).map_err(|error| error.to_string())?;
         Ok(match read {
@@ -157,10 +157,14 @@ impl LineEditor {
         })
     }
 
-    /// Puts a text into the line, as if it had been typed.
+    /// Puts a text that the person has written into the line, as if it had been typed.
     pub(crate) fn put(&mut self, text: &str) {
-        if !text.is_empty() {
-            let shown = self.pastes.lock().unwrap_or_else(PoisonError::into_inner).fold(text);
+        let shown = self.pastes.lock().unwrap_or_else(PoisonError::into_inner).fold(text);
+        self.insert(shown);
+    }
+
+    fn insert(&mut self, shown: String) {
+        if !shown.is_empty() {
             self.reedline.run_edit_commands(&[EditCommand::InsertString(shown)]);
         }
     }

@@ -1,5 +1,6 @@
 //! Pastes of more than a few lines: the line shows a label in their place, and the message has their text.
 
+use super::joined;
 use crate::messages;
 use crate::shown::{Words, steers};
 use reedline::{EditCommand, EditMode, PromptEditMode, ReedlineEvent, ReedlineRawEvent};
@@ -25,20 +26,21 @@ pub(super) struct Pastes {
 impl Pastes {
     /// What the line shows of a text that is put into it: the text itself, or the label that stands for it.
     pub(super) fn fold(&mut self, text: &str) -> String {
-        self.shown(text, false)
+        self.shown(clean(text), MOST_LINES)
     }
 
-    /// What the line shows of a paste. Lines that would be taken for a command at the beginning of it are never shown as they are.
-    pub(super) fn fold_paste(&mut self, pasted: &str, begins_line: bool) -> String {
-        self.shown(pasted, begins_line && pasted.trim_start().starts_with(['!', '/']))
+    /// What the line shows of a paste. Lines that would be taken for a command at the beginning of it are never shown as they are,
+    /// wherever they are put: what stands before them may go away, by a key that comes together with the paste.
+    pub(super) fn fold_paste(&mut self, pasted: &str) -> String {
+        let text = clean(pasted);
+        let is_like_command = joined(&text).trim_start().starts_with(['!', '/']);
+        self.shown(text, if is_like_command { 1 } else { MOST_LINES })
     }
 
-    fn shown(&mut self, text: &str, is_like_command: bool) -> String {
-        let text = clean(text);
+    fn shown(&mut self, text: String, most: usize) -> String {
         let lines = text.lines().count();
         // A tab would move what stands behind it, and some marks turn the text around them: such a text is not shown.
         let shows = |text: &str| text.char_indices().all(|(at, c)| c != '\t' && !steers(c, &text[at..]));
-        let most = if is_like_command { 1 } else { MOST_LINES };
         if lines <= most && text.len() <= MOST_BYTES && shows(&text) {
             return text;
         }
@@ -66,6 +68,7 @@ impl Pastes {
 
     /// Whether a paste that nobody sees stands where the line begins.
     pub(super) fn begin(&self, line: &str) -> bool {
+        let line = joined(line);
         let line = line.trim_start();
         self.kept.iter().any(|(label, _)| line.starts_with(label.as_str()))
     }
@@ -106,8 +109,6 @@ pub(super) struct Folding {
     pub(super) pastes: Arc<Mutex<Pastes>>,
     /// The mark, by which the list is called too.
     pub(super) mark: Arc<Mutex<String>>,
-    /// Whether the line is empty.
-    pub(super) empty: Arc<AtomicBool>,
     /// Whether the key for the person's own editor was pressed.
     pub(super) leaves: Arc<AtomicBool>,
 }
@@ -128,9 +129,8 @@ impl EditMode for Folding {
         let fold = |command: EditCommand| match command {
             // The editor's own keys insert characters; only a paste is a string.
             EditCommand::InsertString(text) => {
-                let begins_line = self.empty.load(Ordering::SeqCst);
                 let mut pastes = self.pastes.lock().unwrap_or_else(PoisonError::into_inner);
-                EditCommand::InsertString(pastes.fold_paste(&text, begins_line))
+                EditCommand::InsertString(pastes.fold_paste(&text))
             }
             command => command,
         };
@@ -181,24 +181,25 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_look_like_a_command_are_a_label_where_the_line_begins() {
+    fn lines_that_look_like_a_command_are_a_label() {
         let mut pastes = Pastes::default();
-        for (pasted, begins_line, is_label) in [
-            ("!rm x\ny", true, true),
-            (" ! [rejected] main -> main\r\nerror", true, true),
-            ("/usr/lib/x.py: no\nmore", true, true),
-            ("!rm x\ny", false, false),
-            ("!ls", true, false),
-            ("one\n!two", true, false),
+        for (pasted, is_label) in [
+            ("!rm x\ny", true),
+            (" ! [rejected] main -> main\r\nerror", true),
+            ("/usr/lib/x.py: no\nmore", true),
+            // What steers is taken out, and a backslash joins its line with the next one.
+            ("\u{1b}!rm x\ny", true),
+            (" \u{7}\u{9b} !rm x\ny", true),
+            ("\\\n!rm x", true),
+            (" \\\r\n\\\n/quit", true),
+            ("!ls", false),
+            ("one\n!two", false),
         ] {
-            let line = pastes.fold_paste(pasted, begins_line) + " what is it?";
+            let line = pastes.fold_paste(pasted) + " what is it?";
             assert_eq!((line.starts_with("[Pasted"), pastes.begin(&line)), (is_label, is_label), "{pasted:?}");
         }
-        assert!(
-            !pastes.begin("[Pasted 9 lines]")
-                && !pastes.begin("see [Pasted 2 lines]")
-                && pastes.begin(" [Pasted 2 lines]")
-        );
+        assert!(!pastes.begin("[Pasted 9 lines]") && !pastes.begin("see [Pasted 2 lines]"));
+        assert!(pastes.begin(" [Pasted 2 lines]") && pastes.begin("\\\n [Pasted 2 lines]"));
     }
 
     #[test]
