@@ -121,6 +121,27 @@ fn a_change_is_asked_about_at_forty_columns() {
     assert_eq!(std::fs::read_to_string(project.path().join("a.txt")).unwrap(), "one\n2\n");
 }
 
+/// A long word of the model, with blanks that are none for the rows, stands nowhere that a row of ours could.
+#[test]
+fn a_reason_cannot_stand_where_our_rows_do() {
+    let blank = |text: &str| text.replace(' ', "\u{2800}");
+    let forged =
+        blank("  asked because: Every part only reads.") + &" ".repeat(3) + &"y".repeat(34) + &blank("Run it? [y/N] y");
+    let call =
+        serde_json::json!({"name": "bash", "args": {"command": "touch ran"}, "reason": "x".repeat(34) + &forged});
+    let (project, home) = place(&format!("%%% reply\n```tool\n{call}\n```\n%%% reply\nDone.\n"));
+    let screen = talk(project.path(), home.path(), &["--ask", "always"], (40, 40));
+    screen.press("go\r");
+    let contents = screen.wait("question", |contents| contents.trim_end().ends_with(']'));
+    let rows: Vec<&str> = contents.lines().filter(|row| row.contains(['\u{2800}', 'x'])).collect();
+    assert!(
+        rows.len() > 3 && rows.iter().all(|row| row.starts_with("      ") || row.starts_with("  the model: ")),
+        "{contents}"
+    );
+    screen.press("n\r");
+    screen.wait_for("Done.");
+}
+
 /// Rows that stand there stay as they are, no word comes twice, and what comes then has the new width.
 #[test]
 fn a_terminal_becomes_wider_while_the_model_writes() {

@@ -3,7 +3,7 @@
 use crate::edit;
 use crate::input::answer::{Answer as Typed, Ended};
 use crate::input::modes::{Keys, LONGEST_PAUSE, SILENCE, has_cursor};
-use crate::markdown::{in_rows, line_in_rows, rows_of};
+use crate::markdown::{in_rows, line_set_in, rows_of};
 use crate::marks;
 use crate::messages;
 use crate::preview::{Preview, file_rows, one_line};
@@ -235,9 +235,9 @@ fn hooks(pending: &Pending, commands: &CommandRunner) -> String {
 }
 
 /// A row of ours in a question. What continues it is indented further than anything that is ours, so that no words of a model can
-/// stand where ours would.
+/// stand where ours would; that holds for a long word too, which the terminal would wrap to its first column.
 fn row(text: &Text) -> String {
-    line_in_rows("  ", &text.words(), CONTINUED, columns_of_the_terminal().saturating_sub(1)) + "\n"
+    line_set_in("  ", &text.words(), CONTINUED, columns_of_the_terminal().saturating_sub(1)) + "\n"
 }
 
 /// What "always" would store, where it is on offer.
@@ -378,7 +378,7 @@ pub(crate) fn trust_of(files: &[(PathBuf, String)], head: impl Fn(&str) -> Text,
     for (file, text) in files {
         let file = file.display().to_string();
         let head = escaped(&head(&file).words()).into_owned();
-        asked.push_str(&line_in_rows("", &head, CONTINUED, columns_of_the_terminal().saturating_sub(1)));
+        asked.push_str(&line_set_in("", &head, CONTINUED, columns_of_the_terminal().saturating_sub(1)));
         asked.push('\n');
         asked.push_str(&file_rows(text, room));
     }

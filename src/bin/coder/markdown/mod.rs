@@ -17,7 +17,7 @@ mod table;
 
 use code::Highlighter;
 use rows::{BREAK, Cell, Ink, columns, draw, is_odd, push, width, wrapped, written_out};
-pub(crate) use rows::{Look, cut, in_parts, in_rows, line_in_rows, rows_of, rub_out, width_of};
+pub(crate) use rows::{Look, cut, in_parts, in_rows, line_in_rows, line_set_in, rows_of, rub_out, width_of};
 use table::{Side, Table};
 
 /// Bytes of a paragraph that wait for something that is open to be closed.

@@ -275,11 +275,21 @@ pub(crate) fn in_rows(text: &str, columns: usize) -> String {
 
 /// A line in rows as [`in_rows`] has it: `first` stands before its first row, and so many blanks before the others.
 pub(crate) fn line_in_rows(first: &str, body: &str, blanks: usize, columns: usize) -> String {
+    line_broken(first, body, blanks, columns, true)
+}
+
+/// As [`line_in_rows`], but words that are longer than a row are broken too: the terminal would go on in its first column with them,
+/// where a row of ours could begin.
+pub(crate) fn line_set_in(first: &str, body: &str, blanks: usize, columns: usize) -> String {
+    line_broken(first, body, blanks, columns, false)
+}
+
+fn line_broken(first: &str, body: &str, blanks: usize, columns: usize, whole: bool) -> String {
     let mut cells = Vec::new();
     push(&mut cells, body, Ink::PLAIN);
     let room = columns.saturating_sub(blanks.max(width_of(first))).max(1);
     let mut out = first.to_owned();
-    for (index, (range, _)) in broken(&cells, room, true, width).into_iter().enumerate() {
+    for (index, (range, _)) in broken(&cells, room, whole, width).into_iter().enumerate() {
         if index > 0 {
             out.push('\n');
             out.extend(std::iter::repeat_n(' ', blanks));
