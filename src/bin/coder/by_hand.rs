@@ -72,11 +72,16 @@ pub(crate) async fn show(file: File, canceller: &Canceller, out: &mut Terminal) 
     /// Bytes that are written at a time, and of a line that are looked at together.
     const PIECE: usize = 32 << 10;
     let mut file = BufReader::new(file);
-    let (mut line, mut text) = (Vec::new(), String::new());
+    let (mut line, mut rest, mut text) = (Vec::new(), Vec::new(), String::new());
     loop {
         line.clear();
+        line.append(&mut rest);
         let read = file.by_ref().take(PIECE as u64).read_until(b'\n', &mut line);
         let read = read.map_err(|error| Failure::broken(Text::from(&error)))?;
+        if read > 0 {
+            // The end of a long line's piece may stand in the middle of a character.
+            rest = line.split_off(line.len() - unfinished(&line));
+        }
         let shown = String::from_utf8_lossy(line.strip_suffix(b"\n").unwrap_or(&line));
         text.push_str(&if out.is_terminal() { printed_line(&shown).into() } else { shown });
         text.push_str(if line.ends_with(b"\n") { "\n" } else { "" });
@@ -92,6 +97,14 @@ pub(crate) async fn show(file: File, canceller: &Canceller, out: &mut Terminal) 
             _ => {}
         }
     }
+}
+
+/// Bytes at the end that begin a character which more bytes would end.
+fn unfinished(bytes: &[u8]) -> usize {
+    let end = &bytes[bytes.len().saturating_sub(3)..];
+    let begin = end.iter().rposition(|byte| !(0x80..0xc0).contains(byte)).unwrap_or(end.len());
+    let waits = std::str::from_utf8(&end[begin..]).is_err_and(|error| error.error_len().is_none());
+    if waits { end.len() - begin } else { 0 }
 }
 
 /// Runs a line of shell in the current folder, and shows what it prints as it comes.
@@ -181,6 +194,18 @@ impl Ended {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_character_waits_for_its_end() {
+        for text in ["x", "é", "語", "👩", "x👩"] {
+            for end in 0..=text.len() {
+                let whole = (0..=end).rev().find(|end| text.is_char_boundary(*end)).unwrap();
+                assert_eq!(unfinished(&text.as_bytes()[..end]), end - whole, "{text} {end}");
+            }
+        }
+        // No more bytes make a character of these.
+        assert_eq!([b"\xff", b"\x80", b"\xc0"].map(|bytes| unfinished(bytes)), [0; 3]);
+    }
 
     #[test]
     fn the_beginning_and_the_end_are_kept() {
