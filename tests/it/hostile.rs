@@ -293,8 +293,11 @@ fn what_servers_of_tools_say_steers_nothing() {
     screen.press(&format!("go{ENTER}"));
     screen.wait("end", |contents| contents.contains("Done.") && contents.trim_end().ends_with("\n>"));
     for command in ["/last", "/mcp test"] {
+        // The prompt before it stands there until it is shown.
+        let shown = || screen.written().matches(command).count();
+        let before = shown();
         screen.press(&format!("{command}{ENTER}"));
-        screen.wait("prompt", |contents| contents.trim_end().ends_with("\n>"));
+        screen.wait("prompt", |_| shown() > before && screen.contents().trim_end().ends_with("\n>"));
     }
     let written = screen.written();
     steers_nothing("mcp", &written);

@@ -352,19 +352,34 @@ fn without_colours_reasoning_is_marked_and_the_spinner_turns() {
 #[test]
 fn a_terminal_without_signs_shows_plain_characters() {
     let calls = call("read_file", &serde_json::json!({"path": "a.txt"}))
-        + &call("bash", &serde_json::json!({"command": "sleep 1; exit 3"}));
+        + &call("bash", &serde_json::json!({"command": "sleep 3; exit 3"}));
     let (project, home) = place(&format!("%%% reply\n{calls}%%% reply\n- One\n- Two\n\nDone.\n"));
     let replies = home.path().join("replies");
     let args = ["--backend", "replay", "--replies", replies.to_str().unwrap(), "--yes"];
     let screen = Screen::start(CODER, &args, &[("LC_ALL", "C")], project.path(), home.path(), (30, 60));
     screen.wait_for_last(">");
     screen.press("go\r");
-    screen.wait_for("-> bash $ sleep 1; exit 3  | running, 0 s");
+    let spins = |frame| format!("-> bash $ sleep 3; exit 3  {frame} running, ");
+    screen.wait("spinner", |contents| ["|", "/", "-", "\\"].iter().any(|frame| contents.contains(&spins(frame))));
     screen.wait_for("Done.");
     let contents = screen.wait_for_last(">");
     assert!(contents.contains("-> read_file a.txt  [ok] 2 lines, "), "{contents}");
-    assert!(contents.contains("-> bash $ sleep 1; exit 3  [failed] status 3, 1."), "{contents}");
+    assert!(contents.contains("-> bash $ sleep 3; exit 3  [failed] status 3, "), "{contents}");
     assert!(screen.written().is_ascii(), "{:?}", screen.written());
+}
+
+#[test]
+fn what_stands_for_signs_is_in_the_language() {
+    let missing = call("read_file", &serde_json::json!({"path": "missing.txt"}));
+    let (project, home) = place(&format!("%%% reply\n{missing}%%% reply\nDone.\n"));
+    let replies = home.path().join("replies");
+    let args = ["--lang", "pt", "--backend", "replay", "--replies", replies.to_str().unwrap(), "--yes"];
+    let screen = Screen::start(CODER, &args, &[("LC_ALL", "C")], project.path(), home.path(), (30, 60));
+    screen.wait_for_last(">");
+    screen.press("go\r");
+    screen.wait_for("Done.");
+    let contents = screen.wait_for_last(">");
+    assert!(contents.contains("  [falhou] not_found") && !contents.contains("[failed]"), "{contents}");
 }
 
 /// The bell, or a notification, at the end of a turn that is long by the settings.

@@ -485,9 +485,9 @@ impl<P: Person> Host for View<P> {
 
 /// What came of a call, for a terminal that shows plain characters alone.
 fn without_signs(text: &str) -> String {
-    [("✓", "[ok]"), ("✗", "[failed]")]
+    [("✓", messages::sign_of_success()), ("✗", messages::sign_of_failure())]
         .into_iter()
-        .find_map(|(sign, word)| text.strip_prefix(sign).map(|rest| format!("{word}{rest}")))
+        .find_map(|(sign, word)| text.strip_prefix(sign).map(|rest| format!("{}{rest}", word.words())))
         .unwrap_or_else(|| text.to_owned())
 }
 

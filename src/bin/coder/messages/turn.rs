@@ -62,6 +62,14 @@ toolfence::program::texts! { "coder"
         en: "running, {seconds} s",
         pt: "executando, {seconds} s",
     }
+    sign_of_success() {
+        en: "[ok]",
+        pt: "[ok]",
+    }
+    sign_of_failure() {
+        en: "[failed]",
+        pt: "[falhou]",
+    }
     backend_waits(why, seconds) {
         en: "{why}; asking again in {seconds} s",
         pt: "{why}; nova tentativa em {seconds} s",
