@@ -29,6 +29,10 @@ toolfence_protocol::texts! { "shell"
         en: "It holds more than three `<` in a row.",
         pt: "O comando contém mais de três `<` seguidos.",
     }
+    misleads_the_reader() {
+        en: "An escaped or doubled dollar sign before a quote or a bracket, or a comment that ends in a backslash, cannot be read with certainty.",
+        pt: "Um cifrão escapado ou duplicado antes de aspas ou colchetes, ou um comentário que termina em barra invertida, não pode ser lido com certeza.",
+    }
     document_without_end() {
         en: "The end word of a here-document is missing or too long.",
         pt: "A palavra final de um here-document falta ou é longa demais.",

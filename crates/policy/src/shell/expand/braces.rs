@@ -8,6 +8,7 @@ use super::lexer::Atom;
 pub(crate) fn expand(atoms: &[Atom]) -> Vec<Vec<Atom>> {
     let mut words = vec![Vec::new()];
     let mut rest = atoms;
+    let merges = names_merge(atoms);
     while let Some(open) = rest.iter().position(|atom| *atom == bare('{')).filter(|open| may_expand(&rest[*open..])) {
         let Some(length) = rest[open..].iter().position(|atom| *atom == bare('}')) else { break };
         let (inside, behind) = (&rest[open + 1..open + length], &rest[open + length + 1..]);
@@ -22,7 +23,7 @@ pub(crate) fn expand(atoms: &[Atom]) -> Vec<Vec<Atom>> {
             // Braces around something else are only braces.
             None => vec![rest[open..=open + length].to_vec()],
         };
-        if words.len() * choices.len() > MOST_WORDS {
+        if merges && choices.len() > 1 || words.len() * choices.len() > MOST_WORDS {
             return vec![vec![Atom::UNKNOWN]];
         }
         let with = |word: &Vec<Atom>, choice: &Vec<Atom>| [word.as_slice(), &rest[..open], choice].concat();
@@ -31,6 +32,13 @@ pub(crate) fn expand(atoms: &[Atom]) -> Vec<Vec<Atom>> {
     }
     words.iter_mut().for_each(|word| word.extend_from_slice(rest));
     words
+}
+
+/// Whether the name of a variable may become another one where braces are taken apart, which happens first: `$x{,b}` is `$x` and
+/// `$xb`, and `{$x,a}b` is `$xb` and `ab`.
+fn names_merge(atoms: &[Atom]) -> bool {
+    let open = |atom: &Atom| matches!(atom, Atom::Variable { quoted: false, .. }) || *atom == bare('$');
+    atoms.windows(2).any(|pair| open(&pair[0]) && [bare('{'), bare(','), bare('}')].contains(&pair[1]))
 }
 
 fn bare(c: char) -> Atom {

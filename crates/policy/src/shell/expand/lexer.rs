@@ -126,7 +126,9 @@ fn only_prints(text: &str) -> bool {
 fn fallback(inner: &str) -> Option<(&str, String)> {
     let (name, rest) = inner.split_at(inner.find(|c: char| c != '_' && !c.is_ascii_alphanumeric())?);
     let rest = rest.strip_prefix(':').unwrap_or(rest);
-    let raw = rest.strip_prefix(['-', '+']).filter(|raw| is_name(name) && !raw.contains(['$', '`']))?;
+    // What matches names of files may match any, and `<(` runs a command.
+    let expands = |raw: &str| raw.contains(['$', '`', '<', '>', '*', '?', '[']);
+    let raw = rest.strip_prefix(['-', '+']).filter(|raw| is_name(name) && !expands(raw))?;
     Some((name, text_of(&word(raw, &mut Vec::new()))?))
 }
 
@@ -177,6 +179,12 @@ impl<'a> Lexer<'a> {
             '$' if self.chars.peek() == Some(&'"') => self.atoms.push(Atom::UNKNOWN),
             '$' => self.dollar(false),
             '`' => self.backquoted(false),
+            // One that stands by itself is no part of a word; this one is in the text of a parameter.
+            '<' | '>' if self.chars.peek() == Some(&'(') => {
+                let text = self.enclosed('(', ')');
+                self.substitutions.push(text);
+                self.atoms.push(Atom::UNKNOWN);
+            }
             _ => self.push(c, false),
         }
     }
@@ -328,7 +336,7 @@ impl<'a> Lexer<'a> {
     /// Something only a run would tell, which may hold substitutions of its own.
     fn inside(&mut self, text: &str) {
         self.atoms.push(Atom::UNKNOWN);
-        if self.depth < MOST_DEPTH && text.contains(['$', '`']) {
+        if self.depth < MOST_DEPTH && text.contains(['$', '`', '<', '>']) {
             let mut lexer = Lexer::new(text, self.substitutions, self.depth + 1);
             while let Some(c) = lexer.chars.next() {
                 lexer.unquoted(c);

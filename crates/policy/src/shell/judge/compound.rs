@@ -20,7 +20,7 @@ impl Walker<'_> {
             }
             ast::CompoundCommand::IfClause(clause) => self.conditional(clause),
             ast::CompoundCommand::WhileClause(clause) | ast::CompoundCommand::UntilClause(clause) => {
-                self.looped(UNCOUNTED, |walker| {
+                self.repeated(UNCOUNTED, |walker| {
                     walker.list(&clause.0);
                     walker.list(&clause.1.list);
                 });
@@ -38,7 +38,7 @@ impl Walker<'_> {
             ast::CompoundCommand::ArithmeticForClause(clause) => {
                 let parts = [&clause.initializer, &clause.condition, &clause.updater];
                 parts.into_iter().flatten().for_each(|expr| self.arithmetic(expr));
-                self.looped(UNCOUNTED, |walker| walker.list(&clause.body.list));
+                self.repeated(UNCOUNTED, |walker| walker.list(&clause.body.list));
             }
             ast::CompoundCommand::Coprocess(clause) => {
                 self.construct(messages::coproc());
@@ -65,7 +65,10 @@ impl Walker<'_> {
             self.git.other(messages::untold_loop());
             rounds = UNCOUNTED;
         }
-        self.looped(rounds, |walker| {
+        if self.unrolls(name, &words) && !words.iter().any(Word::is_glob) {
+            return self.looped(rounds, |walker| walker.unrolled(name, &words, &clause.body.list));
+        }
+        self.repeated(rounds, |walker| {
             if walker.unrolls(name, &words) {
                 return walker.unrolled(name, &words, &clause.body.list);
             }

@@ -187,6 +187,21 @@ impl<'a> Walker<'a> {
         self.rounds = before;
     }
 
+    /// Reads the body of a loop. Where it leaves the script in another folder, the next round begins there, and so on: it is read
+    /// again as in a folder that is not known.
+    pub(crate) fn repeated(&mut self, rounds: usize, mut body: impl FnMut(&mut Self)) {
+        let folders = self.folders.clone();
+        self.looped(rounds, &mut body);
+        if rounds > 1 && self.folders != folders {
+            self.folders = None;
+            let before = std::mem::take(&mut self.report);
+            self.looped(rounds, body);
+            let again = std::mem::replace(&mut self.report, before);
+            self.report.absorb_again(again);
+            self.folders = None;
+        }
+    }
+
     fn list(&mut self, list: &ast::CompoundList) {
         for ast::CompoundListItem(and_or, separator) in &list.0 {
             let (beside, folders) = (self.beside, self.folders.clone());

@@ -3,7 +3,7 @@
 use super::report::{Deeds, Finding, HISTORY};
 use super::{Input, UNCOUNTED, Walker, command, cwd, deny_rules, inspection};
 use crate::shell::expand::Word;
-use crate::shell::programs::{Adds, Inner};
+use crate::shell::programs::{Adds, Inner, base_name, wrappers};
 use crate::shell::{messages, shown};
 
 /// Judges what the command would run in turn; whether that says all there is to say.
@@ -16,16 +16,24 @@ pub(crate) fn judge(walker: &mut Walker<'_>, program: &str, argv: &[Word], input
                 if program == "xargs" {
                     walker.looped(UNCOUNTED, |walker| fed(walker, &argv[from..], input, replace.as_deref()));
                 } else {
+                    let before = walker.folders.clone();
                     in_folder(walker, folder, |walker| command::command(walker, &argv[from..], input));
+                    // These two start no process: a `cd` behind them is one of the script itself.
+                    walker.folders = match program {
+                        "command" | "builtin" => cwd::either(before, walker.folders.take()),
+                        _ => before,
+                    };
                 }
                 known = own && adds_nothing(walker, program, adds);
             }
             Inner::Range { from, to } => {
                 let inner = found_words(&argv[from..to], roots(argv));
                 // It runs in the folder of what was found. The sandbox holds which files it reads there, but for those that are
-                // committed.
+                // committed, which only git reads, and what runs git in turn.
                 let elsewhere = argv[from - 1].guess().is_some_and(|action| action.ends_with("dir"));
-                let commits = inner.iter().any(|word| word.pattern().contains("git"));
+                let runs = |word: &Word| !wrappers::inner(word.guess().map_or("", base_name), &inner).is_empty();
+                let commits =
+                    inner.iter().any(|word| word.pattern().contains("git")) || inner.first().is_some_and(runs);
                 if elsewhere && (commits || !walker.ground.facts.sandbox_holds()) {
                     let rule = if commits { HISTORY } else { "unknown_path" };
                     walker.report.note(Finding::ask(rule, messages::folder_not_known()));
@@ -67,12 +75,10 @@ fn adds_nothing(walker: &mut Walker<'_>, program: &str, adds: Adds) -> bool {
 }
 
 fn in_folder(walker: &mut Walker<'_>, folder: Option<String>, go: impl FnOnce(&mut Walker<'_>)) {
-    let before = walker.folders.clone();
-    if let (Some(folder), Some(folders)) = (folder, before.clone()) {
+    if let (Some(folder), Some(folders)) = (folder, walker.folders.clone()) {
         walker.folders = cwd::into(folders, &folder, true);
     }
     walker.deeper(go);
-    walker.folders = before;
 }
 
 /// A shell runs a file: code of the project, if it is in it. What `source` reads runs in the script's own shell: behind it

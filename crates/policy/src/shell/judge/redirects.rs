@@ -47,13 +47,16 @@ impl Walker<'_> {
         if !document.requires_expansion || !text.contains(['$', '`', '\\']) {
             return Input::Text(text.into());
         }
-        // A line that goes on may end it together with the next one: what follows are commands, which nobody has seen.
+        // A line that goes on may end it together with the next one, and the last one takes the end away: in both cases what
+        // follows is something else than what was read.
         let ends = |line: &str| document.here_end.value.starts_with(line.trim_start_matches('\t'));
-        if text.lines().filter_map(|line| line.strip_suffix('\\')).any(ends) {
+        let mut lines = text.lines();
+        let takes_the_end = lines.next_back().is_some_and(goes_on);
+        if takes_the_end || text.lines().filter(|line| goes_on(line)).any(|line| ends(&line[..line.len() - 1])) {
             self.report.note(Fault::Unreadable(messages::document_without_end()));
         }
         let mut found = Vec::new();
-        let text = expand::heredoc(text, &mut found);
+        let text = expand::heredoc(&joined(text), &mut found);
         if text.is_none() {
             self.construct(messages::expanding_document());
         }
@@ -93,6 +96,20 @@ impl Walker<'_> {
             self.report.note_any(findings);
         }
     }
+}
+
+/// Whether the next line belongs to this one: it ends in a backslash that no other one escapes.
+fn goes_on(line: &str) -> bool {
+    line.bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 1
+}
+
+/// The text of a here-document as a shell reads it: lines that go on are put together before anything in them is expanded.
+fn joined(text: &str) -> String {
+    let piece = |line: &str| match line.strip_suffix('\n') {
+        Some(line) if goes_on(line) => line[..line.len() - 1].to_owned(),
+        _ => line.to_owned(),
+    };
+    text.split_inclusive('\n').map(|line| piece(line)).collect()
 }
 
 /// Whether a redirect with this number, or none, is one of the standard input.

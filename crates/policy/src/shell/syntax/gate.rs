@@ -43,6 +43,7 @@ pub(crate) fn text(text: &str) -> Result<(), Fault> {
         return Err(Fault::Unreadable(messages::holds_nul()));
     }
     expansions(text)?;
+    misread(text)?;
     heredocs(text)
 }
 
@@ -69,6 +70,32 @@ fn expansions(text: &str) -> Result<(), Fault> {
         return Err(Fault::TooLarge(messages::too_many_expansions(MOST_EXPANSIONS)));
     }
     Ok(())
+}
+
+/// What the tokenizer takes for something else than a shell does, so that commands would hide in what passes for a word:
+///
+/// - A `$` that is escaped, or the second one of `$$`, begins no quote and no expansion: `\$'a\'; rm x; #'`, `$${x; rm x; echo }`.
+/// - A backslash before the end of a line belongs to a comment, where it is in one: `$(ls  #\` and `rm x)` are two lines.
+fn misread(text: &str) -> Result<(), Fault> {
+    let bytes = text.as_bytes();
+    let quoted = plainly_quoted(bytes);
+    let is_quoted = |at: usize| {
+        let before = quoted.partition_point(|quoted| quoted.end <= at);
+        quoted.get(before).is_some_and(|quoted| quoted.contains(&at))
+    };
+    let misleads = |at: usize| match &bytes[at..] {
+        [b'\\', b'$', b'\'', ..] | [b'$', b'$', b'\'' | b'"' | b'{' | b'[' | b'(', ..] => true,
+        [b'\\', b'\n', ..] => {
+            let line = bytes[..at].iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+            let begins = |at: usize| at == line || b" \t;&|()<>`{}".contains(&bytes[at - 1]);
+            (line..at).any(|at| bytes[at] == b'#' && begins(at) && !is_quoted(at))
+        }
+        _ => false,
+    };
+    match memchr::memchr2_iter(b'$', b'\\', bytes).find(|&at| misleads(at) && !is_quoted(at)) {
+        Some(_) => Err(Fault::Unreadable(messages::misleads_the_reader())),
+        None => Ok(()),
+    }
 }
 
 /// Every `<<` counts that is not plainly in quotes: too many questions are better than one hang.
