@@ -105,11 +105,11 @@ fn goes_on(line: &str) -> bool {
 
 /// The text of a here-document as a shell reads it: lines that go on are put together before anything in them is expanded.
 fn joined(text: &str) -> String {
-    let piece = |line: &str| match line.strip_suffix('\n') {
-        Some(line) if goes_on(line) => line[..line.len() - 1].to_owned(),
-        _ => line.to_owned(),
-    };
-    text.split_inclusive('\n').map(|line| piece(line)).collect()
+    let pieces = text.split_inclusive('\n').map(|line| match line.strip_suffix('\n') {
+        Some(text) if goes_on(text) => &text[..text.len() - 1],
+        _ => line,
+    });
+    pieces.collect()
 }
 
 /// Whether a redirect with this number, or none, is one of the standard input.
