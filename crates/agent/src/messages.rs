@@ -20,6 +20,10 @@ toolfence_protocol::texts! { "agent"
         en: "[The image {name} stood here. You cannot see it: this backend takes no images.]",
         pt: "[A imagem {name} estava aqui. Você não pode ver a imagem: este backend não aceita imagens.]",
     }
+    image_refused(name) {
+        en: "[The image {name} stood here. You cannot see it: the server refused the request with it.]",
+        pt: "[A imagem {name} estava aqui. Você não pode ver a imagem: o servidor recusou o pedido com ela.]",
+    }
     session_waits_for_nothing() {
         en: "The session waits for what nobody gives.",
         pt: "A sessão espera por algo que ninguém vai dar.",

@@ -6,14 +6,22 @@ use toolfence_protocol::{ErrorCode, Image, Language, Limits, Output, ToolFailure
 
 /// Bytes of a name or an address that are told.
 const SHOWN: usize = 200;
+/// Parts of a result that are read: each may be a sentence.
+const MOST_PARTS: usize = 1000;
 /// Bytes of a result that the sentences around the output need.
 const AROUND: u64 = 2000;
 
-/// The text of a result of this tool, with a sentence in the place of what is none, and the images in it.
-pub(crate) fn read(result: &Value, tool: &str, language: Language) -> (String, Vec<Image>) {
+/// The text of a result of this tool, with a sentence in the place of what is none, and the images in it. These are numbered on from
+/// `before`, the number of those that were shown already: a message can show images of several calls.
+pub(crate) fn read(result: &Value, tool: &str, before: usize, language: Language) -> (String, Vec<Image>) {
     let content = result.get("content").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let mut images = Vec::new();
-    let parts: Vec<String> = content.iter().map(|part| part_of(part, tool, &mut images, language)).collect();
+    let read = content.iter().take(MOST_PARTS);
+    let mut parts: Vec<String> = read.map(|part| part_of(part, tool, before, &mut images, language)).collect();
+    if content.len() > MOST_PARTS {
+        let more = content.len() - MOST_PARTS;
+        parts.push(messages::more_parts(MOST_PARTS as u64, more as u64).into_string(language));
+    }
     let text = match (parts.is_empty(), result.get("structuredContent")) {
         // A server should say the same as text; one that does not is understood all the same.
         (true, Some(structured)) => structured.to_string(),
@@ -22,15 +30,18 @@ pub(crate) fn read(result: &Value, tool: &str, language: Language) -> (String, V
     (text, images)
 }
 
-fn part_of(part: &Value, tool: &str, images: &mut Vec<Image>, language: Language) -> String {
+fn part_of(part: &Value, tool: &str, before: usize, images: &mut Vec<Image>, language: Language) -> String {
     let field = |of: &Value, name: &str| of.get(name).and_then(Value::as_str).map(str::to_owned);
     let shown = |text: Option<String>| clip::middle(&text.unwrap_or_default(), SHOWN).into_owned();
     let kind = field(part, "type").unwrap_or_default();
     let mut binary = |of: &Value, name: &str| {
         let data = of.get(name).and_then(Value::as_str).unwrap_or_default();
         // What is an image, its bytes say, whatever type is written beside them.
-        let image = json!({"name": format!("{tool}-{}", images.len() + 1), "data": data});
+        let image = json!({"name": format!("{tool}-{}", before + images.len() + 1), "data": data});
         match serde_json::from_value::<Image>(image) {
+            Ok(image) if images.len() < Image::MOST && !image.is_whole() => {
+                messages::broken_image(image.media_type(), image.bytes() as u64)
+            }
             Ok(image) if images.len() < Image::MOST => {
                 let told = messages::an_image(image.name(), image.media_type(), image.bytes() as u64);
                 images.push(image);
@@ -80,26 +91,48 @@ mod tests {
             {"type": "resource", "resource": {"uri": "c", "blob": "AAAA", "mimeType": "x/y"}},
             {"type": "video"}, 7, {},
         ]});
-        let (text, images) = read(&result, "t", Language::English);
+        let (text, images) = read(&result, "t", 0, Language::English);
         assert!(images.is_empty());
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!((lines[0], lines[3], lines.len()), ("one", "two", 8), "{text}");
         assert!(lines[1].contains("image/png, 6 bytes") && lines[2].contains("file:///a"), "{text}");
-        let text_of = |result| read(&result, "t", Language::English).0;
+        let text_of = |result| read(&result, "t", 0, Language::English).0;
         assert_eq!(text_of(json!({"content": [], "structuredContent": {"a": 1}})), "{\"a\":1}");
         assert_eq!(text_of(json!(null)), "");
     }
 
     #[test]
     fn images_are_shown_and_named_in_the_text() {
-        let gif = "R0lGODlhAQABAIAAAAAAAP///yw=";
+        let gif = "R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7";
         let image = json!({"type": "image", "data": gif, "mimeType": "text/html"});
         let blob = json!({"type": "resource", "resource": {"uri": "c", "blob": gif}});
-        let (text, images) = read(&json!({"content": [image, blob]}), "look", Language::English);
-        assert_eq!(text, "[The image look-1: image/gif, 20 bytes]\n[The image look-2: image/gif, 20 bytes]");
+        let (text, images) = read(&json!({"content": [image, blob]}), "look", 0, Language::English);
+        assert_eq!(text, "[The image look-1: image/gif, 42 bytes]\n[The image look-2: image/gif, 42 bytes]");
         assert_eq!(images.iter().map(Image::name).collect::<Vec<_>>(), ["look-1", "look-2"]);
-        let (text, images) = read(&json!({"content": vec![image; 20]}), "look", Language::English);
+        let (text, images) = read(&json!({"content": vec![image; 20]}), "look", 2, Language::English);
+        assert_eq!(images.first().map(Image::name), Some("look-3"));
         assert!(images.len() == Image::MOST && text.matches("is left out").count() == 12, "{text}");
+    }
+
+    /// In a conversation the server of the model would refuse it, and with it everything that is said later.
+    #[test]
+    fn a_broken_image_is_not_shown() {
+        let result = json!({"content": [{"type": "image", "data": "R0lGODlh", "mimeType": "image/gif"}]});
+        let (text, images) = read(&result, "look", 0, Language::English);
+        assert_eq!(text, "[An image of the type image/gif, 6 bytes, is not shown: the file is broken.]");
+        assert!(images.is_empty());
+    }
+
+    #[test]
+    fn parts_without_end_are_left_out() {
+        let result = json!({"content": vec![json!({}); 50_000]});
+        let (text, _) = read(&result, "look", 0, Language::English);
+        assert_eq!(text.lines().count(), MOST_PARTS + 1);
+        assert!(
+            text.ends_with("[49000 more parts are left out: a result has 1000 at most.]"),
+            "{}",
+            &text[text.len() - 200..]
+        );
     }
 
     #[test]

@@ -101,6 +101,14 @@ toolfence_protocol::texts! { "mcp"
         en: "[The image {name}: {kind}, {bytes} bytes]",
         pt: "[A imagem {name}: {kind}, {bytes} bytes]",
     }
+    broken_image(kind, bytes) {
+        en: "[An image of the type {kind}, {bytes} bytes, is not shown: the file is broken.]",
+        pt: "[Uma imagem do tipo {kind}, {bytes} bytes, não é mostrada: o arquivo está danificado.]",
+    }
+    more_parts(most, count) {
+        en: "[{count} more {count|part is|parts are} left out: a result has {most} at most.]",
+        pt: "[Mais {count} {count|parte fica|partes ficam} de fora: um resultado tem no máximo {most}.]",
+    }
     a_link(uri, name) { en: "[A link to {uri}: {name}]", pt: "[Um link para {uri}: {name}]" }
     unknown_content(kind) {
         en: "[Content of the unknown type {kind} is left out.]",

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout, timeout_at};
-use toolfence_protocol::{Catalog, ErrorCode, Output, Text, ToolFailure, clip};
+use toolfence_protocol::{Catalog, ErrorCode, Language, Output, Text, ToolFailure, clip};
 use toolfence_toolbox::{Permit, Progress, ToolError};
 use toolfence_tools::{CommandRunner, ServiceWatch, WantedService};
 
@@ -83,6 +83,8 @@ pub struct Server {
     offer: Offer,
     sandboxed: bool,
     running: Mutex<Running>,
+    /// How many images its results have had.
+    shown: Mutex<usize>,
 }
 
 #[derive(Debug, Default)]
@@ -121,7 +123,7 @@ impl Server {
             return Err(messages::too_much_of_tools((MOST_BYTES >> 10) as u64));
         }
         let running = Mutex::new(Running { client: Some(Arc::new(client)), ..Running::default() });
-        Ok(Server { options, commands, taken: taken.clone(), offer, sandboxed, running })
+        Ok(Server { options, commands, taken: taken.clone(), offer, sandboxed, running, shown: Mutex::default() })
     }
 
     /// The name of the settings.
@@ -191,9 +193,14 @@ impl Server {
                     refused.message = delivered(refused.message).await?;
                     return Err(self.failure(Fault::Refused(refused)));
                 }
-                Err(fault) => return Err(self.failure(fault)),
+                // Its end may say what it has read, too.
+                Err(Fault::Over(why)) => return Err(self.failure(Fault::Over(withheld(&client, why).await))),
             };
-            let (text, images) = content::read(&result, tool, permit.language());
+            let name = format!("{}.{tool}", self.options.name);
+            let mut shown = self.shown.lock().await;
+            let (text, images) = content::read(&result, &name, *shown, permit.language());
+            *shown += images.len();
+            drop(shown);
             let text = delivered(text).await?;
             let failed = result.get("isError").and_then(Value::as_bool).unwrap_or(false);
             Ok(content::output(&text, images, failed, permit.language(), limits))
@@ -283,9 +290,20 @@ async fn connect(options: &ServerOptions, commands: &Arc<CommandRunner>) -> Resu
         match timeout_at(deadline, greeted).await {
             Ok(Ok(list)) => return Ok((client, list)),
             Ok(Err(_)) if client.was_disturbed() && tries < MOST_TRIES => {}
-            Ok(Err(why)) => return Err(why),
-            Err(_) => return Err(late(&client, options)),
+            Ok(Err(why)) => return Err(withheld(&client, why).await),
+            Err(_) => return Err(withheld(&client, late(&client, options)).await),
         }
+    }
+}
+
+/// This without lines of blocked files that appeared while the server ran: why it is over holds the end of its stderr.
+async fn withheld(client: &Client, why: Text) -> Text {
+    let Some(watch) = client.watch() else { return why };
+    let said = why.render(Language::English);
+    match watch.deliver(said.clone()).await {
+        Ok(delivered) if delivered == said => why,
+        Ok(delivered) => Text::from(delivered),
+        Err(_) => messages::ended(),
     }
 }
 

@@ -683,8 +683,8 @@ mod tests {
         let view = world.compact(&history, size(&history) - 100).unwrap();
         assert_eq!((view.images, view.outputs, view.dropped), (1, 0, 0), "the oldest is enough");
         assert_eq!(names(&view), ["a.gif", "b.gif", "recent.gif", "newest.gif"]);
-        let line = "[COMPACTED: the image task.gif stood here and did not fit any more; ask the user to show it again if you \
-                    need it]";
+        let line = "[COMPACTED: the image task.gif stood here and did not fit any more; if you need it, call again the tool \
+                    that gave it, or ask the user to show it again]";
         assert_eq!(view.messages[1].content, format!("Port it to Rust.\n\n{line}"));
         let view = world.compact(&history, size(&history) / 2).unwrap();
         assert!(view.outputs > 0 && names(&view) == ["recent.gif", "newest.gif"], "{:?}", names(&view));

@@ -123,8 +123,22 @@ toolfence_protocol::texts! { "session"
              como as coisas estão agora]",
     }
     image_compacted(name) {
-        en: "[COMPACTED: the image {name} stood here and did not fit any more; ask the user to show it again if you need it]",
-        pt: "[COMPACTADO: a imagem {name} estava aqui e não cabia mais; peça ao usuário que a mostre de novo se precisar dela]",
+        en: "[COMPACTED: the image {name} stood here and did not fit any more; if you need it, call again the tool that gave it, or \
+             ask the user to show it again]",
+        pt: "[COMPACTADO: a imagem {name} estava aqui e não cabia mais; se precisar dela, chame de novo a ferramenta que a deu ou \
+             peça ao usuário que a mostre de novo]",
+    }
+    image_gave_way(name) {
+        en: "[The image {name} is not shown any more, because newer ones take its room; if you need it, call again the tool that gave \
+             it, or ask the user to show it again]",
+        pt: "[A imagem {name} não é mais mostrada, porque outras mais novas ocupam o lugar dela; se precisar dela, chame de novo a \
+             ferramenta que a deu ou peça ao usuário que a mostre de novo]",
+    }
+    images_left_out(count, names, most) {
+        en: "{count} {count|image is|images are} not shown, because a message shows {most} at most: {names}. Call the tool again for one \
+             that you need.",
+        pt: "{count} {count|imagem não é mostrada|imagens não são mostradas}, porque uma mensagem mostra no máximo {most}: {names}. \
+             Chame a ferramenta de novo se precisar de uma delas.",
     }
     history_compacted(count) {
         en: "[COMPACTED: {count} {count|message|messages} of this conversation stood here and did not fit any more. Read files \

@@ -15,7 +15,7 @@ fn thought_calls(found: &Found) -> Option<Text> {
     (!thought.is_empty()).then(|| messages::calls_only_thought(thought.len(), format!("{names:?}")))
 }
 
-/// Calls that were only thought and are named to the model.
+/// Calls that were only thought, and images that are not shown, which are named to the model.
 const MOST_NAMED: usize = 8;
 
 /// What is counted between one user message and the next.
@@ -308,8 +308,13 @@ impl Session {
     }
 
     /// What the user said meanwhile stands below the results.
-    fn tell_results(&mut self, results: &[ToolResult], notes: Vec<Text>) {
-        let shown = results.iter().flat_map(|result| &result.images).take(Image::MOST).cloned().collect::<Vec<_>>();
+    fn tell_results(&mut self, results: &[ToolResult], mut notes: Vec<Text>) {
+        let mut shown: Vec<Image> = results.iter().flat_map(|result| &result.images).cloned().collect();
+        let left_out = shown.split_off(shown.len().min(Image::MOST));
+        if !left_out.is_empty() {
+            let names: Vec<&str> = left_out.iter().map(Image::name).take(MOST_NAMED).collect();
+            notes.push(messages::images_left_out(left_out.len(), names.join(", "), Image::MOST as u64));
+        }
         let results = format::results(results, &self.options.format);
         let owed = std::mem::take(&mut self.owed);
         let notes = notes.iter().map(|note| note.render(self.options.language));

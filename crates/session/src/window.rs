@@ -20,6 +20,9 @@ const SHORT: u64 = 2000;
 /// What a conversation is compacted to, in per cent of the window: enough that it does not happen again with the next reply.
 const TARGET: u64 = 50;
 
+/// Bytes of the images that are sent with a request, beside those of the newest message: servers refuse what is much larger.
+const MOST_OF_IMAGES: usize = 20 << 20;
+
 /// What became of a conversation that did not fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
@@ -81,8 +84,27 @@ fn extent(message: &Message) -> (usize, usize) {
 }
 
 impl Session {
-    /// What to send to the model: the [`history`](Session::history), with the beginning compacted where it did not fit.
+    /// What to send to the model: the [`history`](Session::history), with the beginning compacted where it did not fit, and a line in
+    /// the place of the oldest images where these are together too large to be sent with each request.
     pub fn messages(&self) -> Vec<Message> {
+        let mut messages = self.fitting();
+        let bytes = |message: &Message| message.images.iter().map(Image::bytes).sum::<usize>();
+        // Those of the newest message stay: without them the question would be another one.
+        let mut newer = messages.last().map(bytes).unwrap_or_default();
+        for message in messages.iter_mut().rev().skip(1) {
+            newer += bytes(message);
+            if newer > MOST_OF_IMAGES {
+                for image in std::mem::take(&mut message.images) {
+                    let told = messages::image_gave_way(image.name()).render(self.options.language);
+                    message.content.extend(["\n\n", &told]);
+                }
+            }
+        }
+        messages
+    }
+
+    /// The history, with the beginning compacted where it did not fit.
+    fn fitting(&self) -> Vec<Message> {
         let Some(Head { view, until, last }) = &self.window.head else { return self.history.clone() };
         let mut messages = view.messages.clone();
         if let (Some(sent), Some(kept)) = (messages.last_mut(), self.history.get(until.saturating_sub(1))) {

@@ -80,8 +80,9 @@ call() {
         { exec 3<>/dev/tcp/127.0.0.1/"$PORT"; } 2>/dev/null && seen+=" network"
         text "sees:$seen; WORD=$WORD"
         ;;
-    picture) answer '{"content":[{"type":"image","data":"R0lGODlhAQABAIAAAAAAAP///yw=","mimeType":"image/gif"}]}' ;;
+    picture) answer '{"content":[{"type":"image","data":"R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7","mimeType":"image/gif"}]}' ;;
     peeks) text "has <$(cat "${2%/*}/.env" "${2%/*}/more/.env" 2>/dev/null)>" ;;
+    packages) text "has <$(cat "${2%/*}/node_modules/mine/.env" "${2%/*}/lib/python3.12/.env" 2>/dev/null)>" ;;
     secret) text "the token is $API_TOKEN" ;;
     leaks)
         echo "401 for the token $API_TOKEN" >&2

@@ -13,7 +13,7 @@ use toolfence::backend::{Backend, Replay, Sink};
 use toolfence::session::Compacted;
 use toolfence::toolbox::BoxFuture;
 use toolfence::transcript::Transcript;
-use toolfence::{Error, FinishReason, Image, Message};
+use toolfence::{Error, FinishReason, Image, Message, Role};
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x02";
 const PNG_URL: &str = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAI=";
@@ -24,6 +24,11 @@ const REFUSAL: &str = r#"{"error":{"code":500,"message":"image input is not supp
 
 /// A server that answers with these words, and what it was asked. One that is blind refuses a request with images.
 fn server(blind: bool, replies: &'static [&'static str]) -> (String, Arc<Mutex<Vec<Value>>>) {
+    refusing(if blind { Some(REFUSAL) } else { None }, replies)
+}
+
+/// A server that answers so where a request has images, if it says so, and with these words else.
+fn refusing(refusal: Option<&'static str>, replies: &'static [&'static str]) -> (String, Arc<Mutex<Vec<Value>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/v1", listener.local_addr().unwrap());
     let asked: Arc<Mutex<Vec<Value>>> = Arc::default();
@@ -55,8 +60,10 @@ fn server(blind: bool, replies: &'static [&'static str]) -> (String, Arc<Mutex<V
             let body: Value = serde_json::from_slice(&body).unwrap();
             let shows = body["messages"].as_array().unwrap().iter().any(|message| message["content"].is_array());
             seen.lock().unwrap().push(body);
-            let answer = if blind && shows {
-                format!("HTTP/1.1 500 Error\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{REFUSAL}", REFUSAL.len())
+            let answer = if let Some(refusal) = refusal.filter(|_| shows) {
+                let status = if refusal == REFUSAL { 500 } else { 400 };
+                let length = refusal.len();
+                format!("HTTP/1.1 {status} Error\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{refusal}")
             } else {
                 let Some(reply) = replies.next() else { return };
                 let delta = json!({"choices": [{"delta": {"content": reply}, "finish_reason": "stop"}]});
@@ -232,13 +239,13 @@ fn an_image_of_a_tool_is_shown_with_the_results() {
     let asked = asked.lock().unwrap();
     let told = &asked[1]["messages"][3];
     let text = told["content"][0]["text"].as_str().unwrap();
-    assert!(text.contains("[The image echo-1: image/gif, 20 bytes]"), "{told}");
-    let url = "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yw=";
+    assert!(text.contains("[The image test.echo-1: image/gif, 42 bytes]"), "{told}");
+    let url = "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7";
     assert_eq!(told["content"][1], json!({"type": "image_url", "image_url": {"url": url}}));
     assert_eq!(asked[2]["messages"][3], *told, "a resumed conversation has it");
     let records = records(&place.newest());
     let shown = records.iter().find(|record| record["role"] == "tool").unwrap();
-    assert_eq!(shown["images"][0]["name"], "echo-1");
+    assert_eq!(shown["images"][0]["name"], "test.echo-1");
 }
 
 #[test]
@@ -250,7 +257,59 @@ fn where_the_model_takes_no_images_a_line_stands_for_that_of_a_tool() {
     let asked = asked.lock().unwrap();
     assert_eq!(asked.len(), 3, "with the image, and without it");
     let text = asked[2]["messages"][3]["content"].as_str().unwrap();
-    assert!(text.contains("[The image echo-1 stood here. You cannot see it"), "{text}");
+    assert!(text.contains("[The image test.echo-1 stood here. You cannot see it"), "{text}");
+}
+
+/// It would be refused with everything that is said later.
+#[test]
+fn a_line_stands_for_an_image_of_a_tool_that_the_server_refuses() {
+    const BROKEN: &str = r#"{"error":{"code":400,"message":"Failed to load image or audio file"}}"#;
+    let place = with_pictures();
+    let (url, asked) = refusing(Some(BROKEN), &[LOOK, "I cannot see it.", "Nor now."]);
+    let ran = place.coder(&with(&url, &["-p", "Look."]), "");
+    assert_eq!((ran.status, ran.out.trim()), (0, "I cannot see it."), "{}", ran.err);
+    let ran = place.coder(&with(&url, &["--continue", "-p", "And now?"]), "");
+    assert_eq!((ran.status, ran.out.trim()), (0, "Nor now."), "{}", ran.err);
+    let asked = asked.lock().unwrap();
+    let text = asked[2]["messages"][3]["content"].as_str().unwrap();
+    assert!(text.contains("[The image test.echo-1 stood here. You cannot see it: the server refused"), "{text}");
+}
+
+#[test]
+fn images_of_one_message_have_names_of_their_own_and_a_bound() {
+    let place = with_pictures();
+    let looks: String = (0..=Image::MOST).map(|at| LOOK.replace("hi", &format!("hi {at}"))).collect();
+    let replies: &'static [&'static str] = vec![&*looks.leak(), "Dots."].leak();
+    let (url, asked) = server(false, replies);
+    let ran = place.coder(&with(&url, &["-p", "Look."]), "");
+    assert_eq!((ran.status, ran.out.trim()), (0, "Dots."), "{}", ran.err);
+    let asked = asked.lock().unwrap();
+    let told = &asked[1]["messages"][3]["content"];
+    assert_eq!(told.as_array().unwrap().len(), 1 + Image::MOST);
+    let text = told[0]["text"].as_str().unwrap();
+    for at in 1..=Image::MOST + 1 {
+        assert_eq!(text.matches(&format!("[The image test.echo-{at}: ")).count(), 1, "{text}");
+    }
+    assert!(text.contains("1 image is not shown, because a message shows 8 at most: test.echo-"), "{text}");
+}
+
+#[tokio::test]
+async fn images_are_not_sent_without_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let transcript = Transcript::create(folder.path(), folder.path()).unwrap();
+    let mut first = agent(Seeing(Replay::new(["1", "2", "3", "4"])), instructed(), transcript);
+    let mut host = Watching::default();
+    let large = [PNG, &vec![0; 9 << 20]].concat();
+    for name in ["a.png", "b.png", "c.png", "d.png"] {
+        first.attach_image(Image::new(name, &large).unwrap()).unwrap();
+        first.run("See.", &mut host).await.unwrap();
+    }
+    let shown: Vec<usize> =
+        host.sent.iter().filter(|said| said.role == Role::User).map(|said| said.images.len()).collect();
+    assert_eq!(shown, [0, 0, 1, 1]);
+    let told = host.sent.iter().find(|said| said.role == Role::User).unwrap();
+    assert!(told.content.starts_with("See.\n\n[The image a.png is not shown any more"), "{}", told.content);
+    assert_eq!(without_instructions(&first)[0].images.len(), 1, "nothing is lost");
 }
 
 /// The client's model reads texts.
@@ -275,8 +334,7 @@ fn a_client_of_the_pipe_is_told_of_an_image_in_words() {
             break line["text"].as_str().unwrap().to_owned();
         }
     };
-    let words =
-        "[The image echo-1: image/gif, 20 bytes]\n[The image echo-1 is not shown: only text is passed on here.]";
+    let words = "[The image test.echo-1: image/gif, 42 bytes]\n[The image test.echo-1 is not shown: only text is passed on here.]";
     assert!(results.contains(words) && !results.contains("R0lGOD"), "{results}");
     drop(keys);
     child.wait().unwrap();
@@ -373,8 +431,8 @@ async fn the_oldest_image_gives_way_visibly_and_stays_in_the_conversation() {
         first.run("Go on.", &mut host).await.unwrap();
         assert_eq!(host.images, usize::from(turn >= 4), "{turn}");
     }
-    let line = "Go on.\n\n[COMPACTED: the image dot.png stood here and did not fit any more; ask the user to show it again if you \
-                need it]";
+    let line = "Go on.\n\n[COMPACTED: the image dot.png stood here and did not fit any more; if you need it, call again the \
+                tool that gave it, or ask the user to show it again]";
     assert_eq!((host.sent[1].content.as_str(), host.sent[1].images.len()), (line, 0));
     assert_eq!(host.sent[9].images, [other]);
     let history = without_instructions(&first);

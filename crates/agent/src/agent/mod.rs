@@ -24,7 +24,7 @@ use toolfence_policy::{Pending, Policy};
 use toolfence_project::random_name;
 use toolfence_protocol::parse::Event;
 use toolfence_protocol::redact::Redactor;
-use toolfence_protocol::{Error, ErrorKind, Image, Language, Learned, Message, Role, Text, ToolCall, ToolResult};
+use toolfence_protocol::{Error, ErrorKind, Image, Learned, Message, Role, Text, ToolCall, ToolResult};
 use toolfence_session::{Action, Answer, Compacted, Input, Session, StopReason};
 use toolfence_toolbox::{BoxFuture, Toolbox};
 use toolfence_tools::ProjectChecks;
@@ -535,11 +535,20 @@ impl Agent {
     }
 
     async fn call_model(&mut self, host: &mut dyn Host) -> Result<(), Error> {
+        self.request(host, true).await
+    }
+
+    /// Calls the model, with the images or with lines in their places.
+    async fn request(&mut self, host: &mut dyn Host, with_images: bool) -> Result<(), Error> {
         self.find_window().await;
         let mut messages = self.session.messages();
         let mut shows = messages.iter().any(|message| !message.images.is_empty());
-        if shows && !self.backend.takes_images() {
-            without_images(&mut messages, self.session.language());
+        if shows && !(with_images && self.backend.takes_images()) {
+            let (is_refused, language) = (self.backend.takes_images(), self.session.language());
+            without_images(&mut messages, |image| match is_refused {
+                true => messages::image_refused(image.name()).render(language),
+                false => messages::image_not_shown(image.name()).render(language),
+            });
             // A failure of this request is not about images, so it is not made once more without them.
             shows = false;
         }
@@ -584,10 +593,13 @@ impl Agent {
             Some(Ok(end)) => self.session.handle(Input::End(end)),
             Some(Err(error)) => match error.kind() {
                 ErrorKind::TooLong { tokens, window } if self.session.too_long(tokens, window) => {}
-                // The server has just said that it takes no images. Those of earlier turns can be left out; without those of
-                // this one the question would be another.
+                // The server takes no images, or one of these is broken or too large: it would refuse all that is said from
+                // here on. Those of earlier turns can be left out; without those of this one the question would be another.
+                ErrorKind::Rejected if shows && !self.shows => {
+                    return Box::pin(self.request(host, false)).await;
+                }
                 _ if shows && !self.backend.takes_images() && !self.shows => {
-                    return Box::pin(self.call_model(host)).await;
+                    return Box::pin(self.request(host, false)).await;
                 }
                 _ => return Err(error),
             },
@@ -644,10 +656,10 @@ impl Agent {
 }
 
 /// Puts a line in the place of each image, for a backend that takes none.
-fn without_images(messages: &mut [Message], language: Language) {
+fn without_images(messages: &mut [Message], line: impl Fn(&Image) -> String) {
     for message in messages {
         for image in std::mem::take(&mut message.images) {
-            message.content.extend(["\n\n", &messages::image_not_shown(image.name()).render(language)]);
+            message.content.extend(["\n\n", &line(&image)]);
         }
     }
 }

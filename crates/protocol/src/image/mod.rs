@@ -3,6 +3,8 @@
 //! An image is kept as Base64, the form in which servers, transcripts and pages take it. Nothing here decodes a picture, so that a
 //! file made to break a decoder breaks none of ours. What is no PNG, JPEG, GIF or WebP is refused: SVG, for one, is a program.
 
+mod structure;
+
 use crate::{Error, ErrorKind, messages};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -104,6 +106,12 @@ impl Image {
         self.base64.len() / 4 * 3 - padding
     }
 
+    /// Whether the file has the parts without which no decoder shows it: its sizes, and the beginning of a picture. A server refuses
+    /// a whole conversation for one image that has them not.
+    pub fn is_whole(&self) -> bool {
+        decoded(&self.base64, usize::MAX).is_some_and(|bytes| structure::is_whole(self.kind, &bytes))
+    }
+
     /// The image as a URL that holds all of it. None of its characters is markup.
     pub fn data_url(&self) -> String {
         format!("data:{};base64,{}", self.media_type(), self.base64)
@@ -188,13 +196,24 @@ pub fn base64(bytes: &[u8]) -> String {
 
 /// The first bytes of what this is the Base64 of; `None` where it is none.
 fn first_bytes(base64: &str) -> Option<Vec<u8>> {
+    decoded(base64, LOOKED_AT)
+}
+
+/// So many bytes of what this is the Base64 of, without the one or two in front of its padding; `None` where it is none.
+fn decoded(base64: &str, most: usize) -> Option<Vec<u8>> {
     let digits = base64.trim_end_matches('=');
     let is_one = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
     if !base64.len().is_multiple_of(4) || base64.len() - digits.len() > 2 || !digits.bytes().all(is_one) {
         return None;
     }
-    let value = |digit: &u8| ALPHABET.iter().position(|other| other == digit).unwrap_or(0) as u32;
-    let quads = digits.as_bytes().chunks_exact(4).take(LOOKED_AT / 3);
+    let value = |digit: &u8| match *digit {
+        upper @ b'A'..=b'Z' => u32::from(upper - b'A'),
+        lower @ b'a'..=b'z' => u32::from(lower - b'a') + 26,
+        number @ b'0'..=b'9' => u32::from(number - b'0') + 52,
+        b'+' => 62,
+        _ => 63,
+    };
+    let quads = digits.as_bytes().chunks_exact(4).take(most / 3);
     let bytes = quads.flat_map(|quad| {
         let bits = quad.iter().fold(0, |bits, digit| bits << 6 | value(digit));
         [16, 8, 0].map(|shift| (bits >> shift & 255) as u8)

@@ -1,0 +1,183 @@
+//! Whether the file of an image has the parts without which nobody can show it. No pixel is decoded.
+//!
+//! The formats: PNG (RFC 2083), JPEG (ITU-T T.81, annex B), GIF89a, WebP (RFC 9649). The last bytes of a file may be missing here, so
+//! nothing asks for a mark at its end.
+
+use super::MediaType;
+
+pub(super) fn is_whole(kind: MediaType, bytes: &[u8]) -> bool {
+    let found = match kind {
+        MediaType::Png => png(bytes),
+        MediaType::Jpeg => jpeg(bytes),
+        MediaType::Gif => gif(bytes),
+        MediaType::Webp => webp(bytes),
+    };
+    found.unwrap_or(false)
+}
+
+/// The sizes in the first chunk, and a chunk of picture data. `None` where the file ends before.
+fn png(bytes: &[u8]) -> Option<bool> {
+    let mut rest = bytes.get(8..)?;
+    let mut has_sizes = false;
+    loop {
+        let length = u32::from_be_bytes(*rest.first_chunk()?) as usize;
+        let (name, data) = (rest.get(4..8)?, rest.get(8..)?);
+        match name {
+            b"IHDR" if length == 13 => {
+                let [width, height] = [data.get(..4)?, data.get(4..8)?];
+                has_sizes = width != [0; 4] && height != [0; 4];
+            }
+            b"IDAT" if length > 0 => return Some(has_sizes && !data.is_empty()),
+            _ => {}
+        }
+        // The checksum behind the data has four bytes.
+        rest = data.get(length.checked_add(4)?..)?;
+        if !has_sizes {
+            return Some(false);
+        }
+    }
+}
+
+/// A frame with sizes, and the scan that follows.
+fn jpeg(bytes: &[u8]) -> Option<bool> {
+    let mut rest = bytes.get(2..)?;
+    let mut has_sizes = false;
+    loop {
+        // Any number of filling bytes stands before a marker.
+        let (marker, after) = match rest {
+            [0xff, 0xff, ..] => {
+                rest = &rest[1..];
+                continue;
+            }
+            [0xff, marker, after @ ..] => (*marker, after),
+            _ => return Some(false),
+        };
+        // Markers without a segment.
+        if matches!(marker, 0x01 | 0xd0..=0xd8) {
+            rest = after;
+            continue;
+        }
+        let length = usize::from(u16::from_be_bytes(*after.first_chunk()?));
+        let segment = after.get(2..length)?;
+        match marker {
+            0xc0..=0xcf if !matches!(marker, 0xc4 | 0xc8 | 0xcc) => {
+                has_sizes = segment.get(1..3)? != [0; 2] && segment.get(3..5)? != [0; 2];
+            }
+            0xda => return Some(has_sizes && after.len() > length),
+            0xd9 => return Some(false),
+            _ => {}
+        }
+        rest = after.get(length..)?;
+    }
+}
+
+/// The sizes of the screen, and an image with sizes and data.
+fn gif(bytes: &[u8]) -> Option<bool> {
+    let (screen, flags) = (bytes.get(6..10)?, *bytes.get(10)?);
+    let mut rest = bytes.get(13 + colors(flags)..)?;
+    if screen[..2] == [0; 2] || screen[2..] == [0; 2] {
+        return Some(false);
+    }
+    loop {
+        match rest {
+            // An extension: its label, and blocks until an empty one.
+            [0x21, _, blocks @ ..] => {
+                let mut blocks = blocks;
+                while let Some((&length @ 1.., after)) = blocks.split_first() {
+                    blocks = after.get(usize::from(length)..)?;
+                }
+                rest = blocks.get(1..)?;
+            }
+            [0x2c, descriptor @ ..] => {
+                let (sizes, flags) = (descriptor.get(4..8)?, *descriptor.get(8)?);
+                // Behind the colors stands the size of codes, and then the first block of data.
+                let data = descriptor.get(9 + colors(flags)..)?;
+                let length = usize::from(*data.get(1)?);
+                return Some(sizes[..2] != [0; 2] && sizes[2..] != [0; 2] && length > 0 && data.len() > 2);
+            }
+            _ => return Some(false),
+        }
+    }
+}
+
+/// Bytes of a table of colors, by the flags that tell of it.
+fn colors(flags: u8) -> usize {
+    if flags & 0x80 == 0 { 0 } else { 3 << ((flags & 7) + 1) }
+}
+
+/// A chunk with a picture, within the file. That of the extended format has its sizes before the picture.
+fn webp(bytes: &[u8]) -> Option<bool> {
+    let mut rest = bytes.get(12..)?;
+    loop {
+        let length = u32::from_le_bytes(*rest.get(4..)?.first_chunk()?) as usize;
+        let (name, data) = (rest.get(..4)?, rest.get(8..)?);
+        // The last two bytes may be missing here, and those are at the end of the last chunk.
+        let is_there = length <= data.len() + 2;
+        match name {
+            b"VP8 " => {
+                let [width, height] = [data.get(6..8)?, data.get(8..10)?].map(|size| [size[0], size[1] & 0x3f]);
+                let is_frame = data.get(3..6)? == [0x9d, 0x01, 0x2a];
+                return Some(is_there && is_frame && width != [0; 2] && height != [0; 2]);
+            }
+            b"VP8L" => return Some(is_there && length > 5 && *data.first()? == 0x2f),
+            b"ANMF" => return Some(is_there && length > 24),
+            _ if !is_there => return Some(false),
+            // A chunk of an odd size is filled up.
+            _ => rest = data.get(length.checked_add(length & 1)?..)?,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Image, image::base64};
+
+    const PNG: &str =
+        "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==";
+    const GIF: &str = "R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7";
+    const WEBP: &str = "UklGRiQAAABXRUJQVlA4IBgAAAAwAQCdASoBAAEAAwA0JaQAA3AA/vuUAAA=";
+    const LOSSLESS: &str = "UklGRhoAAABXRUJQVlA4TA0AAAAvAAAAEAcQERGIiP4HAA==";
+
+    fn image(data: &str) -> Image {
+        serde_json::from_value(serde_json::json!({"name": "x", "data": data})).unwrap()
+    }
+
+    fn jpeg() -> Vec<u8> {
+        let mut bytes = b"\xff\xd8\xff\xe0\x00\x10JFIF\x00\x01\x01\x00\x00\x01\x00\x01\x00\x00".to_vec();
+        bytes.extend(b"\xff\xc0\x00\x0b\x08\x00\x01\x00\x01\x01\x01\x11\x00");
+        bytes.extend(b"\xff\xda\x00\x08\x01\x01\x00\x00\x3f\x00\x54\xff\xd9");
+        bytes
+    }
+
+    #[test]
+    fn an_image_that_decoders_show_is_whole() {
+        for data in [PNG, GIF, WEBP, LOSSLESS, &base64(&jpeg())] {
+            assert!(image(data).is_whole(), "{data}");
+        }
+    }
+
+    #[test]
+    fn what_ends_before_its_picture_is_broken() {
+        let mut all = vec![jpeg()];
+        all.extend([PNG, GIF, WEBP, LOSSLESS].map(|data| super::super::decoded(data, usize::MAX).unwrap()));
+        for bytes in all {
+            for end in 12..bytes.len() / 2 {
+                let cut = Image::new("x", &bytes[..end]).unwrap();
+                assert!(!cut.is_whole(), "{end} of {bytes:?}");
+            }
+        }
+        for bytes in [b"GIF89a".as_slice(), b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"RIFF\x24\0\0\0WEBPVP8 "] {
+            assert!(!Image::new("x", bytes).unwrap().is_whole(), "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn an_image_without_sizes_is_broken() {
+        let png = super::super::decoded(PNG, usize::MAX).unwrap();
+        let gif = super::super::decoded(GIF, usize::MAX).unwrap();
+        for (mut bytes, at) in [(png, 19), (gif.clone(), 6), (gif, 32), (jpeg(), 26)] {
+            bytes[at] = 0;
+            assert!(!Image::new("x", &bytes).unwrap().is_whole(), "{bytes:?}");
+        }
+    }
+}
