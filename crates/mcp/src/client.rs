@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
 use std::time::Duration;
 use tokio::sync::{mpsc as orders, oneshot};
 use tokio::time::{Instant, timeout_at};
-use toolfence_protocol::{Text, clip};
+use toolfence_protocol::{Text, clip, invisible};
 use toolfence_sandbox::process::{self, Exit, Heard, Piped};
 use toolfence_tools::{CommandRunner, Service, ServiceWatch, WantedService};
 
@@ -453,12 +453,21 @@ impl Run {
     }
 }
 
-/// The lines of the end of stderr that say something, without control characters.
+/// The lines of the end of stderr that say something, without control characters. What cannot be seen is written as it is escaped.
 fn lines_of(errors: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(errors);
     // The first character may be the rest of one.
     let lines = text.trim_start_matches(char::REPLACEMENT_CHARACTER).lines();
-    let plain = lines.map(|line| line.chars().filter(|c| !c.is_control()).collect::<String>());
+    let plain = lines.map(|line| {
+        let seen = line.chars().filter(|c| !c.is_control());
+        seen.fold(String::new(), |mut plain, c| {
+            match invisible::kind(c) {
+                Some(_) => plain.extend(c.escape_unicode()),
+                None => plain.push(c),
+            }
+            plain
+        })
+    });
     plain.filter(|line| !line.trim().is_empty()).collect()
 }
 
@@ -495,6 +504,8 @@ mod tests {
         let told = "node:internal/loader:1210 throw err; Error: no module '/x.js' { code: 'X' }";
         assert_eq!(last_words(node.as_bytes()).as_deref(), Some(told));
         assert_eq!(last_words(b" \n\x1b\n"), None);
+        let hidden = last_words("a\u{200b}b \u{202e}c \u{e0041}".as_bytes());
+        assert_eq!(hidden.as_deref(), Some("a\\u{200b}b \\u{202e}c \\u{e0041}"));
         let long = format!("{}é end\x1b[31m\n", "word ".repeat(100));
         let told = last_words(long.as_bytes()).unwrap();
         assert!(told.starts_with("… word word") && told.ends_with("é end[31m") && told.len() <= SHOWN + 4, "{told}");
