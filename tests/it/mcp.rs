@@ -302,7 +302,7 @@ fn the_sandbox_holds_the_server() {
     let env = format!("env = {{ WORD = \"said\", PORT = \"{port}\" }}");
     let served = Served::with("looks", &env);
     if !served.is_sandboxed() {
-        eprintln!("left out: there is no sandbox here");
+        eprintln!("skipped: there is no sandbox here");
         return;
     }
     served.project.file(".env", "KEY=sk-test-4242424242424242\n");
@@ -523,7 +523,7 @@ fn secrets_of_servers_are_not_written_down() {
 fn what_becomes_blocked_beside_the_project_is_not_read() {
     let served = Served::new("peeks");
     if !served.is_sandboxed() {
-        eprintln!("left out: there is no sandbox here");
+        eprintln!("skipped: there is no sandbox here");
         return;
     }
     let beside = |name: &str| served.shared.join(name);
@@ -544,6 +544,47 @@ fn what_becomes_blocked_beside_the_project_is_not_read() {
     assert_eq!(screen.end(), 0);
     let kept = served.kept();
     assert!(kept.matches("has <>").count() >= 3 && !kept.contains("hidden-"), "{kept}");
+}
+
+/// A toolchain's packages are nobody's own, but a folder that is called so may be.
+#[test]
+fn blocked_names_are_hidden_in_folders_of_packages_too() {
+    let served = Served::new("packages");
+    if !served.is_sandboxed() {
+        eprintln!("skipped: there is no sandbox here");
+        return;
+    }
+    for folder in ["node_modules/mine", "lib/python3.12"] {
+        let folder = served.shared.join(folder);
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join(".env"), "KEY=hidden-1").unwrap();
+    }
+    assert_eq!(served.call()["output"], "has <>");
+}
+
+/// What could not be hidden would be read.
+#[test]
+fn a_path_that_cannot_be_looked_over_is_not_handed_to_a_server() {
+    let served = Served::new("well");
+    if !served.is_sandboxed() {
+        eprintln!("skipped: there is no sandbox here");
+        return;
+    }
+    let many = served.shared.join("many");
+    std::fs::create_dir(&many).unwrap();
+    for number in 0..2001 {
+        std::fs::write(many.join(format!(".env.{number}")), "").unwrap();
+    }
+    let error = served.listed()["error"].to_string();
+    let said = format!("{} cannot be shared: it holds too many files", served.shared.display());
+    assert!(error.contains(&said), "{error}");
+    std::fs::remove_dir_all(&many).unwrap();
+    let name = "d".repeat(200);
+    let script = format!("for at in {{1..25}}; do mkdir {name} && cd {name}; done; echo KEY=x >.env");
+    let made = std::process::Command::new("bash").args(["-c", &script]).current_dir(&served.shared).status().unwrap();
+    assert!(made.success());
+    let error = served.listed()["error"].to_string();
+    assert!(error.contains("cannot be shared: blocked files in ") && error.contains("name too long"), "{error}");
 }
 
 /// As `npx` does where it has no network.

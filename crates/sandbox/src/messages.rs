@@ -16,6 +16,14 @@ toolfence_protocol::texts! { "sandbox"
         en: "it is in the project, or holds the project or the home folder",
         pt: "está no projeto, ou contém o projeto ou a pasta pessoal",
     }
+    shared_is_too_large() {
+        en: "it holds too many files, or too many that are blocked, to hide these; name folders in it",
+        pt: "contém arquivos demais, ou bloqueados demais, para que estes sejam escondidos; indique pastas dentro dele",
+    }
+    shared_is_closed(folder, why) {
+        en: "blocked files in {folder} cannot be hidden: {why}",
+        pt: "não é possível esconder os arquivos bloqueados em {folder}: {why}",
+    }
     no_helper() {
         en: "There is no helper: let main begin with toolfence::sandbox::enter_if_asked(), or install toolfence-sandbox or coder in \
              the PATH.",

@@ -5,12 +5,13 @@
 
 use super::plan::Name;
 use std::fs;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 /// Whether a file or folder has to be hidden: the shown folder, what is in it (relative), and whether that is a folder.
 pub(crate) type Hides<'a> = &'a dyn Fn(&Path, &Path, bool) -> bool;
 
-/// The most entries that are looked at in all shown folders. Folders that were not come to are hidden.
+/// The most entries that are looked at in all shown folders. Toolchains' folders that were not come to are hidden.
 const MOST_ENTRIES: usize = 300_000;
 
 /// The most names that are hidden one by one: each is a mount.
@@ -34,11 +35,23 @@ const STORES: &[&str] = &[
     ".gradle/caches",
 ];
 
+/// Bytes of a path that can be mounted over, with the zero behind it.
+const LONGEST_PATH: usize = 4096;
+
 /// What is left of the walks over all shown folders.
 #[derive(Debug)]
 pub(super) struct Looking {
     entries: usize,
     pub(super) masks: Vec<Name>,
+}
+
+/// Why not everything that is blocked in a folder can be hidden.
+#[derive(Debug)]
+pub(super) enum Unhidden {
+    /// It has too many entries, or too many of them are blocked.
+    TooLarge,
+    /// This folder in it cannot be looked at.
+    Closed(PathBuf, io::Error),
 }
 
 impl Looking {
@@ -58,11 +71,10 @@ impl Looking {
             if is_store(&folder) {
                 continue;
             }
-            let full = self.entries >= MOST_ENTRIES || self.masks.len() >= MOST_MASKS;
             let Ok(entries) = fs::read_dir(&folder) else { continue };
-            if full {
-                tracing::warn!(folder = %folder.display(), "hidden from commands: there is too much to look at");
-                self.masks.push(Name::from(folder));
+            let (before, waiting) = (self.masks.len(), pending.len());
+            if self.is_full() {
+                self.hide_all(folder, before);
                 continue;
             }
             for entry in entries.flatten() {
@@ -78,7 +90,69 @@ impl Looking {
                     pending.push(path);
                 }
             }
+            // One folder can hold more than can be mounted.
+            if self.masks.len() > before + MOST_MASKS {
+                pending.truncate(waiting);
+                self.hide_all(folder, before);
+            }
         }
+    }
+
+    fn is_full(&self) -> bool {
+        self.entries >= MOST_ENTRIES || self.masks.len() >= MOST_MASKS
+    }
+
+    /// Hides a folder in the place of what is hidden in it.
+    fn hide_all(&mut self, folder: PathBuf, before: usize) {
+        tracing::warn!(folder = %folder.display(), "hidden from commands: there is too much to look at");
+        self.masks.truncate(before);
+        self.masks.push(Name::from(folder));
+    }
+
+    /// Looks over a path that one program may read and write. Anything in it may be the user's own, whatever its folder is called, and
+    /// what was not looked at must not be shown.
+    pub(super) fn over_shared(&mut self, shared: &Path, hides: Hides<'_>) -> Result<(), Unhidden> {
+        let mut pending = vec![shared.to_owned()];
+        while let Some(folder) = pending.pop() {
+            let closed = |error| Unhidden::Closed(folder.clone(), error);
+            let entries = match fs::read_dir(&folder) {
+                Ok(entries) => entries,
+                Err(error) => match error.kind() {
+                    // The path is a file, or the folder has gone away.
+                    ErrorKind::NotADirectory | ErrorKind::NotFound => continue,
+                    // The program could open it to itself.
+                    ErrorKind::PermissionDenied => {
+                        self.masks.push(Name::from(folder));
+                        continue;
+                    }
+                    _ => return Err(closed(error)),
+                },
+            };
+            for entry in entries {
+                let entry = entry.map_err(closed)?;
+                self.entries += 1;
+                if self.is_full() {
+                    return Err(Unhidden::TooLarge);
+                }
+                let kind = match entry.file_type() {
+                    Ok(kind) => kind,
+                    Err(error) if error.kind() == ErrorKind::NotFound => continue,
+                    Err(error) => return Err(closed(error)),
+                };
+                let path = entry.path();
+                let is_repository = entry.file_name() == ".git" && kind.is_dir();
+                let below = path.strip_prefix(shared).unwrap_or(&path);
+                if is_repository || !kind.is_symlink() && hides(shared, below, kind.is_dir()) {
+                    if path.as_os_str().len() >= LONGEST_PATH {
+                        return Err(closed(rustix::io::Errno::NAMETOOLONG.into()));
+                    }
+                    self.masks.push(Name::from(path));
+                } else if kind.is_dir() {
+                    pending.push(path);
+                }
+            }
+        }
+        Ok(())
     }
 }
 

@@ -1,6 +1,6 @@
 //! Folders beside the project that one program may read and write, because the person has named them.
 
-use super::beside::Looking;
+use super::beside::{Looking, Unhidden};
 use super::plan::{Name, Plan, Step};
 use crate::messages;
 use std::collections::HashMap;
@@ -8,7 +8,10 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use toolfence_project::Project;
-use toolfence_protocol::Text;
+use toolfence_protocol::{Text, clip};
+
+/// Bytes of the path of a folder that are told.
+const SHOWN: usize = 500;
 
 /// Files and folders beside the project, each at its own place, that a program in the sandbox may change. Blocked names in them, and
 /// repositories of git, stay hidden.
@@ -25,7 +28,8 @@ impl Shared {
     /// Those at these absolute paths, through links.
     ///
     /// # Errors
-    /// One of them is not there, holds the home folder or the project, or is in the project: its masks would be left behind.
+    /// One of them is not there, holds the home folder or the project, or is in the project: its masks would be left behind. Or what is
+    /// blocked in it cannot all be hidden.
     pub fn of(paths: &[PathBuf], project: &dyn Project) -> Result<Shared, Text> {
         let hides = |shown: &Path, below: &Path, is_folder: bool| project.hides_beside(shown, below, is_folder);
         let home = std::env::var_os("HOME").and_then(|home| Path::new(&home).canonicalize().ok());
@@ -43,7 +47,13 @@ impl Shared {
             if real != *path {
                 shared.links.push(Step::Link { at: path.as_path().into(), to: real.as_path().into() });
             }
-            looking.over(&real, &hides);
+            looking.over_shared(&real, &hides).map_err(|why| match why {
+                Unhidden::TooLarge => messages::cannot_share(&named, messages::shared_is_too_large()),
+                Unhidden::Closed(folder, error) => {
+                    let folder = clip::middle(&folder.display().to_string(), SHOWN).into_owned();
+                    messages::cannot_share(&named, messages::shared_is_closed(folder, Text::from(&error)))
+                }
+            })?;
             shared.places.push(Name::from(real));
         }
         shared.masks = looking.masks;
