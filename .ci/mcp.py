@@ -119,6 +119,7 @@ def files(place):
     for folder in (data, project):
         result = place.call("files.read_text_file", path=folder + "/.env")
         check("a blocked file is not read", "hidden-of" not in json.dumps(result), result)
+        check("the reason is that it cannot be", not result["success"] and "EACCES" in json.dumps(result), result)
     failed(place, "a file that is not there", "exit_status", "ENOENT", "files.read_text_file", path=data + "/absent")
     failed(place, "an argument that is missing", "invalid_argument", "path", "files.read_text_file")
     failed(place, "a tool that is not there", "unknown_tool", "files.read_text_file", "files.read_text")
@@ -129,11 +130,11 @@ def files(place):
     failed(place, "a file that is too long says so", "io_error", "16 MiB", "files.read_text_file", path=data + "/huge.txt")
     with open(data + "/dot.png", "wb") as file:
         file.write(base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="))
-    gave(place, "an image is one", "[The image read_media_file-1: image/png, ", "files.read_media_file", path=data + "/dot.png")
+    gave(place, "an image is one", "[The image files.read_media_file-1: image/png, ", "files.read_media_file", path=data + "/dot.png")
 
 
 def everything(place):
-    gave(place, "an image between texts", "[The image get-tiny-image-1: image/png, ", "everything.get-tiny-image")
+    gave(place, "an image between texts", "[The image everything.get-tiny-image-1: image/png, ", "everything.get-tiny-image")
     gave(place, "a resource", "Resource 1", "everything.get-resource-reference")
     gave(place, "links", "A link to", "everything.get-resource-links")
     gave(place, "structured content", "temperature", "everything.get-structured-content", location="Chicago")

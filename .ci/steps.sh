@@ -145,7 +145,8 @@ clients() {
 mcp_servers() {
     local folder=$target/mcp version=2026.8.31 name
     for name in filesystem everything; do
-        [ -x "$folder/bin/mcp-server-$name" ] || npm install --silent --no-audit --no-fund --global --prefix "$folder" \
+        grep -qsF "\"version\": \"$version\"" "$folder/lib/node_modules/@modelcontextprotocol/server-$name/package.json" \
+            || npm install --silent --no-audit --no-fund --global --prefix "$folder" \
             "@modelcontextprotocol/server-$name@$version"
     done
     cargo build --quiet --locked --bin coder
