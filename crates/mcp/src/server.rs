@@ -302,7 +302,8 @@ async fn withheld(client: &Client, why: Text) -> Text {
     let said = why.render(Language::English);
     match watch.deliver(said.clone()).await {
         Ok(delivered) if delivered == said => why,
-        Ok(delivered) => Text::from(delivered),
+        // More of the sentence follows.
+        Ok(delivered) => Text::from(delivered.trim_end()),
         Err(_) => messages::ended(),
     }
 }
