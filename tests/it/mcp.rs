@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use std::net::TcpListener;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use toolfence_kit::{Program, Project, Ran, Screen};
+use toolfence_kit::{Program, Project, Ran, Screen, made_anew};
 
 const CODER: &str = env!("CARGO_BIN_EXE_coder");
 pub(crate) const SERVER: &str = include_str!("../data/mcp/server.sh");
@@ -519,6 +519,7 @@ fn secrets_of_servers_are_not_written_down() {
 }
 
 /// In the folders that a server may use too, also where a file takes the place of one that was hidden: an editor saves like that.
+/// One that was removed and made anew often has the inode number of before.
 #[test]
 fn what_becomes_blocked_beside_the_project_is_not_read() {
     let served = Served::new("peeks");
@@ -529,7 +530,7 @@ fn what_becomes_blocked_beside_the_project_is_not_read() {
     let beside = |name: &str| served.shared.join(name);
     std::fs::create_dir(beside("more")).unwrap();
     std::fs::write(beside(".env"), "KEY=hidden-1").unwrap();
-    let screen = served.talk(&[CALL, "One.", CALL, "Two.", CALL, "Three."]);
+    let screen = served.talk(&[CALL, "One.", CALL, "Two.", CALL, "Three.", CALL, "Four."]);
     screen.wait_for_last(">");
     screen.press(&format!("go{ENTER}"));
     answered(&screen, "One.");
@@ -540,10 +541,13 @@ fn what_becomes_blocked_beside_the_project_is_not_read() {
     std::fs::write(beside("more/.env"), "KEY=hidden-3").unwrap();
     screen.press(&format!("go{ENTER}"));
     answered(&screen, "Three.");
+    made_anew(&beside(".env"), "KEY=hidden-4");
+    screen.press(&format!("go{ENTER}"));
+    answered(&screen, "Four.");
     screen.press(CTRL_D);
     assert_eq!(screen.end(), 0);
     let kept = served.kept();
-    assert!(kept.matches("has <>").count() >= 3 && !kept.contains("hidden-"), "{kept}");
+    assert!(kept.matches("has <>").count() >= 4 && !kept.contains("hidden-"), "{kept}");
 }
 
 /// The end of stderr goes to the model where a server has ended.

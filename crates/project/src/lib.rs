@@ -5,11 +5,12 @@
 //! carries the [`Identity`] of its file:
 //!
 //! ```
-//! use toolfence_project::{Mask, MaskKind, identity_of};
-//! let stat = rustix::fs::stat("Cargo.toml")?;
-//! let mask = Mask { path: "Cargo.toml".into(), is: identity_of(&stat), how: MaskKind::Freeze };
-//! let later = rustix::fs::stat(&mask.path)?;
-//! assert_eq!(identity_of(&later), mask.is, "it is still the same file");
+//! use toolfence_project::{Mask, MaskKind, identity_at};
+//! # use std::path::Path;
+//! let here = rustix::fs::CWD;
+//! let is = identity_at(here, Path::new("Cargo.toml"))?;
+//! let mask = Mask { path: "Cargo.toml".into(), is, how: MaskKind::Freeze };
+//! assert_eq!(identity_at(here, &mask.path)?, mask.is, "it is still the same file");
 //! # Ok::<(), rustix::io::Errno>(())
 //! ```
 //!
@@ -22,6 +23,7 @@
 mod random;
 
 pub use random::random_name;
+use rustix::fd::BorrowedFd;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -31,7 +33,7 @@ pub trait Project {
     /// The real path of the root.
     fn path(&self) -> &Path;
 
-    /// Device and inode of the root.
+    /// Which folder the root is.
     fn identity(&self) -> Identity;
 
     /// The PATH of the project's commands.
@@ -68,12 +70,63 @@ pub enum MaskKind {
     HideRemovable,
 }
 
-/// Device and inode of a file.
+/// Which file is meant: its device, its inode and, where the file system tells it, the time of its birth in seconds and
+/// nanoseconds. A file that is removed leaves its inode number to the next one that is made, often at once. Where no birth
+/// is told, such a file counts as the one before. A file of the lower layer of an overlay is born again when it is first changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Identity(pub u64, pub u64);
+pub struct Identity(pub u64, pub u64, #[serde(default)] pub Option<(i64, u32)>);
 
-/// The identity of the file whose status this is.
+/// Device and inode. They tell two files apart that are both there.
+pub type Number = (u64, u64);
+
+impl Identity {
+    /// Device and inode alone.
+    pub fn number(&self) -> Number {
+        (self.0, self.1)
+    }
+}
+
+/// Device and inode of the file whose status this is.
 #[allow(clippy::unnecessary_cast, reason = "the types of these fields differ between systems")]
-pub fn identity_of(stat: &rustix::fs::Stat) -> Identity {
-    Identity(stat.st_dev as u64, stat.st_ino as u64)
+pub fn number_of(stat: &rustix::fs::Stat) -> Number {
+    (stat.st_dev as u64, stat.st_ino as u64)
+}
+
+/// The identity of what has this name in an open folder; a link is not followed. Without a name it is that of the open file or
+/// folder itself.
+///
+/// # Errors
+/// Nothing can be told of it, or it is not there.
+#[cfg(target_os = "linux")]
+pub fn identity_at(folder: BorrowedFd<'_>, name: &Path) -> rustix::io::Result<Identity> {
+    use rustix::fs::{AtFlags, StatxFlags, makedev, statat, statx};
+    use rustix::io::Errno;
+    let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::EMPTY_PATH | AtFlags::NO_AUTOMOUNT;
+    match statx(folder, name, flags, StatxFlags::INO | StatxFlags::BTIME) {
+        Ok(stat) => {
+            let is_told = stat.stx_mask & StatxFlags::BTIME.bits() != 0;
+            let birth = is_told.then_some((stat.stx_btime.tv_sec, stat.stx_btime.tv_nsec));
+            Ok(Identity(makedev(stat.stx_dev_major, stat.stx_dev_minor), stat.stx_ino, birth))
+        }
+        // Some containers refuse this call.
+        Err(Errno::NOSYS | Errno::PERM) => {
+            let (device, inode) = number_of(&statat(folder, name, flags)?);
+            Ok(Identity(device, inode, None))
+        }
+        Err(errno) => Err(errno),
+    }
+}
+
+/// The identity of what has this name in an open folder; a link is not followed. Without a name it is that of the open file or
+/// folder itself.
+///
+/// # Errors
+/// Nothing can be told of it, or it is not there.
+#[cfg(not(target_os = "linux"))]
+pub fn identity_at(folder: BorrowedFd<'_>, name: &Path) -> rustix::io::Result<Identity> {
+    use rustix::fs::{AtFlags, fstat, statat};
+    let is_itself = name.as_os_str().is_empty();
+    let stat = if is_itself { fstat(folder) } else { statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) };
+    let (device, inode) = number_of(&stat?);
+    Ok(Identity(device, inode, None))
 }

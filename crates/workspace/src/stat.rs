@@ -1,12 +1,12 @@
 //! What the status of a file (stat(2)) says: whether it is still the same file, with the same content, and since when.
 //!
 //! Every comparison of two files of this crate is here. [`toolfence_project::Identity`] is the file alone, whatever is
-//! in it.
+//! in it, and device and inode are it as long as it is there.
 
 use rustix::fs::{Mode, RawMode, Stat};
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, SystemTime};
-use toolfence_project::identity_of;
+use toolfence_project::number_of;
 
 /// The bits of a mode that can be set (chmod(2)).
 const BITS: RawMode = 0o7777;
@@ -52,9 +52,9 @@ impl Stamp {
     }
 }
 
-/// Whether two states are of one file, whatever is in it.
+/// Whether two states are of one file, whatever is in it: one of them is of a file that is there.
 pub(crate) fn is_one(a: &Stat, b: &Stat) -> bool {
-    identity_of(a) == identity_of(b)
+    number_of(a) == number_of(b)
 }
 
 /// Whether two states are of one file with one content. A rename changes the time of the state, and nothing else.

@@ -4,6 +4,7 @@ use super::left::{is_gone, running};
 use super::{Place, block_on, stands};
 use crate::marks::own;
 use serde_json::{Value, json};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use toolfence::policy::{AskMode, Cleared, Policy, Verdict};
@@ -11,6 +12,7 @@ use toolfence::sandbox::Settings;
 use toolfence::toolbox::{NoProgress, Toolbox};
 use toolfence::tools::CommandRunner;
 use toolfence::{Args, ErrorCode, ToolCall, ToolResult};
+use toolfence_kit::made_anew;
 use toolfence_tools::{Bash, Job, Jobs, Python};
 
 /// The tools on one set of jobs, as a session has them; a command becomes a job after a second.
@@ -240,26 +242,35 @@ fn what_a_job_floods_is_in_a_file() {
     assert!(want.ends_with(&text) && text.len() > 100_000, "{} of {}", text.len(), want.len());
 }
 
-/// Whoever saves a file by renaming another over it takes the mask away with it.
+/// Whoever saves a file by renaming another over it takes the mask away with it, and so does who removes it and makes it anew: then
+/// its inode number is often that of before.
 #[test]
 fn a_blocked_file_that_changes_ends_the_command() {
     let place = Place::new();
     let Some(session) = Session::new(&place) else { return };
     let command = "echo begun; while ! cat .env 2>/dev/null; do sleep 0.1; done; sleep 0.05; sleep 72107";
-    for (background, change) in [(false, ".env"), (true, ".env")] {
+    let renamed = |at: &Path| {
+        place.file("new", "KEY=new-4242424242424242\n");
+        std::fs::rename(place.at("new"), at).expect("it can be renamed");
+    };
+    let reborn = |at: &Path| made_anew(at, "KEY=new-4242424242424242\n");
+    let ways: [(bool, &(dyn Fn(&Path) + Sync)); 4] =
+        [(false, &renamed), (true, &renamed), (false, &reborn), (true, &reborn)];
+    for (background, replace) in ways {
+        let change = ".env";
         place.file("sub/plain", "");
-        place.file(".env", "OLD\n");
+        place.file(change, "OLD\n");
         place.file("attempt.sh", own(command));
         let args = json!({"command": ". ./attempt.sh", "background": background, "timeout": 20});
         let result = std::thread::scope(|scope| {
             scope.spawn(|| {
                 std::thread::sleep(Duration::from_millis(500));
-                place.file("new", "NEW\n");
-                std::fs::rename(place.at("new"), place.at(change)).expect("it can be renamed");
+                replace(&place.at(change));
             });
             let result = session.call("bash", args);
             if is_running(&result) { session.rest(&id_of(&result)).1 } else { result }
         });
+        assert!(!format!("{result:?}").contains("new-42"), "it is withheld: {result:?}");
         let error = result.error.unwrap_or_else(|| panic!("{change} changed and nothing happened"));
         assert!(error.code == ErrorCode::Conflict && error.message.to_string().starts_with(change), "{error:?}");
         assert!(is_gone("sleep 72107"));

@@ -3,7 +3,8 @@
 //! - [`CaseFiles`] reads the files in `tests/cases`, and [`Comparison`] holds what they expect against what came out. With
 //!   `UPDATE=1` in the environment it writes what came out into the files.
 //! - [`Random`] makes numbers that look random and are the same on every run, [`Pieces`] cuts a text as a stream would.
-//! - [`Project`] is a temporary project, [`picture`] a tree of files as text, [`Program`] a program that is run to its end.
+//! - [`Project`] is a temporary project, [`picture`] a tree of files as text, [`Program`] a program that is run to its end;
+//!   [`made_anew`] puts another file under the name and the inode number of one.
 //! - With the feature `policy`, `World` is a host that a policy asks, and `call` makes a call out of JSON; with the feature
 //!   `toolbox`, `Tools` lets a policy judge a call and runs what it clears.
 //! - With the feature `screen`, `Screen` is a terminal with a program on it.
@@ -31,7 +32,7 @@ pub use case_files::{CaseFiles, Entry, Expected, Part, Reply, Row, Section};
 pub use comparison::{Comparison, Update};
 pub use pieces::Pieces;
 pub use program::{Program, Ran};
-pub use project::{Picture, Project, picture};
+pub use project::{Picture, Project, made_anew, picture};
 pub use random::Random;
 #[cfg(feature = "screen")]
 pub use screen::Screen;

@@ -3,7 +3,9 @@
 use crate::program::{Program, Ran};
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use tempfile::TempDir;
 
 /// A project in a temporary folder, with a home, and a folder that nothing may touch. All go with it.
@@ -95,6 +97,27 @@ fn write(path: &Path, content: &[u8]) {
 /// What is below a folder: each name with its kind, its mode and its content or target. Bytes that are no text stand there
 /// escaped, so that two trees are the same when their pictures are.
 pub type Picture = BTreeMap<PathBuf, String>;
+
+/// Removes a file and makes it anew, under its old inode number where the file system gives that out again soon.
+pub fn made_anew(file: &Path, content: &str) {
+    let number = |path: &Path| fs::metadata(path).expect("it is there").ino();
+    let before = number(file);
+    fs::remove_file(file).expect("it can be removed");
+    let spares: Vec<PathBuf> = (0..50).map(|count| file.with_file_name(format!("spare-{count}"))).collect();
+    let is_it = |spare: &&PathBuf| {
+        fs::write(spare, content).expect("a file can be written");
+        let is_it = number(spare) == before;
+        if !is_it {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        is_it
+    };
+    let found = spares.iter().find(is_it).unwrap_or(&spares[0]);
+    fs::rename(found, file).expect("it can be renamed");
+    for spare in &spares {
+        let _ = fs::remove_file(spare);
+    }
+}
 
 /// The picture of what is below a folder.
 pub fn picture(root: &Path) -> Picture {

@@ -7,12 +7,12 @@ use super::plan::{Masking, Name, Plan, Spot, Step, Task};
 use super::sys::{self, Attributes};
 use super::{Barrier, Cause, Trouble, memory, rights};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags};
+use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags};
 use std::io;
 use std::path::{Path, PathBuf};
-use toolfence_project::{Identity, identity_of};
+use toolfence_project::{Identity, identity_at};
 
 /// Where private folders, layers and masks have their store.
 const STORE: &str = "/.store";
@@ -374,7 +374,7 @@ fn open_path(folder: BorrowedFd<'_>, path: &Path, flags: OFlags) -> io::Result<O
 }
 
 fn identity(file: BorrowedFd<'_>) -> io::Result<Identity> {
-    Ok(identity_of(&rustix::fs::statat(file, "", AtFlags::EMPTY_PATH)?))
+    Ok(identity_at(file, Path::new(""))?)
 }
 
 /// Enters a folder of the project, wherever the names of the path lead now: there is nothing else to be reached.

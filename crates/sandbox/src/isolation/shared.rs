@@ -4,10 +4,8 @@ use super::beside::{Looking, Unhidden};
 use super::plan::{Name, Plan, Step};
 use crate::messages;
 use std::collections::HashMap;
-use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use toolfence_project::Project;
+use toolfence_project::{Identity, Project, identity_at};
 use toolfence_protocol::{Text, clip};
 
 /// Bytes of the path of a folder that are told.
@@ -20,8 +18,8 @@ pub struct Shared {
     links: Vec<Step>,
     places: Vec<Name>,
     masks: Vec<Name>,
-    /// The files and folders that are masked, each by its device and number.
-    hidden: HashMap<PathBuf, Option<(u64, u64)>>,
+    /// The files and folders that are masked, and which file each of them is.
+    hidden: HashMap<PathBuf, Option<Identity>>,
 }
 
 impl Shared {
@@ -57,7 +55,7 @@ impl Shared {
             shared.places.push(Name::from(real));
         }
         shared.masks = looking.masks;
-        let is = |path: &Path| fs::symlink_metadata(path).ok().map(|meta| (meta.dev(), meta.ino()));
+        let is = |path: &Path| identity_at(rustix::fs::CWD, path).ok();
         shared.hidden = shared.masks.iter().map(|at| (at.path().to_owned(), is(at.path()))).collect();
         Ok(shared)
     }

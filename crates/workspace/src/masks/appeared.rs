@@ -18,7 +18,7 @@ use rustix::fs::FileType;
 use std::collections::{HashMap, HashSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use toolfence_project::{Identity, MaskKind, identity_of};
+use toolfence_project::{Identity, MaskKind, Number, number_of};
 use toolfence_protocol::{Language, Text};
 
 /// Files that are read, the bytes of one and of all of them, and the lines that are kept. What is beyond is said to be.
@@ -36,8 +36,8 @@ const LONG: usize = 16;
 /// What stands in blocked files that appeared while a command ran.
 #[derive(Debug, Default)]
 pub struct Withheld {
-    /// Files by what they are, with their length and last change when they were read.
-    read: HashMap<Identity, Stamp>,
+    /// Files by device and inode, with their length and last change when they were read.
+    read: HashMap<Number, Stamp>,
     names: Vec<PathBuf>,
     /// What a line of output must not have in it, with the number of a name.
     parts: Vec<(Vec<u8>, usize)>,
@@ -94,7 +94,7 @@ impl Withheld {
 
     fn read(&mut self, root: &Root, path: PathBuf, stat: &rustix::fs::Stat) {
         let stamp = Stamp::of(stat);
-        if self.read.insert(identity_of(stat), stamp) == Some(stamp) {
+        if self.read.insert(number_of(stat), stamp) == Some(stamp) {
             return;
         }
         let room = MOST_BYTES.min(MOST_OF_ALL.saturating_sub(self.bytes));

@@ -3,7 +3,7 @@
 use crate::masks::set::MaskSet;
 use crate::names;
 use crate::root::Root;
-use toolfence_project::{Mask, MaskKind, identity_of};
+use toolfence_project::{Mask, MaskKind};
 
 /// What a command finds without its mask, because another process on the host has put another file in its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,8 +17,8 @@ pub enum Unmasked {
 /// Finds a file that is another one than was masked.
 pub(super) fn find(root: &Root, before: &MaskSet) -> Option<Unmasked> {
     let is_another = |mask: &&Mask| {
-        let now = root.stat_exact(&mask.path);
-        now.is_ok_and(|stat| identity_of(&stat) != mask.is)
+        let now = root.identity_exact(&mask.path);
+        now.is_ok_and(|is| is != mask.is)
     };
     // What stands in a folder that git ignores is the build's to replace.
     let masked = before.list.iter().filter(|mask| matches!(mask.how, MaskKind::Hide | MaskKind::Freeze));

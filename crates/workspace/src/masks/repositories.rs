@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use toolfence_git::config::{links_of, path_value, pointed};
 use toolfence_git::way::Way;
 use toolfence_git::{hooks, made};
-use toolfence_project::{Identity, MaskKind};
+use toolfence_project::{MaskKind, Number};
 use toolfence_rules::GIT_HOOKS;
 
 /// What a command may do with the repositories of the project.
@@ -46,7 +46,7 @@ pub(super) enum Standing {
 pub(super) struct Repository {
     /// `.git`, or the folder of a repository that has none, relative to the root.
     pub(super) at: PathBuf,
-    pub(super) is: Option<Identity>,
+    pub(super) is: Option<Number>,
     /// Where `.git` leads, where it is a link. A link cannot be read-only, and the next file may get the inode of one that was
     /// removed.
     pub(super) link: Option<PathBuf>,

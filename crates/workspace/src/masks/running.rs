@@ -25,7 +25,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 use toolfence_git::way::{Step, Way};
-use toolfence_project::{Identity, Mask, MaskKind, random_name};
+use toolfence_project::{Identity, Mask, MaskKind, Number, random_name};
 use toolfence_protocol::Text;
 
 /// The most bytes of a record that is read.
@@ -122,7 +122,7 @@ pub struct Running {
 #[derive(Debug, Serialize, Deserialize)]
 struct RecordedRepository {
     at: Vec<u8>,
-    is: Option<Identity>,
+    is: Option<Number>,
     link: Option<Vec<u8>>,
     /// Whether it stays as it is.
     stays: bool,
@@ -147,7 +147,7 @@ struct Record {
     repositories: Vec<RecordedRepository>,
     frozen: Vec<(Vec<u8>, Identity)>,
     /// Paths of what git uses, with what was there and the folder it was in.
-    held: Vec<(Vec<u8>, Identity, Identity)>,
+    held: Vec<(Vec<u8>, Number, Number)>,
     used: Vec<RecordedUse>,
     /// Globs of repositories that are left to commands.
     free: Vec<String>,

@@ -20,7 +20,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use toolfence_git::made::looks_bare;
-use toolfence_project::{Identity, Mask, MaskKind, identity_of};
+use toolfence_project::{Mask, MaskKind, Number, number_of};
 use toolfence_protocol::{ErrorCode, Text, ToolFailure};
 
 /// Folders looked at before the walk is given up.
@@ -85,7 +85,7 @@ pub(super) struct Scan<'w> {
     masks: &'w Masks,
     pub(super) set: MaskSet,
     /// Hidden files that have more than one name.
-    linked: HashSet<Identity>,
+    linked: HashSet<Number>,
     /// Folders that are kept in their place for what is hidden in them.
     kept: HashSet<PathBuf>,
     /// What repositories ask for, where that is wanted.
@@ -255,7 +255,7 @@ impl<'w> Scan<'w> {
     /// Notes the repository that `.git` in this folder stands for, or the folder itself.
     fn repository(&mut self, folder: &Path, kind: Option<FileType>) {
         let at = if kind.is_some() { folder.join(".git") } else { folder.to_owned() };
-        let is = self.masks.root.stat_exact(&at).ok().map(|stat| identity_of(&stat));
+        let is = self.masks.root.stat_exact(&at).ok().map(|stat| number_of(&stat));
         let standing = match &mut self.wanted {
             Some((access, wanted)) => wanted.add(self.masks, *access, folder, kind),
             None => Standing::Protected,
@@ -283,7 +283,7 @@ impl<'w> Scan<'w> {
             .iter()
             .filter_map(|mask| {
                 let above = root.stat_exact(mask.path.parent()?).ok()?;
-                Some(Held { path: mask.path.clone(), is: mask.is, above: identity_of(&above) })
+                Some(Held { path: mask.path.clone(), is: mask.is.number(), above: number_of(&above) })
             })
             .collect();
         let guarded: HashSet<&Path> = self.set.list.iter().map(|mask| mask.path.as_path()).collect();
@@ -300,12 +300,15 @@ impl<'w> Scan<'w> {
 
     fn mask(&mut self, hop: &Hop, path: PathBuf, how: MaskKind) -> Result<(), Hitch> {
         let stat = hop.stat(self.masks.root.fd(), &path).map_err(|_| Hitch::Moved)?;
-        let is = identity_of(&stat);
+        let is = hop.identity(self.masks.root.fd(), &path).map_err(|_| Hitch::Moved)?;
+        if is.number() != number_of(&stat) {
+            return Err(Hitch::Moved);
+        }
         let file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
         if matches!(how, MaskKind::Hide | MaskKind::HideRemovable) && file {
-            self.masks.root.remember_masked(is);
+            self.masks.root.remember_masked(is.number());
             if stat.st_nlink > 1 {
-                self.linked.insert(is);
+                self.linked.insert(is.number());
             }
         }
         if FileType::from_raw_mode(stat.st_mode) != FileType::Symlink {
@@ -324,8 +327,8 @@ impl<'w> Scan<'w> {
         let mut found = Vec::new();
         for node in files {
             let Ok(stat) = self.masks.root.stat_exact(&node.name) else { continue };
-            let is = identity_of(&stat);
-            if self.linked.contains(&is) {
+            if self.linked.contains(&number_of(&stat)) {
+                let Ok(is) = self.masks.root.identity_exact(&node.name) else { continue };
                 found.push(Mask { path: node.name, is, how: MaskKind::Hide });
             }
         }

@@ -3,7 +3,7 @@
 use crate::masks::repositories::{Repository, Used};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use toolfence_project::{Identity, Mask, MaskKind};
+use toolfence_project::{Mask, MaskKind, Number};
 
 /// What the sandbox has to mask for one command, and what was there when it was looked for.
 #[derive(Debug, Clone, Default)]
@@ -27,9 +27,9 @@ pub struct MaskSet {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Held {
     pub(super) path: PathBuf,
-    pub(super) is: Identity,
-    /// The folder it is in.
-    pub(super) above: Identity,
+    /// Device and inode, as those of the folder it is in: a command cannot free a number that is held here.
+    pub(super) is: Number,
+    pub(super) above: Number,
 }
 
 /// What a walk cost.

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use toolfence_git::made;
 use toolfence_git::way::{Step, Way};
-use toolfence_project::identity_of;
+use toolfence_project::number_of;
 use toolfence_protocol::Text;
 
 /// What stands behind a name that was set aside, with a number.
@@ -135,7 +135,7 @@ fn led_elsewhere(masks: &Masks, used: &Used) -> Option<PathBuf> {
 /// Whether something else stands at the path, in a folder that is another one too. Where only the file is another one,
 /// another process on the host has saved it: a command cannot replace what is a mount.
 fn is_replaced(masks: &Masks, held: &Held) -> bool {
-    let is = |path: &Path| masks.root.stat_exact(path).ok().map(|stat| identity_of(&stat));
+    let is = |path: &Path| masks.root.stat_exact(path).ok().map(|stat| number_of(&stat));
     // A repository is judged by what it is.
     held.path.file_name().is_none_or(|name| name != ".git")
         && is(&held.path).is_some_and(|now| now != held.is)

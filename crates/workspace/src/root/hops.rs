@@ -15,6 +15,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use toolfence_project::Identity;
 
 /// `PATH_MAX` of Linux, with the NUL at the end: the kernel refuses a longer path (path_resolution(7)).
 pub(crate) const NAMEABLE: usize = 4096;
@@ -75,6 +76,12 @@ impl Hop {
     pub(crate) fn stat(&self, root: BorrowedFd<'_>, at: &Path) -> Result<Stat, Errno> {
         let (base, rest) = self.split(root, at)?;
         resolve::stat_exact(base, rest)
+    }
+
+    /// Which file `at` is; no link on its way is accepted, and a link itself is not followed.
+    pub(crate) fn identity(&self, root: BorrowedFd<'_>, at: &Path) -> Result<Identity, Errno> {
+        let (base, rest) = self.split(root, at)?;
+        resolve::identity_exact(base, rest)
     }
 
     /// The folder that is open, and the rest of the way.

@@ -35,7 +35,7 @@ use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use told::Step;
-use toolfence_project::{Identity, Project, identity_of};
+use toolfence_project::{Identity, Number, Project, identity_at, number_of};
 use toolfence_protocol::invisible::is_blank;
 use toolfence_protocol::{Error, Result, ToolFailure};
 use toolfence_rules::{Blocked, Harmless, PathRules};
@@ -55,7 +55,7 @@ pub struct Root {
     programs: Programs,
     /// Files that were masked for a command. A command can move a folder with such a file to where the name would be that of an
     /// installed package's file; the file stays blocked there.
-    masked: Mutex<HashSet<Identity>>,
+    masked: Mutex<HashSet<Number>>,
 }
 
 /// What a name is to a rule that has to look at the file.
@@ -286,6 +286,11 @@ impl Root {
         resolve::stat_exact(self.fd(), name)
     }
 
+    /// Which file it is that has a name that a walk has found; no link is accepted on the way, and a link itself is not followed.
+    pub(crate) fn identity_exact(&self, name: &Path) -> std::result::Result<Identity, Errno> {
+        resolve::identity_exact(self.fd(), name)
+    }
+
     /// The name of an open file relative to the root, as the kernel has it now. Without /proc it is the name by which
     /// it was reached by hand, which had no links in it.
     pub(crate) fn name_of(
@@ -400,14 +405,14 @@ impl Root {
     }
 
     /// Remembers a file that is masked for a command.
-    pub(crate) fn remember_masked(&self, file: Identity) {
+    pub(crate) fn remember_masked(&self, file: Number) {
         let mut masked = self.masked();
         if masked.len() < MOST_MASKED {
             masked.insert(file);
         }
     }
 
-    fn masked(&self) -> MutexGuard<'_, HashSet<Identity>> {
+    fn masked(&self) -> MutexGuard<'_, HashSet<Number>> {
         self.masked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -431,9 +436,9 @@ impl Root {
             }
             (Harmless::NoFile, Look::Opened(opened)) => opened.kind() == FileType::Directory,
             (Harmless::NoFile, Look::ByName) => self.follow(name).is_ok_and(|spot| spot.last == Last::Folder),
-            (Harmless::Package, Look::Opened(opened)) => !self.masked().contains(&identity_of(&opened.stat)),
+            (Harmless::Package, Look::Opened(opened)) => !self.masked().contains(&number_of(&opened.stat)),
             (Harmless::Package, Look::ByName) => match self.stat_exact(name) {
-                Ok(stat) => !self.masked().contains(&identity_of(&stat)),
+                Ok(stat) => !self.masked().contains(&number_of(&stat)),
                 Err(_) => true, // a link, whose target is judged by itself, or nothing
             },
         }
@@ -446,7 +451,7 @@ impl Project for Root {
     }
 
     fn identity(&self) -> Identity {
-        rustix::fs::fstat(&self.fd).map_or(Identity(0, 0), |stat| identity_of(&stat))
+        identity_at(self.fd(), Path::new("")).unwrap_or(Identity(0, 0, None))
     }
 
     fn search_path(&self) -> &OsStr {

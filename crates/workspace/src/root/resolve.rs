@@ -11,6 +11,7 @@ use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
+use toolfence_project::{Identity, identity_at};
 
 /// As many links as the kernel follows in one path (path_resolution(7)).
 const MOST_LINKS: usize = 40;
@@ -294,6 +295,12 @@ pub(crate) fn open_exact(root: BorrowedFd<'_>, name: &Path) -> Result<OwnedFd, E
 pub(crate) fn stat_exact(root: BorrowedFd<'_>, name: &Path) -> Result<Stat, Errno> {
     let (above, last) = (name.parent().unwrap_or(Path::new("")), name.file_name().unwrap_or(OsStr::new(".")));
     rustix::fs::statat(open_exact(root, above)?, last, AtFlags::SYMLINK_NOFOLLOW)
+}
+
+/// Which file has a name found by a walk, on whose way there must be no link; a link itself is not followed.
+pub(crate) fn identity_exact(root: BorrowedFd<'_>, name: &Path) -> Result<Identity, Errno> {
+    let (above, last) = (name.parent().unwrap_or(Path::new("")), name.file_name().unwrap_or(OsStr::new(".")));
+    identity_at(open_exact(root, above)?.as_fd(), Path::new(last))
 }
 
 #[cfg(target_os = "linux")]

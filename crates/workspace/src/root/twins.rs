@@ -9,7 +9,7 @@ use crate::stop::Stop;
 use rustix::fs::{FileType, Stat};
 use std::cell::OnceCell;
 use std::collections::HashMap;
-use toolfence_project::{Identity, identity_of};
+use toolfence_project::{Number, number_of};
 
 /// Entries looked at before the search is given up; then a file with several names is refused.
 const MOST_ENTRIES: usize = 1_000_000;
@@ -18,7 +18,7 @@ const MOST_ENTRIES: usize = 1_000_000;
 pub(crate) struct Twins<'w> {
     root: &'w Root,
     stop: Option<&'w Stop>,
-    found: OnceCell<Result<HashMap<Identity, String>, Unknown>>,
+    found: OnceCell<Result<HashMap<Number, String>, Unknown>>,
 }
 
 /// The tree is too big to be sure.
@@ -46,11 +46,11 @@ impl<'w> Twins<'w> {
     pub(crate) fn find(&self, stat: &Stat) -> Result<Option<&str>, Unknown> {
         let found =
             self.found.get_or_init(|| blocked_files(self.root, self.stop)).as_ref().map_err(|unknown| *unknown)?;
-        Ok(found.get(&identity_of(stat)).map(String::as_str))
+        Ok(found.get(&number_of(stat)).map(String::as_str))
     }
 }
 
-fn blocked_files(root: &Root, stop: Option<&Stop>) -> Result<HashMap<Identity, String>, Unknown> {
+fn blocked_files(root: &Root, stop: Option<&Stop>) -> Result<HashMap<Number, String>, Unknown> {
     let never = Stop::default();
     let mut found = HashMap::new();
     let mut walk = Walk::new(root, Order::Depth, stop.unwrap_or(&never)).everything().most(MOST_ENTRIES);
@@ -61,7 +61,7 @@ fn blocked_files(root: &Root, stop: Option<&Stop>) -> Result<HashMap<Identity, S
         if let Ok(stat) = root.stat_exact(&node.name)
             && Twins::possible(&stat)
         {
-            found.insert(identity_of(&stat), node.name.to_string_lossy().into_owned());
+            found.insert(number_of(&stat), node.name.to_string_lossy().into_owned());
         }
     }
     let complete = walk.report(".").is_ok_and(|report| report.complete);

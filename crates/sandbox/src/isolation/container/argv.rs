@@ -148,7 +148,7 @@ mod tests {
             memory: 7 << 30,
             temporary: 5 << 20,
             root: "/home/u/a,b".into(),
-            root_is: Identity(1, 2),
+            root_is: Identity(1, 2, None),
             steps: Vec::new(),
             masks: Vec::new(),
             scratch: Vec::new(),
@@ -156,7 +156,7 @@ mod tests {
     }
 
     fn line(engine: Engine, user: (u32, u32), plan: &Plan) -> Vec<String> {
-        let guard = |at: &str, frozen| Guard { at: at.into(), is: Identity(1, 3), frozen };
+        let guard = |at: &str, frozen| Guard { at: at.into(), is: Identity(1, 3, None), frozen };
         let task =
             Task { folder: "sub".into(), command: ["/bin/bash", "-c", "echo --privileged"].map(Into::into).to_vec() };
         let masks = [
