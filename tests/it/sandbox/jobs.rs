@@ -254,9 +254,7 @@ fn a_blocked_file_that_changes_ends_the_command() {
         std::fs::rename(place.at("new"), at).expect("it can be renamed");
     };
     let reborn = |at: &Path| made_anew(at, "KEY=new-4242424242424242\n");
-    let ways: [(bool, &(dyn Fn(&Path) + Sync)); 4] =
-        [(false, &renamed), (true, &renamed), (false, &reborn), (true, &reborn)];
-    for (background, replace) in ways {
+    for (background, anew) in [(false, false), (true, false), (false, true), (true, true)] {
         let change = ".env";
         place.file("sub/plain", "");
         place.file(change, "OLD\n");
@@ -265,7 +263,7 @@ fn a_blocked_file_that_changes_ends_the_command() {
         let result = std::thread::scope(|scope| {
             scope.spawn(|| {
                 std::thread::sleep(Duration::from_millis(500));
-                replace(&place.at(change));
+                if anew { reborn(&place.at(change)) } else { renamed(&place.at(change)) }
             });
             let result = session.call("bash", args);
             if is_running(&result) { session.rest(&id_of(&result)).1 } else { result }
