@@ -518,8 +518,8 @@ fn secrets_of_servers_are_not_written_down() {
     }
 }
 
-/// In the folders that a server may use too, also where a file takes the place of one that was hidden: an editor saves like that.
-/// One that was removed and made anew often has the inode number of before.
+/// A blocked file that appears in a folder that a server may use is hidden before the next call. So is one that takes the place of a
+/// hidden file, by a rename or because that one was removed and made anew, which often gives it the same inode number.
 #[test]
 fn what_becomes_blocked_beside_the_project_is_not_read() {
     let served = Served::new("peeks");

@@ -145,6 +145,7 @@ impl Answers {
         beginning
     }
 
+    /// Takes back the answer that stored this rule.
     pub(super) fn forget(&mut self, rule: &Rule) {
         self.0.retain(|known| known != rule);
     }

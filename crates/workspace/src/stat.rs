@@ -1,7 +1,7 @@
 //! What the status of a file (stat(2)) says: whether it is still the same file, with the same content, and since when.
 //!
 //! Every comparison of two files of this crate is here. [`toolfence_project::Identity`] is the file alone, whatever is
-//! in it, and device and inode are it as long as it is there.
+//! in it. Device and inode tell it apart from other files only while it is there: a removed file leaves its number to a new one.
 
 use rustix::fs::{Mode, RawMode, Stat};
 use serde::{Deserialize, Serialize};

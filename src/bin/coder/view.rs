@@ -483,7 +483,7 @@ impl<P: Person> Host for View<P> {
     }
 }
 
-/// What came of a call, for a terminal that shows plain characters alone.
+/// Replaces the signs of success and failure in the outcome of a call by words, for a terminal that cannot show the signs.
 fn without_signs(text: &str) -> String {
     [("✓", messages::sign_of_success()), ("✗", messages::sign_of_failure())]
         .into_iter()

@@ -242,8 +242,8 @@ fn what_a_job_floods_is_in_a_file() {
     assert!(want.ends_with(&text) && text.len() > 100_000, "{} of {}", text.len(), want.len());
 }
 
-/// Whoever saves a file by renaming another over it takes the mask away with it, and so does who removes it and makes it anew: then
-/// its inode number is often that of before.
+/// An editor that saves a blocked file by renaming another file over it takes the mask away, and so does a program that removes the
+/// file and makes it anew. The new file then often has the inode number of the old one.
 #[test]
 fn a_blocked_file_that_changes_ends_the_command() {
     let place = Place::new();
