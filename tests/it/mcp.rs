@@ -467,6 +467,39 @@ fn what_the_settings_no_longer_allow_asks_again_after_a_restart() {
     assert_eq!(screen.end(), 0);
 }
 
+/// "Always" was said of a call of the server that was trusted then.
+#[test]
+fn what_was_always_allowed_of_another_server_asks_again() {
+    let served = Served::new("well");
+    let replies = served.project.replies(&[CALL, "One.", CALL, "Two.", CALL, "Three."]);
+    let args = ["--backend", "replay", "--replies", &replies];
+    let screen = Screen::start(CODER, &args, &[], &served.project.root, &served.project.home, (60, 160));
+    let asked = || screen.wait("question", |contents| contents.trim_end().ends_with("or n and a reason]"));
+    screen.wait_for_last(">");
+    screen.press(&format!("go{ENTER}"));
+    asked();
+    screen.press(&format!("always{ENTER}"));
+    answered(&screen, "One.");
+    // The same server goes on.
+    screen.press(&format!("/mcp restart test{ENTER}"));
+    answered(&screen, "test  trusted, runs, 1 tool");
+    screen.press(&format!("go{ENTER}"));
+    answered(&screen, "Two.");
+    served.settings("otherwise", "");
+    screen.press(&format!("/mcp restart test{ENTER}"));
+    screen.wait("trust", |contents| contents.trim_end().ends_with("Trust it? [y/N]"));
+    screen.press(&format!("y{ENTER}"));
+    screen.wait("restart", |contents| {
+        contents.matches("test  trusted, runs, 1 tool").count() == 2 && contents.trim_end().ends_with("\n>")
+    });
+    screen.press(&format!("go{ENTER}"));
+    asked();
+    screen.press(&format!("n{ENTER}"));
+    answered(&screen, "Three.");
+    screen.press(CTRL_D);
+    assert_eq!(screen.end(), 0);
+}
+
 #[test]
 fn a_server_that_is_waited_for_is_named() {
     let served = Served::new("slowly");

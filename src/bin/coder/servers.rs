@@ -104,13 +104,17 @@ impl Found {
         self.started.as_ref().ok().filter(|_| self.offered)
     }
 
-    /// Its tools that run without a question, by the name that the model has for them.
+    /// The tools of it that are on offer, by the name that the model has for them.
+    pub(crate) fn tools(&self) -> impl Iterator<Item = String> {
+        self.on_offer().into_iter().flat_map(|server| server.tools()).map(|tool| tool.spec().name.to_string())
+    }
+
+    /// Those of its tools that run without a question because the settings say so.
     pub(crate) fn allowed(&self) -> Vec<String> {
         let every = self.rule.allow.iter().any(|name| name == EVERY);
         let wanted = |name: &str| every || self.rule.allow.iter().any(|allowed| allowed == name);
         let own = |full: &String| full.strip_prefix(&format!("{}.", self.rule.name)).is_some_and(wanted);
-        let tools = self.on_offer().into_iter().flat_map(Server::tools).map(|tool| tool.spec().name.to_string());
-        tools.filter(own).collect()
+        self.tools().filter(own).collect()
     }
 }
 

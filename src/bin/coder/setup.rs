@@ -121,9 +121,16 @@ impl Setup {
     }
 
     /// Puts a server that was started again in the place of the one that had its name, with its tools and with what the settings
-    /// allow of it now. Gives the tools that they allowed before: what another policy remembers of these is to be forgotten there.
+    /// allow of it now. Gives the tools that have to ask again, unless the settings allow them now: those that they allowed before,
+    /// and all where the server is another one than the person had trusted. Another policy has to forget them too.
     pub(crate) fn put_server(&mut self, server: Found) -> Vec<String> {
-        let were = self.servers.iter().filter(|old| old.key == server.key).flat_map(Found::allowed).collect::<Vec<_>>();
+        let old = self.servers.iter().find(|old| old.key == server.key);
+        let were = match old {
+            None => Vec::new(),
+            Some(old) if old.told() == server.told() => old.allowed(),
+            // What a person has allowed always was a call of the server as it was.
+            Some(old) => old.tools().collect(),
+        };
         self.policy = self.policy.clone().forget_served(&were);
         let mut all: Vec<Found> = self.servers.iter().filter(|old| old.key != server.key).cloned().collect();
         let before = format!("{}.", server.rule.name);
