@@ -106,7 +106,7 @@ impl Found {
 
     /// The tools of it that are on offer, by the name that the model has for them.
     pub(crate) fn tools(&self) -> impl Iterator<Item = String> {
-        self.on_offer().into_iter().flat_map(|server| server.tools()).map(|tool| tool.spec().name.to_string())
+        self.on_offer().into_iter().flat_map(Server::tools).map(|tool| tool.spec().name.to_string())
     }
 
     /// Those of its tools that run without a question because the settings say so.
