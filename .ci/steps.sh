@@ -60,7 +60,7 @@ disk() {
 # The packages that stand beside the workspace have lock files of their own, which follow its manifests.
 locks() {
     local package
-    for package in fuzz benches/peers benches/policy-peers; do
+    for package in fuzz benches benches/peers; do
         cargo metadata --locked --format-version 1 --manifest-path "$package/Cargo.toml" >/dev/null
     done
 }
@@ -73,8 +73,9 @@ lints() {
 # built again.
 beside() {
     local package
-    for package in fuzz benches/peers benches/policy-peers; do
-        cargo clippy --locked --all-features --manifest-path "$package/Cargo.toml" --target-dir "$target" -- -D warnings
+    for package in fuzz benches benches/peers; do
+        cargo fmt --check --manifest-path "$package/Cargo.toml"
+        cargo clippy --locked --all-targets --all-features --manifest-path "$package/Cargo.toml" --target-dir "$target" -- -D warnings
     done
 }
 

@@ -1,7 +1,7 @@
 //! Listing, searching, reading and editing beside `find`, `rg`, `grep`, `sed` and the crates we build on, as a table for
 //! docs/figures.md.
 //!
-//! `cargo bench --no-default-features --features tools --bench files`. A tree of 20,000 files is made for it, or that of the
+//! `cargo bench --manifest-path benches/Cargo.toml --features tools --bench files`. A tree of 20,000 files is made for it, or that of the
 //! environment variable `TREE` is taken; `-- list` shows one part of list, search, read and edit. It is CPU time that is
 //! shown, of this thread and of the programs, their start included: a machine that is busy with something else does not show
 //! in it, and waiting for the disk neither. Everything is in the page cache. Where a program is missing there is a dash.

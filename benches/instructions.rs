@@ -1,19 +1,9 @@
 //! One piece of work, to be counted by valgrind: see `.ci/instructions`. The same on every machine with the same build,
 //! where times are not.
 
-#[path = "shared/cases.rs"]
-mod cases;
-#[path = "shared/damage.rs"]
-mod damage;
-#[path = "shared/envelope.rs"]
-mod envelope;
-#[path = "shared/ours.rs"]
-mod ours;
-#[path = "shared/texts.rs"]
-mod texts;
-
 use std::hint::black_box;
 use toolfence::parts::json;
+use toolfence_benches::{cases, damage, envelope, ours, texts};
 
 /// What is counted: only while this runs.
 #[inline(never)]

@@ -1,18 +1,12 @@
 //! The parser and the JSON reader alone, for whoever changes them: was it before faster or slower, and is that chance?
 //!
-//! `cargo bench --no-default-features --bench parser -- --save-baseline before`, then with `--baseline before`. How they
+//! `cargo bench --manifest-path benches/Cargo.toml --bench parser -- --save-baseline before`, then with `--baseline before`. How they
 //! stand beside others is in `benches/figures`.
-
-#[path = "shared/damage.rs"]
-mod damage;
-#[path = "shared/ours.rs"]
-mod ours;
-#[path = "shared/texts.rs"]
-mod texts;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
 use toolfence::parts::json;
+use toolfence_benches::{damage, ours, texts};
 
 const CHUNK: usize = 4;
 

@@ -1,6 +1,6 @@
 //! Patches beside `diffy`, GNU patch and git, as a table for docs/figures.md.
 //!
-//! `cargo bench --no-default-features --features patch --bench patch`. The programs are measured with their start and with
+//! `cargo bench --manifest-path benches/Cargo.toml --features patch --bench patch`. The programs are measured with their start and with
 //! reading and writing the file, which is some milliseconds; where one is missing there is a dash, and `refused` where it
 //! does not apply the patch. Ours reads the patch, too. `-- hostile` prints the time of texts that are made to hurt, at one
 //! size and at twice that size.

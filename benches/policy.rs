@@ -1,6 +1,7 @@
-//! The judge on the commands of `tests/cases/policy`, beside its parser alone. `benches/policy-peers` has another parser.
+//! The verdicts on the commands of `tests/cases/policy`, beside parsers that only read: the judge's own, and tree-sitter's.
+//!
+//! `cargo bench --manifest-path benches/Cargo.toml --features policy --bench policy`
 
-use criterion::{Criterion, Throughput, criterion_group};
 use std::hint::black_box;
 use std::time::Instant;
 use toolfence::policy::{Facts, PathFact, Policy, ProgramFact};
@@ -9,6 +10,7 @@ use toolfence_kit::{CaseFiles, signs};
 
 /// The goal is told of commands up to this many bytes.
 const SHORT: usize = 80;
+const RUNS: usize = 15;
 
 /// A host that answers at once: what it costs to ask a file system is not measured here.
 struct World;
@@ -53,7 +55,7 @@ fn judge(policy: &Policy, commands: &[String]) -> usize {
 }
 
 /// The parser that the judge uses, with nothing around it.
-fn parse(commands: &[String]) -> usize {
+fn brush(commands: &[String]) -> usize {
     let options = brush_parser::ParserOptions::default();
     let read = |command: &String| {
         let tokens = brush_parser::uncached_tokenize_str(black_box(command), &options.tokenizer_options()).ok()?;
@@ -62,47 +64,40 @@ fn parse(commands: &[String]) -> usize {
     commands.iter().filter_map(read).sum()
 }
 
-fn policy(criterion: &mut Criterion) {
-    let policy = Policy::default();
-    for folder in ["everyday", "hostile"] {
-        let short = commands(folder, SHORT);
-        let mut group = criterion.benchmark_group(format!("{folder}, up to {SHORT} bytes"));
-        group.throughput(Throughput::Elements(short.len() as u64));
-        group.bench_function("brush-parser alone", |b| b.iter(|| parse(&short)));
-        group.bench_function("toolfence", |b| b.iter(|| judge(&policy, &short)));
-        group.finish();
-    }
+fn tree_sitter(commands: &[String]) -> usize {
+    let mut parser = tree_sitter::Parser::new();
+    parser.set_language(&tree_sitter_bash::LANGUAGE.into()).expect("the grammar is of this runtime's version");
+    let read =
+        |command: &String| parser.parse(black_box(command), None).map(|tree| tree.root_node().child_count() as usize);
+    commands.iter().filter_map(read).sum()
 }
 
-criterion_group!(benches, policy);
-
+/// Each figure is the best of some runs, taken in turns so that a busy moment falls on all.
 fn main() {
-    benches();
-    table();
-}
-
-/// Prints the time of a verdict beside that of the parser alone, measured in turns so that a busy moment falls on both; the
-/// best of each counts.
-fn table() {
     let policy = Policy::default();
-    println!("| commands | toolfence, µs | verdicts/s | brush-parser alone, µs |\n|---|---|---|---|");
+    println!(
+        "| µs a command | toolfence, verdict | brush-parser, parse | tree-sitter-bash, parse |\n|---|---:|---:|---:|"
+    );
     for folder in ["everyday", "hostile"] {
         for (name, most) in [(format!("up to {SHORT} bytes"), SHORT), ("all".to_owned(), usize::MAX)] {
             let commands = commands(folder, most);
-            let micros = |seconds: f64| seconds / commands.len() as f64 * 1e6;
-            let ours = micros(best(|| judge(&policy, &commands)));
-            let parser = micros(best(|| parse(&commands)));
-            println!("| {folder}, {name} ({}) | {ours:.2} | {:.0} | {parser:.2} |", commands.len(), 1e6 / ours);
+            let mut times = [f64::INFINITY; 3];
+            for _ in 0..RUNS {
+                let turns = [
+                    seconds(|| judge(&policy, &commands)),
+                    seconds(|| brush(&commands)),
+                    seconds(|| tree_sitter(&commands)),
+                ];
+                times.iter_mut().zip(turns).for_each(|(best, time)| *best = best.min(time));
+            }
+            let [ours, brush, tree] = times.map(|time| time / commands.len() as f64 * 1e6);
+            println!("| {folder}, {name} ({}) | {ours:.2} | {brush:.2} | {tree:.2} |", commands.len());
         }
     }
 }
 
-/// Seconds of the fastest of a few runs.
-fn best(work: impl Fn() -> usize) -> f64 {
-    let run = || {
-        let started = Instant::now();
-        black_box(work());
-        started.elapsed().as_secs_f64()
-    };
-    (0..15).map(|_| run()).fold(f64::INFINITY, f64::min)
+fn seconds(work: impl FnOnce() -> usize) -> f64 {
+    let started = Instant::now();
+    black_box(work());
+    started.elapsed().as_secs_f64()
 }

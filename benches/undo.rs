@@ -1,6 +1,6 @@
 //! What it costs to be able to take a change back, as a table: a change with and without a history, and a look at the project.
 //!
-//! `cargo bench --no-default-features --features tools --bench undo`. It is wall time, waiting for the disk included, since
+//! `cargo bench --manifest-path benches/Cargo.toml --features tools --bench undo`. It is wall time, waiting for the disk included, since
 //! that is most of it; `TMPDIR` says which disk. The first look reads and keeps every file, the others only ask for times.
 
 use std::fs;

@@ -6,8 +6,8 @@ mod counting;
 
 use counting::Counter;
 use std::time::Instant;
-use toolfence::program::policy::RepositoryFact;
 use toolfence::policy::{Decision, Facts, PathFact, Policy, ProgramFact};
+use toolfence::program::policy::RepositoryFact;
 
 /// A host whose answers cost nothing.
 struct World;

@@ -1,11 +1,11 @@
 //! Broken JSON: every text of the case files, and damaged calls of growing size.
 
-use crate::cases::{Case, cases};
-use crate::damage::DAMAGES;
 use crate::size;
-use crate::timing::best;
 use serde_json::Value;
 use toolfence::parts::json;
+use toolfence_benches::cases::{Case, cases};
+use toolfence_benches::damage::DAMAGES;
+use toolfence_benches::timing::best;
 
 pub(crate) fn print() {
     cases_table(&cases());

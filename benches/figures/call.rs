@@ -1,11 +1,11 @@
 //! From the text of one block to a typed call, where nothing needs to be mended.
 
-use crate::envelope::{SEVERAL, alone, body, members, several, typed};
-use crate::ours;
-use crate::texts::pieces;
-use crate::timing::best;
 use serde_json::Value;
 use toolfence::parts::json;
+use toolfence_benches::envelope::{SEVERAL, alone, body, members, several, typed};
+use toolfence_benches::ours;
+use toolfence_benches::texts::pieces;
+use toolfence_benches::timing::best;
 
 /// Bytes of a piece of a reply that streams quickly.
 const PIECE: usize = 4096;

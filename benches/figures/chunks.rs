@@ -1,9 +1,9 @@
 //! 4-byte chunks, about a token each: what a reply costs while it streams.
 
-use crate::texts::pieces;
-use crate::timing::best;
-use crate::{ours, texts};
 use std::hint::black_box;
+use toolfence_benches::texts::pieces;
+use toolfence_benches::timing::best;
+use toolfence_benches::{ours, texts};
 
 const CHUNK: usize = 4;
 const SIZES: [usize; 4] = [1_000, 10_000, 100_000, 1_000_000];

@@ -1,26 +1,14 @@
 //! The parser and the JSON reader beside their peers and their floors, as tables for docs/figures.md.
 //!
-//! `cargo bench --no-default-features --bench figures` prints the tables, with `-- whole chunks` only those named. The long
+//! `cargo bench --manifest-path benches/Cargo.toml --bench figures` prints the tables, with `-- whole chunks` only those named. The long
 //! one, `-- shapes`, is printed where it is named. The floors are what any parser must do at least: look for newlines, or
 //! take the pieces.
 
 mod broken;
 mod call;
-#[path = "../shared/cases.rs"]
-mod cases;
 mod chunks;
-#[path = "../shared/damage.rs"]
-mod damage;
-#[path = "../shared/envelope.rs"]
-mod envelope;
-#[path = "../shared/ours.rs"]
-mod ours;
 #[path = "../../fuzz/shapes.rs"]
 mod shapes;
-#[path = "../shared/texts.rs"]
-mod texts;
-#[path = "../shared/timing.rs"]
-mod timing;
 mod whole;
 mod worst;
 

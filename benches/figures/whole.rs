@@ -1,10 +1,10 @@
 //! A whole message: how fast the parser can be where nothing streams.
 
 use crate::size;
-use crate::timing::best;
-use crate::{ours, texts};
 use memchr::memchr_iter;
 use std::hint::black_box;
+use toolfence_benches::timing::best;
+use toolfence_benches::{ours, texts};
 
 const BYTES: usize = 64_000_000;
 

@@ -1,13 +1,13 @@
 //! Texts made to hurt, at doubling sizes: the time for a byte stays the same. `.ci/steps` counts the steps of the same
 //! texts, which no busy machine can blur.
 
-use crate::damage::{DAMAGES, Make};
-use crate::ours;
 use crate::shapes::{BROKEN_JSON, DIALECTS, REPLIES};
 use crate::size;
-use crate::texts::pieces;
-use crate::timing::best;
 use toolfence::parts::json;
+use toolfence_benches::damage::{DAMAGES, Make};
+use toolfence_benches::ours;
+use toolfence_benches::texts::pieces;
+use toolfence_benches::timing::best;
 
 /// How often a shape repeats its part at the smallest size.
 const SMALLEST: usize = 1000;

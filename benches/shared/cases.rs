@@ -4,14 +4,14 @@ use serde_json::Value;
 use toolfence_kit::CaseFiles;
 
 /// A text, what was meant, and whether it may be taken for whole.
-pub(crate) struct Case {
-    pub(crate) text: String,
-    pub(crate) want: Vec<Value>,
-    pub(crate) whole: bool,
+pub struct Case {
+    pub text: String,
+    pub want: Vec<Value>,
+    pub whole: bool,
 }
 
 /// The texts of the case files that are not valid.
-pub(crate) fn cases() -> Vec<Case> {
+pub fn cases() -> Vec<Case> {
     let entries = CaseFiles::of("json").entries().into_iter().filter(|entry| entry.is.text() != "valid");
     let cases = entries.map(|entry| {
         // `nothing` is no JSON, and so nothing is wanted.

@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 /// A damaged text of about so many bytes, and the call that was meant.
-pub(crate) type Make = fn(usize) -> (String, Value);
+pub type Make = fn(usize) -> (String, Value);
 
-pub(crate) const DAMAGES: [(&str, Make); 10] = [
+pub const DAMAGES: [(&str, Make); 10] = [
     ("a trailing comma", |bytes| {
         let code = code(bytes);
         (written(&in_json(&code)).replace("\"}}", "\",}}"), meant(&code))

@@ -12,10 +12,10 @@ struct Envelope {
 }
 
 /// Calls of one reply, where a parser reads more than one.
-pub(crate) const SEVERAL: usize = 32;
+pub const SEVERAL: usize = 32;
 
 /// An envelope of so many bytes, with an escape in each line of its content.
-pub(crate) fn body(bytes: usize) -> String {
+pub fn body(bytes: usize) -> String {
     let around = |content: &str| {
         let args = format!("{{\"path\": \"src/main.rs\", \"content\": \"{content}\"}}");
         format!("{{\"name\": \"write_file\", \"args\": {args}, \"reason\": \"the first version of it\"}}")
@@ -26,20 +26,20 @@ pub(crate) fn body(bytes: usize) -> String {
 }
 
 /// A reply with this block alone.
-pub(crate) fn alone(body: &str) -> String {
+pub fn alone(body: &str) -> String {
     format!("```tool\n{body}\n```\n")
 }
 
 /// A reply with this block several times.
-pub(crate) fn several(body: &str) -> String {
+pub fn several(body: &str) -> String {
     format!("{}\n", alone(body)).repeat(SEVERAL)
 }
 
-pub(crate) fn typed(body: &str) -> usize {
+pub fn typed(body: &str) -> usize {
     let read = serde_json::from_str::<Envelope>(body).expect("the envelope is valid");
     read.name.len() + members(read.args) + read.reason.map_or(0, |reason| reason.len())
 }
 
-pub(crate) fn members(value: Value) -> usize {
+pub fn members(value: Value) -> usize {
     value.as_object().map_or(0, Map::len)
 }

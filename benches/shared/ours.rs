@@ -5,14 +5,13 @@ use toolfence::FinishReason;
 use toolfence::parse::{Event, Options, Parser, for_each};
 
 /// Reads a reply in these pieces, polling after each as a client must that shows what comes. Gives the calls.
-pub(crate) fn calls(pieces: &[&str]) -> usize {
+pub fn calls(pieces: &[&str]) -> usize {
     read(pieces, options())
 }
 
 /// The parser knows the built-in tools, as it does in a session.
 /// How many calls a reply holds that is read in these pieces, with those in dialects.
-#[allow(dead_code, reason = "not every bench reads dialects")]
-pub(crate) fn dialect_calls(pieces: &[&str]) -> usize {
+pub fn dialect_calls(pieces: &[&str]) -> usize {
     let mut options = options();
     options.dialects = toolfence::Dialects::ALL;
     read(pieces, options)
@@ -25,8 +24,7 @@ fn options() -> Options {
 }
 
 /// Reads a whole reply with one call. Gives the calls.
-#[allow(dead_code, reason = "not every bench looks at this")]
-pub(crate) fn calls_of(reply: &str) -> usize {
+pub fn calls_of(reply: &str) -> usize {
     let mut options = options();
     options.limits.calls = usize::MAX;
     let mut calls = 0;
@@ -35,8 +33,7 @@ pub(crate) fn calls_of(reply: &str) -> usize {
 }
 
 /// What a client does that shows nothing before a call is whole.
-#[allow(dead_code, reason = "not every bench looks at this")]
-pub(crate) fn settled_calls(pieces: &[&str]) -> usize {
+pub fn settled_calls(pieces: &[&str]) -> usize {
     let mut options = options();
     options.settled_only = true;
     read(pieces, options)

@@ -11,7 +11,7 @@ fn section(number: usize) -> String {
 }
 
 /// Chat Markdown of so many bytes, and up to a section more, with a call per 2 KB.
-pub(crate) fn chat(bytes: usize) -> String {
+pub fn chat(bytes: usize) -> String {
     let mut text = String::with_capacity(bytes + 4096);
     let mut number = 0;
     while text.len() < bytes {
@@ -22,7 +22,7 @@ pub(crate) fn chat(bytes: usize) -> String {
 }
 
 /// One call that writes a file of about so many bytes.
-pub(crate) fn write_file(bytes: usize) -> String {
+pub fn write_file(bytes: usize) -> String {
     let line = "    let answer = \\\"forty-two\\\"; // with an escape or two\\n";
     let content = line.repeat(bytes / line.len());
     format!(
@@ -32,8 +32,7 @@ pub(crate) fn write_file(bytes: usize) -> String {
 
 /// The text in pieces of about so many bytes: a piece ends where a character does, and the last one is as long as what is left.
 /// Cut before anything is measured: that is the work of whoever sends them.
-#[allow(dead_code, reason = "not every bench looks at this")]
-pub(crate) fn pieces(text: &str, bytes: usize) -> Vec<&str> {
+pub fn pieces(text: &str, bytes: usize) -> Vec<&str> {
     let mut pieces = Vec::new();
     let mut rest = text;
     while !rest.is_empty() {

@@ -13,7 +13,7 @@ const TURN: f64 = 0.01;
 const LONG: f64 = 2.0;
 
 /// The seconds of one run of each work.
-pub(crate) fn best<const N: usize>(works: [&dyn Fn() -> usize; N]) -> [f64; N] {
+pub fn best<const N: usize>(works: [&dyn Fn() -> usize; N]) -> [f64; N] {
     let mut bests = works.map(|work| turn(work, 1));
     for _ in 1..ROUNDS {
         for (work, best) in works.iter().zip(&mut bests).filter(|(_, best)| **best < LONG) {

@@ -6,9 +6,9 @@
 use libfuzzer_sys::fuzz_target;
 use pulldown_cmark::{CodeBlockKind, Event as Md, Parser as Markdown, Tag};
 use toolfence::format::{Format, Kind, results};
-use toolfence::program::format::results_in_parts;
 use toolfence::parse::{Event, parse};
 use toolfence::program::format::read_back;
+use toolfence::program::format::results_in_parts;
 use toolfence::{ErrorCode, Output, ToolFailure, ToolResult};
 
 fuzz_target!(|data: &[u8]| {

@@ -230,6 +230,18 @@ fn packages_of(feature: &str, rows: &BTreeMap<String, Row>, packages: &mut BTree
     }
 }
 
+/// What cargo would build for a choice of packages and features, a line each, in this form.
+fn tree(chosen: &[&str], edges: &str, form: &str) -> String {
+    let tree = Command::new(env!("CARGO"))
+        .args(["tree", "--locked", "--offline", "--prefix", "none", "--edges", edges, "--format", form])
+        .args(chosen)
+        .current_dir(root())
+        .output()
+        .expect("cargo runs");
+    assert!(tree.status.success(), "{}", String::from_utf8_lossy(&tree.stderr));
+    String::from_utf8(tree.stdout).expect("names are text")
+}
+
 #[test]
 fn the_table_of_features_is_what_cargo_builds() {
     let rows = table_of_features();
@@ -245,14 +257,7 @@ fn the_table_of_features_is_what_cargo_builds() {
         packages_of("none", &rows, &mut expected);
         packages_of(feature, &rows, &mut expected);
         let features = if feature == "none" { "" } else { feature };
-        let tree = Command::new(env!("CARGO"))
-            .args(["tree", "--locked", "--offline", "-p", "toolfence", "--no-default-features", "--features", features])
-            .args(["--edges", "normal", "--prefix", "none", "--format", "{p}"])
-            .current_dir(root())
-            .output()
-            .expect("cargo runs");
-        assert!(tree.status.success(), "{}", String::from_utf8_lossy(&tree.stderr));
-        let tree = String::from_utf8(tree.stdout).expect("names are text");
+        let tree = tree(&["-p", "toolfence", "--no-default-features", "--features", features], "normal", "{p}");
         let built: BTreeSet<&str> = tree.lines().filter_map(|line| line.split(' ').next()).collect();
         let ours =
             built.iter().filter(|name| name.starts_with("toolfence-") || named.iter().any(|other| other == *name));
@@ -262,4 +267,21 @@ fn the_table_of_features_is_what_cargo_builds() {
         );
     }
     assert_none(wrong);
+}
+
+/// Whoever runs the program and then the tests, or the other way round, builds each dependency once.
+#[test]
+fn the_program_and_the_tests_share_what_is_built() {
+    // A name, its version and its features; what is behind them says where it comes from, or that it stands further up.
+    let built = |chosen: &[&str], edges: &str| -> BTreeSet<String> {
+        let tree = tree(chosen, edges, "{p};{f}");
+        let packages = tree.lines().filter_map(|line| line.split_once(';'));
+        let named = packages.filter(|(package, _)| !package.starts_with("toolfence"));
+        named.map(|(package, features)| format!("{package} [{}]", features.trim_end_matches(" (*)"))).collect()
+    };
+    let program = built(&["-p", "toolfence"], "normal,build");
+    let tests = built(&[], "normal,build,dev");
+    assert!(program.len() > 100, "the packages are found");
+    let twice = program.difference(&tests);
+    assert_none(twice.map(|package| format!("the program has {package}, the tests with other features")).collect());
 }
