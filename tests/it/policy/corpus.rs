@@ -2,6 +2,7 @@
 //! other commands stand around them.
 
 use super::World;
+use std::sync::LazyLock;
 use toolfence::Language;
 use toolfence::policy::{Decision, Judgement, Policy};
 use toolfence_kit::{CaseFiles, Comparison, Expected, signs};
@@ -30,7 +31,8 @@ pub(super) fn commands() -> impl Iterator<Item = String> {
 }
 
 fn judged(command: &str, sandbox: bool) -> Decision {
-    Policy::default().judge_command(command, "", &World { sandbox })
+    static POLICY: LazyLock<Policy> = LazyLock::new(Policy::default);
+    POLICY.judge_command(command, "", &World { sandbox })
 }
 
 fn verdict(command: &str) -> &'static str {

@@ -2,6 +2,7 @@
 //! it, `ask` where a question is right, with the class of its reason.
 
 use super::World;
+use std::sync::LazyLock;
 use toolfence::policy::{Decision, Judgement, Policy};
 use toolfence_kit::{CaseFiles, signs};
 
@@ -34,7 +35,8 @@ fn list() -> Vec<(String, Wanted, String)> {
 }
 
 fn judged(command: &str, sandbox: bool) -> Decision {
-    Policy::default().judge_command(command, "", &World { sandbox })
+    static POLICY: LazyLock<Policy> = LazyLock::new(Policy::default);
+    POLICY.judge_command(command, "", &World { sandbox })
 }
 
 #[test]

@@ -411,8 +411,9 @@ fn spellings(command: &str) -> Vec<String> {
 fn no_spelling_of_a_program_makes_a_verdict_milder() {
     let mut wrong = Vec::new();
     let mut tried = 0;
+    let policy = Policy::default();
     for command in super::corpus::commands() {
-        let judged = |text: &str| Policy::default().judge_command(text, "", &WORLD);
+        let judged = |text: &str| policy.judge_command(text, "", &WORLD);
         let plain = judged(&command);
         if plain.unreadable || plain.rule == "too_large" {
             continue;

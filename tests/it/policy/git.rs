@@ -3,6 +3,7 @@
 
 use super::{World, call, catalog, denied, settings};
 use serde_json::json;
+use std::sync::LazyLock;
 use toolfence::policy::Effective;
 use toolfence::policy::{AskMode, Decision, Judgement, Policy, Verdict};
 use toolfence::policy::{Facts, PathFact, ProgramFact};
@@ -50,7 +51,8 @@ fn of_kind(wanted: &str) -> Vec<String> {
 }
 
 fn held(command: &str) -> Decision {
-    Policy::default().judge_command(command, "", &World { sandbox: true })
+    static POLICY: LazyLock<Policy> = LazyLock::new(Policy::default);
+    POLICY.judge_command(command, "", &World { sandbox: true })
 }
 
 fn kind(decision: &Decision) -> &'static str {

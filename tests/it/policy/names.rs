@@ -1,6 +1,7 @@
 //! Blocked files under every name they have, in every place where a command takes one.
 
 use super::World;
+use std::sync::LazyLock;
 use toolfence::policy::{Judgement, Policy};
 use toolfence_kit::Linked;
 
@@ -129,7 +130,8 @@ const COMMITS: &[&str] = &[
 ];
 
 fn judged(command: &str) -> Judgement {
-    Policy::default().judge_command(command, "", &TWINS).judgement
+    static POLICY: LazyLock<Policy> = LazyLock::new(Policy::default);
+    POLICY.judge_command(command, "", &TWINS).judgement
 }
 
 #[test]
