@@ -62,37 +62,60 @@ impl Language {
 /// is the number 1 and for the second otherwise, and `{{` and `}}` for a brace.
 #[derive(Debug)]
 pub struct Template {
-    key: &'static str,
-    fields: &'static [&'static str],
-    english: &'static str,
-    portuguese: &'static str,
+    /// The key, the names of the fields with a comma behind each, the English words and the Portuguese ones, with a NUL between
+    /// them. They are one string because each pointer in a constant is work for the loader whenever a program starts, and there
+    /// are two thousand templates.
+    all: &'static str,
+    /// Where the first three of these parts end.
+    ends: [u16; 3],
 }
 
 impl Template {
-    /// A template whose words were checked: a placeholder without a field, a field without a placeholder in one of the
-    /// languages, or a single brace does not compile.
-    pub const fn new(
-        key: &'static str,
-        fields: &'static [&'static str],
-        english: &'static str,
-        portuguese: &'static str,
-    ) -> Template {
-        assert!(agree(english, fields), "the English words and the fields do not agree");
-        assert!(agree(portuguese, fields), "the Portuguese words and the fields do not agree");
-        Template { key, fields, english, portuguese }
+    /// A template of its parts in one string. Its words are checked: a placeholder without a field, a field without a
+    /// placeholder in one of the languages, or a single brace does not compile.
+    #[doc(hidden)]
+    pub const fn new(all: &'static str) -> Template {
+        let (bytes, mut ends, mut met, mut at) = (all.as_bytes(), [0; 3], 0, 0);
+        assert!(bytes.len() <= u16::MAX as usize, "the text is too long");
+        while at < bytes.len() {
+            if bytes[at] == 0 {
+                assert!(met < ends.len(), "a text holds no NUL");
+                ends[met] = at as u16;
+                met += 1;
+            }
+            at += 1;
+        }
+        let template = Template { all, ends };
+        let names = template.part(1);
+        assert!(agree(template.words(Language::English), names), "the English words and the fields do not agree");
+        assert!(agree(template.words(Language::Portuguese), names), "the Portuguese words and the fields do not agree");
+        template
     }
 
-    fn words(&self, language: Language) -> &'static str {
+    const fn part(&self, at: usize) -> &'static str {
+        let until = if at == self.ends.len() { self.all } else { self.all.split_at(self.ends[at] as usize).0 };
+        if at == 0 { until } else { until.split_at(self.ends[at - 1] as usize + 1).1 }
+    }
+
+    fn key(&self) -> &'static str {
+        self.part(0)
+    }
+
+    fn fields(&self) -> impl Iterator<Item = &'static str> {
+        self.part(1).split_terminator(',')
+    }
+
+    const fn words(&self, language: Language) -> &'static str {
         match language {
-            Language::English => self.english,
-            Language::Portuguese => self.portuguese,
+            Language::English => self.part(2),
+            Language::Portuguese => self.part(3),
         }
     }
 }
 
 /// Whether each placeholder names a field, each field has a placeholder, and no brace stands alone.
-const fn agree(words: &str, fields: &[&str]) -> bool {
-    let words = words.as_bytes();
+const fn agree(words: &str, names: &str) -> bool {
+    let (words, names) = (words.as_bytes(), names.as_bytes());
     // One bit for each field that was met; 64 fields are more than any text has.
     let (mut met, mut at) = (0_u64, 0);
     while at < words.len() {
@@ -106,14 +129,10 @@ const fn agree(words: &str, fields: &[&str]) -> bool {
                 while end < words.len() && words[end] != b'}' && words[end] != b'|' {
                     end += 1;
                 }
-                let mut field = 0;
-                while field < fields.len() && !is_name(fields[field].as_bytes(), words, start, end) {
-                    field += 1;
+                match field(names, words, start, end) {
+                    Some(field) => met |= 1 << field,
+                    None => return false,
                 }
-                if field == fields.len() {
-                    return false;
-                }
-                met |= 1 << field;
                 let mut alternatives = 0;
                 while end < words.len() && words[end] != b'}' {
                     if words[end] == b'|' {
@@ -129,22 +148,31 @@ const fn agree(words: &str, fields: &[&str]) -> bool {
             _ => at += 1,
         }
     }
-    met.count_ones() as usize == fields.len()
-}
-
-/// Whether the words have this name from `start` to `end`.
-const fn is_name(name: &[u8], words: &[u8], start: usize, end: usize) -> bool {
-    if name.len() != end - start {
-        return false;
-    }
-    let mut at = 0;
-    while at < name.len() {
-        if name[at] != words[start + at] {
-            return false;
-        }
+    let (mut fields, mut at) = (0, 0);
+    while at < names.len() {
+        fields += (names[at] == b',') as u32;
         at += 1;
     }
-    true
+    met.count_ones() == fields
+}
+
+/// Which of the names, each with a comma behind it, stands in the words from `start` to `end`.
+const fn field(names: &[u8], words: &[u8], start: usize, end: usize) -> Option<usize> {
+    let (mut field, mut begin) = (0, 0);
+    while begin < names.len() {
+        let mut length = 0;
+        while start + length < end && names[begin + length] != b',' && names[begin + length] == words[start + length] {
+            length += 1;
+        }
+        if start + length == end && names[begin + length] == b',' {
+            return Some(field);
+        }
+        while names[begin] != b',' {
+            begin += 1;
+        }
+        (field, begin) = (field + 1, begin + 1);
+    }
+    None
 }
 
 /// The value of a field of a [`Text`].
@@ -205,7 +233,7 @@ impl Text {
     /// A template with the values of its fields, in the order of their declaration. For [`texts!`](crate::texts), whose
     /// functions have a parameter for each field.
     pub fn filled<const COUNT: usize>(template: &'static Template, fields: [Field; COUNT]) -> Text {
-        debug_assert_eq!(template.fields.len(), COUNT, "{}", template.key);
+        debug_assert_eq!(template.fields().count(), COUNT, "{}", template.key());
         Text(Wording::Filled(template, Box::new(fields)))
     }
 
@@ -242,18 +270,18 @@ impl Text {
     /// and removed in any version. `None` where the text is not one template.
     pub fn key(&self) -> Option<&'static str> {
         match &self.0 {
-            Wording::Filled(template, _) => Some(template.key),
+            Wording::Filled(template, _) => Some(template.key()),
             Wording::Verbatim(_) | Wording::Joined(..) => None,
         }
     }
 
     /// The names and values of the template's fields; empty where the text is not one template.
     pub fn fields(&self) -> impl Iterator<Item = (&'static str, &Field)> {
-        let (names, values): (&[&str], &[Field]) = match &self.0 {
-            Wording::Filled(template, values) => (template.fields, values),
-            Wording::Verbatim(_) | Wording::Joined(..) => (&[], &[]),
+        let filled = match &self.0 {
+            Wording::Filled(template, values) => Some(template.fields().zip(values)),
+            Wording::Verbatim(_) | Wording::Joined(..) => None,
         };
-        names.iter().copied().zip(values)
+        filled.into_iter().flatten()
     }
 
     /// The words in a language.
@@ -275,7 +303,7 @@ impl Text {
     pub fn is_empty(&self) -> bool {
         match &self.0 {
             Wording::Verbatim(words) => words.is_empty(),
-            Wording::Filled(template, _) => template.english.is_empty(),
+            Wording::Filled(template, _) => template.words(Language::English).is_empty(),
             Wording::Joined(texts, separator) => match texts.as_slice() {
                 [] => true,
                 [only] => only.is_empty(),
@@ -324,7 +352,7 @@ fn fill(template: &Template, fields: &[Field], language: Language, out: &mut Str
         rest = after;
         let mut parts = placeholder.split('|');
         let name = parts.next().unwrap_or_default();
-        let Some(field) = template.fields.iter().position(|field| *field == name).and_then(|at| fields.get(at)) else {
+        let Some(field) = template.fields().position(|field| field == name).and_then(|at| fields.get(at)) else {
             continue;
         };
         match (parts.next(), parts.next()) {
@@ -496,10 +524,7 @@ macro_rules! texts {
         $(#[$meta])*
         pub(crate) fn $name($($field: impl Into<$crate::text::Field>),*) -> $crate::Text {
             static TEMPLATE: $crate::text::Template = $crate::text::Template::new(
-                concat!($area, ".", stringify!($name)),
-                &[$(stringify!($field)),*],
-                $english,
-                $portuguese,
+                concat!($area, ".", stringify!($name), "\0", $(stringify!($field), ",",)* "\0", $english, "\0", $portuguese),
             );
             $crate::Text::filled(&TEMPLATE, [$($field.into()),*])
         }
@@ -551,8 +576,10 @@ mod tests {
             ("{a} {b|one}", false),
             ("{a} {b", false),
             ("{a} {b} {{}}", true),
+            ("{a} {b} {a,b}", false),
+            ("{a} {b} {}", false),
         ] {
-            assert_eq!(agree(words, &["a", "b"]), good, "{words}");
+            assert_eq!(agree(words, "a,b,"), good, "{words}");
         }
     }
 
