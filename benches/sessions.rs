@@ -1,7 +1,7 @@
 //! What opening a conversation costs by its length, as a table: listing it, going on with it up to the prompt, and its pages.
 //!
-//! `cargo bench --bench sessions`. A person waits for the first two, so 10,000 turns are to take less than 100 ms; twice the turns
-//! are to take twice the time. A turn has a question, and in every third one a file is read before the answer. It is wall time.
+//! `cargo bench --manifest-path benches/Cargo.toml --features cli --bench sessions`. A person waits for the first two, so 10,000
+//! turns are to take less than 100 ms; twice the turns are to take twice the time. A turn has a question, and in every third one a file is read before the answer. It is wall time.
 
 use std::fmt::Write as _;
 use std::path::Path;

@@ -9,7 +9,6 @@ pub fn calls(pieces: &[&str]) -> usize {
     read(pieces, options())
 }
 
-/// The parser knows the built-in tools, as it does in a session.
 /// How many calls a reply holds that is read in these pieces, with those in dialects.
 pub fn dialect_calls(pieces: &[&str]) -> usize {
     let mut options = options();
@@ -17,6 +16,7 @@ pub fn dialect_calls(pieces: &[&str]) -> usize {
     read(pieces, options)
 }
 
+/// The parser knows the built-in tools, as it does in a session.
 fn options() -> Options {
     let mut options = Options::default();
     options.catalog = Some(toolfence::tool::catalog());

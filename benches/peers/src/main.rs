@@ -6,6 +6,7 @@
 //! that both read in the case files of dialects, and with `speed` the time that both take for a reply in a dialect.
 
 mod dialects;
+#[allow(dead_code, reason = "the other benches read replies in more ways")]
 #[path = "../../shared/ours.rs"]
 mod ours;
 mod speed;

@@ -87,6 +87,8 @@ impl Template {
         }
         let template = Template { all, ends };
         let names = template.part(1);
+        let unended = !names.is_empty() && names.as_bytes()[names.len() - 1] != b',';
+        assert!(!unended, "a comma stands behind each name");
         assert!(agree(template.words(Language::English), names), "the English words and the fields do not agree");
         assert!(agree(template.words(Language::Portuguese), names), "the Portuguese words and the fields do not agree");
         template

@@ -294,7 +294,7 @@ impl Host {
         let host = Host::empty();
         fs::create_dir(&host.home).expect("it can be made");
         host.runs(
-            "git config --global user.name n; git config --global user.email e@example.invalid; git config --global \
+            "git config --global maintenance.autoDetach false; git config --global user.name n; git config --global user.email e@example.invalid; git config --global \
              safe.directory '*'; git config --global init.defaultBranch master; git config --global protocol.file.allow always; git config --global core.fsync none; git init -q .; echo 1 > a; git add a; git commit \
              -qm a; git init -q --bare ../beside/origin.git; git remote add origin ../beside/origin.git; git push -q origin master; git \
              remote add by-ssh ssh://host.invalid/x; git config remotes.default 'origin by-ssh'",
@@ -323,8 +323,8 @@ impl Host {
     }
 
     fn script(&self, text: &str) -> String {
-        text.replace("PLACE", &self.pwned().display().to_string())
-            .replace("PWN", &format!("touch {}", self.pwned().display()))
+        let pwned = self.pwned().display().to_string();
+        text.replace("PWN", &format!("touch {pwned}")).replace("PLACE", &pwned)
     }
 
     /// Runs a script as the person, outside of everything.

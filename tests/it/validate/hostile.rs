@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 use toolfence::parts::validate::{LineMap, new_ones, syntax};
 
-/// When a check is to be given up: a program waits no longer for one.
+/// When a check is to be given up. A tool waits ten times as long for one; here every language reads every text.
 const PATIENCE: Duration = Duration::from_millis(200);
 /// Far above what a check takes that is given up then, on a machine that is busy.
 const LONG: Duration = Duration::from_secs(10);

@@ -264,7 +264,7 @@ static PROGRAMS: LazyLock<HashMap<&'static str, Entries>> = LazyLock::new(|| {
     programs
 });
 
-/// The subcommands of git that the table knows, each as often as it says something of another kind about it.
+/// The subcommands of git in the table, once for each entry that names one.
 static OF_GIT: LazyLock<Vec<(&'static str, &'static Profile)>> = LazyLock::new(|| {
     let entries = PROFILES.iter().filter(|profile| profile.kind.starts_with("git-"));
     entries.flat_map(|profile| profile.names.split_ascii_whitespace().map(move |name| (name, profile))).collect()
