@@ -91,6 +91,11 @@ documentation() {
     RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --all-features
 }
 
+# One of the ways to set up the sandbox, which tests take where it is there.
+bubblewrap() {
+    packages bwrap bubblewrap
+}
+
 # The shells that `coder completions` writes scripts for, beside bash.
 shells() {
     packages zsh zsh

@@ -79,3 +79,28 @@ fn the_page_about_the_sandbox_names_every_variable() {
         assert!(page.contains(&name), "{name}");
     }
 }
+
+/// What runtimes ask of the machine when they start.
+const ASKED: &str = "cat /proc/cpuinfo /proc/meminfo /proc/mounts /proc/self/status /proc/self/maps >/dev/null && ls / /proc/self/fd \
+     >/dev/null && head -c 1 /dev/urandom >/dev/null && cat <(echo read)";
+
+/// What there is to see of the processes that hold the sandbox, all of which are older than the command.
+const CURIOUS: &str = "for at in $(seq 1 $(($$ - 1))); do cat /proc/$at/environ /proc/$at/mem /proc/$at/maps; \
+     ls /proc/$at/root/ /proc/$at/cwd/; done 2>/dev/null | grep -q . && echo something || echo nothing";
+
+#[test]
+fn a_command_reads_of_proc_what_is_its_own() {
+    let place = Place::new();
+    for kind in [Kind::Namespaces, Kind::Bubblewrap] {
+        let settings = Settings::new().at_most(kind);
+        let found = super::runner(&place.root, settings.clone()).sandbox_report().kind;
+        if found < Kind::Bubblewrap {
+            eprintln!("skipped: there is {found:?}, not {kind:?}");
+            continue;
+        }
+        let asked = place.anyhow(settings.clone(), json!({"command": ASKED}));
+        assert_eq!(asked.output, "read\n", "{found:?}: {asked:?}");
+        let curious = place.anyhow(settings, json!({"command": CURIOUS}));
+        assert_eq!(curious.output, "nothing\n", "{found:?}: {curious:?}");
+    }
+}

@@ -48,7 +48,7 @@ fn restrict(plan: &Plan) -> Result<RulesetStatus, ::landlock::RulesetError> {
 /// In a tree of its own all that is there may be read; else what the tree would be made of.
 fn readable(plan: &Plan) -> Vec<&Path> {
     use super::plan::Step;
-    if plan.namespaces {
+    if plan.tree {
         return vec![Path::new("/")];
     }
     let shown = plan.steps.iter().filter_map(|step| match step {

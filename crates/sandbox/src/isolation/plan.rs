@@ -18,6 +18,8 @@ pub(super) struct Plan {
     pub(super) version: String,
     /// Whether there are namespaces, or only what a process can do to itself.
     pub(super) namespaces: bool,
+    /// Whether the command sees a tree of its own, and not that of the machine: ours, or that of another program.
+    pub(super) tree: bool,
     /// Whether the command may use the network.
     pub(super) network: bool,
     /// Whether it may write in the project.

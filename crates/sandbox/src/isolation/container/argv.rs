@@ -140,6 +140,7 @@ mod tests {
         Plan {
             version: "0".into(),
             namespaces: false,
+            tree: true,
             network,
             writable,
             executable: true,

@@ -204,6 +204,7 @@ impl Enclosure {
         Plan {
             version: env!("CARGO_PKG_VERSION").into(),
             namespaces: kind == Kind::Namespaces,
+            tree: kind > Kind::Landlock,
             network,
             writable: self.settings.mode == Mode::ProjectWrite && !request.looks,
             executable: !request.only_git,
