@@ -230,7 +230,7 @@ fn packages_of(feature: &str, rows: &BTreeMap<String, Row>, packages: &mut BTree
     }
 }
 
-/// What cargo would build for a choice of packages and features, a line each, in this form.
+/// Asks Cargo which packages it would build for these arguments of `cargo tree`: a line for each, in the given form.
 fn tree(chosen: &[&str], edges: &str, form: &str) -> String {
     let tree = Command::new(env!("CARGO"))
         .args(["tree", "--locked", "--offline", "--prefix", "none", "--edges", edges, "--format", form])
@@ -269,7 +269,7 @@ fn the_table_of_features_is_what_cargo_builds() {
     assert_none(wrong);
 }
 
-/// Whoever runs the program and then the tests, or the other way round, builds each dependency once.
+/// `cargo run` and `cargo test` ask for the same features of every dependency of the program, so Cargo builds each once for both.
 #[test]
 fn the_program_and_the_tests_share_what_is_built() {
     // A name, its version and its features; what is behind them says where it comes from, or that it stands further up.

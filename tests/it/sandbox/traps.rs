@@ -302,7 +302,7 @@ impl Host {
         host
     }
 
-    /// The same in another place: git takes ten times as long to make it.
+    /// Copies this home and project to folders of their own. Git would take longer to make them again.
     fn copy(&self) -> Host {
         let copy = Host::empty();
         for (from, to) in [(&self.place.root, &copy.place.root), (&self.place.beside, &copy.place.beside)] {

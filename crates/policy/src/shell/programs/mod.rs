@@ -377,7 +377,8 @@ pub(crate) fn words(list: &str) -> &'static str {
 
 /// Whether the name is in a list of names apart by blanks.
 pub(crate) fn has(list: &str, name: &str) -> bool {
-    // Nearly every step of the judge asks this, so it is a search for bytes and takes no list apart.
+    // Nearly every step of the judge asks this, and so do its debug assertions: taking each list apart was a fifth of what its
+    // tests took.
     let (list, name) = (list.as_bytes(), name.as_bytes());
     let is_blank = |byte: Option<&u8>| byte.is_none_or(u8::is_ascii_whitespace);
     let is_word = |at: usize| is_blank(list[..at].last()) && is_blank(list.get(at + name.len()));
@@ -387,6 +388,19 @@ pub(crate) fn has(list: &str, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_list_has_its_words_and_no_parts_of_them() {
+        for list in ["", "a", "aa", " aa a ", "aaa aa", "a-a\ta\nba", "é aé éa", "b a"] {
+            for name in ["", " ", "a", "aa", "aaa", "ba", "a-a", "é", "aé", "b a", "a "] {
+                assert_eq!(
+                    has(list, name),
+                    list.split_ascii_whitespace().any(|word| word == name),
+                    "{name:?} in {list:?}"
+                );
+            }
+        }
+    }
 
     #[test]
     fn the_table_says_nothing_that_nobody_reads() {
