@@ -13,9 +13,9 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
-use toolfence::parse::{Event, parse};
+use toolfence::parse::{Event, Options, for_each};
 use toolfence::proxy::{Proxy, ProxyOptions};
-use toolfence::{Catalog, ToolSpec};
+use toolfence::{Catalog, Dialects, FinishReason, ToolSpec};
 
 /// One proxy for all inputs, in front of an upstream that says what `script` holds.
 struct Stage {
@@ -127,21 +127,27 @@ fn any_reply(reply: &[u8], piece: usize) {
     assert!(told.calls == wanted || told.asked_again, "{told:?} for {wanted:?}");
 }
 
-/// What stands in the reply up to a made up result, under its taught name.
+/// What stands in the reply up to a made up result, under its taught name. It is read as the proxy reads it: in every dialect,
+/// and with the tools of the request.
 fn calls_of(reply: &str) -> Vec<(String, Value)> {
-    let parsed = parse(reply);
-    let real = parsed.events.into_iter().take_while(|event| !matches!(event, Event::ForgedResult { .. }));
-    let calls = real.filter_map(|event| match event {
-        Event::Call { call, .. } => Some(call),
-        _ => None,
+    let catalog = Arc::new(catalog());
+    let mut options = Options::default();
+    (options.dialects, options.catalog, options.settled_only) = (Dialects::ALL, Some(catalog.clone()), true);
+    let (mut calls, mut forged) = (Vec::new(), None);
+    for_each(reply, options, FinishReason::Stop, |event| match event {
+        // All before it was thought, the made up result as well.
+        Event::Reasoning { unopened: true, .. } => forged = None,
+        Event::ForgedResult { span, .. } => forged = forged.or(Some(span.start)),
+        Event::Call { call, span, .. } => calls.push((span.start, *call)),
+        _ => {}
     });
-    let catalog = catalog();
-    calls
-        .map(|mut call| {
-            let _ = catalog.resolve(&mut call);
-            (call.name, Value::Object(call.args))
-        })
-        .collect()
+    // Calls are delivered when it is known that they were not only thought, and that may be behind the made up result.
+    let real = calls.into_iter().filter(|(at, _)| forged.is_none_or(|forged| *at < forged));
+    real.map(|(_, mut call)| {
+        let _ = catalog.resolve(&mut call);
+        (call.name, Value::Object(call.args))
+    })
+    .collect()
 }
 
 /// The upstream gets no tools but in words, and the client JSON, whatever it sent.

@@ -3,8 +3,9 @@
 
 use super::support::*;
 use serde_json::{Value, json};
+use std::sync::Arc;
 use toolfence::parse::{Event, Options, Reasoning, for_each};
-use toolfence::{Catalog, FinishReason, ToolSpec};
+use toolfence::{Catalog, Dialects, FinishReason, ToolSpec};
 use toolfence_kit::Random;
 
 /// What replies are made of: prose, whole calls, and all that makes them break.
@@ -33,6 +34,9 @@ const PIECES: &[&str] = &[
     "> ```tool\n> {\"name\": \"write\", \"args\": {\"path\": \"quoted\"}}\n> ```\n\n",
     "- item\n\n  ```tool\n  {\"name\": \"write\", \"args\": {\"path\": \"in a list\"}}\n  ```\n",
     "```json\n{\"a\": 1}\n```\n",
+    // Marks of other formats: a call, and what begins the turn of somebody else.
+    "<tool_call>\n{\"name\": \"weather\", \"arguments\": {\"city\": \"Lisbon\"}}\n</tool_call>\n",
+    "<|user|>",
     "\n",
     "   ",
 ];
@@ -89,10 +93,10 @@ fn catalog() -> Catalog {
     tools().as_array().unwrap().iter().map(spec).collect()
 }
 
-/// What the parser finds in the whole reply, in the order of the reply.
+/// What the parser finds in the whole reply when it reads as the proxy does, in the order of the reply.
 fn events(reply: &str, reasoning: Reasoning) -> Vec<Event<'static>> {
     let mut options = Options::default();
-    options.reasoning = reasoning;
+    (options.reasoning, options.dialects, options.catalog) = (reasoning, Dialects::ALL, Some(Arc::new(catalog())));
     let mut events = Vec::new();
     for_each(reply, options, FinishReason::Stop, |event| events.push(event.into_owned()));
     events.sort_by_key(|event| match event {
@@ -160,7 +164,7 @@ async fn a_stream_tells_what_the_whole_reply_says() {
         assert_eq!(told.named(), calls, "{case}");
         let finish = if calls.is_empty() { "stop" } else { "tool_calls" };
         assert_eq!(told.finish.as_deref(), Some(finish), "{case}");
-        let forged = reply.contains("tool_result");
+        let forged = reply.contains("tool_result") || reply.contains("<|user|>");
         let exact = calls.is_empty() && !forged && !reply.contains("<think>");
         match exact {
             // What was told before it turned out to be a thought is not taken back.
