@@ -70,6 +70,7 @@ fn counts() -> Vec<u64> {
         .arg("--dump-after=*written_by_callgrind*")
         .arg(format!("--callgrind-out-file={}", folder.join("counts").display()))
         .arg(program)
+        .args(std::env::args_os().skip(1))
         .env(BELOW, "1")
         // Without fast bins and the cache of a thread every `malloc` and `free` takes the same path. With them glibc merges
         // blocks that were freed earlier whenever a bin is full, and these instructions fall on whatever work runs then:

@@ -173,6 +173,30 @@ fn the_paths_of_the_architecture_exist() {
     assert_none(missing.map(|path| format!("ARCHITECTURE.md names {path}, which is not there")).collect());
 }
 
+/// Other documents name few files, and those by their way from the root.
+#[test]
+fn the_paths_of_the_documents_exist() {
+    let mut documents = vec!["README.md".to_owned(), "fuzz/README.md".to_owned(), "src/guide.md".to_owned()];
+    let docs = std::fs::read_dir(root().join("docs")).expect("there are documents");
+    documents.extend(docs.map(|entry| format!("docs/{}", entry.expect("a document").file_name().display())));
+    let folders =
+        [".ci/", "benches/", "crates/", "docs/", "examples/", "fuzz/fuzz_targets/", "personas/", "src/", "tests/"];
+    let (mut found, mut missing) = (0, Vec::new());
+    for document in documents {
+        let text = read(&document);
+        let quoted = text.lines().flat_map(|line| line.split('`').skip(1).step_by(2));
+        for path in quoted.filter(|word| folders.iter().any(|folder| word.starts_with(folder))) {
+            let path = path.split_whitespace().next().unwrap_or_default();
+            found += 1;
+            if !path.contains(['*', ':']) && !root().join(path).exists() {
+                missing.push(format!("{document} names {path}, which is not there"));
+            }
+        }
+    }
+    assert!(found > 20, "the paths are found: {found}");
+    assert_none(missing);
+}
+
 /// Of each crate the table of crates says which others it depends on, and each stands above all that depend on it.
 #[test]
 fn the_table_of_crates_is_what_the_manifests_say() {
