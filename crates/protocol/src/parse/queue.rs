@@ -39,8 +39,8 @@ pub(super) struct HeldCall {
     pub(super) index: usize,
     pub(super) span: Span,
     pub(super) replaces: Option<String>,
-    /// Which of the queue's bodies is that of its block.
-    body: usize,
+    /// Where the body of its block stands in the queue's bodies.
+    body: Range<usize>,
 }
 
 /// Bytes that are allocated at once: room for the strings of a usual call.
@@ -58,16 +58,26 @@ pub(super) struct Queue {
     holds: bool,
     /// Calls that are held back. The events behind them overtake them.
     held: Vec<HeldCall>,
-    /// The body of each block that calls were held back of. The calls of a block share it, so that all bodies together are
-    /// no longer than the reply.
-    bodies: Vec<String>,
+    /// The bodies of the blocks that calls were held back of, one behind the other. The calls of a block share one, so that
+    /// all together are no longer than the reply.
+    bodies: String,
+    /// Where the last one begins.
+    last_body: usize,
 }
 
 impl Queue {
     /// `holds`: whether calls are held back until they are [released](Queue::release).
     pub(super) fn new(settled_only: bool, holds: bool) -> Queue {
         let strings = String::with_capacity(USUAL_STRINGS);
-        Queue { entries: VecDeque::new(), strings, settled_only, holds, held: Vec::new(), bodies: Vec::new() }
+        Queue {
+            entries: VecDeque::new(),
+            strings,
+            settled_only,
+            holds,
+            held: Vec::new(),
+            bodies: String::new(),
+            last_body: 0,
+        }
     }
 
     /// Whether calls are held back.
@@ -78,9 +88,10 @@ impl Queue {
     /// Holds a call back: number `index` of the block with this body.
     pub(super) fn hold(&mut self, call: Box<ToolCall>, index: usize, body: &str, span: Span, replaces: Option<String>) {
         if index == 0 {
-            self.bodies.push(body.to_owned());
+            self.last_body = self.bodies.len();
+            self.bodies.push_str(body);
         }
-        self.held.push(HeldCall { call, index, span, replaces, body: self.bodies.len() - 1 });
+        self.held.push(HeldCall { call, index, span, replaces, body: self.last_body..self.bodies.len() });
     }
 
     /// Queues the calls that were held back, and holds back no more. `thought`: none of them counts.
@@ -92,7 +103,7 @@ impl Queue {
 
     /// The body of a call that was held back.
     pub(super) fn body(&self, held: &HeldCall) -> &str {
-        &self.bodies[held.body]
+        &self.bodies[held.body.clone()]
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -110,7 +121,7 @@ impl Queue {
     pub(super) fn pop(&mut self) -> Option<Queued> {
         let entry = self.entries.pop_front();
         if entry.is_none() && !self.holds {
-            self.bodies = Vec::new();
+            self.bodies = String::new();
         }
         entry
     }
