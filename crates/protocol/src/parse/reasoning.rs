@@ -157,12 +157,15 @@ pub(super) fn closing(containers: &Containers, line: &str, whole: bool) -> Optio
     containers.takes_tag(line, alone, true).then_some((indent, tag))
 }
 
+/// How many spaces stand before what may be a tag at the beginning of a line: at most three. Nearly no line has any such.
+pub(super) fn tag_place(line: &str) -> Option<usize> {
+    let indent = line.bytes().take(4).take_while(|byte| *byte == b' ').count();
+    line.as_bytes().get(indent).filter(|byte| indent <= 3 && begins_tag(**byte)).map(|_| indent)
+}
+
 /// The tag at the beginning of a line, and how many spaces stand before it.
 fn at_beginning(line: &str, which: fn(&TagPair) -> &'static str) -> Option<(usize, &'static TagPair)> {
-    let indent = line.bytes().take(4).take_while(|byte| *byte == b' ').count();
-    if indent > 3 || !line.as_bytes().get(indent).is_some_and(|byte| begins_tag(*byte)) {
-        return None; // nearly every line
-    }
+    let indent = tag_place(line)?;
     let tag = TAGS.iter().find(|tag| line[indent..].starts_with(which(tag)))?;
     Some((indent, tag))
 }

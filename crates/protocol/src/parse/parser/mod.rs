@@ -353,11 +353,13 @@ impl Parser {
         let is_rest = std::mem::replace(&mut self.skipping, line.cut);
         if !is_rest {
             let text = self.input.slice(self.input.at, line.end);
-            if let Some((indent, tag)) = reasoning::opening(&self.containers, text, true) {
+            let tagged = reasoning::tag_place(text).is_some();
+            if tagged && let Some((indent, tag)) = reasoning::opening(&self.containers, text, true) {
                 self.skipping = false;
                 return self.open_reasoning(indent, tag);
             }
-            if self.queue.holds()
+            if tagged
+                && self.queue.holds()
                 && let Some((indent, tag)) = reasoning::closing(&self.containers, text, true)
             {
                 self.skipping = false;
@@ -751,14 +753,16 @@ impl Parser {
 
     /// Goes back to a doubtful closing fence when what followed it does not fit. Returns whether it did.
     fn settle(&mut self) -> bool {
+        let Some(candidate) = self.block.candidate else { return false };
         // The rest of the line decides whether a closing fence is glued to the object.
         let misfit = match self.block.stage() {
             Stage::Broken { .. } => self.given == Given::Undecided(0) || self.block.glued_fence().is_none(),
             stage => stage == Stage::Spoiled,
         };
-        let Some(candidate) = self.block.candidate.filter(|_| misfit) else { return false };
-        self.go_back(candidate);
-        true
+        if misfit {
+            self.go_back(candidate);
+        }
+        misfit
     }
 }
 
