@@ -65,16 +65,21 @@ impl Place {
     }
 
     fn run_with(&self, settings: Settings, args: Value) -> Option<ToolResult> {
-        stands(&runner(&self.root, settings.clone())).then(|| self.anyhow(settings, args))
+        let runner = Arc::new(runner(&self.root, settings));
+        stands(&runner).then(|| self.attempt(&runner, args))
     }
 
     /// Runs a command whatever stands. The policy would deny most of what is tried, so it stands in a file, which it cannot
     /// read.
-    fn anyhow(&self, settings: Settings, mut args: Value) -> ToolResult {
+    fn anyhow(&self, settings: Settings, args: Value) -> ToolResult {
+        self.attempt(&Arc::new(runner(&self.root, settings)), args)
+    }
+
+    fn attempt(&self, runner: &Arc<CommandRunner>, mut args: Value) -> ToolResult {
         let command = args["command"].as_str().expect("there is a command").to_owned();
         self.file("attempt.sh", own(&command));
         args["command"] = ". ./attempt.sh".into();
-        bash(&Arc::new(runner(&self.root, settings)), args)
+        bash(runner, args)
     }
 
     /// What a command writes, trimmed.
