@@ -27,8 +27,8 @@ fn what_uses_too_much_is_ended_and_told() {
         // Bash takes memory for a string; then one of its children does, which has left its group; then many do a little. A
         // subshell becomes its last command and lets go of the string, if that is no builtin.
         for command in [
-            "echo begun; printf -v x '%*s' 400000000 ''; sleep 72401; echo ${#x}",
-            "echo begun; (set -m; (printf -v x '%*s' 400000000 ''; sleep 72401; :) &) ; sleep 72401",
+            "echo begun; printf -v x '%*s' 150000000 ''; sleep 72401; echo ${#x}",
+            "echo begun; (set -m; (printf -v x '%*s' 150000000 ''; sleep 72401; :) &) ; sleep 72401",
             "echo begun; for i in 1 2 3 4 5 6; do (printf -v x '%*s' 30000000 ''; sleep 72401; :) & done; wait",
         ] {
             let result = place.anyhow(settings.clone(), json!({"command": command, "timeout": 30}));
