@@ -7,6 +7,7 @@ mod shell;
 use super::World;
 use grammar::Grammar;
 use shell::{Shell, Started};
+use std::cell::LazyCell;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 use toolfence::policy::{Decision, Judgement, Policy, Settings};
@@ -219,12 +220,15 @@ fn run(commands: &[String]) -> Vec<Vec<Started>> {
 
 /// Asks by rules that deny: what a rule for these words meets, the judge has seen.
 fn seen(command: &str, decision: &Decision, started: &[Started]) -> Vec<Seen> {
+    if started.is_empty() {
+        return Vec::new();
+    }
     let mut rules: Vec<&[String]> = started.iter().map(|program| program.0.as_slice()).collect();
     // The first rule that a command begins with is told: the longest, then.
     rules.sort_unstable_by_key(|words| std::cmp::Reverse(words.len()));
     let exact = denied(command, &rules);
     let names: Vec<&[String]> = started.iter().map(|program| &program.0[..1]).collect();
-    let named = denied(command, &names);
+    let named = LazyCell::new(|| denied(command, &names));
     let told = |met: &Met| {
         ["only a run would tell", "Nobody can tell"].iter().any(|text| met.reason.to_string().contains(text))
             || met.rule == "unreadable"
