@@ -87,8 +87,13 @@ pub(crate) fn folded(name: &str) -> Option<String> {
     if name.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase()) {
         return None;
     }
-    let folded: String =
-        name.chars().filter(|c| invisible::kind(*c).is_none()).nfkc().flat_map(char::to_lowercase).nfkc().collect();
+    let seen = name.chars().filter(|c| invisible::kind(*c).is_none());
+    // The NFKC form of ASCII is itself, and nearly every name is ASCII.
+    let folded: String = if name.is_ascii() {
+        seen.map(|c| c.to_ascii_lowercase()).collect()
+    } else {
+        seen.nfkc().flat_map(char::to_lowercase).nfkc().collect()
+    };
     (folded != name).then_some(folded)
 }
 
@@ -128,5 +133,14 @@ mod tests {
             assert_eq!(spellings(name).last().map(String::as_str), Some(".env"), "{name:?}");
         }
         assert_eq!(spellings("src/main.rs"), ["src/main.rs"]);
+    }
+
+    #[test]
+    fn ascii_is_folded_as_any_other_text() {
+        for c in '\0'..='\x7f' {
+            let name = format!("A{c}b");
+            let want: String = name.nfkc().flat_map(char::to_lowercase).nfkc().collect();
+            assert_eq!(folded(&name), Some(want), "{name:?}");
+        }
     }
 }
