@@ -15,7 +15,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
 use toolfence::parse::{Event, Options, for_each};
 use toolfence::proxy::{Proxy, ProxyOptions};
-use toolfence::{Catalog, Dialects, FinishReason, ToolSpec};
+use toolfence::{Catalog, Dialects, FinishReason, Repair, ToolSpec};
 
 /// One proxy for all inputs, in front of an upstream that says what `script` holds.
 struct Stage {
@@ -138,6 +138,8 @@ fn calls_of(reply: &str) -> Vec<(String, Value)> {
         // All before it was thought, the made up result as well.
         Event::Reasoning { unopened: true, .. } => forged = None,
         Event::ForgedResult { span, .. } => forged = forged.or(Some(span.start)),
+        // The proxy reminds the model of the word; such a block may also be what the person asked to see.
+        Event::Call { call, .. } if call.repairs.contains(&Repair::WrongWord) => {}
         Event::Call { call, span, .. } => calls.push((span.start, *call)),
         _ => {}
     });

@@ -440,8 +440,8 @@ impl Host for Answers {
 #[cfg(feature = "cli")]
 #[tokio::test]
 async fn what_is_done_is_counted_timed_and_told() {
-    // Listening begins in a process without other tests. A place in the code that another thread meets for the first time at
-    // that moment may be noted as one that nobody listens to, for good.
+    // The test runs in a process of its own: `tracing` keeps for each callsite whether anybody is interested in it, and a
+    // callsite that another thread reaches for the first time while the subscriber is set may be kept as one of no interest.
     const APART: &str = "TOOLFENCE_TEST_EVENTS";
     if std::env::var_os(APART).is_none() {
         let output = std::process::Command::new(std::env::current_exe().expect("this program has a file"))

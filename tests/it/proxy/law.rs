@@ -5,7 +5,7 @@ use super::support::*;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use toolfence::parse::{Event, Options, Reasoning, for_each};
-use toolfence::{Catalog, Dialects, FinishReason, ToolSpec};
+use toolfence::{Catalog, Dialects, FinishReason, Repair, ToolSpec};
 use toolfence_kit::Random;
 
 /// What replies are made of: prose, whole calls, and all that makes them break.
@@ -34,7 +34,8 @@ const PIECES: &[&str] = &[
     "> ```tool\n> {\"name\": \"write\", \"args\": {\"path\": \"quoted\"}}\n> ```\n\n",
     "- item\n\n  ```tool\n  {\"name\": \"write\", \"args\": {\"path\": \"in a list\"}}\n  ```\n",
     "```json\n{\"a\": 1}\n```\n",
-    // Marks of other formats: a call, and what begins the turn of somebody else.
+    // A call under another word, and tokens of dialects: a call, and the token that opens the person's turn.
+    "```json\n{\"name\": \"weather\", \"args\": {\"city\": \"Lisbon\"}}\n```\n",
     "<tool_call>\n{\"name\": \"weather\", \"arguments\": {\"city\": \"Lisbon\"}}\n</tool_call>\n",
     "<|user|>",
     "\n",
@@ -124,6 +125,8 @@ fn wanted(events: &[Event<'_>]) -> (Vec<(String, Value)>, String, bool) {
             }
             _ if forged => {}
             Event::Text { text, .. } => said.push_str(text),
+            // The proxy passes no block under another word on: an answer may hold one.
+            Event::Call { call, .. } if call.repairs.contains(&Repair::WrongWord) => {}
             Event::Call { call, .. } => {
                 let mut call = call.clone();
                 faulty |= call.is_lossy() || catalog.resolve(&mut call).is_err();

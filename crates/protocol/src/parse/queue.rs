@@ -59,9 +59,9 @@ pub(super) struct Queue {
     /// Calls that are held back. The events behind them overtake them.
     held: Vec<HeldCall>,
     /// The bodies of the blocks that calls were held back of, one behind the other. The calls of a block share one, so that
-    /// all together are no longer than the reply.
+    /// its length is at most that of the reply.
     bodies: String,
-    /// Where the last one begins.
+    /// Where the body of the latest block begins in `bodies`.
     last_body: usize,
 }
 

@@ -157,7 +157,8 @@ pub(super) fn closing(containers: &Containers, line: &str, whole: bool) -> Optio
     containers.takes_tag(line, alone, true).then_some((indent, tag))
 }
 
-/// How many spaces stand before what may be a tag at the beginning of a line: at most three. Nearly no line has any such.
+/// The indentation of what may be a tag at the beginning of a line, at most three spaces. `None`, as for nearly every line, where
+/// no tag can begin.
 pub(super) fn tag_place(line: &str) -> Option<usize> {
     let indent = line.bytes().take(4).take_while(|byte| *byte == b' ').count();
     line.as_bytes().get(indent).filter(|byte| indent <= 3 && begins_tag(**byte)).map(|_| indent)
