@@ -103,15 +103,19 @@ fn is_linear([one, two, four]: [[f64; 2]; 3], each: f64, memory: f64) -> bool {
 
 fn main() {
     let part = std::env::args().nth(1).unwrap_or_default();
+    let count = match part.as_str() {
+        "blocks" => blocks,
+        "dialects" => dialects,
+        "json" => broken_json,
+        _ => {
+            eprintln!("usage: steps blocks | dialects | json");
+            std::process::exit(2);
+        }
+    };
     println!("| steps a byte | 1x, in bytes | 1x | 2x | 4x | bytes allocated a byte | |");
     println!("|---|---:|---:|---:|---:|---:|---|");
     let mut findings = Findings { counter: Counter::new(), wrong: 0, steepest: 0.0 };
-    let shapes = match part.as_str() {
-        "blocks" => blocks(&mut findings),
-        "dialects" => dialects(&mut findings),
-        "json" => broken_json(&mut findings),
-        _ => panic!("say which part is counted: blocks, dialects or json"),
-    };
+    let shapes = count(&mut findings);
     let Findings { counter, wrong, steepest } = findings;
     counter.finish();
     println!(
@@ -120,7 +124,7 @@ fn main() {
     std::process::exit(i32::from(wrong > 0));
 }
 
-/// Replies, read as the blocks of the protocol alone.
+/// Counts the parser on the hostile replies while it reads only the blocks of the protocol. Gives the number of shapes.
 fn blocks(findings: &mut Findings) -> usize {
     for (name, shape) in REPLIES {
         for (way, chunk) in [("whole", usize::MAX / 2), ("by 4", 4), ("by 64", 64)] {
@@ -134,7 +138,7 @@ fn blocks(findings: &mut Findings) -> usize {
     REPLIES.len()
 }
 
-/// The same replies and those of models, read in every dialect.
+/// Counts the parser on the hostile replies and on those written in dialects while it reads every dialect. Gives the number of shapes.
 fn dialects(findings: &mut Findings) -> usize {
     for (name, shape) in REPLIES.iter().chain(DIALECTS) {
         for (way, chunk) in [("whole", usize::MAX / 2), ("by 4", 4)] {
@@ -145,7 +149,7 @@ fn dialects(findings: &mut Findings) -> usize {
     REPLIES.len() + DIALECTS.len()
 }
 
-/// JSON that has to be mended.
+/// Counts the reader of JSON on texts that it has to mend. Gives the number of shapes.
 fn broken_json(findings: &mut Findings) -> usize {
     for (name, shape) in BROKEN_JSON {
         findings.add(&format!("JSON: {name}"), true, shape, mend);

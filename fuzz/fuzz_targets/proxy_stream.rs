@@ -138,7 +138,8 @@ fn calls_of(reply: &str) -> Vec<(String, Value)> {
         // All before it was thought, the made up result as well.
         Event::Reasoning { unopened: true, .. } => forged = None,
         Event::ForgedResult { span, .. } => forged = forged.or(Some(span.start)),
-        // The proxy reminds the model of the word; such a block may also be what the person asked to see.
+        // The proxy passes a call under another word than `tool` on as text, for an answer may hold such a block, and reminds
+        // the model of the word.
         Event::Call { call, .. } if call.repairs.contains(&Repair::WrongWord) => {}
         Event::Call { call, span, .. } => calls.push((span.start, *call)),
         _ => {}

@@ -173,7 +173,7 @@ fn the_paths_of_the_architecture_exist() {
     assert_none(missing.map(|path| format!("ARCHITECTURE.md names {path}, which is not there")).collect());
 }
 
-/// Other documents name few files, and those by their path from the root.
+/// Where a document for readers of the project quotes the path of a file, the file is there, counted from the root.
 #[test]
 fn the_paths_of_the_documents_exist() {
     let mut documents: Vec<String> =

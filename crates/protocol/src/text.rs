@@ -94,7 +94,7 @@ impl Template {
         template
     }
 
-    /// The part of the string at this place of the four.
+    /// One of the four texts that `all` holds one behind the other, by its number from 0.
     const fn part(&self, at: usize) -> &'static str {
         let until = if at == self.ends.len() { self.all } else { self.all.split_at(self.ends[at] as usize).0 };
         if at == 0 { until } else { until.split_at(self.ends[at - 1] as usize + 1).1 }
@@ -516,8 +516,8 @@ impl From<usize> for Field {
 
 /// Declares the texts of a crate: for each a function that takes the values of its fields and gives a [`Text`].
 ///
-/// The first literal is the beginning of the keys. Every text has its words in every language, as literals; that they have a place for
-/// each field, and for nothing else, is checked while compiling. See [`text`](crate::text) for the form of the words.
+/// The first literal is the beginning of the keys. Every text has its words in every language, as literals; that they have a
+/// place for each field, and for nothing else, is checked while compiling. See [`text`](crate::text) for the form of the words.
 #[macro_export]
 macro_rules! texts {
     ($area:literal $(

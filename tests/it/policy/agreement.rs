@@ -228,6 +228,7 @@ fn seen(command: &str, decision: &Decision, started: &[Started]) -> Vec<Seen> {
     rules.sort_unstable_by_key(|words| std::cmp::Reverse(words.len()));
     let exact = denied(command, &rules);
     let names: Vec<&[String]> = started.iter().map(|program| &program.0[..1]).collect();
+    // Most programs are seen with their words, and each question judges the command again.
     let named = LazyCell::new(|| denied(command, &names));
     let told = |met: &Met| {
         ["only a run would tell", "Nobody can tell"].iter().any(|text| met.reason.to_string().contains(text))

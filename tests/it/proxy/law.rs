@@ -125,7 +125,7 @@ fn wanted(events: &[Event<'_>]) -> (Vec<(String, Value)>, String, bool) {
             }
             _ if forged => {}
             Event::Text { text, .. } => said.push_str(text),
-            // The proxy passes no block under another word on: an answer may hold one.
+            // The proxy passes a call under another word than `tool` on as text, for an answer may hold such a block.
             Event::Call { call, .. } if call.repairs.contains(&Repair::WrongWord) => {}
             Event::Call { call, .. } => {
                 let mut call = call.clone();

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 use toolfence::parts::validate::{LineMap, new_ones, syntax};
 
-/// Far above what a check takes that is given up after a tenth of it.
+/// The most that a check may take. It is told to give up after a tenth of this; the rest is for a busy machine.
 const LONG: Duration = Duration::from_secs(10);
 
 fn texts() -> Vec<(&'static str, String)> {

@@ -61,23 +61,13 @@ pub(super) struct Queue {
     /// The bodies of the blocks that calls were held back of, one behind the other. The calls of a block share one, so that
     /// its length is at most that of the reply.
     bodies: String,
-    /// Where the body of the latest block begins in `bodies`.
-    last_body: usize,
 }
 
 impl Queue {
     /// `holds`: whether calls are held back until they are [released](Queue::release).
     pub(super) fn new(settled_only: bool, holds: bool) -> Queue {
         let strings = String::with_capacity(USUAL_STRINGS);
-        Queue {
-            entries: VecDeque::new(),
-            strings,
-            settled_only,
-            holds,
-            held: Vec::new(),
-            bodies: String::new(),
-            last_body: 0,
-        }
+        Queue { entries: VecDeque::new(), strings, settled_only, holds, held: Vec::new(), bodies: String::new() }
     }
 
     /// Whether calls are held back.
@@ -87,11 +77,15 @@ impl Queue {
 
     /// Holds a call back: number `index` of the block with this body.
     pub(super) fn hold(&mut self, call: Box<ToolCall>, index: usize, body: &str, span: Span, replaces: Option<String>) {
-        if index == 0 {
-            self.last_body = self.bodies.len();
-            self.bodies.push_str(body);
-        }
-        self.held.push(HeldCall { call, index, span, replaces, body: self.last_body..self.bodies.len() });
+        // The calls of a block are held back one after the other, and all have its body.
+        let body = match self.held.last() {
+            Some(last) if index > 0 => last.body.clone(),
+            _ => {
+                self.bodies.push_str(body);
+                self.bodies.len() - body.len()..self.bodies.len()
+            }
+        };
+        self.held.push(HeldCall { call, index, span, replaces, body });
     }
 
     /// Queues the calls that were held back, and holds back no more. `thought`: none of them counts.

@@ -159,14 +159,14 @@ pub(super) fn closing(containers: &Containers, line: &str, whole: bool) -> Optio
 
 /// The indentation of what may be a tag at the beginning of a line, at most three spaces. `None`, as for nearly every line, where
 /// no tag can begin.
-pub(super) fn tag_place(line: &str) -> Option<usize> {
+pub(super) fn tag_indent(line: &str) -> Option<usize> {
     let indent = line.bytes().take(4).take_while(|byte| *byte == b' ').count();
     line.as_bytes().get(indent).filter(|byte| indent <= 3 && begins_tag(**byte)).map(|_| indent)
 }
 
 /// The tag at the beginning of a line, and how many spaces stand before it.
 fn at_beginning(line: &str, which: fn(&TagPair) -> &'static str) -> Option<(usize, &'static TagPair)> {
-    let indent = tag_place(line)?;
+    let indent = tag_indent(line)?;
     let tag = TAGS.iter().find(|tag| line[indent..].starts_with(which(tag)))?;
     Some((indent, tag))
 }

@@ -353,7 +353,8 @@ impl Parser {
         let is_rest = std::mem::replace(&mut self.skipping, line.cut);
         if !is_rest {
             let text = self.input.slice(self.input.at, line.end);
-            let tagged = reasoning::tag_place(text).is_some();
+            // Nearly no line begins with what may be a tag, so it is looked for once, before both questions.
+            let tagged = reasoning::tag_indent(text).is_some();
             if tagged && let Some((indent, tag)) = reasoning::opening(&self.containers, text, true) {
                 self.skipping = false;
                 return self.open_reasoning(indent, tag);
