@@ -17,6 +17,11 @@ fuzz_target!(|data: &[u8]| {
     }
     let context = usize::from(context % 4);
     let clean = TextDiff::from_lines(old, new).unified_diff().context_radius(context).header("a/x", "b/x").to_string();
+    // `-- a/y` that becomes `++ b/y` is the head of another file, whatever the counts say.
+    let lines: Vec<&str> = clean.lines().skip(2).collect();
+    if lines.windows(2).any(|pair| pair[0].starts_with("--- a/") && pair[1].starts_with("+++ b/")) {
+        return;
+    }
     let got = applied(&clean, old.as_bytes()).unwrap_or_else(|told| panic!("{told}\n{clean}"));
     assert_eq!(got, new.as_bytes(), "{clean}");
 
@@ -24,10 +29,10 @@ fuzz_target!(|data: &[u8]| {
     if context < 3 {
         return;
     }
-    if kind % 8 == 6 && !is_filled(&clean) {
+    let patch = perturbed(&clean, *kind, usize::from(*place));
+    if kind % 8 == 6 && (!is_filled(&clean) || names_another_place(&patch, old)) {
         return;
     }
-    let patch = perturbed(&clean, *kind, usize::from(*place));
     match applied(&patch, old.as_bytes()) {
         Ok(got) if got == new.as_bytes() => {}
         Ok(got) => assert!(is_ambiguous(&clean, old), "{patch}\n{:?}", String::from_utf8_lossy(&got)),
@@ -78,6 +83,16 @@ fn perturbed(clean: &str, kind: u8, place: usize) -> String {
 fn is_filled(clean: &str) -> bool {
     let Ok(patch) = patch::parse(clean) else { return false };
     patch.files[0].hunks.iter().all(|hunk| hunk.old().any(|line| !line.text.trim().is_empty()))
+}
+
+/// Whether some hunk with another indentation stands in the file as it is: that is another change then.
+fn names_another_place(patch: &str, old: &str) -> bool {
+    let Ok(patch) = patch::parse(patch) else { return false };
+    let lines: Vec<&str> = old.lines().collect();
+    patch.files.iter().flat_map(|file| &file.hunks).any(|hunk| {
+        let wanted: Vec<&str> = hunk.old().map(|line| line.text).collect();
+        !wanted.is_empty() && lines.windows(wanted.len()).any(|window| window == wanted)
+    })
 }
 
 /// Whether the hunks fit in several places when no number says which.

@@ -4,6 +4,7 @@ use super::body;
 use super::grammar::{self, HunkHead, Mark};
 use super::messages;
 use super::model::{FilePatch, Hunk, Kind, Line, Name, Patch, Problem, Sign};
+use super::prose::{self, Standing};
 use super::{names, unified};
 use toolfence_protocol::Text;
 
@@ -42,7 +43,11 @@ pub(super) fn straighten(lines: &mut [&str]) {
 pub(super) fn read<'a>(lines: &[&'a str]) -> Result<Patch<'a>, Problem> {
     let mut patch = Patch::default();
     let mut at = 0;
-    while let Some(begin) = (at..lines.len()).find(|at| grammar::mark(lines[*at]).is_some()) {
+    loop {
+        let begin = (at..lines.len()).find(|at| grammar::mark(lines[*at]).is_some());
+        prose::refuse(lines, at, begin.unwrap_or(lines.len()), Standing::Apart)
+            .map_err(|problem| Problem::new(problem.line, messages::change_outside_of_marks()))?;
+        let Some(begin) = begin else { return Ok(patch) };
         let end = (begin..lines.len()).find(|at| grammar::mark(lines[*at]) == Some(Mark::End));
         let end = end.ok_or_else(|| truncated(lines.len()))?;
         if grammar::mark(lines[begin]) != Some(Mark::Begin) {
@@ -51,7 +56,6 @@ pub(super) fn read<'a>(lines: &[&'a str]) -> Result<Patch<'a>, Problem> {
         read_one(lines, begin + 1, end, &mut patch)?;
         at = end + 1;
     }
-    Ok(patch)
 }
 
 fn truncated(line: usize) -> Problem {
@@ -147,9 +151,11 @@ impl<'a> BeginReader<'_, 'a> {
             file.new = names::single(new, self.at)?;
             file.kind = if file.new == file.old { Kind::Modify } else { Kind::Rename };
         }
-        self.pass_unified_head();
+        if self.begins_head_of(&file) {
+            self.at += 2;
+        }
         let strip = self.lines[line - 1].ends_with('\r');
-        while let Some(hunk) = self.hunk(strip)? {
+        while let Some(hunk) = self.hunk(strip, &file)? {
             file.hunks.push(hunk);
         }
         if file.hunks.is_empty() && file.kind == Kind::Modify {
@@ -158,15 +164,43 @@ impl<'a> BeginReader<'_, 'a> {
         Ok(file)
     }
 
-    /// Some write both forms of head.
-    fn pass_unified_head(&mut self) {
-        let starts = |at: usize, with: &str| at < self.end && self.lines[at].starts_with(with);
-        if starts(self.at, "--- ") && starts(self.at + 1, "+++ ") {
-            self.at += 2;
+    /// Whether the head of the same file stands here in the other form: some write both.
+    fn begins_head_of(&self, file: &FilePatch<'_>) -> bool {
+        if self.at + 1 >= self.end || !unified::is_pair(self.lines, self.at) {
+            return false;
         }
+        let [old, new] = [0, 1].map(|offset| grammar::file_name(&self.lines[self.at + offset][4..]));
+        let Ok((Some(old), Some(new))) = names::both(&old, &new, self.at + 1) else { return false };
+        [old, new].iter().all(|name| names::may_be_same(name, &file.old) || names::may_be_same(name, &file.new))
     }
 
-    fn hunk(&mut self, strip: bool) -> Result<Option<Hunk<'a>>, Problem> {
+    /// Refuses what is passed over behind a body, and goes to its end. The head of the same file may stand there again.
+    fn pass_prose(&mut self, end: usize, file: &FilePatch<'_>) -> Result<(), Problem> {
+        while self.at < end {
+            let line = self.lines[self.at];
+            if self.begins_head_of(file) {
+                self.at += 2;
+                continue;
+            }
+            let begins_other = line.starts_with("diff -") || unified::is_pair(self.lines, self.at);
+            if begins_other || (line.starts_with("***") && !line.trim_end().ends_with('*')) {
+                return Err(Problem::new(self.at + 1, messages::mark_wanted()));
+            }
+            // The line of Subversion before a head.
+            if let Some(name) = line.strip_prefix("Index: ") {
+                let same =
+                    names::single(name.trim(), self.at + 1).is_ok_and(|name| names::may_be_same(&name, &file.old));
+                if !same {
+                    return Err(Problem::new(self.at + 1, messages::mark_wanted()));
+                }
+            }
+            prose::refuse_line(self.lines, self.at, Standing::BehindHunk)?;
+            self.at += 1;
+        }
+        Ok(())
+    }
+
+    fn hunk(&mut self, strip: bool, file: &FilePatch<'_>) -> Result<Option<Hunk<'a>>, Problem> {
         self.skip_blank();
         let mut hunk = Hunk { line: self.at + 1, ..Hunk::default() };
         let mut counts = None;
@@ -179,11 +213,14 @@ impl<'a> BeginReader<'_, 'a> {
             }
         }
         let first = self.at;
-        self.at = (first..self.end)
+        let end = (first..self.end)
             .find(|at| self.lines[*at].starts_with("@@") || grammar::mark(self.lines[*at]).is_some())
             .unwrap_or(self.end);
-        let segment = &self.lines[first..self.at];
-        body::fill(&mut hunk, &segment[..body::length(segment, counts, first + 1)?], strip);
+        let segment = &self.lines[first..end];
+        let length = body::length(segment, counts);
+        self.at = first + length;
+        self.pass_prose(end, file)?;
+        body::fill(&mut hunk, &segment[..length], strip);
         body::settle(&mut hunk, counts);
         hunk.at_end = self.takes_end_of_file();
         if !hunk.lines.is_empty() {

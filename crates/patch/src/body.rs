@@ -3,8 +3,7 @@
 //! A line of the body begins with a blank, `+`, `-` or a backslash. A blank line has lost its first blank, as has any
 //! other line between those: such a line is context, and as context it must be found in the file, so no harm is done.
 
-use super::messages;
-use super::model::{Hunk, Line, Problem, Sign};
+use super::model::{Hunk, Line, Sign};
 
 /// Lines of the old and of the new side.
 pub(super) type Counts = (u64, u64);
@@ -31,22 +30,12 @@ fn changes(line: &str) -> bool {
     line.starts_with(['+', '-'])
 }
 
-/// How many of the lines are the body. `first` is the number of the first one in the patch.
-///
-/// # Errors
-/// Lines that add or remove something and that no hunk can claim: half a hunk must not be applied.
-pub(super) fn length(lines: &[&str], counts: Option<Counts>, first: usize) -> Result<usize, Problem> {
+/// How many of the lines are the body. What follows is prose, which must hold nothing that adds or removes.
+pub(super) fn length(lines: &[&str], counts: Option<Counts>) -> usize {
     match counts.and_then(|counts| where_met(lines, counts)) {
-        Some(met) if ends_there(&lines[met..]) => {
-            let stray = stray(&lines[met..]).map(|at| first + met + at);
-            stray.map_or(Ok(met), |line| Err(outside(line)))
-        }
-        _ => Ok(to_the_last(&lines[..signature(lines).unwrap_or(lines.len())])),
+        Some(met) if ends_there(&lines[met..]) => met,
+        _ => to_the_last(&lines[..signature(lines).unwrap_or(lines.len())]),
     }
-}
-
-fn outside(line: usize) -> Problem {
-    Problem::new(line, messages::line_behind_hunk())
 }
 
 /// Where both counts are met, notes about the last line included.
@@ -76,23 +65,13 @@ fn ends_there(after: &[&str]) -> bool {
     prose || !after.iter().any(|line| changes(line))
 }
 
-/// The first line that adds or removes something, and is no item of a list.
-fn stray(after: &[&str]) -> Option<usize> {
-    let until = signature(after).unwrap_or(after.len());
-    after[..until].iter().position(|line| match line.as_bytes() {
-        [b'+', second, ..] => !matches!(second, b'+' | b' '),
-        [b'-', second, ..] => !matches!(second, b'-' | b' '),
-        _ => false,
-    })
-}
-
 /// Up to the last line that has its first character.
 fn to_the_last(lines: &[&str]) -> usize {
     lines.iter().rposition(|line| is_body(line)).map_or(0, |at| at + 1)
 }
 
 /// Where the signature of a mail begins: `-- ` and the version of git. Two dashes alone could be a line that is removed.
-fn signature(lines: &[&str]) -> Option<usize> {
+pub(super) fn signature(lines: &[&str]) -> Option<usize> {
     let dashes =
         |pair: &[&str]| matches!(pair[0].trim_end(), "--") && pair[1].starts_with(|c: char| c.is_ascii_digit());
     let alone = |at: usize| lines.get(at).is_none_or(|line| is_blank(line));
@@ -132,33 +111,27 @@ pub(super) fn settle(hunk: &mut Hunk<'_>, counts: Option<Counts>) {
 mod tests {
     use super::*;
 
-    fn body(text: &str, counts: Option<Counts>) -> Result<usize, usize> {
-        let lines: Vec<&str> = text.lines().collect();
-        length(&lines, counts, 1).map_err(|problem| problem.line)
+    fn body(text: &str, counts: Option<Counts>) -> usize {
+        length(&text.lines().collect::<Vec<_>>(), counts)
     }
 
     #[test]
     fn right_counts_end_a_hunk() {
-        assert_eq!(body(" a\n-b\n+c\n\nAnd that is:\n- item", Some((2, 2))), Ok(3));
-        assert_eq!(body(" a\n-b\n+c\n-- \n2.39.0\n\nFrom x", Some((2, 2))), Ok(3));
-        assert_eq!(body(" a\n-b\n-- \n2.39.0", Some((3, 1))), Ok(3));
-        assert_eq!(body(" a\n+b\n\n", Some((2, 3))), Ok(3));
-        assert_eq!(body("-a\n+b\n\\ No newline at end of file\n", Some((1, 1))), Ok(3));
+        assert_eq!(body(" a\n-b\n+c\n\nAnd that is:\n- item", Some((2, 2))), 3);
+        assert_eq!(body(" a\n-b\n+c\n-- \n2.39.0\n\nFrom x", Some((2, 2))), 3);
+        assert_eq!(body(" a\n-b\n-- \n2.39.0", Some((3, 1))), 3);
+        assert_eq!(body(" a\n+b\n\n", Some((2, 3))), 3);
+        assert_eq!(body("-a\n+b\n\\ No newline at end of file\n", Some((1, 1))), 3);
     }
 
     #[test]
     fn wrong_counts_do_not() {
         for counts in [None, Some((1, 1)), Some((9, 9)), Some((0, 0))] {
-            assert_eq!(body(" a\n-b\n+c\n\n d\n\n", counts), Ok(5), "{counts:?}");
+            assert_eq!(body(" a\n-b\n+c\n\n d\n\n", counts), 5, "{counts:?}");
         }
-        assert_eq!(body(" a\n+b\nlost blank\n c", Some((2, 4))), Ok(4));
-        assert_eq!(body(" a\n+b\n-- \n2.39.0\n\n", None), Ok(2));
-        assert_eq!(body("-\n--\n", Some((7, 9))), Ok(2));
-        assert_eq!(body("-\n--\n", Some((1, 0))), Ok(2));
-    }
-
-    #[test]
-    fn half_a_hunk_is_none() {
-        assert_eq!(body(" a\n-b\n+c\nfn lost() {\n+new();\n }", Some((2, 2))), Err(5));
+        assert_eq!(body(" a\n+b\nlost blank\n c", Some((2, 4))), 4);
+        assert_eq!(body(" a\n+b\n-- \n2.39.0\n\n", None), 2);
+        assert_eq!(body("-\n--\n", Some((7, 9))), 2);
+        assert_eq!(body("-\n--\n", Some((1, 0))), 2);
     }
 }

@@ -208,6 +208,24 @@ pub(super) fn mark(line: &str) -> Option<Mark<'_>> {
         .or_else(|| named("Move to:").or_else(|| named("Move To:")).map(Mark::MoveTo))
 }
 
+/// Whether a line is meant as a mark and is none: `*** Modify File: x`, `*** update file: x`, `***Delete File: x`.
+pub(super) fn is_nearly_mark(line: &str) -> bool {
+    const VERBS: [&str; 12] =
+        ["add", "change", "copy", "create", "delete", "edit", "modify", "move", "new", "remove", "rename", "update"];
+    let text = line.trim_start_matches('*');
+    if line.len() - text.len() < 3 || mark(line).is_some() {
+        return false;
+    }
+    let text = text.trim().to_ascii_lowercase();
+    let mut words = text.split([' ', '\t', ':']).filter(|word| !word.is_empty());
+    match (words.next(), words.next(), words.next()) {
+        (Some("begin" | "end"), Some("patch"), _) | (Some("end"), Some("of"), Some("file")) => true,
+        (Some("move" | "rename"), Some("to"), Some(name)) => !name.starts_with('*'),
+        (Some(verb), Some("file" | "files"), Some(name)) => VERBS.contains(&verb) && !name.starts_with('*'),
+        _ => false,
+    }
+}
+
 /// What stands where a name of a file could, in a text that is no patch: as it is written, and without its first folder.
 pub(super) fn loose_names(text: &str) -> Vec<String> {
     const HEADS: [&str; 6] = ["--- ", "+++ ", "rename from ", "rename to ", "copy from ", "copy to "];

@@ -8,7 +8,8 @@
 //!
 //! # The grammar
 //! Lines end with a line feed; a carriage return before it belongs to the way the patch took when the line of the hunk's
-//! head has one too. What is not a line of this grammar is prose and passed over, but not inside of a hunk.
+//! head has one too. What is not a line of this grammar is prose and passed over, but not inside of a hunk. A line of a change
+//! that no file claims is an error: a hunk behind prose that names no file, a mark that is misspelt, half a head.
 //!
 //! ```text
 //! patch      = unified* | begin*
@@ -23,7 +24,7 @@
 //! lost       = a line between others of a body that has lost its first blank: context
 //! name       = text | '"' { character | "\" ( octal octal octal | "n" | "t" | ... ) } '"' | "/dev/null"
 //!
-//! begin      = "*** Begin Patch" LF { file | unified } "*** End Patch" LF
+//! begin      = "*** Begin Patch" LF ( { file } | { unified } ) "*** End Patch" LF
 //! file       = "*** Add File: " name LF { "+" text LF }
 //!            | "*** Delete File: " name LF
 //!            | "*** Update File: " name LF [ "*** Move to: " name LF ] { { "@@" [ heading ] LF } body [ "*** End of File" LF ] }
@@ -63,6 +64,7 @@ mod passage;
 mod place;
 mod plan;
 mod print;
+mod prose;
 mod reading;
 mod shift;
 mod text;
@@ -84,7 +86,7 @@ pub const MOST_BYTES: usize = 16 << 20;
 ///
 /// # Errors
 /// Over 16 MB; no patch in it; a `*** Begin Patch` without its end; binary files, links and submodules; names that lead out
-/// of the root; a file about which nothing is said; lines that add or remove something outside of any hunk.
+/// of the root; a file about which nothing is said; lines of a change that stand outside of any hunk or file.
 pub fn parse(text: &str) -> Result<Patch<'_>, Problem> {
     parse_below(text, |_| None)
 }
@@ -240,4 +242,34 @@ fn applied(hunks: &[Hunk<'_>], text: &text::Text<'_>) -> Result<Applied, Vec<Mis
         distance: hunk.first_line().map(|stated| place.at as i64 + 1 - stated),
     };
     Ok(Applied { text: built, hunks: hunks.iter().zip(&places).map(placed).collect() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is read over and over up to the end of the text would take minutes here.
+    #[test]
+    fn hostile_texts_are_no_hang() {
+        let shapes = [
+            "--- x\n+++ x\n a\n-b\n",
+            "--- x\n+++ x\n@@ -1,9999 +1,9999 @@\n a\n-b\n",
+            "*** Begin Patch\n*** Update File: q\n-a\n+b\n*** End Patch\n--- x\n+++ x\n\n",
+            "Index: q\n===\n",
+            "***\n---\n+++\n",
+            "diff --git a/x b/x\n",
+            "@@\n-a\n\n",
+        ];
+        for shape in shapes {
+            for head in [
+                "",
+                "--- q\n+++ q\n@@ -1 +1 @@\n-a\n+b\n",
+                "*** Begin Patch\n*** Update File: q\n@@ -1 +1 @@\n-a\n+b\n",
+            ] {
+                let text = format!("{head}{}", shape.repeat(400_000 / shape.len()));
+                let _ = parse(&text);
+                let _ = parse(&format!("{text}*** End Patch\n"));
+            }
+        }
+    }
 }

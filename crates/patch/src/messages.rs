@@ -28,6 +28,16 @@ toolfence_protocol::texts! { "patch"
         en: "here \"*** Add File: path\", \"*** Update File: path\" or \"*** Delete File: path\" is wanted.",
         pt: "aqui falta \"*** Add File: path\", \"*** Update File: path\" ou \"*** Delete File: path\".",
     }
+    change_outside_of_marks() {
+        en: "a change outside of \"*** Begin Patch\" and \"*** End Patch\". Put all changes in one form.",
+        pt: "uma alteração fora de \"*** Begin Patch\" e \"*** End Patch\". Ponha todas as alterações em uma só forma.",
+    }
+    mark_misspelt() {
+        en: "this is nearly a mark. Write \"*** Add File: path\", \"*** Update File: path\", \"*** Delete File: path\" or \"*** Move \
+             to: path\", or leave the line out.",
+        pt: "isto é quase uma marca. Escreva \"*** Add File: path\", \"*** Update File: path\", \"*** Delete File: path\" ou \
+             \"*** Move to: path\", ou omita a linha.",
+    }
     deleted_file_has_no_lines() {
         en: "a deleted file has no lines in this form.",
         pt: "neste formato, um arquivo excluído não tem linhas.",
@@ -44,11 +54,23 @@ toolfence_protocol::texts! { "patch"
         en: "a hunk without lines. Is the patch complete?",
         pt: "um hunk sem linhas. O patch está completo?",
     }
-    line_behind_hunk() {
-        en: "a line that adds or removes something stands behind the end of its hunk. Correct the numbers behind @@, or put a \
-             blank before every line of context.",
-        pt: "uma linha que acrescenta ou remove algo está depois do fim do seu hunk. Corrija os números depois de @@ ou ponha um \
-             espaço antes de cada linha de contexto.",
+    line_outside_of_hunks() {
+        en: "a line that adds or removes something stands outside of any hunk. Correct the numbers behind the @@ above, put a \
+             blank before every line of context, or put \"--- a/path\", \"+++ b/path\" and \"@@\" before the line.",
+        pt: "uma linha que acrescenta ou remove algo está fora de qualquer hunk. Corrija os números depois do @@ acima, ponha um \
+             espaço antes de cada linha de contexto ou ponha \"--- a/path\", \"+++ b/path\" e \"@@\" antes da linha.",
+    }
+    head_halved() {
+        en: "half of the head of a file. Put \"--- a/path\" and \"+++ b/path\" directly below each other.",
+        pt: "metade do cabeçalho de um arquivo. Ponha \"--- a/path\" e \"+++ b/path\" diretamente um abaixo do outro.",
+    }
+    diff_is_indented() {
+        en: "a diff whose lines are indented. Write it from the beginning of the line.",
+        pt: "um diff cujas linhas estão indentadas. Escreva-o a partir do começo da linha.",
+    }
+    git_line_missing() {
+        en: "lines of git about a file without the \"diff --git\" line before them, or in another form.",
+        pt: "linhas do git sobre um arquivo sem a linha \"diff --git\" antes delas, ou em outra forma.",
     }
     diff_of_merge() {
         en: "this is the diff of a merge, with several old sides. Give a unified diff.",
@@ -70,9 +92,9 @@ toolfence_protocol::texts! { "patch"
         en: "neither side of this change has the name of a file.",
         pt: "nenhum dos lados desta alteração tem o nome de um arquivo.",
     }
-    change_without_name() {
-        en: "this change has no name of a file.",
-        pt: "esta alteração não tem o nome de um arquivo.",
+    head_contradicts_itself() {
+        en: "the lines before the hunks contradict each other about whether the file is new, deleted, renamed or copied. Keep those that say what is meant.",
+        pt: "as linhas antes dos hunks se contradizem sobre se o arquivo é novo, excluído, renomeado ou copiado. Mantenha as que dizem o que se pretende.",
     }
     one_name_missing() {
         en: "one of the two names of a file that is renamed or copied is missing.",

@@ -98,6 +98,15 @@ fn alone(name: String) -> Name {
     if name.starts_with("a/") || name.starts_with("b/") { without_prefix(name) } else { Name::plain(name) }
 }
 
+/// Whether both can be the same file: one may be absolute.
+pub(super) fn may_be_same(one: &Name, other: &Name) -> bool {
+    let ends = |long: &str, short: &str| {
+        long == short || is_absolute(long) && long.strip_suffix(short).is_some_and(|head| head.ends_with('/'))
+    };
+    let all = |name: &Name| [Some(name.path.clone()), name.prefixed.clone()].into_iter().flatten();
+    all(one).any(|one| all(other).any(|other| ends(&one, &other) || ends(&other, &one)))
+}
+
 fn rest(name: &str) -> Option<&str> {
     name.split_once('/').map(|(_, rest)| rest)
 }

@@ -11,6 +11,7 @@ use super::index::Index;
 use super::miss::{Miss, Why};
 use super::model::{Hunk, Line, Sign};
 use super::pass::Pass;
+use super::shift::indent;
 use super::text::{self, Text};
 use std::collections::BTreeMap;
 
@@ -95,7 +96,7 @@ impl<'p, 'a> Placer<'p, 'a> {
         for pass in self.passes.clone().into_iter().filter(|pass| tells_sides_apart(*pass, hunk)) {
             match self.find(pass, hunk, near)? {
                 Found::At(at) => {
-                    self.doubt_end(pass, hunk, at)?;
+                    self.doubt_end(pass, hunk, at, near)?;
                     return self.found(hunk, Place { at, pass });
                 }
                 Found::Several(all) => return Err(Why::ambiguous(&all)),
@@ -131,12 +132,17 @@ impl<'p, 'a> Placer<'p, 'a> {
     }
 
     /// Context above and none below is what stands at the end of a file. If the hunk fits there as well, its number says
-    /// one thing and its form another.
-    fn doubt_end(&self, pass: Pass, hunk: &Hunk<'a>, at: usize) -> Result<(), Why> {
+    /// one thing and its form another. Where its number says the end, and what it adds is less indented than the lines above, as at another end (`}` below `}`), then it need not fit there as strictly as at `at`.
+    fn doubt_end(&self, pass: Pass, hunk: &Hunk<'a>, at: usize, near: Option<usize>) -> Result<(), Why> {
         let is_context = |line: Option<&Line<'_>>| line.is_some_and(|line| line.sign == Sign::Context);
         let end = self.text.len().saturating_sub(hunk.old().count());
         let open = is_context(hunk.lines.first()) && !is_context(hunk.lines.last());
-        if open && at < end && hunk.stated.is_some() && self.stand_at(pass, hunk.old(), end) {
+        if !open || at >= end || hunk.stated.is_none() {
+            return Ok(());
+        }
+        let fits = |pass: &Pass| self.stand_at(*pass, hunk.old(), end);
+        let meant_for_end = near == Some(end) && falls_back(hunk);
+        if fits(&pass) || meant_for_end && self.passes.iter().any(fits) {
             return Err(Why::ambiguous(&[at, end]));
         }
         Ok(())
@@ -278,6 +284,21 @@ fn changes_end(hunk: &Hunk<'_>) -> bool {
     let unended = |line: Option<&Line<'_>>| line.is_some_and(|line| line.unended);
     let (old, new) = (hunk.old().next_back(), hunk.new_lines().next_back());
     old.is_some() && new.is_some() && unended(old) != unended(new)
+}
+
+/// Whether the first filled line that a hunk adds at its end is less indented than the last line of context.
+fn falls_back(hunk: &Hunk<'_>) -> bool {
+    let added = hunk.lines.iter().rev().take_while(|line| line.sign == Sign::Add).count();
+    let (above, added) = hunk.lines.split_at(hunk.lines.len() - added);
+    let is_filled = |line: &&Line<'_>| !line.text.trim().is_empty();
+    let context = above.iter().rev().filter(|line| line.sign == Sign::Context).find(is_filled);
+    let depth = |line: &Line<'_>| indent(line.text.as_bytes()).len();
+    match (context, added.iter().find(is_filled)) {
+        (Some(context), Some(added)) => {
+            depth(added) < depth(context) && context.text.starts_with(&added.text[..depth(added)])
+        }
+        _ => false,
+    }
 }
 
 /// Whether a pass sees what the hunk changes: one that does not could take the new lines for the old ones.

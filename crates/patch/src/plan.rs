@@ -241,14 +241,19 @@ impl<S: Source> Planner<'_, S> {
     }
 
     fn carry(&mut self, file: &FilePatch<'_>, old: &str, new: &str) -> Result<Vec<Placed>, Failure<S::Error>> {
-        let content = self.content(file, old)?;
+        self.read(old)?;
+        let state = self.files.get(old).cloned().unwrap_or_default();
+        let (content, mode, like) = match (file.kind, state.before) {
+            // Git copies the file as it was before the patch, whatever the patch does to it above.
+            (Kind::Copy, Some(before)) => (before, None, None),
+            _ => (self.content(file, old)?, state.mode, state.like),
+        };
         if self.read(new)?.is_some() {
             return Err(refused(file, new, Reason::Exists));
         }
         let done = apply(&file.hunks, &content).map_err(|misses| refused(file, old, Reason::Hunks(misses)))?;
-        let like = self.files.get(old).and_then(|state| state.like.clone()).unwrap_or_else(|| old.to_owned());
-        let mode = file.mode.or_else(|| self.files.get(old).and_then(|state| state.mode));
-        self.put(new, Some(done.text), mode, Some(like));
+        let like = like.unwrap_or_else(|| old.to_owned());
+        self.put(new, Some(done.text), file.mode.or(mode), Some(like));
         if file.kind == Kind::Rename {
             self.put(old, None, None, None);
         }

@@ -5,6 +5,7 @@ use super::grammar::{self, HunkHead, Written};
 use super::messages;
 use super::model::{FilePatch, Hunk, Kind, Name, Patch, Problem, Sign};
 use super::names;
+use super::prose::{self, Standing};
 use super::wrap::Wrappers;
 
 /// Reads every file of the lines from `at` on.
@@ -17,6 +18,28 @@ pub(super) fn read<'a>(lines: &[&'a str], at: usize) -> Result<Patch<'a>, Proble
         }
     }
     Ok(patch)
+}
+
+/// How the line of git that begins a file starts.
+pub(super) const GIT: &str = "diff --git ";
+
+/// Whether a line below git's own says by itself that something is done with the file.
+pub(super) fn says_kind(line: &str) -> bool {
+    const WORDS: [&str; 7] = [
+        "old mode ",
+        "new mode ",
+        "deleted file mode ",
+        "new file mode ",
+        "rename from ",
+        "copy from ",
+        "similarity index ",
+    ];
+    WORDS.iter().any(|word| line.starts_with(word))
+}
+
+/// Whether the lines at a place are `--- name` and `+++ name`.
+pub(super) fn is_pair(lines: &[&str], at: usize) -> bool {
+    lines[at].starts_with("--- ") && lines.get(at + 1).is_some_and(|line| line.starts_with("+++ "))
 }
 
 struct UnifiedReader<'l, 'a> {
@@ -32,12 +55,11 @@ struct Head {
     git: Option<(Vec<u8>, Vec<u8>)>,
     old: Option<Written>,
     new: Option<Written>,
-    moved: Option<Kind>,
+    /// What a line of git says is done with the file as a whole: it comes, goes, or gets another name.
+    said: Option<Kind>,
     from: Option<Written>,
     to: Option<Written>,
     mode: Option<u32>,
-    created: bool,
-    deleted: bool,
     /// Whether there was a `---` and a `+++` line.
     paired: bool,
 }
@@ -46,43 +68,25 @@ impl<'a> UnifiedReader<'_, 'a> {
     /// The file that begins here, or nothing where a line of prose was passed.
     fn file(&mut self) -> Result<Option<FilePatch<'a>>, Problem> {
         let line = self.lines[self.at];
-        if line.starts_with("diff --git ") {
+        if line.starts_with(GIT) {
             return self.git_file().map(Some);
         }
-        if self.is_pair(self.at) {
+        if is_pair(self.lines, self.at) {
             let mut head = Head { line: self.at + 1, ..Head::default() };
             self.pair(&mut head);
             return self.finish(head).map(Some);
         }
-        self.refuse(line)?;
+        prose::refuse_line(self.lines, self.at, Standing::Apart)?;
         self.wrappers.see(line);
         self.at += 1;
         Ok(None)
-    }
-
-    fn refuse(&self, line: &str) -> Result<(), Problem> {
-        let at = self.at + 1;
-        let next = |offset: usize| self.lines.get(self.at + offset).copied().unwrap_or_default();
-        if is_binary(line) {
-            return Err(binary(at));
-        }
-        if line.starts_with("diff --cc ") || line.starts_with("diff --combined ") || line.starts_with("@@@ ") {
-            return Err(Problem::new(at, messages::diff_of_merge()));
-        }
-        if line.starts_with("*** ") && next(1).starts_with("--- ") && next(2).starts_with("*******") {
-            return Err(Problem::new(at, messages::context_diff()));
-        }
-        if grammar::hunk_head(line).is_some_and(|head| head.counts.is_some()) {
-            return Err(Problem::new(at, messages::hunk_without_file()));
-        }
-        Ok(())
     }
 
     fn git_file(&mut self) -> Result<FilePatch<'a>, Problem> {
         let mut head = Head { line: self.at + 1, git: grammar::git_names(self.lines[self.at]), ..Head::default() };
         self.at += 1;
         while let Some(line) = self.lines.get(self.at).copied() {
-            if self.is_pair(self.at) {
+            if is_pair(self.lines, self.at) {
                 self.pair(&mut head);
                 break;
             }
@@ -95,11 +99,6 @@ impl<'a> UnifiedReader<'_, 'a> {
             self.at += 1;
         }
         self.finish(head)
-    }
-
-    /// Whether the lines here are `--- name` and `+++ name`.
-    fn is_pair(&self, at: usize) -> bool {
-        self.lines[at].starts_with("--- ") && self.lines.get(at + 1).is_some_and(|line| line.starts_with("+++ "))
     }
 
     fn pair(&mut self, head: &mut Head) {
@@ -118,7 +117,8 @@ impl<'a> UnifiedReader<'_, 'a> {
 
     fn hunks(&mut self, file: &mut FilePatch<'a>, paired: bool) -> Result<(), Problem> {
         while let Some(line) = self.lines.get(self.at).copied() {
-            let begins = paired && line.starts_with([' ', '+', '-']) && !self.is_pair(self.at) && file.hunks.is_empty();
+            let begins =
+                paired && line.starts_with([' ', '+', '-']) && !is_pair(self.lines, self.at) && file.hunks.is_empty();
             match grammar::hunk_head(line) {
                 Some(head) => {
                     self.at += 1;
@@ -136,11 +136,12 @@ impl<'a> UnifiedReader<'_, 'a> {
     fn hunk(&mut self, file: &mut FilePatch<'a>, head: HunkHead<'a>, strip: bool) -> Result<(), Problem> {
         let end = self.segment_end(head.counts);
         let segment = &self.lines[self.at..end];
-        let length = body::length(segment, head.counts, self.at + 1)?;
+        let length = body::length(segment, head.counts);
         let headings = Some(head.heading).filter(|heading| !heading.is_empty()).into_iter().collect();
         let mut hunk = Hunk { stated: head.old_start, headings, line: self.at.max(1), ..Hunk::default() };
         body::fill(&mut hunk, &segment[..length], strip);
         body::settle(&mut hunk, head.counts);
+        prose::refuse(self.lines, self.at + length, end, Standing::BehindHunk)?;
         for line in &segment[length..] {
             self.wrappers.see(line);
         }
@@ -162,7 +163,7 @@ impl<'a> UnifiedReader<'_, 'a> {
         while at < self.lines.len() && !self.ends_body(at) {
             met = met || counts == Some(seen);
             if self.looks_like_head(at) {
-                if met {
+                if met || counts.is_none() {
                     return at;
                 }
                 first_head = first_head.or(Some(at));
@@ -176,13 +177,13 @@ impl<'a> UnifiedReader<'_, 'a> {
 
     fn ends_body(&self, at: usize) -> bool {
         let line = self.lines[at];
-        line.starts_with("diff --")
+        line.starts_with("diff -")
             || line.starts_with("Index: ")
             || (line.starts_with("@@") && (line.starts_with("@@@") || grammar::hunk_head(line).is_some()))
             || grammar::mark(line).is_some()
             || is_binary(line)
             || self.wrappers.close(line)
-            || (self.is_pair(at) && self.has_prefixes(at))
+            || (is_pair(self.lines, at) && self.has_prefixes(at))
     }
 
     /// Whether a pair names the same file as `a/` and as `b/`: nobody changes such lines into one another. Behind more than
@@ -201,7 +202,7 @@ impl<'a> UnifiedReader<'_, 'a> {
     }
 
     fn looks_like_head(&self, at: usize) -> bool {
-        if !self.is_pair(at) {
+        if !is_pair(self.lines, at) {
             return false;
         }
         let after = self.lines.get(at + 2).copied().unwrap_or_default();
@@ -211,7 +212,7 @@ impl<'a> UnifiedReader<'_, 'a> {
     }
 }
 
-fn is_binary(line: &str) -> bool {
+pub(super) fn is_binary(line: &str) -> bool {
     line.trim_end() == "GIT binary patch" || (line.starts_with("Binary files ") && line.trim_end().ends_with(" differ"))
 }
 
@@ -224,19 +225,25 @@ impl Head {
     fn takes(&mut self, line: &str, at: usize) -> Result<bool, Problem> {
         let rest = |word: &str| line.strip_prefix(word);
         if let Some(text) = rest("new file mode ") {
-            self.created = true;
+            self.say(Kind::Create, at)?;
             self.mode = Some(file_mode(text, at)?);
         } else if let Some(text) = rest("deleted file mode ") {
-            self.deleted = true;
+            self.say(Kind::Delete, at)?;
             file_mode(text, at)?;
         } else if let Some(text) = rest("new mode ") {
             self.mode = Some(file_mode(text, at)?);
-        } else if let Some(text) = rest("rename from ").or_else(|| rest("copy from ")) {
+        } else if let Some(text) = rest("rename from ") {
+            self.say(Kind::Rename, at)?;
+            self.from = Some(unprefixed(text));
+        } else if let Some(text) = rest("copy from ") {
+            self.say(Kind::Copy, at)?;
             self.from = Some(unprefixed(text));
         } else if let Some(text) = rest("rename to ") {
-            (self.to, self.moved) = (Some(unprefixed(text)), Some(Kind::Rename));
+            self.say(Kind::Rename, at)?;
+            self.to = Some(unprefixed(text));
         } else if let Some(text) = rest("copy to ") {
-            (self.to, self.moved) = (Some(unprefixed(text)), Some(Kind::Copy));
+            self.say(Kind::Copy, at)?;
+            self.to = Some(unprefixed(text));
         } else {
             let known = ["old mode ", "similarity index ", "dissimilarity index ", "index "];
             return Ok(known.iter().any(|word| line.starts_with(word)));
@@ -244,20 +251,21 @@ impl Head {
         Ok(true)
     }
 
+    fn say(&mut self, kind: Kind, at: usize) -> Result<(), Problem> {
+        match self.said.replace(kind) {
+            Some(before) if before != kind => Err(Problem::new(at, messages::head_contradicts_itself())),
+            _ => Ok(()),
+        }
+    }
+
     fn file<'a>(&self) -> Result<FilePatch<'a>, Problem> {
         let (old, new) = self.names()?;
-        let kind = match (&old, &new) {
-            _ if self.moved.is_some() => self.moved.unwrap_or(Kind::Rename),
-            (None, None) => return Err(Problem::new(self.line, messages::neither_side_has_name())),
-            (None, _) => Kind::Create,
-            (_, None) => Kind::Delete,
-            _ if self.created => Kind::Create,
-            _ if self.deleted => Kind::Delete,
-            _ => Kind::Modify,
+        let Some(some) = old.clone().or_else(|| new.clone()) else {
+            return Err(Problem::new(self.line, messages::neither_side_has_name()));
         };
-        let (Some(some), mode) = (old.clone().or_else(|| new.clone()), self.mode.map(|mode| mode & 0o777)) else {
-            return Err(Problem::new(self.line, messages::change_without_name()));
-        };
+        let kind = self.kind(old.is_some(), new.is_some())?;
+        // A file that goes has no permissions to set.
+        let mode = self.mode.filter(|_| kind != Kind::Delete).map(|mode| mode & 0o777);
         let (old, new) = (old.unwrap_or_else(|| some.clone()), new.unwrap_or(some));
         // A file that comes or goes has one name, whatever stands on the other side.
         let (old, new) = match kind {
@@ -268,21 +276,53 @@ impl Head {
         Ok(FilePatch { kind, old, new, mode, hunks: Vec::new(), unseen: false, line: self.line })
     }
 
+    /// What is done with the file, by git's lines and by which sides are `/dev/null`. Where these differ nobody knows what is
+    /// meant, and one of the two may be a deletion, so such a head is refused.
+    fn kind(&self, before: bool, after: bool) -> Result<Kind, Problem> {
+        let nothing = |side: &Option<Written>| *side == Some(Written::Nothing);
+        let contradicted = match self.said {
+            Some(Kind::Create) => !after,
+            Some(Kind::Delete) => !before,
+            Some(_) => nothing(&self.old) || nothing(&self.new),
+            None => false,
+        };
+        if contradicted {
+            return Err(Problem::new(self.line, messages::head_contradicts_itself()));
+        }
+        Ok(match (before, after) {
+            (false, _) => Kind::Create,
+            (_, false) => Kind::Delete,
+            _ => self.said.unwrap_or(Kind::Modify),
+        })
+    }
+
     /// `---` and `+++` where they are, for git's own line cannot always be read.
     fn names(&self) -> Result<(Option<Name>, Option<Name>), Problem> {
         if let (Some(from), Some(to)) = (&self.from, &self.to) {
             return Ok((names::plain(from, self.line)?, names::plain(to, self.line)?));
         }
-        if self.moved.is_some() {
+        if matches!(self.said, Some(Kind::Rename | Kind::Copy)) {
             return Err(Problem::new(self.line, messages::one_name_missing()));
         }
-        match (&self.old, &self.new, &self.git) {
-            (Some(old), Some(new), _) => names::both(old, new, self.line),
-            (_, _, Some((old, new))) => {
-                names::both(&Written::File(old.clone()), &Written::File(new.clone()), self.line)
-            }
-            _ => Err(Problem::new(self.line, messages::names_unreadable())),
+        let by_git = self.git.as_ref().map(|(old, new)| (Written::File(old.clone()), Written::File(new.clone())));
+        let (old, new) = match (&self.old, &self.new, &by_git) {
+            (Some(old), Some(new), _) => (old, new),
+            (_, _, Some((old, new))) => (old, new),
+            _ => return Err(Problem::new(self.line, messages::names_unreadable())),
+        };
+        let (mut one, mut other) = names::both(old, new, self.line)?;
+        // A name whose other side is `/dev/null` does not tell by itself whether `w/` is a prefix; git's line does.
+        if one.is_none() != other.is_none()
+            && let Some((before, after)) = &by_git
+            && let Ok((Some(before_name), Some(after_name))) = names::both(before, after, self.line)
+        {
+            let told = |name: &Option<Name>, written: &Written, by_git: (&Written, Name)| {
+                (name.is_some() && written == by_git.0 && by_git.1.prefixed.is_some()).then_some(by_git.1)
+            };
+            one = told(&one, old, (before, before_name)).or(one);
+            other = told(&other, new, (after, after_name)).or(other);
         }
+        Ok((one, other))
     }
 }
 
@@ -314,9 +354,7 @@ fn check(file: &FilePatch<'_>, head: &Head) -> Result<(), Problem> {
         Kind::Delete if wrong(Sign::Remove) => {
             Err(Problem::new(file.line, messages::deleted_file_only_removes(&file.old.path)))
         }
-        Kind::Create if head.created => Ok(()),
-        Kind::Delete if head.deleted => Ok(()),
-        Kind::Rename | Kind::Copy => Ok(()),
+        kind if head.said == Some(kind) => Ok(()),
         Kind::Modify if head.mode.is_some() => Ok(()),
         _ if file.hunks.is_empty() => Err(no_hunks(file)),
         _ => Ok(()),

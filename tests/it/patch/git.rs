@@ -2,7 +2,10 @@
 //!
 //! Runs where `TOOLFENCE_GIT` names the program; says so where it does not.
 
-use super::laws::{diff, edited, text};
+use super::laws::{diff, edited, headed, text};
+use super::{Files, carried_out, planned};
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use toolfence::parts::patch;
@@ -59,6 +62,62 @@ fn where_git_accepts_we_do_the_same() {
     println!("{drifted} otherwise, for git does not follow the hunk before");
     println!("{same} the same; {more} only we apply; {} only git applies:\n{}", refused.len(), refused.join("\n"));
     assert!(same > runs / 4 && refused.len() * 20 < same);
+}
+
+/// Heads that say what is done with a file as a whole: where git accepts one and we do too, the same files are there, with the
+/// same permissions.
+#[test]
+fn where_git_accepts_a_head_we_do_the_same() {
+    let Some(git) = std::env::var_os("TOOLFENCE_GIT") else {
+        println!("skipped: set TOOLFENCE_GIT to the git program");
+        return;
+    };
+    let mut random = Random::new(12);
+    let (mut same, mut only_we, mut only_git) = (0, 0, 0);
+    for _ in 0..1500 {
+        let patch = headed(&mut random);
+        let theirs = tree_by_git(Path::new(&git), &patch);
+        let files = Files([("x".to_owned(), b"one\n".to_vec())].into());
+        let ours = planned(&patch, &files).map(|plan| {
+            let modes: BTreeMap<_, _> = plan.changes.iter().map(|change| (&change.path, change.mode)).collect();
+            let runs = |name: &String| modes.get(name).copied().flatten().is_some_and(|mode| mode & 0o111 != 0);
+            carried_out(&plan, &files).0.into_iter().map(|(name, text)| (runs(&name), name, text)).collect()
+        });
+        match (theirs, ours) {
+            (Some(theirs), Ok(ours)) => {
+                assert_eq!(theirs, ours, "{patch}");
+                same += 1;
+            }
+            (Some(_), Err(_)) => only_git += 1,
+            (None, Ok(_)) => only_we += 1,
+            (None, Err(_)) => {}
+        }
+    }
+    println!("{same} the same; {only_git} only git applies, {only_we} only we");
+    assert!(same > 100);
+}
+
+/// Whether each file may be run, its name and its text, after `git apply` beside a file `x` that holds `one`.
+fn tree_by_git(git: &Path, patch: &str) -> Option<BTreeSet<(bool, String, Vec<u8>)>> {
+    let folder = tempfile::tempdir().unwrap();
+    let tree = folder.path().join("tree");
+    std::fs::create_dir(&tree).unwrap();
+    std::fs::write(tree.join("x"), "one\n").unwrap();
+    std::fs::write(folder.path().join("p"), patch).unwrap();
+    let status = Command::new(git)
+        .args(["apply", "../p"])
+        .current_dir(&tree)
+        .env("GIT_CEILING_DIRECTORIES", folder.path())
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .unwrap();
+    let paths = ["x", "y", "b/x", "b/y", "a/x", "a/y"].into_iter().filter(|path| tree.join(path).exists());
+    let files = paths.map(|path| {
+        let runs = tree.join(path).metadata().unwrap().permissions().mode() & 0o100 != 0;
+        (runs, path.to_owned(), std::fs::read(tree.join(path)).unwrap())
+    });
+    status.success().then(|| files.collect())
 }
 
 fn by_git(git: &Path, folder: &Path, patch: &str, text: &str) -> Option<String> {

@@ -1,7 +1,7 @@
 //! Laws: what `similar` says of two texts applies back; a perturbed patch does the same or is refused.
 
 use similar::TextDiff;
-use toolfence::parts::patch::{self, Patch};
+use toolfence::parts::patch::{self, Kind, Patch};
 use toolfence_kit::Random;
 
 /// Texts of few different lines, so that many places look alike.
@@ -88,6 +88,58 @@ fn what_was_read_prints_and_reads_the_same() {
         let again = patch::parse(&printed).unwrap_or_else(|problem| panic!("{problem}\n{printed}"));
         assert_eq!(essence(&patch), essence(&again), "{text}\n{printed}");
     }
+}
+
+/// A change of a file `x` that holds `one`, with lines of git before it that may contradict each other.
+pub(crate) fn headed(random: &mut Random) -> String {
+    const SAID: [&[&str]; 12] = [
+        &["new file mode 100644"],
+        &["new file mode 100755"],
+        &["deleted file mode 100644"],
+        &["old mode 100644", "new mode 100755"],
+        &["new mode 100755"],
+        &["similarity index 90%", "rename from x", "rename to y"],
+        &["copy from x", "copy to y"],
+        &["rename from x"],
+        &["rename to y"],
+        &["copy from x"],
+        &["copy to y"],
+        &["index 5626abf..f719efd 100644"],
+    ];
+    let mut lines = vec![*random.pick(&["diff --git a/x b/x", "diff --git a/x b/y", "diff --git a/y b/y"])];
+    for _ in 0..random.below(3) {
+        lines.extend(*random.pick(&SAID));
+    }
+    let bodies: [&[&str]; 3] =
+        [&["@@ -1 +1 @@", "-one", "+two"], &["@@ -1 +0,0 @@", "-one"], &["@@ -0,0 +1 @@", "+new"]];
+    if !random.once_in(4) {
+        lines.push(*random.pick(&["--- a/x", "--- a/x", "--- /dev/null", "--- a/y"]));
+        lines.push(*random.pick(&["+++ b/x", "+++ /dev/null", "+++ b/y"]));
+        lines.extend(*random.pick(&bodies));
+    }
+    lines.join("\n") + "\n"
+}
+
+#[test]
+fn a_head_of_git_prints_and_reads_the_same_or_is_refused() {
+    let mut random = Random::new(6);
+    let mut read = 0;
+    for _ in 0..20_000 {
+        let text = headed(&mut random);
+        let Ok(mut patch) = patch::parse(&text) else { continue };
+        for file in &mut patch.files {
+            // What is printed always says the mode of a new file.
+            if file.kind == Kind::Create {
+                file.mode = file.mode.or(Some(0o644));
+            }
+        }
+        let printed = patch.to_string();
+        let again = patch::parse(&printed).unwrap_or_else(|problem| panic!("{problem}\n{text}\n{printed}"));
+        assert_eq!(essence(&patch), essence(&again), "{text}\n{printed}");
+        read += 1;
+    }
+    println!("{read} heads of 20000 are read");
+    assert!(read > 4000);
 }
 
 /// What fuzzing found.

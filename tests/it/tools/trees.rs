@@ -57,6 +57,12 @@ fn grown(random: &mut Random, old: &Tree) -> Tree {
     new.retain(|name, _| !old.contains_key(name) && name.len() % 2 == 0);
     for (name, (text, runs)) in old {
         let kept = (edited(random, text), *runs);
+        if random.once_in(6) {
+            new.insert(
+                format!("copied/{name}"),
+                (if random.once_in(2) { edited(random, text) } else { text.clone() }, *runs),
+            );
+        }
         match random.below(8) {
             0 => {}
             1 => drop(new.insert(name.clone(), (text.clone(), !runs))),
@@ -103,7 +109,15 @@ fn what_git_says_of_two_trees_makes_one_of_the_other() {
         run(&["add", "--all"]);
         let context = format!("-U{}", random.pick(&[3, 3, 1]));
         let length = random.pick(&["--no-full-index", "--full-index"]);
-        let patch = run(&["diff", "--cached", "--find-renames", &context, length]);
+        let prefixes = random.pick(&["diff.mnemonicPrefix=false", "diff.mnemonicPrefix=true", "diff.noPrefix=true"]);
+        let mut arguments = vec!["-c", prefixes, "diff", "--cached", &context, length];
+        arguments.extend(*random.pick(&[
+            &["--no-renames"][..],
+            &["--find-renames"],
+            &["--find-renames", "--break-rewrites"],
+            &["--find-copies", "--find-copies-harder"],
+        ]));
+        let patch = run(&arguments);
         run(&["reset", "--quiet", "--hard"]);
         assert_eq!(taken(&place.root), old);
         let done = place.workspace().changes().apply_patch(&patch, false);

@@ -1,0 +1,212 @@
+//! What stands around the changes of a patch is prose, and passed over. A line of it that belongs to a change would be lost
+//! without a word, or what follows it would be done to another file, so it is refused.
+
+use super::grammar::{self, Mark, Written};
+use super::model::Problem;
+use super::{body, messages, unified};
+use toolfence_protocol::Text;
+
+/// Where prose stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// Directly behind a hunk, whose counts may be wrong: a line that adds or removes may be the rest of it.
+    BehindHunk,
+    /// Before a file or a patch, behind the last one, or behind the signature of a mail.
+    Apart,
+}
+
+/// Refuses prose that holds a line of a change. The head of a file at the end of it says nothing and loses nothing.
+pub(super) fn refuse(lines: &[&str], from: usize, to: usize, standing: Standing) -> Result<(), Problem> {
+    let signature = match standing {
+        Standing::BehindHunk => body::signature(&lines[from..to]).map_or(to, |at| from + at),
+        Standing::Apart => from,
+    };
+    let last = (from..to).rfind(|at| !lines[*at].trim().is_empty());
+    let mut at = from;
+    while at < to {
+        if unified::is_pair(lines, at) {
+            let keeps =
+                lines[at..].iter().take(2).all(|line| matches!(grammar::file_name(&line[4..]), Written::File(_)));
+            if !keeps || last.is_some_and(|last| last > at + 1) {
+                return Err(Problem::new(at + 1, messages::line_outside_of_hunks()));
+            }
+            at += 2;
+            continue;
+        }
+        refuse_line(lines, at, if at < signature { Standing::BehindHunk } else { Standing::Apart })?;
+        at += 1;
+    }
+    Ok(())
+}
+
+/// Refuses a line of prose that belongs to a change. It is not the first one of a pair of names.
+pub(super) fn refuse_line(lines: &[&str], at: usize, standing: Standing) -> Result<(), Problem> {
+    let message = of_change(lines, at).or_else(|| {
+        let stray = match standing {
+            Standing::BehindHunk => is_stray(lines, at),
+            Standing::Apart => is_replacement(lines, at),
+        };
+        stray.then(messages::line_outside_of_hunks)
+    });
+    message.map_or(Ok(()), |message| Err(Problem::new(at + 1, message)))
+}
+
+fn of_change(lines: &[&str], at: usize) -> Option<Text> {
+    let line = lines[at];
+    let next = |offset: usize| lines.get(at + offset).copied().unwrap_or_default();
+    if unified::is_binary(line) {
+        return Some(messages::binary_file());
+    }
+    if line.starts_with("diff --cc ") || line.starts_with("diff --combined ") || line.starts_with("@@@ ") {
+        return Some(messages::diff_of_merge());
+    }
+    if line.starts_with("*** ") && next(1).starts_with("--- ") && next(2).starts_with("*******") {
+        return Some(messages::context_diff());
+    }
+    let numbered = || grammar::hunk_head(line).is_some_and(|head| head.old_start.is_some() || head.counts.is_some());
+    if line.starts_with("@@") && (line.trim_end() == "@@" || line.starts_with("@@ ") || numbered()) {
+        return Some(messages::hunk_without_file());
+    }
+    if grammar::is_nearly_mark(line) || matches!(grammar::mark(line), Some(Mark::MoveTo(_))) {
+        return Some(messages::mark_misspelt());
+    }
+    let of_git = [("rename from ", "rename to "), ("copy from ", "copy to ")];
+    let without_head = of_git.iter().any(|(from, to)| line.starts_with(from) && next(1).starts_with(to));
+    if without_head || line.starts_with(unified::GIT) && unified::says_kind(next(1)) {
+        return Some(messages::git_line_missing());
+    }
+    if is_name(line, next(1)) {
+        return Some(messages::head_halved());
+    }
+    let indented = line.starts_with([' ', '\t']) && line.trim_start().starts_with("--- ");
+    if indented && next(1).trim_start().starts_with("+++ ") && next(2).trim_start().starts_with("@@") {
+        return Some(messages::diff_is_indented());
+    }
+    None
+}
+
+/// Whether one of the two lines stands here that name a file, without the other one. A name in prose has more words behind
+/// it, and a line between paragraphs may begin like the name of the old side.
+fn is_name(line: &str, next: &str) -> bool {
+    let text = match (line.strip_prefix("+++ "), line.strip_prefix("--- ")) {
+        (Some(text), _) => text,
+        (_, Some(text)) if next.starts_with("@@") => text,
+        _ => return false,
+    };
+    match grammar::file_name(text) {
+        Written::File(name) => {
+            !name.is_empty() && !name.contains(&b' ') && name.iter().any(|byte| !matches!(byte, b'-' | b'+'))
+        }
+        Written::Nothing => true,
+    }
+}
+
+/// Whether a line adds or removes something, and is neither an item of a list nor a line of a table.
+fn is_stray(lines: &[&str], at: usize) -> bool {
+    let line = lines[at];
+    let Some(sign) = sign(line) else { return false };
+    // No list has its items under one mark after the other.
+    let other = if sign == b'-' { b'+' } else { b'-' };
+    if lines.get(at + 1).is_some_and(|next| next.as_bytes().first() == Some(&other)) {
+        return true;
+    }
+    match line.as_bytes() {
+        // `- item`
+        [_, b' ', third, ..] => *third == b' ',
+        // `--option`, but not `-- a comment`
+        [_, second, third, ..] if *second == sign => *third == b' ',
+        _ => true,
+    }
+}
+
+/// Whether a line is removed and one added below it, with no blank behind the signs. One alone may be an option, an error's
+/// name or a number: `-EINVAL`, `+5%`.
+fn is_replacement(lines: &[&str], at: usize) -> bool {
+    let changes = |line: &str, wanted: u8| match line.as_bytes() {
+        [first, second, ..] => sign(line).is_some() && *first == wanted && *second != wanted && *second != b' ',
+        _ => false,
+    };
+    changes(lines[at], b'-') && lines.get(at + 1).is_some_and(|next| changes(next, b'+'))
+}
+
+/// The sign of a line that is no rule and no line of a table.
+fn sign(line: &str) -> Option<u8> {
+    let sign = line.bytes().next().filter(|byte| matches!(byte, b'-' | b'+'))?;
+    let is_rule = line.bytes().all(|byte| matches!(byte, b'-' | b'+' | b'=' | b'|' | b' ' | b'\r'));
+    (!is_rule).then_some(sign)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn first_refused(text: &str, standing: Standing) -> Option<usize> {
+        let lines: Vec<&str> = text.lines().collect();
+        refuse(&lines, 0, lines.len(), standing).err().map(|problem| problem.line)
+    }
+
+    #[test]
+    fn prose() {
+        let anywhere = [
+            "And that is:\n- item\n- other",
+            "---\n src/a | 2 +-\n 1 file changed",
+            "+-----+----+\n| a   | b  |\n+-----+----+",
+            "--force is needed\nand ++i too\n++i",
+            "***\n***bold*** text\n*** NOTE: mind this ***\n*** End of message ***\n**** NEW FILE ****\n***Update:*** see below",
+            "--- end of patch ---\n+++ all done +++\n",
+            "--- snip\n--- Changes",
+            "-- \n2.39.0\n\nFrom 0123 Mon Sep 17\nSubject: x\n\n-EINVAL here\nand\n+5% throughput",
+            "diff --git a/x b/x\n--- a/x\n+++ b/x",
+            "rename to something better\n@param x\ndeleted file mode 100644",
+        ];
+        for text in anywhere {
+            assert_eq!(first_refused(text, Standing::BehindHunk), None, "{text}");
+            assert_eq!(first_refused(text, Standing::Apart), None, "{text}");
+        }
+        for text in [
+            "-ENOMEM as documented.",
+            "- Expected\n+ Received",
+            "-   name: x",
+            "-- John",
+            "-> b",
+            "+1 from me",
+            "1\n-2",
+        ] {
+            assert_eq!(first_refused(text, Standing::Apart), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn lines_of_changes() {
+        for text in ["-    old()", "- a\n+ b", "-- comment", "+x", "-x"] {
+            assert_eq!(first_refused(text, Standing::BehindHunk), Some(1), "{text}");
+        }
+        assert_eq!(first_refused("fn lost() {\n+new();\n }", Standing::BehindHunk), Some(2), "half a hunk is none");
+        let anywhere = [
+            "@@\n-two\n+2",
+            "@@ -1 +1 @@",
+            "@@-2,1 +2,0@@",
+            "@@ def f",
+            "-two\n+2",
+            "+++ b/x",
+            "--- a/x\n@@ -1 +1 @@",
+            "--- a/x\n+++ b/x\n- a",
+            "--- a/x\n+++ /dev/null",
+            "--- my todo.md\n+++ my todo.md\n- a",
+            "  --- a/x\n  +++ b/x\n  @@ -1 +1 @@",
+            "diff --git a/x b/x\nold mode 100644\nnew mode 100755",
+            "*** Modify File: x",
+            "*** update file: x",
+            "***Update File: x",
+            "**** Delete File: x",
+            "*** Rename File: x to y",
+            "*** Move to: y",
+            "rename from x\nrename to y",
+            "*** x\n--- y\n***************",
+        ];
+        for text in anywhere {
+            assert_eq!(first_refused(text, Standing::BehindHunk), Some(1), "{text}");
+            assert_eq!(first_refused(text, Standing::Apart), Some(1), "{text}");
+        }
+    }
+}
