@@ -61,7 +61,8 @@ fn what_was_started_is_called_or_withdrawn() {
 }
 
 /// What was told of a call before it was whole is what the call says: its name, and the beginning of each text. The objects
-/// have the keys of every shape, in any order and number, so that what is told must often be withdrawn.
+/// have the keys of every shape, in any order and number, so that what is told must often be withdrawn. Some are damaged:
+/// the repair may read a bracket as text behind which the call was told already.
 #[test]
 fn what_was_told_is_what_the_call_says() {
     let members = [
@@ -94,6 +95,7 @@ fn what_was_told_is_what_the_call_says() {
         r#""write_file": {"path": "key", "content": "<<EOF"}"#,
         r#""type": "function""#,
     ];
+    let damages = ["\"", " \"b\"", " \"b", " b\" ", "}", "]", ", "];
     let mut dice = Random::new(0x0ddb_a115);
     let (mut called, mut withdrawn) = (0, 0);
     for round in 0..60_000 {
@@ -105,7 +107,13 @@ fn what_was_told_is_what_the_call_says() {
             }
         }
         let object = format!("{{{}}}", keys.join(", "));
-        let object = if dice.once_in(8) { format!("[{object}]") } else { object };
+        let mut object = if dice.once_in(8) { format!("[{object}]") } else { object };
+        let damaged = dice.once_in(2);
+        for _ in 0..if damaged { 1 + dice.below(2) } else { 0 } {
+            let at = dice.below(object.len() + 1);
+            let damage = *dice.pick(&damages);
+            object.insert_str(at, damage);
+        }
         let bodies = "one\nEOF\n".repeat(object.matches("<<EOF").count());
         let reply = format!("```tool\n{object}\n{bodies}```\n");
         let mut told: HashMap<String, (String, HashMap<String, String>)> = HashMap::new();
@@ -128,6 +136,7 @@ fn what_was_told_is_what_the_call_says() {
                         let meant = args.pointer(&format!("/{arg}")).and_then(serde_json::Value::as_str);
                         // A body keeps its last newline only for some arguments.
                         let agrees = meant.is_some_and(|meant| text == meant || text.strip_suffix('\n') == Some(meant));
+                        let agrees = agrees || damaged && meant.is_some_and(|meant| meant.starts_with(&text));
                         assert!(agrees, "{arg} is {meant:?} and was told as {text:?}: {reply}");
                     }
                 }

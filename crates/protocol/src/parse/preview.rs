@@ -130,6 +130,12 @@ impl Preview {
         known.unwrap_or_else(|| self.ids.give())
     }
 
+    /// The name under which the first call was started, if it was.
+    pub(super) fn started_name(&self) -> Option<&str> {
+        let first = self.calls.first().unwrap_or(&self.call);
+        first.name.as_deref().filter(|_| first.started.is_some())
+    }
+
     /// Gives away the id under which the call was started, if it was.
     pub(super) fn take_provisional(&mut self, index: usize) -> Option<String> {
         let open = (index == self.calls.len()).then_some(&mut self.call);

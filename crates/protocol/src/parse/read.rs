@@ -150,6 +150,12 @@ impl<'a> BlockReader<'a> {
         let reading = reading.map_err(broken)?;
         let drafts = call::drafts(reading.values, &reading.repairs, self.catalog);
         let mut drafts = drafts.map_err(|message| broken(Problem::new(0, message)))?;
+        // A repair took the bracket that ended the call for text, or for one too many, and the name is another one now.
+        if let (Some(told), Some(Draft { name, .. })) = (block.preview.started_name(), drafts.first())
+            && told != name
+        {
+            return Err(broken(Problem::new(0, messages::name_uncertain())));
+        }
         if reading.repairs.contains(&Repair::SurroundingText) {
             // Text between two objects may be content that lost its quotes or its tag, and so may the second object; an
             // object inside another fence even when it is the first.

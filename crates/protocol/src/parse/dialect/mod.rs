@@ -112,9 +112,72 @@ fn rows(dialects: Dialects) -> impl Iterator<Item = &'static Row> {
     TABLES.iter().copied().flatten().filter(move |row| dialects.contains(row.dialect))
 }
 
+/// The token of this number: first come the openers of all tables, then the forgeries; `None` behind the last.
+const fn nth_token(nth: usize) -> Option<&'static str> {
+    let (mut at, mut table) = (nth, 0);
+    while table < TABLES.len() {
+        if at < TABLES[table].len() {
+            return Some(TABLES[table][at].opener);
+        }
+        at -= TABLES[table].len();
+        table += 1;
+    }
+    table = 0;
+    while table < FORGERIES.len() {
+        if at < FORGERIES[table].len() {
+            return Some(FORGERIES[table][at].token);
+        }
+        at -= FORGERIES[table].len();
+        table += 1;
+    }
+    None
+}
+
+/// How many tokens there are.
+const TOKENS: usize = {
+    let mut count = 0;
+    while nth_token(count).is_some() {
+        count += 1;
+    }
+    count
+};
+
+/// The first three bytes of every token, as the low bytes of a number; no token is shorter.
+static HEADS: [u32; TOKENS] = {
+    let (mut heads, mut at) = ([0; TOKENS], 0);
+    while let Some(token) = nth_token(at) {
+        let token = token.as_bytes();
+        heads[at] = u32::from_le_bytes([token[0], token[1], token[2], 0]);
+        at += 1;
+    }
+    heads
+};
+
+/// Which bytes tokens begin with.
+static FIRST: [bool; 256] = {
+    let (mut first, mut at) = ([false; 256], 0);
+    while at < TOKENS {
+        first[HEADS[at].to_le_bytes()[0] as usize] = true;
+        at += 1;
+    }
+    first
+};
+
 /// Whether a token may begin with this byte. Asked at every line, so that nearly none is looked at further.
 pub(super) fn may_begin(byte: u8) -> bool {
-    matches!(byte, b'<' | b'[' | b']' | b'f')
+    FIRST[usize::from(byte)]
+}
+
+/// Whether a token may begin as `rest` does. Prose is full of `<` and `[`, and to compare each with all tokens would take long.
+fn may_be_token(rest: &[u8]) -> bool {
+    let (begin, mask) = match *rest {
+        [] => ([0; 4], 0),
+        [a] => ([a, 0, 0, 0], 0xff),
+        [a, b] => ([a, b, 0, 0], 0xffff),
+        [a, b, c, ..] => ([a, b, c, 0], 0xff_ffff),
+    };
+    let begin = u32::from_le_bytes(begin);
+    HEADS.iter().any(|head| head & mask == begin)
 }
 
 /// Reads a token around text that is no call, such as the name of a channel: it is left out of the text.
@@ -137,11 +200,8 @@ pub(super) enum Token {
 
 /// The token of a dialect that `rest` begins with. More of it may come unless it is `whole`.
 pub(super) fn token(rest: &str, whole: bool, dialects: Dialects) -> Token {
-    let bytes = rest.as_bytes();
-    if bytes.first().is_some_and(|first| !may_begin(*first))
-        || bytes.starts_with(b"]") && !b"]<".starts_with(&bytes[..2.min(bytes.len())])
-    {
-        return Token::None; // nearly every line
+    if !may_be_token(rest.as_bytes()) {
+        return Token::None;
     }
     let forged = FORGERIES.iter().copied().flatten().filter(|forgery| dialects.contains(forgery.dialect));
     let mut undecided = false;
@@ -269,13 +329,20 @@ mod tests {
 
     #[test]
     fn no_token_begins_another_one() {
+        let tokens: Vec<&str> = (0..TOKENS).filter_map(nth_token).collect();
         let openers = rows(Dialects::ALL).map(|row| row.opener);
         let forged = FORGERIES.iter().copied().flatten().map(|forgery| forgery.token);
-        let tokens: Vec<&str> = openers.chain(forged).collect();
+        assert!(openers.chain(forged).eq(tokens.iter().copied()));
+        let first: Vec<u8> = (0..=u8::MAX).filter(|byte| may_begin(*byte)).collect();
+        assert_eq!(first, b"<[]f", "`special_token` has to look for the first byte of a special token");
+        for prose in ["<a href", "[x] done", "]\n", "Vec<&str>", "fine", "<<", "[["] {
+            assert!(!may_be_token(prose.as_bytes()), "{prose}");
+        }
         for one in &tokens {
-            assert!(may_begin(one.as_bytes()[0]), "the parser looks for no other beginning: {one}");
-            let second = one.as_bytes()[1];
-            assert!(!one.starts_with(']') || second == b'<', "no other bracket is looked at: {one}");
+            for (end, _) in one.char_indices() {
+                let begun = token(&one[..end], false, Dialects::ALL);
+                assert_eq!(begun, Token::Undecided, "the parser does not wait for more of {one} after {end} bytes");
+            }
             for other in &tokens {
                 assert!(one == other || !one.starts_with(other), "{one} {other}");
             }
