@@ -184,7 +184,8 @@ pub(crate) fn matches_name(pattern: &[u8], name: &[u8]) -> bool {
 }
 
 /// Whether some name may match the shell pattern `glob` and the `pattern` of a table: what stands before their first special
-/// character and behind the last one does not rule it out. Too many are harmless here, as they only ask.
+/// character and behind the last one does not rule it out. There may be too many, and too few only where letters
+/// beyond ASCII differ in case.
 pub(crate) fn may_meet(glob: &str, pattern: &str) -> bool {
     let is_special = |byte: &u8| b"*?[]()|!+@".contains(byte);
     let (glob, pattern) = (glob.as_bytes(), pattern.as_bytes());

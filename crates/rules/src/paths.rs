@@ -234,7 +234,7 @@ impl PathRules {
             Blocked { rule, unless: (rule == "*.pem" && file).then_some(Harmless::Certificates) }
         });
         // `process.env` and `token` stand in many commands as words that name no file.
-        let last = path.rsplit('/').next().unwrap_or(path);
+        let last = last_name(path);
         let of_data = || self.data.find(last).or_else(|| credentials::find(path));
         let by_data = || Some(Blocked { rule: of_data()?, unless: Some(Harmless::NoFile) });
         let blocked = by_form.or_else(by_data)?;
@@ -260,14 +260,26 @@ impl PathRules {
         self.guarded.iter().find(below).map(String::as_str)
     }
 
-    /// A rule that some name matched by the shell pattern `component` could fall under. It is one name of a path, in which
-    /// `*` and `?` are alive and `quoted` text is not told apart: too many hits are harmless, too few are not.
+    /// Every rule that some name matched by the shell pattern `component` could fall under, with the name in the rule that it
+    /// could match: the built-in rules, and the globs of the settings that hold a hidden name. The pattern is one name of a
+    /// path, in which `*` and `?` are alive and quoted text is not told apart. There may be too many hits.
     ///
     /// Names of data are left out: `*.csv` would always be asked about. A program that reads what no word names is asked
     /// about where nothing masks blocked files, whatever its glob is.
-    pub fn could_block(&self, component: &str) -> Option<&str> {
-        let built_in = self.blocked.could_match(component).or_else(|| self.outside_packages.could_match(component));
-        built_in.or_else(|| self.denied.first().map(|glob| glob.shown.as_str()))
+    pub fn could_block<'r>(&'r self, component: &str) -> impl Iterator<Item = (&'r str, &'r str)> {
+        let built_in = self.blocked.could_match(component).chain(self.outside_packages.could_match(component));
+        let hidden = |glob: &'r UserGlob| {
+            let mut names = glob.shown.split('/').filter(|name| name.starts_with('.') && !matches!(*name, "." | ".."));
+            names.next_back().map(|name| (glob.shown.as_str(), name))
+        };
+        let of_settings = self.denied.iter().filter_map(hidden);
+        built_in.chain(of_settings.filter(move |(_, name)| could_expand_to(component, name)))
+    }
+
+    /// The first glob of the settings that blocks: a shell pattern that no rule of [`PathRules::could_block`] is for could still
+    /// match a name that it covers.
+    pub fn first_denied(&self) -> Option<&str> {
+        self.denied.first().map(|glob| glob.shown.as_str())
     }
 }
 
@@ -302,23 +314,34 @@ fn is_in_package(path: &str) -> bool {
     !names.contains(&"..") && (0..names.len()).any(|at| PACKAGES.iter().any(|store| is_here(at, store)))
 }
 
-/// Built-in patterns, found by the first byte of a name, or by the last one where they begin with `*`.
+/// Built-in patterns, found by the first two bytes of a name, or by the last two where they begin with `*`.
+///
+/// Of several patterns that match a name, one that begins without `*` is told before one that begins with it, and of those the
+/// one that stands first in the list.
 #[derive(Debug, Clone)]
 struct NameTable {
-    by_first: Vec<&'static str>,
-    by_last: Vec<&'static str>,
-    first: [bool; 256],
-    last: [bool; 256],
+    /// In the order in which they are told.
+    all: Vec<&'static str>,
+    by_head: Vec<(Ends, &'static str)>,
+    by_tail: Vec<(Ends, &'static str)>,
     except: &'static [&'static str],
 }
 
+/// Two bytes in lower case.
+type Ends = [u8; 2];
+
 impl NameTable {
-    fn new(patterns: &[&'static str], except: &'static [&'static str]) -> NameTable {
-        let (by_last, by_first): (Vec<_>, Vec<_>) = patterns.iter().partition(|pattern| pattern.starts_with('*'));
-        let (mut first, mut last) = ([false; 256], [false; 256]);
-        by_first.iter().filter_map(|p: &&str| p.bytes().next()).for_each(|b| first[usize::from(b)] = true);
-        by_last.iter().filter_map(|p: &&str| p.bytes().last()).for_each(|b| last[usize::from(b)] = true);
-        NameTable { by_first, by_last, first, last, except }
+    fn new(patterns: &'static [&'static str], except: &'static [&'static str]) -> NameTable {
+        let sorted = |patterns: &[&'static str], ends: fn(&str) -> Option<Ends>| {
+            let keyed = patterns.iter().filter_map(|&pattern| Some((ends(pattern)?, pattern)));
+            let mut keyed: Vec<_> = keyed.collect();
+            // Patterns of one key stay in the order of the list.
+            keyed.sort_by_key(|&(key, _)| key);
+            keyed
+        };
+        let (of_tails, of_heads): (Vec<_>, Vec<_>) = patterns.iter().partition(|pattern| pattern.starts_with('*'));
+        let (by_head, by_tail) = (sorted(&of_heads, head), sorted(&of_tails, tail));
+        NameTable { all: [of_heads, of_tails].concat(), by_head, by_tail, except }
     }
 
     fn find(&self, path: &str) -> Option<&'static str> {
@@ -346,27 +369,41 @@ impl NameTable {
 
     /// The pattern that matches at the beginning of `rest`, whose first name is `name`.
     fn at(&self, name: &str, rest: &str) -> Option<&'static str> {
-        let first = name.bytes().next()?.to_ascii_lowercase();
-        let last = name.bytes().last()?.to_ascii_lowercase();
-        let heads = self.by_first.iter().filter(|pattern| pattern.as_bytes().first() == Some(&first));
-        let tails = self.by_last.iter().filter(|pattern| pattern.as_bytes().last() == Some(&last));
-        let head = if self.first[usize::from(first)] { heads.copied().find(|p| matches_start(p, rest)) } else { None };
-        let tail = || if self.last[usize::from(last)] { tails.copied().find(|p| matches_start(p, rest)) } else { None };
-        let found = head.or_else(tail)?;
+        let of = |table: &[(Ends, &'static str)], key: Ends| {
+            let from = table.partition_point(|&(other, _)| other < key);
+            let same = table[from..].iter().take_while(|&&(other, _)| other == key);
+            same.map(|&(_, pattern)| pattern).find(|pattern| matches_start(pattern, rest))
+        };
+        let found = of(&self.by_head, head(name)?).or_else(|| of(&self.by_tail, tail(name)?))?;
         let shared = self.except.iter().any(|pattern| matches_name(pattern.as_bytes(), name.as_bytes()));
         (!shared).then_some(found)
     }
 
-    fn could_match(&self, component: &str) -> Option<&'static str> {
-        let mut all = self.by_first.iter().chain(&self.by_last);
-        // A shell pattern only matches a leading dot that is written.
-        let dotless = component.starts_with(['*', '?', '[']);
-        let found = all.find(|pattern| {
-            let name = pattern.rsplit('/').next().unwrap_or(pattern);
-            !(dotless && name.starts_with('.')) && may_meet(component, name)
-        });
-        found.copied()
+    fn could_match<'r>(&'r self, component: &str) -> impl Iterator<Item = (&'r str, &'r str)> {
+        let rules = self.all.iter().map(|&rule| (rule, last_name(rule)));
+        rules.filter(move |(_, name)| could_expand_to(component, name))
     }
+}
+
+/// Whether a shell pattern could match a name that `pattern` matches too.
+fn could_expand_to(component: &str, pattern: &str) -> bool {
+    // A shell pattern only matches a leading dot that is written.
+    let dotless = component.starts_with(['*', '?', '[']);
+    !(dotless && pattern.starts_with('.')) && may_meet(component, pattern)
+}
+
+fn last_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// The first two bytes of a name; every pattern that begins without `*` is longer than that.
+fn head(name: &str) -> Option<Ends> {
+    name.as_bytes().first_chunk().map(|ends: &Ends| ends.map(|byte| byte.to_ascii_lowercase()))
+}
+
+/// The last two bytes of a name; every pattern that begins with `*` ends in more than these.
+fn tail(name: &str) -> Option<Ends> {
+    name.as_bytes().last_chunk().map(|ends: &Ends| ends.map(|byte| byte.to_ascii_lowercase()))
 }
 
 /// Whether the names of `pattern` match the first names of `path`.
@@ -383,11 +420,36 @@ mod tests {
     fn globs_meet_what_they_could_expand_to() {
         let rules = PathRules::default();
         for glob in [".e*", ".en?", ".env*", "id_*", "*.pem", "serv*.k[e]y", "*", ".[e]nv", ".ss*"] {
-            assert!(rules.could_block(glob).is_some(), "{glob}");
+            assert!(rules.could_block(glob).next().is_some(), "{glob}");
         }
         for glob in ["*.rs", "test_*.py", "*.md", "?.txt", "*env"] {
-            assert_eq!(rules.could_block(glob), None, "{glob}");
+            assert_eq!(rules.could_block(glob).next(), None, "{glob}");
         }
+        // Whoever asks sees every rule, whatever the order of the lists.
+        for (glob, wanted) in [(".*", &[".env", ".env.*", ".ssh", ".netrc"][..]), (".[e]nv*", &[".env", ".env.*"])] {
+            let met: Vec<&str> = rules.could_block(glob).map(|(rule, _)| rule).collect();
+            assert!(wanted.iter().all(|rule| met.contains(rule)), "{glob}: {met:?}");
+        }
+    }
+
+    #[test]
+    fn every_pattern_of_the_lists_is_found() {
+        let rules = PathRules::default();
+        for (table, patterns) in [
+            (&rules.blocked, BLOCKED),
+            (&rules.outside_packages, BLOCKED_OUTSIDE_PACKAGES),
+            (&rules.data, BLOCKED_DATA),
+            (&rules.protected, PROTECTED),
+        ] {
+            for pattern in patterns {
+                let name = pattern.replace('*', "x");
+                assert!(table.find(&name).is_some() && table.find(&name.to_uppercase()).is_some(), "{pattern}");
+            }
+        }
+        assert_eq!(rules.blocked.find(".env.~"), Some(".env.*"));
+        assert_eq!(rules.outside_packages.find("gcp-key-service-account.json"), Some("gcp-key*.json"));
+        assert_eq!(rules.outside_packages.find("client_secret_service-account.json"), Some("client_secret*.json"));
+        assert_eq!(rules.data.find("x.tfvars.json"), Some("*.tfvars.json"));
     }
 
     #[test]
@@ -397,6 +459,13 @@ mod tests {
         assert_eq!(rules.blocks("a.pem"), Some("*.pem"));
         assert_eq!(rules.blocks("x/Secret/deep/file"), Some("secret/**"));
         assert_eq!(rules.blocks("x/a.BAK"), Some("*.bak"));
+        assert_eq!(rules.first_denied(), Some("secret/**"));
+        let rules =
+            PathRules::new(&[], &["*.bak".into(), "./.environs.txt/**".into(), ".cache/.env-x".into()]).unwrap();
+        let met: Vec<_> = rules.could_block(".environ*.txt").collect();
+        assert_eq!(met, [("./.environs.txt/**", ".environs.txt")]);
+        assert!(rules.could_block(".cach*").all(|(rule, _)| !rule.starts_with('.')));
+        assert_eq!(rules.could_block("*environ*.txt").next(), None);
         assert!(PathRules::new(&[], &["a[".into()]).unwrap_err().to_string().contains("a["));
     }
 }

@@ -1,6 +1,6 @@
 //! Blocked files under every name they have, in every place where a command takes one.
 
-use super::World;
+use super::{World, settings};
 use std::sync::LazyLock;
 use toolfence::policy::{Judgement, Policy};
 use toolfence_kit::Linked;
@@ -128,6 +128,26 @@ const COMMITS: &[&str] = &[
     "git diff HEAD:N x",
     "git rev-parse @:N",
 ];
+
+/// Names of environment files that the settings block count as the built-in ones: a glob for hidden names that could mean one is
+/// denied. Any other glob could match a name that the settings block, too, and is asked about.
+#[test]
+fn a_glob_for_an_environment_file_of_the_settings_is_denied() {
+    for blocked in [".envs.txt", "**/.ENVS.txt", "conf/.env[s].txt", ".envs.txt/**"] {
+        let policy = settings(&format!("[paths]\ndeny = [\"*.bak\", \"{blocked}\"]"));
+        let world = World { sandbox: false };
+        for (command, want) in [
+            ("cat .envs*.txt", Judgement::Deny),
+            ("cat .?nvs*txt", Judgement::Deny),
+            ("cat *.rs/.[e]nv", Judgement::Deny),
+            ("cat .git*", Judgement::Ask),
+            ("cat *.rs", Judgement::Ask),
+        ] {
+            let decision = policy.judge_command(command, "", &world);
+            assert_eq!(decision.judgement, want, "{blocked}: {command}: {decision:?}");
+        }
+    }
+}
 
 fn judged(command: &str) -> Judgement {
     static POLICY: LazyLock<Policy> = LazyLock::new(Policy::default);

@@ -48,12 +48,15 @@ pub(crate) fn blocked(ground: Ground<'_>, folders: Option<&[String]>, word: &Wor
         return None;
     }
     let live = |component: &&str| component.contains(['*', '?', '[']);
-    let component = pieces(&pattern)
-        .flat_map(|piece| piece.split('/'))
-        .filter(live)
-        .find_map(|component| Some((component, ground.paths.could_block(component)?)));
-    let (component, rule) = component?;
-    if (rule.starts_with(".env") || rule == ".ssh") && is_aimed(component) {
+    let mut components = pieces(&pattern).flat_map(|piece| piece.split('/')).filter(live).peekable();
+    let first = components.peek().copied()?;
+    let met = components.find_map(|name| Some((name, ground.paths.could_block(name).next()?.0)));
+    let (component, rule) = met.or_else(|| Some((first, ground.paths.first_denied()?)))?;
+    // What a glob could mean is denied for environment files and the folder of SSH; by all other rules it is asked about.
+    let never = |(_, name): &(&str, &str)| {
+        *name == ".ssh" || name.get(..4).is_some_and(|start| start.eq_ignore_ascii_case(".env"))
+    };
+    if let Some((rule, _)) = ground.paths.could_block(component).filter(|_| is_aimed(component)).find(never) {
         return Some(deny_blocked(&pattern, rule));
     }
     Some(Finding::ask("blocked_path", messages::could_match_blocked(shown(&pattern, 80), rule)))
