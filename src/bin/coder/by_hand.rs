@@ -112,7 +112,7 @@ pub(crate) async fn run(line: &str, canceller: &Canceller, out: &mut Terminal) -
     let mut command = Command::new("bash");
     command.args(["-c", line]).stdin(Stdio::inherit()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
     let mut child = command.spawn()?;
-    let (mut stdout, mut stderr) = (child.stdout.take(), child.stderr.take());
+    let (mut stdout, mut stderr) = (Pipe::new(child.stdout.take()), Pipe::new(child.stderr.take()));
     let mut printed = Printed::default();
     let mut status = None;
     // When what was left behind is no longer listened to.
@@ -121,7 +121,7 @@ pub(crate) async fn run(line: &str, canceller: &Canceller, out: &mut Terminal) -
         if until.is_some_and(|until| until <= Instant::now()) {
             break;
         }
-        if stdout.is_none() && stderr.is_none() {
+        if stdout.open.is_none() && stderr.open.is_none() {
             status = status.or(ended(&mut child, canceller).await?);
             break;
         }
@@ -131,8 +131,8 @@ pub(crate) async fn run(line: &str, canceller: &Canceller, out: &mut Terminal) -
                 status = timeout(PATIENCE, child.wait()).await.ok().transpose()?.filter(|_| false);
                 break;
             }
-            piece = read(&mut stdout) => piece?,
-            piece = read(&mut stderr) => piece?,
+            piece = stdout.read() => piece?,
+            piece = stderr.read() => piece?,
             ended = child.wait(), if status.is_none() => {
                 status = Some(ended?);
                 until = Some(Instant::now() + LAST_WORDS);
@@ -140,6 +140,13 @@ pub(crate) async fn run(line: &str, canceller: &Canceller, out: &mut Terminal) -
             }
             () = sleep_until(until.unwrap_or_else(Instant::now)), if until.is_some() => break,
         };
+        printed.push(&piece);
+        if let Err(failure) = out.write(&*String::from_utf8_lossy(&piece)) {
+            return Ok(Err(failure));
+        }
+    }
+    // The end of a character did not come before the command was left: what there is of it was printed, too.
+    for piece in [stdout.begun, stderr.begun] {
         printed.push(&piece);
         if let Err(failure) = out.write(&*String::from_utf8_lossy(&piece)) {
             return Ok(Err(failure));
@@ -156,16 +163,32 @@ async fn ended(child: &mut Child, canceller: &Canceller) -> io::Result<Option<Ex
     }
 }
 
-/// What a pipe has next; it is gone where it has nothing more.
-async fn read(pipe: &mut Option<impl AsyncRead + Unpin>) -> io::Result<Vec<u8>> {
-    let Some(open) = pipe else { return std::future::pending().await };
-    let mut buffer = vec![0; 4096];
-    let count = open.read(&mut buffer).await?;
-    buffer.truncate(count);
-    if count == 0 {
-        *pipe = None;
+/// What a command prints to, until it has nothing more.
+struct Pipe<R> {
+    open: Option<R>,
+    /// The beginning of a character whose end is still to come.
+    begun: Vec<u8>,
+}
+
+impl<R: AsyncRead + Unpin> Pipe<R> {
+    fn new(open: Option<R>) -> Pipe<R> {
+        Pipe { open, begun: Vec::new() }
     }
-    Ok(buffer)
+
+    /// What came next, in whole characters; empty where nothing comes any more, or only a part of a character came.
+    async fn read(&mut self) -> io::Result<Vec<u8>> {
+        let Some(open) = &mut self.open else { return std::future::pending().await };
+        let mut buffer = [0; 4096];
+        let count = open.read(&mut buffer).await?;
+        let mut piece = std::mem::take(&mut self.begun);
+        piece.extend_from_slice(&buffer[..count]);
+        if count == 0 {
+            self.open = None;
+        } else {
+            self.begun = piece.split_off(piece.len() - unfinished(&piece));
+        }
+        Ok(piece)
+    }
 }
 
 impl Ended {
@@ -194,6 +217,7 @@ impl Ended {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tokio::io::AsyncWriteExt;
 
     #[test]
     fn a_character_waits_for_its_end() {
@@ -205,6 +229,20 @@ mod tests {
         }
         // No more bytes make a character of these.
         assert_eq!([b"\xff", b"\x80", b"\xc0"].map(|bytes| unfinished(bytes)), [0; 3]);
+    }
+
+    #[tokio::test]
+    async fn a_command_that_is_slow_within_a_character_is_shown_whole() {
+        let (mut writer, reader) = tokio::io::duplex(1);
+        let text = "x é 語 👩 \u{fffd}";
+        let printing = tokio::spawn(async move { writer.write_all(&[text.as_bytes(), b"\xe8\xaa"].concat()).await });
+        let (mut pipe, mut shown) = (Pipe::new(Some(reader)), String::new());
+        while pipe.open.is_some() {
+            shown += &String::from_utf8_lossy(&pipe.read().await.unwrap());
+        }
+        printing.await.unwrap().unwrap();
+        // The last character never ends.
+        assert_eq!(shown, format!("{text}\u{fffd}"));
     }
 
     #[test]
