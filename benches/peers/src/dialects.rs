@@ -49,12 +49,15 @@ fn peers(dialect: &str) -> Vec<Box<dyn ToolParser>> {
 
 /// Where both read a call and the peer reads another one. It takes every line break off the end of a value: the template of
 /// Qwen3-Coder adds one, and that of Step 3 none. It leaves out the object that the template of Kimi K3 writes for arguments in
-/// JSON. Of a tool that is not on offer it takes the items of a list for members of an object.
-const KNOWN: [(&str, &str); 4] = [
+/// JSON. Of a tool that is not on offer it takes the items of a list for members of an object. A here-document that a model
+/// wrote into a string would stand in the file with its `<<EOF`.
+const KNOWN: [(&str, &str); 6] = [
     ("qwen3_coder", "code in an argument"),
     ("step", "code in an argument"),
     ("kimi", "K3: an object"),
     ("minimax", "M3: lists and objects"),
+    ("pythonic", "an announcement is not told"),
+    ("pythonic", "an announcement behind an empty literal"),
 ];
 
 const TOOLS: [(&str, &[&str]); 3] =
