@@ -348,10 +348,6 @@ crate::texts! { "parse"
         en: "{one} and {other} name two tools; write one name, in name",
         pt: "{one} e {other} dão o nome de duas ferramentas; escreva um só nome, em name",
     }
-    name_uncertain() {
-        en: "what stands behind the closing brace makes a call of another tool of it; write each call as one JSON object",
-        pt: "o que vem depois da chave que fecha faz dela uma chamada de outra ferramenta; escreva cada chamada como um só objeto JSON",
-    }
     call_beside_call(name, wrapper) {
         en: "{name} names a tool and {wrapper} holds a call of its own; write one call with name and args",
         pt: "{name} dá o nome de uma ferramenta e {wrapper} contém outra chamada; escreva uma chamada com name e args",

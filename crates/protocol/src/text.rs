@@ -1,35 +1,33 @@
-//! Texts for people and models as data: a template in every language and the values of its fields.
+//! Messages for people and models as data: a template and the values of its fields, rendered in any language.
 //!
-//! A failure, a reason or a note is written where it arises and read somewhere else, by a person or a model of another
-//! language. A [`Text`] therefore keeps what it says apart from its words: the [`Template`] has a key, which a program can
-//! compare, and the words in each language; the fields have the values. A crate declares its templates in one file
-//! `messages.rs` with [`texts!`](crate::texts), so that its words can be read as a whole.
+//! A failure, a reason or a note is often read in another place, and in another language, than where it is produced. A [`Text`]
+//! therefore keeps the template and the values apart until it is rendered. The English sentence is in the source, at the place
+//! that produces the message: [`text!`](crate::text!). Translations are data, keyed by the English template, in
+//! `locales/pt.toml`. Older messages are declared with both languages in a `messages.rs` by [`texts!`](crate::texts).
 //!
 //! ```
-//! use toolfence_protocol::{Language, Text};
+//! use toolfence_protocol::{Language, text};
 //!
-//! toolfence_protocol::texts! { "example"
-//!     no_such_file(path) {
-//!         en: "There is no file {path}.",
-//!         pt: "O arquivo {path} não existe.",
-//!     }
-//!     lines_left(count) {
-//!         en: "{count} {count|line is|lines are} left.",
-//!         pt: "{count|Resta|Restam} {count} {count|linha|linhas}.",
-//!     }
-//! }
+//! let path = "notes.md";
+//! let text = text!("The file {path} does not exist.", path);
+//! assert_eq!(text.to_string(), "The file notes.md does not exist.");
+//! assert_eq!(text.key(), Some("The file {path} does not exist."));
 //!
-//! let text = no_such_file("notes.md");
-//! assert_eq!(text.key(), Some("example.no_such_file"));
-//! assert_eq!(text.to_string(), "There is no file notes.md.");
-//! assert_eq!(text.render(Language::Portuguese), "O arquivo notes.md não existe.");
-//! assert_eq!(lines_left(1_u64).render(Language::Portuguese), "Resta 1 linha.");
+//! let left = text!("{count} {count|line is|lines are} left.", count = 1_u64);
+//! assert_eq!(left.to_string(), "1 line is left.");
+//! // A template without a translation is rendered in English. A test of this repository finds it.
+//! assert_eq!(left.render(Language::Portuguese), "1 line is left.");
 //! ```
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::sync::OnceLock;
+
+/// The Portuguese translations, as TOML: an English template and its translation on each line.
+const PORTUGUESE: &str = include_str!("../../../locales/pt.toml");
 
 /// The language of what a person reads and a model is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -56,94 +54,86 @@ impl Language {
     }
 }
 
-/// The words of a text in each language, with a key and the names of its fields. Made by [`texts!`](crate::texts).
+/// The template of a message and the names of its fields. Made by [`text!`](crate::text!) and [`texts!`](crate::texts).
 ///
-/// In the words, `{name}` stands for the value of a field, `{name|one|several}` for the first alternative where the field
-/// is the number 1 and for the second otherwise, and `{{` and `}}` for a brace.
+/// In a template, `{name}` is replaced by the value of a field, `{name|one|several}` by the first alternative if the field is
+/// the number 1 and by the second otherwise, and `{{` and `}}` by a single brace.
 #[derive(Debug)]
 pub struct Template {
-    /// The key, the names of the fields with a comma behind each, the English words and the Portuguese ones, with a NUL between
-    /// them. They are one string because each pointer in a constant is work for the loader whenever a program starts, and there
-    /// are two thousand templates.
-    all: &'static str,
-    /// Where the first three of these parts end.
-    ends: [u16; 3],
+    key: &'static str,
+    fields: &'static [&'static str],
+    english: &'static str,
+    /// The translation of a template from a message table; others are looked up in the locale file.
+    portuguese: Option<&'static str>,
 }
 
 impl Template {
-    /// A template of its parts in one string. Its words are checked: a placeholder without a field, a field without a
-    /// placeholder in one of the languages, or a single brace does not compile.
+    /// A template whose key is its English text. It does not compile if a placeholder has no field, a field has no
+    /// placeholder, or a brace is single.
     #[doc(hidden)]
-    pub const fn new(all: &'static str) -> Template {
-        let (bytes, mut ends, mut met, mut at) = (all.as_bytes(), [0; 3], 0, 0);
-        assert!(bytes.len() <= u16::MAX as usize, "the text is too long");
-        while at < bytes.len() {
-            if bytes[at] == 0 {
-                assert!(met < ends.len(), "a text holds no NUL");
-                ends[met] = at as u16;
-                met += 1;
-            }
-            at += 1;
-        }
-        let template = Template { all, ends };
-        let names = template.part(1);
-        let unended = !names.is_empty() && names.as_bytes()[names.len() - 1] != b',';
-        assert!(!unended, "a comma stands behind each name");
-        assert!(agree(template.words(Language::English), names), "the English words and the fields do not agree");
-        assert!(agree(template.words(Language::Portuguese), names), "the Portuguese words and the fields do not agree");
-        template
+    pub const fn new(english: &'static str, fields: &'static [&'static str]) -> Template {
+        assert!(placeholders_match(english, fields), "the placeholders and the fields differ");
+        Template { key: english, fields, english, portuguese: None }
     }
 
-    /// One of the four texts that `all` holds one behind the other, by its number from 0.
-    const fn part(&self, at: usize) -> &'static str {
-        let until = if at == self.ends.len() { self.all } else { self.all.split_at(self.ends[at] as usize).0 };
-        if at == 0 { until } else { until.split_at(self.ends[at - 1] as usize + 1).1 }
+    /// A template from a message table, with the same checks for both languages.
+    #[doc(hidden)]
+    pub const fn in_table(
+        key: &'static str,
+        fields: &'static [&'static str],
+        english: &'static str,
+        portuguese: &'static str,
+    ) -> Template {
+        assert!(placeholders_match(english, fields), "the English placeholders and the fields differ");
+        assert!(placeholders_match(portuguese, fields), "the Portuguese placeholders and the fields differ");
+        Template { key, fields, english, portuguese: Some(portuguese) }
     }
 
-    fn key(&self) -> &'static str {
-        self.part(0)
-    }
-
-    fn fields(&self) -> impl Iterator<Item = &'static str> {
-        self.part(1).split_terminator(',')
-    }
-
-    const fn words(&self, language: Language) -> &'static str {
+    fn words(&self, language: Language) -> &'static str {
         match language {
-            Language::English => self.part(2),
-            Language::Portuguese => self.part(3),
+            Language::English => self.english,
+            Language::Portuguese => self.portuguese.or_else(|| translate(self.english)).unwrap_or(self.english),
         }
     }
 }
 
-/// Whether each placeholder names a field, each field has a placeholder, and no brace stands alone.
-const fn agree(words: &str, names: &str) -> bool {
-    let (words, names) = (words.as_bytes(), names.as_bytes());
-    // One bit for each field that was met; 64 fields are more than any text has.
-    let (mut met, mut at) = (0_u64, 0);
-    while at < words.len() {
-        let doubled = at + 1 < words.len() && words[at + 1] == words[at];
-        match words[at] {
+/// Looks up a translation. The locale file is parsed on first use.
+fn translate(english: &str) -> Option<&'static str> {
+    static TRANSLATIONS: OnceLock<HashMap<String, String>> = OnceLock::new();
+    // The file is part of the build and a test parses it, so the default is only used if a build skipped its tests.
+    let translations = TRANSLATIONS.get_or_init(|| toml::from_str(PORTUGUESE).unwrap_or_default());
+    translations.get(english).filter(|translation| !translation.is_empty()).map(String::as_str)
+}
+
+/// Returns `true` if each placeholder names a field, each field has a placeholder, and every single brace is escaped.
+#[doc(hidden)]
+pub const fn placeholders_match(template: &str, fields: &[&str]) -> bool {
+    let bytes = template.as_bytes();
+    // One bit per field that has a placeholder. No message has 64 fields.
+    let (mut used, mut at) = (0_u64, 0);
+    while at < bytes.len() {
+        let doubled = at + 1 < bytes.len() && bytes[at + 1] == bytes[at];
+        match bytes[at] {
             b'{' | b'}' if doubled => at += 2,
             b'}' => return false,
             b'{' => {
                 let start = at + 1;
                 let mut end = start;
-                while end < words.len() && words[end] != b'}' && words[end] != b'|' {
+                while end < bytes.len() && bytes[end] != b'}' && bytes[end] != b'|' {
                     end += 1;
                 }
-                match field(names, words, start, end) {
-                    Some(field) => met |= 1 << field,
+                match find_field(fields, bytes, start, end) {
+                    Some(field) => used |= 1 << field,
                     None => return false,
                 }
                 let mut alternatives = 0;
-                while end < words.len() && words[end] != b'}' {
-                    if words[end] == b'|' {
+                while end < bytes.len() && bytes[end] != b'}' {
+                    if bytes[end] == b'|' {
                         alternatives += 1;
                     }
                     end += 1;
                 }
-                if end == words.len() || !(alternatives == 0 || alternatives == 2) {
+                if end == bytes.len() || !(alternatives == 0 || alternatives == 2) {
                     return false;
                 }
                 at = end + 1;
@@ -151,29 +141,22 @@ const fn agree(words: &str, names: &str) -> bool {
             _ => at += 1,
         }
     }
-    let (mut fields, mut at) = (0, 0);
-    while at < names.len() {
-        fields += (names[at] == b',') as u32;
-        at += 1;
-    }
-    met.count_ones() == fields
+    used.count_ones() as usize == fields.len()
 }
 
-/// Which of the names, each with a comma behind it, stands in the words from `start` to `end`.
-const fn field(names: &[u8], words: &[u8], start: usize, end: usize) -> Option<usize> {
-    let (mut field, mut begin) = (0, 0);
-    while begin < names.len() {
-        let mut length = 0;
-        while start + length < end && names[begin + length] != b',' && names[begin + length] == words[start + length] {
-            length += 1;
+/// The index of the field whose name is `template[start..end]`.
+const fn find_field(fields: &[&str], template: &[u8], start: usize, end: usize) -> Option<usize> {
+    let mut field = 0;
+    while field < fields.len() {
+        let name = fields[field].as_bytes();
+        let mut at = 0;
+        while at < name.len() && start + at < end && name[at] == template[start + at] {
+            at += 1;
         }
-        if start + length == end && names[begin + length] == b',' {
+        if at == name.len() && start + at == end {
             return Some(field);
         }
-        while names[begin] != b',' {
-            begin += 1;
-        }
-        (field, begin) = (field + 1, begin + 1);
+        field += 1;
     }
     None
 }
@@ -233,10 +216,9 @@ enum Wording {
 }
 
 impl Text {
-    /// A template with the values of its fields, in the order of their declaration. For [`texts!`](crate::texts), whose
-    /// functions have a parameter for each field.
+    /// A template with the values of its fields, in the order of their declaration. Used by [`text!`](crate::text!).
     pub fn filled<const COUNT: usize>(template: &'static Template, fields: [Field; COUNT]) -> Text {
-        debug_assert_eq!(template.fields().count(), COUNT, "{}", template.key());
+        debug_assert_eq!(template.fields.len(), COUNT, "{}", template.key);
         Text(Wording::Filled(template, Box::new(fields)))
     }
 
@@ -269,11 +251,11 @@ impl Text {
         }
     }
 
-    /// The key of the template, such as `"patch.no_match"`: what a program compares instead of words. Keys may be added
-    /// and removed in any version. `None` where the text is not one template.
+    /// The key of the template, which a program can compare: the English template, or a name such as `"patch.no_match"` for a
+    /// message from a table. Keys may be added and removed in any version. `None` if the text is not a single template.
     pub fn key(&self) -> Option<&'static str> {
         match &self.0 {
-            Wording::Filled(template, _) => Some(template.key()),
+            Wording::Filled(template, _) => Some(template.key),
             Wording::Verbatim(_) | Wording::Joined(..) => None,
         }
     }
@@ -281,7 +263,7 @@ impl Text {
     /// The names and values of the template's fields; empty where the text is not one template.
     pub fn fields(&self) -> impl Iterator<Item = (&'static str, &Field)> {
         let filled = match &self.0 {
-            Wording::Filled(template, values) => Some(template.fields().zip(values)),
+            Wording::Filled(template, values) => Some(template.fields.iter().copied().zip(values)),
             Wording::Verbatim(_) | Wording::Joined(..) => None,
         };
         filled.into_iter().flatten()
@@ -306,7 +288,7 @@ impl Text {
     pub fn is_empty(&self) -> bool {
         match &self.0 {
             Wording::Verbatim(words) => words.is_empty(),
-            Wording::Filled(template, _) => template.words(Language::English).is_empty(),
+            Wording::Filled(template, _) => template.english.is_empty(),
             Wording::Joined(texts, separator) => match texts.as_slice() {
                 [] => true,
                 [only] => only.is_empty(),
@@ -355,7 +337,7 @@ fn fill(template: &Template, fields: &[Field], language: Language, out: &mut Str
         rest = after;
         let mut parts = placeholder.split('|');
         let name = parts.next().unwrap_or_default();
-        let Some(field) = template.fields().position(|field| field == name).and_then(|at| fields.get(at)) else {
+        let Some(field) = template.fields.iter().position(|field| *field == name).and_then(|at| fields.get(at)) else {
             continue;
         };
         match (parts.next(), parts.next()) {
@@ -514,10 +496,25 @@ impl From<usize> for Field {
     }
 }
 
-/// Declares the texts of a crate: for each a function that takes the values of its fields and gives a [`Text`].
+/// A [`Text`] from an English template and the values of its fields.
 ///
-/// The first literal is the beginning of the keys. Every text has its words in every language, as literals; that they have a
-/// place for each field, and for nothing else, is checked while compiling. See [`text`](crate::text) for the form of the words.
+/// `text!("{path} is blocked by {rule}.", path, rule = found.name())` fills the placeholder of each field with a variable of the
+/// same name or with an expression, which is converted to a [`Field`](crate::text::Field). A template whose placeholders and
+/// fields differ does not compile. See [`text`](mod@crate::text) for the form of a template and for translations.
+#[macro_export]
+macro_rules! text {
+    (@value $field:ident) => { $field };
+    (@value $field:ident $value:expr) => { $value };
+    ($english:literal $(, $field:ident $(= $value:expr)?)* $(,)?) => {{
+        static TEMPLATE: $crate::text::Template = $crate::text::Template::new($english, &[$(stringify!($field)),*]);
+        $crate::Text::filled(&TEMPLATE, [$($crate::text::Field::from($crate::text!(@value $field $($value)?))),*])
+    }};
+}
+
+/// Declares a table of messages in both languages: for each a function that takes the values of its fields and returns a
+/// [`Text`]. New messages use [`text!`](crate::text!).
+///
+/// The first literal is the prefix of the keys.
 #[macro_export]
 macro_rules! texts {
     ($area:literal $(
@@ -526,8 +523,8 @@ macro_rules! texts {
     )*) => {$(
         $(#[$meta])*
         pub(crate) fn $name($($field: impl Into<$crate::text::Field>),*) -> $crate::Text {
-            static TEMPLATE: $crate::text::Template = $crate::text::Template::new(
-                concat!($area, ".", stringify!($name), "\0", $(stringify!($field), ",",)* "\0", $english, "\0", $portuguese),
+            static TEMPLATE: $crate::text::Template = $crate::text::Template::in_table(
+                concat!($area, ".", stringify!($name)), &[$(stringify!($field)),*], $english, $portuguese,
             );
             $crate::Text::filled(&TEMPLATE, [$($field.into()),*])
         }
@@ -556,6 +553,18 @@ mod tests {
     }
 
     #[test]
+    fn templates_in_the_source_are_filled_and_translated() {
+        let (path, lines) = ("a{b}", 2_u64);
+        let text = text!("{path} has {count} {count|line|lines} in {{}}.", path, count = lines);
+        assert_eq!(text.to_string(), "a{b} has 2 lines in {}.");
+        assert_eq!(text.fields().map(|(name, _)| name).collect::<Vec<_>>(), ["path", "count"]);
+        let translations: HashMap<String, String> = toml::from_str(PORTUGUESE).unwrap();
+        let (english, portuguese) = translations.iter().next().unwrap();
+        assert_eq!(translate(english), Some(portuguese.as_str()));
+        assert_eq!(translate("There is no such template."), None);
+    }
+
+    #[test]
     fn a_large_number_has_groups_of_three_digits() {
         for (number, english, portuguese) in [
             (1, "1 line", "1 linha"),
@@ -570,7 +579,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_checked_against_the_fields() {
+    fn placeholders_are_checked_against_the_fields() {
         for (words, good) in [
             ("{a} {b|one|two}", true),
             ("{a}", false),
@@ -582,7 +591,7 @@ mod tests {
             ("{a} {b} {a,b}", false),
             ("{a} {b} {}", false),
         ] {
-            assert_eq!(agree(words, "a,b,"), good, "{words}");
+            assert_eq!(placeholders_match(words, &["a", "b"]), good, "{words}");
         }
     }
 

@@ -7,7 +7,7 @@ use super::tag::{Inline, bare_word, inline_body, is_mistyped_tag, is_nearly_tag,
 use crate::json::{self, Problem, Status};
 use crate::messages;
 use crate::tool::find_param;
-use crate::{Args, Catalog, Param, ParamKind, Repair, Text, ToolSpec};
+use crate::{Args, Catalog, Param, ParamKind, Repair, Text, ToolSpec, text};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -150,11 +150,14 @@ impl<'a> BlockReader<'a> {
         let reading = reading.map_err(broken)?;
         let drafts = call::drafts(reading.values, &reading.repairs, self.catalog);
         let mut drafts = drafts.map_err(|message| broken(Problem::new(0, message)))?;
-        // A repair took the bracket that ended the call for text, or for one too many, and the name is another one now.
-        if let (Some(told), Some(Draft { name, .. })) = (block.preview.started_name(), drafts.first())
-            && told != name
+        // The closing bracket was read as text or as surplus during the repair, so that the name differs from the announced one.
+        if let (Some(started), Some(Draft { name, .. })) = (block.preview.started_name(), drafts.first())
+            && started != name
         {
-            return Err(broken(Problem::new(0, messages::name_uncertain())));
+            let problem = text!(
+                "the text after the closing bracket makes this a call of another tool; write each call as one JSON object"
+            );
+            return Err(broken(Problem::new(0, problem)));
         }
         if reading.repairs.contains(&Repair::SurroundingText) {
             // Text between two objects may be content that lost its quotes or its tag, and so may the second object; an
