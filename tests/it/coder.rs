@@ -506,7 +506,7 @@ fn wrong_use_is_status_2_and_says_what_to_do() {
         (&["--nonsense"][..], "", "--nonsense"),
         (&["parse", "--chunk", "0"], "", "at least 1"),
         (&["tools", "--root", "missing"], "", "--root"),
-        (&["tools", "--persona", "nobody"], "", "coder, explainer, reviewer"),
+        (&["tools", "--persona", "nobody"], "", "coder, explainer, reviewer, small"),
         (&["--backend", "replay"], "", "--replies FILE"),
         (&["--backend", "provider"], "", "--model"),
         (&["policy", "explain"], "", "COMMAND"),

@@ -71,7 +71,7 @@ fn the_built_in_ones_are_listed_in_the_language_that_is_set() {
     let place = Place::new();
     let listed = place.listed();
     let names: Vec<&str> = listed.iter().map(|persona| persona["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["coder", "explainer", "reviewer"]);
+    assert_eq!(names, ["coder", "explainer", "reviewer", "small"]);
     assert!(listed.iter().all(|persona| persona["languages"] == serde_json::json!(["en", "pt"])), "{listed:?}");
     let shown = place.coder(&["personas"]).out;
     assert!(
@@ -102,7 +102,7 @@ fn a_project_cannot_stand_in_for_a_persona_that_the_person_knows() {
     assert!(place.told("", &["--persona", "tester"]).0.starts_with("You test, say I."));
     assert!(place.told("", &[]).0.starts_with("You are my coder."));
     let places: Vec<Value> = place.listed().iter().map(|persona| persona["place"].clone()).collect();
-    assert_eq!(places, ["own", "built_in", "built_in", "own"]);
+    assert_eq!(places, ["own", "built_in", "built_in", "built_in", "own"]);
     // Another language than English is beside it.
     place.write(place.own("personas/tester.pt.md"), &persona("tester", "", "Você testa."));
     assert!(place.told("", &["--persona", "tester", "--lang", "pt"]).0.starts_with("Você testa."));
@@ -123,7 +123,7 @@ fn no_link_on_the_way_to_a_file_of_the_project_is_followed() {
     fs::create_dir(root(".toolfence")).unwrap();
     symlink(outside.path(), root(".toolfence/personas")).unwrap();
     assert!(!place.told("", &[]).0.contains("Said outside."));
-    assert_eq!(place.listed().len(), 3);
+    assert_eq!(place.listed().len(), 4);
     let ran = place.coder(&["--persona", "leak", "tools"]);
     assert!(ran.status == 2 && ran.err.contains("there is no persona leak"), "{}", ran.err);
     let ran = place.coder(&["personas", "init", "--project", "mine"]);
@@ -176,7 +176,7 @@ fn a_new_persona_can_be_used_as_it_is() {
     for (args, want) in [
         (&["personas", "init", "--project", "coder"][..], "cannot stand in for it"),
         (&["personas", "init", "../x"], "cannot be the name of a persona"),
-        (&["personas", "show", "nobody"], "coder, explainer, reviewer, tester"),
+        (&["personas", "show", "nobody"], "coder, explainer, reviewer, small, tester"),
         (&["personas", "check", "nobody.md"], "there is no file nobody.md"),
     ] {
         let ran = place.coder(args);
@@ -191,7 +191,7 @@ fn a_persona_that_cannot_be_read_is_told_and_hides_no_other() {
     place.write(place.own("personas/other.md"), &persona("another", "", "x"));
     place.write(place.own("personas/tools.md"), &persona("tools", "tools = [\"read\"]\n", "x"));
     let listed = place.listed();
-    assert_eq!(listed.len(), 6);
+    assert_eq!(listed.len(), 7);
     let errors: Vec<&Value> = listed.iter().filter(|persona| persona["error"].is_string()).collect();
     assert!(
         errors.len() == 2 && errors[1]["error"].as_str().unwrap().contains("holds the persona another"),
@@ -283,7 +283,7 @@ fn the_persona_of_a_conversation_changes() {
     let mut rest = ran.out.as_str();
     for told in [
         "Written.",
-        "there is no persona nobody; name a file, or one of coder, explainer, reviewer",
+        "there is no persona nobody; name a file, or one of coder, explainer, reviewer, small",
         "/persona NAME",
         "the model is reviewer from here on; it has read_file, list_files, search",
         "I only read.",

@@ -8,8 +8,16 @@ use toolfence::{Catalog, Dialect, Dialects, FinishReason, Language, Param, Param
 
 const LANGUAGES: [Language; 2] = [Language::English, Language::Portuguese];
 
+/// The instructions without the example of a result, which in a reply would be a forgery.
+fn without_result(text: &str) -> String {
+    let (before, rest) = text.split_once("```tool_result\n").unwrap_or((text, ""));
+    let after = rest.split_once("\n```\n").map_or("", |(_, after)| after);
+    format!("{before}{after}")
+}
+
 /// Every call in the text is strict and fits the catalog; gives their names.
 fn taught(text: &str, catalog: &Catalog) -> Vec<String> {
+    let text = &without_result(text);
     let parsed = parse(text);
     let broken = |event: &&toolfence::parse::Event<'_>| !matches!(event, toolfence::parse::Event::Call { .. });
     let others: Vec<_> = parsed.events.iter().filter(broken).collect();
@@ -26,7 +34,7 @@ fn taught(text: &str, catalog: &Catalog) -> Vec<String> {
 fn the_examples_are_strict_calls() {
     for language in LANGUAGES {
         let catalog = catalog();
-        assert_eq!(taught(&instructions(&catalog, language), &catalog), ["read_file", "write_file"]);
+        assert_eq!(taught(&instructions(&catalog, language), &catalog), ["read_file", "write_file", "edit_file"]);
     }
 }
 
@@ -86,7 +94,7 @@ fn the_reminder_shows_a_call() {
 fn all_tools_are_told_in_few_words() {
     for language in LANGUAGES {
         let told = instructions(&catalog(), language);
-        assert!(told.len() < 3_000, "{} bytes", told.len());
+        assert!(told.len() < 3_600, "{} bytes", told.len());
         for spec in builtins() {
             assert!(told.contains(&format!("`{}`: ", spec.signature())), "{}", spec.name);
         }
@@ -122,13 +130,13 @@ fn tools_that_usually_ask_are_marked() {
             (
                 Language::English,
                 "(asks first)",
-                "A no comes with a reason",
-                "changes or runs something add `\"reason\"`",
+                "A no has a reason",
+                "Add `\"reason\"` next to them if the call changes or runs something",
             ),
             (
                 Language::Portuguese,
                 "(pergunta antes)",
-                "Um não vem com um motivo",
+                "Um não traz um motivo",
                 "executa algo, acrescente `\"reason\"`",
             ),
         ] {
@@ -141,5 +149,5 @@ fn tools_that_usually_ask_are_marked() {
         }
     }
     let reading: Catalog = catalog.specs().iter().filter(|spec| spec.name == "read_file").cloned().collect();
-    assert!(instructions(&reading, Language::English).contains("You may add `\"reason\"`"));
+    assert!(instructions(&reading, Language::English).contains("An optional `\"reason\"`"));
 }

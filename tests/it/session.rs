@@ -200,6 +200,18 @@ fn a_call_in_the_wrong_place_is_reminded_of_once() {
 }
 
 #[test]
+fn a_reply_that_only_announces_is_reminded_once() {
+    let mut talk = Talk::begun();
+    talk.reply("I will now read a.txt.\n");
+    assert_eq!(talk.log.last().unwrap(), "call");
+    talk.told(&["announces an action but contains no call"]);
+    talk.reply("I'll read it now.\n");
+    assert_eq!(talk.log.last().unwrap(), "stop Answered");
+    talk.user("again").reply(&format!("I will look.\n\n{}", block("a", "look", "")));
+    assert!(!talk.log.last().unwrap().starts_with("stop"), "a call was made: {:?}", talk.log);
+}
+
+#[test]
 fn reasoning_that_is_never_closed_is_said_once() {
     let mut talk = Talk::begun();
     talk.reply(&format!("<think>\nhm\n{}", block("a", "look", "")));

@@ -8,6 +8,7 @@
 
 #![forbid(unsafe_code)]
 
+mod announce;
 mod compact;
 mod echo;
 mod guard;

@@ -1,12 +1,13 @@
 //! Rounds and turns: when a reply is over, what goes into the history, and whether the model is called again.
 
+use super::announce::announces_action;
 use super::guard::Guard;
 use super::reply::{Found, Item, Reply};
 use super::stitch::Broken;
 use super::work::{Step, Work};
 use super::{Action, Session, State, StopReason, messages};
 use toolfence_protocol::limits::size;
-use toolfence_protocol::{FinishReason, Image, Message, Role, Text, ToolResult, format, prompt};
+use toolfence_protocol::{FinishReason, Image, Message, Role, Text, ToolResult, format, prompt, text};
 
 /// What the model has to know of the calls that it only thought of, if there are any.
 fn thought_calls(found: &Found) -> Option<Text> {
@@ -151,6 +152,7 @@ impl Session {
 
     fn close_reply(&mut self, reply: Reply) {
         let (text, mut found) = reply.close();
+        let announces = announces_action(&text);
         let empty = !self.keep(text);
         self.learn(&found);
         if self.turn.last {
@@ -158,6 +160,9 @@ impl Session {
             return self.stop(StopReason::RoundLimit);
         }
         let mut notes = self.notes(&found);
+        if announces && notes.is_empty() {
+            notes.extend(self.remind_of_announced_call(&found));
+        }
         self.take_up(&mut found, &mut notes);
         if !found.items.is_empty() {
             self.state = State::Working(Work::new(found.items), notes);
@@ -255,7 +260,7 @@ impl Session {
         most
     }
 
-    /// What has to be said about the reply besides its results.
+    /// The notes about a reply that the model gets in addition to the results.
     fn notes(&mut self, found: &Found) -> Vec<Text> {
         let mut notes = Vec::new();
         if found.summary.forged.is_some() {
@@ -275,6 +280,18 @@ impl Session {
             notes.push(prompt::reminder(self.options.language).into());
         }
         notes
+    }
+
+    /// The note for a reply that only announces an action, once per turn.
+    fn remind_of_announced_call(&mut self, found: &Found) -> Option<Text> {
+        let can_call = !self.judge.catalog.specs().is_empty();
+        if !found.items.is_empty() || found.end != Some(FinishReason::Stop) || !can_call || self.turn.reminded {
+            return None;
+        }
+        self.turn.reminded = true;
+        Some(text!(
+            "Your reply announces an action but contains no call. Write the call now, or give your answer if there is nothing left to do."
+        ))
     }
 
     /// In the last reply calls are text to the reader, but the model has to know that nothing came of them.

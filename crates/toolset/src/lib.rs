@@ -225,6 +225,11 @@ fn write_file() -> ToolSpec {
         .effect(writes)
 }
 
+/// The nested arguments of `edit_file`, which small models get wrong without an example.
+const EDIT_EXAMPLE: &str = r#"```tool
+{"name": "edit_file", "args": {"path": "src/app.py", "edits": [{"start_line": 3, "end_line": 4, "replacement": "x = 1\n"}]}}
+```"#;
+
 fn edit_file() -> ToolSpec {
     let edits = ParamKind::Objects(vec![
         line("start_line", "first line to replace").required().aliases(["start", "from"]),
@@ -239,6 +244,7 @@ fn edit_file() -> ToolSpec {
         .param(Param::new("edits", edits, "line ranges of the file as last read").required())
         .param(dry_run())
         .param(flag("validate", "check the result for new errors").default(true))
+        .example(EDIT_EXAMPLE)
         .effect(writes_unless_dry)
 }
 

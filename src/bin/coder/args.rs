@@ -103,7 +103,7 @@ pub(crate) struct Options {
     /// stand
     #[arg(long, global = true, help_heading = WHO_ANSWERS, value_name = "FILE")]
     pub(crate) replies: Option<String>,
-    /// Who the model is: coder, explainer, reviewer, another that `coder personas` lists, or a file [default: coder]
+    /// Who the model is: coder, explainer, reviewer, small, another that `coder personas` lists, or a file [default: coder]
     #[arg(long, global = true, help_heading = TOLD, value_name = "NAME|FILE")]
     pub(crate) persona: Option<String>,
     /// Ask for nothing: run whatever is not denied, as --ask never does

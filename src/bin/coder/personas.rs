@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use toolfence::program::persona::Persona;
 use toolfence::{Language, Text};
 
-/// A persona that comes with the program: its name, and its text in English and Portuguese.
+/// A built-in persona: its name, and its text in English and Portuguese.
 struct BuiltIn {
     name: &'static str,
     english: &'static str,
@@ -29,7 +29,7 @@ macro_rules! built_in {
     };
 }
 
-const BUILT_IN: &[BuiltIn] = &[built_in!("coder"), built_in!("explainer"), built_in!("reviewer")];
+const BUILT_IN: &[BuiltIn] = &[built_in!("coder"), built_in!("explainer"), built_in!("reviewer"), built_in!("small")];
 
 /// The ending of a persona's file.
 const ENDING: &str = ".md";

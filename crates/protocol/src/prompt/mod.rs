@@ -1,13 +1,13 @@
 //! The instructions: the protocol and the tools, for the model.
 //!
 //! Everything about a tool comes from its [`ToolSpec`]; everything about the protocol is a few sentences in each
-//! language. This module knows no parser, no results and no persona. All ten built-in tools together stay under 900
-//! tokens.
+//! language. This module knows no parser and no persona. All ten built-in tools together stay under 900 tokens.
 
 mod words;
 
+use crate::format::{self, Format};
 use crate::schema::Schema;
-use crate::{Args, Catalog, Dialect, Effect, Language, Param, ParamKind, ToolSpec};
+use crate::{Args, Catalog, Dialect, Effect, Language, Output, Param, ParamKind, ToolResult, ToolSpec};
 use serde_json::{Value, json};
 use words::Words;
 
@@ -36,7 +36,7 @@ pub fn instructions(catalog: &Catalog, language: Language) -> String {
     let words = words::of(language);
     let Some(first) = catalog.specs().first() else { return String::new() };
     let fields = if catalog.specs().iter().any(does_more_than_read) { words.fields_with_reason } else { words.fields };
-    let mut out = format!("{}\n\n{}\n\n{fields}\n", words.call, block(first, None));
+    let mut out = format!("{}\n\n{}\n\n{}\n\n{fields}\n", words.call, block(first, None), answered(first, words));
     if let Some((spec, param)) = long_text(catalog) {
         out.push_str(&format!("\n{}\n\n{}\n", words.verbatim, block(spec, Some((param, words.sample)))));
     }
@@ -150,6 +150,14 @@ fn long_text(catalog: &Catalog) -> Option<(&ToolSpec, &Param)> {
         })
 }
 
+/// The result of the first example call and the answer to it, so that a model sees a whole turn.
+fn answered(spec: &ToolSpec, words: &Words) -> String {
+    let reads_file = !spec.is_foreign() && spec.name == "read_file";
+    let (output, answer) = if reads_file { words.worked } else { ("...\n", words.answer) };
+    let result = ToolResult::new("call_1", spec.name.as_ref(), Output::text(output), 1);
+    format!("{}\n\n{}\n\n{answer}", words.result, format::results(&[result], &Format::default()).trim_end())
+}
+
 /// A call as it is to be written, with the text of one argument below the object.
 fn block(spec: &ToolSpec, body: Option<(&Param, &str)>) -> String {
     let below = body.map(|(_, text)| format!("\n{text}\nEOF")).unwrap_or_default();
@@ -160,6 +168,8 @@ fn block(spec: &ToolSpec, body: Option<(&Param, &str)>) -> String {
 fn args(spec: &ToolSpec, body: Option<(&Param, &str)>) -> String {
     let value = |param: &Param| match body {
         Some((long, _)) if long.name == param.name => "<<EOF".into(),
+        // Small models copy paths: a second path shows that it is an example.
+        Some(_) if param.kind == ParamKind::Path => "docs/todo.md".into(),
         _ => sample(param),
     };
     let args: Vec<String> = match spec.schema().map(Schema::sample) {

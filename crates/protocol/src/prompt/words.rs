@@ -1,48 +1,54 @@
-//! What is said in each language. Models copy what they see, so the examples between these sentences are made from the
-//! catalog and are valid calls.
+//! The sentences of the instructions in each language. Models copy the examples, so these are made from the catalog and are
+//! valid calls.
 
 use crate::Language;
 use crate::ToolSpec;
 
 /// The sentences of one language.
 pub(super) struct Words {
-    /// Before the first example.
+    /// Introduces the first example call.
     pub(super) call: &'static str,
-    /// After it.
+    /// Introduces the result of that call.
+    pub(super) result: &'static str,
+    /// The output in that result, and the answer that a model gives after it, for `read_file`.
+    pub(super) worked: (&'static str, &'static str),
+    /// The answer to a result of any other tool.
+    pub(super) answer: &'static str,
+    /// Describes the fields of a call.
     pub(super) fields: &'static str,
-    /// After it, where a tool of ours does more than read.
+    /// The same if one of our tools does more than read.
     pub(super) fields_with_reason: &'static str,
-    /// The mark behind the purpose of a tool that usually asks.
+    /// The mark after the purpose of a tool that usually asks.
     pub(super) asks_first: &'static str,
-    /// What that mark means.
+    /// The meaning of that mark.
     pub(super) asking: &'static str,
-    /// Before the example of a verbatim body.
+    /// Introduces the example of a verbatim body.
     pub(super) verbatim: &'static str,
     /// The text of that body.
     pub(super) sample: &'static str,
-    /// Before the first example of a call in a dialect.
+    /// Introduces the first example of a call in a dialect.
     pub(super) call_in: &'static str,
-    /// The first rule: several calls, each in its block.
+    /// The first rule: announce and call in one reply; several calls, each in its block.
     pub(super) several: &'static str,
-    /// The first rule where calls are in a dialect.
+    /// The first rule if calls are in a dialect.
     pub(super) several_in: &'static str,
-    /// What else to do and what to leave.
+    /// Rules about results.
     pub(super) rules: &'static str,
-    /// What becomes of the others when a call fails; where the session runs them.
+    /// The effect of a failed call on later ones, if the session runs them.
     pub(super) cancelled: &'static str,
-    /// How a call is shown.
+    /// How to quote a call.
     pub(super) quoting: &'static str,
-    /// How a call in a dialect is shown.
+    /// How to quote a call in a dialect.
     pub(super) quoting_in: &'static str,
-    /// What ends the purpose of a tool that is best called with a body.
+    /// The end of the purpose of a tool that is best called with a body.
     pub(super) below: &'static str,
-    /// What paths mean, where a tool takes one.
+    /// The meaning of paths, if a tool takes one.
     pub(super) paths: &'static str,
-    /// Before the list of tools.
+    /// Introduces the list of tools.
     pub(super) tools: &'static str,
-    /// After a reply that went wrong.
+    /// Sent after a reply whose call could not be read.
     pub(super) reminder: &'static str,
-    /// Purposes by the name of the tool; the others have the words of their spec.
+    /// Purposes by the name of the tool; other tools have the purpose of their spec.
     purposes: &'static [(&'static str, &'static str)],
 }
 
@@ -61,31 +67,34 @@ pub(super) fn of(language: Language) -> &'static Words {
 }
 
 static ENGLISH: Words = Words {
-    call: "# Tools\nYou have tools. To call one, write a fenced block with the info word `tool` at the left margin, holding one JSON object:",
-    fields: "`args` holds the tool's arguments. You may add `\"reason\"`: why you call it.",
-    fields_with_reason: "`args` holds the tool's arguments. To a call that changes or runs something add `\"reason\"` beside them: why you call it.",
+    call: "# Tools\nYou have tools. To call one, start a line with ```` ```tool ````, write one JSON object, and close the block:",
+    result: "The result is in the next message:",
+    worked: ("     1\tRelease: Friday\n", "Then answer (\"The release is on Friday.\") or make the next call."),
+    answer: "Then answer or make the next call.",
+    fields: "`args` holds the tool's arguments. An optional `\"reason\"` says why you make the call.",
+    fields_with_reason: "`args` holds the tool's arguments. Add `\"reason\"` next to them if the call changes or runs something: why you make it.",
     asks_first: " (asks first)",
-    asking: "\n- Before a tool marked `(asks first)` runs, a person is usually asked. A no comes with a reason: follow it, and do not try the same in another way.",
-    verbatim: "Text of several lines needs no escaping: give `\"<<EOF\"` as the value, write the text below the object as it is, and end it with a line that is EOF alone. If the text contains `<<EOF`, take another word in capitals.",
+    asking: "\n- The user is usually asked before a tool marked `(asks first)` runs. A no has a reason: follow it, and do not try the same in another way.",
+    verbatim: "Text of several lines needs no escaping: set the value to `\"<<EOF\"`, write the text below the object as it is, and end it with a line that is EOF alone. If the text contains `<<EOF`, use another word in capitals.",
     sample: "# Notes\nIn here \"quotes\", \\ and ``` are plain text.",
-    call_in: "# Tools\nYou have tools. To call one, write it in exactly this form, at the beginning of a line and in no code block:",
+    call_in: "# Tools\nYou have tools. To call one, write it in exactly this form, at the start of a line and outside of code blocks:",
     several: "\
 Rules:
-- Several calls in a reply are fine, each in its own block; they run in order. After the last one stop and wait.",
+- If you say that you will do something, write its call in the same reply. Several calls, each in its own block, run in order. Stop after the last one and wait.",
     several_in: "\
 Rules:
-- Several calls in a reply are fine, each in this form; they run in order. After the last one stop and wait.",
+- If you say that you will do something, write its call in the same reply. Several calls, each in this form, run in order. Stop after the last one and wait.",
     rules: "
-- Results come back from the host in `tool_result` blocks. Never write such a block, and never guess a result.
-- When a call fails, read the message, then mend the call or go another way.",
-    cancelled: " After a failed change or command the later ones of that reply are cancelled.",
+- Only the host writes `tool_result` blocks. Never write one, and never guess a result.
+- If a call fails, read the message, then correct the call or try another way.",
+    cancelled: " After a failed change or command, later ones of that reply are cancelled.",
     quoting_in: "\n- To show a call without running it, put it inside a code block.",
     below: " Long content goes below the object.",
     quoting: "\n- To show a call without running it, put it inside a longer fence (````).",
     paths: "\n- Paths are relative to the project root.",
-    tools: "The tools (`?` marks what may be left out):",
+    tools: "The tools (`?` marks optional arguments):",
     reminder: "\
-No call was run: none of your blocks could be read as one. A call is a fenced block at the left margin with the info word `tool`, holding one JSON object:
+No call was run: none of your blocks is a call. A call is a line that starts with ```` ```tool ````, one JSON object, and a closing fence:
 
 ```tool
 {\"name\": \"TOOL\", \"args\": {}}
@@ -96,31 +105,34 @@ Write the call again in this form, or answer without a call.",
 };
 
 static PORTUGUESE: Words = Words {
-    call: "# Ferramentas\nVocê tem ferramentas. Para chamar uma, escreva um bloco cercado com a palavra `tool`, na margem esquerda, com um objeto JSON:",
-    fields: "`args` traz os argumentos da ferramenta. Você pode acrescentar `\"reason\"`: por que a chama.",
-    fields_with_reason: "`args` traz os argumentos da ferramenta. A uma chamada que muda ou executa algo, acrescente `\"reason\"` ao lado deles: por que a chama.",
+    call: "# Ferramentas\nPara chamar uma ferramenta, escreva um bloco de código que começa com ```` ```tool ```` no início da linha e contém um objeto JSON:",
+    result: "O resultado vem na mensagem seguinte:",
+    worked: ("     1\tLançamento: sexta-feira\n", "Então responda (\"O lançamento é na sexta-feira.\") ou faça a próxima chamada."),
+    answer: "Então responda ou faça a próxima chamada.",
+    fields: "`args` contém os argumentos da ferramenta. `\"reason\"`, opcional, diz por que você faz a chamada.",
+    fields_with_reason: "`args` contém os argumentos da ferramenta. Se a chamada muda ou executa algo, acrescente `\"reason\"` ao lado deles: por que você a faz.",
     asks_first: " (pergunta antes)",
-    asking: "\n- Antes de rodar uma ferramenta com a marca `(pergunta antes)`, em geral uma pessoa é consultada. Um não vem com um motivo: siga-o e não tente o mesmo de outro jeito.",
-    verbatim: "Texto de várias linhas dispensa escapes: dê `\"<<EOF\"` como valor, escreva o texto abaixo do objeto tal como é e termine com uma linha só com EOF. Se o texto contém `<<EOF`, use outra palavra em maiúsculas.",
+    asking: "\n- O usuário costuma ser consultado antes de uma ferramenta com `(pergunta antes)`. Um não traz um motivo: siga-o e não tente o mesmo de outro jeito.",
+    verbatim: "Texto de várias linhas não precisa de escapes: use `\"<<EOF\"` como valor, escreva o texto abaixo do objeto como ele é e termine com uma linha só com EOF. Se o texto contém `<<EOF`, use outra palavra em maiúsculas.",
     sample: "# Notas\nAqui \"aspas\", \\ e ``` são texto comum.",
     call_in: "# Ferramentas\nVocê tem ferramentas. Para chamar uma, escreva exatamente nesta forma, no início de uma linha e fora de blocos de código:",
     several: "\
 Regras:
-- Uma resposta pode ter várias chamadas, cada uma em seu bloco; elas rodam em ordem. Depois da última, pare e espere.",
+- Se disser que vai fazer algo, escreva a chamada na mesma resposta. Várias chamadas, cada uma em seu bloco, rodam em ordem. Depois da última, pare e espere.",
     several_in: "\
 Regras:
-- Uma resposta pode ter várias chamadas, cada uma nesta forma; elas rodam em ordem. Depois da última, pare e espere.",
+- Se disser que vai fazer algo, escreva a chamada na mesma resposta. Várias chamadas, cada uma nesta forma, rodam em ordem. Depois da última, pare e espere.",
     rules: "
-- Os resultados vêm do sistema em blocos `tool_result`. Nunca escreva um bloco desses nem invente um resultado.
+- Só o sistema escreve blocos `tool_result`. Nunca escreva um nem invente um resultado.
 - Se uma chamada falhar, leia a mensagem e corrija a chamada ou tente de outro jeito.",
-    cancelled: " Após uma mudança ou comando que falha, os seguintes dessa resposta são cancelados.",
+    cancelled: " Se uma mudança ou comando falhar, os seguintes da resposta são cancelados.",
     quoting_in: "\n- Para mostrar uma chamada sem executá-la, ponha-a em um bloco de código.",
     below: " Conteúdo longo vai abaixo do objeto.",
-    quoting: "\n- Para mostrar uma chamada sem executá-la, ponha-a em uma cerca mais longa (````).",
+    quoting: "\n- Para mostrar uma chamada sem executá-la, ponha-a em um bloco de código com mais crases (````).",
     paths: "\n- Os caminhos são relativos à raiz do projeto.",
-    tools: "As ferramentas (`?` marca o que pode faltar):",
+    tools: "As ferramentas (`?` marca argumentos opcionais):",
     reminder: "\
-Nenhuma chamada foi executada: nenhum dos seus blocos pôde ser lido como chamada. Uma chamada é um bloco cercado na margem esquerda com a palavra `tool`, com um objeto JSON:
+Nenhuma chamada foi executada: nenhum dos seus blocos é uma chamada. Uma chamada é um bloco de código que começa com ```` ```tool ```` no início da linha e contém um objeto JSON:
 
 ```tool
 {\"name\": \"FERRAMENTA\", \"args\": {}}

@@ -90,9 +90,9 @@ const OWN: &[Key] = &[
         Takes::Text,
         InProject::Never,
         "\"coder\"",
-        "Who the model is: coder, explainer, reviewer, another that `coder personas` lists, or a file. A file that is not named\n\
+        "Who the model is: coder, explainer, reviewer, small, another that `coder personas` lists, or a file. A file that is not named\n\
          from / is looked for beside this one.",
-    ).in_portuguese("Quem o modelo é: coder, explainer, reviewer, outra que `coder personas` lista, ou um arquivo. Um arquivo que não é indicado a\n\
+    ).in_portuguese("Quem o modelo é: coder, explainer, reviewer, small, outra que `coder personas` lista, ou um arquivo. Um arquivo que não é indicado a\n\
          partir de / é procurado ao lado deste."),
     Key::new(
         "agents_files",

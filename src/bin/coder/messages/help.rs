@@ -626,8 +626,8 @@ pub(crate) const PORTUGUESE_HELP: &[(&str, &str)] = &[
         "Quem responde: a URL base de um servidor no formato da OpenAI, como http://127.0.0.1:8080/v1",
     ),
     (
-        "Who the model is: coder, explainer, reviewer, another that `coder personas` lists, or a file [default: coder]",
-        "Quem o modelo é: coder, explainer, reviewer, outra que `coder personas` lista ou um arquivo [padrão: coder]",
+        "Who the model is: coder, explainer, reviewer, small, another that `coder personas` lists, or a file [default: coder]",
+        "Quem o modelo é: coder, explainer, reviewer, small, outra que `coder personas` lista ou um arquivo [padrão: coder]",
     ),
     (
         "Whole replies for llama.cpp: prose and tool blocks",

@@ -1,0 +1,169 @@
+//! Recognises a reply that announces an action without calling a tool, the most common failure of small models.
+
+/// Words that may precede the announcement in its sentence.
+const OPENINGS: &[&str] = &[
+    "now", "first", "next", "then", "so", "ok", "okay", "sure", "great", "agora", "primeiro", "então", "certo",
+    "claro", "bem", "depois",
+];
+
+/// How an announcement begins.
+const INTENTIONS: &[&str] = &[
+    "i will",
+    "i'll",
+    "i’ll",
+    "i am going to",
+    "i'm going to",
+    "i’m going to",
+    "let me",
+    "let's",
+    "let’s",
+    "vou",
+    "irei",
+    "vamos",
+    "deixe-me",
+    "deixa eu",
+];
+
+/// Words between the intention and its verb.
+const FILLERS: &[&str] =
+    &["now", "first", "then", "also", "just", "quickly", "take", "a", "agora", "primeiro", "também"];
+
+/// Verbs of actions that need a tool. "I will remember that" and "let me know" announce none.
+const ACTIONS: &[&str] = &[
+    "add",
+    "apply",
+    "change",
+    "check",
+    "create",
+    "edit",
+    "examine",
+    "execute",
+    "find",
+    "fix",
+    "inspect",
+    "install",
+    "list",
+    "look",
+    "make",
+    "modify",
+    "open",
+    "read",
+    "remove",
+    "rename",
+    "replace",
+    "run",
+    "scan",
+    "search",
+    "start",
+    "test",
+    "try",
+    "update",
+    "use",
+    "view",
+    "write",
+    "abrir",
+    "adicionar",
+    "alterar",
+    "analisar",
+    "aplicar",
+    "buscar",
+    "checar",
+    "começar",
+    "conferir",
+    "corrigir",
+    "criar",
+    "editar",
+    "escrever",
+    "examinar",
+    "executar",
+    "instalar",
+    "ler",
+    "listar",
+    "modificar",
+    "mudar",
+    "olhar",
+    "procurar",
+    "remover",
+    "renomear",
+    "rodar",
+    "substituir",
+    "testar",
+    "tentar",
+    "usar",
+    "ver",
+    "verificar",
+];
+
+/// Returns `true` if the last sentence of a reply without a call announces an action: "I will now read a.txt."
+pub(crate) fn announces_action(reply: &str) -> bool {
+    let Some(line) = reply.lines().rev().map(str::trim).find(|line| !line.is_empty()) else { return false };
+    let line = line.trim_matches(|c: char| matches!(c, '*' | '_' | '`' | ' '));
+    if line.ends_with('?') {
+        return false;
+    }
+    // A dot ends a sentence only before a blank: `a.txt` is one word.
+    let line = line.trim_end_matches(['.', '!', ':', '…']);
+    let ends = [". ", "! ", "? ", ": "].map(|end| line.rfind(end).map_or(0, |at| at + end.len()));
+    begins_with_announcement(&line[ends.into_iter().max().unwrap_or(0)..])
+}
+
+fn begins_with_announcement(sentence: &str) -> bool {
+    let sentence = sentence.trim().to_lowercase();
+    let mut rest = sentence.as_str();
+    while let Some(after) = OPENINGS.iter().find_map(|word| after_word(rest, word)) {
+        rest = after;
+    }
+    let Some(mut rest) = INTENTIONS.iter().find_map(|words| after_word(rest, words)) else { return false };
+    while let Some(after) = FILLERS.iter().find_map(|word| after_word(rest, word)) {
+        rest = after;
+    }
+    let verb: String = rest.chars().take_while(|c| c.is_alphabetic()).collect();
+    ACTIONS.contains(&verb.as_str())
+}
+
+/// The rest of a sentence that begins with this word, without the punctuation and blanks that follow it.
+fn after_word<'a>(sentence: &'a str, word: &str) -> Option<&'a str> {
+    let rest = sentence.strip_prefix(word)?;
+    rest.starts_with([' ', ',']).then(|| rest.trim_start_matches([' ', ',']))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn announcements_are_recognised() {
+        for reply in [
+            "I will now read a.txt.",
+            "I'll check the tests first:",
+            "Sure! Let me look at the file.",
+            "The test fails in line 3. Now I will fix it.",
+            "**First, I am going to run `cargo test`.**",
+            "Found it.\n\nI’ll update src/main.rs…",
+            "Let me take a look at it.",
+            "Agora vou ler o arquivo a.txt.",
+            "Certo, vou rodar os testes:",
+            "Deixe-me verificar.",
+        ] {
+            assert!(announces_action(reply), "{reply}");
+        }
+    }
+
+    #[test]
+    fn answers_are_no_announcements() {
+        for reply in [
+            "",
+            "Done. Let me know if anything is missing.",
+            "I will remember that.",
+            "I read a.txt. It has three lines.",
+            "Shall I run the tests?",
+            "I'll run the tests if you agree. What do you think?",
+            "I will read a.txt.\n\nIt has three lines.",
+            "Run `make` and I will be happy to help.",
+            "Vou lembrar disso.",
+            "Letting me run it is fine.",
+        ] {
+            assert!(!announces_action(reply), "{reply}");
+        }
+    }
+}
