@@ -51,9 +51,9 @@ fn refused() -> Vec<(&'static str, c_long, [u64; 5], i32)> {
         ("perf_event_open", libc::SYS_perf_event_open, none, libc::EPERM),
         ("open_by_handle_at", libc::SYS_open_by_handle_at, none, libc::EPERM),
         ("io_uring_setup", libc::SYS_io_uring_setup, none, libc::EPERM),
-        ("socket inet", libc::SYS_socket, [libc::AF_INET as u64, 1, 0, 0, 0], libc::EPERM),
-        ("socket inet, high bits", libc::SYS_socket, [HIGH | libc::AF_INET as u64, 1, 0, 0, 0], libc::EPERM),
-        ("socket inet6", libc::SYS_socket, [libc::AF_INET6 as u64, 2, 0, 0, 0], libc::EPERM),
+        ("socket packet", libc::SYS_socket, [libc::AF_PACKET as u64, 2, 0, 0, 0], libc::EPERM),
+        ("socket packet, high bits", libc::SYS_socket, [HIGH | libc::AF_PACKET as u64, 2, 0, 0, 0], libc::EPERM),
+        ("socket inet raw", libc::SYS_socket, [libc::AF_INET as u64, 3, 1, 0, 0], libc::EPERM),
         ("socket netlink", libc::SYS_socket, [libc::AF_NETLINK as u64, 3, 0, 0, 0], libc::EPERM),
         ("socket vsock", libc::SYS_socket, [libc::AF_VSOCK as u64, 1, 0, 0, 0], libc::EPERM),
         ("TIOCSTI", libc::SYS_ioctl, [0, TIOCSTI, text(c"x"), 0, 0], libc::EPERM),
@@ -128,6 +128,45 @@ fn sockets_of_other_families_are_refused_with_the_network_too() {
     let Some(result) = place.run_with(settings, args) else { return };
     let want = tried.map(|(.., error)| error.to_string()).join(" ");
     assert!(result.output.contains(&format!("{MARK} {want}\n")), "{tried:?}: {}", result.output);
+}
+
+/// Without the network, a command has a loopback interface of its own and no other.
+#[test]
+fn without_the_network_only_the_own_loopback_is_reachable() {
+    use std::net::{TcpListener, TcpStream, UdpSocket};
+    const PORT: &str = "port";
+    if std::env::var_os(INSIDE).is_some() {
+        for address in ["127.0.0.1:0", "[::1]:0", "0.0.0.0:0"] {
+            let listener = TcpListener::bind(address).expect("a command can open a port");
+            let port = listener.local_addr().expect("it is bound").port();
+            let own = if address.starts_with('[') { format!("[::1]:{port}") } else { format!("127.0.0.1:{port}") };
+            drop(TcpStream::connect(&own).expect("the port can be reached"));
+            drop(listener);
+            let socket = UdpSocket::bind(address).expect("UDP too");
+            socket.send_to(b"x", &own).expect("to the loopback");
+        }
+        let of_host = fs::read_to_string(PORT).expect("it was written");
+        let mut errors = Vec::new();
+        for address in [of_host.trim(), "192.0.2.1:80", "[2001:db8::1]:80", "169.254.169.254:80"] {
+            let error = TcpStream::connect(address).expect_err(address).raw_os_error().unwrap_or(-1);
+            errors.push(error.to_string());
+        }
+        let socket = UdpSocket::bind("0.0.0.0:0").expect("a socket can be made");
+        errors
+            .push(socket.send_to(b"x", "192.0.2.1:53").expect_err("no route").raw_os_error().unwrap_or(-1).to_string());
+        println!("\n{MARK} {}", errors.join(" "));
+        return;
+    }
+    let place = Place::new();
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    place.file(PORT, listener.local_addr().expect("it is bound").to_string());
+    let test = "without_the_network_only_the_own_loopback_is_reachable";
+    let Some(output) = inside_of(&place, test, "") else { return };
+    let far = libc::ENETUNREACH;
+    // Depending on the kernel's settings, IPv6 without a route is "no address" or "unreachable".
+    let wants =
+        [far, libc::EADDRNOTAVAIL].map(|ipv6| format!("{MARK} {} {far} {ipv6} {far} {far}", libc::ECONNREFUSED));
+    assert!(wants.iter().any(|want| output.contains(want)), "{wants:?}: {output}");
 }
 
 /// Sockets of the host by all their names: abstract, beside the project, in it.

@@ -4,6 +4,7 @@
 //! only this process, which ends.
 #![allow(unsafe_code, reason = "calls that no safe crate has, made to see them refused")]
 
+use super::plan::Plan;
 use libc::{c_int, c_long};
 use rustix::io::Errno;
 use std::io::{self, Write};
@@ -51,13 +52,17 @@ fn always() -> Vec<Attempt> {
     ]
 }
 
-/// What only a command with the network may do.
-fn of_the_network() -> Vec<Attempt> {
-    let netlink = [family(libc::AF_NETLINK), 3, libc::NETLINK_ROUTE.cast_unsigned().into(), 0, 0];
-    vec![
-        ("open an internet socket", libc::SYS_socket, [family(libc::AF_INET), 1, 0, 0, 0]),
-        ("ask the kernel for addresses", libc::SYS_socket, netlink),
-    ]
+/// Attempts that this plan forbids and another one allows.
+fn network_attempts(plan: &Plan) -> Vec<Attempt> {
+    let mut attempts = Vec::new();
+    if !plan.has_internet_sockets() {
+        attempts.push(("open an internet socket", libc::SYS_socket, [family(libc::AF_INET), 1, 0, 0, 0]));
+    }
+    if !plan.network {
+        let netlink = [family(libc::AF_NETLINK), 3, libc::NETLINK_ROUTE.cast_unsigned().into(), 0, 0];
+        attempts.push(("ask the kernel for addresses", libc::SYS_socket, netlink));
+    }
+    attempts
 }
 
 fn family(number: c_int) -> u64 {
@@ -65,9 +70,8 @@ fn family(number: c_int) -> u64 {
 }
 
 /// Tries them all and writes a line for each: `refused NAME`, or `allowed NAME`.
-pub(super) fn tell(network: bool, mut to: impl Write) -> io::Result<()> {
-    let network = if network { Vec::new() } else { of_the_network() };
-    for (name, number, arguments) in always().into_iter().chain(network) {
+pub(super) fn tell(plan: &Plan, mut to: impl Write) -> io::Result<()> {
+    for (name, number, arguments) in always().into_iter().chain(network_attempts(plan)) {
         let word = if is_refused(number, arguments) { "refused" } else { "allowed" };
         writeln!(to, "{word} {name}")?;
     }

@@ -45,6 +45,14 @@ pub(super) struct Plan {
     pub(super) scratch: Vec<Name>,
 }
 
+impl Plan {
+    /// Returns `true` if the command may open internet sockets: the network is on, or the command is in a network namespace
+    /// of its own, where these sockets reach only the loopback interface. Every sandbox with a tree of its own has one.
+    pub(super) fn has_internet_sockets(&self) -> bool {
+        self.network || self.tree
+    }
+}
+
 /// What is masked right before the command starts: it must be as the host has just seen it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Masking {

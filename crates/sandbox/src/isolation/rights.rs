@@ -5,7 +5,9 @@ use rustix::process::{Resource, Rlimit};
 use rustix::thread::{CapabilitySet, CapabilitySets, UnshareFlags};
 use std::io;
 
-/// Enters namespaces of its own; the network's too, unless it may be used. The next child is in the process namespace.
+/// Enters new namespaces, also a network namespace unless `network` is set. The next child is in the process namespace.
+///
+/// In the network namespace only the loopback interface is up, so that tests and development servers can open ports there.
 ///
 /// user_namespaces(7): the one user there is, is the one who asks. Where there are none, root needs none.
 pub(super) fn namespaces(network: bool) -> io::Result<()> {
@@ -14,12 +16,20 @@ pub(super) fn namespaces(network: bool) -> io::Result<()> {
     if !network {
         most |= UnshareFlags::NEWNET;
     }
-    if let Err(refused) = sys::unshare(most | UnshareFlags::NEWUSER) {
-        return if is_able()? { Ok(sys::unshare(most)?) } else { Err(refused.into()) };
+    match sys::unshare(most | UnshareFlags::NEWUSER) {
+        Ok(()) => {
+            std::fs::write("/proc/self/setgroups", "deny")?;
+            std::fs::write("/proc/self/uid_map", format!("{0} {0} 1", user.as_raw()))?;
+            std::fs::write("/proc/self/gid_map", format!("{0} {0} 1", group.as_raw()))?;
+        }
+        Err(refused) if !is_able()? => return Err(refused.into()),
+        Err(_) => sys::unshare(most)?,
     }
-    std::fs::write("/proc/self/setgroups", "deny")?;
-    std::fs::write("/proc/self/uid_map", format!("{0} {0} 1", user.as_raw()))?;
-    std::fs::write("/proc/self/gid_map", format!("{0} {0} 1", group.as_raw()))
+    if !network {
+        // The sandbox also holds without it.
+        let _ = sys::bring_up_loopback();
+    }
+    Ok(())
 }
 
 /// No more processes and threads than this in the namespace whose first process asks, root's too: pid_max, of which each

@@ -3,6 +3,7 @@
 //! A deny list: a command must be able to be any program. What is refused fails with `EPERM`, `clone3` with `ENOSYS` so
 //! that the C library falls back to `clone`, whose flags a filter can see.
 
+use super::plan::Plan;
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
     TargetArch, apply_filter, sock_filter,
@@ -62,12 +63,12 @@ const NAMESPACES: &[libc::c_int] = &[
 const TYPING: &[u64] = &[0x5412, 0x541C];
 
 /// Filters every later call of this process and of all it starts. Sets `no_new_privs`.
-pub(super) fn raise(network: bool) -> io::Result<()> {
+pub(super) fn raise(plan: &Plan) -> io::Result<()> {
     apply_filter(&numbers()).map_err(io::Error::other)?;
-    apply_filter(&refusals(network)?).map_err(io::Error::other)
+    apply_filter(&refusals(plan)?).map_err(io::Error::other)
 }
 
-fn refusals(network: bool) -> io::Result<BpfProgram> {
+fn refusals(plan: &Plan) -> io::Result<BpfProgram> {
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> = REFUSED.iter().map(|&number| (number, Vec::new())).collect();
     // The kernel looks at the low 32 bits only, so a filter that compares 64 can be led astray.
     let clone = NAMESPACES.iter().map(|&flag| rule(0, SeccompCmpOp::MaskedEq(flag as u64), flag as u64));
@@ -75,7 +76,7 @@ fn refusals(network: bool) -> io::Result<BpfProgram> {
     let ioctl = TYPING.iter().map(|&request| rule(1, SeccompCmpOp::Eq, request));
     rules.insert(libc::SYS_ioctl, ioctl.collect::<io::Result<_>>()?);
     for number in [libc::SYS_socket, libc::SYS_socketpair] {
-        rules.insert(number, sockets(network)?);
+        rules.insert(number, sockets(plan)?);
     }
     let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(io::Error::other)?;
     // Calls by another architecture's numbers end the process.
@@ -84,16 +85,22 @@ fn refusals(network: bool) -> io::Result<BpfProgram> {
     BpfProgram::try_from(filter).map_err(io::Error::other)
 }
 
-/// Which sockets are refused. All but those of files; with the network, all but those of files and of the internet, and the one
-/// by which the C library asks the kernel for the machine's addresses (`getaddrinfo`, `getifaddrs`): netlink(7) has many other
-/// protocols, and vsock(7) leads to the host of a virtual machine.
-fn sockets(network: bool) -> io::Result<Vec<SeccompRule>> {
+/// The rules that refuse sockets. Unix sockets are allowed; internet sockets if the plan has them; and with the network the
+/// netlink(7) protocol by which the C library asks the kernel for the machine's addresses (`getaddrinfo`, `getifaddrs`). Its other
+/// protocols are refused, and so is vsock(7), which leads to the host of a virtual machine.
+fn sockets(plan: &Plan) -> io::Result<Vec<SeccompRule>> {
     let is_not = |family: libc::c_int| condition(0, SeccompCmpOp::Ne, family as u64);
-    if !network {
-        return Ok(vec![all_of(vec![is_not(libc::AF_UNIX)?])?]);
+    let mut allowed = vec![libc::AF_UNIX];
+    if plan.has_internet_sockets() {
+        allowed.extend([libc::AF_INET, libc::AF_INET6]);
     }
-    let known = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
-    let other_family = known.into_iter().map(is_not).collect::<io::Result<_>>()?;
+    if plan.network {
+        allowed.push(libc::AF_NETLINK);
+    }
+    let other_family = allowed.into_iter().map(is_not).collect::<io::Result<_>>()?;
+    if !plan.network {
+        return Ok(vec![all_of(other_family)?]);
+    }
     let netlink = condition(0, SeccompCmpOp::Eq, libc::AF_NETLINK as u64)?;
     let not_of_routes = condition(2, SeccompCmpOp::Ne, libc::NETLINK_ROUTE as u64)?;
     // Raw packets of a network of its own would need a capability, and there is none.

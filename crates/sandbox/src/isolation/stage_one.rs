@@ -29,7 +29,7 @@ pub(super) fn first(plan: &Plan, host: &File, outer: UnixStream, alone: &Alone) 
     }
     rights::drop_all().map_err(|error| Trouble::new(Barrier::Capabilities, error))?;
     landlock::raise(plan).map_err(|error| Trouble::new(Barrier::Landlock, error))?;
-    seccomp::raise(plan.network).map_err(|error| Trouble::new(Barrier::SystemCalls, error))?;
+    seccomp::raise(plan).map_err(|error| Trouble::new(Barrier::SystemCalls, error))?;
     let started = |error| Trouble::new(Barrier::Command, error);
     // Nobody may look at this process by /proc: its program is a file outside of the tree. The command's own exec undoes it.
     rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)
@@ -67,7 +67,7 @@ fn command(plan: &Plan, task: &Task, signals: &Signals) -> io::Error {
         return error.into();
     }
     let Some((program, args)) = task.command.split_first() else {
-        std::process::exit(i32::from(attempts::tell(plan.network, io::stdout()).is_err()));
+        std::process::exit(i32::from(attempts::tell(plan, io::stdout()).is_err()));
     };
     Command::new(program.os()).args(args.iter().map(Name::os)).exec()
 }

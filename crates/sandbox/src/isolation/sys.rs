@@ -47,6 +47,28 @@ pub(super) fn unshare(namespaces: UnshareFlags) -> rustix::io::Result<()> {
     unsafe { rustix::thread::unshare_unsafe(namespaces) }
 }
 
+/// Brings up the loopback interface of this network namespace; the kernel then adds 127.0.0.1 and ::1. netdevice(7).
+///
+/// Needs `CAP_NET_ADMIN` in the namespace.
+pub(super) fn bring_up_loopback() -> io::Result<()> {
+    // SAFETY: the arguments are numbers, and a descriptor is returned or -1.
+    let socket = unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) };
+    if socket < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the descriptor is new, so this is its only owner.
+    let socket = unsafe { OwnedFd::from_raw_fd(socket) };
+    // SAFETY: every field of the structure is a number or an array of numbers, for which zero is valid.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    for (to, from) in request.ifr_name.iter_mut().zip(b"lo") {
+        *to = *from as libc::c_char;
+    }
+    request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
+    // SAFETY: SIOCSIFFLAGS reads an `ifreq`, which outlives the call.
+    let done = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw const request) };
+    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
 /// What all mounts of a tree shall be from now on; nothing is taken away.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Attributes {
