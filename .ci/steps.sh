@@ -2,9 +2,9 @@
 # Every step installs what it needs below the target folder, or with apt-get where a program must be the system's, and
 # fails where its tests were skipped.
 
-# A shell that starts a script in the background may ignore interruptions, and then all that the script starts ignores them too.
+# A shell may start background scripts with SIGINT ignored. Child processes inherit that, and tests of interruption then fail.
 [ -n "${SIGNALS_ARE_DEFAULT:-}" ] || SIGNALS_ARE_DEFAULT=1 exec env --default-signal "$0" "$@"
-# Incremental files speed up a second build of the same checkout; where there is none they only fill the disk.
+# Incremental compilation makes a second build of the same checkout faster. A fresh checkout has no second build.
 export CI=true CARGO_TERM_COLOR=never CARGO_INCREMENTAL=${CARGO_INCREMENTAL:-0}
 exec </dev/null
 
@@ -12,7 +12,7 @@ target=$(mkdir -p "${CARGO_TARGET_DIR:-target}" && cd "${CARGO_TARGET_DIR:-targe
 here=$PWD/.ci
 summary=()
 
-# step NAME COMMAND...: runs it, and remembers how long it took.
+# step NAME COMMAND...: runs the command and records how long it took.
 step() {
     local name=$1 started=$SECONDS
     shift
@@ -21,7 +21,7 @@ step() {
     summary+=("$(printf '%5d s  %s' $((SECONDS - started)) "$name")")
 }
 
-# The last words of a script: what ran, and for how long.
+# Prints the time of each step. Every script ends with it.
 finished() {
     printf '\n=== all of it passed; nothing was skipped\n'
     printf '%s\n' "${summary[@]}"
@@ -49,7 +49,7 @@ ran() {
     fi
 }
 
-# A full disk shows as a compiler that fails somewhere; better said before.
+# Checks the free space first, because the errors of a compiler on a full disk are hard to recognise.
 disk() {
     local free
     free=$(df --output=avail -BG "$target" | tail -1 | tr -dc 0-9)
@@ -57,10 +57,12 @@ disk() {
     [ "$free" -ge 12 ] || { echo "all of it needs 12 GB free" >&2; return 1; }
 }
 
-# The packages that stand beside the workspace have lock files of their own, which follow its manifests.
+# The packages that are not in the workspace. They depend on its crates and have lock files of their own.
+outside=(fuzz benches benches/peers)
+
 locks() {
     local package
-    for package in fuzz benches benches/peers; do
+    for package in "${outside[@]}"; do
         cargo metadata --locked --format-version 1 --manifest-path "$package/Cargo.toml" >/dev/null
     done
 }
@@ -69,11 +71,12 @@ lints() {
     cargo clippy --locked --all-targets -- -D warnings
 }
 
-# The packages that stand beside the workspace use its crates, so a change here may break them. What they share with it is not
-# built again.
-beside() {
+# lints_outside [changed]: checks the packages that are not in the workspace; with `changed`, only those with uncommitted changes.
+# They share the target folder, so that dependencies are built once.
+lints_outside() {
     local package
-    for package in fuzz benches benches/peers; do
+    for package in "${outside[@]}"; do
+        [ "${1:-}" = changed ] && [ -z "$(git status --porcelain -- "$package")" ] && continue
         cargo fmt --check --manifest-path "$package/Cargo.toml"
         cargo clippy --locked --all-targets --all-features --manifest-path "$package/Cargo.toml" --target-dir "$target" -- -D warnings
     done
@@ -91,12 +94,12 @@ documentation() {
     RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --all-features
 }
 
-# One of the ways to set up the sandbox, which tests take where it is there.
+# Bubblewrap, an optional program that sets up the sandbox. Its tests are skipped where it is missing.
 bubblewrap() {
     packages bwrap bubblewrap
 }
 
-# The shells that `coder completions` writes scripts for, beside bash.
+# The shells other than bash that `coder completions` supports.
 shells() {
     packages zsh zsh
     packages fish fish
@@ -147,7 +150,7 @@ clients() {
     .ci/clients
 }
 
-# Official servers of MCP behind `coder`. They are installed as a person would, so that the sandbox shows them.
+# Official MCP servers, called through `coder`. npm installs them globally below the target folder, which the sandbox shows.
 mcp_servers() {
     local folder=$target/mcp version=2026.8.31 name
     for name in filesystem everything; do
