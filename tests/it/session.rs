@@ -200,6 +200,24 @@ fn a_call_in_the_wrong_place_is_reminded_of_once() {
 }
 
 #[test]
+fn a_failed_call_of_a_server_cancels_only_calls_of_that_server() {
+    let reply = [("a", "one.run"), ("b", "two.run"), ("c", "one.run"), ("d", "change")];
+    let mut talk = Talk::begun();
+    talk.reply(&reply.map(|(id, name)| block(id, name, "")).concat());
+    talk.log.clear();
+    talk.fails("a");
+    assert!(talk.log.contains(&"run b two.run".to_owned()), "{:?}", talk.log);
+    talk.works("b", "");
+    assert!(talk.log.contains(&"answered c cancelled".to_owned()), "{:?}", talk.log);
+    assert!(talk.log.contains(&"run d change".to_owned()), "{:?}", talk.log);
+    // A failed change of ours cancels later calls of servers too.
+    let mut talk = Talk::begun();
+    talk.reply(&[block("a", "change", ""), block("b", "two.run", "")].concat());
+    talk.fails("a");
+    assert!(talk.log.contains(&"answered b cancelled".to_owned()), "{:?}", talk.log);
+}
+
+#[test]
 fn a_reply_that_only_announces_is_reminded_once() {
     let mut talk = Talk::begun();
     talk.reply("I will now read a.txt.\n");

@@ -4,7 +4,7 @@ use crate::messages;
 use crate::server::ServerOptions;
 use serde_json::{Value, json};
 use std::collections::HashSet;
-use toolfence_protocol::{Catalog, Text, ToolSpec, clip, invisible};
+use toolfence_protocol::{Catalog, Effect, Text, ToolSpec, clip, invisible};
 
 /// The most tools of a server: the model reads about all of them with every request.
 pub(crate) const MOST_TOOLS: usize = 128;
@@ -68,7 +68,13 @@ impl Offer {
             let description = tool.get("description").and_then(Value::as_str).unwrap_or_default();
             let mut spec = ToolSpec::from_json_schema(full, purpose(description), schema);
             spec.served = true;
-            said.push(json!({"name": name, "description": description, "inputSchema": schema}));
+            let mut shown = json!({"name": name, "description": description, "inputSchema": schema});
+            // A hint of a server that the user trusts: such calls run in parallel and do not cancel others. They still ask.
+            if tool.pointer("/annotations/readOnlyHint") == Some(&Value::Bool(true)) {
+                spec = spec.effect(|_| Effect::Read);
+                shown["annotations"] = json!({"readOnlyHint": true});
+            }
+            said.push(shown);
             offer.tools.push((name.to_owned(), spec));
         }
         let env: Vec<&String> = options.env.iter().map(|(name, _)| name).collect();

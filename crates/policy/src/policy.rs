@@ -180,16 +180,17 @@ impl Policy {
                 let cwd = folder.and_then(|param| args.get(param.name.as_ref())).and_then(Value::as_str).unwrap_or("");
                 self.command(text, cwd, facts, facts.sandbox_holds() && !outside)
             }
-            (None, Effect::Read) => Decision::new(Judgement::Allow, "read", messages::only_reads(name)),
-            (None, Effect::Write) => Decision::new(Judgement::Ask, CHANGES, messages::changes_files(name)),
-            (None, Effect::Execute) if spec.served && self.answers.has(&Rule::tool(&spec.name)) => {
+            // A server's own hint that a tool only reads does not make it run unasked.
+            (None, _) if spec.served && self.answers.has(&Rule::tool(&spec.name)) => {
                 Decision::new(Judgement::Allow, answers::ANSWERED, messages::tool_allowed_before(name))
             }
-            (None, Effect::Execute) if spec.served => {
+            (None, _) if spec.served => {
                 let mut asks = Decision::new(Judgement::Ask, "served", messages::calls_a_server(name));
                 asks.offer.add(Ok::<_, Text>(Rule::tool(&spec.name)));
                 asks
             }
+            (None, Effect::Read) => Decision::new(Judgement::Allow, "read", messages::only_reads(name)),
+            (None, Effect::Write) => Decision::new(Judgement::Ask, CHANGES, messages::changes_files(name)),
             (None, Effect::Execute) => Decision {
                 sandbox_suffice: true,
                 ..Decision::new(Judgement::Ask, "execute", messages::runs_a_program(name))
@@ -288,7 +289,7 @@ impl Policy {
         let asks = |effect, served| match (self.settings.ask, effect) {
             (AskMode::Never, _) => false,
             (AskMode::Always, _) => true,
-            (_, Effect::Read) => false,
+            (_, Effect::Read) => served,
             (AskMode::Sandboxed, Effect::Execute) => served || !facts.sandbox_holds(),
             (AskMode::Sandboxed | AskMode::Risky, _) => true,
         };

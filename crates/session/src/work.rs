@@ -32,6 +32,12 @@ impl Judge {
         }
         self.catalog.find(&call.name).map_or(Effect::Execute, |spec| spec.effect_of(&call.args))
     }
+
+    /// The server that runs a call, for a tool of another program: the first part of `server.tool`.
+    fn server(&self, call: &ToolCall) -> Option<String> {
+        let spec = self.catalog.find(&call.name).filter(|spec| spec.served)?;
+        spec.name.split_once('.').map(|(server, _)| server.to_owned())
+    }
 }
 
 /// What is to be done next.
@@ -59,6 +65,7 @@ pub(super) struct Outcome<'a> {
 struct Slot {
     call: Option<ToolCall>,
     effect: Effect,
+    server: Option<String>,
     cleared: bool,
     answer: Option<ToolResult>,
 }
@@ -74,8 +81,11 @@ pub(super) struct Work {
     /// What runs is a change, or was asked about: nothing may run beside it.
     alone: bool,
     asked: bool,
-    /// Something that changes things did not succeed.
+    /// A change or command failed: later ones are cancelled.
     broken: bool,
+    /// The servers of which a call failed. Only later calls of the same server are cancelled: other servers, files and
+    /// commands do not depend on it.
+    broken_servers: HashSet<String>,
     /// The person said no to one of several calls. What asked is answered by the person too, and what would run without a question
     /// was not among those that the person saw.
     passed_over: bool,
@@ -95,6 +105,7 @@ impl Work {
             alone: false,
             asked: false,
             broken: false,
+            broken_servers: HashSet::new(),
             passed_over: false,
             changed: false,
         }
@@ -229,13 +240,18 @@ impl Work {
         if effect != Effect::Read && self.running > 0 {
             return Some(Step::Wait);
         }
-        if effect != Effect::Read && self.broken {
+        let server = judge.server(call);
+        let is_cancelled = self.broken || server.as_ref().is_some_and(|server| self.broken_servers.contains(server));
+        if effect != Effect::Read && is_cancelled {
             let result = messages::skipped(call);
-            self.slots[self.next].effect = effect;
+            (self.slots[self.next].effect, self.slots[self.next].server) = (effect, server);
             self.answer_next(result);
             return None;
         }
-        match judge.review(call) {
+        let verdict = judge.review(call);
+        self.slots[self.next].server = server;
+        let Some(call) = &self.slots[self.next].call else { return None };
+        match verdict {
             Verdict::Ask(_) if self.running > 0 => Some(Step::Wait),
             Verdict::Cleared(_) if self.passed_over && effect != Effect::Read => {
                 let result = messages::skipped(call);
@@ -280,7 +296,12 @@ impl Work {
 
     fn answer(&mut self, index: usize, result: ToolResult) {
         let slot = &mut self.slots[index];
-        self.broken |= !result.success && slot.effect != Effect::Read;
+        if !result.success && slot.effect != Effect::Read {
+            match &slot.server {
+                Some(server) => _ = self.broken_servers.insert(server.clone()),
+                None => self.broken = true,
+            }
+        }
         slot.answer = Some(result);
     }
 
@@ -305,8 +326,10 @@ fn slot(item: Item, ids: &mut HashSet<String>) -> Slot {
                 number += 1;
                 call.id = format!("call-{number}");
             }
-            Slot { call: Some(call), effect: Effect::Execute, cleared: false, answer: None }
+            Slot { call: Some(call), effect: Effect::Execute, server: None, cleared: false, answer: None }
         }
-        Item::Broken(answer) => Slot { call: None, effect: Effect::Execute, cleared: false, answer: Some(answer) },
+        Item::Broken(answer) => {
+            Slot { call: None, effect: Effect::Execute, server: None, cleared: false, answer: Some(answer) }
+        }
     }
 }

@@ -17,6 +17,11 @@ pub(super) fn catalog() -> Catalog {
             let spec = ToolSpec::new(name, "for tests").param(word()).polls(move |_| name == "ask");
             if effect == Effect::Read { spec.effect(|_| Effect::Read) } else { spec.effect(|_| Effect::Write) }
         })
+        .chain(["one.run", "two.run"].map(|name| {
+            let mut spec = ToolSpec::new(name, "a tool of a server").param(word());
+            spec.served = true;
+            spec
+        }))
         .collect()
 }
 
