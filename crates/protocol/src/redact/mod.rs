@@ -145,6 +145,7 @@ fn next(text: &str, from: usize) -> Option<Found<'static>> {
     (from..bytes.len()).find_map(|at| match bytes[at] {
         b'=' | b':' => named::at(bytes, at),
         b'-' => shapes::private_key(bytes, at).or_else(|| options::option(bytes, at)),
+        b'p' => shapes::token(bytes, at).or_else(|| named::netrc(bytes, at)),
         b's' | b'c' => shapes::token(bytes, at).or_else(|| options::setting(bytes, at)),
         byte if byte.is_ascii_alphabetic() => shapes::token(bytes, at),
         _ => None,

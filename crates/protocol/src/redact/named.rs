@@ -11,12 +11,15 @@ const WORDS: &[&str] = &[
     "token",
     "apikey",
     "accesskey",
+    "accountkey",
+    "sharedaccesssignature",
     "privatekey",
     "credential",
     "authkey",
     "signingkey",
     "encryptionkey",
     "connectionstring",
+    "senha",
 ];
 
 /// Names that hold such a word and no secret.
@@ -31,6 +34,35 @@ const SHORT_WORDS: &[&str] = &["pass", "pwd"];
 const OWNERS: &[&str] = &[
     "admin", "api", "auth", "bind", "db", "ftp", "http", "imap", "key", "ldap", "mail", "my", "mysql", "pg", "proxy",
     "redis", "root", "smtp", "sql", "store", "user",
+];
+
+/// Names of passwords that people also write without quotes: `password: hunter`.
+const PASSWORDS: &[&str] = &["password", "passwd", "passphrase", "pwd", "senha"];
+
+/// What follows such a name in the description of a type or a form.
+const KINDS_OF_VALUES: &[&str] = &[
+    "any",
+    "bool",
+    "boolean",
+    "bytes",
+    "false",
+    "hidden",
+    "input",
+    "null",
+    "none",
+    "number",
+    "object",
+    "optional",
+    "password",
+    "required",
+    "secret",
+    "str",
+    "string",
+    "text",
+    "true",
+    "undefined",
+    "unknown",
+    "varchar",
 ];
 
 /// The longest name that is looked at.
@@ -88,6 +120,9 @@ pub(super) fn at(bytes: &[u8], at: usize) -> Option<Found<'static>> {
     if bytes[at..].starts_with(b"://") {
         return password(bytes, at + 3);
     }
+    if let Some(found) = super::shapes::bot_token(bytes, at) {
+        return Some(found);
+    }
     let name = name_before(bytes, at)?;
     if name.len() <= LONGEST_HEADER
         && let Some(found) = header(bytes, &name.to_ascii_lowercase(), at)
@@ -102,13 +137,66 @@ pub(super) fn at(bytes: &[u8], at: usize) -> Option<Found<'static>> {
     let near = &bytes[start..bytes.len().min(start + LOOKED_AT)];
     let value = &near[..form.length(near)];
     // In a program the name of a type or of another variable stands there.
-    let looks_secret = form != ValueForm::Bare || is_shouted(name.as_bytes()) || value.iter().any(u8::is_ascii_digit);
+    let looks_secret = form != ValueForm::Bare
+        || is_shouted(name.as_bytes())
+        || value.iter().any(u8::is_ascii_digit)
+        || is_password_line(bytes, at, name, start + value.len());
     let fits = value.len() >= SHORTEST_VALUE && looks_secret && !is_reference(value, form);
     let fits = fits && !(short && is_place(value));
     fits.then(|| Found { start, end: start + form.length(&bytes[start..]), what: "value" })
 }
 
-/// What stands behind `Cookie:`, `Set-Cookie:` and `Authorization:`, the name being in lower case.
+/// Returns `true` for a line that has nothing but the name of a password and one word that is not the name of a type.
+fn is_password_line(bytes: &[u8], at: usize, name: &str, end: usize) -> bool {
+    if bytes[at] != b':' || !PASSWORDS.iter().any(|password| name.eq_ignore_ascii_case(password)) {
+        return false;
+    }
+    // Bounded, since a text can be one long line.
+    let from = at.saturating_sub(LONGEST_NAME);
+    let line = match bytes[from..at].iter().rposition(|&byte| byte == b'\n') {
+        Some(newline) => from + newline + 1,
+        None if from == 0 => 0,
+        None => return false,
+    };
+    let before = bytes[line..at].trim_ascii();
+    let before = before.strip_prefix(b"- ").unwrap_or(before);
+    let value = bytes[at + 1..end].trim_ascii();
+    // A field of a structure ends with a comma too, but its type has a capital.
+    let marks = bytes[end..].iter().take(2).take_while(|byte| matches!(byte, b',' | b';' | b')')).count();
+    let is_last = bytes.get(end + marks).is_none_or(|byte| matches!(byte, b'\n' | b'\r'));
+    let is_type = marks > 0 && value.iter().any(u8::is_ascii_uppercase);
+    is_last
+        && !is_type
+        && before.eq_ignore_ascii_case(name.as_bytes())
+        && !KINDS_OF_VALUES.iter().any(|kind| value.eq_ignore_ascii_case(kind.as_bytes()))
+}
+
+/// The password in an entry of netrc(5), also over several lines: `machine HOST login NAME password VALUE`. `at` is at the word `password`.
+pub(super) fn netrc(bytes: &[u8], at: usize) -> Option<Found<'static>> {
+    let value =
+        bytes[at..].strip_prefix(b"password").filter(|rest| rest.first().is_some_and(u8::is_ascii_whitespace))?;
+    let blanks = value.iter().take(64).take_while(|byte| byte.is_ascii_whitespace()).count();
+    let before = &bytes[at.saturating_sub(LONGEST_AUTHORITY)..at];
+    let mut words = before.rsplit(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    let is_host = |word: Option<&[u8]>| word.is_some_and(|host| host.contains(&b'.') || host == b"localhost");
+    let first = words.next();
+    let is_entry = match words.next() {
+        Some(b"machine") => is_host(first),
+        Some(b"login" | b"account") => {
+            let host = words.next();
+            host == Some(b"default") || is_host(host) && words.next() == Some(b"machine")
+        }
+        _ => false,
+    };
+    let follows_login = is_entry && before.last().is_some_and(u8::is_ascii_whitespace);
+    let start = at + "password".len() + blanks;
+    let length = bytes[start..].iter().take_while(|byte| !byte.is_ascii_whitespace()).count();
+    let fits =
+        follows_login && length > 0 && !bytes[start..].starts_with(b"$") && !bytes[start..].starts_with(b"[redacted");
+    fits.then_some(Found { start, end: start + length, what: "password" })
+}
+
+/// What follows `Cookie:`, `Set-Cookie:` and `Authorization:`, the name being in lower case.
 fn header(bytes: &[u8], name: &str, colon: usize) -> Option<Found<'static>> {
     let cookie = matches!(name, "cookie" | "set-cookie");
     if bytes[colon] != b':' || !(cookie || matches!(name, "authorization" | "proxy-authorization")) {

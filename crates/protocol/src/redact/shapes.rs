@@ -45,7 +45,16 @@ const TOKENS: &[(&str, usize, &str)] = &[
     ("eyJ", 40, "JWT"),
 ];
 
-/// Words that stand before a credential in a header.
+/// Addresses whose path is a secret: whoever has it may post there.
+const WEBHOOKS: &[&str] = &[
+    "discord.com/api/webhooks/",
+    "discordapp.com/api/webhooks/",
+    "hooks.slack.com/services/",
+    "hooks.slack.com/workflows/",
+    "webhook.office.com/webhookb2/",
+];
+
+/// Words that precede a credential in a header.
 const SCHEMES: &[&str] = &["Bearer ", "bearer ", "Basic ", "basic ", "Token ", "token "];
 
 /// The fewest characters of a credential in a header.
@@ -66,6 +75,11 @@ pub(super) fn token(bytes: &[u8], at: usize) -> Option<Found<'static>> {
             what: "credential",
         });
     }
+    if let Some(address) = WEBHOOKS.iter().find(|address| rest.starts_with(address.as_bytes())) {
+        let start = at + address.len();
+        let end = without_stop(bytes, end(bytes, start, |byte| is_credential(byte) || byte == b'@'));
+        return (end > start).then_some(Found { start, end, what: "webhook" });
+    }
     let &(prefix, least, what) = TOKENS.iter().find(|(prefix, ..)| rest.starts_with(prefix.as_bytes()))?;
     let start = at + prefix.len();
     // The id of a key at Amazon has no other characters: what stands behind it may be anything but a letter.
@@ -78,7 +92,8 @@ pub(super) fn token(bytes: &[u8], at: usize) -> Option<Found<'static>> {
     let is_one = match what {
         "JWT" => body.iter().filter(|&&byte| byte == b'.').count() >= 2,
         "AWS key id" => !bytes.get(start + body.len()).is_some_and(u8::is_ascii_lowercase),
-        _ => is_mixed(body),
+        // Few names in a program are that long and have capitals but no separator.
+        _ => is_mixed(body) || least >= 30 && has_both_cases(body),
     };
     (body.len() >= least && is_one).then(|| Found {
         start: at,
@@ -123,6 +138,23 @@ fn is_credential(byte: u8) -> bool {
 /// Random text has digits, and letters; a name in a program seldom has both.
 fn is_mixed(bytes: &[u8]) -> bool {
     bytes.iter().any(u8::is_ascii_digit) && bytes.iter().any(u8::is_ascii_alphabetic)
+}
+
+fn has_both_cases(bytes: &[u8]) -> bool {
+    // A full stop may follow it.
+    bytes.iter().all(|byte| byte.is_ascii_alphabetic() || *byte == b'.')
+        && bytes.iter().any(u8::is_ascii_lowercase)
+        && bytes.iter().any(u8::is_ascii_uppercase)
+}
+
+/// The token of a Telegram bot after this colon: `123456789:AA...`, 35 characters after the number of the bot.
+pub(super) fn bot_token(bytes: &[u8], colon: usize) -> Option<Found<'static>> {
+    const LENGTH: usize = 35;
+    let rest = bytes[colon + 1..].strip_prefix(b"AA")?;
+    let digits = bytes[..colon].iter().rev().take(13).take_while(|byte| byte.is_ascii_digit()).count();
+    let length = 2 + rest.iter().take(LENGTH).take_while(|&&byte| is_token(byte)).count();
+    let fits = (6..=12).contains(&digits) && length == LENGTH;
+    fits.then_some(Found { start: colon + 1, end: colon + 1 + LENGTH, what: "bot token" })
 }
 
 /// A private key in PEM that begins here. One that has no end goes to the end of the text.
