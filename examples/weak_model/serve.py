@@ -75,7 +75,7 @@ def main() -> None:
                      help="threads that compute (default: %(default)s; more are slower while other programs use the processors)")
     args = cli.parse_args()
 
-    # While pip works, SIGTERM has to unwind the stack, which ends pip and removes the unfinished files.
+    # While pip runs, SIGTERM unwinds the stack, which ends pip and removes the unfinished files.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     try:
         import xllamacpp as llama
@@ -91,7 +91,10 @@ def main() -> None:
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = args.threads
     params.port = args.port or free_port()
     params.warmup = False
-    server = llama.Server(params)
+    try:
+        server = llama.Server(params)
+    except RuntimeError as error:
+        sys.exit(f"serve.py: the server did not start at port {params.port}; is the port in use? {error}")
     # The server's threads do not end with the interpreter's ordinary exit.
     signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
     print(f"listening {server.listening_address}/v1", flush=True)
