@@ -145,6 +145,13 @@ live() {
         ran live cargo test --locked --test it live -- --nocapture
 }
 
+# Turns of `coder` with a small real model, which a package from PyPI contains.
+weak_model() {
+    python_programs
+    cargo build --quiet --locked --bin coder
+    "$target/venv/bin/python3" .ci/weak_model.py "$target/debug/coder" "$target/weak-model"
+}
+
 page() {
     local folder=$target/axe
     packages chromium chromium
