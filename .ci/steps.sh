@@ -142,7 +142,7 @@ schema_suite() {
 live() {
     python_programs
     PATH="$target/venv/bin:$PATH" TOOLFENCE_LIVE_LLAMA="$here/tiny_llama.py" \
-        ran live cargo test --locked --test it live -- --nocapture
+        ran live cargo test --locked --test server live:: -- --nocapture
 }
 
 # Turns of `coder` with a small real model, which a package from PyPI contains.
@@ -210,7 +210,7 @@ checkers() {
     [ -x "$folder/bin/tsc" ] ||
         npm install --silent --no-audit --no-fund --global --prefix "$folder" typescript@7.0.2
     go=$(go_folder)
-    PATH="$PATH:$go" TOOLFENCE_TSC="$folder/bin" ran checkers cargo test --locked --test it sandbox::checks -- --nocapture
+    PATH="$PATH:$go" TOOLFENCE_TSC="$folder/bin" ran checkers cargo test --locked --test files sandbox::checks -- --nocapture
 }
 
 # What the policy takes for reading in sed, awk, jq and yq, run for real by every implementation that Debian has.
@@ -218,17 +218,17 @@ checkers() {
 languages() {
     local program
     for program in gawk mawk original-awk busybox jq gojq yq; do packages "$program" "$program"; done
-    LANGUAGE_SCRIPTS=$1 ran languages cargo test --locked --test it policy::languages -- --nocapture
+    LANGUAGE_SCRIPTS=$1 ran languages cargo test --locked -p toolfence-policy --test policy languages:: -- --nocapture
 }
 
 # What git on the host would run: every trap, with every end of a command, as root and as an ordinary user.
 traps() {
     TOOLFENCE_TRAPS=1 ran traps \
-        cargo test --locked --test it -- sandbox::traps an_ordinary_user_falls --nocapture --test-threads=1
+        cargo test --locked --test files -- sandbox::traps an_ordinary_user_falls --nocapture --test-threads=1
 }
 
 races() {
-    TOOLFENCE_RACE_TRIES=100000 cargo test --locked --test it very_many_tries -- --ignored --nocapture
+    TOOLFENCE_RACE_TRIES=100000 cargo test --locked --test files very_many_tries -- --ignored --nocapture
 }
 
 demo() {

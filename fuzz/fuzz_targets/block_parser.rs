@@ -3,7 +3,7 @@
 //! The first byte chooses how long the pieces are, up to 8 KB, the second how the reply ends; the rest is the reply.
 #![no_main]
 
-#[path = "../../tests/it/oracle/markdown.rs"]
+#[path = "../../crates/protocol/tests/protocol/oracle/markdown.rs"]
 mod markdown;
 
 use libfuzzer_sys::fuzz_target;

@@ -94,7 +94,7 @@ pub struct Entry {
 }
 
 /// The folder of the repository.
-pub(crate) fn root() -> PathBuf {
+pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 

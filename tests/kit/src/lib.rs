@@ -5,8 +5,8 @@
 //! - [`Random`] makes numbers that look random and are the same on every run, [`Pieces`] cuts a text as a stream would.
 //! - [`Project`] is a temporary project, [`picture`] a tree of files as text, [`Program`] a program that is run to its end;
 //!   [`made_anew`] puts another file under the name and the inode number of one.
-//! - With the feature `policy`, `World` is a host that a policy asks, and `call` makes a call out of JSON; with the feature
-//!   `toolbox`, `Tools` lets a policy judge a call and runs what it clears.
+//! - With the feature `policy`, `World` is a host that a policy asks, `policy` makes a policy of a mode and `call` a call out of
+//!   JSON; with the feature `toolbox`, `Tools` lets a policy judge a call and runs what it clears.
 //! - With the feature `screen`, `Screen` is a terminal with a program on it.
 //!
 //! Without its features the kit depends on no crate of the workspace. Cargo builds a crate a second time for its unit tests,
@@ -28,7 +28,7 @@ mod tools;
 #[cfg(feature = "policy")]
 mod world;
 
-pub use case_files::{CaseFiles, Entry, Expected, Part, Reply, Row, Section};
+pub use case_files::{CaseFiles, Entry, Expected, Part, Reply, Row, Section, root};
 pub use comparison::{Comparison, Update};
 pub use pieces::Pieces;
 pub use program::{Program, Ran};
@@ -39,4 +39,4 @@ pub use screen::Screen;
 #[cfg(feature = "toolbox")]
 pub use tools::{Tools, block_on};
 #[cfg(feature = "policy")]
-pub use world::{Linked, World, args, call};
+pub use world::{Linked, World, args, call, policy};

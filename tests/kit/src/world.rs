@@ -1,7 +1,7 @@
 //! A host that a policy asks, and calls out of JSON.
 
 use serde_json::Value;
-use toolfence_policy::{Facts, HistoryFact, PathFact, ProgramFact, RepositoryFact, Seen};
+use toolfence_policy::{AskMode, Facts, HistoryFact, PathFact, Policy, ProgramFact, RepositoryFact, Seen};
 use toolfence_protocol::{Args, ToolCall};
 
 /// A project at `/proj` with a link to a blocked file and one that leads out, on a system where `deploy` is a program of the
@@ -130,4 +130,9 @@ pub fn args(value: Value) -> Args {
 /// A call of a tool with these arguments.
 pub fn call(tool: &str, value: Value) -> ToolCall {
     ToolCall::new("1", tool, args(value))
+}
+
+/// The policy with only its mode set.
+pub fn policy(mode: AskMode) -> Policy {
+    Policy::default().ask(mode)
 }

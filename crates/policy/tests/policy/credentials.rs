@@ -1,0 +1,57 @@
+//! Names that are blocked and names that are not, as they are met in repositories.
+
+use toolfence_kit::CaseFiles;
+use toolfence_rules::PathRules;
+
+/// Whether a name is blocked, a person decides: `UPDATE=1` writes nothing here.
+fn names() -> Vec<(bool, String)> {
+    let pairs = CaseFiles::of("names.tsv").pairs().into_iter();
+    let names = pairs.map(|(answer, name)| {
+        assert!(matches!(answer.text(), "blocked" | "readable"), "{answer}");
+        (answer.text() == "blocked", name.text().to_owned())
+    });
+    names.collect()
+}
+
+#[test]
+fn every_name_has_the_right_answer() {
+    let rules = PathRules::default();
+    let mut wrong = Vec::new();
+    for (blocked, name) in names() {
+        for spelling in [name.clone(), format!("deep/er/{name}"), format!("./{name}")] {
+            let rule = rules.blocks(&spelling);
+            // Other forms of the same letters are folded by whoever knows the file system.
+            if rule.is_some() != blocked && name.is_ascii() {
+                wrong.push(format!("{spelling}: {rule:?}"));
+            }
+        }
+    }
+    let (count, readable) = (names().len(), names().iter().filter(|(blocked, _)| !blocked).count());
+    assert!(count >= 200 && readable >= 100, "{count} names, {readable} of them readable");
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// A glob of the user lifts every rule, and one that denies lifts every exception.
+#[test]
+fn globs_of_the_user_decide() {
+    for (blocked, name) in names() {
+        let glob = vec![glob::Pattern::escape(&name)];
+        let (lifted, denied) = (PathRules::new(&glob, &[]), PathRules::new(&[], &glob));
+        if blocked && name.is_ascii() && !name.contains("..") {
+            assert_eq!(lifted.unwrap().blocks(&name), None, "{name}");
+        }
+        if !name.contains("..") {
+            assert!(denied.unwrap().blocks(&name).is_some(), "{name}");
+        }
+    }
+}
+
+/// Case is no way around a rule, but for that of names whose words only the capitals part.
+#[test]
+fn case_does_not_matter() {
+    let rules = PathRules::default();
+    for (_, name) in names().iter().filter(|(blocked, name)| *blocked && name.is_ascii()) {
+        let parted = name.chars().any(|c| c.is_ascii_uppercase());
+        assert!(parted || rules.blocks(&name.to_uppercase()).is_some(), "{name}");
+    }
+}

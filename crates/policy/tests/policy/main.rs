@@ -1,0 +1,364 @@
+//! The policy from outside: verdicts of commands from a data file, modes, calls, hostile text.
+
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "the tests run commands and read cases, the library does not"
+)]
+
+#[cfg(target_os = "linux")]
+mod agreement;
+mod corpus;
+mod credentials;
+mod daily;
+mod deny;
+mod git;
+mod hostile;
+#[cfg(target_os = "linux")]
+mod languages;
+mod marked;
+mod names;
+
+use toolfence_kit::{World, call};
+use toolfence_policy::{AskMode, Decision, Effective, Judgement, NoFacts, Policy, Settings, Verdict};
+use toolfence_protocol::{Args, Catalog, Effect, ErrorCode, Repair, ToolCall, ToolFailure, ToolSpec};
+
+fn command(text: &str) -> Decision {
+    Policy::default().judge_command(text, "", &World::default())
+}
+
+fn settings(text: &str) -> Policy {
+    Policy::new(Settings::from_toml(text).unwrap()).unwrap()
+}
+
+fn catalog() -> Catalog {
+    toolfence_toolset::builtins().iter().cloned().collect()
+}
+
+fn denied(verdict: Verdict) -> ToolFailure {
+    match verdict {
+        Verdict::Denied(result) => result.error.expect("a refusal says why"),
+        other => panic!("not denied: {other:?}"),
+    }
+}
+
+fn kind(verdict: &Verdict) -> &'static str {
+    match verdict {
+        Verdict::Cleared(_) => "allow",
+        Verdict::Ask(_) => "ask",
+        Verdict::Denied(_) => "deny",
+    }
+}
+
+#[test]
+fn a_host_that_knows_nothing_is_asked_about() {
+    for text in ["ls", "cat README.md", "grep x y", "git status"] {
+        let decision = Policy::default().judge_command(text, "", &NoFacts);
+        assert_eq!(decision.judgement, Judgement::Ask, "{text}");
+    }
+    assert_eq!(Policy::default().judge_command("rm -rf /", "", &NoFacts).judgement, Judgement::Deny);
+}
+
+#[test]
+fn a_decision_lists_every_command() {
+    let decision = command("cd src && grep -n 'a b' x.rs | head -3; echo $(date) > y");
+    assert_eq!(decision.commands, ["cd src", "grep -n 'a b' x.rs", "head -3", "echo $(date) > y", "date"]);
+    assert_eq!(decision.judgement, Judgement::Ask);
+    let json = serde_json::to_value(&decision).unwrap();
+    assert_eq!(json["verdict"], "ask");
+}
+
+#[test]
+fn what_is_shown_cannot_move_the_cursor() {
+    let decision = command("echo '\x1b[2J' \u{202e}");
+    assert!(decision.commands[0].contains("\\u{1b}") && decision.commands[0].contains("\\u{202e}"));
+    assert_eq!((decision.rule.as_str(), decision.unreadable), ("hidden_text", true));
+}
+
+#[test]
+fn the_folder_it_runs_in_counts() {
+    let judge = |text, cwd| Policy::default().judge_command(text, cwd, &World::default()).judgement;
+    assert_eq!(judge("cat ../README.md", "src"), Judgement::Allow);
+    assert_eq!(judge("cat ../../README.md", "src"), Judgement::Ask);
+    assert_eq!(judge("rm -rf ../..", "src"), Judgement::Deny);
+    assert_eq!(judge("cat ../link-to-env", "src"), Judgement::Deny);
+    assert_eq!(judge("cd .. && cat ../x", "src"), Judgement::Ask);
+}
+
+#[test]
+fn sandbox_let_unnamed_files_be_read() {
+    for text in ["rg foo", "grep -rn foo src", "cat src/*.rs", "diff a b"] {
+        let judge = |sandbox| Policy::default().judge_command(text, "", &World { sandbox });
+        assert_eq!(judge(false).rule, "unnamed_files", "{text}");
+        assert_eq!(judge(true).judgement, Judgement::Allow, "{text}");
+    }
+}
+
+#[test]
+fn what_only_reads_is_told_from_what_may_write() {
+    let policy = settings("[commands]\nallow = [\"make\", \"touch x\"]\n");
+    let only_reads = |text: &str| policy.judge_command(text, "", &World { sandbox: true }).only_reads;
+    for text in ["ls", "rg foo | head -3", "git status", "cd src && cat a.rs", "sed -n 1,3p a", "env LC_ALL=C sort a"] {
+        assert!(only_reads(text), "{text}");
+    }
+    // The last two are answered in another way where nothing can be written.
+    let more = ["cargo test", "ls; cargo test", "env A=1 make", "make", "touch x", "touch y", "ls > x", "bash a.sh"];
+    let asked = ["./a.sh", "for f in a b; do cargo test; done", "echo $(cargo test)", "[ -w a ]", "find . -writable"];
+    for text in more.iter().chain(&asked) {
+        assert!(!only_reads(text), "{text}");
+    }
+}
+
+#[test]
+fn modes_make_of_judgements_what_they_say() {
+    let ask = "touch x";
+    let table = [
+        (AskMode::Risky, ["run", "ask", "ask", "deny"]),
+        (AskMode::Always, ["ask", "ask", "ask", "deny"]),
+        (AskMode::Sandboxed, ["run", "run", "ask", "deny"]),
+        (AskMode::Never, ["run", "run", "deny", "deny"]),
+    ];
+    for (mode, wanted) in table {
+        let policy = Policy::default().ask(mode);
+        let world = World { sandbox: true };
+        let effective = |text| policy.effective(&policy.judge_command(text, "", &world), &world);
+        let got = ["ls", ask, "echo '", "rm -rf /"].map(|text| serde_json::to_value(effective(text)).unwrap());
+        assert_eq!(got.to_vec(), wanted.to_vec(), "{mode:?}");
+    }
+    let sandboxed = Policy::default().ask(AskMode::Sandboxed);
+    let decision = sandboxed.judge_command(ask, "", &World::default());
+    assert_eq!(sandboxed.effective(&decision, &World::default()), Effective::Ask);
+}
+
+#[test]
+fn what_may_erase_everything_needs_a_person_where_no_sandbox_holds() {
+    let may = [
+        "f() { rm -rf \"$1\"; }; f /",
+        "rm -rf \"$d/\"",
+        "rm -rf $d",
+        "rm -rf -- \"$d\"/*",
+        "rm -rf \"${d:?}/\"",
+        "sudo rm -rf \"$d\"",
+        "sh -c 'rm -rf \"$0\"'",
+        "read d; rm -r \"$d\"",
+        "chmod -R 777 \"$d/\"",
+        "find \"$d/\" -delete",
+        "whoknows rm -rf \"$d\"",
+    ];
+    let may_not = ["rm \"$d\"", "rm -rf \"$d/build\"", "rm -rf \"build/$d\"", "d=build; rm -rf \"$d/\"", "mv \"$d\" x"];
+    let policy = Policy::default().ask(AskMode::Never);
+    let effective = |text: &str, sandbox| {
+        let world = World { sandbox };
+        policy.effective(&policy.judge_command(text, "", &world), &world)
+    };
+    for text in may {
+        assert_eq!(effective(text, false), Effective::Deny, "{text}");
+        assert_eq!(effective(text, true), Effective::Run, "{text}");
+    }
+    for text in may_not {
+        assert_eq!(effective(text, false), Effective::Run, "{text}");
+    }
+}
+
+#[test]
+fn network_and_outside_the_sandbox_always_ask() {
+    let sandboxed = Policy::default().ask(AskMode::Sandboxed);
+    for flag in ["network", "outside_sandbox"] {
+        let call = call("bash", serde_json::json!({"command": "ls", flag: true}));
+        match sandboxed.review(call, &catalog(), &World { sandbox: true }) {
+            Verdict::Ask(pending) => assert_eq!(pending.decision().rule, flag),
+            other => panic!("{other:?}"),
+        }
+        let call = self::call("bash", serde_json::json!({"command": "cargo test", flag: true}));
+        assert_eq!(kind(&sandboxed.review(call, &catalog(), &World { sandbox: true })), "ask");
+    }
+}
+
+#[test]
+fn every_builtin_has_its_verdict() {
+    let edits = serde_json::json!([{"start_line": 1, "end_line": 1, "replacement": "x"}]);
+    let cases = [
+        ("read_file", serde_json::json!({"path": "src/main.rs"}), "allow"),
+        ("read_file", serde_json::json!({"path": ".git/config"}), "allow"),
+        ("read_file", serde_json::json!({"path": "sub/.Env.local"}), "deny"),
+        ("read_file", serde_json::json!({"path": "link-to-env"}), "deny"),
+        ("read_file", serde_json::json!({"path": "/etc/hosts"}), "deny"),
+        ("list_files", serde_json::json!({}), "allow"),
+        ("list_files", serde_json::json!({"path": ".ssh"}), "deny"),
+        ("search", serde_json::json!({"pattern": "x", "path": "src"}), "allow"),
+        ("write_file", serde_json::json!({"path": "x", "content": ""}), "ask"),
+        ("write_file", serde_json::json!({"path": ".env", "content": ""}), "deny"),
+        ("write_file", serde_json::json!({"path": ".git/hooks/x", "content": ""}), "deny"),
+        ("write_file", serde_json::json!({"path": "../x", "content": ""}), "deny"),
+        ("edit_file", serde_json::json!({"path": "x", "edits": edits}), "ask"),
+        ("edit_file", serde_json::json!({"path": "x", "edits": edits, "dry_run": true}), "allow"),
+        ("replace_text", serde_json::json!({"path": "toolfence.toml", "old": "a", "new": "b"}), "deny"),
+        ("apply_patch", serde_json::json!({"patch": "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n"}), "ask"),
+        (
+            "apply_patch",
+            serde_json::json!({"patch": "*** Begin Patch\n*** Delete File: sub/.env\n*** End Patch\n"}),
+            "deny",
+        ),
+        ("apply_patch", serde_json::json!({"patch": "--- a/x\n+++ b/../../x\n"}), "deny"),
+        ("bash", serde_json::json!({"command": "ls"}), "allow"),
+        ("bash", serde_json::json!({"command": "ls", "cwd": "/etc"}), "deny"),
+        ("bash", serde_json::json!({"command": "cat ../x", "cwd": "src"}), "allow"),
+        ("bash", serde_json::json!({"command": "cargo test"}), "ask"),
+        ("bash", serde_json::json!({"command": "cat .env"}), "deny"),
+        ("run_python", serde_json::json!({"path": "x.py"}), "ask"),
+        ("job", serde_json::json!({"id": "1", "action": "poll"}), "allow"),
+        ("job", serde_json::json!({"id": "1", "action": "stop"}), "ask"),
+    ];
+    for (name, args, wanted) in cases {
+        let verdict = Policy::default().review(call(name, args.clone()), &catalog(), &World::default());
+        assert_eq!(kind(&verdict), wanted, "{name} {args}: {verdict:?}");
+    }
+}
+
+#[test]
+fn a_refusal_has_the_code_of_its_cause() {
+    let review = |name, args| denied(Policy::default().review(call(name, args), &catalog(), &World::default()));
+    assert_eq!(review("reed_file", serde_json::json!({})).code, ErrorCode::UnknownTool);
+    assert_eq!(review("read_file", serde_json::json!({"path": 3})).code, ErrorCode::InvalidArgument);
+    assert_eq!(review("read_file", serde_json::json!({"path": ".env"})).code, ErrorCode::Denied);
+    let outside = review("read_file", serde_json::json!({"path": "../x"}));
+    assert_eq!(outside.code, ErrorCode::PermissionDenied);
+    assert!(outside.message.to_string().contains("relative"), "{}", outside.message);
+    let long = format!("echo {}", "x".repeat(70_000));
+    assert_eq!(review("bash", serde_json::json!({"command": long})).code, ErrorCode::TooLarge);
+}
+
+#[test]
+fn a_guessed_call_only_reads() {
+    let review = |name: &str, args: serde_json::Value, repair| {
+        let mut call = call(name, args);
+        call.repairs = vec![Repair::TrailingComma, repair];
+        Policy::default().ask(AskMode::Never).review(call, &catalog(), &World::default())
+    };
+    let write = serde_json::json!({"path": "x", "content": "y".repeat(5000)});
+    let failure = denied(review("write_file", write.clone(), Repair::AmbiguousEscape));
+    assert_eq!(failure.code, ErrorCode::MalformedCall);
+    assert!(
+        failure.message.to_string().contains("ambiguous_escape")
+            && !failure.message.to_string().contains("trailing_comma")
+    );
+    assert!(
+        failure.message.to_string().contains("path=\"x\"") && failure.message.to_string().len() < 1500,
+        "{}",
+        failure.message
+    );
+    assert_eq!(kind(&review("write_file", write, Repair::Comment)), "allow");
+    assert_eq!(kind(&review("read_file", serde_json::json!({"path": "x"}), Repair::AfterBrokenBlock)), "allow");
+    let ls = serde_json::json!({"command": "ls"});
+    assert_eq!(denied(review("bash", ls.clone(), Repair::AfterBrokenBlock)).code, ErrorCode::MalformedCall);
+    // The second call behind a block without its closing fence: what to do is to close the first one.
+    let doubtful = denied(review("bash", ls, Repair::DoubtfulFence)).message.to_string();
+    assert!(doubtful.contains("end each block with its closing fence, ```, alone on a line"), "{doubtful}");
+}
+
+/// What was put together of two replies runs only where a person has seen it, whatever the settings say.
+#[test]
+fn a_stitched_change_always_asks() {
+    let review = |mode, name: &str, args: serde_json::Value, repairs: &[Repair]| {
+        let mut call = call(name, args);
+        call.repairs = repairs.to_vec();
+        settings("[commands]\nallow = [\"make\"]\n").ask(mode).review(call, &catalog(), &World::default())
+    };
+    let write = || serde_json::json!({"path": "x", "content": "y"});
+    let make = || serde_json::json!({"command": "make"});
+    for (name, args) in [("write_file", write()), ("bash", make())] {
+        match review(AskMode::Risky, name, args.clone(), &[Repair::Stitched]) {
+            Verdict::Ask(pending) => assert_eq!(pending.decision().rule, "stitched"),
+            other => panic!("{other:?}"),
+        }
+        let failure = denied(review(AskMode::Never, name, args.clone(), &[Repair::Stitched]));
+        assert_eq!(failure.code, ErrorCode::Denied);
+        // Another guess beside it is one too many.
+        let both = denied(review(AskMode::Risky, name, args, &[Repair::Stitched, Repair::AmbiguousEscape]));
+        assert_eq!(both.code, ErrorCode::MalformedCall);
+    }
+    let read = review(AskMode::Never, "read_file", serde_json::json!({"path": "x"}), &[Repair::Stitched]);
+    assert_eq!(kind(&read), "allow");
+    let ls = serde_json::json!({"command": "ls"});
+    assert_eq!(kind(&review(AskMode::Never, "bash", ls, &[Repair::Stitched])), "allow");
+}
+
+#[test]
+fn a_tool_of_unknown_effect_counts_as_execute() {
+    let mut catalog = Catalog::new();
+    catalog.add(ToolSpec::new("mystery", "who knows"));
+    match Policy::default().review(ToolCall::new("1", "mystery", Args::new()), &catalog, &World::default()) {
+        Verdict::Ask(pending) => assert_eq!(pending.approve().effect(), Effect::Execute),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn settings_allow_deny_and_restrict() {
+    let judge = |policy: &Policy, text| policy.judge_command(text, "", &World::default());
+    let policy = settings("[commands]\nallow = [\"cargo test\"]\ndeny = [\"git push\"]");
+    assert_eq!(judge(&policy, "cargo test -q").judgement, Judgement::Allow);
+    assert_eq!(judge(&policy, "cargo build").judgement, Judgement::Ask);
+    for text in
+        ["cargo test $x", "cargo test > y", "X=1 cargo test", "sudo cargo test", "$c test", "cargo test; cargo run"]
+    {
+        assert_eq!(judge(&policy, text).judgement, Judgement::Ask, "{text}");
+    }
+    assert_eq!(judge(&policy, "cargo test .env").judgement, Judgement::Deny);
+    assert_eq!(judge(&policy, "ls; git push origin").rule, "commands.deny");
+    assert_eq!(judge(&policy, "sudo git push").judgement, Judgement::Deny);
+    let policy = settings("[commands]\nonly = [\"ls\"]");
+    assert_eq!(judge(&policy, "ls -la").judgement, Judgement::Allow);
+    assert_eq!(judge(&policy, "ls | cat").rule, "commands.only");
+    let policy = settings("[paths]\nallow = [\"test/server.pem\"]\ndeny = [\"private/\"]");
+    assert_eq!(judge(&policy, "cat test/server.pem").judgement, Judgement::Allow);
+    assert_eq!(judge(&policy, "cat server.pem").judgement, Judgement::Deny);
+    assert_eq!(judge(&policy, "cat private/x").judgement, Judgement::Deny);
+}
+
+/// What a line prints into a shell or `xargs` is not followed, and a setting that asks nobody does not run it.
+#[test]
+fn what_a_line_prints_to_be_run_needs_a_person() {
+    for text in ["echo 'rm -rf /' | sh", "printf 'ls' | bash", "echo / | xargs rm -rf", "xargs rm -rf <<< /"] {
+        for sandbox in [false, true] {
+            let world = World { sandbox };
+            for (mode, wanted) in [(AskMode::Never, Effective::Deny), (AskMode::Sandboxed, Effective::Ask)] {
+                let policy = Policy::default().ask(mode);
+                let decision = policy.judge_command(text, "", &world);
+                let effective = policy.effective(&decision, &world);
+                // Some of these are refused by what they run.
+                let refused = decision.judgement == Judgement::Deny && effective == Effective::Deny;
+                assert!(effective == wanted || refused, "{text}: {effective:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_reason_says_what_a_subcommand_does() {
+    for (command, wanted) in [
+        (
+            "npm ci",
+            "npm ci is not on the list of commands that only read: it fetches packages and may run programs of theirs.",
+        ),
+        (
+            "npm install x",
+            "npm install is not on the list of commands that only read: it fetches packages and may run programs of theirs.",
+        ),
+        (
+            "cargo add serde",
+            "cargo add is not on the list of commands that only read: it changes which packages the project uses.",
+        ),
+        ("npm frobnicate", "npm frobnicate is not on the list of commands that only read."),
+        (
+            "docker ps",
+            "docker ps is not on the list of commands that only read: it asks a service that no sandbox holds.",
+        ),
+        ("gcc x.c", "gcc is not on the list of commands that only read."),
+        ("black src", "black is only known to only read with one of these options: --check, --diff."),
+    ] {
+        let decision = Policy::default().judge_command(command, "", &World { sandbox: false });
+        assert_eq!(decision.judgement, Judgement::Ask, "{command}");
+        assert!(decision.reason.to_string().starts_with(wanted), "{command}: {}", decision.reason);
+    }
+}

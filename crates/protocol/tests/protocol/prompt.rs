@@ -1,0 +1,112 @@
+//! What the model is taught is what the parser reads without mending.
+
+use toolfence_protocol::parse::{Event, Options, for_each, parse};
+use toolfence_protocol::prompt::{instructions, instructions_in, reminder};
+use toolfence_protocol::{Catalog, Dialect, Dialects, FinishReason, Language, Param, ParamKind, ToolSpec};
+use toolfence_toolset::builtins;
+use toolfence_toolset::catalog;
+
+const LANGUAGES: [Language; 2] = [Language::English, Language::Portuguese];
+
+/// The instructions without the example of a result, which in a reply would be a forgery.
+fn without_result(text: &str) -> String {
+    let (before, rest) = text.split_once("```tool_result\n").unwrap_or((text, ""));
+    let after = rest.split_once("\n```\n").map_or("", |(_, after)| after);
+    format!("{before}{after}")
+}
+
+/// Every call in the text is strict and fits the catalog; gives their names.
+fn taught(text: &str, catalog: &Catalog) -> Vec<String> {
+    let text = &without_result(text);
+    let parsed = parse(text);
+    let broken =
+        |event: &&toolfence_protocol::parse::Event<'_>| !matches!(event, toolfence_protocol::parse::Event::Call { .. });
+    let others: Vec<_> = parsed.events.iter().filter(broken).collect();
+    assert!(others.iter().all(|event| matches!(event, toolfence_protocol::parse::Event::Text { .. })), "{others:#?}");
+    let resolved = parsed.calls.into_iter().map(|mut call| {
+        assert!(call.repairs.is_empty(), "{call:?}");
+        catalog.resolve(&mut call).unwrap_or_else(|failure| panic!("{}", failure.message));
+        call.name
+    });
+    resolved.collect()
+}
+
+#[test]
+fn the_examples_are_strict_calls() {
+    for language in LANGUAGES {
+        let catalog = catalog();
+        assert_eq!(taught(&instructions(&catalog, language), &catalog), ["read_file", "write_file", "edit_file"]);
+    }
+}
+
+#[test]
+fn any_tool_can_be_the_only_one() {
+    let every = |name: &'static str, kind| Param::new(name, kind, "").required();
+    let fields = vec![every("x", ParamKind::Flag), every("y", ParamKind::Texts)];
+    let own = ToolSpec::new("own", "Everything at once.")
+        .param(every("a", ParamKind::Integer { least: -3, most: 4 }))
+        .param(every("b", ParamKind::Choice(vec!["one".into(), "two".into()])))
+        .param(every("c", ParamKind::Objects(fields)))
+        .param(every("d", ParamKind::Any));
+    for spec in builtins().iter().cloned().chain([own]) {
+        let catalog: Catalog = [spec.clone()].into_iter().collect();
+        let calls = taught(&instructions(&catalog, Language::English), &catalog);
+        assert!(!calls.is_empty() && calls.iter().all(|name| *name == spec.name), "{calls:?}");
+    }
+}
+
+/// What a model is shown in the form of its training is read as that, without mending, and nothing else in the text is a call.
+#[test]
+fn the_examples_of_a_dialect_are_calls_in_it() {
+    let catalog = catalog();
+    let mut shown = Vec::new();
+    for (dialect, language) in Dialect::ALL.iter().flat_map(|dialect| LANGUAGES.map(|language| (*dialect, language))) {
+        let Some(told) = instructions_in(&catalog, language, dialect) else { continue };
+        let mut options = Options::default();
+        (options.dialects, options.catalog) = (Dialects::ALL, Some(catalog.clone()));
+        let mut calls = Vec::new();
+        for_each(&told, options, FinishReason::Stop, |event| match event {
+            Event::Text { .. } | Event::Started { .. } | Event::Progress { .. } => {}
+            Event::Call { call, .. } => calls.push(*call),
+            other => panic!("{dialect}: {other:?} in {told}"),
+        });
+        assert_eq!(calls.len(), 1, "{told}");
+        assert_eq!((calls[0].dialect, calls[0].repairs.len(), calls[0].name.as_str()), (Some(dialect), 0, "read_file"));
+        catalog.resolve(&mut calls[0]).unwrap_or_else(|failure| panic!("{}", failure.message));
+        assert!(!told.contains("```") && !told.contains("<<") && !told.contains("object."), "{told}");
+        assert!(told.len() < instructions(&catalog, language).len(), "{told}");
+        shown.push(dialect.name());
+    }
+    shown.dedup();
+    let wanted = ["hermes", "llama", "mistral", "granite", "functools", "hunyuan", "cohere", "apertus", "internlm"];
+    assert_eq!(shown, [&wanted[..], &["nemotron", "longcat"]].concat());
+}
+
+#[test]
+fn the_reminder_shows_a_call() {
+    for language in LANGUAGES {
+        let parsed = parse(&reminder(language));
+        assert_eq!(parsed.calls.len(), 1);
+        assert!(parsed.calls[0].repairs.is_empty());
+    }
+}
+
+#[test]
+fn all_tools_are_told_in_few_words() {
+    for language in LANGUAGES {
+        let told = instructions(&catalog(), language);
+        assert!(told.len() < 3_600, "{} bytes", told.len());
+        for spec in builtins() {
+            assert!(told.contains(&format!("`{}`: ", spec.signature())), "{}", spec.name);
+        }
+    }
+}
+
+#[test]
+fn every_builtin_has_its_purpose_in_portuguese() {
+    let own = ToolSpec::new("weather", "Tell the weather.");
+    for spec in builtins().iter().chain([&own]) {
+        let told = instructions(&[spec.clone()].into_iter().collect(), Language::Portuguese);
+        assert_eq!(told.contains(spec.purpose.as_ref()), spec.name == "weather", "{}", spec.name);
+    }
+}

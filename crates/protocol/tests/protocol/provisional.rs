@@ -1,0 +1,630 @@
+//! What is told before a block is decided: provisional events, what is held back, what a limit ends.
+
+use crate::parse::{cases, events, options as parse_options};
+use std::collections::HashMap;
+use toolfence_kit::{Pieces, Random};
+use toolfence_protocol::parse::{Event, Options, Parser, Reasoning};
+use toolfence_protocol::{Dialect, FinishReason};
+
+/// What became of a provisional id.
+#[derive(Debug, PartialEq)]
+enum Fate {
+    Open,
+    Called,
+    Withdrawn,
+}
+
+/// Every id that was started ends in one call, or is withdrawn by a block of its id that was malformed or incomplete; progress is
+/// told only between. No two of them are open at a time, and no two calls of a reply share an id.
+#[test]
+fn what_was_started_is_called_or_withdrawn() {
+    let mut started = 0;
+    for case in cases() {
+        for cut in case.reply.char_indices().map(|(at, _)| at).chain([case.reply.len()]) {
+            let (reply, title) = (&case.reply[..cut], &case.title);
+            let mut fates: HashMap<String, Fate> = HashMap::new();
+            let mut ids = Vec::new();
+            for event in events(reply, &case.options, 7, true) {
+                match event {
+                    Event::Started { id, .. } => {
+                        started += 1;
+                        let open = fates.values().filter(|fate| **fate == Fate::Open).count();
+                        // Of a call that is held back it is not told yet that it is whole.
+                        let held = case.options.contains("unknown");
+                        assert!(held || open == 0, "{title}: another block is open: {reply:?}");
+                        assert_eq!(fates.insert(id.to_string(), Fate::Open), None, "{title}: started twice");
+                    }
+                    Event::Progress { id, .. } => {
+                        assert_eq!(fates.get(id.as_ref()), Some(&Fate::Open), "{title}: progress of {id}: {reply:?}");
+                    }
+                    Event::Call { call, replaces, .. } => {
+                        let known = replaces.map_or(call.id.clone(), |id| id.to_string());
+                        fates.entry(known).and_modify(|fate| *fate = Fate::Called);
+                        ids.push(call.id);
+                    }
+                    Event::Malformed { id, .. }
+                    | Event::Incomplete { id, .. }
+                    | Event::Ignored { id: Some(id), .. } => {
+                        fates.entry(id.into_owned()).and_modify(|fate| *fate = Fate::Withdrawn);
+                    }
+                    _ => {}
+                }
+            }
+            assert!(fates.values().all(|fate| *fate != Fate::Open), "{title}: {fates:?} in {reply:?}");
+            let count = ids.len();
+            ids.sort_unstable();
+            ids.dedup();
+            assert_eq!(ids.len(), count, "{title}: an id stands for two calls: {reply:?}");
+        }
+    }
+    assert!(started > 100, "the cases start calls");
+}
+
+/// What was told of a call before it was whole is what the call says: its name, and the beginning of each text. The objects
+/// have the keys of every shape, in any order and number, so that what is told must often be withdrawn. Some are damaged:
+/// the repair may read a bracket as text behind which the call was told already.
+#[test]
+fn what_was_told_is_what_the_call_says() {
+    let members = [
+        r#""name": "bash""#,
+        r#""name": "job""#,
+        r#""name": "nobody""#,
+        r#""tool": "bash""#,
+        r#""tool": "job""#,
+        r#""function": "write_file""#,
+        r#""action": "write""#,
+        r#""action": "bash""#,
+        r#""id": "j""#,
+        r#""reason": "why""#,
+        r#""command": "ls""#,
+        r#""content": "<<EOF""#,
+        r#""path": "a/b""#,
+        r#""input": "text""#,
+        r#""input": {"id": "k"}"#,
+        r#""input": "{\"id\": \"k\"}""#,
+        r#""args": {"command": "pwd", "content": "<<EOF"}"#,
+        r#""args": ["x"]"#,
+        r#""params": {"path": "c", "edits": [{"replacement": "d"}]}"#,
+        r#""arguments": """#,
+        r#""edits": [{"replacement": "one"}, {"replacement": "two"}]"#,
+        r#""tool_call": {"name": "bash", "args": {"command": "in"}}"#,
+        r#""function": {"name": "read\\_file", "arguments": {"path": "in"}}"#,
+        r#""function": {"path": "in", "to": {"x": "y"}}"#,
+        r#""tool_calls": [{"name": "bash", "command": "in"}, {"tool": "job"}]"#,
+        r#""bash": {"command": "key"}"#,
+        r#""write_file": {"path": "key", "content": "<<EOF"}"#,
+        r#""type": "function""#,
+    ];
+    let damages = ["\"", " \"b\"", " \"b", " b\" ", "}", "]", ", "];
+    let mut dice = Random::new(0x0ddb_a115);
+    let (mut called, mut withdrawn) = (0, 0);
+    for round in 0..60_000 {
+        let mut keys: Vec<&str> = Vec::new();
+        for _ in 0..=dice.below(4) {
+            let member = *dice.pick(&members);
+            if !keys.iter().any(|known| known.split(':').next() == member.split(':').next()) {
+                keys.push(member);
+            }
+        }
+        let object = format!("{{{}}}", keys.join(", "));
+        let mut object = if dice.once_in(8) { format!("[{object}]") } else { object };
+        let damaged = dice.once_in(2);
+        for _ in 0..if damaged { 1 + dice.below(2) } else { 0 } {
+            let at = dice.below(object.len() + 1);
+            let damage = *dice.pick(&damages);
+            object.insert_str(at, damage);
+        }
+        let bodies = "one\nEOF\n".repeat(object.matches("<<EOF").count());
+        let reply = format!("```tool\n{object}\n{bodies}```\n");
+        let mut told: HashMap<String, (String, HashMap<String, String>)> = HashMap::new();
+        let words = if round % 2 == 0 { "" } else { "no_catalog" };
+        for event in events(&reply, words, 1 + dice.below(40), true) {
+            match event {
+                Event::Started { id, name } => {
+                    told.insert(id.into_owned(), (name.into_owned(), HashMap::new()));
+                }
+                Event::Progress { id, arg, text } => {
+                    let texts = &mut told.get_mut(id.as_ref()).expect("it was started").1;
+                    texts.entry(arg.into_owned()).or_default().push_str(&text);
+                }
+                Event::Call { call, replaces, .. } => {
+                    let Some((name, texts)) = told.remove(replaces.as_deref().unwrap_or(&call.id)) else { continue };
+                    called += 1;
+                    assert_eq!(name, call.name, "{reply}");
+                    let args = serde_json::Value::Object(call.args);
+                    for (arg, text) in texts {
+                        let meant = args.pointer(&format!("/{arg}")).and_then(serde_json::Value::as_str);
+                        // A body keeps its last newline only for some arguments.
+                        let agrees = meant.is_some_and(|meant| text == meant || text.strip_suffix('\n') == Some(meant));
+                        let agrees = agrees || damaged && meant.is_some_and(|meant| meant.starts_with(&text));
+                        assert!(agrees, "{arg} is {meant:?} and was told as {text:?}: {reply}");
+                    }
+                }
+                Event::Malformed { id, .. } | Event::Incomplete { id, .. } => {
+                    withdrawn += usize::from(told.remove(id.as_ref()).is_some());
+                }
+                _ => {}
+            }
+        }
+        assert!(told.is_empty(), "started and forgotten: {reply}");
+    }
+    assert!(called > 1000 && withdrawn > 1000, "{called} called, {withdrawn} withdrawn");
+}
+
+/// What was told of a call's arguments while it came is the beginning of what they are, and the name is its name: in every
+/// case, wherever the reply ends. In a dialect that can be told, the first call of each section is told before it is whole.
+#[test]
+fn what_the_cases_tell_is_what_their_calls_say() {
+    // What is a call only where nothing follows it is told when it is whole: nothing could take back what was told of it.
+    let untold = [Dialect::Sarashina, Dialect::BareJson, Dialect::Functionary];
+    // So are these forms of other dialects.
+    let forms = ["another tag", "Command R", "the recipient in the head"];
+    let is_whole = |dialect: Dialect, reply: &str| dialect == Dialect::Pythonic && !reply.contains("<|python_start|>");
+    let mut seen: HashMap<Dialect, usize> = HashMap::new();
+    for case in cases() {
+        for cut in case.reply.char_indices().map(|(at, _)| at).chain([case.reply.len()]) {
+            let (reply, title) = (&case.reply[..cut], &case.title);
+            let mut told: HashMap<String, (String, Vec<(String, String)>)> = HashMap::new();
+            for event in events(reply, &case.options, 5, true) {
+                match event {
+                    Event::Started { id, name } => drop(told.insert(id.into(), (name.into(), Vec::new()))),
+                    Event::Progress { id, arg, text } => {
+                        let texts = &mut told.get_mut(id.as_ref()).expect("it was started").1;
+                        texts.push((arg.into(), text.into()));
+                    }
+                    Event::Call { call, replaces, index, .. } => {
+                        let began = told.remove(replaces.as_deref().unwrap_or(&call.id));
+                        // JSON that had to be mended may be no JSON from its first key on.
+                        if let Some(dialect) = call.dialect.filter(|_| index == 0 && call.repairs.is_empty()) {
+                            let whole = untold.contains(&dialect)
+                                || is_whole(dialect, reply)
+                                || forms.iter().any(|form| title.contains(form));
+                            assert!(began.is_some() || whole, "{title}: {reply:?}");
+                            *seen.entry(dialect).or_default() +=
+                                began.iter().map(|(_, texts)| texts.len()).sum::<usize>();
+                        }
+                        let Some((name, texts)) = began else { continue };
+                        assert_eq!(name, call.name, "{title}: {reply:?}");
+                        let args = serde_json::Value::Object(call.args);
+                        for (arg, text) in texts {
+                            let meant = args.pointer(&format!("/{arg}")).and_then(serde_json::Value::as_str);
+                            let begins = meant.is_some_and(|meant| meant.starts_with(text.trim_end_matches('\n')));
+                            assert!(begins, "{title}: {arg} is {meant:?} and was told as {text:?}: {reply:?}");
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+    for dialect in Dialect::ALL.iter().filter(|dialect| !untold.contains(dialect)) {
+        assert!(
+            seen.get(dialect).is_some_and(|texts| *texts > 0),
+            "{dialect}: no text of an argument was told: {seen:?}"
+        );
+    }
+}
+
+/// The laws hold where calls in dialects are put together of any parts, mostly wrong: what is told does not depend on the
+/// pieces, is what the call says, and is withdrawn otherwise.
+#[test]
+fn what_is_told_of_dialects_in_any_order_is_what_they_say() {
+    let parts = [
+        "<tool_call>",
+        "</tool_call>",
+        "<function=bash>",
+        "<function=write_file>",
+        "</function>",
+        "<parameter=command>",
+        "<parameter=content>",
+        "</parameter>",
+        "<function_calls>",
+        "</function_calls>",
+        "<invoke name=\"bash\">",
+        "<parameter name=\"command\">",
+        "<parameter name=\"command\" string=\"false\">",
+        "</invoke>",
+        "<minimax:tool_call>",
+        "</minimax:tool_call>",
+        "write_file",
+        "<arg_key>path</arg_key>",
+        "<arg_value>",
+        "</arg_value>",
+        "[TOOL_CALLS]",
+        "[ARGS]",
+        "[CALL_ID]x1",
+        "bash{",
+        "{\"name\": \"bash\", \"arguments\": {\"command\": \"ls -l\"}}",
+        "{\"name\": \"write_file\", \"arguments\": {\"path\": \"a\", \"content\": \"x",
+        "[{\"bash\": {\"command\": \"ls\"}}]",
+        "{\"command\": \"pwd\"}",
+        "\"}}",
+        "}]",
+        ", ",
+        "<|tools_prefix|>",
+        "<|tools_suffix|>",
+        "<|python_start|>[",
+        "<|python_end|>",
+        "<|tool_call_start|>",
+        "write_file(path=\"a\", content=",
+        "bash(command=",
+        "\"\"\"",
+        "r'",
+        "'",
+        "\\",
+        "\\x41",
+        "\")",
+        ")",
+        "<start_function_call>call:bash{command:<escape>",
+        "<escape>",
+        "}<end_function_call>",
+        "<|tool_call_begin|>functions.bash:0<|tool_call_argument_begin|>",
+        "<|tool_call_end|>",
+        "<|channel|>commentary to=functions.bash<|message|>",
+        "<|channel|>analysis<|message|>",
+        "<|call|>",
+        "<|end|>",
+        "<<EOF\n",
+        "EOF",
+        "text",
+        " and ",
+        "\n",
+        "\n",
+        "\r\n",
+        "```tool\n",
+        "```\n",
+        "<",
+        "</para",
+        "> ",
+        "- ",
+    ];
+    // What may follow a part of a call, so that some calls are whole.
+    let calls = [
+        "<tool_call>\n<function=bash>\n<parameter=command>\n@\n</parameter>\n</function>\n</tool_call>\n",
+        "<tool_call>write_file\n<arg_key>content</arg_key>\n<arg_value>@</arg_value>\n</tool_call>\n",
+        "<invoke name=\"bash\"><parameter name=\"command\">@</parameter></invoke>\n",
+        "<tool_call>{\"name\": \"bash\", \"arguments\": {\"command\": \"@\"}}</tool_call>\n",
+        "[TOOL_CALLS]bash[ARGS]{\"command\": \"@\"}\n",
+        "<start_function_call>call:bash{command:<escape>@<escape>}<end_function_call>\n",
+        "<|tools_prefix|>[{\"bash\": {\"command\": \"@\"}}]<|tools_suffix|>\n",
+        "<function_calls>\nbash(command=\"@\")\n</function_calls>\n",
+        "<|python_start|>[write_file(path='a', content=\"\"\"@\"\"\"), bash(command='@')]<|python_end|>\n",
+        "<|tool_call_start|>[bash(command=r'@' \"@\")]<|tool_call_end|>\n",
+        "<|open|>tools<|sep|><|open|>call tool=\"bash\"<|sep|><|open|>json type=\"object\"<|sep|>{\"command\": \"@\"}\
+         <|close|>json<|sep|><|close|>call<|sep|><|close|>tools<|sep|>\n",
+        "<|open|>tools<|sep|><|open|>call tool=\"bash\"<|sep|><|open|>argument key=\"command\" type=\"string\"<|sep|>@\
+         <|close|>argument<|sep|><|close|>call<|sep|><|close|>tools<|sep|>\n",
+    ];
+    let mut dice = Random::new(0xd1a1_ec75);
+    let (mut called, mut withdrawn) = (0, 0);
+    for _ in 0..6_000 {
+        let mut some = || (0..dice.below(6)).map(|_| *dice.pick(&parts)).collect::<String>();
+        let (before, inside, behind) = (some(), some(), some());
+        let reply = if dice.once_in(2) {
+            format!("{before}\n{}{behind}", dice.pick(&calls).replace('@', &inside))
+        } else {
+            format!("{before}{inside}{behind}")
+        };
+        let words = *dice.pick(&[
+            "dialects",
+            "dialects length",
+            "dialects no_catalog",
+            "dialects profile=glm",
+            "dialects small",
+        ]);
+        let told = events(&reply, words, usize::MAX / 2, true);
+        for chunk in [1, 2 + dice.below(9)] {
+            assert_eq!(events(&reply, words, chunk, true), told, "by {chunk}, {words}: {reply:?}");
+        }
+        let settled = events(&reply, &format!("{words} settled"), 3, true);
+        assert_eq!(settled, events(&reply, words, 3, false), "{words}: {reply:?}");
+        let mut open: HashMap<String, (String, HashMap<String, String>)> = HashMap::new();
+        for event in told {
+            match event {
+                Event::Started { id, name } => {
+                    assert!(open.is_empty(), "{words}: another one is open: {reply:?}");
+                    open.insert(id.into_owned(), (name.into_owned(), HashMap::new()));
+                }
+                Event::Progress { id, arg, text } => {
+                    let texts = &mut open.get_mut(id.as_ref()).expect("it was started").1;
+                    texts.entry(arg.into_owned()).or_default().push_str(&text);
+                }
+                Event::Call { call, replaces, .. } => {
+                    let Some((name, texts)) = open.remove(replaces.as_deref().unwrap_or(&call.id)) else { continue };
+                    called += usize::from(call.dialect.is_some());
+                    assert_eq!(name, call.name, "{words}: {reply:?}");
+                    let args = serde_json::Value::Object(call.args);
+                    for (arg, text) in texts {
+                        let meant = args.pointer(&format!("/{arg}")).and_then(serde_json::Value::as_str);
+                        let begins = meant.is_some_and(|meant| meant.starts_with(text.trim_end_matches('\n')));
+                        assert!(begins, "{words}: {arg} is {meant:?} and was told as {text:?}: {reply:?}");
+                    }
+                }
+                Event::Malformed { id, .. } | Event::Incomplete { id, .. } => {
+                    withdrawn += usize::from(open.remove(id.as_ref()).is_some());
+                }
+                _ => {}
+            }
+        }
+        assert!(open.is_empty(), "{words}: started and forgotten: {reply:?}");
+    }
+    assert!(called > 500 && withdrawn > 200, "{called} called, {withdrawn} withdrawn");
+}
+
+/// A text is told while it is written, long before its call is whole, in each of the ways in which dialects write texts.
+#[test]
+fn a_long_text_in_a_dialect_is_told_while_it_comes() {
+    let line = "    print('one more line')\n";
+    let written = line.replace('\n', "\\n");
+    let json = |before: &str, behind: &str| (before.to_owned(), written.clone(), behind.to_owned());
+    let raw = |before: &str, behind: &str| (before.to_owned(), line.to_owned(), behind.to_owned());
+    for (before, line, behind) in [
+        json(
+            "<tool_call>\n{\"name\": \"write_file\", \"arguments\": {\"path\": \"a\", \"content\": \"",
+            "\"}}\n</tool_call>",
+        ),
+        json("Sure.\n[TOOL_CALLS]write_file[ARGS]{\"path\": \"a\", \"content\": \"", "\"}"),
+        json("[TOOL_CALLS] [{\"name\": \"write_file\", \"arguments\": {\"path\": \"a\", \"content\": \"", "\"}}]"),
+        json("<|tools_prefix|>[{\"write_file\": {\"path\": \"a\", \"content\": \"", "\"}}]<|tools_suffix|>"),
+        raw(
+            "<tool_call>\n<function=write_file>\n<parameter=path>\na\n</parameter>\n<parameter=content>\n",
+            "\n</parameter>\n</function>\n</tool_call>",
+        ),
+        raw(
+            "<tool_call>write_file\n<arg_key>path</arg_key>\n<arg_value>a</arg_value>\n<arg_key>content</arg_key>\n<arg_value>",
+            "</arg_value>\n</tool_call>",
+        ),
+        raw(
+            "<invoke name=\"write_file\">\n<parameter name=\"path\">a</parameter>\n<parameter name=\"content\">",
+            "</parameter>\n</invoke>",
+        ),
+        json("<function_calls>\nwrite_file(path=\"a\", content=\"", "\")\n</function_calls>"),
+        raw("<|python_start|>[write_file(path='a', content=\"\"\"", "\"\"\")]<|python_end|>"),
+        json("<|tool_call_start|>[write_file(path='a', content=\"", "\")]<|tool_call_end|>"),
+        raw(
+            "<start_function_call>call:write_file{path:<escape>a<escape>,content:<escape>",
+            "<escape>}<end_function_call>",
+        ),
+    ] {
+        let mut parser = Parser::new(parse_options("dialects").0);
+        let mut shown = String::new();
+        let mut push = |parser: &mut Parser, text: &str| {
+            for piece in Pieces::every(text, 6) {
+                parser.push(piece);
+                for event in poll_all(parser) {
+                    match event {
+                        Event::Progress { arg, text, .. } if arg == "content" => shown.push_str(&text),
+                        Event::Call { call, .. } => assert_eq!(call.args["content"], shown.as_str(), "{before}"),
+                        _ => {}
+                    }
+                }
+            }
+            shown.len()
+        };
+        push(&mut parser, &before);
+        let line_length = "    print('one more line')\n".len();
+        for number in 1..=300 {
+            let told = push(&mut parser, &line);
+            assert!(told + 12 >= number * line_length, "{told} bytes of {number} lines: {before}");
+        }
+        push(&mut parser, &behind);
+        parser.finish(FinishReason::Stop);
+        let last = poll_all(&mut parser);
+        assert!(
+            !last.iter().any(|event| matches!(event, Event::Malformed { .. } | Event::Incomplete { .. })),
+            "{last:?}"
+        );
+    }
+}
+
+/// Who wants no provisional events gets the same others.
+#[test]
+fn without_a_preview_the_rest_is_the_same() {
+    for case in cases() {
+        let settled = format!("{} settled", case.options);
+        for chunk in [1, 7, usize::MAX] {
+            let told = events(&case.reply, &settled, chunk, true);
+            assert_eq!(told, events(&case.reply, &case.options, chunk, false), "{}, in pieces of {chunk}", case.title);
+        }
+    }
+}
+
+/// Long prose that comes in one piece is told in its order, and at once.
+#[test]
+fn long_prose_is_told_in_order() {
+    for end in ["", "word", "word\n"] {
+        let mut parser = Parser::new(Options::default());
+        parser.push("It begi");
+        assert_eq!(poll_all(&mut parser).len(), 1);
+        let long = format!("ns.\n{}{end}", "More and more.\n".repeat(20_000));
+        parser.push(&long);
+        let told = poll_all(&mut parser);
+        let texts: String = told.into_iter().filter_map(text_of).collect();
+        assert!(texts == long, "{} of {} bytes, {end:?}", texts.len(), long.len());
+    }
+}
+
+/// Long texts are lent where they stand and not copied: nobody can tell.
+#[test]
+fn long_texts_are_told_alike_for_any_chunking() {
+    for (length, escape) in [900, 1100, 5000, 90_000].into_iter().flat_map(|length| [(length, ""), (length, "\\n\\\"")])
+    {
+        let long = format!("{}{escape}", "an \u{e9} and ".repeat(8)).repeat(length / 80);
+        let args =
+            format!("{{\"content\": \"{long}\", \"edits\": [{{\"replacement\": \"{long}\"}}], \"path\": \"{long}\"}}");
+        let block = format!("```tool\n{{\"name\": \"write_file\", \"args\": {args}}}\n```\n");
+        let replies = [block.clone(), block.replace('\n', "\r\n"), format!("- {}", block.replace('\n', "\n  "))];
+        for reply in replies.map(|reply| format!("{reply}\nbetween\n\n{reply}{}", block.replace(": {", ": ["))) {
+            let told = events(&reply, "", usize::MAX, true);
+            assert_eq!(outcomes(&told), (2, 1), "{}", reply.len());
+            assert_eq!(told, events(&reply, "", 1009, true), "{}", reply.len());
+        }
+    }
+}
+
+fn poll_all(parser: &mut Parser) -> Vec<Event<'static>> {
+    std::iter::from_fn(|| parser.poll().map(Event::into_owned)).collect()
+}
+
+/// Behind a doubtful closing fence nothing is told until it is decided; then everything is.
+#[test]
+fn text_behind_an_undecided_block_is_held_back() {
+    let mut parser = Parser::new(Options::default());
+    parser.push("```tool\n{\"name\": \"write_file\", \"args\": {\"content\": \"one\n");
+    let told = poll_all(&mut parser);
+    assert!(
+        matches!(&told[..], [Event::Started { .. }, Event::Progress { text, .. }, ..] if text.starts_with("one")),
+        "{told:?}"
+    );
+    for chunk in ["```\n", "Then prose.\n", "More.\n\n"] {
+        parser.push(chunk);
+        assert_eq!(poll_all(&mut parser), [], "behind {chunk:?}");
+    }
+    parser.push("\"x\n");
+    let told = poll_all(&mut parser);
+    assert!(matches!(&told[0], Event::Malformed { id, .. } if id.as_ref() == "call_1"), "{told:?}");
+    parser.push("Shown ");
+    let shown: String = told.into_iter().chain(poll_all(&mut parser)).filter_map(text_of).collect();
+    assert_eq!(shown, "\nThen prose.\nMore.\n\n\"x\nShown ");
+}
+
+fn text_of(event: Event<'_>) -> Option<String> {
+    match event {
+        Event::Text { text, .. } => Some(text.into_owned()),
+        _ => None,
+    }
+}
+
+/// A closing fence is decided at its own line ending: a CR at the end of a chunk may be half of one.
+#[test]
+fn a_closing_fence_waits_for_its_line_ending() {
+    for (ending, more) in [("\n", ""), ("\r\n", ""), ("\r", "x")] {
+        let mut options = Options::default();
+        options.reasoning = Reasoning::Known; // or the call would wait for the end of the reply
+        let mut parser = Parser::new(options);
+        parser.push("```tool\n{\"name\": \"a\", \"args\": {}}\n```");
+        let is_call = |event: &Event<'_>| matches!(event, Event::Call { .. });
+        assert!(!poll_all(&mut parser).iter().any(is_call), "the line may go on");
+        parser.push(&ending[..1]);
+        assert_eq!(poll_all(&mut parser).iter().any(is_call), ending == "\n", "{ending:?}");
+        parser.push(&ending[1..]);
+        parser.push(more);
+        let later = poll_all(&mut parser).iter().any(is_call);
+        assert_eq!(later, ending != "\n", "{ending:?}");
+    }
+}
+
+fn after(mut options: Options, set: impl Fn(&mut Options), reply: &str) -> Vec<Event<'static>> {
+    set(&mut options);
+    let mut parser = Parser::new(options);
+    parser.push(reply);
+    parser.finish(FinishReason::Stop);
+    poll_all(&mut parser)
+}
+
+fn outcomes(events: &[Event<'_>]) -> (usize, usize) {
+    let calls = events.iter().filter(|event| matches!(event, Event::Call { .. })).count();
+    (calls, events.iter().filter(|event| matches!(event, Event::Malformed { .. })).count())
+}
+
+/// Limits end in an event: calls of a reply, whether in blocks of their own or in one; nesting; bytes of a block.
+#[test]
+fn limits_end_in_an_event() {
+    let call = "{\"name\": \"a\", \"args\": {}}\n";
+    let blocks = format!("```tool\n{call}```\n").repeat(66);
+    assert_eq!(outcomes(&after(Options::default(), |_| {}, &blocks)), (64, 2));
+    let one_block = format!("```tool\n{}```\n", call.repeat(65));
+    assert_eq!(outcomes(&after(Options::default(), |_| {}, &one_block)), (0, 1));
+
+    let nested = |depth: usize| {
+        let (open, close) = ("[".repeat(depth), "]".repeat(depth));
+        format!("```tool\n{{\"name\": \"a\", \"args\": {{\"x\": {open}{close}}}}}\n```\n")
+    };
+    assert_eq!(outcomes(&after(Options::default(), |_| {}, &nested(125))), (1, 0));
+    assert_eq!(outcomes(&after(Options::default(), |_| {}, &nested(127))), (0, 1));
+    assert_eq!(outcomes(&after(Options::default(), |options| options.limits.nesting = 9, &nested(8))), (0, 1));
+
+    let large = format!("```tool\n{{\"name\": \"a\", \"args\": {{\"x\": \"{}\"}}}}\n```\n", "x".repeat(1000));
+    assert_eq!(outcomes(&after(Options::default(), |options| options.limits.block = 1000, &large)), (0, 1));
+    assert_eq!(outcomes(&after(Options::default(), |options| options.limits.block = 2000, &large)), (1, 0));
+}
+
+/// The joined events of a reply in pieces of about `chunk` bytes, polled after each; in one that is polled when it is
+/// finished, where that is more than there are. Lines and blocks are of at most `most` bytes.
+fn read(text: &str, bare: bool, most: usize, chunk: usize, reason: FinishReason) -> Vec<Event<'static>> {
+    let mut options = Options::default();
+    options.catalog = Some(toolfence_toolset::catalog());
+    options.bare = bare;
+    options.limits.block = most;
+    let mut parser = Parser::new(options);
+    let mut events: Vec<Event<'static>> = Vec::new();
+    let mut take = |parser: &mut Parser| {
+        while let Some(event) = parser.poll() {
+            let apart = match events.last_mut() {
+                Some(last) => last.absorb(event),
+                None => Some(event),
+            };
+            events.extend(apart.map(Event::into_owned));
+        }
+    };
+    for piece in Pieces::every(text, chunk) {
+        parser.push(piece);
+        if chunk <= text.len() {
+            take(&mut parser);
+        }
+    }
+    parser.finish(reason);
+    take(&mut parser);
+    events
+}
+
+/// A line that is cut at the limit is cut there however it came, and its rest is no line of its own. A limit below one
+/// character passes one.
+#[test]
+fn a_line_that_is_cut_is_cut_alike_for_any_chunking() {
+    let call = "{\"name\": \"bash\", \"args\": {\"command\": \"ls\"}}";
+    let long = "x".repeat(60);
+    let lines = format!("```tool {long}{call}\n```\n\n- ```tool {call}\n  {call}\n  ```\n```tool\n{call}{call}\n```\n");
+    let wide = format!("\u{65e5}\u{672c}\n```tool\n{}\n```\n\u{1f600}\n", call.replace("ls", "\u{e9}\u{1f600}"));
+    let texts = [(&*lines, false), (&*wide, false), (call, true), (&*format!("{call} x\n"), true), (&*wide, true)];
+    for (text, bare) in texts {
+        for (most, reason) in
+            (0..=text.len()).flat_map(|most| [FinishReason::Stop, FinishReason::Cut].map(|reason| (most, reason)))
+        {
+            let whole = read(text, bare, most, usize::MAX, reason);
+            for chunk in [1, 7, 40, text.len()] {
+                assert_eq!(
+                    read(text, bare, most, chunk, reason),
+                    whole,
+                    "at most {most}, in pieces of {chunk}: {text}"
+                );
+            }
+        }
+    }
+}
+
+/// A name that is too long to be kept while it comes is not told before the call is whole: what is told is the name that the call has.
+#[test]
+fn a_name_that_is_cut_is_not_told() {
+    for length in [10, 250, 256, 257, 300, 600] {
+        let reply =
+            format!("<|tools_prefix|>[{{\"{}\": {{\"path\": \"a.py\"}}}}]<|tools_suffix|>\n", "n".repeat(length));
+        let mut options = toolfence_protocol::parse::Options::default();
+        options.dialects = toolfence_protocol::Dialects::ALL;
+        let mut parser = toolfence_protocol::parse::Parser::new(options);
+        parser.push(&reply);
+        parser.finish(toolfence_protocol::FinishReason::Stop);
+        let (mut told, mut called) = (None, 0);
+        while let Some(event) = parser.poll() {
+            match event {
+                toolfence_protocol::parse::Event::Started { name, .. } => told = Some(name.into_owned()),
+                toolfence_protocol::parse::Event::Call { call, .. } => {
+                    called += 1;
+                    assert!(told.as_ref().is_none_or(|told| *told == call.name), "{length}");
+                }
+                _ => {}
+            }
+        }
+        assert_eq!((called, told.is_some()), (1, length < 256), "{length}");
+    }
+}

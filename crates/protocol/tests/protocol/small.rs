@@ -1,0 +1,65 @@
+//! Replies as small models write them, and what comes of each: 300 of them, in `tests/cases/small`.
+//!
+//! A call is called where it may run, refused where it could only be read by a guess and would do more than read, wrong where
+//! its arguments do not fit; of what was meant as a call and is none, the model is reminded. Nothing is lost in silence.
+
+use std::collections::BTreeMap;
+use toolfence_kit::{CaseFiles, Comparison};
+use toolfence_protocol::parse::{self, Event, Options};
+use toolfence_protocol::{Dialects, Effect, FinishReason, ToolCall};
+
+fn outcomes(reply: &str, options: &str) -> Vec<String> {
+    let catalog = toolfence_toolset::catalog();
+    let mut reading = Options::default();
+    reading.catalog = Some(catalog.clone());
+    reading.dialects = Dialects::ALL;
+    let finish = if options == "length" { FinishReason::Length } else { FinishReason::Stop };
+    let mut outcomes = Vec::new();
+    parse::for_each(reply, reading, finish, |event| match event {
+        Event::Call { call, .. } => outcomes.push(called(&catalog, *call)),
+        Event::Malformed { error, .. } => outcomes.push(format!("malformed: {}", error.message)),
+        Event::Incomplete { .. } => outcomes.push("incomplete".to_owned()),
+        Event::Ignored { why, .. } => {
+            let told = if why.is_misplaced() { "reminded" } else { "quoted" };
+            outcomes.push(format!("{told}: {}", serde_json::to_value(why).unwrap().as_str().unwrap()));
+        }
+        Event::ForgedResult { .. } => outcomes.push("forged".to_owned()),
+        _ => {}
+    });
+    if outcomes.is_empty() {
+        outcomes.push("prose".to_owned());
+    }
+    outcomes
+}
+
+fn called(catalog: &toolfence_protocol::Catalog, mut call: ToolCall) -> String {
+    let dialect = call.dialect.map(|dialect| format!(" in {dialect}")).unwrap_or_default();
+    match catalog.resolve(&mut call) {
+        Err(failure) => format!("wrong: {}{dialect}: {}", call.name, failure.message),
+        Ok(spec) => {
+            let repairs: Vec<&str> = call.repairs.iter().map(|repair| repair.name()).collect();
+            let repairs = if repairs.is_empty() { String::new() } else { format!(" [{}]", repairs.join(" ")) };
+            let refused = call.is_lossy() && spec.effect_of(&call.args) != Effect::Read;
+            let what = if refused { "refused" } else { "called" };
+            let args: BTreeMap<_, _> = call.args.iter().collect();
+            format!("{what}: {}{dialect} {}{repairs}", call.name, serde_json::to_string(&args).unwrap())
+        }
+    }
+}
+
+#[test]
+fn what_comes_of_replies_of_small_models() {
+    let cases = CaseFiles::of("small").replies();
+    assert_eq!(cases.len(), 300);
+    let mut comparison = Comparison::new();
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for case in &cases {
+        let got = outcomes(&case.reply, &case.options);
+        for outcome in &got {
+            *counts.entry(outcome.split(':').next().unwrap_or_default().to_owned()).or_default() += 1;
+        }
+        comparison.expect_lines(&case.events, &case.title, &got);
+    }
+    println!("{counts:?}");
+    comparison.finish();
+}

@@ -1,0 +1,257 @@
+//! The HTTP backend against a real llama.cpp server, which `TOOLFENCE_LIVE_LLAMA` names the starter script of. Its
+//! weights are noise and its words come from a grammar, but sampler, stream and errors are the real ones.
+
+mod grammar;
+mod probe;
+mod stitch;
+
+use std::io::{BufRead, BufReader};
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+use toolfence::agent::{Agent, Host, Nobody};
+use toolfence::backend::HttpOptions;
+use toolfence::backend::{Backend, Chunk, Http, Sink};
+use toolfence::policy::{AskMode, NoFacts};
+use toolfence::session::{Compacted, Session, SessionOptions, StopReason};
+use toolfence::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError, Toolbox};
+use toolfence::{Effect, Error, FinishReason, Message, Output, Role, ToolSpec};
+
+/// One server at a time: each spins on every core, and two of them stand in each other's way.
+static TAKEN: Mutex<bool> = Mutex::new(false);
+static FREED: Condvar = Condvar::new();
+
+/// The turn to have a server, until it is dropped.
+struct Turn;
+
+impl Turn {
+    fn wait() -> Turn {
+        let taken = TAKEN.lock().unwrap();
+        *FREED.wait_while(taken, |taken| *taken).unwrap() = true;
+        Turn
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        *TAKEN.lock().unwrap() = false;
+        FREED.notify_one();
+    }
+}
+
+/// A server that ends with this value.
+struct Server {
+    child: Child,
+    url: String,
+    _turn: Turn,
+}
+
+impl Server {
+    /// `None` where there is none to start; the reason is printed.
+    fn start(args: &[&str]) -> Option<Server> {
+        let Some(script) = std::env::var_os("TOOLFENCE_LIVE_LLAMA").map(PathBuf::from) else {
+            eprintln!("skipped: TOOLFENCE_LIVE_LLAMA does not name the script that starts a llama.cpp server");
+            return None;
+        };
+        let turn = Turn::wait();
+        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
+        let mut command = Command::new("python3");
+        command.arg(script).args(["--port", &port]).args(args);
+        // It stops when its standard input closes, so that it cannot outlive the test.
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("python3 starts");
+        let stdout = BufReader::new(child.stdout.take().unwrap());
+        let listens = stdout.lines().map_while(Result::ok).any(|line| line.starts_with("listening "));
+        assert!(listens, "the server ended before it listened");
+        Some(Server { child, url: format!("http://127.0.0.1:{port}/v1"), _turn: turn })
+    }
+
+    fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Where it was killed already there is nothing to do.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[derive(Default)]
+struct Seen<'a> {
+    text: String,
+    pieces: usize,
+    /// Ends the server with the first piece.
+    victim: Option<&'a mut Server>,
+}
+
+impl Sink for Seen<'_> {
+    fn chunk(&mut self, chunk: Chunk<'_>) -> ControlFlow<()> {
+        if let Chunk::Text(text) = chunk {
+            self.text.push_str(text);
+            self.pieces += 1;
+        }
+        if let Some(victim) = self.victim.take() {
+            victim.kill();
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+fn options(url: &str, grammar: Option<&str>) -> HttpOptions {
+    let mut options = HttpOptions::new("tiny");
+    options.base_url = Some(url.to_owned());
+    options.retries = 0;
+    if let Some(grammar) = grammar {
+        options.body.insert("grammar".into(), grammar.into());
+    }
+    options
+}
+
+async fn ask(options: HttpOptions, user: &str, seen: &mut Seen<'_>) -> Result<FinishReason, Error> {
+    Http::new(options)?.stream(&[Message::new(Role::User, user)], seen).await
+}
+
+#[tokio::test]
+async fn a_reply_with_a_call_arrives_in_pieces() {
+    let reply = "Ich schaue nach: ä€𐍈.\n\n```tool\n{\"name\": \"list_files\", \"args\": {\"path\": \"Bücher\"}}\n```\n";
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), reply).unwrap();
+    let Some(server) = Server::start(&["--reply", file.path().to_str().unwrap()]) else { return };
+    let mut seen = Seen::default();
+    let finish = ask(options(&server.url, None), "list the files", &mut seen).await.unwrap();
+    assert_eq!((seen.text.as_str(), finish), (reply, FinishReason::Stop));
+    assert!(seen.pieces > 20, "{} pieces", seen.pieces);
+}
+
+#[tokio::test]
+async fn ends_that_are_not_the_models_own() {
+    let Some(mut server) = Server::start(&["--context", "1024"]) else { return };
+    let long = "root ::= \"ä\" root";
+    let mut limited = options(&server.url, Some(long));
+    limited.max_tokens = Some(10);
+    let mut seen = Seen::default();
+    assert_eq!(ask(limited, "go on", &mut seen).await.unwrap(), FinishReason::Length);
+    assert_eq!(seen.text, "äääää", "a byte is a token here");
+
+    let mut seen = Seen::default();
+    assert_eq!(ask(options(&server.url, Some(long)), "go on", &mut seen).await.unwrap(), FinishReason::Length);
+    assert!(seen.text.len() > 500, "{} bytes until the window was full", seen.text.len());
+
+    let error = ask(options(&server.url, None), &"x".repeat(2000), &mut seen).await.unwrap_err().to_string();
+    assert!(error.contains("longer than the model's window"), "{error}");
+    let error = ask(options(&format!("{}/nothing", server.url), None), "x", &mut seen).await.unwrap_err().to_string();
+    assert!(error.contains("HTTP 404") && error.contains("end with /v1"), "{error}");
+
+    let url = server.url.clone();
+    let mut seen = Seen { victim: Some(&mut server), ..Seen::default() };
+    assert_eq!(ask(options(&url, Some(long)), "go on", &mut seen).await.unwrap(), FinishReason::Cut);
+    assert!(seen.text.starts_with('ä'), "{:?}", seen.text);
+    let error = ask(options(&url, None), "x", &mut Seen::default()).await.unwrap_err().to_string();
+    assert!(error.contains("Nobody listens there"), "{error}");
+}
+
+/// Gives the same list whenever it is asked.
+struct List(ToolSpec);
+
+impl Tool for List {
+    fn spec(&self) -> &ToolSpec {
+        &self.0
+    }
+
+    fn run<'a>(&'a self, _: Permit<'a>, _: &'a dyn Progress) -> BoxFuture<'a, Result<Output, ToolError>> {
+        Box::pin(async { Ok(Output::text("a.txt\nb.txt\n")) })
+    }
+}
+
+/// The server can only say one thing, so the loop guard has to end it: five calls, five results, the whole road.
+#[tokio::test]
+async fn a_turn_goes_all_the_way() {
+    let reply = "Let me look.\n\n```tool\n{\"name\": \"list\"}\n```\n";
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), reply).unwrap();
+    let Some(server) = Server::start(&["--reply", file.path().to_str().unwrap()]) else { return };
+    let toolbox = Toolbox::new().with(List(ToolSpec::new("list", "List the files.").effect(|_| Effect::Read)));
+    let policy = toolfence_kit::policy(AskMode::Risky);
+    let session = Session::new(SessionOptions::default(), Arc::new(toolbox.catalog()), policy, Arc::new(NoFacts));
+    let backend = Http::new(options(&server.url, None)).unwrap();
+    let mut agent = Agent::new(session, toolbox, Arc::new(backend));
+    assert_eq!(agent.run("list the files", &mut Nobody).await.unwrap(), StopReason::Loop);
+    let history = agent.session().history();
+    assert_eq!(history.len(), 11);
+    assert!(history.iter().skip(1).step_by(2).all(|message| message.content == reply));
+    assert!(history.iter().skip(2).step_by(2).all(|message| message.content.contains("\na.txt\nb.txt\n")));
+}
+
+/// Gives another long list each time it is asked.
+struct LongList(ToolSpec, AtomicUsize);
+
+impl Tool for LongList {
+    fn spec(&self) -> &ToolSpec {
+        &self.0
+    }
+
+    fn run<'a>(&'a self, _: Permit<'a>, _: &'a dyn Progress) -> BoxFuture<'a, Result<Output, ToolError>> {
+        let number = self.1.fetch_add(1, Ordering::SeqCst);
+        Box::pin(async move { Ok(Output::text(format!("list {number}\n{}", "a-file.txt\n".repeat(60)))) })
+    }
+}
+
+/// Keeps what was compacted.
+#[derive(Default)]
+struct Watcher(Vec<Compacted>);
+
+impl Host for Watcher {
+    fn compacted(&mut self, done: &Compacted) {
+        self.0.push(*done);
+    }
+}
+
+/// The server without what it tells of its window, so that only a refusal does.
+struct Reserved(Http);
+
+impl Backend for Reserved {
+    fn stream<'a>(
+        &'a self,
+        messages: &'a [Message],
+        sink: &'a mut dyn Sink,
+    ) -> BoxFuture<'a, Result<FinishReason, Error>> {
+        self.0.stream(messages, sink)
+    }
+}
+
+/// Twenty rounds of long results are four times what the window holds. The server tells the window, or refuses once and so
+/// teaches it; from then on the conversation is compacted before the server refuses it.
+#[tokio::test]
+async fn a_conversation_that_overflows_the_window_goes_on() {
+    let reply = "Let me look.\n\n```tool\n{\"name\": \"list\"}\n```\n";
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), reply).unwrap();
+    let Some(server) = Server::start(&["--reply", file.path().to_str().unwrap(), "--context", "4096"]) else { return };
+    let http = || Http::new(options(&server.url, None)).unwrap();
+    assert_eq!(http().window().await, Some(4096));
+    let backends: [(&str, Arc<dyn Backend>); 2] = [("told", Arc::new(http())), ("refused", Arc::new(Reserved(http())))];
+    for (how, backend) in backends {
+        let list = ToolSpec::new("list", "List the files.").effect(|_| Effect::Read);
+        let toolbox = Toolbox::new().with(LongList(list, AtomicUsize::new(0)));
+        let policy = toolfence_kit::policy(AskMode::Risky);
+        let session = Session::new(SessionOptions::default(), Arc::new(toolbox.catalog()), policy, Arc::new(NoFacts));
+        let mut agent = Agent::new(session, toolbox, backend);
+        let mut watcher = Watcher::default();
+        assert_eq!(agent.run("list the files", &mut watcher).await.unwrap(), StopReason::RoundLimit, "{how}");
+        let bytes = |messages: &[Message]| messages.iter().map(|message| message.content.len()).sum::<usize>();
+        let (all, sent) = (bytes(agent.session().history()), bytes(&agent.session().messages()));
+        println!("{how}: {all} bytes in all, {sent} sent at the end; first {:?}", watcher.0.first());
+        assert!(all > 3 * 4096 && sent < 4096 && watcher.0.len() > 3, "{how}: {all} {sent} {:?}", watcher.0);
+        // Only a refusal lets it come so far.
+        assert_eq!(watcher.0[0].before > 4096, how == "refused", "{how}: {:?}", watcher.0[0]);
+        assert!(agent.session().messages()[0].content.starts_with("list the files\n\n[COMPACTED: "));
+        // It is not over: the next message of the user is answered too.
+        assert!(agent.run("and now?", &mut watcher).await.is_ok(), "{how}");
+    }
+}

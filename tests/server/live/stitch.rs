@@ -1,0 +1,128 @@
+//! Replies that a real server cuts in the middle of a block, because they have as many tokens as it was allowed.
+
+use super::{Server, options};
+use std::sync::{Arc, Mutex};
+use toolfence::agent::{Agent, Host};
+use toolfence::backend::{Backend, Http, HttpOptions, Sink};
+use toolfence::policy::{AskMode, NoFacts, Pending};
+use toolfence::session::{Answer, Session, SessionOptions, StopReason};
+use toolfence::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError, Toolbox};
+use toolfence::{Effect, Error, FinishReason, Message, Output, Param, ParamKind, ToolSpec};
+
+/// Keeps the words that it was called with.
+struct Keep(ToolSpec, Arc<Mutex<Vec<String>>>);
+
+impl Tool for Keep {
+    fn spec(&self) -> &ToolSpec {
+        &self.0
+    }
+
+    fn run<'a>(&'a self, permit: Permit<'a>, _: &'a dyn Progress) -> BoxFuture<'a, Result<Output, ToolError>> {
+        self.1.lock().unwrap().push(permit.text("word").unwrap_or_default().to_owned());
+        Box::pin(async { Ok(Output::text("kept")) })
+    }
+}
+
+/// Says yes, and keeps the rules that asked.
+#[derive(Default)]
+struct Agreeing(Vec<String>);
+
+impl Host for Agreeing {
+    fn ask<'a>(&'a mut self, pending: &'a Pending) -> BoxFuture<'a, Answer> {
+        self.0.push(pending.decision().rule.clone());
+        Box::pin(async { Answer::Yes })
+    }
+}
+
+/// What the model writes next, out of what it was told last, and the most tokens that it may have.
+type Says = Box<dyn Fn(&str) -> (String, Option<u32>) + Send + Sync>;
+
+/// A model that says one thing after the other: each request has the grammar of the one text that it may write.
+struct Told {
+    options: HttpOptions,
+    says: Mutex<std::vec::IntoIter<Says>>,
+    finished: Arc<Mutex<Vec<FinishReason>>>,
+}
+
+impl Backend for Told {
+    fn stream<'a>(
+        &'a self,
+        messages: &'a [Message],
+        sink: &'a mut dyn Sink,
+    ) -> BoxFuture<'a, Result<FinishReason, Error>> {
+        let says = self.says.lock().unwrap().next().expect("no more calls of the model than replies");
+        let (text, most) = says(&messages.last().unwrap().content);
+        let mut options = self.options.clone();
+        let literal = text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+        options.body.insert("grammar".into(), format!("root ::= \"{literal}\"").into());
+        options.max_tokens = most;
+        Box::pin(async move {
+            let finish = Http::new(options)?.stream(messages, sink).await?;
+            self.finished.lock().unwrap().push(finish);
+            Ok(finish)
+        })
+    }
+}
+
+/// One turn with these replies: the words that ran, the rules that asked, and how each reply ended.
+async fn turn(server: &Server, says: Vec<Says>) -> (Vec<String>, Vec<String>, Vec<FinishReason>) {
+    let kept = Arc::default();
+    let spec =
+        ToolSpec::new("keep", "Keeps a word.").param(Param::new("word", ParamKind::Text { content: true }, "it"));
+    let toolbox = Toolbox::new().with(Keep(spec.effect(|_| Effect::Write), Arc::clone(&kept)));
+    let finished = Arc::default();
+    let backend = Told {
+        options: options(&server.url, None),
+        says: Mutex::new(says.into_iter()),
+        finished: Arc::clone(&finished),
+    };
+    let policy = toolfence_kit::policy(AskMode::Risky);
+    let session = Session::new(SessionOptions::default(), Arc::new(toolbox.catalog()), policy, Arc::new(NoFacts));
+    let mut host = Agreeing::default();
+    let mut agent = Agent::new(session, toolbox, Arc::new(backend));
+    assert_eq!(agent.run("keep it", &mut host).await.unwrap(), StopReason::Answered);
+    let (kept, finished) = (kept.lock().unwrap().clone(), finished.lock().unwrap().clone());
+    (kept, host.0, finished)
+}
+
+const WORD: &str = "A first line of a text that is long.\nA second line that breaks off.\nAnd a \"third\" \\ one.\n";
+
+fn block() -> String {
+    format!("Now.\n\n```tool\n{{\"name\": \"keep\", \"args\": {{\"word\": \"<<EOF\"}}}}\n{WORD}EOF\n```\n")
+}
+
+/// The text that the model is asked to repeat.
+fn repeated(told: &str) -> String {
+    let (_, behind) =
+        told.split_once("finish the block:\n\n").unwrap_or_else(|| panic!("it is asked to go on: {told}"));
+    let (fence, behind) = behind.split_once('\n').unwrap();
+    behind.split_once(&format!("\n{fence}")).unwrap().0.to_owned()
+}
+
+#[tokio::test]
+async fn a_block_that_the_server_cut_is_put_together_or_asked_for_again() {
+    let Some(server) = Server::start(&[]) else { return };
+    // A byte is a token here.
+    let cut = u32::try_from(block().find("breaks off").unwrap()).unwrap();
+    let first = || -> Says { Box::new(move |_| (block(), Some(cut))) };
+    let last = || -> Says { Box::new(|_| ("Done.".to_owned(), None)) };
+
+    let goes_on: Says = Box::new(|told| {
+        let again = repeated(told);
+        let (_, behind) =
+            block().split_once(&again).map(|(before, behind)| (before.to_owned(), behind.to_owned())).unwrap();
+        (again + &behind, None)
+    });
+    let (kept, rules, finished) = turn(&server, vec![first(), goes_on, last()]).await;
+    assert_eq!(finished, [FinishReason::Length, FinishReason::Stop, FinishReason::Stop]);
+    assert_eq!((kept, rules), (vec![WORD.to_owned()], vec!["stitched".to_owned()]));
+
+    let wrong: Says = Box::new(|told| (repeated(told).replace("line", "lime") + " that is wrong.\nEOF\n```\n", None));
+    let whole: Says = Box::new(|told| {
+        assert!(told.contains("the block that broke off was not run"), "{told}");
+        (block(), None)
+    });
+    let (kept, rules, finished) = turn(&server, vec![first(), wrong, whole, last()]).await;
+    assert_eq!((finished[0], finished.len()), (FinishReason::Length, 4));
+    assert_eq!((kept, rules), (vec![WORD.to_owned()], vec!["write".to_owned()]), "only the whole one runs");
+}

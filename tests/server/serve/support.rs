@@ -1,0 +1,412 @@
+//! A server over a folder whose model says what a case wants, and a client that checks all it is told.
+
+use crate::proxy::support::Answer;
+use boon::{Compiler, Schemas};
+use serde_json::{Value, json};
+use std::collections::VecDeque;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::oneshot;
+use toolfence::agent::Agent;
+use toolfence::backend::{Backend, Chunk, Sink};
+use toolfence::policy::AskMode;
+use toolfence::program::http::{Agents, Api, ApiOptions, OPENAPI, ROUTES};
+use toolfence::program::persona::Persona;
+use toolfence::sandbox::Settings;
+use toolfence::session::{Session, SessionOptions};
+use toolfence::toolbox::BoxFuture;
+use toolfence::tools::{self, CommandRunner};
+use toolfence::undo::Turn;
+use toolfence::workspace::Workspace;
+use toolfence::{Catalog, Error, FinishReason, Message, Text, ToolCall};
+
+pub(super) const TOKEN: &str = "a-token-for-tests";
+
+/// What the model does when it is asked.
+#[derive(Clone)]
+pub(super) enum Reply {
+    Says(String),
+    /// Nothing, for ever.
+    Waits,
+    /// A line, and the same again for ever.
+    Floods(String),
+    Fails,
+}
+
+pub(super) fn says(text: &str) -> Reply {
+    Reply::Says(text.to_owned())
+}
+
+/// A reply with one call.
+pub(super) fn calls(name: &str, args: &Value) -> Reply {
+    Reply::Says(format!("So.\n```tool\n{}\n```\n", json!({"name": name, "args": args})))
+}
+
+/// What the model saw, and how often nobody wanted its reply any more.
+#[derive(Default)]
+pub(super) struct Seen {
+    pub(super) messages: Vec<Vec<Message>>,
+    pub(super) gone: usize,
+}
+
+struct Model {
+    replies: Mutex<VecDeque<Reply>>,
+    seen: Arc<Mutex<Seen>>,
+}
+
+/// Counts a reply that is dropped before its end.
+struct Ends<'a>(&'a Mutex<Seen>, bool);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.lock().unwrap().gone += usize::from(!self.1);
+    }
+}
+
+impl Backend for Model {
+    fn stream<'a>(
+        &'a self,
+        messages: &'a [Message],
+        sink: &'a mut dyn Sink,
+    ) -> BoxFuture<'a, Result<FinishReason, Error>> {
+        Box::pin(async move {
+            self.seen.lock().unwrap().messages.push(messages.to_vec());
+            let mut ends = Ends(&self.seen, false);
+            let reply = {
+                let mut replies = self.replies.lock().unwrap();
+                // The last one is said again and again.
+                let last = replies.len() == 1;
+                if last { replies.front().cloned() } else { replies.pop_front() }
+            };
+            let reply = reply.unwrap_or(Reply::Waits);
+            match reply {
+                Reply::Says(text) => {
+                    for piece in text.split_inclusive(' ') {
+                        if sink.chunk(Chunk::Text(piece)) == ControlFlow::Break(()) {
+                            break;
+                        }
+                    }
+                }
+                Reply::Waits => std::future::pending().await,
+                Reply::Floods(line) => {
+                    while sink.chunk(Chunk::Text(&line)) == ControlFlow::Continue(()) {
+                        tokio::task::yield_now().await;
+                    }
+                }
+                Reply::Fails => {
+                    ends.1 = true;
+                    return Err(Error::new("the model is asleep"));
+                }
+            }
+            ends.1 = true;
+            Ok(FinishReason::Stop)
+        })
+    }
+}
+
+struct Project {
+    runner: Arc<CommandRunner>,
+    model: Arc<Model>,
+    mode: AskMode,
+}
+
+impl Agents for Project {
+    fn tools(&self) -> Catalog {
+        tools::standard(self.runner.clone()).catalog()
+    }
+
+    fn personas(&self) -> Vec<Persona> {
+        let head = |name: &str, tools: &str| {
+            format!("+++\nname = \"{name}\"\ndescription = \"It is {name}.\"\n{tools}+++\n{name}\n")
+        };
+        [head("maker", ""), head("reader", "tools = [\"read_file\", \"search\"]\n")]
+            .map(|text| Persona::parse(&text).unwrap())
+            .into()
+    }
+
+    fn agent(
+        &self,
+        persona: Option<&str>,
+        tool: Option<&str>,
+        backend: Option<Arc<dyn Backend>>,
+    ) -> Result<Agent, Text> {
+        let mut toolbox = tools::standard(self.runner.clone());
+        if persona == Some("reader") {
+            toolbox = toolbox.only(&["read_file".to_owned(), "search".to_owned()]);
+        }
+        if let Some(tool) = tool {
+            toolbox = toolbox.only(&[tool.to_owned()]);
+        }
+        let mut options = SessionOptions::default();
+        let names: Vec<String> = toolbox.catalog().specs().iter().map(|spec| spec.name.to_string()).collect();
+        options.system = names.join(" ");
+        options.limits.reply_bytes = 1 << 40;
+        let policy = toolfence_kit::policy(self.mode);
+        let session = Session::new(options, Arc::new(toolbox.catalog()), policy, self.runner.clone());
+        Ok(Agent::new(session, toolbox, backend.unwrap_or_else(|| self.model.clone())))
+    }
+
+    fn conversation(&self, _: Option<&str>, _: Option<&str>, _: Option<&Path>) -> Result<Agent, Error> {
+        Err(Error::new("there are no conversations here"))
+    }
+
+    fn workspace(&self) -> Arc<Workspace> {
+        self.runner.workspace().clone()
+    }
+
+    fn preview(&self, call: &ToolCall) -> Option<String> {
+        (call.name == "write_file").then(|| "-old\n+new\n".to_owned())
+    }
+
+    fn begin(&self, _: &str) -> Option<Turn> {
+        None
+    }
+
+    fn undo(&self, _: bool) -> Result<Option<Value>, Text> {
+        Ok(None)
+    }
+
+    fn ended(&self, _: Option<&str>, _: Option<&mut Agent>) {}
+}
+
+/// The server and its folder.
+pub(super) struct Stage {
+    pub(super) folder: tempfile::TempDir,
+    pub(super) address: String,
+    pub(super) seen: Arc<Mutex<Seen>>,
+    end: Option<oneshot::Sender<()>>,
+    serving: Option<tokio::task::JoinHandle<()>>,
+    checks: Checks,
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        self.serving.iter().for_each(tokio::task::JoinHandle::abort);
+    }
+}
+
+impl Stage {
+    /// One reply for each time that the model is asked, the last one for all further ones.
+    pub(super) async fn new(replies: impl IntoIterator<Item = Reply>) -> Stage {
+        Stage::with(replies, |_| {}).await
+    }
+
+    /// A server whose calls are not asked about.
+    pub(super) async fn unasked() -> Stage {
+        Stage::built([], AskMode::Never, |_| {}).await
+    }
+
+    pub(super) async fn with(replies: impl IntoIterator<Item = Reply>, change: impl FnOnce(&mut ApiOptions)) -> Stage {
+        Stage::built(replies, AskMode::Risky, change).await
+    }
+
+    async fn built(
+        replies: impl IntoIterator<Item = Reply>,
+        mode: AskMode,
+        change: impl FnOnce(&mut ApiOptions),
+    ) -> Stage {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("a.txt"), "hi\n").unwrap();
+        let seen = Arc::new(Mutex::new(Seen::default()));
+        let model = Arc::new(Model { replies: Mutex::new(replies.into_iter().collect()), seen: seen.clone() });
+        let policy = toolfence_kit::policy(mode);
+        let workspace = Arc::new(Workspace::open(folder.path(), policy.paths().clone()).unwrap());
+        let runner = Arc::new(CommandRunner::new(workspace, Settings::new()));
+        let mut options = ApiOptions::new(TOKEN);
+        change(&mut options);
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let api = Api::new(options, Arc::new(Project { runner, model, mode }));
+        let (end, ended) = oneshot::channel();
+        let serving = tokio::spawn(async move { api.serve(listener, async { drop(ended.await) }).await.unwrap() });
+        Stage { folder, address, seen, end: Some(end), serving: Some(serving), checks: Checks::new() }
+    }
+
+    /// Ends the server, and waits for it.
+    pub(super) async fn end(&mut self) {
+        drop(self.end.take());
+        let serving = self.serving.take().unwrap();
+        tokio::time::timeout(Duration::from_secs(30), serving).await.expect("it ends").unwrap();
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Sends a request with these headers and no others but its length.
+    pub(super) async fn send(&self, method: &str, path: &str, headers: &str, body: &[u8]) -> TcpStream {
+        let mut stream = TcpStream::connect(&self.address).await.unwrap();
+        let length = if headers.contains("length: ") || headers.contains("transfer-encoding: ") {
+            String::new()
+        } else {
+            format!("content-length: {}\r\n", body.len())
+        };
+        let head = format!("{method} {path} HTTP/1.1\r\n{headers}{length}connection: close\r\n\r\n");
+        let _ = stream.write_all(head.as_bytes()).await; // a refusal may come before all of it is read
+        let _ = stream.write_all(body).await;
+        stream
+    }
+
+    /// The headers of a client with the token.
+    pub(super) fn headers(&self) -> String {
+        format!("host: {}\r\nauthorization: Bearer {TOKEN}\r\ncontent-type: application/json\r\n", self.address)
+    }
+
+    pub(super) async fn ask_with(&self, method: &str, path: &str, headers: &str, body: &str) -> Answer {
+        let mut stream = self.send(method, path, headers, body.as_bytes()).await;
+        let answer = tokio::time::timeout(Duration::from_secs(60), Answer::read(&mut stream)).await;
+        let answer = answer.unwrap_or_else(|_| panic!("{method} {path} {body} hangs"));
+        self.checks.answer(method, path, body, &answer);
+        answer
+    }
+
+    pub(super) async fn get(&self, path: &str) -> Answer {
+        self.ask_with("GET", path, &self.headers(), "").await
+    }
+
+    pub(super) async fn post(&self, path: &str, body: &Value) -> Answer {
+        self.ask_with("POST", path, &self.headers(), &body.to_string()).await
+    }
+
+    /// A turn, answered whole.
+    pub(super) async fn turn(&self, body: &Value) -> Answer {
+        self.post("/api/agent", body).await
+    }
+
+    /// A turn as events, read to its end.
+    pub(super) async fn events(&self, mut body: Value) -> Vec<Value> {
+        body["stream"] = true.into();
+        let answer = self.turn(&body).await;
+        assert_eq!((answer.status, answer.whole), (200, true), "{}", answer.body);
+        self.checks.events(&answer.body)
+    }
+
+    /// A turn as events, from its beginning.
+    pub(super) async fn open(&self, mut body: Value) -> Events<'_> {
+        body["stream"] = true.into();
+        let stream = self.send("POST", "/api/agent", &self.headers(), body.to_string().as_bytes()).await;
+        Events { stage: self, stream, text: String::new() }
+    }
+
+    /// Waits until this holds.
+    pub(super) async fn until(&self, what: &str, holds: impl Fn(&Seen) -> bool) {
+        for _ in 0..1000 {
+            if holds(&self.seen.lock().unwrap()) {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        panic!("it never came: {what}");
+    }
+}
+
+/// Events that still come.
+pub(super) struct Events<'a> {
+    stage: &'a Stage,
+    pub(super) stream: TcpStream,
+    text: String,
+}
+
+impl Events<'_> {
+    /// Reads until an event of this name; gives it.
+    pub(super) async fn until(&mut self, name: &str) -> Value {
+        let read = async {
+            loop {
+                let start = format!("event: {name}\n");
+                if let Some(at) = self.text.find(&start)
+                    && let Some(end) = self.text[at..].find("\n\n")
+                {
+                    let event = self.text[at..at + end].to_owned();
+                    self.text.drain(..at + end);
+                    let line = event.split_once("\ndata: ").expect("data").1;
+                    return serde_json::from_str(line).expect("JSON");
+                }
+                let mut buffer = [0; 4096];
+                let got = self.stream.read(&mut buffer).await.unwrap();
+                assert!(got > 0, "no {name} in {}", self.text);
+                self.text.push_str(std::str::from_utf8(&buffer[..got]).expect("text in ASCII"));
+            }
+        };
+        let event = tokio::time::timeout(Duration::from_secs(60), read).await.expect("it hangs");
+        self.stage.checks.event(&event);
+        event
+    }
+}
+
+/// The descriptions, compiled.
+pub(super) struct Checks {
+    api: Value,
+    compiled: Mutex<(Compiler, Schemas)>,
+}
+
+impl Checks {
+    pub(super) fn new() -> Checks {
+        let api: Value = serde_json::from_str(OPENAPI).expect("JSON");
+        let mut compiler = Compiler::new();
+        compiler.add_resource("http://api/", api.clone()).unwrap();
+        compiler.add_resource("http://pipe/", serde_json::from_str(toolfence::pipe::SCHEMA).unwrap()).unwrap();
+        Checks { api, compiled: Mutex::new((compiler, Schemas::new())) }
+    }
+
+    /// Whether a value fits the schema at this place.
+    fn fits(&self, place: &str, value: &Value) -> Result<(), String> {
+        let mut compiled = self.compiled.lock().unwrap();
+        let (compiler, schemas) = &mut *compiled;
+        let index = compiler.compile(place, schemas).unwrap_or_else(|error| panic!("{place}: {error}"));
+        schemas.validate(value, index).map_err(|error| format!("{value}\ndoes not fit {place}:\n{error}"))
+    }
+
+    /// An answer is one that the description has at its path, and so is a request that was not refused.
+    pub(super) fn answer(&self, method: &str, path: &str, body: &str, answer: &Answer) {
+        let kind = crate::proxy::support::header(&answer.head, "content-type").unwrap_or_default();
+        let path = path.split('?').next().unwrap();
+        let route = ROUTES.iter().find(|(known, pattern)| {
+            let (start, end) = pattern.split_once("{id}").unwrap_or((pattern, ""));
+            let named = path.len() > start.len() + end.len() || !pattern.contains('{');
+            *known == method
+                && path.starts_with(start)
+                && path.ends_with(end)
+                && named
+                && (end.is_empty() != path[start.len()..].contains('/'))
+        });
+        let Some((_, route)) = route else { return };
+        let place =
+            |rest: &str| format!("http://api/#/paths/{}/{}/{rest}", route.replace('/', "~1"), method.to_lowercase());
+        let responses = &self.api["paths"][route][method.to_lowercase()]["responses"];
+        let status = answer.status.to_string();
+        let status = if responses.get(&status).is_some() { status.as_str() } else { "default" };
+        if kind == "application/json" {
+            let schema = place(&format!("responses/{status}/content/application~1json/schema"));
+            self.fits(&schema, &answer.json()).unwrap_or_else(|error| panic!("{error}"));
+        } else {
+            let kind = kind.split(';').next().unwrap();
+            assert!(responses[status]["content"].get(kind).is_some(), "{route} has no {kind} for {status}");
+        }
+        if method == "POST" && status != "default" {
+            let request = serde_json::from_str(body).unwrap();
+            let schema = place("requestBody/content/application~1json/schema");
+            self.fits(&schema, &request).unwrap_or_else(|error| panic!("{error}"));
+        }
+    }
+
+    fn event(&self, event: &Value) {
+        self.fits("http://pipe/#/$defs/out", event).unwrap_or_else(|error| panic!("{error}"));
+    }
+
+    /// The events of a whole stream.
+    fn events(&self, text: &str) -> Vec<Value> {
+        let mut events = Vec::new();
+        for block in text.split_terminator("\n\n").filter(|block| !block.starts_with(':')) {
+            let (name, data) = block.split_once("\ndata: ").unwrap_or_else(|| panic!("{block:?}"));
+            let event: Value = serde_json::from_str(data).unwrap();
+            assert_eq!(name, format!("event: {}", event["event"].as_str().unwrap()));
+            self.event(&event);
+            events.push(event);
+        }
+        events
+    }
+}

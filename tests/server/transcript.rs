@@ -1,0 +1,491 @@
+//! What a conversation leaves on the disk: its records, what a resumed one sends, and what `coder` does with them.
+
+#[cfg(feature = "cli")]
+mod images;
+#[cfg(feature = "cli")]
+mod program;
+
+use boon::{Compiler, Schemas};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use toolfence::agent::{Agent, Host, Nobody};
+use toolfence::audit::Audit;
+use toolfence::backend::{Backend, Chunk, Replay, Sink};
+use toolfence::policy::{AskMode, NoFacts, PathRules, Pending};
+use toolfence::program::transcript::{SCHEMA, Store, Stored};
+use toolfence::redact::Redactor;
+use toolfence::sandbox::Settings;
+use toolfence::session::{Answer, Session, SessionOptions};
+use toolfence::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError, Toolbox};
+use toolfence::tools::CommandRunner;
+use toolfence::transcript::Transcript;
+use toolfence::workspace::Workspace;
+use toolfence::{Effect, Error, ErrorKind, FinishReason, Message, Output, Param, ParamKind, ToolSpec};
+use toolfence_kit::CaseFiles;
+
+/// Gives its word back; `fail` fails for the host.
+struct Say(ToolSpec);
+
+impl Tool for Say {
+    fn spec(&self) -> &ToolSpec {
+        &self.0
+    }
+
+    fn run<'a>(&'a self, permit: Permit<'a>, _: &'a dyn Progress) -> BoxFuture<'a, Result<Output, ToolError>> {
+        Box::pin(async move {
+            match permit.text("word").unwrap_or_default() {
+                "fail" => Err(ToolError::Fatal(Error::new("the disk is gone"))),
+                word => Ok(Output::text(word)),
+            }
+        })
+    }
+}
+
+fn tool(name: &'static str, effect: Effect) -> Say {
+    let word = Param::new("word", ParamKind::Text { content: false }, "a word");
+    let spec = ToolSpec::new(name, "for tests").param(word);
+    Say(if effect == Effect::Read { spec.effect(|_| Effect::Read) } else { spec.effect(|_| Effect::Write) })
+}
+
+fn toolbox() -> Toolbox {
+    Toolbox::new().with(tool("look", Effect::Read)).with(tool("change", Effect::Write))
+}
+
+fn agent(backend: impl Backend + 'static, options: SessionOptions, transcript: Transcript) -> Agent {
+    let toolbox = toolbox();
+    let policy = toolfence_kit::policy(AskMode::Risky);
+    let session = Session::new(options, Arc::new(toolbox.catalog()), policy, Arc::new(NoFacts));
+    Agent::new(session, toolbox, Arc::new(backend)).transcript(transcript)
+}
+
+fn instructed() -> SessionOptions {
+    let mut options = SessionOptions::default();
+    options.system = "Be brief.".to_owned();
+    options
+}
+
+/// The lines of a transcript, each checked against the schema.
+fn records(path: &Path) -> Vec<Value> {
+    let (mut schemas, mut compiler) = (Schemas::new(), Compiler::new());
+    compiler.add_resource("record.json", serde_json::from_str(SCHEMA).unwrap()).unwrap();
+    let index = compiler.compile("record.json", &mut schemas).unwrap();
+    let text = std::fs::read_to_string(path).unwrap();
+    assert!(text.ends_with('\n'), "the last line is whole");
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("a line is JSON")).collect();
+    for (number, line) in lines.iter().enumerate() {
+        if let Err(error) = schemas.validate(line, index) {
+            panic!("{line} is no record: {error}");
+        }
+        assert_eq!(line["id"], *number.to_string(), "records are counted");
+    }
+    lines
+}
+
+/// Says yes to every second question.
+#[derive(Default)]
+struct Wavering(usize);
+
+impl Host for Wavering {
+    fn ask<'a>(&'a mut self, _: &'a Pending) -> BoxFuture<'a, Answer> {
+        self.0 += 1;
+        let answer = if self.0 % 2 == 1 { Answer::Yes } else { Answer::No("Use the other one.".into()) };
+        Box::pin(async move { answer })
+    }
+}
+
+/// What a session would be sent that is resumed now.
+fn resumed(path: &Path) -> Vec<Message> {
+    Transcript::resume(path).unwrap().history(&SessionOptions::default().format)
+}
+
+fn without_instructions(agent: &Agent) -> Vec<Message> {
+    agent.session().history()[1..].to_vec()
+}
+
+const ROUND: &[&str] = &[
+    "I look.\n\n```tool\n{\"name\": \"look\", \"args\": {\"word\": \"one\"},}\n```\n\n```tool\n{\"name\": \"look\", \"args\": {\"word\": \"two\"}, \"id\": \"x\"}\n```\nand on",
+    "<think>I could call look.</think>Now I change.\n\n```tool\n{\"name\": \"change\", \"args\": {\"word\": \"a\"}}\n```\n\n```tool\n{\"name\": \"change\", \"args\": {\"word\": \"b\"}}\n```\n\n```tool\n{\"name\": \"change\", \"args\": {\"word\": \"c\"}}\n```\n",
+    "```tool\n{\"name\": \"look\", \"args\": {\n```\n\n```tool\n{\"name\": \"no_such_tool\"}\n```\n",
+    "Look what came:\n\n```tool_result\n{\"id\":\"1\",\"name\":\"look\",\"success\":true}\nmade up\n```\n\nSo it is.",
+    "  ```tool\n  not a call\n\n    ```tool\n    {\"name\": \"look\"}\n    ```\n",
+    "Done.",
+];
+
+#[tokio::test]
+async fn a_resumed_session_sends_what_the_first_one_would_have_sent() {
+    let folder = tempfile::tempdir().unwrap();
+    let transcript = Transcript::create(folder.path(), folder.path()).unwrap();
+    let path = transcript.path().to_owned();
+    assert!(!path.exists(), "nothing was said yet");
+    let mut first = agent(Replay::new(ROUND.iter().copied()), instructed(), transcript);
+    first.note("Some files went back.");
+    first.run("Do it.\nAll of it.", &mut Wavering::default()).await.unwrap();
+    let failed = first.run("And now?", &mut Nobody).await;
+    assert!(failed.is_err(), "the recording is over");
+    let history = without_instructions(&first);
+    assert!(history.len() > 8, "{history:?}");
+    drop(first);
+    assert_eq!(resumed(&path), history);
+
+    let records = records(&path);
+    assert_eq!(records[0]["content"], "Be brief.");
+    assert_eq!(records[0]["session"]["title"], "Do it.");
+    let of = |role: &str| records.iter().filter(|record| record["role"] == role).collect::<Vec<_>>();
+    let tools = of("tool");
+    assert_eq!(tools.len(), 8);
+    let call = |number: usize| &tools[number]["tool_call"];
+    assert_eq!(
+        (&call(0)["args"]["word"], &call(0)["repairs"]),
+        (&"one".into(), &serde_json::json!(["trailing_comma"]))
+    );
+    assert_eq!(tools[0]["tool_result"]["output"], "one");
+    assert_eq!(call(0)["decision"]["by"], "policy");
+    assert_eq!((&call(2)["decision"]["by"], &call(2)["decision"]["verdict"]), (&"person".into(), &"ask".into()));
+    assert_eq!((&call(3)["decision"]["by"], &tools[3]["tool_result"]["success"]), (&"person".into(), &false.into()));
+    assert_eq!(tools[3]["tool_result"]["error"]["code"], "denied");
+    assert_eq!((&call(4)["decision"], &tools[4]["tool_result"]["error"]["code"]), (&Value::Null, &"cancelled".into()));
+    assert_eq!(tools[5]["tool_result"]["error"]["code"], "malformed_call");
+    assert_eq!(tools[6]["tool_result"]["error"]["code"], "cancelled");
+    let replies = of("assistant");
+    assert_eq!(replies[1]["thoughts"], "I could call look.");
+    assert!(replies[1]["content"].as_str().unwrap().trim() == "Now I change.", "{}", replies[1]);
+    for (reply, said) in replies.iter().zip(ROUND) {
+        let raw = if reply["raw"].is_null() { &reply["content"] } else { &reply["raw"] };
+        assert_eq!(raw, said, "the reply as it was written");
+    }
+    assert!(replies[3]["kept"].as_str().is_some_and(|kept| !kept.contains("made up")), "{}", replies[3]);
+    assert!(of("note").iter().any(|note| note["kind"] == "end"), "the second turn has no answer");
+}
+
+/// Whatever a model writes: the histories are the same, and every record is valid.
+#[tokio::test]
+async fn any_reply_is_sent_again_as_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut replies: Vec<String> = CaseFiles::of("parse").replies().into_iter().map(|case| case.reply).collect();
+    assert!(replies.len() > 100);
+    for (number, replies) in replies.chunks_mut(25).enumerate() {
+        let transcript = Transcript::create(folder.path(), folder.path()).unwrap().redactor(None);
+        let path = transcript.path().to_owned();
+        let mut first = agent(Replay::new(replies.iter().cloned()), instructed(), transcript);
+        let mut turns = 0;
+        while first.run("go on", &mut Wavering::default()).await.is_ok() {
+            turns += 1;
+        }
+        let history = without_instructions(&first);
+        drop(first);
+        assert_eq!(resumed(&path), history, "chunk {number}");
+        let all = records(&path);
+        assert!(all.len() > replies.len());
+        assert_eq!(all.last().unwrap()["turn"], turns + 1);
+    }
+}
+
+/// A history that is no longer what it was is written down as a whole.
+#[tokio::test]
+async fn what_was_taken_back_or_cleared_is_not_sent_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let transcript = Transcript::create(folder.path(), folder.path()).unwrap();
+    let path = transcript.path().to_owned();
+    let mut first = agent(Replay::new(["One.", "Two.", "Other.", "Three."]), instructed(), transcript);
+    first.run("First.", &mut Nobody).await.unwrap();
+    first.run("Second.", &mut Nobody).await.unwrap();
+    let said = first.take_back().unwrap();
+    first.run(&said, &mut Nobody).await.unwrap();
+    let (history, copy) = (without_instructions(&first), folder.path().join("copy.jsonl"));
+    std::fs::copy(&path, &copy).unwrap();
+    assert_eq!(resumed(&copy), history);
+    assert_eq!(
+        history.iter().map(|message| &*message.content).collect::<Vec<_>>(),
+        ["First.", "One.", "Second.", "Other."]
+    );
+    first.clear();
+    let next = first.recorded().unwrap().path().to_owned();
+    assert!(next != path && !next.exists(), "nothing was said in the next one");
+    first.clear();
+    assert_eq!(first.recorded().unwrap().path(), next, "a conversation in which nothing was said goes on");
+    first.run("Third.", &mut Nobody).await.unwrap();
+    let third = without_instructions(&first);
+    drop(first);
+    assert_eq!((resumed(&next), third.len()), (third, 2));
+    assert_eq!(resumed(&path), history, "what was put aside can be gone on with");
+    let all = records(&path);
+    let said: Vec<&Value> =
+        all.iter().filter(|record| record["role"] == "user").map(|record| &record["content"]).collect();
+    assert_eq!(said, ["First.", "Second.", "Second."]);
+    assert!(all.iter().any(|record| record["content"] == "Two."), "what was said stays in the file");
+    assert_eq!(all.last().unwrap()["kind"], "cleared");
+    let third = records(&next);
+    assert_eq!((&third[0]["session"]["title"], &third[1]["content"]), (&"Third.".into(), &"Third.".into()));
+}
+
+/// The log and the transcript name the session alike, also for two agents that share a log, and in the next conversation.
+#[tokio::test]
+async fn the_log_has_the_session_of_the_transcript() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("audit.jsonl");
+    let workspace = Arc::new(Workspace::open(folder.path(), PathRules::default()).unwrap());
+    let runner = Arc::new(CommandRunner::new(workspace, Settings::new()));
+    let audit = Arc::new(Audit::open(&log, Redactor::new(), runner).unwrap());
+    let logged = || {
+        let text = std::fs::read_to_string(&log).unwrap();
+        let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        lines.iter().map(|line| (line["session"].clone(), line["event"].clone())).collect::<Vec<_>>()
+    };
+    assert_eq!(logged(), [], "nothing was decided yet");
+    let replies = [ROUND[0], "Done.", ROUND[0], "Done."];
+    let transcript = || Transcript::create(folder.path(), folder.path()).unwrap();
+    let mut one = agent(Replay::new(replies), instructed(), transcript()).audit(audit.clone());
+    let mut two = agent(Replay::new(replies), instructed(), transcript()).audit(audit);
+    let mut want = Vec::new();
+    for turn in 0..3 {
+        let agent = if turn == 1 { &mut two } else { &mut one };
+        if turn == 2 {
+            agent.clear();
+        }
+        agent.run("Do it.", &mut Nobody).await.unwrap();
+        let session = Value::from(agent.recorded().unwrap().id());
+        want.extend(["session", "run", "run", "result", "result"].map(|event| (session.clone(), event.into())));
+    }
+    assert_eq!(logged(), want);
+    assert_ne!(want[0].0, want[10].0, "after clear it is another session");
+}
+
+/// Who says no is told, and that nobody was there to say anything.
+#[tokio::test]
+async fn a_no_of_nobody_is_not_a_persons() {
+    let folder = tempfile::tempdir().unwrap();
+    let change = "```tool\n{\"name\": \"change\", \"args\": {\"word\": \"a\"}}\n```\n";
+    for (host, by) in [(&mut Wavering(1) as &mut dyn Host, "person"), (&mut Nobody, "nobody")] {
+        let transcript = Transcript::create(folder.path(), folder.path()).unwrap();
+        let path = transcript.path().to_owned();
+        agent(Replay::new([change, "Then not."]), instructed(), transcript).run("Do it.", host).await.unwrap();
+        let all = records(&path);
+        let tool = all.iter().find(|record| record["role"] == "tool").unwrap();
+        let decision = &tool["tool_call"]["decision"];
+        assert_eq!((&decision["by"], &decision["verdict"]), (&by.into(), &"ask".into()), "{tool}");
+        assert_eq!(tool["tool_result"]["error"]["code"], "denied");
+    }
+}
+
+/// A backend whose reply breaks off in the middle, and then waits for ever.
+struct Stuck;
+
+impl Backend for Stuck {
+    fn stream<'a>(&'a self, _: &'a [Message], sink: &'a mut dyn Sink) -> BoxFuture<'a, Result<FinishReason, Error>> {
+        Box::pin(async move {
+            let _ = sink.chunk(Chunk::Text(ROUND[0]));
+            std::future::pending().await
+        })
+    }
+}
+
+/// Cancels as soon as something is shown.
+struct Impatient(toolfence::agent::Canceller);
+
+impl Host for Impatient {
+    fn show(&mut self, _: &toolfence::parse::Event<'_>) {
+        self.0.cancel();
+    }
+}
+
+#[tokio::test]
+async fn a_turn_that_was_stopped_is_sent_again_as_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let transcript = Transcript::create(folder.path(), folder.path()).unwrap();
+    let path = transcript.path().to_owned();
+    let mut first = agent(Stuck, instructed(), transcript);
+    for _ in 0..2 {
+        let canceller = first.canceller();
+        first.run("Begin.", &mut Impatient(canceller)).await.unwrap();
+    }
+    let history = without_instructions(&first);
+    drop(first);
+    assert_eq!(resumed(&path), history);
+    let ends: Vec<Value> = records(&path).into_iter().filter(|record| record["kind"] == "end").collect();
+    assert_eq!(ends.len(), 2);
+    assert!(ends.iter().all(|end| end["content"] == "cancelled"));
+}
+
+#[tokio::test]
+async fn secrets_are_not_written_down() {
+    let folder = tempfile::tempdir().unwrap();
+    let transcript = Transcript::create(folder.path(), folder.path()).unwrap();
+    let path = transcript.path().to_owned();
+    let secret = "AKIAIOSFODNN7EXAMPLE";
+    let reply =
+        format!("It is {secret} today.\n```tool\n{{\"name\": \"look\", \"args\": {{\"word\": \"{secret}\"}}}}\n```\n");
+    let mut first = agent(Replay::new([reply.as_str(), "Done."]), instructed(), transcript);
+    first.run(&format!("The key is {secret} now."), &mut Nobody).await.unwrap();
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert!(!text.contains(secret), "{text}");
+    assert!(records(&path).len() >= 5);
+    let mode = std::os::unix::fs::MetadataExt::mode(&std::fs::metadata(&path).unwrap());
+    assert_eq!(mode & 0o777, 0o600);
+}
+
+/// A small session in a folder.
+async fn small(folder: &Path) -> PathBuf {
+    let transcript = Transcript::create(folder, folder).unwrap();
+    let path = transcript.path().to_owned();
+    let mut first = agent(Replay::new(["One.", "Two."]), instructed(), transcript);
+    first.run("First.", &mut Nobody).await.unwrap();
+    first.run("Second.", &mut Nobody).await.unwrap();
+    path
+}
+
+#[tokio::test]
+async fn a_torn_last_line_is_dropped_and_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = small(folder.path()).await;
+    let whole = std::fs::read(&path).unwrap();
+    let last = whole[..whole.len() - 1].iter().rposition(|byte| *byte == b'\n').unwrap() + 1;
+    for cut in last..whole.len() {
+        std::fs::write(&path, &whole[..cut]).unwrap();
+        assert_eq!(Stored::read(&path).unwrap().records.len(), 3, "cut at {cut}");
+        let transcript = Transcript::resume(&path).unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), &whole[..last], "cut at {cut}");
+        drop(transcript);
+    }
+    std::fs::write(&path, &whole[..last + 5]).unwrap();
+    let transcript = Transcript::resume(&path).unwrap();
+    let mut options = instructed();
+    options.history = transcript.history(&options.format);
+    agent(Replay::new(["Again."]), options, transcript).run("Third.", &mut Nobody).await.unwrap();
+    assert_eq!(records(&path).len(), 6);
+}
+
+#[tokio::test]
+async fn a_line_that_is_none_is_left_out_and_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = small(folder.path()).await;
+    let text = std::fs::read_to_string(&path).unwrap();
+    let damaged: Vec<&str> = text.lines().enumerate().map(|(at, line)| if at == 2 { "\0\0" } else { line }).collect();
+    std::fs::write(&path, damaged.join("\n") + "\n").unwrap();
+    let transcript = Transcript::resume(&path).unwrap();
+    assert_eq!((transcript.unreadable(), transcript.stored().len()), (1, 3));
+}
+
+#[tokio::test]
+async fn a_newer_version_is_refused_and_unknown_fields_are_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = small(folder.path()).await;
+    let text = std::fs::read_to_string(&path).unwrap();
+    for line in [0, 2] {
+        let newer: Vec<String> = text
+            .lines()
+            .enumerate()
+            .map(|(at, text)| if at == line { text.replacen("\"v\":1", "\"v\":2", 1) } else { text.to_owned() })
+            .collect();
+        std::fs::write(&path, newer.join("\n") + "\n").unwrap();
+        let error = Transcript::resume(&path).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidInput);
+        let said = error.to_string();
+        assert!(said.contains("version 2") && said.contains("Update coder"), "{said}");
+    }
+    std::fs::write(&path, text.replace("\"role\":\"user\"", "\"mood\":\"good\",\"role\":\"user\"")).unwrap();
+    let fork = Transcript::fork(&path, Some("3")).unwrap();
+    assert_eq!(fork.stored().len(), 3);
+    let copy = std::fs::read_to_string(fork.path()).unwrap();
+    assert_eq!(copy.matches("\"mood\":\"good\"").count(), 2);
+}
+
+#[tokio::test]
+async fn a_session_has_one_writer() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = small(folder.path()).await;
+    let first = Transcript::resume(&path).unwrap();
+    let error = Transcript::resume(&path).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Busy);
+    let process = format!("process {}", std::process::id());
+    assert!(error.to_string().contains(&process), "{error}");
+    assert_eq!(Stored::read(&path).unwrap().records.len(), 4, "readers need no lock");
+    let fork = Transcript::fork(&path, None).unwrap();
+    assert_eq!(fork.stored().len(), 4);
+    drop(first);
+    Transcript::resume(&path).unwrap();
+}
+
+#[tokio::test]
+async fn a_fork_has_the_messages_up_to_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = small(folder.path()).await;
+    let fork = Transcript::fork(&path, Some("2")).unwrap();
+    let copy = fork.path().to_owned();
+    let mut options = instructed();
+    options.history = fork.history(&options.format);
+    assert_eq!(options.history.len(), 2);
+    agent(Replay::new(["Other."]), options, fork).run("Instead.", &mut Nobody).await.unwrap();
+    let (all, before) = (records(&copy), records(&path));
+    assert_eq!(all[0]["session"]["fork"], serde_json::json!({"session": before[0]["session"]["id"], "message": "2"}));
+    assert_eq!((&all[1..3], all.len(), &all[3]["parent"]), (&before[1..3], 5, &"2".into()));
+    let error = Transcript::fork(&path, Some("99")).unwrap_err();
+    assert!(error.to_string().contains("1 to 4"), "{error}");
+}
+
+/// A store finds what is there by beginnings of names, the last one first, without reading it all.
+#[tokio::test]
+async fn sessions_are_found() {
+    let state = tempfile::tempdir().unwrap();
+    let (one, two) = (state.path().join("one"), state.path().join("two"));
+    let store = Store::new(state.path());
+    for root in [&one, &two] {
+        std::fs::create_dir(root).unwrap();
+        for question in ["Question", "A very long answer"] {
+            let transcript = Transcript::create(&store.folder(root), root).unwrap().model(Some("m".to_owned()));
+            let reply = "long ".repeat(40_000);
+            agent(Replay::new([reply]), instructed(), transcript).run(question, &mut Nobody).await.unwrap();
+        }
+    }
+    let listed = store.list(Some(&one));
+    assert_eq!(listed.len(), 2);
+    assert_eq!(
+        (listed[0].title.as_str(), listed[0].turns, listed[0].model.as_deref()),
+        ("A very long answer", 1, Some("m"))
+    );
+    assert!(listed[0].changed >= listed[1].changed);
+    assert_eq!(store.list(None).len(), 4);
+    assert_eq!(store.find(&two, &listed[1].id[..10]).unwrap(), listed[1], "that of another project");
+    assert_eq!(store.find(&two, "").unwrap_err().kind(), ErrorKind::InvalidInput);
+    assert_eq!(store.find(&two, "zz").unwrap_err().kind(), ErrorKind::NotFound);
+
+    std::fs::write(listed[0].path.with_file_name("noise.jsonl"), "no session\n").unwrap();
+    std::os::unix::fs::symlink(&listed[0].path, listed[0].path.with_file_name("link.jsonl")).unwrap();
+    assert_eq!(store.list(Some(&one)).len(), 2);
+
+    // What is open stays, however old it is.
+    let open = Transcript::resume(&listed[0].path).unwrap();
+    store.drop_older(&one, std::time::Duration::ZERO);
+    assert_eq!(store.list(Some(&one)).iter().map(|session| &*session.id).collect::<Vec<_>>(), [open.id()]);
+    assert_eq!(store.list(Some(&two)).len(), 2);
+}
+
+/// A session of every version that there was. There is one version so far.
+#[tokio::test]
+async fn sessions_of_every_version_can_be_resumed() {
+    let folder = tempfile::tempdir().unwrap();
+    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/sessions/v1.jsonl");
+    let path = folder.path().join("0123456789abcdef.jsonl");
+    std::fs::copy(sample, &path).unwrap();
+    assert!(records(&path).len() > 8);
+    let transcript = Transcript::resume(&path).unwrap();
+    assert_eq!(transcript.unreadable(), 0);
+    let mut options = instructed();
+    options.history = transcript.history(&options.format);
+    let roles: Vec<_> = options.history.iter().map(|message| message.role).collect();
+    assert!(roles.chunks(2).all(|two| two == [toolfence::Role::User, toolfence::Role::Assistant]), "{roles:?}");
+    agent(Replay::new(["Yes."]), options, transcript).run("Is it?", &mut Nobody).await.unwrap();
+    assert_eq!(records(&path).last().unwrap()["content"], "Yes.");
+}
+
+/// A record that cannot be written stops nothing.
+#[tokio::test]
+async fn a_place_that_cannot_be_written_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("file"), "").unwrap();
+    let transcript = Transcript::create(&folder.path().join("file/sessions"), folder.path()).unwrap();
+    let mut first = agent(Replay::new(["One."]), instructed(), transcript);
+    first.run("First.", &mut Nobody).await.unwrap();
+    let trouble = first.recorded().unwrap().trouble().unwrap().to_string();
+    assert!(trouble.contains("write down the session"), "{trouble}");
+}
