@@ -46,7 +46,9 @@ fn message(message: Value) -> Option<Message> {
         });
     }
     // An answer to nothing of ours has an id that no request has.
-    let id = id.and_then(|id| id.as_u64()).unwrap_or(0);
+    // Servers in JavaScript or Lua may write 3 as 3.0.
+    let whole = |id: &Value| id.as_f64().filter(|id| *id >= 0.0 && id.fract() == 0.0).map(|id| id as u64);
+    let id = id.and_then(|id| id.as_u64().or_else(|| whole(&id))).unwrap_or(0);
     if let Some(error) = message.remove("error") {
         let code = error.get("code").and_then(Value::as_i64).unwrap_or_default();
         let message = error.get("message").and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -89,6 +91,8 @@ mod tests {
         let one = |line: &str| read(line.as_bytes()).map(|mut all| all.remove(0));
         let answer = |id, result| Some(Message::Answer(id, result));
         assert_eq!(one(r#"{"jsonrpc":"2.0","id":3,"result":{"a":1}}"#), answer(3, Ok(json!({"a": 1}))));
+        assert_eq!(one(r#"{"jsonrpc":"2.0","id":3.0,"result":1}"#), answer(3, Ok(json!(1))));
+        assert_eq!(one(r#"{"jsonrpc":"2.0","id":3.5,"result":1}"#), answer(0, Ok(json!(1))));
         let refused = Refused { code: -32602, message: "no".into() };
         assert_eq!(one(r#"{"jsonrpc":"2.0","id":4,"error":{"code":-32602,"message":"no"}}"#), answer(4, Err(refused)));
         let request = Message::Request { id: json!("a"), method: "ping".into() };

@@ -5,6 +5,7 @@ use crate::shown::{Words, language};
 use std::path::PathBuf;
 use toolfence::parts::files::{EntryKind, ListFiles, ReadFile, Stop};
 use toolfence::program::fence;
+use toolfence::redact::Redactor;
 use toolfence::workspace::Workspace;
 use toolfence::{ErrorCode, Text};
 
@@ -66,7 +67,10 @@ impl Mentions {
                 0 => messages::file_of_the_person(&shown),
                 _ => messages::first_lines_of_file(&shown, file.end_line),
             };
-            (head, file.text)
+            // The configuration of a repository often has a token in the URL of a remote.
+            let in_git_folder = shown.split('/').any(|part| part.eq_ignore_ascii_case(".git"));
+            let text = if in_git_folder { Redactor::new().text(&file.text).into_owned() } else { file.text };
+            (head, text)
         } else {
             let entries = listing.entries.iter().filter(|entry| !entry.blocked && !entry.unnameable);
             let rows = entries.map(|entry| {
@@ -183,7 +187,14 @@ mod tests {
     #[test]
     fn files_and_folders_stand_below_the_message() {
         let folder = tempfile::tempdir().unwrap();
-        for (name, text) in [("src/a.rs", "one\n```\ntwo"), ("src/b.rs", ""), (".env", "KEY=1"), ("shot.PNG", "x")] {
+        let config = "[remote \"origin\"]\n\turl = https://ana:s3cr3t-t0ken@example.org/x.git\n";
+        for (name, text) in [
+            (".git/config", config),
+            ("src/a.rs", "one\n```\ntwo"),
+            ("src/b.rs", ""),
+            (".env", "KEY=1"),
+            ("shot.PNG", "x"),
+        ] {
             let path = folder.path().join(name);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, text).unwrap();
@@ -198,6 +209,8 @@ mod tests {
             "see\n\nThe file src/a.rs:\n\n````\none\n```\ntwo\n````\n\nThe folder src:\n\n```\nsrc/a.rs\nsrc/b.rs\n```"
         );
         assert!(found.notes.is_empty());
+        let shown = of("@.git/config").below("");
+        assert!(shown.contains("ana:[redacted: password]@example.org") && !shown.contains("s3cr3t"), "{shown}");
         assert_eq!(found.told().unwrap().to_string(), "below the message: src/a.rs, src");
         assert_eq!(of("@shot.PNG").images, [folder.path().canonicalize().unwrap().join("shot.PNG")]);
         let large = of("@large");

@@ -162,6 +162,17 @@ fn trust_is_for_exactly_this_content() {
 }
 
 #[test]
+fn a_link_is_named_and_the_other_files_are_trusted() {
+    let place = Place::new().project("model = \"theirs\"\n");
+    place.file(".toolfence/commands/fine.md", "# Fine\nDo it.\n");
+    std::os::unix::fs::symlink("/etc/hostname", place.root.join(".toolfence/commands/leak.md")).unwrap();
+    let ran = place.run(&["config", "trust", "--yes"], "");
+    assert!(ran.status == 1 && ran.err.contains("leak.md"), "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("fine.md") && !ran.out.contains("leak.md"), "{}", ran.out);
+    assert_eq!(place.value("model", &[]), ("theirs".into(), "project".into()));
+}
+
+#[test]
 fn trust_is_for_this_project_alone() {
     let place = Place::new().project("model = \"theirs\"\n");
     assert_eq!(place.run(&["config", "trust", "--yes"], "").status, 0);

@@ -9,7 +9,7 @@ use std::ptr;
 
 /// Steps of one check. A step is a schema that is held against a value, a name that is looked up, or 8 bytes of a text that
 /// a pattern of one byte is matched with.
-pub(super) const BUDGET: u64 = 2_000_000;
+pub(super) const BUDGET: u64 = 300_000;
 
 /// Steps of matching any pattern at all, for it may have to be compiled first.
 const MATCHING: u64 = 200;

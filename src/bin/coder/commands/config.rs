@@ -313,11 +313,25 @@ fn trust(options: &Options, places: &Places, arguments: &TrustArguments) -> Resu
         out.line(&messages::trusted_no_more(shown))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let settings = places::read_of_project(&places.project)?.map(|text| (places.project.clone(), text));
-    let (has_settings, commands) = (settings.is_some(), slash::of_project(places)?);
+    let (commands, mut failures) = slash::of_project(places);
+    let settings = places::read_of_project(&places.project).unwrap_or_else(|failure| {
+        failures.insert(0, failure);
+        None
+    });
+    let settings = settings.map(|text| (places.project.clone(), text));
+    let has_settings = settings.is_some();
+    // A file that cannot be read, such as a link, is named and not trusted; the others can be.
+    let mut err = Terminal::stderr();
+    for failure in &failures {
+        err.line(failure.message())?;
+    }
+    let trusted = if failures.is_empty() { ExitCode::SUCCESS } else { UNSUCCESSFUL.into() };
     let has_commands = !commands.is_empty();
     let files: Vec<(PathBuf, String)> = settings.into_iter().chain(commands).collect();
     if files.is_empty() {
+        if !failures.is_empty() {
+            return Ok(trusted);
+        }
         return Err(Failure::wrong_use(messages::nothing_to_trust(shown, places.commands().display().to_string())));
     }
     let mut allows = Vec::new();
@@ -343,7 +357,7 @@ fn trust(options: &Options, places: &Places, arguments: &TrustArguments) -> Resu
     for (file, text) in &files {
         out.line(&messages::trusted_as_it_is(file.display().to_string(), trust::hash(text)))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(trusted)
 }
 
 /// Shows the files and asks, on the terminal itself. Without one there is nobody to agree.

@@ -100,13 +100,17 @@ pub(crate) fn find(places: &Places) -> (Vec<Own>, Vec<Text>) {
     (all, notes)
 }
 
-/// The files of the commands of the project, with what they hold.
-///
-/// # Errors
-/// One of them cannot be read, or a link is on the way to it.
-pub(crate) fn of_project(places: &Places) -> Result<Vec<(PathBuf, String)>, Failure> {
-    let read = |(_, file): (String, PathBuf)| Ok(text(&file, Some(places.root()))?.map(|text| (file, text)));
-    names_in(&places.commands()).into_iter().map(read).filter_map(Result::transpose).collect()
+/// The files of the project's commands with their text, and a failure for each that cannot be read or is below a link.
+pub(crate) fn of_project(places: &Places) -> (Vec<(PathBuf, String)>, Vec<Failure>) {
+    let (mut files, mut failures) = (Vec::new(), Vec::new());
+    for (_, file) in names_in(&places.commands()) {
+        match text(&file, Some(places.root())) {
+            Ok(Some(text)) => files.push((file, text)),
+            Ok(None) => {}
+            Err(failure) => failures.push(failure),
+        }
+    }
+    (files, failures)
 }
 
 /// The names of the commands of a folder, with their files.
