@@ -33,6 +33,14 @@ pub(super) fn closest(
     })
 }
 
+/// The line of the file, from 1, that an old line of the hunk with U+FFFD displays, because it has bytes that are not UTF-8.
+pub(super) fn not_utf8(text: &Text<'_>, hunk: &Hunk<'_>) -> Option<usize> {
+    let wanted = hunk.old().find(|line| line.text.contains('\u{FFFD}'))?.text.trim();
+    let is_displayed =
+        |line: &[u8]| std::str::from_utf8(line).is_err() && String::from_utf8_lossy(line).trim() == wanted;
+    text.lines().position(is_displayed).map(|at| at + 1)
+}
+
 /// Whether more lines end with a carriage return alone than with a line feed.
 pub(super) fn has_lone_returns(text: &Text<'_>) -> bool {
     let body = text.body();

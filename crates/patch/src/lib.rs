@@ -59,6 +59,7 @@ mod messages;
 mod miss;
 mod model;
 mod names;
+mod neighbours;
 mod pass;
 mod passage;
 mod place;
@@ -74,7 +75,8 @@ mod wrap;
 pub use lines::{LineEdit, LineProblem, edit_lines};
 pub use miss::{Closest, Miss, Why};
 pub use model::{FilePatch, Hunk, Kind, Line, Name, Patch, Problem, Sign};
-pub use passage::{Nearest, PassageProblem, Replaced, replace_passage};
+pub use neighbours::restated_neighbours;
+pub use passage::{Indentation, Nearest, PassageProblem, Replaced, replace_passage};
 pub use plan::{Change, Done, Failure, Plan, Reason, Refusal, Source, plan};
 
 /// The longest patch in bytes.

@@ -170,7 +170,7 @@ fn build(text: &Text<'_>, cuts: &[Cut<'_>]) -> Vec<u8> {
 }
 
 /// The lines of a replacement without their ends. A carriage return before a line feed is part of the end.
-fn lines_of(replacement: &str) -> impl Iterator<Item = &str> {
+pub(super) fn lines_of(replacement: &str) -> impl Iterator<Item = &str> {
     let inner = replacement.strip_suffix('\n').unwrap_or(replacement);
     let lines = (!replacement.is_empty()).then(|| inner.split('\n')).into_iter().flatten();
     let ended = replacement.len() > inner.len();

@@ -2,10 +2,11 @@
 
 use super::messages;
 use super::model::Hunk;
+use std::borrow::Cow;
 use std::fmt;
-use toolfence_protocol::Text;
 use toolfence_protocol::invisible::{self, Invisible};
 use toolfence_protocol::text::Field;
+use toolfence_protocol::{Text, text};
 
 /// Candidates that are named; how many more there are is said.
 const MOST_NAMED: usize = 20;
@@ -42,6 +43,11 @@ impl Miss {
 pub enum Why {
     /// Its old lines are nowhere; where they would stand best, if any of them is there at all.
     NotFound(Option<Closest>),
+    /// It has U+FFFD where the file has bytes that are not UTF-8.
+    NotUtf8 {
+        /// The first line of the file with such bytes.
+        line: usize,
+    },
     /// The file ends its lines with carriage returns alone, so that it is one line here, in which nothing can be changed.
     LoneReturns,
     /// Its old lines are in several places.
@@ -105,6 +111,11 @@ impl Why {
         match self {
             Why::NotFound(None) => messages::no_line_found(),
             Why::NotFound(Some(closest)) => messages::not_found(closest.text()),
+            Why::NotUtf8 { line } => text!(
+                "was not found: line {line} of the file contains bytes that are not UTF-8, displayed as U+FFFD, so \
+                 that no text matches them. Leave the line out of the hunk, or change it with bash.",
+                line = *line
+            ),
             Why::LoneReturns => messages::not_found(messages::lone_returns()),
             Why::Ambiguous { lines, total } => {
                 messages::several_places(*total, named(lines, total.saturating_sub(lines.len())))
@@ -178,7 +189,7 @@ pub(super) fn told(visible: &str) -> Text {
 
 /// A line for a message: blanks at its edges, tabs and other blanks in it made visible, and not too long.
 pub(super) fn visible(line: &[u8]) -> String {
-    let text = String::from_utf8_lossy(line);
+    let text = printable(line);
     let edge = |c: char| c == ' ' || c == '\t' || c == '\r';
     let inside = text.trim_matches(edge);
     let before = text.len() - text.trim_start_matches(edge).len();
@@ -198,6 +209,19 @@ pub(super) fn visible(line: &[u8]) -> String {
         }
     }
     shown
+}
+
+/// The line as text, with bytes that are not UTF-8 as `\xe9`, so that it differs from a line that has U+FFFD.
+fn printable(line: &[u8]) -> Cow<'_, str> {
+    if let Ok(text) = std::str::from_utf8(line) {
+        return text.into();
+    }
+    let mut out = String::new();
+    for chunk in line.utf8_chunks() {
+        out.push_str(chunk.valid());
+        chunk.invalid().iter().for_each(|byte| out.push_str(&format!("\\x{byte:02x}")));
+    }
+    out.into()
 }
 
 fn inner_length(inside: &str, before: usize, whole: usize) -> usize {
@@ -220,7 +244,7 @@ mod tests {
         assert_eq!((visible(b""), told("")), (String::new(), messages::empty_line()));
         assert_eq!(visible("a\u{a0}b\u{202e}".as_bytes()), "a\\u{a0}b\\u{202e}");
         assert_eq!(visible("\u{2800}\u{3164}x\u{fe0f}".as_bytes()), "\\u{2800}\\u{3164}x\u{fe0f}");
-        assert_eq!(visible(b"\xff\x1b["), "\u{fffd}\\u{1b}[");
+        assert_eq!(visible(b"\xff\x1b["), "\\xff\\u{1b}[");
         assert_eq!(visible(&[b'x'; 500]).len(), 163);
     }
 }

@@ -241,6 +241,9 @@ impl<'p, 'a> Placer<'p, 'a> {
         {
             return Why::NotAtEnd { line: at + 1, lines: self.text.len() };
         }
+        if let Some(line) = explain::not_utf8(self.text, hunk) {
+            return Why::NotUtf8 { line };
+        }
         match explain::closest(self.text, index, hunk, &old, near) {
             None if explain::has_lone_returns(self.text) => Why::LoneReturns,
             closest => Why::NotFound(closest),

@@ -19,7 +19,7 @@ pub(super) struct Shift<'a> {
 
 /// One rule for all lines, where there is one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-enum Rule<'a> {
+pub(super) enum Rule<'a> {
     #[default]
     None,
     /// As it is: most lines are.
@@ -37,7 +37,8 @@ enum Rule<'a> {
 }
 
 impl Rule<'_> {
-    fn apply(&self, own: &[u8]) -> Option<Vec<u8>> {
+    /// The file's indentation for one of the patch.
+    pub(super) fn apply(&self, own: &[u8]) -> Option<Vec<u8>> {
         if own.len() > MOST_INDENT && *self != Rule::Same {
             return None;
         }

@@ -3,15 +3,17 @@
 mod find;
 mod flat;
 mod nearest;
+mod reindent;
 
 pub use nearest::Nearest;
+pub use reindent::Indentation;
 
 use super::messages;
 use super::miss::named;
 use super::text::Text;
 use flat::Flat;
 use std::fmt;
-use toolfence_protocol as protocol;
+use toolfence_protocol::{self as protocol, text};
 
 /// Lines that are named; how many more there are is said.
 const MOST_NAMED: usize = 100;
@@ -24,6 +26,8 @@ pub struct Replaced {
     pub text: Vec<u8>,
     /// The line where the passage begins, from 1.
     pub line: u64,
+    /// Whether the passages were indented with another unit than the file, and both were converted to the file's.
+    pub reindented: bool,
 }
 
 /// Why nothing was replaced.
@@ -47,6 +51,13 @@ pub enum PassageProblem {
         nearest: Option<Nearest>,
         /// The line where the new passage is already.
         already: Option<u64>,
+        /// What the file's lines are indented with, if the passage's are indented with something else.
+        indentation: Option<Indentation>,
+    },
+    /// It has U+FFFD where the file has bytes that are not UTF-8.
+    NotUtf8 {
+        /// The first line with such bytes, from 1.
+        line: u64,
     },
     /// The text has 4 GB or more.
     TooLong,
@@ -61,7 +72,14 @@ impl PassageProblem {
             PassageProblem::Several { lines, total } => {
                 messages::occurs_often(*total, named(lines, total.saturating_sub(lines.len() as u64)))
             }
-            PassageProblem::NotFound { nearest, already } => not_found(nearest.as_ref(), *already),
+            PassageProblem::NotFound { nearest, already, indentation } => {
+                not_found(nearest.as_ref(), *already, *indentation)
+            }
+            PassageProblem::NotUtf8 { line } => text!(
+                "line {line} contains bytes that are not UTF-8, displayed as U+FFFD, so that no text matches them. \
+                 Give a part of the line without them, or change the line with bash.",
+                line = *line
+            ),
             PassageProblem::TooLong => messages::text_too_long(),
         }
     }
@@ -73,18 +91,22 @@ impl fmt::Display for PassageProblem {
     }
 }
 
-fn not_found(nearest: Option<&Nearest>, already: Option<u64>) -> protocol::Text {
+fn not_found(nearest: Option<&Nearest>, already: Option<u64>, indentation: Option<Indentation>) -> protocol::Text {
     let there = already.map(messages::new_is_there);
+    let indented = indentation.map(|indentation| match indentation {
+        Indentation::Tabs => text!("The file indents with tabs, old with spaces."),
+        Indentation::Spaces => text!("The file indents with spaces, old with tabs."),
+    });
     let like = nearest.map_or_else(messages::nothing_is_like_it, Nearest::text);
-    let sentences = [Some(messages::does_not_occur()), there, Some(like)];
+    let sentences = [Some(messages::does_not_occur()), there, indented, Some(like)];
     protocol::Text::join(sentences.into_iter().flatten(), " ")
 }
 
 /// Replaces the only occurrence of a passage.
 ///
 /// A carriage return before a line feed is not looked at: the new lines end as the lines around them do. A byte order mark
-/// stays. Where the passage ends with a line feed and the text does not, the end of the text counts as one. Bytes that are
-/// not UTF-8 are kept. Time and memory are linear in the three texts, whatever they hold.
+/// stays. Where the passage ends with a line feed and the text does not, the end of the text counts as one. A passage that
+/// occurs nowhere is looked for in the unit of the file's indentation, if only that differs. Bytes that are not UTF-8 are kept. Time and memory are linear in the three texts, whatever they hold.
 ///
 /// # Errors
 /// A passage that is empty, that is the new one already, or that does not occur exactly once.
@@ -115,11 +137,32 @@ pub fn replace_passage(text: &[u8], old: &str, new: &str) -> Result<Replaced, Pa
             Err(PassageProblem::Several { lines, total })
         }
         (None, _) => {
+            if let Some(found) = reindent::find(flat.bytes(), &old, &new) {
+                let replaced = put(&text, &flat, found.at, &found.old, &found.new);
+                return Ok(Replaced { reindented: true, ..replaced });
+            }
+            if let Some(line) = not_utf8(flat.bytes(), &old) {
+                return Err(PassageProblem::NotUtf8 { line });
+            }
             let nearest = nearest::nearest(&text, &old);
             let already = find::already(flat.bytes(), new.as_bytes());
-            Err(PassageProblem::NotFound { nearest, already })
+            let wanted = Indentation::of(old.lines().map(str::as_bytes));
+            let indentation = wanted.and(Indentation::of(text.lines())).filter(|own| wanted != Some(*own));
+            Err(PassageProblem::NotFound { nearest, already, indentation })
         }
     }
+}
+
+/// The first line, from 1, with bytes that are not UTF-8, of the place where the passage is if these are displayed as U+FFFD.
+fn not_utf8(flat: &[u8], passage: &str) -> Option<u64> {
+    if !passage.contains('\u{FFFD}') {
+        return None;
+    }
+    let displayed = String::from_utf8_lossy(flat);
+    let at = displayed.find(passage)?;
+    let first = memchr::memchr_iter(b'\n', &displayed.as_bytes()[..at]).count();
+    let mut lines = flat.split(|byte| *byte == b'\n').enumerate().skip(first);
+    lines.find(|(_, line)| std::str::from_utf8(line).is_err()).map(|(line, _)| line as u64 + 1)
 }
 
 fn put(text: &Text<'_>, flat: &Flat<'_>, at: usize, old: &str, new: &str) -> Replaced {
@@ -136,5 +179,5 @@ fn put(text: &Text<'_>, flat: &Flat<'_>, at: usize, old: &str, new: &str) -> Rep
         _ => out.extend_from_slice(new.as_bytes()),
     }
     out.extend_from_slice(&body[to..]);
-    Replaced { text: out, line: line as u64 + 1 }
+    Replaced { text: out, line: line as u64 + 1, reindented: false }
 }
