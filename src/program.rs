@@ -5,7 +5,7 @@
 //! facade that has what is promised of the same part.
 
 pub use toolfence_protocol::image::base64;
-pub use toolfence_protocol::{clip, fence, invisible, texts};
+pub use toolfence_protocol::{clip, fence, invisible, text, texts};
 
 #[cfg(feature = "session")]
 pub use toolfence_session::persona;
@@ -66,20 +66,16 @@ pub mod sandbox {
     pub use toolfence_sandbox::isolation::{Enclosure, Request};
 }
 
-/// What a text is filled with, a number with groups of digits among it.
-pub mod text {
-    pub use toolfence_protocol::text::Field;
-}
-
 /// The built-in tools, all and each by its name.
 pub mod tool {
-    pub use toolfence_toolset::{Change, builtin, builtins, change};
+    pub use toolfence_toolset::{builtin, builtins};
 }
 
-/// Which checkers are there on this machine, and the name under which the checks of a project give their results.
+/// Which checkers are there on this machine, the name under which the checks of a project give their results, and what a call
+/// would change.
 #[cfg(feature = "tools")]
 pub mod tools {
-    pub use toolfence_tools::{PROJECT_CHECK, Standing};
+    pub use toolfence_tools::{PROJECT_CHECK, Standing, preview};
 }
 
 /// The records of transcripts, and where they are.
@@ -99,9 +95,9 @@ pub mod undo {
     pub use toolfence_workspace::undo::Unrestored;
 }
 
-/// What the command runner and undo ask of a workspace, the digest by which a content is known again, the hunks of a diff, and outputs
+/// What the command runner and undo ask of a workspace, the digest by which a content is known again, and outputs
 /// that were too long for a result.
 #[cfg(feature = "tools")]
 pub mod workspace {
-    pub use toolfence_workspace::{Access, Digest, Recorder, Root, hunks, overflow_file, quoted};
+    pub use toolfence_workspace::{Access, Digest, Recorder, Root, overflow_file, quoted};
 }

@@ -1,5 +1,7 @@
 //! What the policy must know of the world, and asks the host.
 
+use toolfence_protocol::{ToolCall, ToolFailure};
+
 /// The host's knowledge of the world. Every answer may be "unknown"; then a person is asked.
 ///
 /// What git would do with a repository only the hosts of this library know; its questions are hidden, and "unknown" for others.
@@ -66,6 +68,13 @@ pub trait Facts: Send + Sync {
     fn seen(&self, cwd: &str, path: &str) -> Seen {
         let _ = (cwd, path);
         Seen::Unknown
+    }
+
+    /// The failure that a call, under the taught names of tool and arguments, is certain to have: its file does not exist, or the
+    /// passage to replace does not occur. Such a call is answered without a question.
+    fn certain_failure(&self, call: &ToolCall) -> Option<ToolFailure> {
+        let _ = call;
+        None
     }
 
     /// Whether a sandbox would be around a command that fully holds: files, processes and network.

@@ -113,6 +113,9 @@ impl Policy {
         match self.effective(&decision, facts) {
             Effective::Run => Verdict::Cleared(Cleared::by_rules(call, effect, decision)),
             Effective::Ask => {
+                if let Some(failure) = facts.certain_failure(&call) {
+                    return refused(call, failure);
+                }
                 if self.settings.ask == AskMode::Always {
                     // What was allowed before is asked about too.
                     decision.offer.refuse(messages::all_is_asked());

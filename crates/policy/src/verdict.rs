@@ -13,7 +13,7 @@ pub enum Verdict {
     Cleared(Cleared),
     /// A person has to say.
     Ask(Pending),
-    /// It may not; this is the answer to the model.
+    /// It may not run, or would need approval and is certain to fail; this is the answer to the model.
     Denied(ToolResult),
 }
 

@@ -15,7 +15,7 @@ use toolfence_protocol::{Args, Catalog, Effect, Param, ParamKind, Request, ToolC
 /// A row of the table.
 struct Row {
     spec: ToolSpec,
-    /// The part of a file that a call of the tool changes.
+    /// The change of files that a call of the tool asks for.
     change: Option<fn(&Args) -> Option<Change<'_>>>,
 }
 
@@ -37,7 +37,7 @@ static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
         read_file().into(),
         list_files().into(),
         search().into(),
-        write_file().into(),
+        Row::from(write_file()).changes(file_written),
         Row::from(edit_file()).changes(lines_changed),
         Row::from(replace_text()).changes(passage_changed),
         Row::from(apply_patch()).changes(patch_applied),
@@ -69,6 +69,13 @@ pub fn catalog() -> Arc<Catalog> {
 /// The change that a call asks for, for whoever shows it before it is made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change<'a> {
+    /// All of one file.
+    Whole {
+        /// The file.
+        path: &'a str,
+        /// Its new content.
+        content: &'a str,
+    },
     /// Ranges of lines of one file.
     Lines {
         /// The file.
@@ -89,7 +96,7 @@ pub enum Change<'a> {
     Patch(&'a str),
 }
 
-/// The part of files that a call changes; `None` where it changes none, or a whole file, or its arguments do not say which part.
+/// The change of files that a call asks for; `None` if it changes none, or its arguments do not say which.
 pub fn change(call: &ToolCall) -> Option<Change<'_>> {
     let row = ROWS.iter().find(|row| row.spec.name == call.name)?;
     row.change.and_then(|change| change(&call.args))
@@ -97,6 +104,10 @@ pub fn change(call: &ToolCall) -> Option<Change<'_>> {
 
 fn text_of<'a>(args: &'a Args, name: &str) -> Option<&'a str> {
     args.get(name).and_then(Value::as_str)
+}
+
+fn file_written(args: &Args) -> Option<Change<'_>> {
+    Some(Change::Whole { path: text_of(args, "path")?, content: text_of(args, "content")? })
 }
 
 fn lines_changed(args: &Args) -> Option<Change<'_>> {

@@ -6,8 +6,15 @@ use crate::names;
 use similar::{Algorithm, ChangeTag, DiffOp, TextDiff};
 use std::fmt::Write as _;
 
-/// Bytes of both texts together beyond which no diff is made.
+/// Bytes of the lines that are compared, of both texts together, beyond which no diff is made.
 const MOST_BYTES: usize = 2 << 20;
+
+/// Lines of context around a change.
+const CONTEXT: usize = 3;
+
+/// Lines around a change of a large file that are compared with it: an added line that repeats its neighbours is printed at the
+/// first or last of them.
+const LINES_AROUND: usize = 64;
 
 /// Changed lines before and after together, beyond which no diff is made: in the worst case Myers' time grows with their
 /// square, also where nearly all of them are on one side.
@@ -27,7 +34,7 @@ pub(crate) struct ChangedLines {
 /// The difference between two texts of the file `path`; `old` is `None` for a new file. Bytes that are not UTF-8 count as
 /// what they are and are shown as U+FFFD; where there is a NUL, nothing is.
 pub(crate) fn between(path: &str, old: Option<&[u8]>, new: &[u8]) -> ChangedLines {
-    let ChangedLines { unified, added, removed, first } = compared(old, new, 3);
+    let ChangedLines { unified, added, removed, first } = compared(old, new);
     let before = if old.is_some() { header("a", path) } else { "/dev/null".into() };
     let unified = unified.map(|hunks| match hunks.is_empty() {
         true => hunks,
@@ -36,47 +43,83 @@ pub(crate) fn between(path: &str, old: Option<&[u8]>, new: &[u8]) -> ChangedLine
     ChangedLines { unified, added, removed, first }
 }
 
-/// The hunks of a unified diff of two texts, with so many lines of context, one at least; no lines of file names stand before them.
-///
-/// `None` where a text holds a NUL, or where the work would be too much: both texts have more than 2 MiB together, or more than 8,000
-/// lines differ.
-pub fn hunks(old: &str, new: &str, context: usize) -> Option<String> {
-    compared(Some(old.as_bytes()), new.as_bytes(), context).unified
-}
-
 /// The difference between two texts, with the hunks alone in the place of the whole diff.
-fn compared(old: Option<&[u8]>, new: &[u8], context: usize) -> ChangedLines {
+fn compared(old: Option<&[u8]>, new: &[u8]) -> ChangedLines {
     if [old.unwrap_or_default(), new].iter().any(|text| memchr::memchr(0, text).is_some()) {
         return ChangedLines::default();
     }
     let (old_lines, new_lines) = (lines_of(old.unwrap_or_default()), lines_of(new));
     let Middles { before, removed, added } = middles(&old_lines, &new_lines);
     let first = if removed + added == 0 { 0 } else { before as u64 + 1 };
+    let mut ends = [old_lines.len(), new_lines.len()];
+    let mut from = 0;
+    if old.map_or(0, <[u8]>::len) + new.len() > MOST_BYTES {
+        // A small change of a large file costs no more than one of a small file.
+        from = before.saturating_sub(LINES_AROUND);
+        ends = [(ends[0], removed), (ends[1], added)].map(|(end, length)| end.min(before + length + LINES_AROUND));
+    }
+    let (old_part, new_part) = (&old_lines[from..ends[0]], &new_lines[from..ends[1]]);
+    let bytes: usize = old_part.iter().chain(new_part).map(|line| line.len()).sum();
     // Lines that only go, or only come, are found without a search.
     let too_much = removed > 0 && added > 0 && removed + added > MOST_CHANGED;
-    if too_much || old.map_or(0, <[u8]>::len) + new.len() > MOST_BYTES {
+    if too_much || bytes > MOST_BYTES {
         return ChangedLines { unified: None, added: added as u64, removed: removed as u64, first };
     }
     let diff =
-        TextDiff::configure().algorithm(Algorithm::Myers).newline_terminated(true).diff_slices(&old_lines, &new_lines);
+        TextDiff::configure().algorithm(Algorithm::Myers).newline_terminated(true).diff_slices(old_part, new_part);
     let count = |tag| diff.iter_all_changes().filter(|change| change.tag() == tag).count() as u64;
-    let unified = Some(printed(&diff, context));
+    let unified = Some(printed(&diff, from));
     ChangedLines { unified, added: count(ChangeTag::Insert), removed: count(ChangeTag::Delete), first }
 }
 
-/// The hunks of this diff.
+/// Lines that go and lines that come at one place.
+pub(crate) struct LineHunk<'a> {
+    /// How many lines of the old text precede it.
+    pub(crate) first: usize,
+    pub(crate) removed: Vec<&'a [u8]>,
+    pub(crate) added: Vec<&'a [u8]>,
+}
+
+/// The places where two texts differ; one that spans them all where finding them would be too much work.
+pub(crate) fn changed_lines<'a>(old: &'a [u8], new: &'a [u8]) -> Vec<LineHunk<'a>> {
+    let (old_lines, new_lines) = (lines_of(old), lines_of(new));
+    let Middles { before, removed, added } = middles(&old_lines, &new_lines);
+    let (old_part, new_part) = (&old_lines[before..before + removed], &new_lines[before..before + added]);
+    if removed + added > MOST_CHANGED {
+        return vec![LineHunk { first: before, removed: old_part.to_vec(), added: new_part.to_vec() }];
+    }
+    let mut hunks: Vec<LineHunk<'a>> = Vec::new();
+    let mut is_open = false;
+    for op in similar::capture_diff_slices(Algorithm::Myers, old_part, new_part) {
+        if matches!(op, DiffOp::Equal { .. }) {
+            is_open = false;
+            continue;
+        }
+        if !is_open {
+            let first = before + op.old_range().start;
+            hunks.push(LineHunk { first, removed: Vec::new(), added: Vec::new() });
+        }
+        is_open = true;
+        let Some(hunk) = hunks.last_mut() else { continue };
+        hunk.removed.extend(&old_part[op.old_range()]);
+        hunk.added.extend(&new_part[op.new_range()]);
+    }
+    hunks
+}
+
+/// The hunks of this diff of what follows so many skipped lines.
 ///
 /// The numbers behind `@@` are counted here. `similar` 2.7 takes them from the first and the last operation of a hunk, and does not move
 /// their place in the other text along where it moves an operation over lines that are the same.
-fn printed<'a>(diff: &'a TextDiff<'a, 'a, 'a, [u8]>, context: usize) -> String {
+fn printed<'a>(diff: &'a TextDiff<'a, 'a, 'a, [u8]>, skipped: usize) -> String {
     // An empty range is told by the line before it.
     let range = |start: usize, length: usize| match length {
-        0 => format!("{start},0"),
-        1 => format!("{}", start + 1),
-        _ => format!("{},{length}", start + 1),
+        0 => format!("{},0", skipped + start),
+        1 => format!("{}", skipped + start + 1),
+        _ => format!("{},{length}", skipped + start + 1),
     };
     let mut out = String::new();
-    for hunk in diff.unified_diff().context_radius(context.max(1)).iter_hunks() {
+    for hunk in diff.unified_diff().context_radius(CONTEXT).iter_hunks() {
         let (old, new) = match hunk.ops().first() {
             Some(DiffOp::Equal { old_index, new_index, .. }) => (*old_index, *new_index),
             // No line of context stands before it: the texts begin here.
@@ -131,6 +174,19 @@ fn middles(old: &[&[u8]], new: &[&[u8]]) -> Middles {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_changed_line_of_a_large_file_has_a_diff() {
+        let lines = |at: usize, line: &str| -> String {
+            (0..300_000).map(|n| if n == at { line.to_owned() } else { format!("line {n}\n") }).collect()
+        };
+        let (old, new) = (lines(200_000, "old\n"), lines(200_000, "new\n"));
+        let changed = between("a", Some(old.as_bytes()), new.as_bytes());
+        let context = |from: usize| (from..from + 3).map(|n| format!(" line {n}\n")).collect::<String>();
+        let hunk = format!("@@ -199998,7 +199998,7 @@\n{}-old\n+new\n{}", context(199_997), context(200_001));
+        assert_eq!(changed.unified, Some(format!("--- a/a\n+++ b/a\n{hunk}")));
+        assert_eq!((changed.added, changed.removed, changed.first), (1, 1, 200_001));
+    }
 
     #[test]
     fn a_change_and_a_new_file() {

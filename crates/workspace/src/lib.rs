@@ -36,7 +36,6 @@ pub use changes::edit::{EditFile, EditLines, ReplaceText};
 pub use changes::patch::{Patched, PatchedFile};
 pub use changes::record::{RecordedCommand, Recorder};
 pub use changes::write::Written;
-pub use diff::hunks;
 pub use digest::Digest;
 pub use files::Files;
 pub use files::list::{Entry, EntryKind, ListFiles, Listing};

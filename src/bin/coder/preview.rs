@@ -6,20 +6,16 @@ use crate::shown::{Words, escaped};
 use crate::style::Style;
 use crate::theme::codes;
 use std::ops::Range;
-use toolfence::parts::files::{EditFile, EditLines, ReadFile, ReplaceText, Stop};
 use toolfence::policy::{Decision, Target};
-use toolfence::program::tool::Change;
-use toolfence::program::workspace::{hunks, quoted};
+use toolfence::program::workspace::quoted;
 use toolfence::tool::ParamKind;
 use toolfence::workspace::Workspace;
-use toolfence::{ErrorCode, Text, ToolCall, ToolFailure};
+use toolfence::{Text, ToolCall};
 
 /// Rows of a diff or of an argument that are shown at first.
 const MOST_ROWS: usize = 60;
 /// So many more are shown too: a question that hides only these would have to be answered twice for them.
 const FEW_ROWS: usize = 8;
-/// Bytes of a file that are compared with what it shall be.
-const MOST_COMPARED: usize = 1 << 20;
 /// Characters of a label and of what a model says for itself.
 const MOST_CHARS: usize = 160;
 
@@ -47,15 +43,19 @@ impl Preview {
         let spec = catalog.find(&call.name);
         let given = |kind: ParamKind| spec.and_then(|spec| spec.sole(&kind, &call.args));
         let path = given(ParamKind::Path).map(|(_, path)| path);
-        let change = |rows: Vec<String>| if colour { rows.into_iter().map(tinted).collect() } else { rows };
+        let tint = |rows: Vec<String>| if colour { rows.into_iter().map(tinted).collect() } else { rows };
         let rows = match (given(ParamKind::Command), path, given(ParamKind::Text { content: true })) {
             (Some((param, command)), ..) => {
                 return command_rows(call, &param.name, command, &decision.marks, colour, room);
             }
-            (None, Some(path), Some((_, content))) => change(diff(path, content, room, workspace)),
-            _ => match edited(call, workspace) {
-                Some(diff) => change(change_rows(&diff, room)),
-                None => arguments(call, room),
+            (None, _, content) => match (change(call, workspace), content) {
+                (Some(diff), _) if !diff.starts_with("--- /dev/null\n") => tint(change_rows(&diff, room)),
+                // A new file, or one that cannot be compared.
+                (_, Some((_, content))) => {
+                    tint([plain(&messages::all_of_it(), room), marked(content, "  + ", "  + ", room)].concat())
+                }
+                (Some(diff), None) => tint(change_rows(&diff, room)),
+                (None, None) => arguments(call, room),
             },
         };
         let names = match (decision.targets.as_slice(), path) {
@@ -167,42 +167,9 @@ fn tinted(row: String) -> String {
     format!("{on}{}{off}\n", row.trim_end_matches('\n'))
 }
 
-/// What a call would change, as a unified diff, where it changes text and can be done.
+/// What a call would change, as a unified diff, if it changes text and can be done.
 pub(crate) fn change(call: &ToolCall, workspace: &Workspace) -> Option<String> {
-    let catalog = toolfence::tool::catalog();
-    let spec = catalog.find(&call.name)?;
-    let given = |kind: ParamKind| spec.sole(&kind, &call.args).map(|(_, text)| text);
-    match (given(ParamKind::Command), given(ParamKind::Path), given(ParamKind::Text { content: true })) {
-        (Some(_), ..) => None,
-        (None, Some(path), Some(content)) => match compared(path, content, workspace) {
-            Ok(diff) => diff,
-            // All of it is new.
-            Err(failure) if failure.code == ErrorCode::NotFound => hunks("", content, 2),
-            Err(_) => None,
-        },
-        _ => edited(call, workspace),
-    }
-}
-
-/// A file as it is compared with what it shall be; `None` where it is too large for that.
-///
-/// # Errors
-/// It cannot be read as text.
-fn compared(path: &str, content: &str, workspace: &Workspace) -> Result<Option<String>, ToolFailure> {
-    let mut wanted = ReadFile::new(path);
-    wanted.limits.bytes = MOST_COMPARED;
-    (wanted.limits.lines, wanted.limits.line_chars) = (u64::MAX, MOST_COMPARED);
-    let old = workspace.files().read(&wanted, &Stop::default())?;
-    let is_whole = old.left_out == 0 && old.cut_lines == 0;
-    Ok(if is_whole { hunks(&old.text, content, 2) } else { None })
-}
-
-/// The change a file would have. Where the file cannot be read as text, its new content.
-fn diff(path: &str, content: &str, room: usize, workspace: &Workspace) -> Vec<String> {
-    match compared(path, content, workspace).ok().flatten() {
-        None => [plain(&messages::all_of_it(), room), marked(content, "  + ", "  + ", room)].concat(),
-        Some(changes) => change_rows(&changes, room),
-    }
+    toolfence::program::tools::preview(workspace, call)?.ok().flatten()
 }
 
 /// The rows of a diff below a line that says what it is. The file is named above already.
@@ -214,26 +181,6 @@ fn change_rows(diff: &str, room: usize) -> Vec<String> {
         _ => diff,
     };
     [plain(&messages::a_change(), room), plain(hunks, room)].concat()
-}
-
-/// What an edit or a patch would do, where it can be done and is text.
-fn edited(call: &ToolCall, workspace: &Workspace) -> Option<String> {
-    let changes = workspace.changes();
-    match toolfence::program::tool::change(call)? {
-        Change::Lines { path, edits } => {
-            let lines = |(start_line, end_line, text): (u64, u64, &str)| {
-                let replacement = text.to_owned();
-                EditLines { start_line, end_line, replacement }
-            };
-            let edits = edits.into_iter().map(lines).collect();
-            changes.edit(&EditFile { dry_run: true, ..EditFile::new(path, edits) }).ok()?.diff
-        }
-        Change::Passage { path, old, new } => {
-            let wanted = ReplaceText::new(path, old, new);
-            changes.replace_text(&ReplaceText { dry_run: true, ..wanted }).ok()?.diff
-        }
-        Change::Patch(patch) => changes.apply_patch(patch, true).ok()?.diff,
-    }
 }
 
 fn arguments(call: &ToolCall, room: usize) -> Vec<String> {
@@ -391,12 +338,8 @@ mod tests {
         std::fs::write(home.path().join("binary"), b"\0\xff").expect("it can be written");
         let workspace = Workspace::open(home.path(), Default::default()).expect("it is a folder");
         let of = |path: &str| change(&call("write_file", json!({"path": path, "content": "one\ntwo\n"})), &workspace);
-        assert_eq!(of("a/new").as_deref(), Some("@@ -0,0 +1,2 @@\n+one\n+two\n"));
-        assert_eq!(of("old").as_deref(), Some("@@ -1 +1,2 @@\n one\n+two\n"));
-        assert_eq!(
-            hunks("one\ntwo\nthree\n", "two\ntwo\nthree\n", 2).as_deref(),
-            Some("@@ -1,3 +1,3 @@\n-one\n two\n+two\n three\n")
-        );
+        assert_eq!(of("a/new").as_deref(), Some("--- /dev/null\n+++ b/a/new\n@@ -0,0 +1,2 @@\n+one\n+two\n"));
+        assert_eq!(of("old").as_deref(), Some("--- a/old\n+++ b/old\n@@ -1 +1,2 @@\n one\n+two\n"));
         assert_eq!((of("binary"), of("../new")), (None, None), "what is there and cannot be read is not new");
     }
 

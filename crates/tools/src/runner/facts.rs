@@ -1,7 +1,9 @@
 //! What the policy asks about the world, answered for the project of the commands.
 
 use super::CommandRunner;
+use crate::preview;
 use toolfence_policy::{Facts, HistoryFact, PathFact, ProgramFact, RepositoryFact, Seen};
+use toolfence_protocol::{ToolCall, ToolFailure};
 
 impl Facts for CommandRunner {
     fn path(&self, cwd: &str, path: &str) -> PathFact {
@@ -42,6 +44,10 @@ impl Facts for CommandRunner {
 
     fn seen(&self, cwd: &str, path: &str) -> Seen {
         self.workspace().seen(cwd, path)
+    }
+
+    fn certain_failure(&self, call: &ToolCall) -> Option<ToolFailure> {
+        preview::certain_failure(self.workspace(), call)
     }
 
     fn sandbox_holds(&self) -> bool {

@@ -1,0 +1,111 @@
+//! Plans what a call would do before anyone is asked about it.
+//!
+//! The plan is the question's diff. A call whose plan fails cannot succeed, and its failure is the answer without a question.
+
+use serde_json::Value;
+use toolfence_protocol::{ErrorCode, ToolCall, ToolFailure};
+use toolfence_toolset::{Change, change};
+use toolfence_workspace::{EditFile, EditLines, ReplaceText, Workspace};
+
+/// The diff of what a call to a built-in tool would change; `None` for calls that change no files by themselves. The diff is
+/// `None` if the texts are too long to be compared, or are not text.
+///
+/// # Errors
+/// The failure that the call would have now.
+pub fn preview(workspace: &Workspace, call: &ToolCall) -> Option<Result<Option<String>, ToolFailure>> {
+    let changes = workspace.changes();
+    Some(match change(call)? {
+        Change::Whole { path, content } => {
+            changes.draft_write(path, content, None).map(|draft| draft.into_report().diff)
+        }
+        Change::Lines { path, edits } => {
+            let lines = |(start_line, end_line, text): (u64, u64, &str)| {
+                let replacement = text.to_owned();
+                EditLines { start_line, end_line, replacement }
+            };
+            let edits = edits.into_iter().map(lines).collect();
+            changes.draft_edit(&EditFile::new(path, edits)).map(|draft| draft.into_report().diff)
+        }
+        Change::Passage { path, old, new } => {
+            changes.draft_replacement(&ReplaceText::new(path, old, new)).map(|draft| draft.into_report().diff)
+        }
+        Change::Patch(patch) => changes.draft_patch(patch).map(|draft| draft.into_report().diff),
+    })
+}
+
+/// The failure that a call to a built-in tool is certain to have.
+pub(super) fn certain_failure(workspace: &Workspace, call: &ToolCall) -> Option<ToolFailure> {
+    if let Some(planned) = preview(workspace, call) {
+        // How large a file may be is a setting, which the tool knows.
+        return planned.err().filter(|failure| failure.code != ErrorCode::TooLarge);
+    }
+    let path = call.args.get("path").and_then(Value::as_str)?;
+    match call.name.as_str() {
+        "read_file" | "run_python" => workspace.root().named_file(path).err(),
+        "list_files" | "search" if path.is_empty() => workspace.root().named_folder(path).err(),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::CommandRunner;
+    use serde_json::json;
+    use std::sync::Arc;
+    use toolfence_policy::{AskMode, Policy, Verdict};
+    use toolfence_protocol::ToolCall;
+    use toolfence_rules::PathRules;
+    use toolfence_sandbox::isolation::Settings;
+
+    #[test]
+    fn calls_that_cannot_succeed_are_answered_without_a_question() {
+        let home = tempfile::tempdir().expect("a temporary folder can be made");
+        std::fs::write(home.path().join("a"), "one\ntwo\n").expect("it can be written");
+        let workspace = Workspace::open(home.path(), PathRules::default()).expect("it is a folder");
+        let commands = CommandRunner::new(Arc::new(workspace), Settings::new());
+        let review = |ask: AskMode, name: &str, args: &Value| {
+            let call = ToolCall::new("1", name, args.as_object().cloned().unwrap_or_default());
+            match Policy::default().ask(ask).review(call, &toolfence_toolset::catalog(), &commands) {
+                Verdict::Ask(_) => json!("asks"),
+                Verdict::Cleared(_) => json!("runs"),
+                Verdict::Denied(result) => result.error.map_or(Value::Null, |error| json!(error.code)),
+            }
+        };
+        let edit = |line: u64| json!([{"start_line": line, "end_line": line, "replacement": "x"}]);
+        let patch = |old: &str| format!("*** Begin Patch\n*** Update File: a\n@@\n-{old}\n+x\n*** End Patch\n");
+        for (name, args, want) in [
+            ("replace_text", json!({"path": "a", "old": "two", "new": "x"}), "asks"),
+            ("replace_text", json!({"path": "a", "old": "three", "new": "x"}), "no_match"),
+            ("replace_text", json!({"path": "a", "old": "o", "new": "x"}), "not_unique"),
+            ("replace_text", json!({"path": "b", "old": "two", "new": "x"}), "not_found"),
+            ("edit_file", json!({"path": "a", "edits": edit(2)}), "asks"),
+            ("edit_file", json!({"path": "a", "edits": edit(9)}), "invalid_argument"),
+            ("edit_file", json!({"path": "b", "edits": edit(2)}), "not_found"),
+            ("apply_patch", json!({"patch": patch("two")}), "asks"),
+            ("apply_patch", json!({"patch": patch("three")}), "no_match"),
+            ("apply_patch", json!({"patch": "no patch"}), "invalid_argument"),
+            ("write_file", json!({"path": "new", "content": "x"}), "asks"),
+            ("write_file", json!({"path": "", "content": "x"}), "invalid_argument"),
+            ("run_python", json!({"path": "no.py"}), "not_found"),
+        ] {
+            assert_eq!(review(AskMode::Risky, name, &args), want, "{name} {args}");
+            assert_eq!(review(AskMode::Always, name, &args), want, "{name} {args}");
+        }
+        for name in ["read_file", "list_files", "write_file", "edit_file", "replace_text", "run_python"] {
+            let args = json!({"path": "", "content": "x", "edits": edit(1), "old": "a", "new": "b"});
+            let known = |key: &str| {
+                toolfence_toolset::builtin(name).is_some_and(|spec| spec.params.iter().any(|param| param.name == key))
+            };
+            let args: serde_json::Map<String, Value> = args
+                .as_object()
+                .into_iter()
+                .flatten()
+                .filter(|(key, _)| known(key))
+                .map(|(key, value)| (key.clone(), value.clone()))
+                .collect();
+            assert_eq!(review(AskMode::Risky, name, &args.into()), "invalid_argument", "{name}");
+        }
+        assert_eq!(review(AskMode::Always, "read_file", &json!({"path": "b"})), "not_found");
+    }
+}
