@@ -8,7 +8,7 @@ use super::{Checks, Views, blocking, messages};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use toolfence_protocol::text::Field;
-use toolfence_protocol::{Output, Text, ToolFailure};
+use toolfence_protocol::{Output, Text, ToolFailure, text};
 use toolfence_toolbox::ToolError;
 use toolfence_workspace::{Draft, Report, Workspace, Written};
 
@@ -82,6 +82,19 @@ pub(super) fn notes(written: &Written) -> Vec<Text> {
     }
     if written.kept_bom {
         notes.push(messages::kept_bom());
+    }
+    if written.reindented {
+        notes.push(text!("The passage was found and replaced in the file's own indentation, which has another unit."));
+    }
+    if !written.restated.is_empty() {
+        let lines = written.restated.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+        let count = written.restated.len();
+        notes.push(text!(
+            "The replacement repeats {count|a line|lines} next to it that {count|is|are} still there (before the change: \
+             {lines}). If that was not meant, remove the doubled {count|line|lines}.",
+            count,
+            lines
+        ));
     }
     if written.broken_links > 0 {
         notes.push(messages::had_other_names(Field::Grouped(written.broken_links)));

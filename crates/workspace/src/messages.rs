@@ -157,8 +157,10 @@ toolfence_protocol::texts! { "path"
 // Reading, listing and searching.
 toolfence_protocol::texts! { "file"
     utf16_text(path) {
-        en: "{path} is UTF-16 text, not UTF-8. Read it with bash: iconv -f UTF-16 -t UTF-8.",
-        pt: "{path} é texto em UTF-16, não em UTF-8. Leia-o com bash: iconv -f UTF-16 -t UTF-8.",
+        en: "{path} is UTF-16 text, not UTF-8. Use bash: iconv -f UTF-16 -t UTF-8 reads it, and iconv -f UTF-8 -t UTF-16 writes \
+             it.",
+        pt: "{path} é texto em UTF-16, não em UTF-8. Use bash: iconv -f UTF-16 -t UTF-8 para ler e iconv -f UTF-8 -t UTF-16 \
+             para escrever.",
     }
     binary_file(path, bytes) {
         en: "{path} is a binary file ({bytes} bytes), not text. Use bash with file, xxd or strings to look into it.",

@@ -45,6 +45,11 @@ fn is_wide(sample: &[u8]) -> bool {
     half >= LEAST && even.max(odd) * 10 >= half * 7 && even.min(odd) * 20 <= half
 }
 
+/// Whether the file holds UTF-16, by its first bytes.
+pub(crate) fn is_utf16(first: &[u8]) -> bool {
+    judge(first) == Judged::Utf16
+}
+
 /// A control character that text does not have: not a blank, not backspace or escape as terminals log them.
 fn is_odd_control(byte: u8) -> bool {
     (byte < 0x20 && !matches!(byte, b'\t' | b'\n' | b'\r' | 0x08 | 0x0C | 0x1B)) || byte == 0x7F

@@ -3,6 +3,7 @@
 use crate::attributes::Like;
 use crate::changes::commit::Wanted;
 use crate::changes::target::{Content, Old, Target};
+use crate::changes::utf8;
 use crate::messages;
 use crate::root::path_arg::shown;
 use crate::version::Version;
@@ -20,6 +21,17 @@ pub struct Draft<R> {
 }
 
 impl<R> Draft<R> {
+    /// A change of these files.
+    ///
+    /// # Errors
+    /// `invalid_argument` where it would destroy bytes that are not UTF-8.
+    pub(super) fn new(files: Vec<FileDraft>, report: R) -> Result<Draft<R>, ToolFailure> {
+        for file in &files {
+            file.refuse_loss()?;
+        }
+        Ok(Draft { files, report })
+    }
+
     /// What the change makes of each file, in its order.
     pub fn files(&self) -> &[FileDraft] {
         &self.files
@@ -64,6 +76,14 @@ pub struct FileDraft {
 impl FileDraft {
     pub(super) fn new(path: String, target: Target, before: Content, after: Option<Vec<u8>>) -> FileDraft {
         FileDraft { path, target, before, after, origin: None, like: None, executable: None }
+    }
+
+    fn refuse_loss(&self) -> Result<(), ToolFailure> {
+        let Some(after) = &self.after else { return Ok(()) };
+        match (&self.before, &self.origin) {
+            (_, Some(before)) | (Content::Bytes(before), None) => utf8::refuse_loss(&self.path, before, after),
+            (Content::Nothing | Content::TooLong, None) => Ok(()),
+        }
     }
 
     /// Whether the file is gone after the change.
@@ -123,6 +143,12 @@ impl FileDraft {
 /// The refusal of a content that is too long to be written.
 pub(super) fn too_large(path: &str, bytes: u64, most: u64) -> ToolFailure {
     let message = messages::content_too_large(shown(path), Field::Grouped(bytes), Field::Grouped(most));
+    ToolFailure::new(ErrorCode::TooLarge, message)
+}
+
+/// The refusal of a file that is too long to be edited.
+pub(super) fn too_large_to_edit(path: &str, bytes: u64, most: u64) -> ToolFailure {
+    let message = messages::too_large_to_edit(shown(path), Field::Grouped(bytes), Field::Grouped(most));
     ToolFailure::new(ErrorCode::TooLarge, message)
 }
 

@@ -1,6 +1,6 @@
 //! Parts of a text file changed: ranges of lines, or one passage. All of it or nothing.
 
-use crate::changes::draft::{Draft, FileDraft, stale, too_large};
+use crate::changes::draft::{Draft, FileDraft, stale, too_large, too_large_to_edit};
 use crate::changes::target::{Content, Target};
 use crate::changes::write::Written;
 use crate::messages;
@@ -11,8 +11,7 @@ use crate::text::refuse_no_text;
 use crate::version::Version;
 use rustix::io::Errno;
 use std::path::Path;
-use toolfence_patch::{LineEdit, PassageProblem, edit_lines, replace_passage};
-use toolfence_protocol::text::Field;
+use toolfence_patch::{LineEdit, PassageProblem, Replaced, edit_lines, replace_passage, restated_neighbours};
 use toolfence_protocol::{ErrorCode, ToolFailure};
 
 /// Line ranges of one file, and what shall stand there.
@@ -72,8 +71,9 @@ impl ReplaceText {
 pub(super) fn draft_edit(root: &Root, most: u64, wanted: &EditFile) -> Result<Draft<Written>, ToolFailure> {
     let edits: Vec<LineEdit<'_>> = wanted.edits.iter().map(EditLines::as_lines).collect();
     draft(root, most, &wanted.path, wanted.base, |old| {
-        edit_lines(old, &edits)
-            .map_err(|problem| invalid(messages::file_not_changed(shown(&wanted.path), problem.text())))
+        let text = edit_lines(old, &edits)
+            .map_err(|problem| invalid(messages::file_not_changed(shown(&wanted.path), problem.text())))?;
+        Ok(Edited { text, restated: restated_neighbours(old, &edits), reindented: false })
     })
 }
 
@@ -81,8 +81,29 @@ pub(super) fn draft_edit(root: &Root, most: u64, wanted: &EditFile) -> Result<Dr
 pub(super) fn draft_replacement(root: &Root, most: u64, wanted: &ReplaceText) -> Result<Draft<Written>, ToolFailure> {
     draft(root, most, &wanted.path, wanted.base, |old| {
         let done = replace_passage(old, &wanted.old, &wanted.new);
-        done.map(|replaced| replaced.text).map_err(|problem| not_replaced(&wanted.path, &problem))
+        let Replaced { text, line, reindented, .. } = done.map_err(|problem| not_replaced(&wanted.path, &problem))?;
+        let restated = restated_around(old, &text, line, wanted);
+        Ok(Edited { text, restated, reindented })
     })
+}
+
+/// A file's new content, and what the result says about it.
+struct Edited {
+    text: Vec<u8>,
+    /// See [`Written::restated`].
+    restated: Vec<u64>,
+    reindented: bool,
+}
+
+/// The lines around a replaced passage, which began in this line, that the new passage restates.
+fn restated_around(before: &[u8], after: &[u8], line: u64, wanted: &ReplaceText) -> Vec<u64> {
+    let whole = wanted.old.ends_with('\n') && wanted.new.ends_with('\n');
+    let lines = |text: &str| memchr::memchr_iter(b'\n', text.as_bytes()).count() + usize::from(!whole);
+    let first = usize::try_from(line).unwrap_or(usize::MAX).saturating_sub(1);
+    let added = after.split_inclusive(|byte| *byte == b'\n').skip(first).take(lines(&wanted.new));
+    let Ok(replacement) = String::from_utf8(added.collect::<Vec<_>>().concat()) else { return Vec::new() };
+    let end = line.saturating_add(lines(&wanted.old) as u64).saturating_sub(1);
+    restated_neighbours(before, &[LineEdit { start: line, end, replacement: &replacement }])
 }
 
 fn draft(
@@ -90,25 +111,27 @@ fn draft(
     most: u64,
     path: &str,
     base: Option<Version>,
-    make: impl FnOnce(&[u8]) -> Result<Vec<u8>, ToolFailure>,
+    make: impl FnOnce(&[u8]) -> Result<Edited, ToolFailure>,
 ) -> Result<Draft<Written>, ToolFailure> {
     let (target, name, before) = Target::find(root, most, path)?;
     let old = match &before {
         Content::Bytes(old) => old,
         Content::Nothing => return Err(root.explain(Trouble::Sys(Errno::NOENT), path, Path::new(&name))),
         Content::TooLong => {
-            return Err(too_long(path, target.stat().map_or(0, |stat| stat.st_size.unsigned_abs()), most));
+            return Err(too_large_to_edit(path, target.stat().map_or(0, |stat| stat.st_size.unsigned_abs()), most));
         }
     };
     refuse_no_text(old, old.len() as u64, path)?;
     if base.is_some_and(|base| base != Version::of(old)) {
         return Err(stale(path));
     }
-    let after = make(old)?;
+    let Edited { text: after, restated, reindented } = make(old)?;
     if after.len() as u64 > most {
         return Err(too_large(path, after.len() as u64, most));
     }
-    Ok(Draft::of_file(FileDraft::new(name, target, before, Some(after))))
+    let mut draft = Draft::of_file(FileDraft::new(name, target, before, Some(after)))?;
+    (draft.report.restated, draft.report.reindented) = (restated, reindented);
+    Ok(draft)
 }
 
 impl EditLines {
@@ -124,9 +147,4 @@ fn not_replaced(path: &str, problem: &PassageProblem) -> ToolFailure {
         _ => ErrorCode::InvalidArgument,
     };
     ToolFailure::new(code, messages::file_not_changed(shown(path), problem.text()))
-}
-
-fn too_long(path: &str, bytes: u64, most: u64) -> ToolFailure {
-    let message = messages::too_large_to_edit(shown(path), Field::Grouped(bytes), Field::Grouped(most));
-    ToolFailure::new(ErrorCode::TooLarge, message)
 }

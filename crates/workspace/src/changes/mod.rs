@@ -3,6 +3,8 @@
 //! Every change is planned as a [`Draft`], which can be looked at, and made by [`Changes::commit`]. Architecture invariant: only
 //! a commit and an undo change a file of the project, and both tell the [`Recorder`] before.
 
+#[cfg(test)]
+mod bytes;
 mod commit;
 #[cfg(test)]
 mod crash;
@@ -13,6 +15,7 @@ pub(crate) mod patch;
 pub(crate) mod record;
 mod target;
 pub(crate) mod temp;
+mod utf8;
 pub(crate) mod write;
 
 use crate::root::{Root, conflict};
@@ -27,7 +30,7 @@ use rustix::fs::AtFlags;
 use std::path::Path;
 use std::sync::Arc;
 use target::{Old, Target};
-use toolfence_protocol::{Limits, ToolFailure};
+use toolfence_protocol::{Limits, Text, ToolFailure};
 use write::Written;
 
 /// Changes of files below a root.
@@ -193,12 +196,13 @@ impl Changes {
         RecordedCommand { recorder: self.recorder.clone() }
     }
 
-    /// Tells the recorder that the command has ended, so that it looks at what the command changed.
+    /// Notifies the recorder of the end of the command, so that it looks at what the command changed. Returns a sentence for the
+    /// command's result if undo does not cover all of it.
     #[doc(hidden)]
-    pub fn command_ended(&self, mut command: RecordedCommand, stop: &Stop) {
-        if let Some(recorder) = command.recorder.take() {
-            recorder.command_ended(&self.root, stop);
-        }
+    pub fn command_ended(&self, mut command: RecordedCommand, stop: &Stop) -> Option<Text> {
+        let recorder = command.recorder.take()?;
+        recorder.command_ended(&self.root, stop);
+        recorder.take_uncovered()
     }
 
     fn made<R: Report>(&self, draft: Draft<R>, dry_run: bool) -> Result<R, ToolFailure> {

@@ -1,6 +1,6 @@
 //! A patch over files of the project, planned in memory.
 
-use crate::changes::draft::{Draft, FileDraft, Report, too_large};
+use crate::changes::draft::{Draft, FileDraft, Report, too_large, too_large_to_edit};
 use crate::changes::target::{Content, Old, Target};
 use crate::root::path_arg::{invalid, shown};
 use crate::root::resolve::Trouble;
@@ -110,7 +110,7 @@ pub(super) fn draft(root: &Root, most: u64, text: &str) -> Result<Draft<Patched>
             ..file
         });
     }
-    Ok(Draft { files, report })
+    Draft::new(files, report)
 }
 
 /// The files of the project as the planner asks for them.
@@ -134,7 +134,7 @@ impl Source for Targets<'_> {
             Content::Bytes(content) => Some(content),
             Content::TooLong => {
                 let size = target.stat().map_or(u64::MAX, |stat| stat.st_size.unsigned_abs());
-                return Err(too_large(path, size, self.most));
+                return Err(too_large_to_edit(path, size, self.most));
             }
         };
         if let Some(other) = self.real.insert(name, path.to_owned()) {

@@ -14,6 +14,7 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
+use toolfence_protocol::Text;
 
 /// The write-ahead hook of changes. It keeps what it takes to undo them, and never stops one: what it cannot keep it has to say
 /// itself.
@@ -35,6 +36,11 @@ pub trait Recorder: Send + Sync + fmt::Debug {
 
     /// A command has ended.
     fn command_ended(&self, root: &Root, stop: &Stop);
+
+    /// What commands that ended since the last call changed and undo does not cover, as a sentence.
+    fn take_uncovered(&self) -> Option<Text> {
+        None
+    }
 
     /// The host does not wait for the end of a command any more; it is being ended.
     fn command_dropped(&self);

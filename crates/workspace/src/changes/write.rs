@@ -37,6 +37,10 @@ pub struct Written {
     pub kept_crlf: bool,
     /// Whether the byte order mark of the old file was put before the content.
     pub kept_bom: bool,
+    /// Lines of the old content, from 1, that an edit left in place and that its replacement restates next to them.
+    pub restated: Vec<u64>,
+    /// Whether the passages of a replacement were converted to the unit of the file's indentation.
+    pub reindented: bool,
     /// Other names the file had, which still hold the old content.
     pub broken_links: u64,
     /// What the system would not let the new file have of the old one: its access control list, an attribute by its name.
@@ -62,7 +66,7 @@ impl Report for Written {
 
 impl Draft<Written> {
     /// One file with its new content.
-    pub(super) fn of_file(file: FileDraft) -> Draft<Written> {
+    pub(super) fn of_file(file: FileDraft) -> Result<Draft<Written>, ToolFailure> {
         let (old, new) = (file.old_bytes(), file.after.as_deref().unwrap_or_default());
         let changed = old != Some(new);
         let difference = if changed { diff::between(&file.path, old, new) } else { ChangedLines::default() };
@@ -79,7 +83,7 @@ impl Draft<Written> {
             before: old.map(Version::of),
             ..Written::default()
         };
-        Draft { files: vec![file], report }
+        Draft::new(vec![file], report)
     }
 }
 
@@ -103,7 +107,7 @@ pub(super) fn draft(
     };
     let endings = Endings::of(old, content);
     let after = endings.apply(content).into_bytes();
-    let mut draft = Draft::of_file(FileDraft::new(name, target, before, Some(after)));
+    let mut draft = Draft::of_file(FileDraft::new(name, target, before, Some(after)))?;
     if draft.report.changed {
         (draft.report.kept_crlf, draft.report.kept_bom) = (endings.crlf, endings.bom);
     }
