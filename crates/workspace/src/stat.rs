@@ -40,6 +40,16 @@ impl Stamp {
         (i128::from(seconds) * 1_000_000_000 + i128::from(nanos), if nanos == 0 { SLOW_TICK } else { TICK })
     }
 
+    /// The device and the inode.
+    pub(crate) fn file(&self) -> (u64, u64) {
+        (self.0, self.1)
+    }
+
+    /// Whether both are of one file with one content. A rename changes the time of the last change, and nothing else.
+    pub(crate) fn is_content_of(&self, other: &Stamp) -> bool {
+        (self.0, self.1, self.2, self.3) == (other.0, other.1, other.2, other.3)
+    }
+
     pub(crate) fn bytes(&self) -> u64 {
         self.2
     }
@@ -59,11 +69,7 @@ pub(crate) fn is_one(a: &Stat, b: &Stat) -> bool {
 
 /// Whether two states are of one file with one content. A rename changes the time of the state, and nothing else.
 pub(crate) fn is_content_of(a: &Stat, b: &Stat) -> bool {
-    let content = |stat: &Stat| {
-        let Stamp(device, inode, bytes, modified, _) = Stamp::of(stat);
-        (device, inode, bytes, modified)
-    };
-    content(a) == content(b)
+    Stamp::of(a).is_content_of(&Stamp::of(b))
 }
 
 /// Whether another process has changed nothing of a file between two states; the time of its last change of any kind cannot

@@ -461,14 +461,18 @@ fn age(text: &str) -> Result<Duration, Wrong> {
     Ok(Duration::from_secs(number.saturating_mul(seconds)))
 }
 
-/// A file that is not what the turn left is left as it is and told, and the rest is taken back; the status is 1 then. What
-/// commands changed is covered up to a limit, but not what git ignores, nor .git itself, nor blocked files.
+/// Files changed since the turn are skipped and listed; the rest is restored, and the exit status is 1. A turn of which nothing
+/// can be restored is skipped. What commands changed is covered up to a limit, but not what git ignores, nor .git itself, nor
+/// blocked files.
 #[derive(Debug, Args)]
 pub(crate) struct UndoArguments {
+    /// The number of one turn, as --list prints it; without it, the newest
+    #[arg(value_name = "TURN", conflicts_with = "turns")]
+    pub(crate) turn: Option<u64>,
     #[command(flatten)]
     pub(crate) back: BackArguments,
     /// The turns there are, the newest first
-    #[arg(long, conflicts_with_all = ["turns", "dry_run"])]
+    #[arg(long, conflicts_with_all = ["turn", "turns", "dry_run"])]
     pub(crate) list: bool,
 }
 

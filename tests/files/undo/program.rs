@@ -233,3 +233,22 @@ fn a_project_cannot_turn_it_off_and_a_person_can() {
     fs::write(home.path().join("config/toolfence/config.toml"), "[undo]\nturns = 0\n").unwrap();
     assert!(coder(home.path(), &["undo"], "").1.contains("undo.turns is a whole number from 1 to 10000"));
 }
+
+#[test]
+fn a_turn_that_cannot_be_undone_is_skipped() {
+    let home = home();
+    let run = |args: &[&str]| coder(home.path(), args, "");
+    let write = |name: &str| {
+        let call = format!("{{\"name\": \"write_file\", \"args\": {{\"path\": \"{name}\", \"content\": \"x\"}}}}");
+        assert_eq!(coder(home.path(), &["exec", "--yes"], &format!("```tool\n{call}\n```\n")).0, 0);
+    };
+    ["a", "b", "c"].into_iter().for_each(write);
+    fs::write(home.path().join("project/c"), "theirs\n").unwrap();
+    let skipped = "Skipped turn 3, write_file c; nothing was changed:\n  c: it was changed since; left as it is\n";
+    assert_eq!(run(&["undo", "1"]), (0, "Undid turn 1, write_file a:\n  a: removed\n".into()));
+    assert_eq!(run(&["undo"]), (1, format!("{skipped}Undid turn 2, write_file b:\n  b: removed\n")));
+    assert_eq!(run(&["undo"]), (1, skipped.into()));
+    let (status, said) = run(&["undo", "1"]);
+    assert!(status == 2 && said.contains("no turn 1 can be undone"), "{status} {said}");
+    assert_eq!(fs::read_to_string(home.path().join("project/c")).unwrap(), "theirs\n");
+}

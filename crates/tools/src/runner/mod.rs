@@ -279,9 +279,10 @@ impl CommandRunner {
             "a command ended"
         );
         // Of a command that nobody waits for, the end of the turn looks at what it left.
-        if let Some(told) = told.filter(|_| !live.is_killed()) {
-            self.tell_end(told).await?;
-        }
+        let uncovered = match told.filter(|_| !live.is_killed()) {
+            Some(told) => self.tell_end(told).await?,
+            None => None,
+        };
         let (file, told) = match live.file() {
             None => (None, None),
             Some((name, _)) if appeared.takes_file(self.workspace(), &name) => {
@@ -292,7 +293,7 @@ impl CommandRunner {
                 (Some(name), Some(told))
             }
         };
-        let notes = told.into_iter().chain(notes).collect();
+        let notes = told.into_iter().chain(notes).chain(uncovered).collect();
         let command = wanted.words.last().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
         Ok(Ran { outcome, notes, file, seconds: wanted.seconds, most_seconds: wanted.most_seconds, command })
     }
@@ -319,11 +320,8 @@ impl CommandRunner {
         blocking(self.workspace(), |workspace, stop| Ok(workspace.changes().command_begins(stop))).await
     }
 
-    async fn tell_end(&self, told: RecordedCommand) -> Result<(), ToolError> {
-        let ended = |workspace: &Workspace, stop: &Stop| {
-            workspace.changes().command_ended(told, stop);
-            Ok(())
-        };
+    async fn tell_end(&self, told: RecordedCommand) -> Result<Option<Text>, ToolError> {
+        let ended = |workspace: &Workspace, stop: &Stop| Ok(workspace.changes().command_ended(told, stop));
         blocking(self.workspace(), ended).await
     }
 

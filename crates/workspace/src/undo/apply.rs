@@ -2,6 +2,7 @@
 
 use crate::Workspace;
 use crate::root::Root;
+use crate::stat::Stamp;
 use crate::state::{Change, State};
 use crate::undo::format::{Kind, Net, lines, net};
 use crate::undo::restore::{self, Unrestored};
@@ -10,7 +11,7 @@ use crate::{messages, names};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
-use toolfence_protocol::{Error, ErrorKind, Result, Text};
+use toolfence_protocol::{Error, ErrorKind, Result, Text, text};
 
 /// Contents of more bytes are not put back.
 const MOST: u64 = 64 << 20;
@@ -25,6 +26,8 @@ pub struct Outcome {
     pub done: Vec<Done>,
     /// The names that were left as they are.
     pub refused: Vec<Refused>,
+    /// Of [`History::undo`]: newer turns of which no name could be put back.
+    pub skipped: Vec<Outcome>,
 }
 
 /// A name that was put back.
@@ -48,6 +51,17 @@ pub struct Refused {
     /// Why.
     #[doc(hidden)]
     pub why: Unrestored,
+}
+
+impl Outcome {
+    fn new(turn: Listed) -> Outcome {
+        Outcome { turn, done: Vec::new(), refused: Vec::new(), skipped: Vec::new() }
+    }
+
+    /// Whether names of the turn were to be put back and none could be.
+    pub fn is_refused(&self) -> bool {
+        self.done.is_empty() && !self.refused.is_empty()
+    }
 }
 
 impl Done {
@@ -80,19 +94,45 @@ impl fmt::Display for Refused {
 }
 
 impl History {
-    /// Undoes the last turn that is not undone and has changed something that is covered; `None` where there is none at all.
-    /// Where all that the turns changed is not covered, nothing is done and the last of them is given.
+    /// Undoes the newest turn of which any name can be put back, and skips those of which none can be. If there is no such turn,
+    /// nothing is changed, and the newest of [`undoable`](History::undoable) is returned; `None` if there are none.
     ///
     /// # Errors
     /// A turn is under way, here or in another program, or the history cannot be written. Nothing was changed then.
     pub fn undo(&self, workspace: &Workspace) -> Result<Option<Outcome>> {
-        let root = workspace.root();
-        let stack = self.stack(root);
-        let Some(turn) = stack.undoable().next() else { return Ok(None) };
-        if turn.is_bare() {
-            return Ok(Some(Outcome { turn, done: Vec::new(), refused: Vec::new() }));
+        let mut skipped: Vec<Outcome> = Vec::new();
+        for turn in self.undoable(workspace) {
+            let outcome = self.undo_listed(workspace, turn)?;
+            if !outcome.is_refused() {
+                return Ok(Some(Outcome { skipped, ..outcome }));
+            }
+            skipped.push(outcome);
         }
-        self.apply(root, Kind::Undo(turn.number), turn.clone(), self.backwards(turn.number)?).map(Some)
+        let mut skipped = skipped.into_iter();
+        Ok(skipped.next().map(|newest| Outcome { skipped: skipped.collect(), ..newest }))
+    }
+
+    /// Undoes the turn with this number; `None` if there is no such turn, or it is undone already.
+    ///
+    /// # Errors
+    /// The errors of [`undo`](History::undo).
+    pub fn undo_turn(&self, workspace: &Workspace, number: u64) -> Result<Option<Outcome>> {
+        let stack = self.stack(workspace.root());
+        let turn = stack.done.contains(&number).then(|| stack.listed(number)).flatten();
+        turn.map(|turn| self.undo_listed(workspace, turn)).transpose()
+    }
+
+    /// The turns that are not undone and have changed something that undo covers, newest first. If there are none, the newest
+    /// of those that changed only what it does not cover.
+    pub fn undoable(&self, workspace: &Workspace) -> Vec<Listed> {
+        self.stack(workspace.root()).undoable().collect()
+    }
+
+    fn undo_listed(&self, workspace: &Workspace, turn: Listed) -> Result<Outcome> {
+        if turn.is_bare() {
+            return Ok(Outcome::new(turn));
+        }
+        self.apply(workspace.root(), Kind::Undo(turn.number), turn.clone(), self.backwards(turn.number)?)
     }
 
     /// Takes the last undo back; `None` where there is none, or a turn has changed something since.
@@ -107,19 +147,28 @@ impl History {
         self.apply(root, Kind::Redo(*undo), turn, self.backwards(*undo)?).map(Some)
     }
 
-    /// What [`undo`](History::undo) would do `turns` times, as far as the names of one turn are not those of another. Nothing is
-    /// changed.
+    /// What undoing the newest `turns` turns would do, with the turns that would be skipped. Nothing is changed.
     ///
     /// # Errors
     /// A record cannot be read.
     pub fn would_undo(&self, workspace: &Workspace, turns: usize) -> Result<Vec<Outcome>> {
         let root = workspace.root();
-        let stack = self.stack(root);
-        let turns = stack.undoable().take(turns).map(|turn| {
+        let undoable = self.undoable(workspace).into_iter().map(|turn| {
             let number = turn.number;
             (turn, number)
         });
-        self.would_apply(root, turns)
+        self.would_apply(root, undoable, turns)
+    }
+
+    /// What [`undo_turn`](History::undo_turn) would do. Nothing is changed.
+    ///
+    /// # Errors
+    /// A record cannot be read.
+    pub fn would_undo_turn(&self, workspace: &Workspace, number: u64) -> Result<Option<Outcome>> {
+        let stack = self.stack(workspace.root());
+        let turn = stack.done.contains(&number).then(|| stack.listed(number)).flatten();
+        let turn = turn.into_iter().map(|turn| (turn, number));
+        Ok(self.would_apply(workspace.root(), turn, 1)?.pop())
     }
 
     /// What [`redo`](History::redo) would do `turns` times, as far as the names of one turn are not those of another. Nothing is
@@ -132,17 +181,36 @@ impl History {
         let stack = self.stack(root);
         let last = stack.undone.iter().rev().take(turns);
         let turns = last.filter_map(|(undo, turn)| stack.listed(*turn).map(|turn| (turn, *undo)));
-        self.would_apply(root, turns)
+        self.would_apply(root, turns, usize::MAX)
     }
 
-    fn would_apply(&self, root: &Root, turns: impl Iterator<Item = (Listed, u64)>) -> Result<Vec<Outcome>> {
+    fn would_apply(
+        &self,
+        root: &Root,
+        turns: impl Iterator<Item = (Listed, u64)>,
+        most: usize,
+    ) -> Result<Vec<Outcome>> {
         // What the turns before would leave, where they say something of a name.
         let mut left: BTreeMap<PathBuf, State> = BTreeMap::new();
-        let would = |(turn, record): (Listed, u64)| {
+        let mut would = |(turn, record): (Listed, u64)| -> Result<Outcome> {
             let net = self.backwards(record)?;
-            let mut outcome = Outcome { turn, done: Vec::new(), refused: Vec::new() };
+            let mut outcome = Outcome::new(turn);
+            let moves = moves(&net.changes);
+            let sources: BTreeSet<&Path> = moves.values().map(|(at, _)| *at).collect();
             for (name, (from, to)) in &net.changes {
                 let change = Change::new(name.clone(), from.clone(), to.clone());
+                if let Some((at, stamp)) = moves.get(name.as_path())
+                    && left.get(name).is_none_or(|state| *state == State::Nothing)
+                {
+                    match restore::could_move_back(root, at, name, stamp) {
+                        Ok(()) => outcome.push_moved(name, at),
+                        Err(why) => outcome.tell(&change, Err(why), &net.by_others),
+                    }
+                    continue;
+                }
+                if sources.contains(name.as_path()) {
+                    continue;
+                }
                 let could = match left.get(name) {
                     Some(state) if state.is(from) => Ok(Vec::new()),
                     Some(state) if state.is(to) => continue,
@@ -161,7 +229,17 @@ impl History {
             outcome.leave(root, &net);
             Ok(outcome)
         };
-        turns.map(would).collect()
+        let mut outcomes = Vec::new();
+        let mut remaining = most;
+        for turn in turns {
+            if remaining == 0 {
+                break;
+            }
+            let outcome = would(turn)?;
+            remaining -= usize::from(!outcome.is_refused());
+            outcomes.push(outcome);
+        }
+        Ok(outcomes)
     }
 
     /// What a record changed, the other way round.
@@ -185,12 +263,22 @@ impl History {
             return Err(Error::with_kind(ErrorKind::Busy, messages::turn_under_way()));
         }
         self.begin_at_once(kind, &turn.title)?;
-        let mut outcome = Outcome { turn, done: Vec::new(), refused: Vec::new() };
+        let mut outcome = Outcome::new(turn);
+        let moves = moves(&net.changes);
+        let sources: BTreeSet<&Path> = moves.values().map(|(at, _)| *at).collect();
         let mut failed: BTreeSet<&Path> = BTreeSet::new();
         let steps = plan::steps(&net.changes);
         for step in &steps {
             let (from, to) = &net.changes[&step.name];
-            if failed.contains(step.name.as_path()) || is(root, &step.name, to) {
+            let name = step.name.as_path();
+            if failed.contains(name) || sources.contains(name) || is(root, name, to) {
+                continue;
+            }
+            if let Some((at, stamp)) = moves.get(name) {
+                match restore::move_back(root, at, name, stamp, self) {
+                    Ok(()) => outcome.push_moved(name, at),
+                    Err(why) => outcome.tell(step, Err(why), &net.by_others),
+                }
                 continue;
             }
             let done = self.content(&step.after).and_then(|content| restore::restore(root, step, &content, self));
@@ -219,6 +307,23 @@ impl History {
     }
 }
 
+/// The files whose content was not kept and that are under another name now: for each old name where the file is.
+fn moves(changes: &BTreeMap<PathBuf, (State, State)>) -> BTreeMap<&Path, (&Path, &Stamp)> {
+    let mut there: BTreeMap<(u64, u64), Vec<(&Path, &Stamp)>> = BTreeMap::new();
+    for (name, states) in changes {
+        if let (State::Unkept { stamp }, State::Nothing) = states {
+            there.entry(stamp.file()).or_default().push((name, stamp));
+        }
+    }
+    let moved = changes.iter().filter_map(|(name, states)| {
+        let (State::Nothing, State::Unkept { stamp }) = states else { return None };
+        // A file that has several names now was linked, not moved.
+        let [(at, now)] = there.get(&stamp.file())?.as_slice() else { return None };
+        now.is_content_of(stamp).then_some((name.as_path(), (*at, *now)))
+    });
+    moved.collect()
+}
+
 /// Whether a name is what it shall be already.
 fn is(root: &Root, name: &Path, state: &State) -> bool {
     restore::could_restore(root, &Change::new(name.to_owned(), state.clone(), state.clone())).is_ok()
@@ -229,6 +334,11 @@ impl Outcome {
     fn leave(&mut self, root: &Root, net: &Net) {
         let theirs = net.later.iter().filter(|(name, (_, to))| !is(root, name, to));
         self.refused.extend(theirs.map(|(name, _)| Refused { name: names::shown(name), why: Unrestored::Later }));
+    }
+
+    fn push_moved(&mut self, name: &Path, from: &Path) {
+        let what = text!("moved back from {name}", name = names::shown(from));
+        self.done.push(Done { name: names::shown(name), what, by_others: false });
     }
 
     fn tell(

@@ -15,6 +15,8 @@ mod restore;
 mod retention;
 mod snapshot;
 mod stack;
+#[cfg(test)]
+mod tests;
 mod tracked;
 mod turn;
 

@@ -10,7 +10,7 @@ use crate::stat::{Stamp, is_same, mode_from, other_names};
 use crate::state::{self, Change, State};
 use crate::{fault, messages, names};
 use rustix::fd::{AsFd, OwnedFd};
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags, Stat};
 use rustix::io::Errno;
 use std::ffi::OsStr;
 use std::fmt;
@@ -94,9 +94,62 @@ const MOST: u64 = 64 << 20;
 /// Why not.
 pub(super) fn could_restore(root: &Root, change: &Change) -> Result<(), Unrestored> {
     restorable(root, &change.name, &change.after).map_err(|Stopped(why)| why)?;
-    match state(root, &change.name, MOST, &mut |content| Digest::of(content)) {
-        Some(now) if now.is(&change.before) => Ok(()),
-        _ => Err(Unrestored::Changed),
+    let is_now = |most: u64| {
+        let now = state(root, &change.name, most, &mut |content| Digest::of(content));
+        now.is_some_and(|now| now.is(&change.before))
+    };
+    let most = if matches!(change.before, State::Unkept { .. }) { 0 } else { MOST };
+    if is_now(most) { Ok(()) } else { Err(Unrestored::Changed) }
+}
+
+/// Whether [`move_back`] would do it now. Nothing is changed.
+///
+/// # Errors
+/// Why not.
+pub(super) fn could_move_back(root: &Root, from: &Path, to: &Path, stamp: &Stamp) -> Result<(), Unrestored> {
+    moving(root, from, to, stamp).map(|_| ()).map_err(|Stopped(why)| why)
+}
+
+/// Renames a file whose content was not kept back to its old name, where nothing is. `stamp` is that of the file.
+///
+/// # Errors
+/// Why it was left as it is.
+pub(super) fn move_back(
+    root: &Root,
+    from: &Path,
+    to: &Path,
+    stamp: &Stamp,
+    recorder: &dyn Recorder,
+) -> Result<(), Unrestored> {
+    moved(root, from, to, stamp, recorder).map_err(|Stopped(why)| why)
+}
+
+fn moved(root: &Root, from: &Path, to: &Path, stamp: &Stamp, recorder: &dyn Recorder) -> Result<(), Stopped> {
+    let [(old_folder, old), (new_folder, new)] = moving(root, from, to, stamp)?;
+    let file = || State::Unkept { stamp: *stamp };
+    let changes =
+        vec![Change::new(from.to_owned(), file(), State::Nothing), Change::new(to.to_owned(), State::Nothing, file())];
+    let recording = Recording::of(recorder, changes);
+    if !recorder.is_recording() {
+        return Err(Stopped(Unrestored::Unrecorded));
+    }
+    fault::point();
+    rustix::fs::renameat_with(&old_folder, old, &new_folder, new, RenameFlags::NOREPLACE)?;
+    recording.keep();
+    Ok(())
+}
+
+/// The folder and the last part of both names, if the file is at the first and nothing at the second.
+fn moving<'n>(root: &Root, from: &'n Path, to: &'n Path, stamp: &Stamp) -> Result<[(OwnedFd, &'n OsStr); 2], Stopped> {
+    let (old, new) = (restorable(root, from, &State::Nothing)?, restorable(root, to, &State::Nothing)?);
+    let (old_folder, new_folder) = (folder_above(root, from)?, folder_above(root, to)?);
+    let stat = rustix::fs::statat(&old_folder, old, AtFlags::SYMLINK_NOFOLLOW)?;
+    let is_there =
+        FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile && Stamp::of(&stat).is_content_of(stamp);
+    match rustix::fs::statat(&new_folder, new, AtFlags::SYMLINK_NOFOLLOW) {
+        Err(Errno::NOENT) if is_there => Ok([(old_folder, old), (new_folder, new)]),
+        Err(errno) if errno != Errno::NOENT => Err(errno.into()),
+        _ => Err(Stopped(Unrestored::Changed)),
     }
 }
 
@@ -120,9 +173,12 @@ fn restored(root: &Root, change: &Change, content: &[u8], recorder: &dyn Recorde
     let last = restorable(root, name, to)?;
     let folder = folder_above(root, name)?;
     let (now, stat) = look(root, &folder, last, MOST, &mut |content| recorder.keep(content))?;
-    if !now.is(from) {
+    // The content of a large file was not kept during the turn. It is now, for a redo.
+    let is_unkept = matches!((from, &stat), (State::Unkept { stamp }, Some(stat)) if Stamp::of(stat) == *stamp);
+    if !now.is(from) && !is_unkept {
         return Err(Stopped(Unrestored::Changed));
     }
+    let change = &Change::new(name.clone(), now.clone(), to.clone());
     let spot = OpenName { root, folder: &folder, above: name.parent().unwrap_or(Path::new("")), last };
     let recording = Recording::of(recorder, vec![change.clone()]);
     if !recorder.is_recording() {

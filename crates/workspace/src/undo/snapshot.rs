@@ -79,9 +79,23 @@ pub(super) struct Snapshot {
     read_aside: HashSet<PathBuf>,
 }
 
+/// Why undo does not cover what a command did to a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Uncovered {
+    /// Git ignores it.
+    Ignored,
+    /// A path rule blocks or protects it.
+    Blocked,
+    /// It is the data of a git repository.
+    Repository,
+    /// Its content is over a limit, or cannot be read.
+    NotKept,
+}
+
 /// What tells that something below a name that was left out has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Aside {
+    why: Uncovered,
     own: u64,
     /// Of all that is below it; `None` where that is too much to look at.
     below: Option<u64>,
@@ -239,7 +253,7 @@ impl Snapshot {
     }
 
     /// Names that this snapshot and a later one left out, and that are not as they were.
-    pub(crate) fn changed_aside<'s>(&'s self, later: &'s Snapshot) -> impl Iterator<Item = &'s Path> {
+    pub(crate) fn changed_aside<'s>(&'s self, later: &'s Snapshot) -> impl Iterator<Item = (&'s Path, Uncovered)> {
         let differ = |one: &Aside, other: &Aside| {
             one.own != other.own || one.below.zip(other.below).is_some_and(|(one, other)| one != other)
         };
@@ -248,12 +262,12 @@ impl Snapshot {
             // What nobody looked at tells nothing.
             None => !later.seen.contains_key(*name) && name.parent().is_some_and(|above| later.has_read(above)),
         });
-        let new = later.aside.keys().filter(|name| {
+        let new = later.aside.iter().filter(|(name, _)| {
             !self.aside.contains_key(*name)
                 && !self.seen.contains_key(*name)
                 && name.parent().is_some_and(|above| self.has_read(above))
         });
-        changed.map(|(name, _)| name.as_path()).chain(new.map(PathBuf::as_path))
+        changed.chain(new).map(|(name, aside)| (name.as_path(), aside.why))
     }
 
     fn has_read(&self, folder: &Path) -> bool {
@@ -475,12 +489,12 @@ impl<'l> Looking<'l> {
         let is_ignored = place.is_ignored || place.ignores.matches(&name, is_folder);
         if is_ignored && !self.is_covered_all_the_same(folder, &name, item, place) {
             self.snapshot.left_out.ignored += 1;
-            self.item_aside(folder, name, &item.name, is_folder);
+            self.item_aside(folder, name, &item.name, is_folder, Uncovered::Ignored);
             return true;
         }
         if self.is_blocked(&name) {
             self.snapshot.left_out.blocked += 1;
-            self.item_aside(folder, name, &item.name, false);
+            self.item_aside(folder, name, &item.name, false, Uncovered::Blocked);
             return true;
         }
         if !self.snapshot.seen.contains_key(&name) {
@@ -489,10 +503,10 @@ impl<'l> Looking<'l> {
                 return false;
             }
             let Ok(stat) = rustix::fs::statat(folder, &item.name, AtFlags::SYMLINK_NOFOLLOW) else { return true };
-            if self.known.aside.contains_key(&name) {
+            if let Some(known) = self.known.aside.get(&name) {
                 // It is covered only now: what became of it in between is still to be told.
                 let own = hash_of(0, &item.name, &stat);
-                self.snapshot.aside.insert(name.clone(), Aside { own, below: None });
+                self.snapshot.aside.insert(name.clone(), Aside { why: known.why, own, below: None });
             }
             let Some(seen) = self.look(folder, &name, &item.name, stat) else { return true };
             let is_extra = self.snapshot.seen.len() >= self.limits.snapshot_entries;
@@ -525,12 +539,12 @@ impl<'l> Looking<'l> {
     }
 
     /// A name that is left out. Its times are asked for, and later those of what is below it.
-    fn item_aside(&mut self, folder: &OwnedFd, name: PathBuf, last: &OsStr, is_folder: bool) {
+    fn item_aside(&mut self, folder: &OwnedFd, name: PathBuf, last: &OsStr, is_folder: bool, why: Uncovered) {
         if self.snapshot.aside.len() >= MOST_ASIDE {
             return;
         }
         let Ok(stat) = rustix::fs::statat(folder, last, AtFlags::SYMLINK_NOFOLLOW) else { return };
-        self.snapshot.aside.insert(name.clone(), Aside { own: hash_of(0, last, &stat), below: Some(0) });
+        self.snapshot.aside.insert(name.clone(), Aside { why, own: hash_of(0, last, &stat), below: Some(0) });
         if is_folder {
             self.aside.push_back((name.clone(), name));
         }
@@ -541,7 +555,7 @@ impl<'l> Looking<'l> {
             let stat = rustix::fs::statat(folder, Path::new(".git").join(part), AtFlags::SYMLINK_NOFOLLOW);
             stat.map_or(hash, |stat| hash_of(hash, OsStr::new(part), &stat))
         });
-        self.snapshot.aside.insert(name, Aside { own, below: Some(0) });
+        self.snapshot.aside.insert(name, Aside { why: Uncovered::Repository, own, below: Some(0) });
     }
 
     /// What is in a folder that is left out. A repository in it is not left out.

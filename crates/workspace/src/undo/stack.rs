@@ -40,6 +40,8 @@ impl Stack {
                 Kind::Redo(undo) => {
                     let turn = stack.undone.iter().position(|(number, _)| *number == undo);
                     stack.done.extend(turn.map(|at| stack.undone.remove(at).1));
+                    // A turn may have been undone before a newer one.
+                    stack.done.sort_unstable();
                 }
             }
             stack.heads.insert(head.number, head);

@@ -10,7 +10,7 @@ use crate::undo::alive::{self, Heart, Moment};
 use crate::undo::format::{self, Begin, End, Kind, Line, Note, VERSION, lines, net, path_of};
 use crate::undo::objects::{made, settled};
 use crate::undo::retention::{self, Index};
-use crate::undo::snapshot::{Coverage, LeftOut, Snapshot};
+use crate::undo::snapshot::{Coverage, LeftOut, Snapshot, Uncovered};
 use crate::undo::{History, Lock, now, restore};
 use crate::{fault, messages, names};
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -18,7 +18,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use toolfence_protocol::Text;
+use toolfence_protocol::{Text, text};
 
 /// Contents that are known to be on the disk; more are asked about again.
 const MOST_SETTLED: usize = 100_000;
@@ -38,6 +38,8 @@ pub(crate) struct Inner {
     coverage: Coverage,
     /// Whether it was said that the project is over the limits.
     told_more: bool,
+    /// Names that commands changed and that undo does not cover, until they are asked for.
+    uncovered: Vec<(PathBuf, Uncovered)>,
     /// Beats while commands run whose end has still to be looked at.
     heart: Option<Heart>,
 }
@@ -360,7 +362,16 @@ impl History {
         let left_out = after.left_out;
         if let Some(open) = &mut inner.open {
             open.left_out = left_out;
-            open.aside.extend(before.snapshot.changed_aside(&after).map(Path::to_owned));
+            let aside = before.snapshot.changed_aside(&after).map(|(name, why)| (name.to_owned(), why));
+            let new: Vec<(PathBuf, Uncovered)> = aside.filter(|(name, _)| open.aside.insert(name.clone())).collect();
+            // A moved file is moved back.
+            let moved: HashSet<(u64, u64)> = changes.iter().filter_map(Change::new_unkept).collect();
+            let is_lost = |change: &&Change| match &change.before {
+                State::Unkept { stamp } => !moved.contains(&stamp.file()),
+                _ => false,
+            };
+            let lost = changes.iter().filter(is_lost).map(|change| (change.name.clone(), Uncovered::NotKept));
+            inner.uncovered.extend(new.into_iter().chain(lost));
             open.by_commands |= !changes.is_empty();
             // Now and then they left what a tool had left before them.
             changes.iter().for_each(|change| drop(open.left.remove(&change.name)));
@@ -495,6 +506,27 @@ fn aside_note(aside: &BTreeSet<PathBuf>) -> Option<Note> {
     (!named.is_empty()).then_some(Note::ChangedAside { names: named, more })
 }
 
+/// What undo will not take back of a command.
+fn uncovered_text(uncovered: &[(PathBuf, Uncovered)]) -> Option<Text> {
+    /// So many are named.
+    const MOST: usize = 10;
+    let reason = |(name, why): &(PathBuf, Uncovered)| {
+        let name = names::shown(name);
+        match why {
+            Uncovered::Ignored => text!("{name} (git ignores it)", name),
+            Uncovered::Blocked => text!("{name} (blocked)", name),
+            Uncovered::Repository => name.into(),
+            Uncovered::NotKept => text!("{name} (too large, or unreadable)", name),
+        }
+    };
+    let named = Text::join(uncovered.iter().take(MOST).map(reason), ", ");
+    let names = match uncovered.len().saturating_sub(MOST) {
+        0 => named,
+        more => messages::and_more(named, more as u64),
+    };
+    (!uncovered.is_empty()).then(|| text!("Undo does not cover what the command changed here: {names}.", names))
+}
+
 /// So much of a title as is kept.
 fn line_of(title: &str) -> String {
     title.lines().next().unwrap_or_default().chars().take(200).collect()
@@ -551,6 +583,12 @@ impl Recorder for History {
         if inner.running == 0 {
             self.look_after(&mut inner, root, stop);
         }
+    }
+
+    fn take_uncovered(&self) -> Option<Text> {
+        let mut uncovered = std::mem::take(&mut self.inner().uncovered);
+        uncovered.sort_by(|one, other| one.0.cmp(&other.0));
+        uncovered_text(&uncovered)
     }
 
     fn command_dropped(&self) {

@@ -9,11 +9,12 @@ use crate::setup::Setup;
 use crate::shown::{Words, language};
 use crate::terminal::{Style, Terminal};
 use serde_json::{Value, json};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 use toolfence::Text;
-use toolfence::program::clip;
-use toolfence::undo::{History, Listed, Outcome};
+use toolfence::program::{clip, text};
+use toolfence::undo::{Difference, History, Listed, Outcome};
 
 /// Names that are shown of a list.
 const MOST_NAMED: usize = 200;
@@ -24,20 +25,21 @@ const LONGEST_NAME: usize = 160;
 /// Takes turns back.
 pub(crate) fn undo(options: &Options, arguments: &UndoArguments) -> Result<ExitCode, Failure> {
     let setup = Setup::new(options)?;
-    let UndoArguments { back: BackArguments { turns, dry_run: would, json }, list: only_list } = *arguments;
+    let UndoArguments { turn, back: BackArguments { turns, dry_run: would, json }, list: only_list } = *arguments;
     let mut out = Terminal::stdout();
     if only_list {
         list(&setup, json, &mut out)?;
         return Ok(ExitCode::SUCCESS);
     }
-    go(&setup, How { way: Way::Back, would, json }, turns, &mut out).map(|(status, _)| status)
+    let which = turn.map_or(Which::Newest(turns), Which::Number);
+    go(&setup, How { way: Way::Back, would, json }, which, &mut out).map(|(status, _)| status)
 }
 
 /// Takes undos back.
 pub(crate) fn redo(options: &Options, arguments: &BackArguments) -> Result<ExitCode, Failure> {
     let setup = Setup::new(options)?;
     let how = How { way: Way::Forth, would: arguments.dry_run, json: arguments.json };
-    go(&setup, how, arguments.turns, &mut Terminal::stdout()).map(|(status, _)| status)
+    go(&setup, how, Which::Newest(arguments.turns), &mut Terminal::stdout()).map(|(status, _)| status)
 }
 
 /// Shows what turns changed.
@@ -64,7 +66,7 @@ pub(crate) fn typed(setup: &Setup, name: &str, rest: &str, out: &mut Terminal) -
         _ => {}
     }
     let how = How { way: if name == "undo" { Way::Back } else { Way::Forth }, would: false, json: false };
-    let (_, outcomes) = go(setup, how, number()?, out)?;
+    let (_, outcomes) = go(setup, how, Which::Newest(number()?), out)?;
     Ok(note(&outcomes, how.way))
 }
 
@@ -75,7 +77,14 @@ pub(crate) fn one(setup: &Setup, redo: bool) -> Result<Option<Value>, Failure> {
     setup.tell_notes();
     let way = if redo { Way::Forth } else { Way::Back };
     let how = How { way, would: false, json: true };
-    Ok(done.map_err(Failure::broken)?.map(|outcome| as_json(&outcome, how)))
+    Ok(done.map_err(Failure::broken)?.map(|outcome| {
+        let mut value = as_json(&outcome, how);
+        let skipped = outcome.skipped.iter().map(|skipped| as_json(skipped, how)).collect::<Vec<_>>();
+        if !skipped.is_empty() {
+            value["skipped"] = skipped.into();
+        }
+        value
+    }))
 }
 
 /// Which files are not what the model left or saw.
@@ -125,32 +134,85 @@ fn kept(setup: &Setup) -> Result<&History, Failure> {
     setup.history.as_deref().ok_or_else(|| Failure::wrong_use(messages::nothing_is_kept()))
 }
 
-fn go(setup: &Setup, how: How, turns: usize, out: &mut Terminal) -> Result<(ExitCode, Vec<Outcome>), Failure> {
+/// Which turns are meant.
+#[derive(Clone, Copy)]
+enum Which {
+    /// The newest that can be undone or redone.
+    Newest(usize),
+    /// The one with this number.
+    Number(u64),
+}
+
+fn go(setup: &Setup, how: How, which: Which, out: &mut Terminal) -> Result<(ExitCode, Vec<Outcome>), Failure> {
     let history = kept(setup)?;
-    let workspace = &setup.workspace;
-    let mut outcomes = match (how.would, how.way) {
-        (true, Way::Back) => history.would_undo(workspace, turns).map_err(Failure::broken)?,
-        (true, Way::Forth) => history.would_redo(workspace, turns).map_err(Failure::broken)?,
-        _ => Vec::new(),
+    let mut outcomes = Vec::new();
+    let done = match which {
+        Which::Number(number) => go_to(setup, how, number, out, &mut outcomes),
+        Which::Newest(turns) => go_back(setup, how, turns, out, &mut outcomes),
     };
-    outcomes.iter().try_for_each(|outcome| told(outcome, how, out))?;
-    while !how.would && outcomes.len() < turns {
-        let done = if how.way == Way::Back { history.undo(workspace) } else { history.redo(workspace) };
-        let Some(outcome) = done.map_err(Failure::broken)? else { break };
-        told(&outcome, how, out)?;
-        let again = outcome.done.is_empty() && !outcome.refused.is_empty() || outcome.turn.is_bare();
-        outcomes.push(outcome);
-        if again {
-            break; // it would be the same turn again
-        }
-    }
     setup.tell_notes();
+    done?;
     if outcomes.is_empty() && !how.json {
         nothing(history, how.way, out)?;
     }
     let failed = |outcome: &Outcome| !outcome.refused.is_empty() || outcome.turn.is_bare();
     let failed = outcomes.is_empty() || outcomes.iter().any(failed);
     Ok((if failed { UNSUCCESSFUL.into() } else { ExitCode::SUCCESS }, outcomes))
+}
+
+/// Undoes the turn with this number.
+fn go_to(setup: &Setup, how: How, number: u64, out: &mut Terminal, outcomes: &mut Vec<Outcome>) -> Result<(), Failure> {
+    let (history, workspace) = (kept(setup)?, &setup.workspace);
+    let outcome = match how.would {
+        true => history.would_undo_turn(workspace, number),
+        false => history.undo_turn(workspace, number),
+    };
+    let outcome = outcome.map_err(Failure::broken)?;
+    let outcome = outcome.ok_or_else(|| {
+        Failure::wrong_use(text!("no turn {number} can be undone; coder undo --list prints those that can", number))
+    })?;
+    outcomes.push(outcome);
+    print_outcome(&outcomes[0], how, out)
+}
+
+/// Undoes or redoes the newest turns. Turns of which nothing can be restored are skipped.
+fn go_back(
+    setup: &Setup,
+    how: How,
+    turns: usize,
+    out: &mut Terminal,
+    outcomes: &mut Vec<Outcome>,
+) -> Result<(), Failure> {
+    let (history, workspace) = (kept(setup)?, &setup.workspace);
+    if how.would {
+        let would = match how.way {
+            Way::Back => history.would_undo(workspace, turns),
+            Way::Forth => history.would_redo(workspace, turns),
+        };
+        outcomes.extend(would.map_err(Failure::broken)?);
+        return outcomes.iter().try_for_each(|outcome| print_outcome(outcome, how, out));
+    }
+    let undoable = if how.way == Way::Back { history.undoable(workspace) } else { Vec::new() };
+    let mut undoable = undoable.into_iter();
+    let mut count = 0;
+    while count < turns {
+        let outcome = match how.way {
+            Way::Forth => history.redo(workspace),
+            Way::Back => match undoable.next() {
+                Some(turn) => history.undo_turn(workspace, turn.number),
+                None => return Ok(()),
+            },
+        };
+        let Some(outcome) = outcome.map_err(Failure::broken)? else { return Ok(()) };
+        print_outcome(&outcome, how, out)?;
+        let is_refused = outcome.is_refused();
+        outcomes.push(outcome);
+        count += usize::from(!is_refused);
+        if is_refused && how.way == Way::Forth {
+            return Ok(()); // the same undo is the next one again
+        }
+    }
+    Ok(())
 }
 
 fn nothing(history: &History, way: Way, out: &mut Terminal) -> Result<(), Failure> {
@@ -162,37 +224,124 @@ fn nothing(history: &History, way: Way, out: &mut Terminal) -> Result<(), Failur
     })
 }
 
-fn told(outcome: &Outcome, how: How, out: &mut Terminal) -> Result<(), Failure> {
+fn print_outcome(outcome: &Outcome, how: How, out: &mut Terminal) -> Result<(), Failure> {
     if how.json {
         return out.line(&as_json(outcome, how).to_string());
     }
-    let turn = titled(&outcome.turn);
-    out.line(&match (how.way, how.would) {
-        _ if outcome.turn.is_bare() => messages::could_not_undo(turn),
-        (Way::Back, false) => messages::undid(turn),
-        (Way::Forth, false) => messages::redid(turn),
-        (Way::Back, true) => messages::would_undo(turn),
-        (Way::Forth, true) => messages::would_redo(turn),
-    })?;
-    for done in outcome.done.iter().take(MOST_NAMED) {
-        let mut done = done.clone();
-        done.name = clip::middle(&done.name, LONGEST_NAME).into_owned();
-        out.styled_line(Style::Good, &format!("  {}", done.text().words()))?;
+    out.line(&head(outcome, how))?;
+    let done = outcome.done.iter().map(|done| {
+        let mut short = done.clone();
+        short.name = clip::middle(&done.name, LONGEST_NAME).into_owned();
+        (done.name.as_str(), &done.what, short.text())
+    });
+    let done = folded(done);
+    for row in done.iter().take(MOST_NAMED) {
+        out.styled_line(Style::Good, &format!("  {}", row.words()))?;
     }
-    and_more(outcome.done.len(), out)?;
-    for refused in outcome.refused.iter().take(MOST_NAMED) {
-        let mut refused = refused.clone();
-        refused.name = clip::middle(&refused.name, LONGEST_NAME).into_owned();
-        let left = messages::left_as_it_is(refused.text());
-        out.styled_line(Style::Bad, &format!("  {}", left.words()))?;
+    and_more(done.len(), out)?;
+    let reasons: Vec<Text> = outcome.refused.iter().map(|refused| refused.why.text()).collect();
+    let refused = outcome.refused.iter().zip(&reasons).map(|(refused, why)| {
+        let mut short = refused.clone();
+        short.name = clip::middle(&refused.name, LONGEST_NAME).into_owned();
+        (refused.name.as_str(), why, short.text())
+    });
+    let refused: Vec<Text> = folded(refused).into_iter().map(messages::left_as_it_is).collect();
+    for row in refused.iter().take(MOST_NAMED) {
+        out.styled_line(Style::Bad, &format!("  {}", row.words()))?;
     }
-    and_more(outcome.refused.len(), out)?;
+    and_more(refused.len(), out)?;
     if outcome.turn.is_bare() {
         out.line(&format!("  {}", messages::nothing_covered().words()))?;
     } else if outcome.done.is_empty() && outcome.refused.is_empty() {
         out.line(&format!("  {}", messages::all_so_already().words()))?;
     }
     outcome.turn.notes.iter().try_for_each(|note| out.styled_line(Style::Dim, &format!("  [{}]", note.words())))
+}
+
+/// What was done with the turn as a whole.
+fn head(outcome: &Outcome, how: How) -> Text {
+    let turn = titled(&outcome.turn);
+    let (done, skipped) = (outcome.done.len(), outcome.refused.len());
+    match (how.way, how.would) {
+        _ if outcome.turn.is_bare() => messages::could_not_undo(turn),
+        (_, false) if outcome.is_refused() => text!("Skipped {turn}; nothing was changed:", turn),
+        (_, true) if outcome.is_refused() => text!("Would skip {turn}:", turn),
+        (Way::Back, false) if skipped > 0 => {
+            text!("Undid {turn} in part; {done} restored, {skipped} skipped:", turn, done, skipped)
+        }
+        (Way::Forth, false) if skipped > 0 => {
+            text!("Redid {turn} in part; {done} restored, {skipped} skipped:", turn, done, skipped)
+        }
+        (Way::Back, false) => messages::undid(turn),
+        (Way::Forth, false) => messages::redid(turn),
+        (Way::Back, true) => messages::would_undo(turn),
+        (Way::Forth, true) => messages::would_redo(turn),
+    }
+}
+
+/// Folders whose content a build makes again. A folder that may well hold sources, such as `build`, is not among them.
+const BUILD_FOLDERS: &[&str] = &[
+    "__pycache__",
+    "node_modules",
+    ".pytest_cache",
+    ".mypy_cache",
+    ".ruff_cache",
+    ".hypothesis",
+    ".tox",
+    ".nox",
+    ".venv",
+    ".gradle",
+    ".next",
+    ".nuxt",
+    ".turbo",
+    ".parcel-cache",
+];
+
+/// The build folder that a name is or is in. A folder is one too if a `CACHEDIR.TAG` among `tags` marks it, as cargo does.
+fn build_folder<'n>(name: &'n str, tags: &HashSet<&str>) -> Option<&'n str> {
+    let ends = name.match_indices('/').map(|(at, _)| at).chain([name.len()]);
+    ends.map(|end| &name[..end]).find(|folder| {
+        let last = folder.rsplit('/').next().unwrap_or_default();
+        BUILD_FOLDERS.contains(&last) || tags.contains(folder)
+    })
+}
+
+/// The folders among these names that a `CACHEDIR.TAG` marks.
+fn tagged<'n>(names: impl Iterator<Item = &'n str>) -> HashSet<&'n str> {
+    names.filter_map(|name| name.strip_suffix("/CACHEDIR.TAG")).collect()
+}
+
+/// The rows of these names, with one row in place of those of a build folder. Each name has what happened to it, alone and in
+/// a row.
+fn folded<'n>(names: impl Iterator<Item = (&'n str, &'n Text, Text)> + Clone) -> Vec<Text> {
+    let tags = tagged(names.clone().map(|(name, ..)| name));
+    let mut rows: Vec<(Option<&str>, usize, Option<&Text>, Text)> = Vec::new();
+    let mut places: HashMap<&str, usize> = HashMap::new();
+    for (name, what, row) in names {
+        let folder = build_folder(name, &tags);
+        let known = folder.and_then(|folder| places.get(folder).copied());
+        match known {
+            Some(at) => {
+                let (_, count, same, _) = &mut rows[at];
+                *count += 1;
+                *same = same.filter(|same| *same == what);
+            }
+            None => {
+                if let Some(folder) = folder {
+                    places.insert(folder, rows.len());
+                }
+                rows.push((folder, 1, Some(what), row));
+            }
+        }
+    }
+    let text = |(folder, count, what, row): (Option<&str>, usize, Option<&Text>, Text)| match (folder, what) {
+        (Some(folder), Some(what)) if count > 1 => {
+            text!("{folder}: {count} names, {what}", folder, count, what = what.clone())
+        }
+        (Some(folder), None) => text!("{folder}: {count} names", folder, count),
+        _ => row,
+    };
+    rows.into_iter().map(text).collect()
 }
 
 /// How many of so many names were not shown.
@@ -271,8 +420,20 @@ fn show(setup: &Setup, turns: usize, as_json: bool, out: &mut Terminal) -> Resul
     if differences.is_empty() {
         return out.line(&messages::nothing_was_changed());
     }
+    let tags = tagged(differences.iter().map(|difference| difference.name.as_str()));
+    let folder_of = |difference: &Difference| build_folder(&difference.name, &tags).map(str::to_owned);
+    let mut built: BTreeMap<String, usize> = BTreeMap::new();
+    differences.iter().filter_map(folder_of).for_each(|folder| *built.entry(folder).or_default() += 1);
     let mut sentences = 0;
-    for text in differences.iter().map(|difference| difference.text.render(setup.language)) {
+    for difference in &differences {
+        if let Some(folder) = folder_of(difference) {
+            if let Some(count) = built.remove(&folder) {
+                let row = text!("{folder}: {count} {count|name|names} of build output changed", folder, count);
+                out.exact_line(Style::Dim, &*row.words())?;
+            }
+            continue;
+        }
+        let text = difference.text.render(setup.language);
         // What has lines is shown whole, so that it can be applied; names alone are a list like any other.
         if text.lines().any(|line| line.starts_with("@@")) {
             styled_diff(&text).try_for_each(|(style, line)| out.exact_line(style, line))?;
@@ -286,4 +447,30 @@ fn show(setup: &Setup, turns: usize, as_json: bool, out: &mut Terminal) -> Resul
         }
     }
     and_more(sentences, out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_build_folder_is_one_row() {
+        let (made, changed) = (Text::from("removed"), Text::from("changed back"));
+        let names = [
+            ("a/__pycache__", &made),
+            ("a/__pycache__/m.pyc", &made),
+            ("a/__pycache__/n.pyc", &made),
+            ("a/real.py", &changed),
+            ("target", &made),
+            ("target/CACHEDIR.TAG", &made),
+            ("target/debug/x", &changed),
+            ("targets/x", &made),
+        ];
+        let rows = folded(names.iter().map(|(name, what)| (*name, *what, format!("{name}: {what}").into())));
+        let rows: Vec<String> = rows.iter().map(Text::to_string).collect();
+        assert_eq!(
+            rows,
+            ["a/__pycache__: 3 names, removed", "a/real.py: changed back", "target: 3 names", "targets/x: removed",]
+        );
+    }
 }
