@@ -2,6 +2,7 @@
 
 mod cases;
 mod git;
+mod heads;
 pub(crate) mod laws;
 mod parts;
 

@@ -8,8 +8,9 @@
 //!
 //! # The grammar
 //! Lines end with a line feed; a carriage return before it belongs to the way the patch took when the line of the hunk's
-//! head has one too. What is not a line of this grammar is prose and passed over, but not inside of a hunk. A line of a change
-//! that no file claims is an error: a hunk behind prose that names no file, a mark that is misspelt, half a head.
+//! head has one too. Other lines are prose and skipped, except inside a hunk. A line of a change that no file claims is an
+//! error: a hunk after prose, a mark that is misspelt, half a head. After the first hunk, so is any line that begins as
+//! the head of another file does.
 //!
 //! ```text
 //! patch      = unified* | begin*
@@ -52,6 +53,7 @@ mod edit;
 mod explain;
 mod find;
 mod grammar;
+mod head;
 mod headings;
 mod index;
 mod lines;
@@ -66,6 +68,7 @@ mod plan;
 mod print;
 mod prose;
 mod reading;
+mod resolve;
 mod shift;
 mod text;
 mod unified;
@@ -76,6 +79,7 @@ pub use miss::{Closest, Miss, Why};
 pub use model::{FilePatch, Hunk, Kind, Line, Name, Patch, Problem, Sign};
 pub use passage::{Nearest, PassageProblem, Replaced, replace_passage};
 pub use plan::{Change, Done, Failure, Plan, Reason, Refusal, Source, plan};
+pub use resolve::{Readings, readings};
 
 /// The longest patch in bytes.
 pub const MOST_BYTES: usize = 16 << 20;
@@ -154,11 +158,12 @@ pub struct Names {
 /// assert_eq!((named.names, named.read), (vec!["x".to_owned()], true));
 /// ```
 pub fn names(text: &str) -> Names {
+    let both = |name: Name| [Some(name.path), name.other];
+    let named = |patch: Patch<'_>| -> Vec<String> {
+        patch.files.into_iter().flat_map(|file| [file.old, file.new]).flat_map(both).flatten().collect()
+    };
     let (all, read) = match parse_anywhere(text) {
-        Ok(patch) => {
-            let both = |name: Name| [Some(name.path), name.prefixed];
-            (patch.files.into_iter().flat_map(|file| [file.old, file.new]).flat_map(both).flatten().collect(), true)
-        }
+        Ok(patch) => (named(patch), true),
         Err(_) => (grammar::loose_names(text), false),
     };
     let mut names: Vec<String> = Vec::new();
