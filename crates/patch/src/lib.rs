@@ -52,6 +52,7 @@ mod body;
 mod edit;
 mod explain;
 mod find;
+mod forms;
 mod grammar;
 mod head;
 mod headings;
@@ -78,7 +79,7 @@ pub use lines::{LineEdit, LineProblem, edit_lines};
 pub use miss::{Closest, Miss, Why};
 pub use model::{FilePatch, Hunk, Kind, Line, Name, Patch, Problem, Sign};
 pub use passage::{Nearest, PassageProblem, Replaced, replace_passage};
-pub use plan::{Change, Done, Failure, Plan, Reason, Refusal, Source, plan};
+pub use plan::{Change, Done, Failure, Plan, Reason, Refusal, Source, plan, plan_text};
 pub use resolve::{Readings, readings};
 
 /// The longest patch in bytes.
@@ -162,10 +163,10 @@ pub fn names(text: &str) -> Names {
     let named = |patch: Patch<'_>| -> Vec<String> {
         patch.files.into_iter().flat_map(|file| [file.old, file.new]).flat_map(both).flatten().collect()
     };
-    let (all, read) = match parse_anywhere(text) {
-        Ok(patch) => (named(patch), true),
-        Err(_) => (grammar::loose_names(text), false),
-    };
+    let mut readings: Vec<Vec<String>> = parse_anywhere(text).map(named).into_iter().collect();
+    readings.extend(forms::undone(text).filter_map(|text| parse_anywhere(&text).map(named).ok()));
+    let read = !readings.is_empty();
+    let all = if read { readings.concat() } else { grammar::loose_names(text) };
     let mut names: Vec<String> = Vec::new();
     let mut seen = std::collections::HashSet::new();
     names.extend(all.into_iter().filter(|name: &String| seen.insert(name.clone())));

@@ -1,10 +1,10 @@
 //! A patch over all its files, in memory: what each of them shall be, or why nothing may be done.
 
 use super::messages;
-use super::miss::Miss;
-use super::model::{FilePatch, Hunk, Kind, Patch, Sign};
+use super::miss::{Miss, Why};
+use super::model::{FilePatch, Hunk, Kind, Patch, Problem, Sign};
 use super::resolve::{Readings, readings};
-use super::{Placed, apply};
+use super::{Placed, apply, forms, parse_below};
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use toolfence_protocol::Text;
@@ -65,6 +65,8 @@ pub struct Change {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Failure<E> {
+    /// The text could not be read as a patch.
+    Unreadable(Problem),
     /// A file could not be read.
     Source(E),
     /// Files to which the patch does not apply. None of the others is changed either.
@@ -113,6 +115,50 @@ pub enum Reason {
 /// The first file that cannot be read, or every file to which its part does not apply.
 pub fn plan<S: Source>(patch: &Patch<'_>, source: &mut S) -> Result<Plan, Failure<S::Error>> {
     plan_from(patch, &mut Cache { source, files: BTreeMap::new() })
+}
+
+/// Reads a text as [`parse_below`] does and plans it. A text that cannot be read so, or whose files or lines do not exist, is also read
+/// without the marks of a quotation, the colours of a terminal, the entities of HTML, the line numbers of a listing, with `+` before empty
+/// lines that are added, and with slashes for the backslashes of its names. Exactly one of these readings must apply.
+///
+/// # Errors
+/// As for [`parse_below`] and [`plan`], for the text as it is.
+pub fn plan_text<S: Source>(
+    text: &str,
+    relative: impl Fn(&str) -> Option<String>,
+    source: &mut S,
+) -> Result<Plan, Failure<S::Error>> {
+    let mut cache = Cache { source, files: BTreeMap::new() };
+    let patch = parse_below(text, &relative);
+    let strict = patch.clone().map_err(Failure::Unreadable).and_then(|patch| plan_from(&patch, &mut cache));
+    match &strict {
+        Err(Failure::Unreadable(_)) => {}
+        Err(Failure::Refused(all)) if all.iter().all(|refusal| is_elsewhere(&refusal.reason)) => {}
+        _ => return strict,
+    }
+    let mut found: Option<Plan> = None;
+    let numbers = patch.ok().and_then(|patch| forms::without_line_numbers(&patch));
+    let mut plans: Vec<Plan> = numbers.and_then(|patch| plan_from(&patch, &mut cache).ok()).into_iter().collect();
+    for text in forms::undone(text) {
+        let patch = parse_below(&text, &relative).ok();
+        plans.extend(patch.and_then(|patch| plan_from(&patch, &mut cache).ok()));
+    }
+    for plan in plans {
+        if found.as_ref().is_some_and(|found| found.changes != plan.changes) {
+            return strict;
+        }
+        found = Some(plan);
+    }
+    found.map_or(strict, Ok)
+}
+
+/// Whether a part of a patch names a file or lines that do not exist.
+fn is_elsewhere(reason: &Reason) -> bool {
+    match reason {
+        Reason::Missing | Reason::OtherContent => true,
+        Reason::Hunks(misses) => misses.iter().all(|miss| matches!(miss.why, Why::NotFound(_))),
+        _ => false,
+    }
 }
 
 /// Reads each path once.
