@@ -2,6 +2,7 @@
 
 mod cases;
 mod git;
+mod heads;
 pub(crate) mod laws;
 mod parts;
 
@@ -24,8 +25,8 @@ impl Source for Files {
 
 /// The plan of a patch, or what the model would be told.
 pub(crate) fn planned(text: &str, files: &Files) -> Result<Plan, String> {
-    let patch = patch::parse(text).map_err(|problem| problem.to_string())?;
-    patch::plan(&patch, &mut files.clone()).map_err(|failure| match failure {
+    toolfence_patch::plan_text(text, |_| None, &mut files.clone()).map_err(|failure| match failure {
+        Failure::Unreadable(problem) => problem.to_string(),
         Failure::Source(error) => error,
         Failure::Refused(refusals) => refusals.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"),
         other => format!("{other:?}"),

@@ -4,8 +4,9 @@ use super::body;
 use super::grammar::{self, HunkHead, Mark};
 use super::messages;
 use super::model::{FilePatch, Hunk, Kind, Line, Name, Patch, Problem, Sign};
+use super::names::{self, Evidence, Names, Pair};
 use super::prose::{self, Standing};
-use super::{names, unified};
+use super::unified;
 use toolfence_protocol::Text;
 
 /// Nothing is nested deeper that a heading would tell apart.
@@ -45,7 +46,8 @@ pub(super) fn read<'a>(lines: &[&'a str]) -> Result<Patch<'a>, Problem> {
     let mut at = 0;
     loop {
         let begin = (at..lines.len()).find(|at| grammar::mark(lines[*at]).is_some());
-        prose::refuse(lines, at, begin.unwrap_or(lines.len()), Standing::Apart)
+        let standing = if patch.files.is_empty() { Standing::Apart } else { Standing::AfterHunk };
+        prose::refuse(lines, at, begin.unwrap_or(lines.len()), standing)
             .map_err(|problem| Problem::new(problem.line, messages::change_outside_of_marks()))?;
         let Some(begin) = begin else { return Ok(patch) };
         let end = (begin..lines.len()).find(|at| grammar::mark(lines[*at]) == Some(Mark::End));
@@ -90,13 +92,13 @@ impl<'a> BeginReader<'_, 'a> {
         let mark = grammar::mark(self.lines[self.at]);
         self.at += 1;
         match mark {
-            Some(Mark::Add(name)) => self.add(names::single(name, line)?, line),
+            Some(Mark::Add(name)) => self.add(names::marked(name, line)?, line),
             Some(Mark::Delete(name)) => {
-                let name = names::single(name, line)?;
+                let name = names::marked(name, line)?;
                 self.refuse_lines(messages::deleted_file_has_no_lines())?;
                 Ok(FilePatch { unseen: true, ..file(Kind::Delete, name, line) })
             }
-            Some(Mark::Update(name)) => self.update(names::single(name, line)?, line),
+            Some(Mark::Update(name)) => self.update(names::marked(name, line)?, line),
             _ => Err(Problem::new(line, messages::mark_wanted())),
         }
     }
@@ -148,7 +150,7 @@ impl<'a> BeginReader<'_, 'a> {
             self.lines.get(self.at).filter(|_| self.at < self.end).and_then(|line| grammar::mark(line))
         {
             self.at += 1;
-            file.new = names::single(new, self.at)?;
+            file.new = names::marked(new, self.at)?;
             file.kind = if file.new == file.old { Kind::Modify } else { Kind::Rename };
         }
         if self.begins_head_of(&file) {
@@ -170,18 +172,22 @@ impl<'a> BeginReader<'_, 'a> {
             return false;
         }
         let [old, new] = [0, 1].map(|offset| grammar::file_name(&self.lines[self.at + offset][4..]));
-        let Ok((Some(old), Some(new))) = names::both(&old, &new, self.at + 1) else { return false };
+        let Ok(pair) = Pair::new(&old, &new, self.at + 1) else { return false };
+        let Names { old: Some(old), new: Some(new), .. } = pair.read(&Evidence::default()) else { return false };
         [old, new].iter().all(|name| names::may_be_same(name, &file.old) || names::may_be_same(name, &file.new))
     }
 
-    /// Refuses what is passed over behind a body, and goes to its end. The head of the same file may stand there again.
+    /// Goes to the end of the prose after a body, and refuses prose that belongs to a change. The head of the same file may be repeated there.
     fn pass_prose(&mut self, end: usize, file: &FilePatch<'_>) -> Result<(), Problem> {
+        let mut is_in_file = true;
         while self.at < end {
             let line = self.lines[self.at];
             if self.begins_head_of(file) {
                 self.at += 2;
+                is_in_file = true;
                 continue;
             }
+            is_in_file &= line.trim().is_empty();
             let begins_other = line.starts_with("diff -") || unified::is_pair(self.lines, self.at);
             if begins_other || (line.starts_with("***") && !line.trim_end().ends_with('*')) {
                 return Err(Problem::new(self.at + 1, messages::mark_wanted()));
@@ -196,6 +202,10 @@ impl<'a> BeginReader<'_, 'a> {
             }
             prose::refuse_line(self.lines, self.at, Standing::BehindHunk)?;
             self.at += 1;
+        }
+        // Prose between hunks may name another file.
+        if !is_in_file && self.at < self.end && self.lines[self.at].starts_with("@@") {
+            return Err(Problem::new(self.at + 1, messages::hunk_without_file()));
         }
         Ok(())
     }
@@ -219,6 +229,9 @@ impl<'a> BeginReader<'_, 'a> {
         let segment = &self.lines[first..end];
         let length = body::length(segment, counts);
         self.at = first + length;
+        if !body::are_met(&segment[..length], counts) {
+            prose::refuse_names(self.lines, first, self.at)?;
+        }
         self.pass_prose(end, file)?;
         body::fill(&mut hunk, &segment[..length], strip);
         body::settle(&mut hunk, counts);
@@ -248,5 +261,14 @@ impl<'a> BeginReader<'_, 'a> {
 }
 
 fn file<'a>(kind: Kind, name: Name, line: usize) -> FilePatch<'a> {
-    FilePatch { kind, old: name.clone(), new: name, mode: None, hunks: Vec::new(), unseen: false, line }
+    FilePatch {
+        kind,
+        old: name.clone(),
+        new: name,
+        mode: None,
+        hunks: Vec::new(),
+        unseen: false,
+        doubtful: false,
+        line,
+    }
 }

@@ -22,7 +22,7 @@ fn is_blank(line: &str) -> bool {
     line.trim_end().is_empty() && !line.starts_with(' ')
 }
 
-fn is_body(line: &str) -> bool {
+pub(super) fn is_body(line: &str) -> bool {
     line.starts_with([' ', '+', '-']) || line.starts_with("\\ ")
 }
 
@@ -36,6 +36,11 @@ pub(super) fn length(lines: &[&str], counts: Option<Counts>) -> usize {
         Some(met) if ends_there(&lines[met..]) => met,
         _ => to_the_last(&lines[..signature(lines).unwrap_or(lines.len())]),
     }
+}
+
+/// Whether the counts are those of the lines.
+pub(super) fn are_met(lines: &[&str], counts: Option<Counts>) -> bool {
+    counts.is_some_and(|counts| where_met(lines, counts) == Some(lines.len()))
 }
 
 /// Where both counts are met, notes about the last line included.

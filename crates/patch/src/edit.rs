@@ -19,8 +19,8 @@ struct Edit<'h, 'a> {
     removed: usize,
     added: &'h [Line<'a>],
     hunk: usize,
-    /// Old lines of the hunk before this place.
-    before: usize,
+    /// How many lines directly before this place the added lines replace.
+    replaced: usize,
     /// Which block of the hunk it belongs to.
     block: usize,
 }
@@ -39,14 +39,22 @@ pub(super) fn build(text: &Text<'_>, hunks: &[Hunk<'_>], places: &[Place]) -> Re
     let mut shifts: Vec<Shift<'_>> = hunks.iter().zip(places).map(|(hunk, place)| shift(text, hunk, *place)).collect();
     share_units(&mut shifts, hunks);
     let readings = readings(text, hunks, places, &shifts);
-    let mut builder = Builder { text, shifts, readings, out: text.mark().to_vec(), blanks: 0, last_added: false };
+    let mut builder = Builder {
+        text,
+        shifts,
+        readings,
+        shows_returns: hunks.iter().any(|hunk| hunk.exact_ends),
+        out: text.mark().to_vec(),
+        blanks: 0,
+        last_end: 0,
+    };
     let mut at = 0;
     for edit in &edits {
         builder.keep(at, edit.at);
         at = edit.at + edit.removed;
         let (hunk, place) = (&hunks[edit.hunk], places[edit.hunk]);
         let doubt = || vec![Miss::new(edit.hunk + 1, hunk, Why::Indentation { line: place.at + 1 })];
-        builder.add(edit, hunk, place).ok_or_else(doubt)?;
+        builder.add(edit, place).ok_or_else(doubt)?;
     }
     builder.keep(at, text.len());
     Ok(builder.finish(is_ended(text, hunks, places)))
@@ -55,12 +63,12 @@ pub(super) fn build(text: &Text<'_>, hunks: &[Hunk<'_>], places: &[Place]) -> Re
 /// The changes of one hunk. Removed and added lines may be mixed; between two lines of context they are one change.
 fn edits_of<'h, 'a>(number: usize, hunk: &'h Hunk<'a>, place: usize) -> Vec<Edit<'h, 'a>> {
     let mut edits: Vec<Edit<'h, 'a>> = Vec::new();
-    let (mut old, mut block, mut at) = (0, 0, 0);
+    let (mut old, mut block, mut at, mut replaced) = (0, 0, 0, 0);
     while at < hunk.lines.len() {
         let sign = hunk.lines[at].sign;
         let run = hunk.lines[at..].iter().take_while(|line| line.sign == sign).count();
         let lines = &hunk.lines[at..at + run];
-        let edit = Edit { at: place + old, removed: 0, added: &[], hunk: number, before: old, block };
+        let edit = Edit { at: place + old, removed: 0, added: &[], hunk: number, replaced, block };
         match sign {
             // A block ends where context comes again.
             Sign::Context => block += usize::from(at > 0),
@@ -70,6 +78,7 @@ fn edits_of<'h, 'a>(number: usize, hunk: &'h Hunk<'a>, place: usize) -> Vec<Edit
         if sign != Sign::Add {
             old += run;
         }
+        replaced = if sign == Sign::Remove { run } else { 0 };
         at += run;
     }
     edits
@@ -221,10 +230,13 @@ struct Builder<'t, 'a> {
     shifts: Vec<Shift<'t>>,
     /// Of each block of each hunk; none where all is as the hunk's shift says.
     readings: Vec<Vec<Reading>>,
+    /// Whether the patch shows the carriage returns of the file, so that a line without one has none.
+    shows_returns: bool,
     out: Vec<u8>,
     /// Blanks that added lines got beyond their own.
     blanks: usize,
-    last_added: bool,
+    /// The length of the end that the last line got, if it was added.
+    last_end: usize,
 }
 
 impl Builder<'_, '_> {
@@ -232,20 +244,25 @@ impl Builder<'_, '_> {
         if from < to {
             self.end_line(from);
             self.out.extend_from_slice(self.text.range(from, to));
-            self.last_added = false;
+            self.last_end = 0;
         }
     }
 
     /// `None` where it is in doubt how the lines are to be indented.
-    fn add(&mut self, edit: &Edit<'_, '_>, hunk: &Hunk<'_>, place: Place) -> Option<()> {
+    fn add(&mut self, edit: &Edit<'_, '_>, place: Place) -> Option<()> {
         if edit.added.is_empty() {
             return Some(());
         }
-        let near = if edit.before > 0 { edit.at.saturating_sub(1) } else { edit.at };
-        self.end_line(near);
-        let verbatim = hunk.exact_ends && (place.pass == Pass::Exact || self.text.len() == 0);
-        for line in edit.added {
-            let text = if verbatim { line.text } else { line.text.strip_suffix('\r').unwrap_or(line.text) };
+        let above = edit.at.saturating_sub(1);
+        self.end_line(above);
+        let verbatim = self.shows_returns && (place.pass == Pass::Exact || self.text.len() == 0);
+        for (number, line) in edit.added.iter().enumerate() {
+            // Each line ends as the one that it replaces, or else as the one that it follows.
+            let near = if number < edit.replaced { edit.at - edit.replaced + number } else { above };
+            let text = match line.text.strip_suffix('\r') {
+                Some(text) if !verbatim && !line.unended => text,
+                _ => line.text,
+            };
             let text = if self.out.as_slice() == self.text.mark() { self.without_mark(text) } else { text.as_bytes() };
             let (indent, rest) = match self.readings[edit.hunk].get(edit.block) {
                 Some(Reading::Written) => (Vec::new(), text),
@@ -258,9 +275,10 @@ impl Builder<'_, '_> {
             }
             self.out.extend_from_slice(&indent);
             self.out.extend_from_slice(rest);
-            self.out.extend_from_slice(if verbatim { b"\n" } else { self.text.end_near(near) });
+            let end = if verbatim { b"\n" } else { self.text.end_near(near) };
+            self.out.extend_from_slice(end);
+            self.last_end = end.len();
         }
-        self.last_added = true;
         Some(())
     }
 
@@ -280,11 +298,9 @@ impl Builder<'_, '_> {
     fn finish(mut self, ended: bool) -> Vec<u8> {
         if ended {
             self.end_line(self.text.len());
-        } else if self.last_added && self.out.ends_with(b"\n") {
-            self.out.pop();
-            if self.out.ends_with(b"\r") {
-                self.out.pop();
-            }
+        } else {
+            // A carriage return before that end is content.
+            self.out.truncate(self.out.len() - self.last_end);
         }
         self.out
     }

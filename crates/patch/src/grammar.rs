@@ -76,13 +76,13 @@ pub(super) fn file_name(text: &str) -> Written {
         Some((name, time)) => (name, time),
         None => text.split_at(before_time(text)),
     };
-    written(name.trim().as_bytes().to_vec(), time)
+    written(name.as_bytes().to_vec(), time)
 }
 
 fn written(name: Vec<u8>, time: &str) -> Written {
     // Tools that know no /dev/null say it by a time at or before the epoch.
     let never = ["1970-01-01 ", "1969-12-31 ", "Thu Jan  1 "].iter().any(|day| time.trim_start().starts_with(day));
-    if name == b"/dev/null" || name == b"dev/null" || (never && time.contains("00:00")) {
+    if matches!(name.trim_ascii(), b"/dev/null" | b"dev/null") || (never && time.contains("00:00")) {
         return Written::Nothing;
     }
     Written::File(name)
@@ -130,35 +130,30 @@ fn escaped(input: &str) -> IResult<&str, u8> {
     alt((octal, letter)).parse(input)
 }
 
-/// The two names of `diff --git`, where they can be told apart: without quotes they must be the same but for the prefix.
-pub(super) fn git_names(line: &str) -> Option<(Vec<u8>, Vec<u8>)> {
+/// The two names of `diff --git`, if one of them is in quotes.
+pub(super) fn quoted_git_names(line: &str) -> Option<(Vec<u8>, Vec<u8>)> {
+    let names = line.strip_prefix("diff --git ")?.trim_end_matches('\r');
+    if let Ok((_, (old, new))) =
+        all_consuming((terminated(quoted, char(' ')), alt((quoted, map(rest, |text: &str| text.into()))))).parse(names)
+    {
+        return Some((old, new));
+    }
+    // A name without quotes has no quotation mark.
+    let (old, new) = names.split_at(names.find('"')?);
+    let (_, new) = all_consuming(quoted).parse(new).ok()?;
+    Some((old.strip_suffix(' ')?.into(), new))
+}
+
+/// The two names of `diff --git` where they are two words, or alike.
+fn git_names(line: &str) -> Option<(Vec<u8>, Vec<u8>)> {
+    if let Some(names) = quoted_git_names(line) {
+        return Some(names);
+    }
     let names = line.strip_prefix("diff --git ")?.trim_end();
-    let bytes = |text: &str| text.as_bytes().to_vec();
-    let plain = map(rest, bytes);
-    let in_quotes = (terminated(quoted, space1), alt((quoted, plain)));
-    let (mut in_quotes, mut then_quoted) = (
-        all_consuming(in_quotes),
-        all_consuming((map(take_while1(|c| c != ' ' && c != '"'), bytes), preceded(space1, quoted))),
-    );
-    if let Ok((_, names)) = in_quotes.parse(names) {
-        return Some(names);
-    }
-    if let Ok((_, names)) = then_quoted.parse(names) {
-        return Some(names);
-    }
-    let same = |at: usize| (&names[..at], &names[at + 1..]);
-    let after_folder = |name: &str| name.split_once('/').map(|(_, rest)| rest.to_owned());
-    let alike = |(one, other): &(&str, &str)| {
-        one == other || (after_folder(one).is_some() && after_folder(one) == after_folder(other))
-    };
-    // The blank between two names that are alike is in the middle, or one off where a prefix is longer.
     let middle = names.len() / 2;
     let near = (middle.saturating_sub(1)..=middle + 1).filter(|at| names.as_bytes().get(*at) == Some(&b' '));
-    let found = near.map(same).find(alike).or_else(|| {
-        let mut words = names.split(' ');
-        Some((words.next()?, words.next()?)).filter(|_| words.next().is_none())
-    })?;
-    Some((bytes(found.0), bytes(found.1)))
+    let at = near.min_by_key(|at| at.abs_diff(middle)).or_else(|| names.find(' '))?;
+    Some((names[..at].into(), names[at + 1..].into()))
 }
 
 /// `100644` behind `new file mode `, `new mode ` and the like.
@@ -190,11 +185,11 @@ pub(super) enum Mark<'a> {
 
 /// A line that begins with three asterisks, if it is one of the marks.
 pub(super) fn mark(line: &str) -> Option<Mark<'_>> {
-    let text = line.strip_prefix("*** ")?.trim();
+    let text = line.strip_prefix("*** ")?.trim_start().trim_end_matches('\r');
     // Some close a mark as they open it.
-    let text = text.strip_suffix(" ***").map_or(text, str::trim_end);
-    let named = |word: &str| text.strip_prefix(word).map(str::trim);
-    match text {
+    let text = text.trim_end().strip_suffix(" ***").map_or(text, str::trim_end);
+    let named = |word: &str| text.strip_prefix(word).map(str::trim_start);
+    match text.trim_end() {
         "Begin Patch" => return Some(Mark::Begin),
         "End Patch" => return Some(Mark::End),
         "End of File" | "End Of File" => return Some(Mark::EndOfFile),
@@ -287,15 +282,13 @@ mod tests {
 
     #[test]
     fn names_of_git() {
-        let names = |line| git_names(line).map(|(a, b)| (String::from_utf8(a).unwrap(), String::from_utf8(b).unwrap()));
+        let names =
+            |line| quoted_git_names(line).map(|(a, b)| (String::from_utf8(a).unwrap(), String::from_utf8(b).unwrap()));
         let both = |a: &str, b: &str| Some((a.to_owned(), b.to_owned()));
-        assert_eq!(names("diff --git a/x b/x"), both("a/x", "b/x"));
-        assert_eq!(names("diff --git a/x y b/x y"), both("a/x y", "b/x y"));
-        assert_eq!(names("diff --git old b/new"), both("old", "b/new"));
         assert_eq!(names("diff --git \"a/\\t\" \"b/\\t\""), both("a/\t", "b/\t"));
         assert_eq!(names("diff --git \"a/\\t\" b/x y"), both("a/\t", "b/x y"));
-        assert_eq!(names("diff --git a/x \"b/\\t\""), both("a/x", "b/\t"));
-        assert_eq!(names("diff --git a/x y b/z w"), None);
+        assert_eq!(names("diff --git a/x y \"b/\\t\""), both("a/x y", "b/\t"));
+        assert_eq!(names("diff --git a/x b/x"), None);
     }
 
     #[test]
@@ -303,7 +296,7 @@ mod tests {
         assert_eq!(heredoc_tag("apply_patch <<'EOF'"), Some("EOF"));
         assert_eq!(heredoc_tag("cat << PATCH | git apply"), Some("PATCH"));
         assert_eq!(heredoc_tag("1 < 2"), None);
-        assert_eq!(mark("*** Move to:  a b \r"), Some(Mark::MoveTo("a b")));
+        assert_eq!(mark("*** Move to:  a b \r"), Some(Mark::MoveTo("a b ")));
         assert_eq!(mark("*** a/file.c"), None);
         assert_eq!((mark("*** Begin Patch ***"), mark("*** End Patch *** ")), (Some(Mark::Begin), Some(Mark::End)));
         assert_eq!(mark("*** Update File: a *** b ***"), Some(Mark::Update("a *** b")));

@@ -8,8 +8,9 @@
 //!
 //! # The grammar
 //! Lines end with a line feed; a carriage return before it belongs to the way the patch took when the line of the hunk's
-//! head has one too. What is not a line of this grammar is prose and passed over, but not inside of a hunk. A line of a change
-//! that no file claims is an error: a hunk behind prose that names no file, a mark that is misspelt, half a head.
+//! head has one too. Other lines are prose and skipped, except inside a hunk. A line of a change that no file claims is an
+//! error: a hunk after prose, a mark that is misspelt, half a head. After the first hunk, so is any line that begins as
+//! the head of another file does.
 //!
 //! ```text
 //! patch      = unified* | begin*
@@ -51,7 +52,9 @@ mod body;
 mod edit;
 mod explain;
 mod find;
+mod forms;
 mod grammar;
+mod head;
 mod headings;
 mod index;
 mod lines;
@@ -67,6 +70,7 @@ mod plan;
 mod print;
 mod prose;
 mod reading;
+mod resolve;
 mod shift;
 mod text;
 mod unified;
@@ -77,7 +81,8 @@ pub use miss::{Closest, Miss, Why};
 pub use model::{FilePatch, Hunk, Kind, Line, Name, Patch, Problem, Sign};
 pub use neighbours::restated_neighbours;
 pub use passage::{Indentation, Nearest, PassageProblem, Replaced, replace_passage};
-pub use plan::{Change, Done, Failure, Plan, Reason, Refusal, Source, plan};
+pub use plan::{Change, Done, Failure, Plan, Reason, Refusal, Source, plan, plan_text};
+pub use resolve::{Readings, readings};
 
 /// The longest patch in bytes.
 pub const MOST_BYTES: usize = 16 << 20;
@@ -156,13 +161,14 @@ pub struct Names {
 /// assert_eq!((named.names, named.read), (vec!["x".to_owned()], true));
 /// ```
 pub fn names(text: &str) -> Names {
-    let (all, read) = match parse_anywhere(text) {
-        Ok(patch) => {
-            let both = |name: Name| [Some(name.path), name.prefixed];
-            (patch.files.into_iter().flat_map(|file| [file.old, file.new]).flat_map(both).flatten().collect(), true)
-        }
-        Err(_) => (grammar::loose_names(text), false),
+    let both = |name: Name| [Some(name.path), name.other];
+    let named = |patch: Patch<'_>| -> Vec<String> {
+        patch.files.into_iter().flat_map(|file| [file.old, file.new]).flat_map(both).flatten().collect()
     };
+    let mut readings: Vec<Vec<String>> = parse_anywhere(text).map(named).into_iter().collect();
+    readings.extend(forms::undone(text).filter_map(|text| parse_anywhere(&text).map(named).ok()));
+    let read = !readings.is_empty();
+    let all = if read { readings.concat() } else { grammar::loose_names(text) };
     let mut names: Vec<String> = Vec::new();
     let mut seen = std::collections::HashSet::new();
     names.extend(all.into_iter().filter(|name: &String| seen.insert(name.clone())));

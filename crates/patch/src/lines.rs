@@ -153,20 +153,28 @@ fn refuse_overlaps(cuts: &[Cut<'_>]) -> Result<(), LineProblem> {
 fn build(text: &Text<'_>, cuts: &[Cut<'_>]) -> Vec<u8> {
     let mark = text.mark().len();
     let mut out = text.mark().to_vec();
-    let mut at = 0;
+    let (mut at, mut last_end) = (0, 0);
     for cut in cuts {
-        keep(&mut out, text, at, cut.from);
+        if at < cut.from {
+            keep(&mut out, text, at, cut.from);
+            last_end = text.end_near(cut.from - 1).len();
+        }
         at = cut.to;
-        let near = if cut.from > 0 { cut.from - 1 } else { cut.from };
-        for line in lines_of(cut.replacement) {
+        for (number, line) in lines_of(cut.replacement).enumerate() {
+            // Each line ends as the one that it replaces, or else as the one that it follows.
+            let near = (cut.from + number).min(cut.to.saturating_sub(1));
             end_line(&mut out, mark, text.end_near(near));
             let line = if out.len() == mark && mark > 0 { text::wanted(line) } else { line.as_bytes() };
             out.extend_from_slice(line);
             out.extend_from_slice(text.end_near(near));
+            last_end = text.end_near(near).len();
         }
     }
-    keep(&mut out, text, at, text.len());
-    finish(out, mark, text.is_ended(), text.end_near(text.len()))
+    if at < text.len() {
+        keep(&mut out, text, at, text.len());
+        last_end = 0;
+    }
+    finish(out, mark, text, last_end)
 }
 
 /// The lines of a replacement without their ends. A carriage return before a line feed is part of the end.
@@ -195,14 +203,12 @@ fn end_line(out: &mut Vec<u8>, mark: usize, end: &[u8]) {
     }
 }
 
-fn finish(mut out: Vec<u8>, mark: usize, ended: bool, end: &[u8]) -> Vec<u8> {
-    if ended {
-        end_line(&mut out, mark, end);
+/// `last_end` is the length of the end of the last line: a carriage return before it is content.
+fn finish(mut out: Vec<u8>, mark: usize, text: &Text<'_>, last_end: usize) -> Vec<u8> {
+    if text.is_ended() {
+        end_line(&mut out, mark, text.end_near(text.len()));
     } else if has_open_end(&out[mark..]) {
-        out.pop();
-        if out.ends_with(b"\r") {
-            out.pop();
-        }
+        out.truncate(out.len() - last_end);
     }
     out
 }

@@ -96,6 +96,18 @@ toolfence_protocol::texts! { "patch"
         en: "the lines before the hunks contradict each other about whether the file is new, deleted, renamed or copied. Keep those that say what is meant.",
         pt: "as linhas antes dos hunks se contradizem sobre se o arquivo é novo, excluído, renomeado ou copiado. Mantenha as que dizem o que se pretende.",
     }
+    names_contradict() {
+        en: "the names of the file in this head are not the same. Give the same two names in \"diff --git\", \"---\", \"+++\" and the lines of git, \
+             or leave the \"diff --git\" line out.",
+        pt: "os nomes do arquivo neste cabeçalho não são os mesmos. Use os mesmos dois nomes em \"diff --git\", \"---\", \"+++\" e nas linhas \
+             do git, ou omita a linha \"diff --git\".",
+    }
+    other_file_begins() {
+        en: "another file begins here, but the head is incomplete. Put \"--- a/path\" and \"+++ b/path\" directly below each other, or leave the \
+             line out.",
+        pt: "outro arquivo começa aqui, mas o cabeçalho está incompleto. Ponha \"--- a/path\" e \"+++ b/path\" diretamente um abaixo do outro, ou \
+             omita a linha.",
+    }
     one_name_missing() {
         en: "one of the two names of a file that is renamed or copied is missing.",
         pt: "falta um dos dois nomes de um arquivo que é renomeado ou copiado.",
@@ -276,6 +288,12 @@ toolfence_protocol::texts! { "patch"
     no_change(path) {
         en: "{path} would be the same afterwards: nothing is changed by the hunks.",
         pt: "{path} ficaria igual: os hunks não alteram nada.",
+    }
+    two_readings(name, other) {
+        en: "the patch may mean {name} or {other}, and both exist. Write names without prefixes, with the same name in \"---\" and \"+++\", or \
+             with a/ and b/ before it and a \"diff --git\" line.",
+        pt: "o patch pode se referir a {name} ou a {other}, e ambos existem. Escreva o mesmo nome sem prefixo em \"---\" e \"+++\", ou com a/ e b/ \
+             antes dele e uma linha \"diff --git\".",
     }
     two_names(old, new) {
         en: "{old} exists and {new} does not. To rename a file, put \"rename from\" and \"rename to\" lines below diff --git, or \

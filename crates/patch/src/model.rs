@@ -28,6 +28,8 @@ pub struct FilePatch<'a> {
     pub hunks: Vec<Hunk<'a>>,
     /// Whether a deletion is meant whatever the file holds.
     pub unseen: bool,
+    /// Whether the head does not decide between the two readings of its names, so that only one of them may exist.
+    pub(super) doubtful: bool,
     /// The line of the patch where this file begins, from 1.
     pub line: usize,
 }
@@ -53,15 +55,15 @@ pub enum Kind {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub struct Name {
-    /// Without the prefix (`a/`, `b/`) that tools put before names.
+    /// As the head says it, without the prefix (`a/`, `b/`) that tools put before names.
     pub path: String,
-    /// The name with what was taken for a prefix, in case there is such a folder after all.
-    pub prefixed: Option<String>,
+    /// The other reading of the name, with the prefix or without one. All names of a patch are read in one way.
+    pub other: Option<String>,
 }
 
 impl Name {
     pub(super) fn plain(path: String) -> Name {
-        Name { path, prefixed: None }
+        Name { path, other: None }
     }
 }
 

@@ -1,5 +1,6 @@
-//! From the names that stand in a patch to names of files. Opens nothing, and does not know the root: an absolute name stays
-//! one here.
+//! From the names in a patch to names of files. Opens nothing, and does not know the root: an absolute name stays one here.
+//!
+//! Tools put a prefix (`a/`, `b/`) before names. Both names of a file decide together what is a prefix, never one name alone.
 
 use super::grammar::Written;
 use super::messages;
@@ -9,39 +10,174 @@ use toolfence_protocol::Text;
 /// The longest name in bytes: the kernel takes no longer path.
 const LONGEST: usize = 4095;
 
-/// The prefixes git puts before the old and the new name.
+/// The prefixes git puts before the old and the new name, and those of other tools.
 const PAIRS: [(&str, &str); 7] =
     [("a/", "b/"), ("i/", "w/"), ("c/", "i/"), ("c/", "w/"), ("o/", "w/"), ("old/", "new/"), ("1/", "2/")];
 
-/// Both names, checked and without their prefixes. `Nothing` is no name.
-pub(super) fn both(old: &Written, new: &Written, line: usize) -> Result<(Option<Name>, Option<Name>), Problem> {
-    let (old, new) = (checked(old, line)?, checked(new, line)?);
-    Ok(match (old, new) {
-        (Some(old), Some(new)) if is_absolute(&old) || is_absolute(&new) => (Some(alone(old)), Some(alone(new))),
-        (Some(old), Some(new)) => {
-            let (old, new) = pair(old, new);
-            (Some(old), Some(new))
+/// What tools put before the old and the new name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Prefixes {
+    pub(super) old: String,
+    pub(super) new: String,
+}
+
+/// What the heads of a patch show about the prefixes of its names.
+#[derive(Debug, Default)]
+pub(super) struct Evidence {
+    /// The prefixes of pairs that have some.
+    pub(super) prefixes: Vec<Prefixes>,
+    /// The prefixes of names that another line has without them.
+    pub(super) certain: Vec<Prefixes>,
+    /// Whether a head has none.
+    pub(super) none: bool,
+}
+
+/// Both names of a file, cleaned; `None` for `/dev/null`.
+#[derive(Debug, Clone)]
+pub(super) struct Pair {
+    pub(super) old: Option<String>,
+    pub(super) new: Option<String>,
+}
+
+/// The names of a file without their prefixes.
+#[derive(Debug)]
+pub(super) struct Names {
+    pub(super) old: Option<Name>,
+    pub(super) new: Option<Name>,
+    /// Whether the pair alone does not decide between the two readings of its names.
+    pub(super) doubtful: bool,
+}
+
+impl Evidence {
+    /// Adds what a pair shows, if it shows anything.
+    pub(super) fn add(&mut self, pair: &Pair) {
+        let (Some(old), Some(new)) = (&pair.old, &pair.new) else { return };
+        if is_absolute(old) || is_absolute(new) {
+            return;
         }
-        (old, new) => (old.map(alone), new.map(alone)),
+        match shared_name(old, new) {
+            Some(name) if old != new => {
+                let prefix = |full: &str| full[..full.len() - name.len()].to_owned();
+                self.prefixes.push(Prefixes { old: prefix(old), new: prefix(new) });
+            }
+            _ => self.none |= old == new && !starts_like_prefix(old),
+        }
+    }
+
+    /// The name of a head of git, if other heads show for certain how long its prefixes are.
+    pub(super) fn read_git(&self, old: &str, new: &str) -> Option<String> {
+        self.certain.iter().find_map(|both| {
+            let name = old.strip_prefix(both.old.as_str()).filter(|name| !name.is_empty())?;
+            (new.strip_prefix(both.new.as_str()) == Some(name)).then(|| name.to_owned())
+        })
+    }
+
+    /// The one reading of a name whose other side is `/dev/null`, if other heads of the patch show the prefixes.
+    fn read_alone(&self, name: &str) -> Option<String> {
+        let stripped =
+            self.prefixes.iter().chain(&self.certain).flat_map(|both| [&both.old, &both.new]).find_map(|prefix| {
+                name.strip_prefix(prefix.as_str()).filter(|rest| !prefix.is_empty() && !rest.is_empty())
+            });
+        let is_shown = self.none || !self.prefixes.is_empty() || !self.certain.is_empty();
+        stripped.map(str::to_owned).or_else(|| is_shown.then(|| name.to_owned()))
+    }
+}
+
+impl Pair {
+    pub(super) fn new(old: &Written, new: &Written, line: usize) -> Result<Pair, Problem> {
+        Ok(Pair { old: checked(old, line)?, new: checked(new, line)? })
+    }
+
+    /// Reads both names of a head that has no `diff --git` line.
+    pub(super) fn read(self, evidence: &Evidence) -> Names {
+        match (self.old, self.new) {
+            (Some(old), Some(new)) => read_pair(old, new, evidence),
+            (old, new) => {
+                let sure = old.as_deref().or(new.as_deref()).and_then(|name| evidence.read_alone(name));
+                let name = |name: String| sure.clone().map_or_else(|| alone(name), Name::plain);
+                Names { doubtful: sure.is_none(), old: old.map(name), new: new.map(name) }
+            }
+        }
+    }
+}
+
+fn read_pair(old: String, new: String, evidence: &Evidence) -> Names {
+    let names = |old, new| Names { old: Some(old), new: Some(new), doubtful: false };
+    if is_absolute(&old) || is_absolute(&new) {
+        return names(alone(old), alone(new));
+    }
+    if old == new {
+        // `a/x` twice: there is such a folder, or the name was written with the wrong prefix.
+        let bare = rest(&old).filter(|_| starts_like_prefix(&old) && !evidence.none).map(str::to_owned);
+        let name = Name { path: old, other: bare };
+        return Names { doubtful: name.other.is_some(), ..names(name.clone(), name) };
+    }
+    let known = is_known(&old, &new);
+    if let Some(name) = shared_name(&old, &new).map(str::to_owned) {
+        // Other prefixes than those of tools are folders that were compared: the file is in neither.
+        let other = |full: String| Some(full).filter(|full| *full != name && (known || starts_like_prefix(full)));
+        return names(Name { other: other(old), path: name.clone() }, Name { other: other(new), path: name.clone() });
+    }
+    if known { names(without_prefix(old), without_prefix(new)) } else { names(Name::plain(old), Name::plain(new)) }
+}
+
+fn is_known(old: &str, new: &str) -> bool {
+    PAIRS.iter().any(|(one, other)| {
+        old.starts_with(one) && new.starts_with(other) || old.starts_with(other) && new.starts_with(one)
     })
 }
 
-/// A name that stands by itself, with nothing before it.
+/// The name of the file that both names are, without its prefixes, if it is one file: `a/x/f` and `b/y/f` are two.
+pub(super) fn shared_name<'n>(old: &'n str, new: &str) -> Option<&'n str> {
+    let name = common_end(old, new)?;
+    let depth = |full: &str| full[..full.len() - name.len()].matches('/').count();
+    match (depth(old), depth(new)) {
+        (1, 0) if starts_like_prefix(old) => Some(name),
+        (0, 1) if starts_like_prefix(new) => Some(name),
+        (one, other) => (one == other && (one < 2 || !is_known(old, new))).then_some(name),
+    }
+}
+
+/// The longest common end of two names that consists of whole parts of a path.
+fn common_end<'n>(old: &'n str, new: &str) -> Option<&'n str> {
+    let same = old.bytes().rev().zip(new.bytes().rev()).take_while(|(one, other)| one == other).count();
+    let begins = |name: &str, length: usize| length == name.len() || name.as_bytes()[name.len() - length - 1] == b'/';
+    let cut = |length: usize| {
+        let starts = old.as_bytes()[old.len() - length..].iter().position(|byte| *byte == b'/')?;
+        Some(length - starts - 1)
+    };
+    let mut length = same;
+    while length > 0 && !(begins(old, length) && begins(new, length)) {
+        length = cut(length)?;
+    }
+    (length > 0 && !old.ends_with('/')).then(|| &old[old.len() - length..])
+}
+
+/// A name that is not one of a pair.
 pub(super) fn single(text: &str, line: usize) -> Result<Name, Problem> {
     clean(text, line).map(Name::plain)
 }
 
-/// A name that has no prefix for certain.
-pub(super) fn plain(written: &Written, line: usize) -> Result<Option<Name>, Problem> {
-    Ok(checked(written, line)?.map(Name::plain))
+/// A name after a mark, which has no prefix and no blanks at its ends unless the file is called so.
+pub(super) fn marked(text: &str, line: usize) -> Result<Name, Problem> {
+    let path = clean(text.trim(), line)?;
+    let bare = || rest(&path).filter(|_| starts_like_prefix(&path)).map(str::to_owned);
+    let other = if text.trim().len() < text.len() { Some(clean(text, line)?) } else { bare() };
+    Ok(Name { other, path })
+}
+
+/// A name without a prefix, which is not `/dev/null`.
+pub(super) fn plain(bytes: &[u8], line: usize) -> Result<Name, Problem> {
+    text_of(bytes, line).and_then(|text| single(text, line))
 }
 
 fn checked(written: &Written, line: usize) -> Result<Option<String>, Problem> {
     let Written::File(bytes) = written else { return Ok(None) };
-    match std::str::from_utf8(bytes) {
-        Ok(text) => clean(text, line).map(Some),
-        Err(_) => Err(Problem::new(line, messages::name_not_utf8())),
-    }
+    clean(text_of(bytes, line)?, line).map(Some)
+}
+
+fn text_of(bytes: &[u8], line: usize) -> Result<&str, Problem> {
+    std::str::from_utf8(bytes).map_err(|_| Problem::new(line, messages::name_not_utf8()))
 }
 
 /// The name without `.` and doubled slashes.
@@ -77,25 +213,12 @@ fn wrong(line: usize, why: Text) -> Problem {
     Problem::new(line, why.then(messages::give_relative_paths()))
 }
 
-fn pair(old: String, new: String) -> (Name, Name) {
-    let known = PAIRS.iter().any(|(a, b)| old.starts_with(a) && new.starts_with(b));
-    let same_rest = rest(&old).is_some() && rest(&old) == rest(&new) && old != new;
-    if known || same_rest {
-        return (without_prefix(old), without_prefix(new));
-    }
-    if old == new && (old.starts_with("a/") || old.starts_with("b/")) {
-        return (without_prefix(old), without_prefix(new));
-    }
-    // One side alone has its prefix.
-    match (old.strip_prefix("a/"), new.strip_prefix("b/")) {
-        (Some(bare), None) if bare == new => (without_prefix(old.clone()), Name::plain(new)),
-        (None, Some(bare)) if bare == old => (Name::plain(old), without_prefix(new.clone())),
-        _ => (Name::plain(old), Name::plain(new)),
-    }
+fn alone(name: String) -> Name {
+    if starts_like_prefix(&name) { without_prefix(name) } else { Name::plain(name) }
 }
 
-fn alone(name: String) -> Name {
-    if name.starts_with("a/") || name.starts_with("b/") { without_prefix(name) } else { Name::plain(name) }
+fn starts_like_prefix(name: &str) -> bool {
+    (name.starts_with("a/") || name.starts_with("b/")) && name.len() > 2
 }
 
 /// Whether both can be the same file: one may be absolute.
@@ -103,7 +226,7 @@ pub(super) fn may_be_same(one: &Name, other: &Name) -> bool {
     let ends = |long: &str, short: &str| {
         long == short || is_absolute(long) && long.strip_suffix(short).is_some_and(|head| head.ends_with('/'))
     };
-    let all = |name: &Name| [Some(name.path.clone()), name.prefixed.clone()].into_iter().flatten();
+    let all = |name: &Name| [Some(name.path.clone()), name.other.clone()].into_iter().flatten();
     all(one).any(|one| all(other).any(|other| ends(&one, &other) || ends(&other, &one)))
 }
 
@@ -113,7 +236,7 @@ fn rest(name: &str) -> Option<&str> {
 
 fn without_prefix(name: String) -> Name {
     match rest(&name) {
-        Some(path) => Name { path: path.to_owned(), prefixed: Some(name) },
+        Some(path) => Name { path: path.to_owned(), other: Some(name) },
         None => Name::plain(name),
     }
 }
@@ -124,8 +247,8 @@ mod tests {
 
     fn paths(old: &str, new: &str) -> (String, String) {
         let file = |name: &str| Written::File(name.as_bytes().to_vec());
-        let (old, new) = both(&file(old), &file(new), 1).unwrap();
-        (old.unwrap().path, new.unwrap().path)
+        let names = Pair::new(&file(old), &file(new), 1).unwrap().read(&Evidence::default());
+        (names.old.unwrap().path, names.new.unwrap().path)
     }
 
     #[test]

@@ -11,7 +11,6 @@ use super::index::Index;
 use super::miss::{Miss, Why};
 use super::model::{Hunk, Line, Sign};
 use super::pass::Pass;
-use super::shift::indent;
 use super::text::{self, Text};
 use std::collections::BTreeMap;
 
@@ -131,8 +130,9 @@ impl<'p, 'a> Placer<'p, 'a> {
         headings::narrow(&all, &sections).map_err(above)
     }
 
-    /// Context above and none below is what stands at the end of a file. If the hunk fits there as well, its number says
-    /// one thing and its form another. Where its number says the end, and what it adds is less indented than the lines above, as at another end (`}` below `}`), then it need not fit there as strictly as at `at`.
+    /// Context above and none below is the form of a hunk at the end of a file. If the hunk fits there as well, its number and
+    /// its form contradict each other. A number that says the end is right if a looser pass finds the lines there: lines that
+    /// are indented one level too deep are found exactly at another bracket (`}` below `}`).
     fn doubt_end(&self, pass: Pass, hunk: &Hunk<'a>, at: usize, near: Option<usize>) -> Result<(), Why> {
         let is_context = |line: Option<&Line<'_>>| line.is_some_and(|line| line.sign == Sign::Context);
         let end = self.text.len().saturating_sub(hunk.old().count());
@@ -141,8 +141,7 @@ impl<'p, 'a> Placer<'p, 'a> {
             return Ok(());
         }
         let fits = |pass: &Pass| self.stand_at(*pass, hunk.old(), end);
-        let meant_for_end = near == Some(end) && falls_back(hunk);
-        if fits(&pass) || meant_for_end && self.passes.iter().any(fits) {
+        if fits(&pass) || near == Some(end) && self.passes.iter().any(fits) {
             return Err(Why::ambiguous(&[at, end]));
         }
         Ok(())
@@ -287,21 +286,6 @@ fn changes_end(hunk: &Hunk<'_>) -> bool {
     let unended = |line: Option<&Line<'_>>| line.is_some_and(|line| line.unended);
     let (old, new) = (hunk.old().next_back(), hunk.new_lines().next_back());
     old.is_some() && new.is_some() && unended(old) != unended(new)
-}
-
-/// Whether the first filled line that a hunk adds at its end is less indented than the last line of context.
-fn falls_back(hunk: &Hunk<'_>) -> bool {
-    let added = hunk.lines.iter().rev().take_while(|line| line.sign == Sign::Add).count();
-    let (above, added) = hunk.lines.split_at(hunk.lines.len() - added);
-    let is_filled = |line: &&Line<'_>| !line.text.trim().is_empty();
-    let context = above.iter().rev().filter(|line| line.sign == Sign::Context).find(is_filled);
-    let depth = |line: &Line<'_>| indent(line.text.as_bytes()).len();
-    match (context, added.iter().find(is_filled)) {
-        (Some(context), Some(added)) => {
-            depth(added) < depth(context) && context.text.starts_with(&added.text[..depth(added)])
-        }
-        _ => false,
-    }
 }
 
 /// Whether a pass sees what the hunk changes: one that does not could take the new lines for the old ones.

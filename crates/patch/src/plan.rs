@@ -1,10 +1,11 @@
 //! A patch over all its files, in memory: what each of them shall be, or why nothing may be done.
 
 use super::messages;
-use super::miss::Miss;
-use super::model::{FilePatch, Hunk, Kind, Name, Patch, Sign};
-use super::{Placed, apply};
-use std::collections::BTreeMap;
+use super::miss::{Miss, Why};
+use super::model::{FilePatch, Hunk, Kind, Patch, Problem, Sign};
+use super::resolve::{Readings, readings};
+use super::{Placed, apply, forms, parse_below};
+use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use toolfence_protocol::Text;
 
@@ -64,6 +65,8 @@ pub struct Change {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Failure<E> {
+    /// The text could not be read as a patch.
+    Unreadable(Problem),
     /// A file could not be read.
     Source(E),
     /// Files to which the patch does not apply. None of the others is changed either.
@@ -98,6 +101,8 @@ pub enum Reason {
     NoChange,
     /// The two sides have different names, and nothing says that the file is renamed.
     TwoNames(String),
+    /// Files exist under both readings of the name, with a prefix such as `a/` and without.
+    TwoReadings(String),
     /// Hunks have no place.
     Hunks(Vec<Miss>),
 }
@@ -109,7 +114,88 @@ pub enum Reason {
 /// # Errors
 /// The first file that cannot be read, or every file to which its part does not apply.
 pub fn plan<S: Source>(patch: &Patch<'_>, source: &mut S) -> Result<Plan, Failure<S::Error>> {
-    let mut planner = Planner { source, files: BTreeMap::new() };
+    plan_from(patch, &mut Cache { source, files: BTreeMap::new() })
+}
+
+/// Reads a text as [`parse_below`] does and plans it. A text that cannot be read so, or whose files or lines do not exist, is also read
+/// without the marks of a quotation, the colours of a terminal, the entities of HTML, the line numbers of a listing, with `+` before empty
+/// lines that are added, and with slashes for the backslashes of its names. Exactly one of these readings must apply.
+///
+/// # Errors
+/// As for [`parse_below`] and [`plan`], for the text as it is.
+pub fn plan_text<S: Source>(
+    text: &str,
+    relative: impl Fn(&str) -> Option<String>,
+    source: &mut S,
+) -> Result<Plan, Failure<S::Error>> {
+    let mut cache = Cache { source, files: BTreeMap::new() };
+    let patch = parse_below(text, &relative);
+    let strict = patch.clone().map_err(Failure::Unreadable).and_then(|patch| plan_from(&patch, &mut cache));
+    match &strict {
+        Err(Failure::Unreadable(_)) => {}
+        Err(Failure::Refused(all)) if all.iter().all(|refusal| is_elsewhere(&refusal.reason)) => {}
+        _ => return strict,
+    }
+    let mut found: Option<Plan> = None;
+    let numbers = patch.ok().and_then(|patch| forms::without_line_numbers(&patch));
+    let mut plans: Vec<Plan> = numbers.and_then(|patch| plan_from(&patch, &mut cache).ok()).into_iter().collect();
+    for text in forms::undone(text) {
+        let patch = parse_below(&text, &relative).ok();
+        plans.extend(patch.and_then(|patch| plan_from(&patch, &mut cache).ok()));
+    }
+    for plan in plans {
+        if found.as_ref().is_some_and(|found| found.changes != plan.changes) {
+            return strict;
+        }
+        found = Some(plan);
+    }
+    found.map_or(strict, Ok)
+}
+
+/// Whether a part of a patch names a file or lines that do not exist.
+fn is_elsewhere(reason: &Reason) -> bool {
+    match reason {
+        Reason::Missing | Reason::OtherContent => true,
+        Reason::Hunks(misses) => misses.iter().all(|miss| matches!(miss.why, Why::NotFound(_))),
+        _ => false,
+    }
+}
+
+/// Reads each path once.
+struct Cache<'s, S> {
+    source: &'s mut S,
+    files: BTreeMap<String, Option<Vec<u8>>>,
+}
+
+impl<S: Source> Cache<'_, S> {
+    fn read(&mut self, path: &str) -> Result<Option<Vec<u8>>, S::Error> {
+        if let Some(content) = self.files.get(path) {
+            return Ok(content.clone());
+        }
+        let content = self.source.read(path)?;
+        self.files.insert(path.to_owned(), content.clone());
+        Ok(content)
+    }
+}
+
+fn plan_from<S: Source>(patch: &Patch<'_>, source: &mut Cache<'_, S>) -> Result<Plan, Failure<S::Error>> {
+    let mut planner = Planner { source, files: BTreeMap::new(), readings: Readings::Path, freed: HashSet::new() };
+    planner.readings = readings(patch, |path| planner.read(path).map(|there| there.is_some()))?;
+    if let Readings::Both(at) = planner.readings {
+        let file = &patch.files[at];
+        let other = Readings::Other.name(&file.old).to_owned();
+        return Err(refused(file, &file.old.path, Reason::TwoReadings(other)));
+    }
+    // A file that is renamed twice leaves its name to no other.
+    let (chosen, mut names) = (planner.readings, HashSet::new());
+    for file in patch.files.iter().filter(|file| file.kind == Kind::Rename) {
+        let name = chosen.name(&file.old);
+        if names.insert(name) {
+            planner.freed.insert(name.to_owned())
+        } else {
+            planner.freed.remove(name)
+        };
+    }
     let (mut done, mut refused) = (Vec::new(), Vec::new());
     for file in &patch.files {
         match planner.file(file) {
@@ -125,9 +211,12 @@ pub fn plan<S: Source>(patch: &Patch<'_>, source: &mut S) -> Result<Plan, Failur
     }
 }
 
-struct Planner<'s, S> {
-    source: &'s mut S,
+struct Planner<'p, 's, S> {
+    source: &'p mut Cache<'s, S>,
     files: BTreeMap<String, State>,
+    readings: Readings,
+    /// Names that files of the patch lose: another file may get them, before or after that.
+    freed: HashSet<String>,
 }
 
 /// A path before and now.
@@ -137,9 +226,11 @@ struct State {
     now: Option<Vec<u8>>,
     mode: Option<u32>,
     like: Option<String>,
+    /// Whether another file got this name while the file that had it before is renamed below.
+    is_replaced: bool,
 }
 
-impl<S: Source> Planner<'_, S> {
+impl<S: Source> Planner<'_, '_, S> {
     fn file(&mut self, file: &FilePatch<'_>) -> Result<Done, Failure<S::Error>> {
         let (old, new) = self.paths(file)?;
         let hunks = match file.kind {
@@ -152,39 +243,26 @@ impl<S: Source> Planner<'_, S> {
         Ok(Done { kind: file.kind, old, new, hunks })
     }
 
-    /// Which names are meant: without a prefix, unless the file is only there with it.
     fn paths(&mut self, file: &FilePatch<'_>) -> Result<(String, String), Failure<S::Error>> {
-        if file.kind == Kind::Create {
-            return Ok((file.new.path.clone(), file.new.path.clone()));
-        }
-        let (old, prefixed) = self.there(&file.old)?;
-        match file.kind {
-            Kind::Modify if file.old.path == file.new.path => Ok((old.clone(), old)),
-            Kind::Modify => self.one_of_two(file, old),
-            Kind::Delete => Ok((old.clone(), old)),
-            _ if prefixed => Ok((old, file.new.prefixed.clone().unwrap_or_else(|| file.new.path.clone()))),
-            _ => Ok((old, file.new.path.clone())),
-        }
+        let [old, new] = [&file.old, &file.new].map(|name| self.readings.name(name).to_owned());
+        if file.kind == Kind::Modify && old != new { self.one_of_two(file, old, new) } else { Ok((old, new)) }
     }
 
     /// A diff of `x.orig` and `x` changes `x`.
-    fn one_of_two(&mut self, file: &FilePatch<'_>, old: String) -> Result<(String, String), Failure<S::Error>> {
-        let (new, _) = self.there(&file.new)?;
+    fn one_of_two(
+        &mut self,
+        file: &FilePatch<'_>,
+        old: String,
+        new: String,
+    ) -> Result<(String, String), Failure<S::Error>> {
         let exist = (self.read(&old)?.is_some(), self.read(&new)?.is_some());
         match exist {
+            // `a/x` and `b/x`, and no file `x`.
+            (true, false) if file.old.path == file.new.path => Ok((old.clone(), old)),
+            (true, true) if file.old.path == file.new.path => Err(refused(file, &old, Reason::TwoReadings(new))),
             (true, false) => Err(refused(file, &old, Reason::TwoNames(new))),
             _ => Ok((new.clone(), new)),
         }
-    }
-
-    fn there(&mut self, name: &Name) -> Result<(String, bool), Failure<S::Error>> {
-        if let Some(prefixed) = &name.prefixed
-            && self.read(&name.path)?.is_none()
-            && self.read(prefixed)?.is_some()
-        {
-            return Ok((prefixed.clone(), true));
-        }
-        Ok((name.path.clone(), false))
     }
 
     fn read(&mut self, path: &str) -> Result<Option<&Vec<u8>>, Failure<S::Error>> {
@@ -207,8 +285,9 @@ impl<S: Source> Planner<'_, S> {
 
     fn create(&mut self, file: &FilePatch<'_>, path: &str) -> Result<Vec<Placed>, Failure<S::Error>> {
         let done = apply(&file.hunks, b"").map_err(|misses| refused(file, path, Reason::Hunks(misses)))?;
-        if let Some(there) = self.read(path)? {
-            let reason = if *there == done.text { Reason::ExistsAlready } else { Reason::Exists };
+        if !self.is_free(path)? {
+            let there = self.read(path)?;
+            let reason = if there == Some(&done.text) { Reason::ExistsAlready } else { Reason::Exists };
             return Err(refused(file, path, reason));
         }
         self.put(path, Some(done.text), file.mode, None);
@@ -246,18 +325,30 @@ impl<S: Source> Planner<'_, S> {
         let (content, mode, like) = match (file.kind, state.before) {
             // Git copies the file as it was before the patch, whatever the patch does to it above.
             (Kind::Copy, Some(before)) => (before, None, None),
+            (_, Some(before)) if state.is_replaced => (before, None, None),
             _ => (self.content(file, old)?, state.mode, state.like),
         };
-        if self.read(new)?.is_some() {
+        if old == new || !self.is_free(new)? {
             return Err(refused(file, new, Reason::Exists));
         }
         let done = apply(&file.hunks, &content).map_err(|misses| refused(file, old, Reason::Hunks(misses)))?;
         let like = like.unwrap_or_else(|| old.to_owned());
         self.put(new, Some(done.text), file.mode.or(mode), Some(like));
-        if file.kind == Kind::Rename {
+        self.freed.remove(old);
+        if file.kind == Kind::Rename && !state.is_replaced {
             self.put(old, None, None, None);
         }
         Ok(done.hunks)
+    }
+
+    /// Whether a file can be made here. A file that is there may be renamed below.
+    fn is_free(&mut self, path: &str) -> Result<bool, Failure<S::Error>> {
+        if self.read(path)?.is_none() {
+            return Ok(true);
+        }
+        let is_freed = self.freed.remove(path);
+        self.files.entry(path.to_owned()).or_default().is_replaced |= is_freed;
+        Ok(is_freed)
     }
 
     /// `path` was read before.
@@ -270,7 +361,7 @@ impl<S: Source> Planner<'_, S> {
 
     fn changes(self) -> Vec<Change> {
         let changed = |(path, state): (String, State)| {
-            let State { before, now: after, mode, like } = state;
+            let State { before, now: after, mode, like, .. } = state;
             let touched = before != after || mode.is_some();
             touched.then_some(Change { path, before, after, mode, like })
         };
@@ -292,6 +383,7 @@ impl Refusal {
             Reason::ExistsAlready => messages::file_exists_with_content(path),
             Reason::OtherContent => messages::other_content(path),
             Reason::NoChange => messages::no_change(path),
+            Reason::TwoReadings(other) => messages::two_readings(path, format!("{other:?}")),
             Reason::TwoNames(new) => messages::two_names(path, format!("{new:?}")),
             Reason::Hunks(misses) => {
                 let mut text = Text::from(path + ":");

@@ -12,7 +12,10 @@ impl Display for Patch<'_> {
 
 fn file_head(file: &FilePatch<'_>, out: &mut Formatter<'_>) -> fmt::Result {
     let (old, new) = (quoted("a/", &file.old.path), quoted("b/", &file.new.path));
-    writeln!(out, "diff --git {old} {new}")?;
+    // Git has no head for a file that is changed and has two names.
+    if file.kind != Kind::Modify || file.old.path == file.new.path {
+        writeln!(out, "diff --git {old} {new}")?;
+    }
     let mode = file.mode.map(|mode| 0o100_000 | mode);
     match (file.kind, mode) {
         (Kind::Create, _) => writeln!(out, "new file mode {:o}", mode.unwrap_or(0o100_644))?,

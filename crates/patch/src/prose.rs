@@ -2,6 +2,7 @@
 //! without a word, or what follows it would be done to another file, so it is refused.
 
 use super::grammar::{self, Mark, Written};
+use super::head::GIT;
 use super::model::Problem;
 use super::{body, messages, unified};
 use toolfence_protocol::Text;
@@ -11,7 +12,9 @@ use toolfence_protocol::Text;
 pub(super) enum Standing {
     /// Directly behind a hunk, whose counts may be wrong: a line that adds or removes may be the rest of it.
     BehindHunk,
-    /// Before a file or a patch, behind the last one, or behind the signature of a mail.
+    /// After a hunk and other prose, or after the signature of a mail.
+    AfterHunk,
+    /// Before the first hunk.
     Apart,
 }
 
@@ -19,12 +22,12 @@ pub(super) enum Standing {
 pub(super) fn refuse(lines: &[&str], from: usize, to: usize, standing: Standing) -> Result<(), Problem> {
     let signature = match standing {
         Standing::BehindHunk => body::signature(&lines[from..to]).map_or(to, |at| from + at),
-        Standing::Apart => from,
+        Standing::AfterHunk | Standing::Apart => from,
     };
     let last = (from..to).rfind(|at| !lines[*at].trim().is_empty());
     let mut at = from;
     while at < to {
-        if unified::is_pair(lines, at) {
+        if standing == Standing::Apart && unified::is_pair(lines, at) {
             let keeps =
                 lines[at..].iter().take(2).all(|line| matches!(grammar::file_name(&line[4..]), Written::File(_)));
             if !keeps || last.is_some_and(|last| last > at + 1) {
@@ -33,7 +36,8 @@ pub(super) fn refuse(lines: &[&str], from: usize, to: usize, standing: Standing)
             at += 2;
             continue;
         }
-        refuse_line(lines, at, if at < signature { Standing::BehindHunk } else { Standing::Apart })?;
+        let after_signature = standing == Standing::BehindHunk && at >= signature;
+        refuse_line(lines, at, if after_signature { Standing::AfterHunk } else { standing })?;
         at += 1;
     }
     Ok(())
@@ -44,11 +48,43 @@ pub(super) fn refuse_line(lines: &[&str], at: usize, standing: Standing) -> Resu
     let message = of_change(lines, at).or_else(|| {
         let stray = match standing {
             Standing::BehindHunk => is_stray(lines, at),
-            Standing::Apart => is_replacement(lines, at),
+            Standing::AfterHunk | Standing::Apart => is_replacement(lines, at),
         };
         stray.then(messages::line_outside_of_hunks)
     });
+    let begins_other = || standing != Standing::Apart && begins_file(lines, at);
+    let message = message.or_else(|| begins_other().then(messages::other_file_begins));
     message.map_or(Ok(()), |message| Err(Problem::new(at + 1, message)))
+}
+
+/// Refuses the new name of another file among the lines of a body whose counts do not confirm it. As a line of the body it would be added.
+pub(super) fn refuse_names(lines: &[&str], from: usize, to: usize) -> Result<(), Problem> {
+    // A removed line before it must be in the file, so the pair is no head.
+    let follows_old_name = |at: usize| at > from && lines[at - 1].starts_with("--- ");
+    let is_new_name = |at: &usize| {
+        let line = lines[*at];
+        line.starts_with("+++ ") && line.contains('/') && is_name(line, "") && !follows_old_name(*at)
+    };
+    match (from..to).find(is_new_name) {
+        Some(at) => Err(Problem::new(at + 1, messages::other_file_begins())),
+        None => Ok(()),
+    }
+}
+
+/// Whether a line begins as only the head of another file does, and leads to none.
+fn begins_file(lines: &[&str], at: usize) -> bool {
+    /// Lines of Subversion, CVS and Mercurial between the first line of a head and its names.
+    const MOST_LINES: usize = 8;
+    let line = lines[at];
+    let is_rule = line.trim_end().bytes().all(|byte| byte == b'*');
+    let is_mark = |c: char| c.is_ascii_punctuation() && !matches!(c, '.' | '/' | '_' | '"');
+    let half = line.strip_prefix("--- ").or_else(|| line.strip_prefix("+++ "));
+    if line.starts_with("***") && !is_rule || half.is_some_and(|name| !name.starts_with(is_mark)) {
+        return true;
+    }
+    let head = lines[at..].iter().take(MOST_LINES).take_while(|line| !line.trim().is_empty()).count();
+    let leads_to_names = || (at..at + head).any(|at| unified::is_pair(lines, at));
+    (line.starts_with("diff ") || line.starts_with("Index:")) && !leads_to_names()
 }
 
 fn of_change(lines: &[&str], at: usize) -> Option<Text> {
@@ -72,7 +108,7 @@ fn of_change(lines: &[&str], at: usize) -> Option<Text> {
     }
     let of_git = [("rename from ", "rename to "), ("copy from ", "copy to ")];
     let without_head = of_git.iter().any(|(from, to)| line.starts_with(from) && next(1).starts_with(to));
-    if without_head || line.starts_with(unified::GIT) && unified::says_kind(next(1)) {
+    if without_head || line.starts_with(GIT) && unified::says_kind(next(1)) {
         return Some(messages::git_line_missing());
     }
     if is_name(line, next(1)) {
@@ -152,16 +188,26 @@ mod tests {
             "---\n src/a | 2 +-\n 1 file changed",
             "+-----+----+\n| a   | b  |\n+-----+----+",
             "--force is needed\nand ++i too\n++i",
-            "***\n***bold*** text\n*** NOTE: mind this ***\n*** End of message ***\n**** NEW FILE ****\n***Update:*** see below",
-            "--- end of patch ---\n+++ all done +++\n",
-            "--- snip\n--- Changes",
+            "***\n**bold** text",
             "-- \n2.39.0\n\nFrom 0123 Mon Sep 17\nSubject: x\n\n-EINVAL here\nand\n+5% throughput",
-            "diff --git a/x b/x\n--- a/x\n+++ b/x",
             "rename to something better\n@param x\ndeleted file mode 100644",
         ];
         for text in anywhere {
             assert_eq!(first_refused(text, Standing::BehindHunk), None, "{text}");
             assert_eq!(first_refused(text, Standing::Apart), None, "{text}");
+        }
+        let before = [
+            "***bold*** text\n*** NOTE: mind this ***\n*** End of message ***\n**** NEW FILE ****\n***Update:*** see below",
+            "--- end of patch ---\n+++ all done +++\n",
+            "--- snip\n--- Changes",
+            "diff --git a/x b/x\n--- a/x\n+++ b/x",
+            "diff is next",
+        ];
+        for text in before {
+            assert_eq!(first_refused(text, Standing::Apart), None, "{text}");
+            for standing in [Standing::BehindHunk, Standing::AfterHunk] {
+                assert!(first_refused(text, standing).is_some(), "{text}");
+            }
         }
         for text in [
             "-ENOMEM as documented.",

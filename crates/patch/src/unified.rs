@@ -2,26 +2,32 @@
 
 use super::body;
 use super::grammar::{self, HunkHead, Written};
+use super::head::{GIT, Head, ReadHead};
 use super::messages;
-use super::model::{FilePatch, Hunk, Kind, Name, Patch, Problem, Sign};
-use super::names;
+use super::model::{FilePatch, Hunk, Kind, Patch, Problem, Sign};
+use super::names::Evidence;
 use super::prose::{self, Standing};
 use super::wrap::Wrappers;
 
 /// Reads every file of the lines from `at` on.
 pub(super) fn read<'a>(lines: &[&'a str], at: usize) -> Result<Patch<'a>, Problem> {
-    let mut reader = UnifiedReader { lines, at, wrappers: Wrappers::default() };
-    let mut patch = Patch::default();
+    let mut reader = UnifiedReader { lines, at, wrappers: Wrappers::default(), has_hunks: false, is_in_file: false };
+    let (mut heads, mut evidence) = (Vec::new(), Evidence::default());
     while reader.at < lines.len() {
-        if let Some(file) = reader.file()? {
-            patch.files.push(file);
+        if let Some((head, hunks)) = reader.file()? {
+            head.show(&mut evidence);
+            heads.push((head, hunks));
         }
+    }
+    let mut patch = Patch::default();
+    for (head, hunks) in heads {
+        let is_complete = head.is_complete;
+        let file = FilePatch { hunks, ..head.file(&evidence)? };
+        check(&file, is_complete)?;
+        patch.files.push(file);
     }
     Ok(patch)
 }
-
-/// How the line of git that begins a file starts.
-pub(super) const GIT: &str = "diff --git ";
 
 /// Whether a line below git's own says by itself that something is done with the file.
 pub(super) fn says_kind(line: &str) -> bool {
@@ -46,97 +52,81 @@ struct UnifiedReader<'l, 'a> {
     lines: &'l [&'a str],
     at: usize,
     wrappers: Wrappers<'a>,
-}
-
-/// What the lines before the hunks say.
-#[derive(Debug, Default)]
-struct Head {
-    line: usize,
-    git: Option<(Vec<u8>, Vec<u8>)>,
-    old: Option<Written>,
-    new: Option<Written>,
-    /// What a line of git says is done with the file as a whole: it comes, goes, or gets another name.
-    said: Option<Kind>,
-    from: Option<Written>,
-    to: Option<Written>,
-    mode: Option<u32>,
-    /// Whether there was a `---` and a `+++` line.
-    paired: bool,
+    /// Whether a hunk was read: then a line that looks like the head of a file is not skipped.
+    has_hunks: bool,
+    /// Whether a hunk here belongs to the file above. Prose between hunks may name another file.
+    is_in_file: bool,
 }
 
 impl<'a> UnifiedReader<'_, 'a> {
-    /// The file that begins here, or nothing where a line of prose was passed.
-    fn file(&mut self) -> Result<Option<FilePatch<'a>>, Problem> {
+    /// The file that begins here, or nothing where a line of prose was skipped.
+    fn file(&mut self) -> Result<Option<(ReadHead, Vec<Hunk<'a>>)>, Problem> {
         let line = self.lines[self.at];
+        let mut head = if line.starts_with(GIT) {
+            Head::of_git(line, self.at + 1)
+        } else if is_pair(self.lines, self.at) {
+            Head::new(self.at + 1)
+        } else {
+            let standing = if self.has_hunks { Standing::AfterHunk } else { Standing::Apart };
+            prose::refuse_line(self.lines, self.at, standing)?;
+            self.wrappers.see(line);
+            self.at += 1;
+            return Ok(None);
+        };
         if line.starts_with(GIT) {
-            return self.git_file().map(Some);
+            self.at += 1;
+            self.git_lines(&mut head)?;
         }
-        if is_pair(self.lines, self.at) {
-            let mut head = Head { line: self.at + 1, ..Head::default() };
-            self.pair(&mut head);
-            return self.finish(head).map(Some);
+        if self.at < self.lines.len() && is_pair(self.lines, self.at) {
+            head.take_pair(&self.lines[self.at][4..], &self.lines[self.at + 1][4..]);
+            self.at += 2;
         }
-        prose::refuse_line(self.lines, self.at, Standing::Apart)?;
-        self.wrappers.see(line);
-        self.at += 1;
-        Ok(None)
+        let head = head.read()?;
+        let hunks = self.hunks(head.has_pair)?;
+        Ok(Some((head, hunks)))
     }
 
-    fn git_file(&mut self) -> Result<FilePatch<'a>, Problem> {
-        let mut head = Head { line: self.at + 1, git: grammar::git_names(self.lines[self.at]), ..Head::default() };
-        self.at += 1;
+    fn git_lines(&mut self, head: &mut Head) -> Result<(), Problem> {
         while let Some(line) = self.lines.get(self.at).copied() {
-            if is_pair(self.lines, self.at) {
-                self.pair(&mut head);
-                break;
-            }
             if is_binary(line) {
                 return Err(binary(self.at + 1));
             }
-            if !head.takes(line, self.at + 1)? {
+            if !head.take(line, self.at + 1)? {
                 break;
             }
             self.at += 1;
         }
-        self.finish(head)
+        Ok(())
     }
 
-    fn pair(&mut self, head: &mut Head) {
-        head.old = Some(grammar::file_name(&self.lines[self.at][4..]));
-        head.new = Some(grammar::file_name(&self.lines[self.at + 1][4..]));
-        head.paired = true;
-        self.at += 2;
-    }
-
-    fn finish(&mut self, head: Head) -> Result<FilePatch<'a>, Problem> {
-        let mut file = head.file()?;
-        self.hunks(&mut file, head.paired)?;
-        check(&file, &head)?;
-        Ok(file)
-    }
-
-    fn hunks(&mut self, file: &mut FilePatch<'a>, paired: bool) -> Result<(), Problem> {
-        while let Some(line) = self.lines.get(self.at).copied() {
+    fn hunks(&mut self, has_pair: bool) -> Result<Vec<Hunk<'a>>, Problem> {
+        let mut hunks = Vec::new();
+        self.is_in_file = true;
+        while let Some(line) = self.lines.get(self.at).copied().filter(|_| self.is_in_file) {
             let begins =
-                paired && line.starts_with([' ', '+', '-']) && !is_pair(self.lines, self.at) && file.hunks.is_empty();
+                has_pair && line.starts_with([' ', '+', '-']) && !is_pair(self.lines, self.at) && hunks.is_empty();
             match grammar::hunk_head(line) {
                 Some(head) => {
                     self.at += 1;
-                    self.hunk(file, head, line.ends_with('\r'))?;
+                    hunks.push(self.hunk(head, line.ends_with('\r'))?);
                 }
                 // A hunk whose head was left out.
-                None if begins => self.hunk(file, HunkHead::default(), line.ends_with('\r'))?,
+                None if begins => hunks.push(self.hunk(HunkHead::default(), line.ends_with('\r'))?),
                 None if line.trim().is_empty() => self.at += 1,
                 None => break,
             }
         }
-        Ok(())
+        self.has_hunks |= !hunks.is_empty();
+        Ok(hunks)
     }
 
-    fn hunk(&mut self, file: &mut FilePatch<'a>, head: HunkHead<'a>, strip: bool) -> Result<(), Problem> {
+    fn hunk(&mut self, head: HunkHead<'a>, strip: bool) -> Result<Hunk<'a>, Problem> {
         let end = self.segment_end(head.counts);
         let segment = &self.lines[self.at..end];
         let length = body::length(segment, head.counts);
+        if !body::are_met(&segment[..length], head.counts) {
+            prose::refuse_names(self.lines, self.at, self.at + length)?;
+        }
         let headings = Some(head.heading).filter(|heading| !heading.is_empty()).into_iter().collect();
         let mut hunk = Hunk { stated: head.old_start, headings, line: self.at.max(1), ..Hunk::default() };
         body::fill(&mut hunk, &segment[..length], strip);
@@ -144,13 +134,13 @@ impl<'a> UnifiedReader<'_, 'a> {
         prose::refuse(self.lines, self.at + length, end, Standing::BehindHunk)?;
         for line in &segment[length..] {
             self.wrappers.see(line);
+            self.is_in_file &= line.trim().is_empty();
         }
         self.at = end;
         if hunk.lines.is_empty() {
             return Err(Problem::new(hunk.line, messages::hunk_without_lines()));
         }
-        file.hunks.push(hunk);
-        Ok(())
+        Ok(hunk)
     }
 
     /// Where something else than the body of this hunk begins for certain.
@@ -220,131 +210,8 @@ fn binary(line: usize) -> Problem {
     Problem::new(line, messages::binary_file())
 }
 
-impl Head {
-    /// Takes a line between `diff --git` and the hunks; false where it is none.
-    fn takes(&mut self, line: &str, at: usize) -> Result<bool, Problem> {
-        let rest = |word: &str| line.strip_prefix(word);
-        if let Some(text) = rest("new file mode ") {
-            self.say(Kind::Create, at)?;
-            self.mode = Some(file_mode(text, at)?);
-        } else if let Some(text) = rest("deleted file mode ") {
-            self.say(Kind::Delete, at)?;
-            file_mode(text, at)?;
-        } else if let Some(text) = rest("new mode ") {
-            self.mode = Some(file_mode(text, at)?);
-        } else if let Some(text) = rest("rename from ") {
-            self.say(Kind::Rename, at)?;
-            self.from = Some(unprefixed(text));
-        } else if let Some(text) = rest("copy from ") {
-            self.say(Kind::Copy, at)?;
-            self.from = Some(unprefixed(text));
-        } else if let Some(text) = rest("rename to ") {
-            self.say(Kind::Rename, at)?;
-            self.to = Some(unprefixed(text));
-        } else if let Some(text) = rest("copy to ") {
-            self.say(Kind::Copy, at)?;
-            self.to = Some(unprefixed(text));
-        } else {
-            let known = ["old mode ", "similarity index ", "dissimilarity index ", "index "];
-            return Ok(known.iter().any(|word| line.starts_with(word)));
-        }
-        Ok(true)
-    }
-
-    fn say(&mut self, kind: Kind, at: usize) -> Result<(), Problem> {
-        match self.said.replace(kind) {
-            Some(before) if before != kind => Err(Problem::new(at, messages::head_contradicts_itself())),
-            _ => Ok(()),
-        }
-    }
-
-    fn file<'a>(&self) -> Result<FilePatch<'a>, Problem> {
-        let (old, new) = self.names()?;
-        let Some(some) = old.clone().or_else(|| new.clone()) else {
-            return Err(Problem::new(self.line, messages::neither_side_has_name()));
-        };
-        let kind = self.kind(old.is_some(), new.is_some())?;
-        // A file that goes has no permissions to set.
-        let mode = self.mode.filter(|_| kind != Kind::Delete).map(|mode| mode & 0o777);
-        let (old, new) = (old.unwrap_or_else(|| some.clone()), new.unwrap_or(some));
-        // A file that comes or goes has one name, whatever stands on the other side.
-        let (old, new) = match kind {
-            Kind::Create => (new.clone(), new),
-            Kind::Delete => (old.clone(), old),
-            _ => (old, new),
-        };
-        Ok(FilePatch { kind, old, new, mode, hunks: Vec::new(), unseen: false, line: self.line })
-    }
-
-    /// What is done with the file, by git's lines and by which sides are `/dev/null`. Where these differ nobody knows what is
-    /// meant, and one of the two may be a deletion, so such a head is refused.
-    fn kind(&self, before: bool, after: bool) -> Result<Kind, Problem> {
-        let nothing = |side: &Option<Written>| *side == Some(Written::Nothing);
-        let contradicted = match self.said {
-            Some(Kind::Create) => !after,
-            Some(Kind::Delete) => !before,
-            Some(_) => nothing(&self.old) || nothing(&self.new),
-            None => false,
-        };
-        if contradicted {
-            return Err(Problem::new(self.line, messages::head_contradicts_itself()));
-        }
-        Ok(match (before, after) {
-            (false, _) => Kind::Create,
-            (_, false) => Kind::Delete,
-            _ => self.said.unwrap_or(Kind::Modify),
-        })
-    }
-
-    /// `---` and `+++` where they are, for git's own line cannot always be read.
-    fn names(&self) -> Result<(Option<Name>, Option<Name>), Problem> {
-        if let (Some(from), Some(to)) = (&self.from, &self.to) {
-            return Ok((names::plain(from, self.line)?, names::plain(to, self.line)?));
-        }
-        if matches!(self.said, Some(Kind::Rename | Kind::Copy)) {
-            return Err(Problem::new(self.line, messages::one_name_missing()));
-        }
-        let by_git = self.git.as_ref().map(|(old, new)| (Written::File(old.clone()), Written::File(new.clone())));
-        let (old, new) = match (&self.old, &self.new, &by_git) {
-            (Some(old), Some(new), _) => (old, new),
-            (_, _, Some((old, new))) => (old, new),
-            _ => return Err(Problem::new(self.line, messages::names_unreadable())),
-        };
-        let (mut one, mut other) = names::both(old, new, self.line)?;
-        // A name whose other side is `/dev/null` does not tell by itself whether `w/` is a prefix; git's line does.
-        if one.is_none() != other.is_none()
-            && let Some((before, after)) = &by_git
-            && let Ok((Some(before_name), Some(after_name))) = names::both(before, after, self.line)
-        {
-            let told = |name: &Option<Name>, written: &Written, by_git: (&Written, Name)| {
-                (name.is_some() && written == by_git.0 && by_git.1.prefixed.is_some()).then_some(by_git.1)
-            };
-            one = told(&one, old, (before, before_name)).or(one);
-            other = told(&other, new, (after, after_name)).or(other);
-        }
-        Ok((one, other))
-    }
-}
-
-/// Names behind `rename` and `copy` have no prefix and no time.
-fn unprefixed(text: &str) -> Written {
-    match grammar::quoted(text) {
-        Ok((_, name)) => Written::File(name),
-        Err(_) => Written::File(text.trim_end_matches('\r').as_bytes().to_vec()),
-    }
-}
-
-fn file_mode(text: &str, line: usize) -> Result<u32, Problem> {
-    match grammar::mode(text) {
-        Some(mode @ (0o100_644 | 0o100_755 | 0o100_664 | 0o100_600 | 0o100_700 | 0o644 | 0o755)) => Ok(mode),
-        Some(0o120_000) => Err(Problem::new(line, messages::symbolic_link())),
-        Some(0o160_000) => Err(Problem::new(line, messages::submodule())),
-        _ => Err(Problem::new(line, messages::mode_of_no_file(format!("{:?}", text.trim())))),
-    }
-}
-
 /// Whether the hunks fit what is done with the file.
-fn check(file: &FilePatch<'_>, head: &Head) -> Result<(), Problem> {
+fn check(file: &FilePatch<'_>, is_complete: bool) -> Result<(), Problem> {
     let wrong = |sign: Sign| file.hunks.iter().any(|hunk| hunk.lines.iter().any(|line| line.sign != sign));
     match file.kind {
         Kind::Create if wrong(Sign::Add) => Err(Problem::new(
@@ -354,9 +221,7 @@ fn check(file: &FilePatch<'_>, head: &Head) -> Result<(), Problem> {
         Kind::Delete if wrong(Sign::Remove) => {
             Err(Problem::new(file.line, messages::deleted_file_only_removes(&file.old.path)))
         }
-        kind if head.said == Some(kind) => Ok(()),
-        Kind::Modify if head.mode.is_some() => Ok(()),
-        _ if file.hunks.is_empty() => Err(no_hunks(file)),
+        _ if file.hunks.is_empty() && !is_complete => Err(no_hunks(file)),
         _ => Ok(()),
     }
 }

@@ -71,31 +71,19 @@ pub(crate) fn targets(spec: &ToolSpec, args: &Args, facts: &dyn Facts) -> Vec<Ta
 fn unused_spellings(spec: &ToolSpec, args: &Args, facts: &dyn Facts) -> HashSet<String> {
     let patches = spec.params.iter().filter(|param| param.kind == ParamKind::Patch);
     let texts = patches.filter_map(|param| args.get(param.name.as_ref())?.as_str());
-    let files: Vec<_> = texts
-        .filter_map(|text| patch::parse_below(text, |name| Some(name.to_owned())).ok())
-        .flat_map(|patch| patch.files)
-        .collect();
     let (mut used, mut unused) = (HashSet::new(), HashSet::new());
-    for file in files {
-        // What an earlier part of the patch makes or removes, the host does not know yet.
-        let known = |path: &str| if used.contains(path) { None } else { facts.is_there(path) };
-        let taken = |name: &patch::Name| match (known(&name.path), name.prefixed.as_deref().and_then(known)) {
-            _ if file.kind == patch::Kind::Create => (true, false),
-            (Some(true), _) | (_, Some(false)) => (true, false),
-            (Some(false), Some(true)) => (false, true),
-            _ => (true, true),
-        };
-        let old = taken(&file.old);
-        // The new name of a file that moves does not exist; it is read as the old one is.
-        let new = if file.kind == patch::Kind::Modify { taken(&file.new) } else { old };
-        for (name, (bare, prefixed)) in [(file.old, old), (file.new, new)] {
-            let bare = bare || name.prefixed.is_none();
-            let prefixed = name.prefixed.map(|name| (name, prefixed));
-            for (name, taken) in [(name.path, bare)].into_iter().chain(prefixed) {
-                if taken {
-                    used.insert(name)
+    for patch in texts.filter_map(|text| patch::parse_below(text, |name| Some(name.to_owned())).ok()) {
+        let there = |path: &str| facts.is_there(path).ok_or(());
+        // What the host does not know may be read in both ways.
+        let readings = patch::readings(&patch, there).ok().filter(|all| !matches!(all, patch::Readings::Both(_)));
+        for name in patch.files.into_iter().flat_map(|file| [file.old, file.new]) {
+            let taken = readings.map(|readings| readings.name(&name).to_owned());
+            for path in [Some(name.path), name.other].into_iter().flatten() {
+                let is_taken = taken.as_ref().is_none_or(|taken| *taken == path);
+                if is_taken {
+                    used.insert(path)
                 } else {
-                    unused.insert(name)
+                    unused.insert(path)
                 };
             }
         }

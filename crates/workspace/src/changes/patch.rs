@@ -70,10 +70,8 @@ impl Report for Patched {
 /// Plans a unified diff or a `*** Begin Patch` text for all of its files.
 pub(super) fn draft(root: &Root, most: u64, text: &str) -> Result<Draft<Patched>, ToolFailure> {
     let relative = |name: &str| root.relative(name).ok()?.into_os_string().into_string().ok();
-    let patch = patch::parse_below(text, relative)
-        .map_err(|problem| invalid(messages::nothing_changed_because(problem.text())))?;
     let mut found = Targets { root, most, targets: HashMap::new(), bytes: 0, real: HashMap::new() };
-    let plan = patch::plan(&patch, &mut found).map_err(|failure| found.told(failure))?;
+    let plan = patch::plan_text(text, relative, &mut found).map_err(|failure| found.told(failure))?;
     found.refuse_links(&plan)?;
     let report = patched(&plan);
     let likes: HashMap<String, _> = plan
@@ -168,6 +166,7 @@ impl Targets<'_> {
     fn told(&self, failure: Failure<ToolFailure>) -> ToolFailure {
         match failure {
             Failure::Source(failure) => failure,
+            Failure::Unreadable(problem) => invalid(messages::nothing_changed_because(problem.text())),
             Failure::Refused(refusals) => self.refused(&refusals),
             // What a later version of the patch engine may add: like every failure of it, nothing was changed.
             _ => self.refused(&[]),

@@ -1,0 +1,164 @@
+//! Patches in another form than the one they are applied in: quoted in a mail, coloured for a terminal, escaped for HTML.
+//!
+//! Each function undoes one such form in the whole text, or returns `None` if the text does not have it throughout. They are tried only where
+//! the text as it is cannot be read or does not apply, and a result counts only if it is the only one.
+
+use super::grammar;
+use super::model::Patch;
+use super::{body, unified};
+
+/// The text without the form it has, once for each form that it may have.
+pub(super) fn undone(text: &str) -> impl Iterator<Item = String> {
+    const FORMS: [fn(&str) -> Option<String>; 5] =
+        [without_quote_marks, without_colours, without_entities, with_plus_before_blanks, with_slashes];
+    FORMS.into_iter().filter_map(move |form| form(text))
+}
+
+/// `> ` before every line that is not blank.
+fn without_quote_marks(text: &str) -> Option<String> {
+    let bare = |line: &str| match line.strip_prefix('>') {
+        Some(rest) => Some(rest.strip_prefix(' ').unwrap_or(rest).to_owned()),
+        None => line.trim().is_empty().then(|| line.to_owned()),
+    };
+    let lines: Option<Vec<String>> = text.split('\n').map(bare).collect();
+    text.contains('>').then_some(lines?.join("\n"))
+}
+
+/// The colours of `git diff --color`, at the places where git puts them.
+fn without_colours(text: &str) -> Option<String> {
+    if !text.contains("\x1b[") {
+        return None;
+    }
+    let lines: Option<Vec<String>> = text.split('\n').map(without_colours_of_line).collect();
+    lines.map(|lines| lines.join("\n"))
+}
+
+fn without_colours_of_line(line: &str) -> Option<String> {
+    const RESET: &str = "\x1b[m";
+    let (line, end) = line.strip_suffix('\r').map_or((line, ""), |line| (line, "\r"));
+    let (colour, rest) = split_colour(line).unwrap_or(("", line));
+    let rest = if rest.starts_with("@@") { rest.replacen(RESET, "", 1) } else { rest.to_owned() };
+    let rest = rest.strip_suffix(RESET).unwrap_or(&rest);
+    // An added line has its sign and its text in the same colour, each for itself.
+    let rest = match rest.split_at_checked(1) {
+        Some((sign, text)) => {
+            let text = text.strip_prefix(RESET).map_or(text, |text| text.strip_prefix(colour).unwrap_or(text));
+            format!("{sign}{text}{end}")
+        }
+        None => format!("{rest}{end}"),
+    };
+    (!rest.contains("\x1b[")).then_some(rest)
+}
+
+/// The sequence that selects a colour at the beginning of a line, and what follows it.
+fn split_colour(line: &str) -> Option<(&str, &str)> {
+    let rest = line.strip_prefix("\x1b[")?;
+    let length = rest.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b';').count();
+    (rest.as_bytes().get(length) == Some(&b'm')).then(|| line.split_at(2 + length + 1))
+}
+
+/// The entities of a text that was escaped as a whole: no `<`, `>` or `&` is left in it.
+fn without_entities(text: &str) -> Option<String> {
+    const ENTITIES: [(&str, char); 7] = [
+        ("&lt;", '<'),
+        ("&gt;", '>'),
+        ("&amp;", '&'),
+        ("&quot;", '"'),
+        ("&#39;", '\''),
+        ("&#x27;", '\''),
+        ("&apos;", '\''),
+    ];
+    if !text.contains('&') || text.contains(['<', '>']) {
+        return None;
+    }
+    let (mut out, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some(at) = rest.find('&') {
+        out.push_str(&rest[..at]);
+        let (entity, character) = ENTITIES.iter().find(|(entity, _)| rest[at..].starts_with(entity))?;
+        out.push(*character);
+        rest = &rest[at + entity.len()..];
+    }
+    out.push_str(rest);
+    Some(out)
+}
+
+/// `+` before empty lines next to added ones, inside a hunk.
+fn with_plus_before_blanks(text: &str) -> Option<String> {
+    let lines: Vec<&str> = text.split('\n').collect();
+    let is_blank = |line: &str| matches!(line, "" | "\r");
+    let is_added = |at: usize| lines[at].starts_with('+') && !(at > 0 && unified::is_pair(&lines, at - 1));
+    let is_body = |at: usize| body::is_body(lines[at]) && !unified::is_pair(&lines, at);
+    let (mut out, mut changed) = (Vec::with_capacity(lines.len()), false);
+    let mut at = 0;
+    while at < lines.len() {
+        let run = lines[at..].iter().take_while(|line| is_blank(line)).count();
+        let (before, after) = (at.checked_sub(1), Some(at + run).filter(|at| *at < lines.len()));
+        let inside = before.is_some_and(is_in_hunk(&lines)) && after.is_some_and(is_body);
+        let is_next_to_added = before.is_some_and(is_added) || after.is_some_and(is_added);
+        let adds = run > 0 && inside && is_next_to_added;
+        changed |= adds;
+        let taken = run.max(1);
+        out.extend(lines[at..at + taken].iter().map(|line| if adds { format!("+{line}") } else { (*line).to_owned() }));
+        at += taken;
+    }
+    changed.then(|| out.join("\n"))
+}
+
+/// Whether a line is the head of a hunk, or one of its body.
+fn is_in_hunk<'l>(lines: &'l [&str]) -> impl Fn(usize) -> bool + 'l {
+    |at| {
+        grammar::hunk_head(lines[at]).is_some()
+            || body::is_body(lines[at]) && !(at > 0 && unified::is_pair(lines, at - 1))
+    }
+}
+
+/// Slashes in the names of heads that have only backslashes.
+fn with_slashes(text: &str) -> Option<String> {
+    const HEADS: [&str; 7] = ["diff --git ", "--- ", "+++ ", "rename from ", "rename to ", "copy from ", "copy to "];
+    if !text.contains('\\') {
+        return None;
+    }
+    let lines: Vec<&str> = text.split('\n').collect();
+    let is_head = |at: usize| {
+        let line = lines[at];
+        let of_pair = unified::is_pair(&lines, at) || at > 0 && unified::is_pair(&lines, at - 1);
+        let is_sign = line.starts_with("--- ") || line.starts_with("+++ ");
+        grammar::mark(line).is_some() || of_pair || !is_sign && HEADS.iter().any(|head| line.starts_with(head))
+    };
+    let (mut out, mut changed) = (Vec::with_capacity(lines.len()), false);
+    for (at, line) in lines.iter().enumerate() {
+        let replaces = line.contains('\\') && !line.contains(['/', '"']) && is_head(at);
+        changed |= replaces;
+        out.push(if replaces { line.replace('\\', "/") } else { (*line).to_owned() });
+    }
+    changed.then(|| out.join("\n"))
+}
+
+/// The patch without line numbers as `read_file` prints them, if every old line has one and they count up. Added lines have
+/// one each, or none.
+pub(super) fn without_line_numbers<'a>(patch: &Patch<'a>) -> Option<Patch<'a>> {
+    let mut patch = patch.clone();
+    for hunk in patch.files.iter_mut().flat_map(|file| &mut file.hunks) {
+        let numbers: Option<Vec<u64>> =
+            hunk.old().map(|line| split_number(line.text).map(|(number, _)| number)).collect();
+        let count_up = numbers?.windows(2).all(|pair| pair[0] + 1 == pair[1]);
+        let has_number = |line: &&super::Line<'_>| split_number(line.text).is_some();
+        let added = hunk.lines.iter().filter(|line| line.sign == super::Sign::Add);
+        let (numbered, all) = (added.clone().filter(has_number).count(), added.count());
+        if !count_up || numbered != 0 && numbered != all {
+            return None;
+        }
+        for line in &mut hunk.lines {
+            line.text = split_number(line.text).map_or(line.text, |(_, text)| text);
+        }
+    }
+    Some(patch)
+}
+
+/// `     7<tab>text`.
+fn split_number(text: &str) -> Option<(u64, &str)> {
+    let (number, text) = text.split_once('\t')?;
+    let digits = number.trim_start_matches(' ');
+    let is_number = (1..=9).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then(|| Some((digits.parse().ok()?, text))).flatten()
+}

@@ -1,0 +1,66 @@
+//! Which of the two readings of its names a patch means: one decision for all of its files.
+
+use super::model::{FilePatch, Kind, Name, Patch};
+use std::collections::HashSet;
+
+/// How the names of a patch are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Readings {
+    /// As the heads say it: [`Name::path`].
+    Path,
+    /// All names that have another reading are read so: [`Name::other`].
+    Other,
+    /// Files exist under both readings of a head that does not decide: the index of that file in [`Patch::files`].
+    Both(usize),
+}
+
+impl Readings {
+    /// The name under this reading.
+    pub fn name(self, name: &Name) -> &str {
+        match self {
+            Readings::Other => name.other.as_deref().unwrap_or(&name.path),
+            _ => &name.path,
+        }
+    }
+}
+
+/// Decides how the names of a patch are read, by which of its files exist: where only other readings name files, they are meant.
+///
+/// # Errors
+/// Those of `exists`.
+pub fn readings<E>(patch: &Patch<'_>, mut exists: impl FnMut(&str) -> Result<bool, E>) -> Result<Readings, E> {
+    let (mut only_other, mut both) = (false, None);
+    // Names that exist once the files before are made.
+    let mut made: HashSet<&str> = HashSet::new();
+    for (at, file) in patch.files.iter().enumerate() {
+        let is_made = made.contains(file.old.path.as_str());
+        made.insert(&file.new.path);
+        if file.kind == Kind::Create || is_made || !has_other(file) {
+            continue;
+        }
+        let names: Vec<&Name> = if file.kind == Kind::Modify { vec![&file.old, &file.new] } else { vec![&file.old] };
+        let (mut path, mut other) = (false, false);
+        for name in names {
+            path = path || exists(&name.path)?;
+            // The other reading matters only where the head leaves a doubt, or there is no such file.
+            if let Some(name) = name.other.as_deref().filter(|_| file.doubtful || !path) {
+                other = other || exists(name)?;
+            }
+        }
+        match (path, other) {
+            (true, true) => both = both.or(Some(at)),
+            (true, false) => return Ok(Readings::Path),
+            (false, true) => only_other = true,
+            (false, false) => {}
+        }
+    }
+    Ok(match both {
+        _ if only_other => Readings::Other,
+        Some(at) => Readings::Both(at),
+        None => Readings::Path,
+    })
+}
+
+fn has_other(file: &FilePatch<'_>) -> bool {
+    file.old.other.is_some() || file.new.other.is_some()
+}
