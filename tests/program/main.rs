@@ -3,6 +3,8 @@
 mod coder;
 #[cfg(all(feature = "cli", target_os = "linux"))]
 mod command;
+#[cfg(all(feature = "cli", target_os = "linux"))]
+mod compat;
 #[cfg(feature = "policy")]
 mod config;
 #[cfg(all(feature = "cli", target_os = "linux"))]
