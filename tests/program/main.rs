@@ -30,6 +30,8 @@ mod personas;
 #[cfg(feature = "cli")]
 mod results;
 #[cfg(all(feature = "cli", target_os = "linux"))]
+mod schemas;
+#[cfg(all(feature = "cli", target_os = "linux"))]
 mod screens;
 #[cfg(feature = "cli")]
 mod signals;
