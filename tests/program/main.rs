@@ -3,6 +3,8 @@
 mod coder;
 #[cfg(all(feature = "cli", target_os = "linux"))]
 mod command;
+#[cfg(all(feature = "cli", target_os = "linux"))]
+mod compat;
 #[cfg(feature = "policy")]
 mod config;
 #[cfg(all(feature = "cli", target_os = "linux"))]
@@ -27,6 +29,8 @@ mod mcp;
 mod personas;
 #[cfg(feature = "cli")]
 mod results;
+#[cfg(all(feature = "cli", target_os = "linux"))]
+mod schemas;
 #[cfg(all(feature = "cli", target_os = "linux"))]
 mod screens;
 #[cfg(feature = "cli")]

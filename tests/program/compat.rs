@@ -1,0 +1,340 @@
+//! The files in `tests/cases/compat`, which an earlier program wrote, can still be read: transcripts, an audit log, an undo history,
+//! a profile and a settings file. See the README there.
+
+use serde_json::{Value, json};
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+use toolfence_kit::{Project, Ran};
+
+const CODER: &str = env!("CARGO_BIN_EXE_coder");
+
+/// What the files have in place of the project's path.
+const ROOT: &str = "@ROOT@";
+
+fn cases() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/compat")
+}
+
+/// All files below a folder.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+}
+
+fn coder(place: &Project, args: &[&str]) -> Ran {
+    place.run(CODER, args, "")
+}
+
+/// The output of a run that succeeds.
+fn output(place: &Project, args: &[&str]) -> String {
+    let ran = coder(place, args);
+    assert_eq!(ran.status, 0, "{args:?}: {}", ran.said());
+    ran.out
+}
+
+fn json_lines(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).expect(line)).collect()
+}
+
+/// The state folder of a project. The program names it, so a run of the program finds it.
+fn state_of_project(place: &Project) -> PathBuf {
+    let replies = place.replies(&["Hello."]);
+    output(place, &["--backend", "replay", "--replies", &replies, "-p", "Hello."]);
+    let sessions = json_lines(&output(place, &["sessions", "--json"]));
+    let path = PathBuf::from(sessions[0]["path"].as_str().unwrap());
+    fs::remove_file(&path).unwrap();
+    path.parent().unwrap().parent().unwrap().to_owned()
+}
+
+/// Copies a text file with the project's path.
+fn copy(from: &Path, to: &Path, place: &Project) {
+    fs::create_dir_all(to.parent().unwrap()).unwrap();
+    let text = fs::read_to_string(from).unwrap();
+    fs::write(to, text.replace(ROOT, place.root.to_str().unwrap())).unwrap();
+}
+
+/// A transcript, and the content that the program finds in it.
+struct Conversation {
+    file: &'static str,
+    title: &'static str,
+    turns: u64,
+    cleared: bool,
+    /// The words of the user and the model, in order.
+    words: &'static [&'static str],
+    /// More that an export as Markdown or HTML shows, such as calls and their results.
+    shown: &'static [&'static str],
+}
+
+const CONVERSATIONS: [Conversation; 5] = [
+    Conversation {
+        file: "compaction",
+        title: "Read the notes.",
+        turns: 4, // the one that was sent again counts twice
+        cleared: true,
+        words: &[
+            "Read the notes.",
+            "I read.",
+            "The mill is old.",
+            "Where is the mill?",
+            "By the river.",
+            "Is it old?",
+            "Very old.",
+        ],
+        shown: &["read_file", "Note 3: the river goes by the old mill."],
+    },
+    Conversation {
+        file: "cut_off",
+        title: "Write a poem.",
+        turns: 1,
+        cleared: false,
+        words: &["Write a poem.", "I could not write it."],
+        shown: &["write_file", "stitched", "The reply broke off inside this block"],
+    },
+    Conversation {
+        file: "fork",
+        title: "Write a poem.",
+        turns: 2,
+        cleared: false,
+        words: &["Write a poem.", "Or a song?", "La la."],
+        shown: &["curl http://song.example", "dot.png  69 bytes"],
+    },
+    Conversation {
+        file: "images",
+        title: "What is it?",
+        turns: 1,
+        cleared: false,
+        words: &["What is it?", "A dot."],
+        shown: &["dot.png"],
+    },
+    Conversation {
+        file: "portuguese",
+        title: "Onde fica o moinho? Anote em português.",
+        turns: 1,
+        cleared: false,
+        words: &[
+            "Onde fica o moinho? Anote em português.",
+            "Vou anotar a posição.",
+            "Pronto: anotei em `anotação.txt`.",
+        ],
+        shown: &["O moinho fica à beira do rio."],
+    },
+];
+
+impl Conversation {
+    fn text(&self) -> String {
+        fs::read_to_string(cases().join(format!("{}.jsonl", self.file))).unwrap()
+    }
+
+    fn id(&self) -> String {
+        json_lines(&self.text())[0]["session"]["id"].as_str().unwrap().to_owned()
+    }
+}
+
+/// A project with all conversations and their audit log.
+fn project_with_conversations() -> Project {
+    let place = Project::new();
+    let sessions = state_of_project(&place).join("sessions");
+    for conversation in &CONVERSATIONS {
+        let from = cases().join(format!("{}.jsonl", conversation.file));
+        copy(&from, &sessions.join(format!("{}.jsonl", conversation.id())), &place);
+    }
+    copy(&cases().join("audit.jsonl"), &place.home.join("state/toolfence/audit.jsonl"), &place);
+    place
+}
+
+#[test]
+fn old_conversations_are_listed() {
+    let place = project_with_conversations();
+    let sessions = json_lines(&output(&place, &["sessions", "--json"]));
+    assert_eq!(sessions.len(), CONVERSATIONS.len());
+    for conversation in &CONVERSATIONS {
+        let listed = sessions.iter().find(|session| session["id"] == conversation.id()).expect(conversation.file);
+        let facts = ["title", "turns", "cleared"].map(|key| &listed[key]);
+        assert_eq!(facts, [&json!(conversation.title), &json!(conversation.turns), &json!(conversation.cleared)]);
+        let root = place.root.to_str().unwrap();
+        assert_eq!(listed["root"], root);
+        let fork = json!({"session": CONVERSATIONS[1].id(), "message": "1"});
+        assert_eq!(listed["fork"], if conversation.file == "fork" { fork } else { Value::Null });
+    }
+    let found = json_lines(&output(&place, &["sessions", "--json", "--search", "moinho"]));
+    assert_eq!((found.len(), &found[0]["id"]), (1, &json!(CONVERSATIONS[4].id())));
+}
+
+/// Asserts that a text has all words, each after the one before.
+#[track_caller]
+fn has_in_order(text: &str, words: &[&str]) {
+    let mut rest = text;
+    for word in words {
+        let at = rest.find(word).unwrap_or_else(|| panic!("{word:?} is missing or too early in {text}"));
+        rest = &rest[at + word.len()..];
+    }
+}
+
+#[test]
+fn old_conversations_are_exported() {
+    let place = project_with_conversations();
+    for conversation in &CONVERSATIONS {
+        let id = conversation.id();
+        let export = |format| output(&place, &["export", &id, "--format", format, "--outputs", "full", "--thoughts"]);
+        for page in [export("md"), export("html").replace("<code>", "`").replace("</code>", "`")] {
+            has_in_order(&page, conversation.words);
+            for shown in conversation.shown {
+                assert!(page.contains(shown), "{shown:?} is missing in {page}");
+            }
+        }
+        let records = json_lines(&export("json"));
+        assert!(records[0]["session"]["id"] == id);
+        let said = records.iter().filter(|record| record["role"] == "user" || record["role"] == "assistant");
+        let said: Vec<&str> = said.map(|record| record["content"].as_str().unwrap()).collect();
+        has_in_order(&said.join("\n"), conversation.words);
+    }
+    let page = output(&place, &["export", &CONVERSATIONS[3].id(), "--format", "html"]);
+    assert!(page.contains("<img alt=\"dot.png\" src=\"data:image/png;base64,iVBORw0KGgo"), "{page}");
+}
+
+/// A model is sent an old conversation as it was, and the answer is added to it.
+#[test]
+fn old_conversations_are_resumed() {
+    let place = project_with_conversations();
+    for conversation in &CONVERSATIONS {
+        let command = "sh -c 'cat > sent; echo So it is.'";
+        let id = conversation.id();
+        let answer = output(&place, &["--backend", "command", "--command", command, "resume", &id, "-p", "And now?"]);
+        assert_eq!(answer.trim(), "So it is.");
+        let sent = fs::read_to_string(place.home.join("sent")).unwrap();
+        has_in_order(&sent, &[conversation.words, &["And now?"]].concat());
+        let sessions = json_lines(&output(&place, &["sessions", "--json"]));
+        let resumed = sessions.iter().find(|session| session["id"] == id).unwrap();
+        assert_eq!(resumed["turns"], conversation.turns + 1);
+    }
+}
+
+#[test]
+fn old_calls_are_counted_and_audited() {
+    let place = project_with_conversations();
+    let stats: Value = serde_json::from_str(&output(&place, &["stats", "--json"])).unwrap();
+    for (path, want) in [
+        ("/sessions", 5),
+        ("/turns", 8),
+        ("/models/sees/input", 900),
+        ("/tools/read_file/calls", 5),
+        ("/tools/write_file/calls", 2),
+        ("/tools/bash/failed", 1),
+        ("/failures/malformed_call", 2),
+        ("/failures/denied", 2),
+        ("/repairs/stitched", 1),
+        ("/repairs/trailing_comma", 1),
+        ("/decisions/denied_by_nobody", 1),
+    ] {
+        assert_eq!(stats.pointer(path), Some(&json!(want)), "{path}: {stats}");
+    }
+    for (conversation, calls) in CONVERSATIONS.iter().zip([5, 3, 2, 0, 1]) {
+        let lines = json_lines(&output(&place, &["audit", "--json", "--session", &conversation.id()]));
+        let results = lines.iter().filter(|line| line["event"] == "result").count();
+        assert_eq!(results, calls, "{}: {lines:?}", conversation.file);
+    }
+    let denied = output(&place, &["audit", "--denied"]);
+    assert!(denied.contains("bash") && denied.contains("write_file"), "{denied}");
+}
+
+/// The history has three turns, of which the last is undone.
+#[test]
+fn an_old_undo_history_is_undone_and_redone() {
+    let place = Project::new();
+    let undo = state_of_project(&place).join("undo");
+    // What running the program has recorded is not part of the old history.
+    let _ = fs::remove_dir_all(&undo);
+    let from = cases().join("undo");
+    for file in files(&from) {
+        copy(&file, &undo.join(file.strip_prefix(&from).unwrap()), &place);
+    }
+    let set_mode = |name: &str, mode| fs::set_permissions(place.at(name), fs::Permissions::from_mode(mode)).unwrap();
+    place.file("kept.txt", "1\n2\n");
+    set_mode("kept.txt", 0o755);
+    for folder in ["src", "d"] {
+        fs::create_dir(place.at(folder)).unwrap();
+        set_mode(folder, 0o755);
+    }
+    symlink("../kept.txt", place.at("d/link")).unwrap();
+
+    let listed = json_lines(&output(&place, &["undo", "--list", "--json"]));
+    let facts = |turn: &Value| ["turn", "names", "undone"].map(|key| turn[key].clone());
+    let want = [json!([3, 1, true]), json!([2, 4, false]), json!([1, 2, false])];
+    assert_eq!(listed.iter().map(facts).map(|facts| json!(facts)).collect::<Vec<_>>(), want);
+    assert_eq!(listed[0]["title"], "replace_text kept.txt");
+    output(&place, &["diff", "--all"]);
+
+    output(&place, &["undo"]);
+    let mode = |name| fs::metadata(place.at(name)).unwrap().permissions().mode() & 0o777;
+    assert_eq!((place.content("kept.txt").as_str(), mode("kept.txt")), ("1\n", 0o644));
+    assert_eq!((place.content("src/new.txt").as_str(), place.at("d").exists()), ("hello\n", false));
+    output(&place, &["undo"]);
+    assert!(!place.at("src").exists());
+
+    (0..3).for_each(|_| drop(output(&place, &["redo"])));
+    assert_eq!((place.content("kept.txt").as_str(), mode("kept.txt")), ("1\ntwo\n", 0o755));
+    assert!(place.at("src").exists() && !place.at("src/new.txt").exists());
+    assert_eq!(fs::read_link(place.at("d/link")).unwrap(), Path::new("../kept.txt"));
+}
+
+#[test]
+fn an_old_profile_counts() {
+    let place = Project::new();
+    let file = files(&cases().join("profiles")).remove(0);
+    copy(&file, &place.home.join("state/toolfence/profiles").join(file.file_name().unwrap()), &place);
+    let server = ["--base-url", "http://127.0.0.1:8089/v1", "--model", "small"];
+    let printed = |args: &[&str]| -> Value {
+        serde_json::from_str(&output(&place, &[&server, args, &["--json"]].concat())).unwrap()
+    };
+    let stored: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+    for fact in ["dialect", "reasoning", "grammar", "reasons_beside_grammar", "system", "message_limit", "manglings"] {
+        assert!(stored.get(fact).is_some(), "the profile has no {fact}");
+    }
+    assert_eq!(printed(&["config", "profile"])["profiles"], json!([stored]));
+    let counts = json!({"dialects": "hermes", "reasoning": "known", "grammar": "grammar"});
+    assert_eq!(printed(&["config", "show"])["profile"], counts);
+}
+
+/// A new key belongs into `settings.toml` and `settings.json` too, with a value that is not its default.
+#[test]
+fn old_settings_are_taken_key_by_key() {
+    let place = Project::new();
+    let defaults: Value = serde_json::from_str(&output(&place, &["config", "show", "--json"])).unwrap();
+    let folder = place.home.join("config/toolfence");
+    copy(&cases().join("settings.toml"), &folder.join("config.toml"), &place);
+    for certificate in ["ca.pem", "client.pem"] {
+        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/tls").join(certificate);
+        fs::copy(from, folder.join(certificate)).unwrap();
+    }
+    let shown: Value = serde_json::from_str(&output(&place, &["config", "show", "--json"])).unwrap();
+    let listed: Value = serde_json::from_str(&fs::read_to_string(cases().join("settings.json")).unwrap()).unwrap();
+    let (values, defaults) = (shown["values"].as_array().unwrap(), defaults["values"].as_array().unwrap());
+    for (value, default) in values.iter().zip(defaults) {
+        let key = value["key"].as_str().unwrap();
+        let list = value["items"].as_array();
+        let taken = list
+            .map_or_else(|| value["value"].clone(), |items| items.iter().map(|item| item["value"].clone()).collect());
+        assert_eq!(listed.get(key), Some(&taken), "{key}");
+        let unset = &default[if list.is_some() { "items" } else { "value" }];
+        assert_ne!(&taken, unset, "{key} has its default in the file");
+        let mut origins = list.into_iter().flatten().chain([value]).filter_map(|value| value.get("origin"));
+        assert!(origins.all(|origin| origin["layer"] == "user"), "{key} is not taken from the file: {value}");
+    }
+    assert_eq!((values.len(), &shown["notes"]), (listed.as_object().unwrap().len(), &json!([])));
+}
+
+#[test]
+fn the_files_name_no_machine_and_hold_no_secret() {
+    let redactor = toolfence::redact::Redactor::new();
+    for file in files(&cases()) {
+        let text = fs::read_to_string(&file).unwrap();
+        for path in ["/tmp", "/home/", "/root", "/var/", "/Users/", "/private/"] {
+            assert!(!text.contains(path), "{path} in {}", file.display());
+        }
+        // Settings have names of keys, which look like secrets.
+        if file.extension().is_some_and(|ending| ending == "jsonl") {
+            assert_eq!(redactor.text(&text), text, "{}", file.display());
+        }
+    }
+}
