@@ -74,9 +74,10 @@ fn with_id(written: &str) -> String {
 
 /// The example of a call, and the list of the tools.
 fn told(instructions: &str) -> String {
-    let example = instructions.split("```").nth(1).unwrap_or_default();
+    let example =
+        instructions.split("\n```tool\n").nth(1).and_then(|rest| rest.split("\n```").next()).unwrap_or_default();
     let list = instructions.find("\n- `t(").map(|at| &instructions[at..]).unwrap_or_default();
-    format!("{}{list}", example.trim_start_matches("tool\n"))
+    format!("{example}{list}")
 }
 
 /// Fetches nothing.
