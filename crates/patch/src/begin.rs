@@ -5,7 +5,7 @@ use super::grammar::{self, HunkHead, Mark};
 use super::messages;
 use super::model::{FilePatch, Hunk, Kind, Line, Name, Patch, Problem, Sign};
 use super::names::{self, Evidence, Names, Pair};
-use super::prose::{self, Standing};
+use super::prose::{self, Position};
 use super::unified;
 use toolfence_protocol::Text;
 
@@ -46,8 +46,8 @@ pub(super) fn read<'a>(lines: &[&'a str]) -> Result<Patch<'a>, Problem> {
     let mut at = 0;
     loop {
         let begin = (at..lines.len()).find(|at| grammar::mark(lines[*at]).is_some());
-        let standing = if patch.files.is_empty() { Standing::Apart } else { Standing::AfterHunk };
-        prose::refuse(lines, at, begin.unwrap_or(lines.len()), standing)
+        let position = if patch.files.is_empty() { Position::Apart } else { Position::AfterHunk };
+        prose::refuse(lines, at, begin.unwrap_or(lines.len()), position)
             .map_err(|problem| Problem::new(problem.line, messages::change_outside_of_marks()))?;
         let Some(begin) = begin else { return Ok(patch) };
         let end = (begin..lines.len()).find(|at| grammar::mark(lines[*at]) == Some(Mark::End));
@@ -200,7 +200,7 @@ impl<'a> BeginReader<'_, 'a> {
                     return Err(Problem::new(self.at + 1, messages::mark_wanted()));
                 }
             }
-            prose::refuse_line(self.lines, self.at, Standing::BehindHunk)?;
+            prose::refuse_line(self.lines, self.at, Position::InHunk)?;
             self.at += 1;
         }
         // Prose between hunks may name another file.

@@ -1,5 +1,5 @@
-//! What stands around the changes of a patch is prose, and passed over. A line of it that belongs to a change would be lost
-//! without a word, or what follows it would be done to another file, so it is refused.
+//! Prose around the changes of a patch is skipped. A line of a change in it is refused: it would be lost silently, or the
+//! hunk after it would be applied to another file.
 
 use super::grammar::{self, Mark, Written};
 use super::head::GIT;
@@ -7,11 +7,11 @@ use super::model::Problem;
 use super::{body, messages, unified};
 use toolfence_protocol::Text;
 
-/// Where prose stands.
+/// The position of prose in a patch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Standing {
-    /// Directly behind a hunk, whose counts may be wrong: a line that adds or removes may be the rest of it.
-    BehindHunk,
+pub(super) enum Position {
+    /// Directly after a hunk, whose counts may be wrong: a line that adds or removes may be the rest of the hunk.
+    InHunk,
     /// After a hunk and other prose, or after the signature of a mail.
     AfterHunk,
     /// Before the first hunk.
@@ -19,15 +19,15 @@ pub(super) enum Standing {
 }
 
 /// Refuses prose that holds a line of a change. The head of a file at the end of it says nothing and loses nothing.
-pub(super) fn refuse(lines: &[&str], from: usize, to: usize, standing: Standing) -> Result<(), Problem> {
-    let signature = match standing {
-        Standing::BehindHunk => body::signature(&lines[from..to]).map_or(to, |at| from + at),
-        Standing::AfterHunk | Standing::Apart => from,
+pub(super) fn refuse(lines: &[&str], from: usize, to: usize, position: Position) -> Result<(), Problem> {
+    let signature = match position {
+        Position::InHunk => body::signature(&lines[from..to]).map_or(to, |at| from + at),
+        Position::AfterHunk | Position::Apart => from,
     };
     let last = (from..to).rfind(|at| !lines[*at].trim().is_empty());
     let mut at = from;
     while at < to {
-        if standing == Standing::Apart && unified::is_pair(lines, at) {
+        if position == Position::Apart && unified::is_pair(lines, at) {
             let keeps =
                 lines[at..].iter().take(2).all(|line| matches!(grammar::file_name(&line[4..]), Written::File(_)));
             if !keeps || last.is_some_and(|last| last > at + 1) {
@@ -36,23 +36,23 @@ pub(super) fn refuse(lines: &[&str], from: usize, to: usize, standing: Standing)
             at += 2;
             continue;
         }
-        let after_signature = standing == Standing::BehindHunk && at >= signature;
-        refuse_line(lines, at, if after_signature { Standing::AfterHunk } else { standing })?;
+        let after_signature = position == Position::InHunk && at >= signature;
+        refuse_line(lines, at, if after_signature { Position::AfterHunk } else { position })?;
         at += 1;
     }
     Ok(())
 }
 
 /// Refuses a line of prose that belongs to a change. It is not the first one of a pair of names.
-pub(super) fn refuse_line(lines: &[&str], at: usize, standing: Standing) -> Result<(), Problem> {
+pub(super) fn refuse_line(lines: &[&str], at: usize, position: Position) -> Result<(), Problem> {
     let message = of_change(lines, at).or_else(|| {
-        let stray = match standing {
-            Standing::BehindHunk => is_stray(lines, at),
-            Standing::AfterHunk | Standing::Apart => is_replacement(lines, at),
+        let stray = match position {
+            Position::InHunk => is_stray(lines, at),
+            Position::AfterHunk | Position::Apart => is_replacement(lines, at),
         };
         stray.then(messages::line_outside_of_hunks)
     });
-    let begins_other = || standing != Standing::Apart && begins_file(lines, at);
+    let begins_other = || position != Position::Apart && begins_file(lines, at);
     let message = message.or_else(|| begins_other().then(messages::other_file_begins));
     message.map_or(Ok(()), |message| Err(Problem::new(at + 1, message)))
 }
@@ -121,7 +121,7 @@ fn of_change(lines: &[&str], at: usize) -> Option<Text> {
     None
 }
 
-/// Whether one of the two lines stands here that name a file, without the other one. A name in prose has more words behind
+/// Returns `true` for one of the two lines that name a file without the other one. A name in prose has more words after
 /// it, and a line between paragraphs may begin like the name of the old side.
 fn is_name(line: &str, next: &str) -> bool {
     let text = match (line.strip_prefix("+++ "), line.strip_prefix("--- ")) {
@@ -155,7 +155,7 @@ fn is_stray(lines: &[&str], at: usize) -> bool {
     }
 }
 
-/// Whether a line is removed and one added below it, with no blank behind the signs. One alone may be an option, an error's
+/// Returns `true` if a line is removed and one added below it, without a blank after the signs. A single one may be an option, an error's
 /// name or a number: `-EINVAL`, `+5%`.
 fn is_replacement(lines: &[&str], at: usize) -> bool {
     let changes = |line: &str, wanted: u8| match line.as_bytes() {
@@ -176,9 +176,9 @@ fn sign(line: &str) -> Option<u8> {
 mod tests {
     use super::*;
 
-    fn first_refused(text: &str, standing: Standing) -> Option<usize> {
+    fn first_refused(text: &str, position: Position) -> Option<usize> {
         let lines: Vec<&str> = text.lines().collect();
-        refuse(&lines, 0, lines.len(), standing).err().map(|problem| problem.line)
+        refuse(&lines, 0, lines.len(), position).err().map(|problem| problem.line)
     }
 
     #[test]
@@ -193,8 +193,8 @@ mod tests {
             "rename to something better\n@param x\ndeleted file mode 100644",
         ];
         for text in anywhere {
-            assert_eq!(first_refused(text, Standing::BehindHunk), None, "{text}");
-            assert_eq!(first_refused(text, Standing::Apart), None, "{text}");
+            assert_eq!(first_refused(text, Position::InHunk), None, "{text}");
+            assert_eq!(first_refused(text, Position::Apart), None, "{text}");
         }
         let before = [
             "***bold*** text\n*** NOTE: mind this ***\n*** End of message ***\n**** NEW FILE ****\n***Update:*** see below",
@@ -204,9 +204,9 @@ mod tests {
             "diff is next",
         ];
         for text in before {
-            assert_eq!(first_refused(text, Standing::Apart), None, "{text}");
-            for standing in [Standing::BehindHunk, Standing::AfterHunk] {
-                assert!(first_refused(text, standing).is_some(), "{text}");
+            assert_eq!(first_refused(text, Position::Apart), None, "{text}");
+            for position in [Position::InHunk, Position::AfterHunk] {
+                assert!(first_refused(text, position).is_some(), "{text}");
             }
         }
         for text in [
@@ -218,16 +218,16 @@ mod tests {
             "+1 from me",
             "1\n-2",
         ] {
-            assert_eq!(first_refused(text, Standing::Apart), None, "{text}");
+            assert_eq!(first_refused(text, Position::Apart), None, "{text}");
         }
     }
 
     #[test]
     fn lines_of_changes() {
         for text in ["-    old()", "- a\n+ b", "-- comment", "+x", "-x"] {
-            assert_eq!(first_refused(text, Standing::BehindHunk), Some(1), "{text}");
+            assert_eq!(first_refused(text, Position::InHunk), Some(1), "{text}");
         }
-        assert_eq!(first_refused("fn lost() {\n+new();\n }", Standing::BehindHunk), Some(2), "half a hunk is none");
+        assert_eq!(first_refused("fn lost() {\n+new();\n }", Position::InHunk), Some(2), "half a hunk is refused");
         let anywhere = [
             "@@\n-two\n+2",
             "@@ -1 +1 @@",
@@ -251,8 +251,8 @@ mod tests {
             "*** x\n--- y\n***************",
         ];
         for text in anywhere {
-            assert_eq!(first_refused(text, Standing::BehindHunk), Some(1), "{text}");
-            assert_eq!(first_refused(text, Standing::Apart), Some(1), "{text}");
+            assert_eq!(first_refused(text, Position::InHunk), Some(1), "{text}");
+            assert_eq!(first_refused(text, Position::Apart), Some(1), "{text}");
         }
     }
 }

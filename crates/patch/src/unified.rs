@@ -6,7 +6,7 @@ use super::head::{GIT, Head, ReadHead};
 use super::messages;
 use super::model::{FilePatch, Hunk, Kind, Patch, Problem, Sign};
 use super::names::Evidence;
-use super::prose::{self, Standing};
+use super::prose::{self, Position};
 use super::wrap::Wrappers;
 
 /// Reads every file of the lines from `at` on.
@@ -67,8 +67,8 @@ impl<'a> UnifiedReader<'_, 'a> {
         } else if is_pair(self.lines, self.at) {
             Head::new(self.at + 1)
         } else {
-            let standing = if self.has_hunks { Standing::AfterHunk } else { Standing::Apart };
-            prose::refuse_line(self.lines, self.at, standing)?;
+            let position = if self.has_hunks { Position::AfterHunk } else { Position::Apart };
+            prose::refuse_line(self.lines, self.at, position)?;
             self.wrappers.see(line);
             self.at += 1;
             return Ok(None);
@@ -131,7 +131,7 @@ impl<'a> UnifiedReader<'_, 'a> {
         let mut hunk = Hunk { stated: head.old_start, headings, line: self.at.max(1), ..Hunk::default() };
         body::fill(&mut hunk, &segment[..length], strip);
         body::settle(&mut hunk, head.counts);
-        prose::refuse(self.lines, self.at + length, end, Standing::BehindHunk)?;
+        prose::refuse(self.lines, self.at + length, end, Position::InHunk)?;
         for line in &segment[length..] {
             self.wrappers.see(line);
             self.is_in_file &= line.trim().is_empty();

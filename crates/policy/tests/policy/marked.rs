@@ -5,7 +5,7 @@ use toolfence_protocol::prompt::instructions;
 use toolfence_protocol::{Catalog, Language};
 use toolfence_toolset::catalog;
 
-/// The tools that usually ask are those that the policy asks about, and the model is told what a no means and to give a reason.
+/// The tools that the policy asks about are marked, and the instructions explain the mark and ask for a reason.
 #[test]
 fn tools_that_usually_ask_are_marked() {
     let catalog = catalog();
@@ -33,12 +33,12 @@ fn tools_that_usually_ask_are_marked() {
                 "executa algo, acrescente `\"reason\"`",
             ),
         ] {
-            let told = instructions(&marked, language);
-            let lines = told.lines().filter(|line| line.ends_with(mark));
+            let text = instructions(&marked, language);
+            let lines = text.lines().filter(|line| line.ends_with(mark));
             let asking: Vec<&str> = lines.filter_map(|line| line.strip_prefix("- `")?.split('(').next()).collect();
-            assert_eq!(asking, wanted, "{mode:?}: {told}");
-            assert_eq!(told.contains(no), !wanted.is_empty(), "{told}");
-            assert!(told.contains(reason), "{told}");
+            assert_eq!(asking, wanted, "{mode:?}: {text}");
+            assert_eq!(text.contains(no), !wanted.is_empty(), "{text}");
+            assert!(text.contains(reason), "{text}");
         }
     }
     let reading: Catalog = catalog.specs().iter().filter(|spec| spec.name == "read_file").cloned().collect();

@@ -45,7 +45,7 @@ const TOKENS: &[(&str, usize, &str)] = &[
     ("eyJ", 40, "JWT"),
 ];
 
-/// Addresses whose path is a secret: whoever has it may post there.
+/// Addresses whose path is a secret, because it is all that is needed to post there.
 const WEBHOOKS: &[&str] = &[
     "discord.com/api/webhooks/",
     "discordapp.com/api/webhooks/",

@@ -468,6 +468,10 @@ pub(crate) const PORTUGUESE_HELP: &[(&str, &str)] = &[
          [padrão: as do coder]",
     ),
     ("The turns there are, the newest first", "Os turnos que há, os mais novos primeiro"),
+    (
+        "The number of one turn, as --list prints it; without it, the newest",
+        "O número de um turno, como --list o mostra; sem ele, o mais novo",
+    ),
     ("There is none, and what only the sandbox holds asks", "Não há nenhum, e o que só o sandbox contém é perguntado"),
     ("They are the first message", "Elas são a primeira mensagem"),
     ("They were pasted into the backend: nothing is sent", "Elas foram coladas no backend: nada é enviado"),
