@@ -55,14 +55,19 @@ async fn answers(reply: &str) -> Result<String> {
     let toolbox = Toolbox::new().with(Distance::new());
     let (policy, catalog) = (Policy::default(), toolbox.catalog());
     let mut results = Vec::new();
-    for call in parse::parse(reply).calls {
+    let parsed = parse::parse(reply);
+    for call in parsed.calls {
         results.push(match policy.review(call, &catalog, &NoFacts) {
             Verdict::Cleared(cleared) => toolbox.run(cleared, &NoProgress).await?,
-            Verdict::Ask(pending) => pending.deny("Nobody is here to ask."),
+            Verdict::Ask(pending) => pending.deny("No approval is possible here."),
             Verdict::Denied(refusal) => refusal,
         });
     }
-    Ok(format::results(&results, &format::Format::default()))
+    let mut message = format::results(&results, &format::Format::default());
+    for error in &parsed.malformed {
+        message.push_str(&format!("\n{}\n", error.answer()));
+    }
+    Ok(message)
 }
 
 fn main() -> Result<()> {

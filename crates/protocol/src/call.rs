@@ -137,7 +137,8 @@ repairs! {
     UnquotedValue = "unquoted_value", false;
     /// Two commas where one is wanted.
     SurplusComma = "surplus_comma", false;
-    /// Lines of text behind the object of a call that writes a text: they may be that text.
+    /// Text follows a call in a dialect on its line, or lines of text follow the object of a call that writes a text: they may be
+    /// that text.
     TrailingText = "trailing_text", false;
     /// `NaN` or `Infinity`, read as null.
     NonFinite = "non_finite", false;
@@ -176,7 +177,7 @@ repairs! {
     MidLine = "mid_line", false;
     /// The call is written in another dialect than the one that the backend's model is known to write.
     OtherDialect = "other_dialect", false;
-    /// A closing tag stands inside of an argument's text: which one ends the text is a guess.
+    /// A tag of its dialect is inside of an argument's text, or a closing one follows the call: where the text ends is a guess.
     InnerCloser = "inner_closer", false;
     /// Lines of an argument stand in a list item, with its indentation.
     IndentedText = "indented_text", false;

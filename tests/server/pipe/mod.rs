@@ -15,6 +15,7 @@ use toolfence::sandbox::Settings;
 use toolfence::tools::CommandRunner;
 use toolfence::tools::ProjectChecks;
 use toolfence::workspace::Workspace;
+use toolfence::{FinishReason, parse};
 
 fn call(args: &Value) -> Value {
     json!({"type": "chunk", "text": format!("I look.\n```tool\n{args}\n```\n")})
@@ -290,7 +291,13 @@ fn a_nested_schema_is_told_fitted_and_checked() {
             assert!(told.contains(words), "{words}: {told}");
         }
         assert!(!told.contains("$ref") && !told.contains("$defs") && !told.contains("\"properties\""), "{told}");
-        let shown = toolfence::parse::parse(&told).calls;
+        let mut shown = Vec::new();
+        // The instructions show a turn with its result, which `parse` would stop at.
+        parse::for_each(&told, parse::Options::default(), FinishReason::Stop, |event| {
+            if let parse::Event::Call { call, .. } = event {
+                shown.push(*call);
+            }
+        });
         let example = shown.iter().find(|call| call.name == "ship").expect("an example");
         assert!(example.args["order"]["to"]["street"].is_string(), "{example:?}");
 

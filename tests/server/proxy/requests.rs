@@ -238,7 +238,7 @@ async fn long_texts_are_shown_below_the_object() {
     let (told, block) = shown(tools()).await;
     assert!(told.contains("<<EOF"), "{told}");
     let wanted = "```tool\n{\"id\": \"1\", \"name\": \"write\", \"args\": {\"path\":\"a.md\",\"content\":\"<<END\"}}\n\
-                  # One\n\"two\"\nEOF\n\nEND\n```\n";
+                  # One\n\"two\"\nEOF\nEND\n```\n";
     assert_eq!(block, wanted);
     // Where no tool takes a long text none is taught, and none is shown.
     let (told, block) = shown(json!([tools()[0]])).await;

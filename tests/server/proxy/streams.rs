@@ -380,7 +380,7 @@ async fn what_is_not_read_strictly_waits_for_the_whole_call() {
             "a body",
             "one",
             "```tool\n{\"name\": \"write\", \"args\": {\"content\": \"<<EOF\"}}\none\ntwo\nEOF\n```\n",
-            json!({"content": "one\ntwo"}),
+            json!({"content": "one\ntwo\n"}),
         ),
         (
             "a raw newline",

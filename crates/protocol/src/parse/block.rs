@@ -109,7 +109,7 @@ pub(super) struct Block {
     pub(super) drifted_word: bool,
     /// Only one of two readings sees the opening fence.
     pub(super) doubtful: bool,
-    /// A call in a dialect stands where it is a guess, or its end was guessed.
+    /// A call in a dialect that may turn out to be a guess, because of its place or of where its texts end.
     pub(super) guessed: bool,
     /// The closing fence was glued to what stands before it.
     glued: bool,

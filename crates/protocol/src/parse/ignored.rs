@@ -69,11 +69,6 @@ impl IgnoredCalls {
         !self.dialects.is_empty()
     }
 
-    /// Whether nothing is being watched.
-    pub(super) fn is_idle(&self) -> bool {
-        self.fence.is_none() && self.drawn.is_none()
-    }
-
     /// A fenced code block opens that is no tool block.
     pub(super) fn fence(&mut self, why: Ignored, opening: Opening<'_>, span: Span) {
         self.fence = Some(Suspect::new(why, opening, span));
@@ -177,6 +172,11 @@ impl IgnoredCalls {
     fn end_drawn(&mut self) -> Option<Event<'static>> {
         let suspect = self.drawn.take()?;
         self.judge(suspect, true)
+    }
+
+    /// Whether a block could be a call.
+    pub(super) fn has_candidate(&self) -> bool {
+        self.candidate.is_some()
     }
 
     /// The block that could be a call, where the reply ended by itself and holds no other.

@@ -2,8 +2,8 @@
 //!
 //! The gate remembers how far it has looked, so that a long line that comes byte by byte is looked at once.
 
-use super::dialect;
-use super::reasoning::{TAGS, begins_tag};
+use super::dialect::{self, Token};
+use super::reasoning::{TAGS, begins_tag, may_close};
 use crate::Dialects;
 
 /// The gate of the current line. Each place in the line moves on only.
@@ -15,7 +15,7 @@ pub(super) struct LineGate {
     fence: usize,
     /// The end of the whitespace behind the fence.
     blanks: usize,
-    /// Up to here stands no special token of a dialect.
+    /// No special token of a dialect and no closing tag of reasoning begins before this byte.
     tokens: usize,
     /// The line is text, whatever follows.
     open: bool,
@@ -54,22 +54,22 @@ impl LineGate {
         self.open
     }
 
-    /// How much of a line that may be shown is text for certain: up to what may be the special token of a dialect.
-    pub(super) fn shown(&mut self, line: &str, dialects: Dialects) -> usize {
-        if dialects.is_empty() {
-            return line.len();
-        }
-        match dialect::special_token(line, self.tokens, false, dialects) {
-            Some((at, _)) => {
-                self.tokens = at;
-                at
-            }
-            None => {
-                self.tokens = line.len();
-                line.len()
-            }
-        }
+    /// How much of a line that may be shown is text for certain: up to what may be the special token of a dialect or, where
+    /// `closing` tags matter, one of those.
+    pub(super) fn shown(&mut self, line: &str, dialects: Dialects, closing: bool) -> usize {
+        // Nothing after the first place is looked at, for it is looked at again with the next piece of the line.
+        let mut places = marks(line, self.tokens);
+        let is_token = |rest| dialect::special_token(rest, false, dialects) != Token::None;
+        let first = places.find(|at| closing && may_close(&line[*at..]) || is_token(&line[*at..]));
+        self.tokens = first.unwrap_or(line.len());
+        self.tokens
     }
+}
+
+/// The places in a line from `from` on where a special token of a dialect or a closing tag may begin.
+pub(super) fn marks(line: &str, from: usize) -> impl Iterator<Item = usize> {
+    let begins = |byte: u8| begins_tag(byte) || byte == b']';
+    line.bytes().enumerate().skip(from).filter(move |(_, byte)| begins(*byte)).map(|(at, _)| at)
 }
 
 /// Whether one begins with the other.

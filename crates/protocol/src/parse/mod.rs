@@ -61,6 +61,7 @@ pub use event::{Event, Ignored, ReadError, Span};
 pub use parser::Parser;
 
 use crate::limits::size;
+use crate::reply::Summary;
 use crate::{Catalog, Dialect, Dialects, FinishReason, Limits, ToolCall};
 use std::sync::Arc;
 
@@ -120,10 +121,12 @@ pub struct Options {
 #[non_exhaustive]
 pub enum Reasoning {
     /// The template opens no reasoning: a section has both its tags, and a closing tag by itself is text. Calls are delivered
-    /// at once.
+    /// at once. Those in a dialect whose arguments are raw texts wait with what follows them for the end of the reply: a closing
+    /// tag may show that such a text was longer.
     Known,
-    /// It is not known. A closing tag without an opening one, alone on its line or first in a paragraph of the document, means
-    /// that everything before it was thought: calls before it become [`Event::Ignored`], and a [`Event::Reasoning`] that is
+    /// It is not known. A closing tag without an opening one means that everything before it was thought. It counts alone on its
+    /// line, first in a paragraph of the document and, elsewhere in prose outside of code, if a readable call precedes it, or if
+    /// a call or the end of the line follows it. Calls before it become [`Event::Ignored`], and an [`Event::Reasoning`] that is
     /// `unopened` says so. Until such a tag or an opening one was met, or the reply is over, calls are held back, for
     /// [`Event::Call`] is final. The texts behind a call are delivered before it; its span tells where it stood.
     #[default]
@@ -136,27 +139,52 @@ pub enum Reasoning {
 /// Bytes that a whole reply is read by: they stay in the processor's caches.
 const PIECE: usize = 64 << 10;
 
-/// A whole reply, read at once.
+/// A whole reply, read at once. Nothing counts from the first result on that the model wrote itself.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Parsed {
     /// The calls in order.
     pub calls: Vec<ToolCall>,
+    /// The blocks that were to be calls and cannot be read. [`ReadError::answer`] is the answer for the model.
+    pub malformed: Vec<ReadError>,
+    /// Whether the model wrote a result itself. What followed it is in the events alone, without its calls.
+    pub forged: bool,
     /// The reply without its calls and reasoning.
     pub text: String,
-    /// Everything, pieces joined.
+    /// Everything but calls that do not count, pieces joined.
     pub events: Vec<Event<'static>>,
 }
 
 /// Reads a whole reply that ended by itself.
+///
+/// ```
+/// # use toolfence_protocol as toolfence;
+/// let call = |name| format!("```tool\n{{\"name\": \"{name}\"}}\n```\n");
+/// let reply = format!("{}```tool_result\n{{}}\n```\n{}", call("list_files"), call("undo"));
+///
+/// let parsed = toolfence::parse::parse(&reply);
+/// assert_eq!((parsed.calls.len(), parsed.forged), (1, true));
+/// assert_eq!(parsed.calls[0].name, "list_files");
+/// ```
 pub fn parse(reply: &str) -> Parsed {
     let mut parsed = Parsed::default();
+    let mut summary = Summary::default();
     let options = Options { settled_only: true, ..Options::default() };
     for_each(reply, options, FinishReason::Stop, |event| {
+        let counts = !summary.is_behind_forgery(&event);
+        if counts {
+            summary.note(&event);
+        }
         match &event {
+            Event::Call { .. } if !counts => return,
+            _ if !counts => {}
             Event::Call { call, .. } => parsed.calls.push(ToolCall::clone(call)),
+            Event::Malformed { error, .. } => parsed.malformed.push(ReadError::clone(error)),
             Event::Text { text, .. } => parsed.text.push_str(text),
-            Event::Reasoning { unopened: true, .. } => parsed.text.clear(),
+            Event::Reasoning { unopened: true, .. } => {
+                parsed.malformed.clear();
+                parsed.text.clear();
+            }
             _ => {}
         }
         let apart = match parsed.events.last_mut() {
@@ -165,6 +193,7 @@ pub fn parse(reply: &str) -> Parsed {
         };
         parsed.events.extend(apart.map(Event::into_owned));
     });
+    parsed.forged = summary.forged.is_some();
     parsed
 }
 

@@ -75,6 +75,11 @@ impl Queue {
         self.holds
     }
 
+    /// Whether a call is held back.
+    pub(super) fn has_held(&self) -> bool {
+        !self.held.is_empty()
+    }
+
     /// Holds a call back: number `index` of the block with this body.
     pub(super) fn hold(&mut self, call: Box<ToolCall>, index: usize, body: &str, span: Span, replaces: Option<String>) {
         // The calls of a block are held back one after the other, and all have its body.

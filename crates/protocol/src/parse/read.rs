@@ -6,7 +6,7 @@ use super::preview::{StringValue, Tag};
 use super::tag::{Inline, bare_word, inline_body, is_mistyped_tag, is_nearly_tag, loose_word, tag_of};
 use crate::json::{self, Problem, Status};
 use crate::messages;
-use crate::tool::find_param;
+use crate::prompt::is_long_text;
 use crate::{Args, Catalog, Param, ParamKind, Repair, Text, ToolSpec, text};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -373,18 +373,10 @@ pub(super) fn takes_body(catalog: Option<&Catalog>, tool: Option<&str>, arg: &st
     writes_file(Some(spec), arg) || spec.find(arg).is_some_and(|param| param.kind == ParamKind::Command)
 }
 
-/// Whether a body for this argument keeps its last newline: contents and patches do.
+/// Whether a body for this argument keeps its last newline. Of a tool that is not known, the name of the argument decides.
 fn keeps_final_newline(spec: Option<&ToolSpec>, arg: &str) -> bool {
-    let Some(spec) = spec else { return false };
-    let mut steps = arg.split('/');
-    let mut param = steps.next().and_then(|name| spec.find(name));
-    for step in steps {
-        let Some(ParamKind::Objects(fields)) = param.map(|param| &param.kind) else { continue };
-        if let Some(field) = find_param(fields, step) {
-            param = Some(field);
-        }
-    }
-    param.is_some_and(|param| matches!(param.kind, ParamKind::Text { content: true } | ParamKind::Patch))
+    let long = || arg.rsplit('/').next().is_some_and(is_long_text);
+    spec.map_or_else(long, |spec| spec.keeps_final_newline(arg))
 }
 
 /// Refuses a call whose arguments hold what looks like the announcement of a verbatim body that was never read as one:

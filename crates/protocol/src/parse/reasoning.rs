@@ -12,7 +12,7 @@ pub(super) struct TagPair {
 }
 
 /// The tags that are known, in the case they are written in.
-pub(super) static TAGS: [TagPair; 11] = [
+pub(super) static TAGS: [TagPair; 12] = [
     TagPair { open: "<think>", close: "</think>" },
     TagPair { open: "<thinking>", close: "</thinking>" },
     TagPair { open: "<reasoning>", close: "</reasoning>" },
@@ -24,6 +24,8 @@ pub(super) static TAGS: [TagPair; 11] = [
     TagPair { open: "<|START_THINKING|>", close: "<|END_THINKING|>" },
     TagPair { open: "<|inner_prefix|>", close: "<|inner_suffix|>" },
     TagPair { open: "<|open|>think<|sep|>", close: "<|close|>think<|sep|>" },
+    // google/gemma-4-E4B-it, `chat_template.jinja`.
+    TagPair { open: "<|channel>thought", close: "<channel|>" },
 ];
 
 /// Whether a tag may begin with this byte. No tag has a second one, and the third is the first of a character that is rare.
@@ -155,6 +157,17 @@ pub(super) fn closing(containers: &Containers, line: &str, whole: bool) -> Optio
     let (indent, tag) = at_beginning(line, |tag| tag.close)?;
     let alone = whole && fence::is_blank(&line[indent + tag.close.len()..]);
     containers.takes_tag(line, alone, true).then_some((indent, tag))
+}
+
+/// The closing tag that `text` begins with.
+pub(super) fn closing_tag(text: &str) -> Option<&'static TagPair> {
+    text.as_bytes().first().filter(|byte| begins_tag(**byte))?;
+    TAGS.iter().find(|tag| text.starts_with(tag.close))
+}
+
+/// Whether `text` begins with a closing tag or, where more of it may come, with what may become one.
+pub(super) fn may_close(text: &str) -> bool {
+    TAGS.iter().any(|tag| text.starts_with(tag.close) || tag.close.starts_with(text))
 }
 
 /// The indentation of what may be a tag at the beginning of a line, at most three spaces. `None`, as for nearly every line, where

@@ -92,7 +92,7 @@ pub(super) fn tag_of(text: &str) -> Option<&str> {
 }
 
 /// Whether `text` ends in what is most likely the announcement of a body that was written wrong: `<<'EOF'`, `<<eof`,
-/// `<EOF`, `x<<EOF`, `<.<EOF`, and not in code such as `<div` or `cout << 1`.
+/// `x<<EOF`, `<<<EOF`, and not in code such as `cout << 1`. Without `<<` it is a text like any other.
 pub(super) fn is_mistyped_tag(text: &str) -> bool {
     let last = text.split_whitespace().next_back().unwrap_or_default();
     if last.len() >= 64 || tag_of(text).is_some() {
@@ -105,7 +105,7 @@ pub(super) fn is_mistyped_tag(text: &str) -> bool {
     let name = bare.bytes().rev().take_while(|byte| is_tag_name(&[*byte], false)).count();
     let (marks, name) = bare.split_at(bare.len() - name);
     let like_tag = !name.is_empty() && is_tag_name(name.as_bytes(), true);
-    last.starts_with("<<") || like_tag && (marks.contains("<<") || marks.starts_with('<'))
+    last.starts_with("<<") || like_tag && plain(marks).contains("<<")
 }
 
 /// A text without the punctuation around it.
@@ -113,20 +113,22 @@ pub(super) fn bare_word(text: &str) -> &str {
     text.trim_matches(|c: char| !c.is_ascii_alphanumeric() && c != '_')
 }
 
-/// Whether `text` is a TAG with punctuation around it: `<EOF>`, `<< "EOF"`, `$EOF`, `&lt;&lt;EOF`.
+/// Whether `text` is a TAG with `<<` and other punctuation around it: `<<EOF>>`, `<< "EOF"`, `&lt;&lt;EOF`.
 fn is_marked_tag(text: &str) -> bool {
-    let plain = text.replace("&lt;", "<");
+    let plain = plain(text);
     let name = bare_word(&plain);
-    name.len() < plain.len() && !name.is_empty() && is_tag_name(name.as_bytes(), true)
+    plain.contains("<<") && !name.is_empty() && is_tag_name(name.as_bytes(), true)
 }
 
 /// Whether `text` may be the announcement of a body that was written wrong, where lines behind the object may be that
 /// body.
 pub(super) fn is_nearly_tag(text: &str) -> bool {
-    let word = text.trim_start_matches('<').trim_matches(['-', '\'', '"', ' ']);
-    let is_word = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-    let like_tag = is_word || text.ends_with(|c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
-    tag_of(text).is_none() && (text.contains("<<") || (text.starts_with('<') && text.len() < 64 && like_tag))
+    tag_of(text).is_none() && plain(text).contains("<<")
+}
+
+/// A text without the escapes that models write before, or in place of, a `<`.
+fn plain(text: &str) -> String {
+    text.replace("&lt;", "<").replace('\\', "")
 }
 
 /// Whether a line holds `<<TAG` in one of the ways shells and other languages write it: the line TAG may be the end of

@@ -11,7 +11,7 @@ use crate::{Args, Catalog, Dialect, Effect, Language, Output, Param, ParamKind, 
 use serde_json::{Value, json};
 use words::Words;
 
-/// How names of arguments end that hold texts of several lines.
+/// Ends of the names of arguments that have texts of several lines.
 const LONG_TEXTS: [&str; 12] = [
     "content",
     "contents",
@@ -26,6 +26,12 @@ const LONG_TEXTS: [&str; 12] = [
     "newstring",
     "new_str",
 ];
+
+/// Whether an argument of this name most likely has a text of several lines. Tools of other servers do not say so.
+pub(crate) fn is_long_text(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    LONG_TEXTS.iter().any(|end| name.ends_with(end))
+}
 
 /// Tools of other servers that are shown with an example of their own.
 const MOST_EXAMPLES: usize = 12;
@@ -139,14 +145,12 @@ fn long_text(catalog: &Catalog) -> Option<(&ToolSpec, &Param)> {
         .or_else(|| of(|kind| matches!(kind, ParamKind::Patch)))
         .or_else(|| of(|kind| matches!(kind, ParamKind::Command)))
         .or_else(|| {
-            // Tools of other servers do not say which of their texts are long, but their names do.
-            let long = |param: &Param| LONG_TEXTS.iter().any(|name| param.name.to_ascii_lowercase().ends_with(name));
             let plain = |spec: &ToolSpec, param: &Param| {
                 let allowed = |schema: &Schema| schema.sample_with(&param.name, "a\nb\n").is_some();
                 spec.takes_text(&param.name) && spec.schema().is_some_and(allowed)
             };
             let text = |param: &Param| matches!(param.kind, ParamKind::Text { .. });
-            pairs().find(|(spec, param)| text(param) && long(param) && plain(spec, param))
+            pairs().find(|(spec, param)| text(param) && is_long_text(&param.name) && plain(spec, param))
         })
 }
 

@@ -6,6 +6,7 @@ mod check;
 mod fit;
 mod schema;
 
+use crate::prompt::is_long_text;
 use crate::schema::Schema;
 use crate::{Args, ErrorCode, Limits, Repair, ToolCall, ToolFailure, close_names, messages};
 use serde::{Deserialize, Serialize};
@@ -339,6 +340,23 @@ impl ToolSpec {
     /// The argument that `name` means, by its canonical name or an alias.
     pub fn find(&self, name: &str) -> Option<&Param> {
         find_param(&self.params, name)
+    }
+
+    /// Whether a verbatim body for the argument at this path keeps its last newline: contents of files and patches do, and the long
+    /// texts of tools of other servers, which their names tell from the others.
+    pub fn keeps_final_newline(&self, path: &str) -> bool {
+        if self.is_foreign() {
+            return path.rsplit('/').next().is_some_and(is_long_text);
+        }
+        let mut steps = path.split('/');
+        let mut param = steps.next().and_then(|name| self.find(name));
+        for step in steps {
+            let Some(ParamKind::Objects(fields)) = param.map(|param| &param.kind) else { continue };
+            if let Some(field) = find_param(fields, step) {
+                param = Some(field);
+            }
+        }
+        param.is_some_and(|param| matches!(param.kind, ParamKind::Text { content: true } | ParamKind::Patch))
     }
 
     /// Whether an argument of exactly this name takes any text, so that text of it can be passed on before it is whole.

@@ -16,6 +16,7 @@ mod json;
 mod locales;
 mod oracle;
 mod parse;
+mod parse_laws;
 mod prompt;
 mod provisional;
 mod redact;

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use toolfence_protocol::format::{Format, results};
-use toolfence_protocol::{Catalog, Output, ParamKind, ToolResult, ToolSpec, fence};
+use toolfence_protocol::{Catalog, Output, ToolResult, ToolSpec, fence};
 
 /// Words that may end a body, the one of the instructions first.
 const TAGS: [&str; 8] = ["EOF", "END", "TEXT", "BODY", "LINES", "DATA", "END_OF_TEXT", "END_OF_BODY"];
@@ -183,7 +183,7 @@ fn with_bodies(spec: &ToolSpec, arguments: &str) -> Option<(String, String)> {
     let texts: Vec<(String, String)> = args
         .texts()
         .filter(|(name, text)| spec.takes_text(name) && is_body(text))
-        .filter_map(|(name, text)| Some((name.to_owned(), body(&spec.find(name)?.kind, &text)?)))
+        .filter_map(|(name, text)| Some((name.to_owned(), body(spec, name, &text)?)))
         .collect();
     let tag = TAGS.iter().find(|tag| !texts.iter().any(|(_, text)| text.contains(**tag)))?;
     let mut below = String::new();
@@ -202,11 +202,11 @@ fn is_body(text: &str) -> bool {
     text.len() <= MOST_BODY && text.lines().nth(1).is_some() && text.chars().all(plain)
 }
 
-/// The lines of a body that is read as this text. A body for a file keeps its last line ending, and every other one loses it.
-fn body(kind: &ParamKind, text: &str) -> Option<String> {
-    match kind {
-        ParamKind::Text { content: true } | ParamKind::Patch => text.ends_with('\n').then(|| text.to_owned()),
-        _ => Some(format!("{text}\n")),
+/// The lines of a body that is read as this text. Where a body keeps its last line ending, the text needs one.
+fn body(spec: &ToolSpec, name: &str, text: &str) -> Option<String> {
+    match spec.keeps_final_newline(name) {
+        true => text.ends_with('\n').then(|| text.to_owned()),
+        false => Some(format!("{text}\n")),
     }
 }
 

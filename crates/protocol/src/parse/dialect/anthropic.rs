@@ -9,7 +9,6 @@
 //! ```
 
 use super::parameters::{self, Tags};
-use super::scan::{Read, Scan};
 use super::{Forgery, Row};
 use crate::Dialect;
 
@@ -29,15 +28,16 @@ pub(super) const ROWS: &[Row] = &[
         read: |scan| parameters::calls(scan, &TAGS),
         closers: &["</function_calls>"],
     },
-    Row { dialect: Dialect::Anthropic, opener: "<invoke name=", special: false, read: alone, closers: &["</invoke>"] },
+    Row {
+        dialect: Dialect::Anthropic,
+        opener: "<invoke name=",
+        special: false,
+        read: |scan| parameters::alone(scan, &TAGS),
+        closers: &["</invoke>"],
+    },
 ];
 
 pub(super) const FORGERIES: &[Forgery] = &[
     Forgery { dialect: Dialect::Anthropic, token: "<function_results>" },
     Forgery { dialect: Dialect::Anthropic, token: "<function_result>" },
 ];
-
-/// A call without the outer tag.
-fn alone(scan: &mut Scan<'_>) -> Read {
-    parameters::call_named(scan, &TAGS)
-}

@@ -98,7 +98,7 @@ fn value(scan: &mut Scan<'_>, mark: &'static str, depth: usize) -> Read<Value> {
         return scan.bad(messages::nested_too_deep());
     }
     if scan.take(mark)? {
-        return Ok(Value::from(scan.until(mark)?));
+        return Ok(Value::from(scan.content(mark, &[])?.0));
     }
     match scan.peek() {
         None => scan.wait(),

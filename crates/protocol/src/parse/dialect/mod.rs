@@ -41,7 +41,7 @@ mod wrapped;
 
 use super::call::Draft;
 use crate::json::Problem;
-use crate::{Catalog, Dialect, Dialects, FinishReason, messages};
+use crate::{Catalog, Dialect, Dialects, FinishReason, Repair, messages};
 use scan::{Read, Scan, Stop};
 use sketch::Sketch;
 
@@ -220,15 +220,12 @@ pub(super) fn token(rest: &str, whole: bool, dialects: Dialects) -> Token {
     if undecided && !whole { Token::Undecided } else { Token::None }
 }
 
-/// The first place in `line` from `from` on where the special token of a call stands, or may begin.
-pub(super) fn special_token(line: &str, from: usize, whole: bool, dialects: Dialects) -> Option<(usize, Token)> {
-    let bytes = line.as_bytes();
-    memchr::memchr3_iter(b'<', b'[', b']', &bytes[from..]).map(|at| from + at).find_map(|at| {
-        match token(&line[at..], whole, dialects) {
-            Token::None | Token::Forged(_) | Token::Call { special: false, .. } => None,
-            found => Some((at, found)),
-        }
-    })
+/// The special token of a call that `rest` begins with. More of it may come unless it is `whole`.
+pub(super) fn special_token(rest: &str, whole: bool, dialects: Dialects) -> Token {
+    match token(rest, whole, dialects) {
+        Token::Forged(_) | Token::Call { special: false, .. } => Token::None,
+        found => found,
+    }
 }
 
 /// What stands behind an opening token.
@@ -258,9 +255,12 @@ pub(super) fn read(
 ) -> (CallReading, Sketch) {
     for row in rows(dialects).filter(|row| row.opener == opener) {
         let mut scan = Scan::new(text, ended, catalog);
-        scan.at = opener.len();
+        (scan.at, scan.dialect) = (opener.len(), Some(row.dialect));
         let read = (row.read)(&mut scan);
-        let Scan { at, drafts, thought, mut sketch, .. } = scan;
+        let Scan { at, mut drafts, thought, inner_tag, mut sketch, .. } = scan;
+        if inner_tag {
+            drafts.iter_mut().for_each(|draft| draft.repairs.push(Repair::InnerCloser));
+        }
         sketch.dialect = Some(row.dialect);
         let problem = match read {
             Ok(()) => {
@@ -296,6 +296,104 @@ pub(super) fn read(
     (CallReading::Nothing, Sketch::default())
 }
 
+/// What follows the calls of a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LineRest {
+    /// It depends on what comes.
+    Undecided,
+    /// Nothing, or tokens that end a message.
+    Nothing,
+    /// Other text.
+    Text,
+}
+
+/// What follows, on its line, the call that ends at `at`, and more calls directly after it; and where that is.
+pub(super) fn line_rest(
+    text: &str,
+    mut at: usize,
+    dialects: Dialects,
+    ended: Option<FinishReason>,
+    catalog: Option<&Catalog>,
+) -> (LineRest, usize) {
+    loop {
+        let rest = text[at..].trim_start_matches([' ', '\t']);
+        at = text.len() - rest.len();
+        let reading = match token(rest, ended.is_some(), dialects) {
+            Token::Undecided => return (LineRest::Undecided, at),
+            Token::Forged(_) => return (LineRest::Nothing, at),
+            Token::None => return (end_of_line(rest, ended.is_some()), at),
+            Token::Call { opener, .. } => read(rest, opener, dialects, ended, catalog).0,
+        };
+        match reading {
+            CallReading::Undecided => return (LineRest::Undecided, at),
+            CallReading::Nothing => return (LineRest::Text, at),
+            CallReading::Incomplete(_) => return (LineRest::Nothing, at),
+            CallReading::Calls(_, _, end) | CallReading::Thought { end, .. } | CallReading::Malformed(_, _, end) => {
+                at += end;
+            }
+        }
+    }
+}
+
+/// What the rest of a line is that begins with no token of a dialect. More of it may come unless it is `whole`.
+fn end_of_line(mut rest: &str, whole: bool) -> LineRest {
+    loop {
+        rest = rest.trim_start_matches([' ', '\t']);
+        // Only so much is looked at: this is asked after each of many calls in a line.
+        let near = &rest[..crate::clip::floor_boundary(rest, MOST_END_TOKEN)];
+        match near.find(['>', '\n', '\r']) {
+            Some(end) if near.as_bytes()[end] != b'>' => {
+                return if end == 0 { LineRest::Nothing } else { LineRest::Text };
+            }
+            Some(end) if ends_message(&near[..=end]) => rest = &rest[end + 1..],
+            Some(_) => return LineRest::Text,
+            None if whole && rest.is_empty() => return LineRest::Nothing,
+            None if !whole && near.len() == rest.len() && (rest.is_empty() || rest.starts_with('<')) => {
+                return LineRest::Undecided;
+            }
+            None => return LineRest::Text,
+        }
+    }
+}
+
+/// Bytes of a token that ends a message.
+const MOST_END_TOKEN: usize = 64;
+
+/// Whether this is a token that ends a message, such as `<|im_end|>`.
+fn ends_message(word: &str) -> bool {
+    let inside = word.strip_prefix('<').and_then(|word| word.strip_suffix('>')).unwrap_or_default();
+    matches!(inside, "/s" | "eos" | "end_of_turn")
+        || inside.len() > 2 && !inside.contains(' ') && (inside.starts_with(['|', '｜']) || inside.ends_with('|'))
+}
+
+/// Where, after a call of this dialect that ends at `at` of a whole text, a closing token of the dialect is outside of any call: it
+/// shows that a text of the call may have been longer.
+pub(super) fn stray_closer(
+    text: &str,
+    mut at: usize,
+    dialect: Dialect,
+    dialects: Dialects,
+    catalog: Option<&Catalog>,
+) -> Option<usize> {
+    let own = || rows(Dialects::ALL).filter(|row| row.dialect == dialect);
+    loop {
+        at += text.as_bytes()[at..].iter().position(|byte| may_begin(*byte))?;
+        let rest = &text[at..];
+        if own().flat_map(|row| row.closers).any(|close| close.len() > 1 && rest.starts_with(close)) {
+            return Some(at);
+        }
+        let reading = match token(rest, true, dialects) {
+            Token::Call { opener, .. } => read(rest, opener, dialects, Some(FinishReason::Stop), catalog).0,
+            _ => CallReading::Nothing,
+        };
+        at += match reading {
+            CallReading::Calls(_, _, end) | CallReading::Malformed(_, _, end) => end,
+            CallReading::Incomplete(_) => return None,
+            _ => 1,
+        };
+    }
+}
+
 /// Reads the inside of a block `tool_code`, in which Gemini and Gemma 3 write calls as Python does, one a line (Google's
 /// documentation of function calling with Gemma). `None` where something else stands there.
 pub(super) fn python_calls(text: &str, catalog: Option<&Catalog>) -> Option<Result<Vec<Draft>, Problem>> {
@@ -326,6 +424,7 @@ pub(super) fn may_end(text: &str, seen: usize, opener: &str, dialects: Dialects)
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::parse::line_gate::marks;
 
     #[test]
     fn no_token_begins_another_one() {
@@ -334,7 +433,7 @@ mod tests {
         let forged = FORGERIES.iter().copied().flatten().map(|forgery| forgery.token);
         assert!(openers.chain(forged).eq(tokens.iter().copied()));
         let first: Vec<u8> = (0..=u8::MAX).filter(|byte| may_begin(*byte)).collect();
-        assert_eq!(first, b"<[]f", "`special_token` has to look for the first byte of a special token");
+        assert_eq!(first, b"<[]f");
         for prose in ["<a href", "[x] done", "]\n", "Vec<&str>", "fine", "<<", "[["] {
             assert!(!may_be_token(prose.as_bytes()), "{prose}");
         }
@@ -352,8 +451,9 @@ mod tests {
     #[test]
     fn every_special_token_is_found_behind_prose() {
         for row in rows(Dialects::ALL).filter(|row| row.special) {
-            let found = special_token(&format!("a {}", row.opener), 0, true, Dialects::ALL);
-            assert!(matches!(found, Some((2, Token::Call { .. }))), "{}", row.opener);
+            let found = special_token(row.opener, true, Dialects::ALL);
+            assert!(matches!(found, Token::Call { .. }), "{}", row.opener);
+            assert!(marks(row.opener, 0).next() == Some(0), "{} is not looked for", row.opener);
         }
     }
 
@@ -362,6 +462,13 @@ mod tests {
         for dialect in Dialect::ALL {
             let whole = matches!(dialect, Dialect::BareJson | Dialect::Functionary);
             assert!(whole || rows(Dialects::ALL).any(|row| row.dialect == *dialect), "{dialect}");
+        }
+    }
+
+    #[test]
+    fn every_closing_token_begins_as_an_opening_one_may() {
+        for close in rows(Dialects::ALL).flat_map(|row| row.closers).filter(|close| close.len() > 1) {
+            assert!(may_begin(close.as_bytes()[0]), "`stray_closer` does not look for {close}");
         }
     }
 }

@@ -82,6 +82,17 @@ pub(super) fn call_named(scan: &mut Scan<'_>, tags: &Tags) -> Read {
     Ok(())
 }
 
+/// One call without the tag around it. The closing tag of that may be there all the same.
+pub(super) fn alone(scan: &mut Scan<'_>, tags: &Tags) -> Read {
+    call_named(scan, tags)?;
+    let end = scan.at;
+    scan.skip_whitespace();
+    if !scan.take_any(tags.closers)? {
+        scan.at = end;
+    }
+    Ok(())
+}
+
 /// Calls one after another, up to one of the closing tokens of the dialect.
 pub(super) fn calls(scan: &mut Scan<'_>, tags: &Tags) -> Read {
     loop {

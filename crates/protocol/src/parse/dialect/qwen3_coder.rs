@@ -45,5 +45,5 @@ fn alone(scan: &mut Scan<'_>) -> Read {
         return scan.no();
     }
     scan.at = start;
-    parameters::call_named(scan, &TAGS)
+    parameters::alone(scan, &TAGS)
 }

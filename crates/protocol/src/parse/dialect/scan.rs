@@ -6,7 +6,7 @@
 use super::sketch::{JsonShape, Literal, RawText, Sketch, without_own_lines};
 use crate::json::{self, Lexer, MOST_NESTING, Problem, Status, Watch};
 use crate::parse::call::{self, Draft};
-use crate::{Args, Catalog, FinishReason, Repair, Text, messages};
+use crate::{Args, Catalog, Dialect, Dialects, FinishReason, Repair, Text, messages};
 use serde_json::Value;
 
 /// Why a reader stopped before the end of a call.
@@ -32,11 +32,15 @@ pub(super) struct Scan<'a> {
     /// How the reply ended, where it is over: no more text comes.
     ended: Option<FinishReason>,
     catalog: Option<&'a Catalog>,
+    /// The dialect that is being read, where its opening token was found.
+    pub(super) dialect: Option<Dialect>,
     pub(super) drafts: Vec<Draft>,
     /// What can be told of the first call before it is whole.
     pub(super) sketch: Sketch,
     /// The part of the text that is reasoning, and whether it was closed.
     pub(super) thought: Option<((usize, usize), bool)>,
+    /// A raw text has a tag of the dialect in it.
+    pub(super) inner_tag: bool,
     /// Where a closing token stands of which it is not known whether it is one.
     undecided: Option<usize>,
 }
@@ -62,9 +66,11 @@ impl<'a> Scan<'a> {
             at: 0,
             ended,
             catalog,
+            dialect: None,
             drafts: Vec::new(),
             sketch: Sketch::default(),
             thought: None,
+            inner_tag: false,
             undecided: None,
         }
     }
@@ -251,11 +257,11 @@ impl<'a> Scan<'a> {
     }
 
     /// A text up to `close`, where one of `behind` follows the closing token, with whitespace between. A closing token before
-    /// anything else is content, for a file may hold one; then the end is a guess. Where nothing is said of what follows, the
-    /// first closing token is the end.
+    /// anything else is content, for a file may hold one; then the end is a guess. Where nothing is said of what follows, the first closing token is the end.
     pub(super) fn content(&mut self, close: &str, behind: &[&str]) -> Read<(&'a str, Option<Repair>)> {
         let from = self.at;
         let mut guess = None;
+        self.sketch.raw = true;
         self.undecided = None;
         loop {
             self.until(close)?;
@@ -266,7 +272,11 @@ impl<'a> Scan<'a> {
                 behind.is_empty() || self.is_over() || behind.iter().any(|token| self.rest().starts_with(token));
             if found {
                 self.at = end;
-                return Ok((&self.text[from..end - close.len()], guess));
+                let text = &self.text[from..end - close.len()];
+                let tagged =
+                    behind.iter().any(|tag| text.contains(tag)) || self.openers().any(|tag| text.contains(tag));
+                self.inner_tag |= tagged;
+                return Ok((text, guess));
             }
             if self.ended.is_none() && behind.iter().any(|token| token.starts_with(self.rest())) {
                 return Err(Stop::More);
@@ -472,6 +482,12 @@ impl<'a> Scan<'a> {
             Err(stop) => return Err(stop),
         });
         Ok(())
+    }
+
+    /// The opening tokens of the dialect.
+    fn openers(&self) -> impl Iterator<Item = &'static str> + use<> {
+        let dialect = self.dialect;
+        super::rows(Dialects::ALL).filter(move |row| Some(row.dialect) == dialect).map(|row| row.opener)
     }
 
     pub(super) fn catalog(&self) -> Option<&'a Catalog> {

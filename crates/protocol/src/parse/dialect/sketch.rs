@@ -25,6 +25,8 @@ pub(in crate::parse) struct Sketch {
     pub(in crate::parse) python: bool,
     /// The end of a text was a guess.
     pub(in crate::parse) guessed: bool,
+    /// An argument is raw text: only the rest of the reply shows whether it ended where its closing token is.
+    pub(in crate::parse) raw: bool,
     /// The first call is whole: there is nothing more to tell.
     pub(in crate::parse) whole: bool,
 }

@@ -52,6 +52,11 @@ impl Follower {
         self.begun
     }
 
+    /// Whether some argument of the section is raw text.
+    pub(super) fn is_raw(&self) -> bool {
+        self.sketch.raw
+    }
+
     /// Takes what the reader says of the text so far.
     pub(super) fn take(&mut self, sketch: Sketch) {
         self.sketch = sketch;

@@ -20,7 +20,7 @@ mod section;
 use super::block::{Block, Ending, Stage};
 use super::containers::{Containers, LineKind};
 use super::cursor::Content;
-use super::dialect::{self, Token};
+use super::dialect::{self, LineRest, Token};
 use super::event::{Event, Ignored, Span};
 use super::fast;
 use super::ignored::IgnoredCalls;
@@ -71,14 +71,16 @@ pub struct Parser {
     spans: CodeSpans,
     /// The parser stands directly behind a call in a dialect, in its last line.
     behind_section: bool,
-    /// What stands before, in the same line, is a token around a text, or reasoning: the text goes on here.
-    behind_framing: bool,
     /// CommonMark was asked already what the current line is: prose.
     structured: bool,
     /// The reply holds a tool block, or a call in a dialect.
     blocks: bool,
     /// Where the last token of a dialect stood that no call followed.
     refused: Option<usize>,
+    /// What follows calls in dialects on their line, and where that is: it holds for all calls that begin before.
+    line_rest: (LineRest, usize),
+    /// Whether a closing tag of this dialect follows outside of any call, and up to which byte that holds for calls.
+    stray_closers: Vec<(Dialect, bool, usize)>,
     /// Nothing but whitespace was read of the reply, or of what follows reasoning: it may be calls from end to end.
     whole: Option<Tries>,
     /// How often a document began anew behind reasoning.
@@ -150,10 +152,11 @@ impl Parser {
             starved: false,
             spans: CodeSpans::default(),
             behind_section: false,
-            behind_framing: false,
             structured: false,
             blocks: false,
             refused: None,
+            line_rest: (LineRest::Nothing, 0),
+            stray_closers: Vec::new(),
             whole: Some(Tries::default()),
             documents: 0,
             #[cfg(test)]
@@ -330,19 +333,18 @@ impl Parser {
             return true;
         }
         let dialects = self.dialects();
-        if !self.skipping && self.section_opens(rest.len(), false) {
+        if !self.skipping && !self.structured && self.section_opens(rest.len(), false) {
             return true;
         }
         let rest = self.input.rest();
         let may_open = |rest: &str| dialect::token(rest, false, dialects) != Token::None;
-        let held = self.behind_section && section::may_go_on(rest, may_open);
         // The lines before are text for certain, also where this one must wait.
         let shown = if self.skipping {
             rest.len()
-        } else if held || !self.gate.opens(rest, may_open) {
+        } else if self.behind_section || !self.gate.opens(rest, may_open) {
             0
         } else {
-            self.gate.shown(rest, dialects)
+            self.gate.shown(rest, dialects, self.queue.holds())
         };
         self.show(self.input.at + shown);
         false
@@ -366,32 +368,20 @@ impl Parser {
                 self.skipping = false;
                 return self.close_unopened(indent, tag);
             }
-            if !self.dialects().is_empty() {
-                let (length, blank) = (text.len(), fence::is_blank(text));
-                if self.section_opens(length, true) {
-                    self.skipping = false;
-                    return;
-                }
-                if std::mem::take(&mut self.behind_section) && !blank {
-                    // CommonMark sees no block there. A text that a token opens is a line of prose, and ends with another token.
-                    if std::mem::take(&mut self.behind_framing) {
-                        self.prose_tokens(line);
-                        if matches!(self.state, ParserState::Section(_)) {
-                            return;
-                        }
-                    }
-                    self.skipping = line.cut || !line.ended;
-                    self.watch_form(line);
-                    self.input.pass(line);
-                    return;
-                }
+            let (length, blank) = (text.len(), fence::is_blank(text));
+            if !self.structured && self.section_opens(length, true) {
+                self.skipping = false;
+                return;
             }
-            if std::mem::take(&mut self.structured) {
-                self.prose_tokens(line);
+            // CommonMark sees no block in the line of a call.
+            let after_call = std::mem::take(&mut self.behind_section) && !blank;
+            let moved = if std::mem::take(&mut self.structured) || after_call {
+                self.prose_tokens(line, self.dialects())
             } else {
-                self.block_structure(line);
-            }
-            if matches!(self.state, ParserState::Section(_)) {
+                self.block_structure(line)
+            };
+            if moved {
+                self.skipping = false;
                 return;
             }
         }
@@ -433,25 +423,27 @@ impl Parser {
         }
     }
 
-    /// A line of prose, which may hold the special token of a dialect.
-    fn prose_tokens(&mut self, line: InputLine) {
+    /// A line of prose, which may hold the special token of a dialect or a closing tag. Returns whether the parser went to one.
+    fn prose_tokens(&mut self, line: InputLine, dialects: Dialects) -> bool {
         let text = self.input.slice(self.input.at, line.end);
         let blank = fence::is_blank(text);
         let quoted = self.spans.is_open() || self.containers.in_quote();
         if self.containers.in_quote() {
             self.spans.feed(text);
-        } else if self.section_opens_behind(line.end - self.input.at) {
-            return;
+        } else if self.finds_in_prose(line.end - self.input.at, dialects) {
+            return true;
         }
         let ended = self.ignored.fence_ends(None);
         let text = self.input.slice(self.input.at, line.end);
         let span = self.input.span(self.input.at, line.end);
         let found = if blank { self.ignored.blank() } else { self.ignored.prose(text, span, quoted) };
         self.announce(ended.or(found), line.end);
+        false
     }
 
-    /// Asks CommonMark what the line is, and opens a tool block where it is the fence of one.
-    fn block_structure(&mut self, line: InputLine) {
+    /// Asks CommonMark what the line is, and opens a tool block where it is the fence of one. Returns whether the parser went to
+    /// another place in the line.
+    fn block_structure(&mut self, line: InputLine) -> bool {
         let at = self.input.at;
         let text = self.input.slice(at, line.end);
         let span = self.input.span(at, line.end);
@@ -459,14 +451,22 @@ impl Parser {
         let is_call = |opening: &Opening<'_>| !matches!(info_word(opening), InfoWord::Other);
         let in_html = self.containers.in_html();
         let (kind, doubtful) = other_reading::read_line(&mut self.containers, &mut self.other, text, is_call);
-        if matches!(kind, LineKind::Prose) && !self.dialects().is_empty() {
-            if !in_paragraph {
-                self.spans.clear();
-            }
-            return self.prose_tokens(line);
+        if !in_paragraph {
+            self.spans.clear();
         }
-        if matches!(kind, LineKind::Prose) && self.ignored.is_idle() {
-            return; // nearly every line
+        match kind {
+            LineKind::Prose => return self.prose_tokens(line, self.dialects()),
+            // A paragraph goes on: a closing tag counts, but a call is indented too far.
+            LineKind::Indented(_) if self.containers.in_paragraph() && !self.containers.in_quote() => {
+                if self.finds_in_prose(line.end - at, Dialects::NONE) {
+                    return true;
+                }
+                let ended = self.ignored.fence_ends(None);
+                let found = self.ignored.drawn(Ignored::Indentation, self.input.slice(at, line.end), span);
+                self.announce(ended.or(found), line.end);
+                return false;
+            }
+            _ => {}
         }
         let ended = match kind {
             LineKind::Inside(_) | LineKind::Closes(_) => None,
@@ -483,8 +483,7 @@ impl Parser {
                 self.ignored.drawn(Ignored::Html, rest, span)
             }
             LineKind::Indented(rest) => self.ignored.drawn(Ignored::Indentation, rest, span),
-            LineKind::Prose if fence::is_blank(text) => None,
-            LineKind::Prose => self.ignored.prose(text, span, false),
+            LineKind::Prose => None,
             LineKind::Opens(opening, offset) => {
                 let (word, is_code) = (info_word(&opening), opening.word() == "tool_code");
                 let holds_object = opening.info.contains('{');
@@ -500,7 +499,7 @@ impl Parser {
                     self.block.python = is_code && self.dialects().contains(Dialect::Pythonic);
                     self.block.doubtful = doubtful;
                     self.block.object_on_fence_line = holds_object;
-                    return;
+                    return false;
                 }
                 let why = if self.containers.in_quote() { Ignored::Quote } else { Ignored::InfoWord };
                 self.ignored.fence(why, opening, span);
@@ -509,6 +508,7 @@ impl Parser {
         };
         // Behind the line, for the beginning of the line may be shown already.
         self.announce(ended.or(found), line.end);
+        false
     }
 }
 
@@ -542,21 +542,22 @@ impl Parser {
         self.state = ParserState::Reasoning(reasoning::ReasoningSection::new(Some(tag), start));
     }
 
-    /// A closing tag without an opening one stands behind `indent` spaces of the current line. All before it was thought.
+    /// A closing tag without an opening one is `offset` bytes after the parser's place, on its line. All before it was thought.
     ///
     /// That a block broke off in what was thought is not forgotten: the tag may be a line of that block's content, and what
     /// follows the rest of it.
-    fn close_unopened(&mut self, indent: usize, tag: &'static TagPair) {
-        let at = self.input.at + indent;
+    fn close_unopened(&mut self, offset: usize, tag: &'static TagPair) {
+        let at = self.input.at + offset;
         let ignored = self.ignored.end_all();
         self.show(at);
         self.announce(ignored, at);
-        let behind = at + tag.close.len();
-        let span = self.input.span(at, behind);
+        let end = at + tag.close.len();
+        let span = self.input.span(at, end);
         // Before the calls: whoever takes the first event behind the decision has to know what was decided.
         self.queue.push(Queued::Unopened(span));
         self.queue.release(true);
-        self.input.pass_within(behind, indent + tag.close.chars().count());
+        let chars = self.input.slice(self.input.at, end).chars().count();
+        self.input.pass_within(end, chars);
         self.input.use_up(span.end);
         self.calls = 0;
         self.begin_document();
@@ -569,6 +570,7 @@ impl Parser {
         self.ignored = ignored_calls(&self.options);
         self.gate = LineGate::default();
         self.spans.clear();
+        (self.behind_section, self.structured) = (false, false);
         // Each of these readings may go to the end of the reply: of a reply full of reasoning only so many are made.
         self.documents = self.documents.saturating_add(1);
         self.whole = (self.documents <= MOST_WHOLE).then(Tries::default);

@@ -6,15 +6,17 @@
 //! token, and whenever there is twice as much as the last time, so that the time stays linear.
 
 use super::follower::Follower;
-use super::{Parser, ParserState};
+use super::{InfoWord, Parser, ParserState, info_word};
 use crate::clip::floor_boundary;
+use crate::fence;
 use crate::json::Problem;
 use crate::parse::block::Ending;
 use crate::parse::call::Draft;
 use crate::parse::dialect::whole::{self, Whole};
-use crate::parse::dialect::{self, CallReading, Token};
-use crate::parse::event::{Event, Span};
+use crate::parse::dialect::{self, CallReading, LineRest, Token};
+use crate::parse::event::{Event, Ignored, Span};
 use crate::parse::ignored::IgnoredCall;
+use crate::parse::line_gate::{LineGate, marks};
 use crate::parse::other_reading::OtherReading;
 use crate::parse::queue::Queued;
 use crate::parse::read::bodies_of_dialect;
@@ -29,9 +31,14 @@ pub(super) struct Section {
     opener: &'static str,
     /// Where the token stands in the line.
     offset: usize,
+    /// Other text precedes it on the line.
     mid_line: bool,
     in_item: bool,
+    /// It may be a quotation: nothing is emitted before the rest of its line is known.
+    silent: bool,
     tries: Tries,
+    /// How often the rest of the line was read.
+    looks: Tries,
     follower: Follower,
     /// What it is, where that is decided and not everything of it was told.
     decided: Option<CallReading>,
@@ -39,8 +46,8 @@ pub(super) struct Section {
 
 impl Section {
     fn new(opener: &'static str, offset: usize, mid_line: bool, in_item: bool) -> Box<Section> {
-        let (tries, follower) = (Tries::default(), Follower::default());
-        Box::new(Section { opener, offset, mid_line, in_item, tries, follower, decided: None })
+        let (tries, looks, follower) = (Tries::default(), Tries::default(), Follower::default());
+        Box::new(Section { opener, offset, mid_line, in_item, silent: mid_line, tries, looks, follower, decided: None })
     }
 }
 
@@ -60,12 +67,6 @@ const MOST_LEAD: usize = 64;
 /// Whether this may stand before a token that begins a line.
 fn is_lead(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'>' | b'*' | b'-' | b'+' | b'.' | b')' | b'0'..=b'9')
-}
-
-/// Whether what came of a line behind a section may still become a token: it must wait.
-pub(super) fn may_go_on(rest: &str, may_open: impl Fn(&str) -> bool) -> bool {
-    let blanks = rest.bytes().take(MOST_LEAD).take_while(|byte| matches!(byte, b' ' | b'\t')).count();
-    blanks < MOST_LEAD && (blanks == rest.len() || may_open(&rest[blanks..]))
 }
 
 /// Readings at a closing token. After these only a text of twice the length is read again.
@@ -132,35 +133,61 @@ impl Parser {
         }
     }
 
-    /// Opens a section behind prose on the current line, of which `length` bytes are all, where a special token stands. Returns
-    /// whether it did.
-    pub(super) fn section_opens_behind(&mut self, length: usize) -> bool {
-        let dialects = self.dialects();
+    /// Looks in a line of prose, of which `length` bytes are all, for what counts after other text: the special token of a dialect,
+    /// which opens a section, and the closing tag of reasoning. Returns whether the parser went to one.
+    pub(super) fn finds_in_prose(&mut self, length: usize, dialects: Dialects) -> bool {
         let mut spans = std::mem::take(&mut self.spans);
         let text = self.input.slice(self.input.at, self.input.at + length);
-        // A token that was refused is passed over, and what stands before it was read.
+        // What precedes a token that was refused was read.
         let start = self.input.offset(self.input.at);
-        let mut from = self.refused.map_or(0, |refused| (refused + 1).saturating_sub(start).min(length));
-        let mut fed = from;
-        let mut found = None;
-        while let Some((at, Token::Call { opener, .. })) = dialect::special_token(text, from, true, dialects) {
+        let from = self.refused.map_or(0, |refused| (refused + 1).saturating_sub(start).min(length));
+        let (mut section, mut closing, mut fed) = (None, None, from);
+        for at in marks(text, from) {
+            let rest = &text[at..];
+            let tag = if self.queue.holds() { reasoning::closing_tag(rest) } else { None };
+            let token = dialect::special_token(rest, true, dialects);
+            if tag.is_none() && token == Token::None {
+                continue; // nearly every place
+            }
             spans.feed(&text[fed..at]);
             fed = at;
-            from = at + 1;
-            if !spans.is_open() {
-                found = Some(Section::new(opener, at, true, false));
+            if spans.is_open() {
+                continue;
+            }
+            if let Token::Call { opener, .. } = token {
+                section = Some(Section::new(opener, at, true, false));
+                break;
+            }
+            closing = tag.filter(|tag| self.closes_thought(&rest[tag.close.len()..]));
+            if closing.is_some() {
                 break;
             }
         }
-        if found.is_none() {
+        if section.is_none() && closing.is_none() {
             spans.feed(&text[fed..]);
         }
         self.spans = spans;
-        let opens = found.is_some();
-        if let Some(section) = found {
-            self.state = ParserState::Section(section);
+        match (section, closing) {
+            (Some(section), _) => self.state = ParserState::Section(section),
+            (None, Some(tag)) => self.close_unopened(fed, tag),
+            (None, None) => return false,
         }
-        opens
+        true
+    }
+
+    /// Whether a closing tag of reasoning in prose, which `rest` follows on its line, counts: a call precedes it, or a call or
+    /// the end of the line follows it.
+    fn closes_thought(&self, rest: &str) -> bool {
+        let rest = rest.trim_matches([' ', '\t']);
+        if rest.is_empty() || self.queue.has_held() || self.ignored.has_candidate() {
+            return true;
+        }
+        let (dialects, catalog) = (self.dialects(), self.options.catalog.as_deref());
+        let is_tool = |opening| matches!(info_word(&opening), InfoWord::Tool { .. });
+        matches!(dialect::token(rest, true, dialects), Token::Call { .. })
+            || fence::opening(rest).is_some_and(is_tool)
+            || rest.starts_with(['{', '['])
+                && matches!(whole::read(rest, dialects, Some(FinishReason::Stop), catalog), Whole::Calls(..))
     }
 
     /// What stands `offset` bytes behind the parser's place is certain to be no prose: the parser goes there.
@@ -216,17 +243,18 @@ impl Parser {
         self.begin_telling();
         let ParserState::Section(section) = &mut self.state else { return false };
         let offset = section.offset;
+        let start = self.input.offset(self.input.at + offset);
         let all = self.input.slice(self.input.at + offset, self.input.len());
         let over = all.len() > limit;
         let text = &all[..floor_boundary(all, limit)];
         let opener = section.opener;
-        if section.follower.tell(text, &mut self.block, &mut self.queue) {
+        if !section.silent && section.follower.tell(text, &mut self.block, &mut self.queue) {
             return true;
         }
         let length = text.len();
         // A text that was cut because of its length is not over.
         let ended = ended.filter(|_| !over);
-        let Some(reading) = section.decided.take() else {
+        let Some(mut reading) = section.decided.take() else {
             let hint = |seen| dialect::may_end(text, seen, opener, dialects);
             let due = section.tries.is_due(length, over || ended.is_some(), hint);
             if !section.follower.wants_reading(text) && !due {
@@ -239,6 +267,63 @@ impl Parser {
             }
             return true;
         };
+        let mut stray = false;
+        if let CallReading::Calls(dialect, drafts, end) = &mut reading
+            && !drafts.is_empty()
+        {
+            let (dialect, end) = (*dialect, *end);
+            let catalog = self.options.catalog.as_deref();
+            if start >= self.line_rest.1 {
+                let hint = |seen: usize| text.as_bytes()[seen..].iter().any(|byte| matches!(byte, b'\n' | b'\r'));
+                let (rest, at) = match section.looks.is_due(length, over || ended.is_some(), hint) {
+                    true => dialect::line_rest(text, end, dialects, ended, catalog),
+                    false => (LineRest::Undecided, 0),
+                };
+                match rest {
+                    LineRest::Undecided if over => self.line_rest = (LineRest::Text, start + length),
+                    LineRest::Undecided => {
+                        section.decided = Some(reading);
+                        return false;
+                    }
+                    LineRest::Text | LineRest::Nothing => self.line_rest = (rest, start + at),
+                }
+            }
+            let followed = self.line_rest.0 == LineRest::Text;
+            if followed && section.mid_line {
+                self.quote_section(offset, end);
+                return true;
+            }
+            if std::mem::take(&mut section.silent) {
+                section.decided = Some(reading);
+                return true;
+            }
+            if section.follower.is_raw() {
+                if ended.is_none() && !over {
+                    section.decided = Some(reading);
+                    return false;
+                }
+                let known = self.stray_closers.iter().position(|(found, ..)| *found == dialect);
+                let known = known.unwrap_or_else(|| {
+                    self.stray_closers.push((dialect, false, 0));
+                    self.stray_closers.len() - 1
+                });
+                let (_, is_stray, until) = &mut self.stray_closers[known];
+                if start >= *until {
+                    let found = dialect::stray_closer(text, end, dialect, dialects, catalog);
+                    *is_stray = found.is_some() || over;
+                    *until = found.map_or(if over { start + length } else { usize::MAX }, |at| start + at);
+                }
+                stray = *is_stray;
+            }
+            let needed = [(followed, Repair::TrailingText), (stray, Repair::InnerCloser)];
+            for draft in drafts {
+                for (_, repair) in needed.iter().filter(|(needed, _)| *needed) {
+                    if !draft.repairs.contains(repair) {
+                        draft.repairs.push(*repair);
+                    }
+                }
+            }
+        }
         match reading {
             CallReading::Undecided if over => {
                 self.go_to(offset);
@@ -268,11 +353,12 @@ impl Parser {
                 let (text, span) = (self.input.span(at, at), self.input.span(at, at + end));
                 self.queue.push(Queued::Reasoning { text, span, closed: Some(true) });
                 self.pass_section(end);
-                self.behind_framing = true;
             }
             CallReading::Calls(dialect, drafts, end) => {
                 self.go_to(offset);
                 self.end_section(end, Some(dialect), Ok(drafts));
+                // What follows may be the rest of a text of the call.
+                self.after_broken |= stray;
             }
             CallReading::Thought { text: (start, stop), closed, end } => {
                 self.go_to(offset);
@@ -281,7 +367,6 @@ impl Parser {
                 let span = self.input.span(at, at + end);
                 self.queue.push(Queued::Reasoning { text, span, closed: Some(closed) });
                 self.pass_section(end);
-                self.behind_framing = true;
             }
         }
         true
@@ -290,6 +375,9 @@ impl Parser {
     /// Where a call has begun for certain, the text before it is shown, and the call can be told.
     fn begin_telling(&mut self) {
         let ParserState::Section(section) = &mut self.state else { return };
+        if section.silent {
+            return;
+        }
         let Some(dialect) = section.follower.begins() else { return };
         let offset = std::mem::take(&mut section.offset);
         let profile = self.options.dialect;
@@ -323,6 +411,19 @@ impl Parser {
         }
         // Behind prose, CommonMark was asked already what the line is.
         self.structured = matches!(&self.state, ParserState::Section(section) if section.mid_line);
+        self.state = ParserState::Prose;
+    }
+
+    /// Other text surrounds the calls on their line: a sentence about them. It is shown.
+    fn quote_section(&mut self, offset: usize, length: usize) {
+        let at = self.input.at + offset;
+        let span = self.input.span(at, at + length);
+        let body = self.input.slice(at, at + length).to_owned().into();
+        self.go_to(offset + length);
+        let why = Ignored::NotAtLineStart;
+        self.queue.push_event(Event::Ignored { why, id: None, name: None, body, span });
+        self.gate = LineGate::default();
+        self.structured = true;
         self.state = ParserState::Prose;
     }
 
@@ -391,8 +492,7 @@ impl Parser {
         self.spans.clear();
         self.state = ParserState::Prose;
         self.behind_section = true;
-        self.behind_framing = false;
-        self.gate = crate::parse::line_gate::LineGate::default();
+        self.gate = LineGate::default();
     }
 
     /// A reply, or what follows reasoning, begins here: reads it as calls from end to end. Returns whether it must wait for
