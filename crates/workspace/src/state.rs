@@ -123,14 +123,6 @@ impl Change {
     pub fn new(name: PathBuf, before: State, after: State) -> Change {
         Change { name, before, after }
     }
-
-    /// Device and inode of a new file whose content was not kept.
-    pub(crate) fn new_unkept(&self) -> Option<(u64, u64)> {
-        match (&self.before, &self.after) {
-            (State::Nothing, State::Unkept { stamp }) => Some(stamp.file()),
-            _ => None,
-        }
-    }
 }
 
 /// What stands under `last` in an open folder, and what the system says of it. Contents of up to `most` bytes go through

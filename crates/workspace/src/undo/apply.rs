@@ -195,7 +195,7 @@ impl History {
         let mut would = |(turn, record): (Listed, u64)| -> Result<Outcome> {
             let net = self.backwards(record)?;
             let mut outcome = Outcome::new(turn);
-            let moves = moves(&net.changes);
+            let moves = moves(net.steps());
             let sources: BTreeSet<&Path> = moves.values().map(|(at, _)| *at).collect();
             for (name, (from, to)) in &net.changes {
                 let change = Change::new(name.clone(), from.clone(), to.clone());
@@ -264,7 +264,7 @@ impl History {
         }
         self.begin_at_once(kind, &turn.title)?;
         let mut outcome = Outcome::new(turn);
-        let moves = moves(&net.changes);
+        let moves = moves(net.steps());
         let sources: BTreeSet<&Path> = moves.values().map(|(at, _)| *at).collect();
         let mut failed: BTreeSet<&Path> = BTreeSet::new();
         let steps = plan::steps(&net.changes);
@@ -307,19 +307,22 @@ impl History {
     }
 }
 
-/// The files whose content was not kept and that are under another name now: for each old name where the file is.
-fn moves(changes: &BTreeMap<PathBuf, (State, State)>) -> BTreeMap<&Path, (&Path, &Stamp)> {
+/// The files whose content was not kept and that have another name now, with the same content: for each old name, the new one.
+/// The changes go from the new state to the old one.
+pub(super) fn moves<'c>(
+    changes: impl Iterator<Item = (&'c Path, &'c State, &'c State)> + Clone,
+) -> BTreeMap<&'c Path, (&'c Path, &'c Stamp)> {
     let mut there: BTreeMap<(u64, u64), Vec<(&Path, &Stamp)>> = BTreeMap::new();
-    for (name, states) in changes {
-        if let (State::Unkept { stamp }, State::Nothing) = states {
+    for (name, from, to) in changes.clone() {
+        if let (State::Unkept { stamp }, State::Nothing) = (from, to) {
             there.entry(stamp.file()).or_default().push((name, stamp));
         }
     }
-    let moved = changes.iter().filter_map(|(name, states)| {
-        let (State::Nothing, State::Unkept { stamp }) = states else { return None };
+    let moved = changes.filter_map(|(name, from, to)| {
+        let (State::Nothing, State::Unkept { stamp }) = (from, to) else { return None };
         // A file that has several names now was linked, not moved.
         let [(at, now)] = there.get(&stamp.file())?.as_slice() else { return None };
-        now.is_content_of(stamp).then_some((name.as_path(), (*at, *now)))
+        now.is_content_of(stamp).then_some((name, (*at, *now)))
     });
     moved.collect()
 }

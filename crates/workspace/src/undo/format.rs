@@ -154,6 +154,13 @@ pub(crate) struct Net {
     pub(crate) later: BTreeMap<PathBuf, (State, State)>,
 }
 
+impl Net {
+    /// Each name with its state before and after.
+    pub(crate) fn steps(&self) -> impl Iterator<Item = (&Path, &State, &State)> + Clone {
+        self.changes.iter().map(|(name, (before, after))| (name.as_path(), before, after))
+    }
+}
+
 /// The records of a folder, oldest first. What is none is passed over.
 pub(crate) fn heads(folder: &Path) -> Vec<Head> {
     numbered(folder).into_iter().filter_map(|(number, path)| head(number, path)).collect()

@@ -94,12 +94,24 @@ const MOST: u64 = 64 << 20;
 /// Why not.
 pub(super) fn could_restore(root: &Root, change: &Change) -> Result<(), Unrestored> {
     restorable(root, &change.name, &change.after).map_err(|Stopped(why)| why)?;
-    let is_now = |most: u64| {
-        let now = state(root, &change.name, most, &mut |content| Digest::of(content));
-        now.is_some_and(|now| now.is(&change.before))
-    };
-    let most = if matches!(change.before, State::Unkept { .. }) { 0 } else { MOST };
-    if is_now(most) { Ok(()) } else { Err(Unrestored::Changed) }
+    let most = most_read(&change.before);
+    let (now, stat) = seen(root, &change.name, most, &mut |content| Digest::of(content)).ok_or(Unrestored::Changed)?;
+    check_present(&change.before, &now, stat.as_ref())
+}
+
+/// So much of a file is read to compare it with this state, which has the content of a file or a stamp.
+fn most_read(state: &State) -> u64 {
+    if matches!(state, State::Unkept { .. }) { 0 } else { MOST }
+}
+
+/// Checks that a name still is what it was, and that its content was kept: what undo removes or replaces may be the only copy.
+fn check_present(from: &State, now: &State, stat: Option<&Stat>) -> Result<(), Unrestored> {
+    let is_file = stat.is_some_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile);
+    match now {
+        now if !now.is(from) => Err(Unrestored::Changed),
+        State::Unkept { .. } if is_file => Err(Unrestored::NotKept),
+        _ => Ok(()),
+    }
 }
 
 /// Whether [`move_back`] would do it now. Nothing is changed.
@@ -172,13 +184,8 @@ fn restored(root: &Root, change: &Change, content: &[u8], recorder: &dyn Recorde
     let Change { name, before: from, after: to } = change;
     let last = restorable(root, name, to)?;
     let folder = folder_above(root, name)?;
-    let (now, stat) = look(root, &folder, last, MOST, &mut |content| recorder.keep(content))?;
-    // The content of a large file was not kept during the turn. It is now, for a redo.
-    let is_unkept = matches!((from, &stat), (State::Unkept { stamp }, Some(stat)) if Stamp::of(stat) == *stamp);
-    if !now.is(from) && !is_unkept {
-        return Err(Stopped(Unrestored::Changed));
-    }
-    let change = &Change::new(name.clone(), now.clone(), to.clone());
+    let (now, stat) = look(root, &folder, last, most_read(from), &mut |content| recorder.keep(content))?;
+    check_present(from, &now, stat.as_ref()).map_err(Stopped)?;
     let spot = OpenName { root, folder: &folder, above: name.parent().unwrap_or(Path::new("")), last };
     let recording = Recording::of(recorder, vec![change.clone()]);
     if !recorder.is_recording() {
@@ -203,14 +210,18 @@ fn look(
     }
 }
 
-/// What stands under a real name now; `None` where that cannot be found out.
+/// The present state of a real name; `None` if it cannot be read.
 pub(super) fn state(root: &Root, name: &Path, most: u64, keep: &mut dyn FnMut(&[u8]) -> Digest) -> Option<State> {
+    seen(root, name, most, keep).map(|(state, _)| state)
+}
+
+fn seen(root: &Root, name: &Path, most: u64, keep: &mut dyn FnMut(&[u8]) -> Digest) -> Option<(State, Option<Stat>)> {
     let folder = match folder_above(root, name) {
         Ok(folder) => folder,
-        Err(Stopped(Unrestored::Changed)) => return Some(State::Nothing),
+        Err(Stopped(Unrestored::Changed)) => return Some((State::Nothing, None)),
         Err(_) => return None,
     };
-    look(root, &folder, name.file_name()?, most, keep).ok().map(|(state, _)| state)
+    look(root, &folder, name.file_name()?, most, keep).ok()
 }
 
 /// When what stands under a name was last changed in any way, in nanoseconds since 1970, and the length of the tick of

@@ -7,6 +7,7 @@ use crate::state::{Change, State};
 use crate::stop::Stop;
 use crate::undo::Limits;
 use crate::undo::alive::{self, Heart, Moment};
+use crate::undo::apply::moves;
 use crate::undo::format::{self, Begin, End, Kind, Line, Note, VERSION, lines, net, path_of};
 use crate::undo::objects::{made, settled};
 use crate::undo::retention::{self, Index};
@@ -364,11 +365,12 @@ impl History {
             open.left_out = left_out;
             let aside = before.snapshot.changed_aside(&after).map(|(name, why)| (name.to_owned(), why));
             let new: Vec<(PathBuf, Uncovered)> = aside.filter(|(name, _)| open.aside.insert(name.clone())).collect();
-            // A moved file is moved back.
-            let moved: HashSet<(u64, u64)> = changes.iter().filter_map(Change::new_unkept).collect();
-            let is_lost = |change: &&Change| match &change.before {
-                State::Unkept { stamp } => !moved.contains(&stamp.file()),
-                _ => false,
+            // Undo neither restores nor removes a file whose content was not kept: it only moves it back.
+            let moves = moves(changes.iter().map(|change| (change.name.as_path(), &change.after, &change.before)));
+            let moved: HashSet<&Path> = moves.iter().flat_map(|(old, (new, _))| [*old, *new]).collect();
+            let is_lost = |change: &&Change| {
+                let is_unkept = |state: &State| matches!(state, State::Unkept { .. });
+                (is_unkept(&change.before) || is_unkept(&change.after)) && !moved.contains(change.name.as_path())
             };
             let lost = changes.iter().filter(is_lost).map(|change| (change.name.clone(), Uncovered::NotKept));
             inner.uncovered.extend(new.into_iter().chain(lost));
