@@ -215,6 +215,7 @@ impl<'a> BeginReader<'_, 'a> {
         let mut hunk = Hunk { line: self.at + 1, ..Hunk::default() };
         let mut counts = None;
         while let Some(head) = self.head() {
+            prose::refuse_heading(head.heading, self.at)?;
             hunk.stated = head.old_start;
             counts = head.counts;
             hunk.headings.extend(Some(head.heading).filter(|heading| !heading.is_empty()));

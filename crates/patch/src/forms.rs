@@ -135,7 +135,7 @@ fn with_slashes(text: &str) -> Option<String> {
 }
 
 /// The patch without line numbers as `read_file` prints them, if every old line has one and they count up. Added lines have
-/// one each, or none.
+/// one each, or none. Without old lines nothing shows that numbers are not content, so added lines must have none there.
 pub(super) fn without_line_numbers<'a>(patch: &Patch<'a>) -> Option<Patch<'a>> {
     let mut patch = patch.clone();
     for hunk in patch.files.iter_mut().flat_map(|file| &mut file.hunks) {
@@ -145,7 +145,8 @@ pub(super) fn without_line_numbers<'a>(patch: &Patch<'a>) -> Option<Patch<'a>> {
         let has_number = |line: &&super::Line<'_>| split_number(line.text).is_some();
         let added = hunk.lines.iter().filter(|line| line.sign == super::Sign::Add);
         let (numbered, all) = (added.clone().filter(has_number).count(), added.count());
-        if !count_up || numbered != 0 && numbered != all {
+        let is_shown = hunk.old().next().is_some();
+        if !count_up || numbered != 0 && (numbered != all || !is_shown) {
             return None;
         }
         for line in &mut hunk.lines {
@@ -155,10 +156,9 @@ pub(super) fn without_line_numbers<'a>(patch: &Patch<'a>) -> Option<Patch<'a>> {
     Some(patch)
 }
 
-/// `     7<tab>text`.
+/// `     7<tab>text`, with the number as `read_file` aligns it: other numbers before a tab may be content.
 fn split_number(text: &str) -> Option<(u64, &str)> {
-    let (number, text) = text.split_once('\t')?;
-    let digits = number.trim_start_matches(' ');
-    let is_number = (1..=9).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit());
-    is_number.then(|| Some((digits.parse().ok()?, text))).flatten()
+    let (written, text) = text.split_once('\t')?;
+    let number: u64 = written.trim_start_matches(' ').parse().ok()?;
+    (number > 0 && format!("{number:>6}") == written).then_some((number, text))
 }

@@ -234,7 +234,7 @@ impl ReadHead {
             ReadNames::Moved { prefixes: Some(prefixes), .. } if prefixes.old.is_empty() && prefixes.new.is_empty() => {
                 evidence.none = true;
             }
-            ReadNames::Moved { prefixes, .. } => evidence.certain.extend(prefixes.clone()),
+            ReadNames::Moved { prefixes, .. } => prefixes.clone().into_iter().for_each(|one| evidence.add_certain(one)),
             ReadNames::Git { .. } => {}
             ReadNames::Pair(pair) => evidence.add(pair),
         }

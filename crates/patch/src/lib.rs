@@ -279,5 +279,11 @@ mod tests {
                 let _ = parse(&format!("{text}*** End Patch\n"));
             }
         }
+        let other_prefixes = |number: usize| {
+            format!(
+                "--- p{number}/x\n+++ q{number}/x\n@@ -1 +1 @@\n-a\n+b\n--- /dev/null\n+++ x{number}\n@@ -0,0 +1 @@\n+a\n"
+            )
+        };
+        assert!(parse(&(0..5000).map(other_prefixes).collect::<String>()).is_ok());
     }
 }

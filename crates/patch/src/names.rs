@@ -14,6 +14,9 @@ const LONGEST: usize = 4095;
 const PAIRS: [(&str, &str); 7] =
     [("a/", "b/"), ("i/", "w/"), ("c/", "i/"), ("c/", "w/"), ("o/", "w/"), ("old/", "new/"), ("1/", "2/")];
 
+/// Different prefixes that the heads of a patch may show: a real one has one or two.
+const MOST_PREFIXES: usize = 64;
+
 /// What tools put before the old and the new name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Prefixes {
@@ -25,9 +28,9 @@ pub(super) struct Prefixes {
 #[derive(Debug, Default)]
 pub(super) struct Evidence {
     /// The prefixes of pairs that have some.
-    pub(super) prefixes: Vec<Prefixes>,
+    prefixes: Vec<Prefixes>,
     /// The prefixes of names that another line has without them.
-    pub(super) certain: Vec<Prefixes>,
+    certain: Vec<Prefixes>,
     /// Whether a head has none.
     pub(super) none: bool,
 }
@@ -58,10 +61,15 @@ impl Evidence {
         match shared_name(old, new) {
             Some(name) if old != new => {
                 let prefix = |full: &str| full[..full.len() - name.len()].to_owned();
-                self.prefixes.push(Prefixes { old: prefix(old), new: prefix(new) });
+                add_once(&mut self.prefixes, Prefixes { old: prefix(old), new: prefix(new) });
             }
             _ => self.none |= old == new && !starts_like_prefix(old),
         }
+    }
+
+    /// Adds prefixes of names that another line has without them.
+    pub(super) fn add_certain(&mut self, prefixes: Prefixes) {
+        add_once(&mut self.certain, prefixes);
     }
 
     /// The name of a head of git, if other heads show for certain how long its prefixes are.
@@ -74,12 +82,22 @@ impl Evidence {
 
     /// The one reading of a name whose other side is `/dev/null`, if other heads of the patch show the prefixes.
     fn read_alone(&self, name: &str) -> Option<String> {
+        if [&self.prefixes, &self.certain].iter().any(|all| all.len() == MOST_PREFIXES) {
+            return None;
+        }
         let stripped =
             self.prefixes.iter().chain(&self.certain).flat_map(|both| [&both.old, &both.new]).find_map(|prefix| {
                 name.strip_prefix(prefix.as_str()).filter(|rest| !prefix.is_empty() && !rest.is_empty())
             });
         let is_shown = self.none || !self.prefixes.is_empty() || !self.certain.is_empty();
         stripped.map(str::to_owned).or_else(|| is_shown.then(|| name.to_owned()))
+    }
+}
+
+/// Adds prefixes that are not there. Those above the limit are left out, so that time stays linear.
+fn add_once(all: &mut Vec<Prefixes>, prefixes: Prefixes) {
+    if all.len() < MOST_PREFIXES && !all.contains(&prefixes) {
+        all.push(prefixes);
     }
 }
 

@@ -141,7 +141,10 @@ impl<'p, 'a> Placer<'p, 'a> {
             return Ok(());
         }
         let fits = |pass: &Pass| self.stand_at(*pass, hunk.old(), end);
-        if fits(&pass) || near == Some(end) && self.passes.iter().any(fits) {
+        // A number after the end is one that says the end as well.
+        let stated = hunk.stated.and_then(|stated| self.drifted(stated.checked_sub(1)?));
+        let says_end = near == Some(end) || stated.is_some_and(|at| usize::try_from(at).is_ok_and(|at| at >= end));
+        if fits(&pass) || says_end && self.passes.iter().any(fits) {
             return Err(Why::ambiguous(&[at, end]));
         }
         Ok(())

@@ -7,7 +7,7 @@ use super::resolve::{Readings, readings};
 use super::{Placed, apply, forms, parse_below};
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
-use toolfence_protocol::Text;
+use toolfence_protocol::{Text, text};
 
 /// Whoever has the files.
 pub trait Source {
@@ -99,6 +99,8 @@ pub enum Reason {
     OtherContent,
     /// The file is the same afterwards.
     NoChange,
+    /// Another file gets the name while the patch also changes or deletes the file before it is renamed.
+    Replaced,
     /// The two sides have different names, and nothing says that the file is renamed.
     TwoNames(String),
     /// Files exist under both readings of the name, with a prefix such as `a/` and without.
@@ -277,6 +279,14 @@ impl<S: Source> Planner<'_, '_, S> {
         self.read(path)?.cloned().ok_or_else(|| refused(file, path, Reason::Missing))
     }
 
+    /// The content of a path that has one file: until the old file is renamed, a replaced path has two.
+    fn only_content(&mut self, file: &FilePatch<'_>, path: &str) -> Result<Vec<u8>, Failure<S::Error>> {
+        if self.files.get(path).is_some_and(|state| state.is_replaced) {
+            return Err(refused(file, path, Reason::Replaced));
+        }
+        self.content(file, path)
+    }
+
     /// `-0,0` of a file that does not exist makes it, whatever name stands behind `---`.
     fn is_new(&mut self, file: &FilePatch<'_>, path: &str) -> Result<bool, Failure<S::Error>> {
         let adds = |hunk: &Hunk<'_>| hunk.stated == Some(0) && hunk.lines.iter().all(|line| line.sign == Sign::Add);
@@ -285,7 +295,7 @@ impl<S: Source> Planner<'_, '_, S> {
 
     fn create(&mut self, file: &FilePatch<'_>, path: &str) -> Result<Vec<Placed>, Failure<S::Error>> {
         let done = apply(&file.hunks, b"").map_err(|misses| refused(file, path, Reason::Hunks(misses)))?;
-        if !self.is_free(path)? {
+        if !self.is_free(file, path)? {
             let there = self.read(path)?;
             let reason = if there == Some(&done.text) { Reason::ExistsAlready } else { Reason::Exists };
             return Err(refused(file, path, reason));
@@ -295,7 +305,7 @@ impl<S: Source> Planner<'_, '_, S> {
     }
 
     fn delete(&mut self, file: &FilePatch<'_>, path: &str) -> Result<Vec<Placed>, Failure<S::Error>> {
-        let content = self.content(file, path)?;
+        let content = self.only_content(file, path)?;
         let mut hunks = Vec::new();
         if !file.unseen {
             let other = |_| refused(file, path, Reason::OtherContent);
@@ -310,7 +320,7 @@ impl<S: Source> Planner<'_, '_, S> {
     }
 
     fn modify(&mut self, file: &FilePatch<'_>, path: &str) -> Result<Vec<Placed>, Failure<S::Error>> {
-        let content = self.content(file, path)?;
+        let content = self.only_content(file, path)?;
         let done = apply(&file.hunks, &content).map_err(|misses| refused(file, path, Reason::Hunks(misses)))?;
         if done.text == content && file.mode.is_none() {
             return Err(refused(file, path, Reason::NoChange));
@@ -328,26 +338,35 @@ impl<S: Source> Planner<'_, '_, S> {
             (_, Some(before)) if state.is_replaced => (before, None, None),
             _ => (self.content(file, old)?, state.mode, state.like),
         };
-        if old == new || !self.is_free(new)? {
+        if old == new || !self.is_free(file, new)? {
             return Err(refused(file, new, Reason::Exists));
         }
         let done = apply(&file.hunks, &content).map_err(|misses| refused(file, old, Reason::Hunks(misses)))?;
         let like = like.unwrap_or_else(|| old.to_owned());
         self.put(new, Some(done.text), file.mode.or(mode), Some(like));
         self.freed.remove(old);
-        if file.kind == Kind::Rename && !state.is_replaced {
-            self.put(old, None, None, None);
+        if file.kind == Kind::Rename {
+            if state.is_replaced {
+                self.files.entry(old.to_owned()).or_default().is_replaced = false;
+            } else {
+                self.put(old, None, None, None);
+            }
         }
         Ok(done.hunks)
     }
 
     /// Whether a file can be made here. A file that is there may be renamed below.
-    fn is_free(&mut self, path: &str) -> Result<bool, Failure<S::Error>> {
+    fn is_free(&mut self, file: &FilePatch<'_>, path: &str) -> Result<bool, Failure<S::Error>> {
         if self.read(path)?.is_none() {
             return Ok(true);
         }
         let is_freed = self.freed.remove(path);
-        self.files.entry(path.to_owned()).or_default().is_replaced |= is_freed;
+        let state = self.files.entry(path.to_owned()).or_default();
+        // The renaming below takes the file as it was before the patch.
+        if is_freed && (state.now != state.before || state.mode.is_some()) {
+            return Err(refused(file, path, Reason::Replaced));
+        }
+        state.is_replaced |= is_freed;
         Ok(is_freed)
     }
 
@@ -383,6 +402,11 @@ impl Refusal {
             Reason::ExistsAlready => messages::file_exists_with_content(path),
             Reason::OtherContent => messages::other_content(path),
             Reason::NoChange => messages::no_change(path),
+            Reason::Replaced => text!(
+                "{path} gets another file in this patch, and its own file is renamed below that. Make its other changes in the \
+                 hunks of the renaming, or send them as another patch.",
+                path
+            ),
             Reason::TwoReadings(other) => messages::two_readings(path, format!("{other:?}")),
             Reason::TwoNames(new) => messages::two_names(path, format!("{new:?}")),
             Reason::Hunks(misses) => {

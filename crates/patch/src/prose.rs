@@ -57,18 +57,33 @@ pub(super) fn refuse_line(lines: &[&str], at: usize, position: Position) -> Resu
     message.map_or(Ok(()), |message| Err(Problem::new(at + 1, message)))
 }
 
-/// Refuses the new name of another file among the lines of a body whose counts do not confirm it. As a line of the body it would be added.
+/// Refuses the new name of another file, or a mark with a sign, among the lines of a body whose counts do not confirm it. As a line of the
+/// body it would be added, and the hunk after it would be applied to this file.
 pub(super) fn refuse_names(lines: &[&str], from: usize, to: usize) -> Result<(), Problem> {
     // A removed line before it must be in the file, so the pair is no head.
     let follows_old_name = |at: usize| at > from && lines[at - 1].starts_with("--- ");
-    let is_new_name = |at: &usize| {
+    let begins_other = |at: &usize| {
         let line = lines[*at];
-        line.starts_with("+++ ") && line.contains('/') && is_name(line, "") && !follows_old_name(*at)
+        let leads_to_hunk =
+            || lines[*at + 1..].iter().find(|line| !line.trim().is_empty()).is_some_and(|next| next.starts_with("@@"));
+        let is_path = || line.contains('/') && is_name(line, "");
+        let is_new_name = line.starts_with("+++ ") && !follows_old_name(*at) && (is_path() || leads_to_hunk());
+        is_new_name || line.strip_prefix('+').is_some_and(is_like_mark) && leads_to_hunk()
     };
-    match (from..to).find(is_new_name) {
+    match (from..to).find(begins_other) {
         Some(at) => Err(Problem::new(at + 1, messages::other_file_begins())),
         None => Ok(()),
     }
+}
+
+/// Refuses a heading that is a mark: the lines below it are those of another file.
+pub(super) fn refuse_heading(heading: &str, line: usize) -> Result<(), Problem> {
+    if is_like_mark(heading) { Err(Problem::new(line, messages::mark_misspelt())) } else { Ok(()) }
+}
+
+fn is_like_mark(line: &str) -> bool {
+    let line = line.trim();
+    grammar::mark(line).is_some() || grammar::is_nearly_mark(line)
 }
 
 /// Whether a line begins as only the head of another file does, and leads to none.

@@ -122,6 +122,7 @@ impl<'a> UnifiedReader<'_, 'a> {
 
     fn hunk(&mut self, head: HunkHead<'a>, strip: bool) -> Result<Hunk<'a>, Problem> {
         let end = self.segment_end(head.counts);
+        prose::refuse_heading(head.heading, self.at)?;
         let segment = &self.lines[self.at..end];
         let length = body::length(segment, head.counts);
         if !body::are_met(&segment[..length], head.counts) {

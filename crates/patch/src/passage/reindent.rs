@@ -4,6 +4,7 @@
 
 use super::super::shift::{Rule, indent};
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 /// How many spaces may be one tab.
 const WIDTHS: [usize; 4] = [2, 3, 4, 8];
@@ -43,7 +44,17 @@ pub(super) struct Reindented {
 }
 
 /// The only place of a passage that is in the text but for the unit of its indentation, with both passages in the text's unit.
+///
+/// A text that has lines in the unit of the passage means them so. An indentation that only the new passage has is
+/// certain if the old one shows two others: one alone may be of lines that are written at another depth than they have.
 pub(super) fn find(flat: &[u8], old: &str, new: &str) -> Option<Reindented> {
+    let known = indentations(old);
+    let shown = known.iter().filter(|own| !own.is_empty()).count();
+    let has_unit = |line: &[u8]| line.first().is_some_and(|first| known.iter().any(|own| own.first() == Some(first)));
+    let mut lines = flat.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
+    if lines.any(|line| has_unit(indent(line))) || shown < 2 && !indentations(new).is_subset(&known) {
+        return None;
+    }
     let mut found: Option<Reindented> = None;
     for rule in WIDTHS.map(Rule::Tabs).into_iter().chain(WIDTHS.map(Rule::Spaces)) {
         let Some(converted) = convert(old, &rule).filter(|converted| converted != old) else { continue };
@@ -60,6 +71,11 @@ pub(super) fn find(flat: &[u8], old: &str, new: &str) -> Option<Reindented> {
         }
     }
     found
+}
+
+/// What the lines that are not blank begin with.
+fn indentations(text: &str) -> BTreeSet<&[u8]> {
+    text.lines().filter(|line| !line.trim().is_empty()).map(|line| indent(line.as_bytes())).collect()
 }
 
 /// Every line with its indentation in another unit; `None` if a line has an indentation of another form.
@@ -124,6 +140,11 @@ mod tests {
     fn a_place_in_doubt_is_refused() {
         let refused = |text: &str, old: &str, new: &str| replace_passage(text.as_bytes(), old, new).is_err();
         assert!(refused("\tx\n\t\tx\n", "        x\n", "        y\n"), "two depths fit");
+        assert!(refused("a:\n\tb:\n\t\tx\n\t\ty\n", "    x\n", "    if q:\n        x\n"), "the new depth is not shown");
+        assert!(
+            refused("run:\n\tgo build\n  x = 1\n", "    go build\n", "    go\n"),
+            "a line of the file is in spaces"
+        );
         assert!(refused("\tx\n-\n\tx\n", "    x\n", "    y\n"), "two places fit");
         assert!(refused("\tif a\n\t\tb\n", "    if a\n      b\n", "    if a\n"), "no unit fits both lines");
         assert!(refused("\tx\n", "        x\n", "        x\n            y\n"), "half a step of eight");
