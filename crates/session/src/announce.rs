@@ -25,16 +25,33 @@ const INTENTIONS: &[&str] = &[
 ];
 
 /// Words between the intention and its verb.
-const FILLERS: &[&str] =
-    &["now", "first", "then", "also", "just", "quickly", "take", "a", "agora", "primeiro", "também"];
+const FILLERS: &[&str] = &[
+    "now",
+    "first",
+    "then",
+    "also",
+    "just",
+    "quickly",
+    "take",
+    "a",
+    "go ahead and",
+    "proceed to",
+    "start by",
+    "begin by",
+    "agora",
+    "primeiro",
+    "também",
+    "dar uma",
+];
 
 /// Verbs of actions that need a tool. "I will remember that" and "let me know" announce none.
 const ACTIONS: &[&str] = &[
-    "add",
+    "analyze",
     "apply",
     "change",
     "check",
     "create",
+    "delete",
     "edit",
     "examine",
     "execute",
@@ -44,7 +61,6 @@ const ACTIONS: &[&str] = &[
     "install",
     "list",
     "look",
-    "make",
     "modify",
     "open",
     "read",
@@ -54,21 +70,23 @@ const ACTIONS: &[&str] = &[
     "run",
     "scan",
     "search",
-    "start",
+    "see",
     "test",
-    "try",
     "update",
-    "use",
     "view",
     "write",
+    "reading",
+    "checking",
+    "looking",
+    "listing",
+    "searching",
+    "running",
     "abrir",
-    "adicionar",
     "alterar",
     "analisar",
     "aplicar",
     "buscar",
     "checar",
-    "começar",
     "conferir",
     "corrigir",
     "criar",
@@ -81,6 +99,7 @@ const ACTIONS: &[&str] = &[
     "listar",
     "modificar",
     "mudar",
+    "olhada",
     "olhar",
     "procurar",
     "remover",
@@ -88,17 +107,40 @@ const ACTIONS: &[&str] = &[
     "rodar",
     "substituir",
     "testar",
-    "tentar",
-    "usar",
     "ver",
     "verificar",
 ];
+
+/// Words of an answer that only promises something, or waits for the user.
+const CONDITIONS: &[&str] = &[
+    " if ",
+    " once ",
+    " when ",
+    " after you",
+    " as soon as",
+    " unless ",
+    " from now on",
+    " in all ",
+    " in future",
+    " later",
+    " se ",
+    " quando ",
+    " assim que",
+    " depois que",
+    " a partir de agora",
+    " em todas",
+    " mais tarde",
+];
+
+/// Words of a paragraph that asks the user for something.
+const REQUESTS: &[&str] = &["?", "please ", "tell me", "send me", "let me know", "por favor", "me diga", "me envie"];
 
 /// Returns `true` if the last sentence of a reply without a call announces an action: "I will now read a.txt."
 pub(crate) fn announces_action(reply: &str) -> bool {
     let Some(line) = reply.lines().rev().map(str::trim).find(|line| !line.is_empty()) else { return false };
     let line = line.trim_matches(|c: char| matches!(c, '*' | '_' | '`' | ' '));
-    if line.ends_with('?') {
+    let lower = format!(" {} ", line.to_lowercase());
+    if REQUESTS.iter().chain(CONDITIONS).any(|words| lower.contains(words)) {
         return false;
     }
     // A dot ends a sentence only before a blank: `a.txt` is one word.
@@ -144,6 +186,10 @@ mod tests {
             "Agora vou ler o arquivo a.txt.",
             "Certo, vou rodar os testes:",
             "Deixe-me verificar.",
+            "Let me see what is in a.txt.",
+            "I'll go ahead and run the tests.",
+            "I will now proceed to read a.txt.",
+            "Vou dar uma olhada no arquivo.",
         ] {
             assert!(announces_action(reply), "{reply}");
         }
@@ -162,6 +208,14 @@ mod tests {
             "Run `make` and I will be happy to help.",
             "Vou lembrar disso.",
             "Letting me run it is fine.",
+            "Understood. I will write in English from now on.",
+            "Noted. I'll use spaces in all replies.",
+            "Ok. I'll make sure to remember that.",
+            "Entendido. Vou escrever em português a partir de agora.",
+            "I'll add tests if you want.",
+            "Please send me the log. Then I will look at it.",
+            "If that is fine with you, tell me. I'll apply the change once you confirm.",
+            "I'll try to explain.",
         ] {
             assert!(!announces_action(reply), "{reply}");
         }

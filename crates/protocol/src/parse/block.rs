@@ -7,6 +7,7 @@ use super::ParserLimits;
 use super::event::Span;
 use super::preview::{Listener, Preview};
 use super::queue::Queue;
+use super::reasoning;
 use super::tag::holds_heredoc;
 use crate::clip::floor_boundary;
 use crate::json::{Lexer, Problem, Status};
@@ -439,6 +440,12 @@ impl Block {
         }
         let end = self.preview.values.last().map(|(_, end)| *end).or_else(|| self.body.rfind(['}', ']']));
         end.and_then(|end| self.body[end..].split_once('\n')).map_or("", |(_, lines)| lines)
+    }
+
+    /// Returns `true` if a closing tag of reasoning follows the object, or is anywhere if the object's end is unknown.
+    pub(super) fn has_tag_after_object(&self) -> bool {
+        let end = self.preview.values.last().map_or(0, |(_, end)| *end);
+        self.phase == Phase::Object && reasoning::has_closing_tag(&self.body[end..])
     }
 
     /// The reply's line and column of a byte of the body.

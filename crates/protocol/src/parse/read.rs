@@ -6,7 +6,7 @@ use super::preview::{StringValue, Tag};
 use super::tag::{Inline, bare_word, inline_body, is_mistyped_tag, is_nearly_tag, loose_word, tag_of};
 use crate::json::{self, Problem, Status};
 use crate::messages;
-use crate::prompt::is_long_text;
+use crate::prompt::keeps_last_line_break;
 use crate::{Args, Catalog, Param, ParamKind, Repair, Text, ToolSpec, text};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -375,7 +375,7 @@ pub(super) fn takes_body(catalog: Option<&Catalog>, tool: Option<&str>, arg: &st
 
 /// Whether a body for this argument keeps its last newline. Of a tool that is not known, the name of the argument decides.
 fn keeps_final_newline(spec: Option<&ToolSpec>, arg: &str) -> bool {
-    let long = || arg.rsplit('/').next().is_some_and(is_long_text);
+    let long = || arg.rsplit('/').next().is_some_and(keeps_last_line_break);
     spec.map_or_else(long, |spec| spec.keeps_final_newline(arg))
 }
 

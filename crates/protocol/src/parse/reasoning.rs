@@ -165,6 +165,11 @@ pub(super) fn closing_tag(text: &str) -> Option<&'static TagPair> {
     TAGS.iter().find(|tag| text.starts_with(tag.close))
 }
 
+/// Returns `true` if there is a closing tag anywhere in `text`.
+pub(super) fn has_closing_tag(text: &str) -> bool {
+    TAGS.iter().any(|tag| memchr::memmem::find(text.as_bytes(), tag.close.as_bytes()).is_some())
+}
+
 /// Whether `text` begins with a closing tag or, where more of it may come, with what may become one.
 pub(super) fn may_close(text: &str) -> bool {
     TAGS.iter().any(|tag| text.starts_with(tag.close) || tag.close.starts_with(text))

@@ -10,11 +10,21 @@ const LONGEST: usize = 64;
 #[derive(Debug, Default)]
 pub(super) struct CodeSpans {
     open: Vec<usize>,
+    /// How many runs were unmatched at the first closing tag of reasoning that may be in a span. It is code if one of them is
+    /// matched later.
+    tag: Option<usize>,
 }
 
 impl CodeSpans {
-    pub(super) fn clear(&mut self) {
+    /// Ends the paragraph. Returns `true` if a closing tag of reasoning was met that turned out not to be in a span.
+    pub(super) fn end_paragraph(&mut self) -> bool {
         self.open.clear();
+        self.tag.take().is_some()
+    }
+
+    /// Notes a closing tag of reasoning that may be in a span.
+    pub(super) fn note_tag(&mut self) {
+        self.tag = self.tag.or(Some(self.open.len()));
     }
 
     /// Takes the next piece of the paragraph. Does not end between two backticks.
@@ -30,7 +40,10 @@ impl CodeSpans {
             let length = length.min(LONGEST);
             match self.open.iter().position(|open| *open == length) {
                 // What stood between the two is inside of the span.
-                Some(index) => self.open.truncate(index),
+                Some(index) => {
+                    self.open.truncate(index);
+                    self.tag = self.tag.filter(|depth| index >= *depth);
+                }
                 None if escapes % 2 == 1 && length == 1 => {}
                 None => self.open.push(length),
             }

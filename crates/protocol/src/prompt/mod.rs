@@ -33,6 +33,16 @@ pub(crate) fn is_long_text(name: &str) -> bool {
     LONG_TEXTS.iter().any(|end| name.ends_with(end))
 }
 
+/// Ends of the names of arguments that have a passage of a file or its replacement. The two must be treated alike: a line break
+/// that only one of them keeps is added to the file, or taken from it.
+const PASSAGES: [&str; 6] = ["old_str", "oldstr", "old_string", "oldstring", "new_string", "newstr"];
+
+/// Returns `true` if a verbatim body for an argument of this name keeps its last line break.
+pub(crate) fn keeps_last_line_break(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    is_long_text(name) || PASSAGES.iter().any(|end| lower.ends_with(end))
+}
+
 /// Tools of other servers that are shown with an example of their own.
 const MOST_EXAMPLES: usize = 12;
 

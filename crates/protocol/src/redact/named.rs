@@ -45,9 +45,15 @@ const KINDS_OF_VALUES: &[&str] = &[
     "bool",
     "boolean",
     "bytes",
+    "changed",
+    "empty",
+    "expired",
     "false",
     "hidden",
+    "incorrect",
     "input",
+    "invalid",
+    "missing",
     "null",
     "none",
     "number",
@@ -63,6 +69,7 @@ const KINDS_OF_VALUES: &[&str] = &[
     "undefined",
     "unknown",
     "varchar",
+    "wrong",
 ];
 
 /// The longest name that is looked at.
@@ -158,15 +165,25 @@ fn is_password_line(bytes: &[u8], at: usize, name: &str, end: usize) -> bool {
         None if from == 0 => 0,
         None => return false,
     };
-    let before = bytes[line..at].trim_ascii();
-    let before = before.strip_prefix(b"- ").unwrap_or(before);
+    // A list item, a quotation, or a key in quotes.
+    let is_mark = |byte: &u8| matches!(byte, b'-' | b'*' | b'>' | b'"' | b'\'' | b' ' | b'\t');
+    let before = bytes[line..at].iter().skip_while(|byte| is_mark(byte)).copied().collect::<Vec<u8>>();
+    let before = &before[..before.iter().rposition(|byte| !is_mark(byte)).map_or(0, |last| last + 1)];
     let value = bytes[at + 1..end].trim_ascii();
     // A field of a structure ends with a comma too, but its type has a capital.
     let marks = bytes[end..].iter().take(2).take_while(|byte| matches!(byte, b',' | b';' | b')')).count();
-    let is_last = bytes.get(end + marks).is_none_or(|byte| matches!(byte, b'\n' | b'\r'));
+    let blanks = bytes[end + marks..].iter().take(8).take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+    let last = bytes.get(end + marks + blanks);
+    let is_last = last.is_none_or(|byte| matches!(byte, b'\n' | b'\r') || blanks > 0 && *byte == b'#');
+    // `SecretStr`, `hashedPassword`, `self.password`: a type or a variable.
+    let is_code = value.windows(2).any(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase())
+        || value
+            .windows(3)
+            .any(|three| three[0].is_ascii_alphanumeric() && three[1] == b'.' && three[2].is_ascii_alphabetic());
     let is_type = marks > 0 && value.iter().any(u8::is_ascii_uppercase);
     is_last
         && !is_type
+        && !is_code
         && before.eq_ignore_ascii_case(name.as_bytes())
         && !KINDS_OF_VALUES.iter().any(|kind| value.eq_ignore_ascii_case(kind.as_bytes()))
 }
@@ -178,21 +195,25 @@ pub(super) fn netrc(bytes: &[u8], at: usize) -> Option<Found<'static>> {
     let blanks = value.iter().take(64).take_while(|byte| byte.is_ascii_whitespace()).count();
     let before = &bytes[at.saturating_sub(LONGEST_AUTHORITY)..at];
     let mut words = before.rsplit(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
-    let is_host = |word: Option<&[u8]>| word.is_some_and(|host| host.contains(&b'.') || host == b"localhost");
-    let first = words.next();
-    let is_entry = match words.next() {
-        Some(b"machine") => is_host(first),
-        Some(b"login" | b"account") => {
-            let host = words.next();
-            host == Some(b"default") || is_host(host) && words.next() == Some(b"machine")
+    // Before it are pairs of a key and a name, and before these the machine.
+    let (mut name, mut key, mut has_login) = (words.next(), words.next(), false);
+    for _ in 0..2 {
+        if matches!(key, Some(b"login" | b"account")) {
+            has_login = true;
+            (name, key) = (words.next(), words.next());
         }
-        _ => false,
-    };
+    }
+    let is_address = name.is_some_and(|host| host.contains(&b'.') || host == b"localhost");
+    let is_entry = key == Some(b"machine") && (has_login || is_address) || has_login && name == Some(b"default");
     let follows_login = is_entry && before.last().is_some_and(u8::is_ascii_whitespace);
     let start = at + "password".len() + blanks;
     let length = bytes[start..].iter().take_while(|byte| !byte.is_ascii_whitespace()).count();
-    let fits =
-        follows_login && length > 0 && !bytes[start..].starts_with(b"$") && !bytes[start..].starts_with(b"[redacted");
+    let is_kind = KINDS_OF_VALUES.iter().any(|kind| bytes[start..start + length].eq_ignore_ascii_case(kind.as_bytes()));
+    let fits = follows_login
+        && !is_kind
+        && length > 0
+        && !bytes[start..].starts_with(b"$")
+        && !bytes[start..].starts_with(b"[redacted");
     fits.then_some(Found { start, end: start + length, what: "password" })
 }
 

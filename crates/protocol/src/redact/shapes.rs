@@ -48,6 +48,8 @@ const TOKENS: &[(&str, usize, &str)] = &[
 /// Addresses whose path is a secret, because it is all that is needed to post there.
 const WEBHOOKS: &[&str] = &[
     "discord.com/api/webhooks/",
+    "discord.com/api/v10/webhooks/",
+    "discord.com/api/v9/webhooks/",
     "discordapp.com/api/webhooks/",
     "hooks.slack.com/services/",
     "hooks.slack.com/workflows/",

@@ -6,7 +6,7 @@ mod check;
 mod fit;
 mod schema;
 
-use crate::prompt::is_long_text;
+use crate::prompt::keeps_last_line_break;
 use crate::schema::Schema;
 use crate::{Args, ErrorCode, Limits, Repair, ToolCall, ToolFailure, close_names, messages};
 use serde::{Deserialize, Serialize};
@@ -346,7 +346,7 @@ impl ToolSpec {
     /// texts of tools of other servers, which their names tell from the others.
     pub fn keeps_final_newline(&self, path: &str) -> bool {
         if self.is_foreign() {
-            return path.rsplit('/').next().is_some_and(is_long_text);
+            return path.rsplit('/').next().is_some_and(keeps_last_line_break);
         }
         let mut steps = path.split('/');
         let mut param = steps.next().and_then(|name| self.find(name));

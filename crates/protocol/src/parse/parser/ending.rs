@@ -91,6 +91,14 @@ impl Parser {
             self.block.is_unfinished() && drafts.iter().any(Draft::is_completed)
                 || !self.block.lines_behind(repairs).trim().is_empty()
         });
+        let may_be_thought =
+            std::mem::take(&mut self.tag_at_fence) || self.queue.holds() && self.block.has_tag_after_object();
+        let read = read.map(|mut drafts| {
+            for draft in drafts.iter_mut().filter(|_| may_be_thought) {
+                draft.repairs.push(Repair::MaybeThought);
+            }
+            drafts
+        });
         match read.and_then(|drafts| self.admit(drafts, ending)) {
             Ok(drafts) => {
                 self.after_broken |= broke_off;

@@ -69,6 +69,8 @@ pub struct Parser {
     starved: bool,
     /// Code spans of the open paragraph.
     spans: CodeSpans,
+    /// A closing tag of reasoning follows the closing fence of the block on its line, while calls are held back.
+    tag_at_fence: bool,
     /// The parser stands directly behind a call in a dialect, in its last line.
     behind_section: bool,
     /// CommonMark was asked already what the current line is: prose.
@@ -151,6 +153,7 @@ impl Parser {
             after_broken: false,
             starved: false,
             spans: CodeSpans::default(),
+            tag_at_fence: false,
             behind_section: false,
             structured: false,
             blocks: false,
@@ -278,9 +281,17 @@ impl Parser {
     /// The reply is over and read.
     fn end(&mut self) -> bool {
         self.show(self.input.len());
+        self.end_paragraph();
         self.queue.release(false);
         self.state = ParserState::Done;
         true
+    }
+
+    /// The paragraph is over: a closing tag that was not in a code span after all makes guesses of the calls before it.
+    pub(super) fn end_paragraph(&mut self) {
+        if self.spans.end_paragraph() {
+            self.queue.doubt_held();
+        }
     }
 }
 
@@ -430,6 +441,11 @@ impl Parser {
         let quoted = self.spans.is_open() || self.containers.in_quote();
         if self.containers.in_quote() {
             self.spans.feed(text);
+            // A line without the mark of the quote may continue it only lazily.
+            let is_lazy = !text.trim_start().starts_with('>');
+            if is_lazy && self.queue.has_held() && reasoning::has_closing_tag(text) {
+                self.queue.doubt_held();
+            }
         } else if self.finds_in_prose(line.end - self.input.at, dialects) {
             return true;
         }
@@ -451,8 +467,10 @@ impl Parser {
         let is_call = |opening: &Opening<'_>| !matches!(info_word(opening), InfoWord::Other);
         let in_html = self.containers.in_html();
         let (kind, doubtful) = other_reading::read_line(&mut self.containers, &mut self.other, text, is_call);
-        if !in_paragraph {
-            self.spans.clear();
+        let tag_in_html = matches!(kind, LineKind::Html(text) if reasoning::has_closing_tag(text));
+        let tag_before = !in_paragraph && self.spans.end_paragraph();
+        if tag_in_html || tag_before {
+            self.queue.doubt_held();
         }
         match kind {
             LineKind::Prose => return self.prose_tokens(line, self.dialects()),
@@ -536,6 +554,7 @@ impl Parser {
         self.announce(ignored, at);
         // What follows is a document of its own, in which the block is not the last one.
         self.drop_candidate(at);
+        self.end_paragraph();
         self.queue.release(false);
         let start = self.input.offset(at);
         self.input.pass_within(at + tag.open.len(), indent + tag.open.chars().count());
@@ -569,7 +588,7 @@ impl Parser {
         self.containers = Containers::new();
         self.ignored = ignored_calls(&self.options);
         self.gate = LineGate::default();
-        self.spans.clear();
+        self.spans.end_paragraph();
         (self.behind_section, self.structured) = (false, false);
         // Each of these readings may go to the end of the reply: of a reply full of reasoning only so many are made.
         self.documents = self.documents.saturating_add(1);
@@ -694,7 +713,11 @@ impl Parser {
         };
         let (content, doubtful) = match content {
             Ok(content) => content,
-            Err(ending) => return self.end_at_line(ending, line),
+            Err(ending) => {
+                let is_loose = matches!(ending, Ending::LooseFence { .. });
+                self.tag_at_fence = is_loose && self.queue.holds() && reasoning::has_closing_tag(text);
+                return self.end_at_line(ending, line);
+            }
         };
         if let Some(other) = &mut self.other {
             other.line(text);
@@ -715,6 +738,7 @@ impl Parser {
         if let Some(at) = block.glued_fence().filter(|_| !line.cut)
             && let Some(text) = loose_closing(&self.containers, &block.body[at..])
         {
+            self.tag_at_fence = self.queue.holds() && reasoning::has_closing_tag(&block.body[at..]);
             return self.end_at_line(Ending::LooseFence { glued: true, text }, line);
         }
         if line.cut {

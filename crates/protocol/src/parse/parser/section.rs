@@ -152,6 +152,9 @@ impl Parser {
             spans.feed(&text[fed..at]);
             fed = at;
             if spans.is_open() {
+                if tag.is_some() {
+                    spans.note_tag();
+                }
                 continue;
             }
             if let Token::Call { opener, .. } = token {
@@ -310,7 +313,12 @@ impl Parser {
                 let (_, is_stray, until) = &mut self.stray_closers[known];
                 if start >= *until {
                     let found = dialect::stray_closer(text, end, dialect, dialects, catalog);
-                    *is_stray = found.is_some() || over;
+                    // Of a reply that was cut, the closing tags that end the text may be missing.
+                    let rest = text[end..].trim_start();
+                    let is_cut = ended.is_some_and(FinishReason::is_early)
+                        && !rest.is_empty()
+                        && !matches!(dialect::token(rest, true, dialects), Token::Call { .. });
+                    *is_stray = found.is_some() || over || is_cut;
                     *until = found.map_or(if over { start + length } else { usize::MAX }, |at| start + at);
                 }
                 stray = *is_stray;
@@ -489,7 +497,7 @@ impl Parser {
         self.input.pass_within(at + length, chars);
         self.input.use_up(self.input.offset(at + length));
         self.containers.close_leaf();
-        self.spans.clear();
+        self.end_paragraph();
         self.state = ParserState::Prose;
         self.behind_section = true;
         self.gate = LineGate::default();
