@@ -7,6 +7,7 @@ use super::place::Place;
 use super::reading::{self, Block, Reading};
 use super::shift::{Pair, Shift};
 use super::text::Text;
+use std::ops::Range;
 
 /// Blanks that the lines added to a text get beyond their own. More would be made of little: a line of two bytes can get
 /// hundreds.
@@ -19,8 +20,8 @@ struct Edit<'h, 'a> {
     removed: usize,
     added: &'h [Line<'a>],
     hunk: usize,
-    /// How many lines directly before this place the added lines replace.
-    replaced: usize,
+    /// The lines of the file, directly before or after this place, that the added lines replace.
+    replaced: Range<usize>,
     /// Which block of the hunk it belongs to.
     block: usize,
 }
@@ -63,12 +64,18 @@ pub(super) fn build(text: &Text<'_>, hunks: &[Hunk<'_>], places: &[Place]) -> Re
 /// The changes of one hunk. Removed and added lines may be mixed; between two lines of context they are one change.
 fn edits_of<'h, 'a>(number: usize, hunk: &'h Hunk<'a>, place: usize) -> Vec<Edit<'h, 'a>> {
     let mut edits: Vec<Edit<'h, 'a>> = Vec::new();
-    let (mut old, mut block, mut at, mut replaced) = (0, 0, 0, 0);
+    let (mut old, mut block, mut at, mut removed) = (0, 0, 0, 0);
     while at < hunk.lines.len() {
         let sign = hunk.lines[at].sign;
         let run = hunk.lines[at..].iter().take_while(|line| line.sign == sign).count();
         let lines = &hunk.lines[at..at + run];
-        let edit = Edit { at: place + old, removed: 0, added: &[], hunk: number, replaced, block };
+        let next = || hunk.lines[at + run..].iter().take_while(|line| line.sign == Sign::Remove).count();
+        let here = place + old;
+        let replaced = match sign {
+            Sign::Add if removed == 0 => here..here + next(),
+            _ => here - removed..here,
+        };
+        let edit = Edit { at: here, removed: 0, added: &[], hunk: number, replaced, block };
         match sign {
             // A block ends where context comes again.
             Sign::Context => block += usize::from(at > 0),
@@ -78,7 +85,7 @@ fn edits_of<'h, 'a>(number: usize, hunk: &'h Hunk<'a>, place: usize) -> Vec<Edit
         if sign != Sign::Add {
             old += run;
         }
-        replaced = if sign == Sign::Remove { run } else { 0 };
+        removed = if sign == Sign::Remove { run } else { 0 };
         at += run;
     }
     edits
@@ -257,8 +264,9 @@ impl Builder<'_, '_> {
         self.end_line(above);
         let verbatim = self.shows_returns && (place.pass == Pass::Exact || self.text.len() == 0);
         for (number, line) in edit.added.iter().enumerate() {
-            // Each line ends as the one that it replaces, or else as the one that it follows.
-            let near = if number < edit.replaced { edit.at - edit.replaced + number } else { above };
+            // Each line ends as the one that it replaces, or else as the last one that is replaced or the one that it follows.
+            let last = edit.replaced.clone().next_back();
+            let near = last.map_or(above, |last| last.min(edit.replaced.start + number));
             let text = match line.text.strip_suffix('\r') {
                 Some(text) if !verbatim && !line.unended => text,
                 _ => line.text,
