@@ -22,8 +22,7 @@ fuzz_target!(|text: &str| {
 });
 
 fn check(file: &FilePatch<'_>) {
-    for name in [&file.old, &file.new].into_iter().flat_map(|name| [Some(&name.path), name.other.as_ref()]).flatten()
-    {
+    for name in [&file.old, &file.new].into_iter().flat_map(|name| [Some(&name.path), name.other.as_ref()]).flatten() {
         assert!(!name.is_empty() && !name.starts_with('/') && !name.contains('\0'), "{name:?}");
         assert!(name.split('/').all(|part| !part.is_empty() && part != "." && part != ".."), "{name:?}");
     }
