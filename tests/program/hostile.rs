@@ -39,7 +39,9 @@ fn steers_nothing(place: &str, written: &str) {
             Some((codes, Some('J'))) => codes != "2",
             Some((codes, Some('h' | 'l'))) => ["?2004", "?25", "?1", "?7", "?12"].contains(&codes),
             Some((codes, Some('q'))) => codes.len() <= 1,
-            None => behind.starts_with(['7', '8', '=', '>']),
+            // What was read so far may end in the middle of a sequence.
+            Some((_, None)) => true,
+            None => behind.is_empty() || behind.starts_with(['7', '8', '=', '>']),
             _ => false,
         };
         let at = written.len() - behind.len();
