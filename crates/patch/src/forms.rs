@@ -93,7 +93,9 @@ fn with_plus_before_blanks(text: &str) -> Option<String> {
     while at < lines.len() {
         let run = lines[at..].iter().take_while(|line| is_blank(line)).count();
         let (before, after) = (at.checked_sub(1), Some(at + run).filter(|at| *at < lines.len()));
-        let inside = before.is_some_and(is_in_hunk(&lines)) && after.is_some_and(is_body);
+        // An empty line at the beginning of a hunk is more likely context that lost its blank.
+        let is_body_above = |at: usize| body::is_body(lines[at]) && !(at > 0 && unified::is_pair(&lines, at - 1));
+        let inside = before.is_some_and(is_body_above) && after.is_some_and(is_body);
         let is_next_to_added = before.is_some_and(is_added) || after.is_some_and(is_added);
         let adds = run > 0 && inside && is_next_to_added;
         changed |= adds;
@@ -102,14 +104,6 @@ fn with_plus_before_blanks(text: &str) -> Option<String> {
         at += taken;
     }
     changed.then(|| out.join("\n"))
-}
-
-/// Whether a line is the head of a hunk, or one of its body.
-fn is_in_hunk<'l>(lines: &'l [&str]) -> impl Fn(usize) -> bool + 'l {
-    |at| {
-        grammar::hunk_head(lines[at]).is_some()
-            || body::is_body(lines[at]) && !(at > 0 && unified::is_pair(lines, at - 1))
-    }
 }
 
 /// Slashes in the names of heads that have only backslashes.
