@@ -4,7 +4,7 @@
 //! places is refused, and then nothing is changed.
 
 pub use toolfence_patch::{
-    Applied, Change, Closest, Done, Failure, FilePatch, Hunk, Kind, Line, LineEdit, LineProblem, Miss, Name, Nearest,
-    PassageProblem, Patch, Placed, Plan, Problem, Reason, Refusal, Replaced, Sign, Source, Why, apply, edit_lines,
-    parse, plan, replace_passage,
+    Applied, Change, Closest, Done, Failure, FilePatch, Hunk, Indentation, Kind, Line, LineEdit, LineProblem, Miss,
+    Name, Nearest, PassageProblem, Patch, Placed, Plan, Problem, Reason, Refusal, Replaced, Sign, Source, Why, apply,
+    edit_lines, parse, plan, replace_passage,
 };
