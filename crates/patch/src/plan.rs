@@ -91,8 +91,6 @@ pub struct Refusal {
 pub enum Reason {
     /// There is no such file.
     Missing,
-    /// A new file would have a backslash in its name.
-    Backslash,
     /// There is a file where a new one should be made.
     Exists,
     /// The new file is there, and as it should be.
@@ -360,7 +358,7 @@ impl<S: Source> Planner<'_, '_, S> {
     /// Whether a file can be made here. A file that is there may be renamed below.
     fn is_free(&mut self, file: &FilePatch<'_>, path: &str) -> Result<bool, Failure<S::Error>> {
         if self.read(path)?.is_none() {
-            return if path.contains('\\') { Err(refused(file, path, Reason::Backslash)) } else { Ok(true) };
+            return Ok(true);
         }
         let is_freed = self.freed.remove(path);
         let state = self.files.entry(path.to_owned()).or_default();
@@ -400,7 +398,6 @@ impl Refusal {
         let path = format!("{:?}", self.path);
         match &self.reason {
             Reason::Missing => messages::no_such_file(path),
-            Reason::Backslash => text!("{path} would be a new file with a backslash in its name. Write slashes.", path),
             Reason::Exists => messages::file_exists(path),
             Reason::ExistsAlready => messages::file_exists_with_content(path),
             Reason::OtherContent => messages::other_content(path),
