@@ -300,10 +300,10 @@ async function phone(one) {
   await one.until(ASKED, "it asks");
   check(await seen(".question h2"), "the beginning of a long question is in sight");
   check(await seen(".question .row"), "and its buttons are");
-  check(await one.run(`document.querySelectorAll(".question .diff .added").length === 59 && !document.querySelector(".question .removed")`),
+  check(await one.run(`document.querySelectorAll(".question .diff .added").length === 57 && !document.querySelector(".question .removed")`),
     "a new file is lines that are added, the first of them");
   await one.picture("new-file-low");
-  await one.press("Show all lines: 101");
+  await one.press("Show all lines: 103");
   check(await one.run(`document.querySelectorAll(".question .diff .added").length === 100`), "and behind a button all of them");
   await one.press("Run it");
   await one.shows("It is there.", "an answer comes");

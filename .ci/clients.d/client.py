@@ -53,7 +53,7 @@ print("python: the answer:", answer.choices[0].message.content)
 for text, wanted in [
     ("weather?", [("weather", {"city": "Lisbon"})]),
     ("both?", [("weather", {"city": "Lisbon"}), ("weather", {"city": 'Porto "é"'})]),
-    ("a file", [("note", {"title": "t", "text": '# One\n```\ntwo "three"'})]),
+    ("a file", [("note", {"title": "t", "text": '# One\n```\ntwo "three"\n'})]),
     ("broken", [("weather", {"city": "Lisbon"})]),
 ]:
     with client.chat.completions.stream(

@@ -37,13 +37,17 @@ export function pre(text, name) {
   return scrolls(node("pre", "", plain(text)), name);
 }
 
-/** A unified diff, each line in the colour of its sign. */
+/** A unified diff, each line in the colour of its sign, except for the two names of a file. */
 export function diff(text, name) {
   const made = scrolls(node("pre", "diff"), name);
-  for (const line of text.replace(/\n$/, "").split("\n")) {
-    const kind = line.startsWith("@@") ? "hunk" : line.startsWith("+") ? "added" : line.startsWith("-") ? "removed" : "";
+  const lines = text.replace(/\n$/, "").split("\n");
+  const begins = (at, start) => lines[at]?.startsWith(start) ?? false;
+  const names = (at) => begins(at, "--- ") && begins(at + 1, "+++ ") && begins(at + 2, "@@");
+  lines.forEach((line, at) => {
+    let kind = line.startsWith("@@") ? "hunk" : line.startsWith("+") ? "added" : line.startsWith("-") ? "removed" : "";
+    if (names(at) || names(at - 1)) kind = "";
     made.append(node("span", kind, plain(line)), "\n");
-  }
+  });
   return made;
 }
 
