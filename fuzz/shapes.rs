@@ -38,6 +38,27 @@ pub(crate) const REPLIES: &[Shape] = &[
     ("reasoning of other models unclosed", |n| "[THINK]".to_owned() + &"[/THIN◁/thin</".repeat(4 * n)),
     ("reasoning", |n| "<think>a</think>".repeat(2 * n)),
     ("reasoning unclosed", |n| "<think>".to_owned() + &"</thin".repeat(4 * n)),
+    ("closing tags on one line of code", |n| {
+        format!("```tool\n{{\"name\": \"a\"}}\n```\n`{}`\n", "</think> ".repeat(2 * n))
+    }),
+    ("closing tags in lines of code", |n| {
+        format!("```tool\n{{\"name\": \"a\"}}\n```\n`\n{}`\n", "</think> x\n".repeat(2 * n))
+    }),
+    ("closing tags in code after an open backtick", |n| {
+        format!("```tool\n{{\"name\": \"a\"}}\n```\n``\n{}", "`\n</think> `\n".repeat(2 * n))
+    }),
+    ("closing tags in code in many paragraphs", |n| {
+        format!("```tool\n{{\"name\": \"a\"}}\n```\n{}", "` </think>\n`\n\n".repeat(2 * n))
+    }),
+    ("deep items, then closing tags in code", |n| {
+        let block = "```tool\n{\"name\": \"a\"}\n```\n";
+        format!("{block}{}``\n{}", "- ".repeat(n), "`\n</think> `\n".repeat(2 * n))
+    }),
+    ("closing tags in a broken block", |n| format!("```tool\n{{'a': '\n{}", "</think>\n".repeat(4 * n))),
+    ("closing tags in code after an object", |n| {
+        let line = "`</think>`".repeat(2 * n);
+        format!("```tool\n{{\"name\": \"a\"}} x\n{line}\n{}", "`</think>`\n".repeat(2 * n))
+    }),
     ("a tag in a paragraph, growing", |n| "x\n<think>".to_owned() + &" ".repeat(16 * n)),
     ("definitions", |n| "[a]: b\n".repeat(4 * n) + "===\n"),
     ("definitions and headings", |n| "[a]: b\n===\n".repeat(2 * n)),

@@ -179,9 +179,6 @@ repairs! {
     OtherDialect = "other_dialect", false;
     /// A tag of its dialect is inside of an argument's text, or a closing one follows the call: where the text ends is a guess.
     InnerCloser = "inner_closer", false;
-    /// A closing tag of reasoning follows where it may or may not count: in a code span that stays open, a quote, HTML, or after
-    /// the object in its block. The call may have been a thought.
-    MaybeThought = "maybe_thought", false;
     /// Lines of an argument stand in a list item, with its indentation.
     IndentedText = "indented_text", false;
     /// An argument without a name, which its place names.

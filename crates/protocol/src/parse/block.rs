@@ -4,15 +4,18 @@
 //! decide about is kept as a [`Candidate`].
 
 use super::ParserLimits;
+use super::call;
+use super::dialect;
 use super::event::Span;
 use super::preview::{Listener, Preview};
 use super::queue::Queue;
-use super::reasoning;
+use super::reasoning::TagPair;
+use super::spans::closing_tags;
 use super::tag::holds_heredoc;
 use crate::clip::floor_boundary;
-use crate::json::{Lexer, Problem, Status};
+use crate::json::{self, Lexer, Problem, Status};
 use crate::messages;
-use crate::{Dialect, FinishReason, Repair, Text};
+use crate::{Catalog, Dialect, FinishReason, Repair, Text};
 
 /// A closing fence that may be content: the first one met inside an open string or body.
 #[derive(Debug, Clone, Copy)]
@@ -40,6 +43,8 @@ pub(super) enum Ending {
     },
     /// The opening fence of the next tool block. CommonMark sees no end there.
     NextFence,
+    /// A closing tag of reasoning in the text after its object. CommonMark sees no end there.
+    ClosingTag,
     /// Its list item ended.
     Container,
     /// The reply ended.
@@ -142,7 +147,13 @@ pub(super) struct Block {
     /// Whether lines of verbatim bodies had some of that indentation, and whether some had less than the fence.
     dedented: bool,
     shallow: bool,
+    /// How many closing tags of reasoning were met for which the text before them was read.
+    tags_tried: usize,
 }
+
+/// Closing tags of reasoning in a block for which the text before them is read. Each reading takes time that is linear in the
+/// block.
+const MOST_TAGS_TRIED: usize = 16;
 
 impl Block {
     /// An empty block. One stands before the first block of a reply.
@@ -175,6 +186,7 @@ impl Block {
             line_indent: None,
             dedented: false,
             shallow: false,
+            tags_tried: 0,
         }
     }
 
@@ -291,9 +303,7 @@ impl Block {
     pub(super) fn end_at_glued_fence(&mut self) {
         self.glued = true;
         if let Some(at) = self.glued_fence() {
-            self.body.truncate(at);
-            self.lexer = Lexer::new(self.nesting);
-            self.lexer.feed(&self.body, &mut ());
+            self.end_after_call(at);
         } else {
             self.phase = Phase::After;
         }
@@ -442,10 +452,37 @@ impl Block {
         end.and_then(|end| self.body[end..].split_once('\n')).map_or("", |(_, lines)| lines)
     }
 
-    /// Returns `true` if a closing tag of reasoning follows the object, or is anywhere if the object's end is unknown.
-    pub(super) fn has_tag_after_object(&self) -> bool {
-        let end = self.preview.values.last().map_or(0, |(_, end)| *end);
-        self.phase == Phase::Object && reasoning::has_closing_tag(&self.body[end..])
+    /// Finds the first closing tag of reasoning in the last line that follows a whole call in the block, outside of code spans.
+    /// Returns the end of the text that is read as the call, and the place of the tag.
+    pub(super) fn tag_after_call(&mut self, catalog: Option<&Catalog>) -> Option<(usize, usize, &'static TagPair)> {
+        if self.full || !matches!(self.stage(), Stage::Broken { .. } | Stage::After) {
+            return None;
+        }
+        let line = self.body.rfind('\n').map_or(0, |at| at + 1);
+        let object_end = self.preview.values.last().map(|(_, end)| *end);
+        let from = object_end.unwrap_or(0).max(line);
+        let tags = closing_tags(&self.body[from..]).take(MOST_TAGS_TRIED - self.tags_tried);
+        for (at, tag) in tags {
+            self.tags_tried += 1;
+            let before = &self.body[..from + at];
+            let end = match object_end {
+                _ if self.phase == Phase::After => before.len(),
+                Some(end) if !before[end..].contains('{') => end,
+                _ if holds_calls(before, self.python, catalog) => before.len(),
+                _ => continue,
+            };
+            return Some((end, from + at, tag));
+        }
+        None
+    }
+
+    /// Takes back what was read from `end` on, which follows the object or the bodies.
+    pub(super) fn end_after_call(&mut self, end: usize) {
+        self.body.truncate(end);
+        if self.phase == Phase::Object {
+            self.lexer = Lexer::new(self.nesting);
+            self.lexer.feed(&self.body, &mut ());
+        }
     }
 
     /// The reply's line and column of a byte of the body.
@@ -457,4 +494,14 @@ impl Block {
         let (taken, pad) = prefix.map_or((0, 0), |index| (self.prefixes[index].taken, self.prefixes[index].pad));
         (self.first_line + line, taken + before[start..].chars().count().saturating_sub(pad) + 1)
     }
+}
+
+/// Returns `true` if the text is calls to its end. With `python`, also calls as Python writes them.
+fn holds_calls(text: &str, python: bool, catalog: Option<&Catalog>) -> bool {
+    let in_python = python.then(|| dialect::python_calls(text, catalog)).flatten();
+    let drafts = match in_python {
+        Some(drafts) => drafts.ok(),
+        None => json::read(text, false).ok().and_then(|read| call::drafts(read.values, &read.repairs, catalog).ok()),
+    };
+    drafts.is_some_and(|drafts| !drafts.is_empty())
 }

@@ -47,8 +47,8 @@ pub(super) enum LineKind<'a> {
     Inside(Content<'a>),
     /// The closing fence. As content it would have been this.
     Closes(Content<'a>),
-    /// Part of an HTML block.
-    Html(&'a str),
+    /// Part of an HTML block. `raw`: of one that has an end of its own, such as a comment or `<pre>`.
+    Html { text: &'a str, raw: bool },
     /// Indented by four columns or more: code, or the continuation of a paragraph.
     Indented(&'a str),
 }
@@ -185,6 +185,13 @@ impl Containers {
         }
     }
 
+    /// Returns `true` if the line continues a paragraph in a block quote without the mark of any quote (CommonMark 0.31.2,
+    /// section 5.1: laziness).
+    pub(super) fn continues_lazily(&self, line: &str) -> bool {
+        let Some(outermost) = self.quotes.first().filter(|_| self.in_paragraph()) else { return false };
+        self.match_containers(&mut Cursor::new(line)) <= *outermost && continues_paragraph(line)
+    }
+
     /// Whether a paragraph is open.
     pub(super) fn in_paragraph(&self) -> bool {
         matches!(self.leaf, Leaf::Paragraph(_))
@@ -245,7 +252,7 @@ impl Containers {
                 if end.in_line(cursor.rest()) {
                     self.leaf = Leaf::None;
                 }
-                Some(LineKind::Html(cursor.rest()))
+                Some(LineKind::Html { text: cursor.rest(), raw: end != html::End::Blank })
             }
             Leaf::Indented if cursor.indent() > 3 && !cursor.is_blank() => Some(LineKind::Indented(cursor.rest())),
             _ => None,
@@ -294,6 +301,14 @@ impl Containers {
         let Leaf::Paragraph(Some(lines)) = &self.leaf else { return true };
         !link_definition::strip(lines).is_empty()
     }
+}
+
+/// Returns `true` if a line after a paragraph continues it, wherever that paragraph is. Of a line with the mark of a quote, which
+/// may continue a quote, it says no.
+pub(super) fn continues_paragraph(line: &str) -> bool {
+    let mut blocks = Containers { leaf: Leaf::Paragraph(None), ..Containers::new() };
+    blocks.line(line);
+    blocks.containers.is_empty() && blocks.in_paragraph()
 }
 
 /// Moves over `>` and the space that belongs to it.
@@ -354,7 +369,7 @@ impl<'a> Opener<'_, 'a> {
             b'<' => {
                 let end = html::start(rest, !meets)?;
                 self.leaf(if end.in_line(rest) { Leaf::None } else { Leaf::Html(end) });
-                return Some(LineKind::Html(rest));
+                return Some(LineKind::Html { text: rest, raw: end != html::End::Blank });
             }
             b'=' | b'-' if interrupts && is_underline(rest) && self.blocks.paragraph_has_text() => {
                 self.leaf(Leaf::None);

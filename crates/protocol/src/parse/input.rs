@@ -96,21 +96,29 @@ impl Input {
     /// The next line, when it is whole or when the reply is over. One that is longer than `most` bytes is cut there,
     /// however it came, but not before its first character.
     pub(super) fn next_line(&mut self, most: usize) -> Option<InputLine> {
+        let mut searched = self.searched;
+        let line = self.line_at(self.at, &mut searched, most);
+        self.searched = searched;
+        line
+    }
+
+    /// Reads the line that begins at `start`, as [`next_line`](Input::next_line) does. Up to `searched` it has no line ending.
+    pub(super) fn line_at(&self, start: usize, searched: &mut usize, most: usize) -> Option<InputLine> {
         let bytes = self.text.as_bytes();
-        let found = find_either(b'\n', b'\r', &bytes[self.searched..]);
-        let end = found.map_or(bytes.len(), |at| self.searched + at);
-        self.searched = end;
-        if end - self.at > most {
+        let found = find_either(b'\n', b'\r', &bytes[*searched..]);
+        let end = found.map_or(bytes.len(), |at| *searched + at);
+        *searched = end;
+        if end - start > most {
             let boundary = |at: &usize| self.text.is_char_boundary(*at);
-            let cut = (self.at + 1..=self.at + most).rev().find(boundary);
-            let cut = cut.or_else(|| (self.at + 1..end).find(boundary)).unwrap_or(end);
+            let cut = (start + 1..=start + most).rev().find(boundary);
+            let cut = cut.or_else(|| (start + 1..end).find(boundary)).unwrap_or(end);
             return Some(InputLine { end: cut, next: cut, ended: false, cut: true });
         }
         let next = match (bytes.get(end), bytes.get(end + 1)) {
             (Some(b'\r'), Some(b'\n')) => end + 2,
             (Some(b'\r'), None) if self.finished.is_none() => return None,
             (Some(_), _) => end + 1,
-            (None, _) if self.finished.is_some() && self.at < end => end,
+            (None, _) if self.finished.is_some() && start < end => end,
             (None, _) => return None,
         };
         Some(InputLine { end, next, ended: next > end, cut: false })

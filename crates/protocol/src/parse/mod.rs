@@ -124,9 +124,10 @@ pub enum Reasoning {
     /// at once. Those in a dialect whose arguments are raw texts wait with what follows them for the end of the reply: a closing
     /// tag may show that such a text was longer.
     Known,
-    /// It is not known. A closing tag without an opening one means that everything before it was thought. It counts alone on its
-    /// line, first in a paragraph of the document and, elsewhere in prose outside of code, if a readable call precedes it, or if
-    /// a call or the end of the line follows it. Calls before it become [`Event::Ignored`], and an [`Event::Reasoning`] that is
+    /// It is not known. A closing tag without an opening one means that everything before it was reasoning. It counts alone on its
+    /// line, first in a paragraph of the document, after the call in a tool block, on the line of its closing fence and, elsewhere
+    /// in prose outside of code, if a readable call precedes it, or if a call or the end of the line follows it; in HTML only if a
+    /// readable call precedes it. Calls before it become [`Event::Ignored`], and an [`Event::Reasoning`] that is
     /// `unopened` says so. Until such a tag or an opening one was met, or the reply is over, calls are held back, for
     /// [`Event::Call`] is final. The texts behind a call are delivered before it; its span tells where it stood.
     #[default]

@@ -5,7 +5,7 @@
 //! borrow.
 
 use super::event::{Event, Span};
-use crate::{Repair, ToolCall};
+use crate::ToolCall;
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -91,15 +91,6 @@ impl Queue {
             }
         };
         self.held.push(HeldCall { call, index, span, replaces, body });
-    }
-
-    /// Makes guesses of the calls that are held back: they may have been thoughts.
-    pub(super) fn doubt_held(&mut self) {
-        for held in &mut self.held {
-            if !held.call.repairs.contains(&Repair::MaybeThought) {
-                held.call.repairs.push(Repair::MaybeThought);
-            }
-        }
     }
 
     /// Queues the calls that were held back, and holds back no more. `thought`: none of them counts.

@@ -1,63 +1,86 @@
 //! Whether a place in a paragraph may be inside of a code span (CommonMark 0.31.2, section 6.1).
 //!
 //! A run of backticks opens a span only where a run of the same length follows, which is known at the end of the paragraph.
-//! Here every run that was not matched yet counts as open: what is doubtful is code.
+//! Here every run that was not matched yet counts as open: for the token of a dialect, what is doubtful is code. For a closing tag
+//! of reasoning the parser looks ahead, so that an unmatched backtick hides none.
 
-/// Runs whose length is told apart. Longer ones count as equally long.
+use super::line_gate::marks;
+use super::reasoning::{self, TagPair};
+
+/// Runs up to this length are distinguished. Longer ones count as equally long.
 const LONGEST: usize = 64;
 
 /// The runs of backticks of a paragraph that no other run has matched, by length, in order.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(super) struct CodeSpans {
     open: Vec<usize>,
-    /// How many runs were unmatched at the first closing tag of reasoning that may be in a span. It is code if one of them is
-    /// matched later.
-    tag: Option<usize>,
 }
 
 impl CodeSpans {
-    /// Ends the paragraph. Returns `true` if a closing tag of reasoning was met that turned out not to be in a span.
-    pub(super) fn end_paragraph(&mut self) -> bool {
+    /// Forgets the unmatched runs: the paragraph has ended.
+    pub(super) fn end_paragraph(&mut self) {
         self.open.clear();
-        self.tag.take().is_some()
-    }
-
-    /// Notes a closing tag of reasoning that may be in a span.
-    pub(super) fn note_tag(&mut self) {
-        self.tag = self.tag.or(Some(self.open.len()));
     }
 
     /// Takes the next piece of the paragraph. Does not end between two backticks.
     pub(super) fn feed(&mut self, text: &str) {
-        let bytes = text.as_bytes();
-        let mut at = 0;
-        while let Some(found) = memchr::memchr(b'`', &bytes[at..]) {
-            let start = at + found;
-            let length = bytes[start..].iter().take_while(|byte| **byte == b'`').count();
-            at = start + length;
-            let escapes = bytes[..start].iter().rev().take_while(|byte| **byte == b'\\').count();
+        for (start, length) in runs(text) {
+            let escapes = text.as_bytes()[..start].iter().rev().take_while(|byte| **byte == b'\\').count();
             // A backslash takes the first backtick out of a run that could open, but not out of one that closes.
-            let length = length.min(LONGEST);
             match self.open.iter().position(|open| *open == length) {
-                // What stood between the two is inside of the span.
-                Some(index) => {
-                    self.open.truncate(index);
-                    self.tag = self.tag.filter(|depth| index >= *depth);
-                }
+                // All that was unmatched between the two is inside of the span.
+                Some(index) => self.open.truncate(index),
                 None if escapes % 2 == 1 && length == 1 => {}
                 None => self.open.push(length),
             }
         }
     }
 
+    /// Returns `true` if a run has no match yet.
     pub(super) fn is_open(&self) -> bool {
         !self.open.is_empty()
     }
+
+    /// Finds the first run in `text`, which follows, that closes an open span: everything before it is code.
+    pub(super) fn closing_run(&self, text: &str) -> Option<usize> {
+        if self.open.is_empty() {
+            return None;
+        }
+        runs(text).find(|(_, length)| self.open.contains(length)).map(|(start, _)| start)
+    }
+}
+
+/// The runs of backticks in `text`: where each one begins, and its length.
+fn runs(text: &str) -> impl Iterator<Item = (usize, usize)> {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let start = at + memchr::memchr(b'`', &bytes[at..])?;
+        let length = bytes[start..].iter().take_while(|byte| **byte == b'`').count();
+        at = start + length;
+        Some((start, length.min(LONGEST)))
+    })
+}
+
+/// Finds the closing tags of reasoning in a line of text, except those in code spans of this line.
+pub(super) fn closing_tags(line: &str) -> impl Iterator<Item = (usize, &'static TagPair)> {
+    let mut spans = CodeSpans::default();
+    let (mut fed, mut code_end) = (0, 0);
+    marks(line, 0).filter_map(move |at| {
+        let tag = reasoning::closing_tag(&line[at..]).filter(|_| at >= code_end)?;
+        spans.feed(&line[fed..at]);
+        fed = at;
+        match spans.closing_run(&line[at..]) {
+            Some(run) => code_end = at + run,
+            None => return Some((at, tag)),
+        }
+        None
+    })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::CodeSpans;
+    use super::{CodeSpans, closing_tags};
 
     #[test]
     fn runs_match_runs_of_their_length() {
@@ -74,6 +97,20 @@ mod tests {
             let mut spans = CodeSpans::default();
             spans.feed(text);
             assert_eq!(spans.is_open(), open, "{text}");
+        }
+    }
+
+    #[test]
+    fn tags_in_code_spans_are_left_out() {
+        for (line, wanted) in [
+            ("</think>", Some(0)),
+            ("a `</think> b", Some(3)),
+            ("a `</think>` b", None),
+            ("`</think></think>` </think>", Some(19)),
+            ("``</think>` </think>", Some(2)),
+            ("`a` ``</think>` `` [/THINK]", Some(19)),
+        ] {
+            assert_eq!(closing_tags(line).next().map(|(at, _)| at), wanted, "{line}");
         }
     }
 }

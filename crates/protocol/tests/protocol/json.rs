@@ -106,7 +106,6 @@ fn every_repair_has_its_cases() {
         Repair::MidLine,
         Repair::OtherDialect,
         Repair::InnerCloser,
-        Repair::MaybeThought,
         Repair::IndentedText,
         Repair::PositionalArgument,
         Repair::AfterBrokenBlock,

@@ -195,16 +195,9 @@ fn calls_are_held_back_while_they_may_be_thoughts() {
             }
             let seen = |event: &Event<'_>| matches!(event, Event::Reasoning { .. }) || is_call(event);
             let first = whole.iter().position(seen).unwrap_or(whole.len());
-            // A closing tag that may or may not count makes a guess of a call, which it does not if reasoning is known.
-            let without_doubt = |mut event: Event<'static>| {
-                if let Event::Call { call, .. } = &mut event {
-                    call.repairs.retain(|repair| *repair != Repair::MaybeThought);
-                }
-                event
-            };
-            let (calls, others): (Vec<_>, Vec<_>) = whole.iter().cloned().map(without_doubt).partition(is_call);
+            let (calls, others): (Vec<_>, Vec<_>) = whole.iter().cloned().partition(is_call);
             let known = events(&reply, &case.options, usize::MAX / 2, true);
-            let (same, rest): (Vec<_>, Vec<_>) = known.into_iter().map(without_doubt).partition(is_call);
+            let (same, rest): (Vec<_>, Vec<_>) = known.into_iter().partition(is_call);
             assert_eq!((calls, others), (same, rest), "{}: {reply:?}", case.title);
             if case.options.contains("bare") || !whole.iter().any(is_call) {
                 continue;

@@ -29,10 +29,10 @@ impl Parser {
             return self.go_back(candidate);
         }
         self.resume_prose();
-        if matches!(ending, Ending::NextFence | Ending::LooseFence { .. }) {
+        if matches!(ending, Ending::NextFence | Ending::LooseFence { .. } | Ending::ClosingTag) {
             other_reading::part(&self.containers, &mut self.other);
         }
-        if matches!(ending, Ending::Fence | Ending::LooseFence { .. }) {
+        if matches!(ending, Ending::Fence | Ending::LooseFence { .. } | Ending::ClosingTag) {
             self.block.span.end = self.input.offset(line_end);
             // Any other line that ends the block is read again, as prose.
             if let Some(line) = self.input.next_line(usize::MAX).filter(|line| line.end == line_end) {
@@ -91,14 +91,6 @@ impl Parser {
             self.block.is_unfinished() && drafts.iter().any(Draft::is_completed)
                 || !self.block.lines_behind(repairs).trim().is_empty()
         });
-        let may_be_thought =
-            std::mem::take(&mut self.tag_at_fence) || self.queue.holds() && self.block.has_tag_after_object();
-        let read = read.map(|mut drafts| {
-            for draft in drafts.iter_mut().filter(|_| may_be_thought) {
-                draft.repairs.push(Repair::MaybeThought);
-            }
-            drafts
-        });
         match read.and_then(|drafts| self.admit(drafts, ending)) {
             Ok(drafts) => {
                 self.after_broken |= broke_off;
@@ -139,7 +131,7 @@ impl Parser {
 
     /// Adds the repairs that the block itself needed. Refuses too many calls, and in strict mode any repair.
     pub(super) fn admit(&self, mut drafts: Vec<Draft>, ending: Ending) -> Result<Vec<Draft>, Problem> {
-        let misses_fence = matches!(ending, Ending::NextFence | Ending::Reply(FinishReason::Stop));
+        let misses_fence = matches!(ending, Ending::NextFence | Ending::ClosingTag | Ending::Reply(FinishReason::Stop));
         let (glued, text) = match ending {
             Ending::LooseFence { glued, text } => (glued, text),
             _ => (false, false),

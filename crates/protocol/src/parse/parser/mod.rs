@@ -15,10 +15,11 @@
 
 mod ending;
 mod follower;
+mod paragraph;
 mod section;
 
 use super::block::{Block, Ending, Stage};
-use super::containers::{Containers, LineKind};
+use super::containers::{self, Containers, LineKind};
 use super::cursor::Content;
 use super::dialect::{self, LineRest, Token};
 use super::event::{Event, Ignored, Span};
@@ -31,12 +32,13 @@ use super::preview::Tag;
 use super::queue::{HeldCall, Queue, Queued};
 use super::read::takes_body;
 use super::reasoning::{self, TagPair};
-use super::spans::CodeSpans;
+use super::spans::{CodeSpans, closing_tags};
 use super::{Options, Reasoning};
 use crate::clip::floor_boundary;
 use crate::fence::{self, Opening};
 use crate::json::MOST_NESTING;
 use crate::{Dialect, Dialects, FinishReason, ToolCall};
+use paragraph::ParagraphRest;
 use section::{Section, Tries};
 
 /// The streaming parser.
@@ -69,8 +71,8 @@ pub struct Parser {
     starved: bool,
     /// Code spans of the open paragraph.
     spans: CodeSpans,
-    /// A closing tag of reasoning follows the closing fence of the block on its line, while calls are held back.
-    tag_at_fence: bool,
+    /// What is known of the rest of that paragraph.
+    paragraph: ParagraphRest,
     /// The parser stands directly behind a call in a dialect, in its last line.
     behind_section: bool,
     /// CommonMark was asked already what the current line is: prose.
@@ -153,7 +155,7 @@ impl Parser {
             after_broken: false,
             starved: false,
             spans: CodeSpans::default(),
-            tag_at_fence: false,
+            paragraph: ParagraphRest::default(),
             behind_section: false,
             structured: false,
             blocks: false,
@@ -281,17 +283,9 @@ impl Parser {
     /// The reply is over and read.
     fn end(&mut self) -> bool {
         self.show(self.input.len());
-        self.end_paragraph();
         self.queue.release(false);
         self.state = ParserState::Done;
         true
-    }
-
-    /// The paragraph is over: a closing tag that was not in a code span after all makes guesses of the calls before it.
-    pub(super) fn end_paragraph(&mut self) {
-        if self.spans.end_paragraph() {
-            self.queue.doubt_held();
-        }
     }
 }
 
@@ -310,6 +304,9 @@ impl Parser {
             }
         }
         while let Some(line) = self.input.next_line(self.options.limits.block) {
+            if !self.has_paragraph_of(line) {
+                return false;
+            }
             self.prose_line(line);
             if !self.queue.is_empty() || !matches!(self.state, ParserState::Prose) {
                 return true;
@@ -387,7 +384,7 @@ impl Parser {
             // CommonMark sees no block in the line of a call.
             let after_call = std::mem::take(&mut self.behind_section) && !blank;
             let moved = if std::mem::take(&mut self.structured) || after_call {
-                self.prose_tokens(line, self.dialects())
+                self.prose_tokens(line, self.dialects(), self.containers.in_quote())
             } else {
                 self.block_structure(line)
             };
@@ -434,18 +431,14 @@ impl Parser {
         }
     }
 
-    /// A line of prose, which may hold the special token of a dialect or a closing tag. Returns whether the parser went to one.
-    fn prose_tokens(&mut self, line: InputLine, dialects: Dialects) -> bool {
+    /// A line of prose, which may hold the special token of a dialect or a closing tag, unless it is `marked` as a quote. Returns
+    /// whether the parser went to one.
+    fn prose_tokens(&mut self, line: InputLine, dialects: Dialects, marked: bool) -> bool {
         let text = self.input.slice(self.input.at, line.end);
         let blank = fence::is_blank(text);
         let quoted = self.spans.is_open() || self.containers.in_quote();
-        if self.containers.in_quote() {
+        if marked {
             self.spans.feed(text);
-            // A line without the mark of the quote may continue it only lazily.
-            let is_lazy = !text.trim_start().starts_with('>');
-            if is_lazy && self.queue.has_held() && reasoning::has_closing_tag(text) {
-                self.queue.doubt_held();
-            }
         } else if self.finds_in_prose(line.end - self.input.at, dialects) {
             return true;
         }
@@ -463,19 +456,24 @@ impl Parser {
         let at = self.input.at;
         let text = self.input.slice(at, line.end);
         let span = self.input.span(at, line.end);
-        let in_paragraph = self.containers.in_paragraph();
-        let is_call = |opening: &Opening<'_>| !matches!(info_word(opening), InfoWord::Other);
         let in_html = self.containers.in_html();
-        let (kind, doubtful) = other_reading::read_line(&mut self.containers, &mut self.other, text, is_call);
-        let tag_in_html = matches!(kind, LineKind::Html(text) if reasoning::has_closing_tag(text));
-        let tag_before = !in_paragraph && self.spans.end_paragraph();
-        if tag_in_html || tag_before {
-            self.queue.doubt_held();
+        let is_lazy = self.containers.continues_lazily(text);
+        if self.spans.is_open()
+            && !((self.containers.in_paragraph() || in_html) && containers::continues_paragraph(text))
+        {
+            self.spans.end_paragraph();
         }
+        let is_call = |opening: &Opening<'_>| !matches!(info_word(opening), InfoWord::Other);
+        let (kind, doubtful) = other_reading::read_line(&mut self.containers, &mut self.other, text, is_call);
+        let in_quote = self.containers.in_quote();
         match kind {
-            LineKind::Prose => return self.prose_tokens(line, self.dialects()),
-            // A paragraph goes on: a closing tag counts, but a call is indented too far.
-            LineKind::Indented(_) if self.containers.in_paragraph() && !self.containers.in_quote() => {
+            LineKind::Prose => {
+                // A line without the mark of the quote: a closing tag in it counts, but a call does not.
+                let dialects = if in_quote { Dialects::NONE } else { self.dialects() };
+                return self.prose_tokens(line, dialects, in_quote && !is_lazy);
+            }
+            // The same for a paragraph that continues: a call in it is indented too far.
+            LineKind::Indented(_) if self.containers.in_paragraph() && (is_lazy || !in_quote) => {
                 if self.finds_in_prose(line.end - at, Dialects::NONE) {
                     return true;
                 }
@@ -483,6 +481,10 @@ impl Parser {
                 let found = self.ignored.drawn(Ignored::Indentation, self.input.slice(at, line.end), span);
                 self.announce(ended.or(found), line.end);
                 return false;
+            }
+            LineKind::Html { text: html, raw } if !in_quote => {
+                let start = line.end - html.len();
+                return self.html_line(line, start, raw, !in_html);
             }
             _ => {}
         }
@@ -494,12 +496,7 @@ impl Parser {
         let found = match kind {
             LineKind::Inside(content) => self.ignored.inside(content.text, span),
             LineKind::Closes(_) => self.ignored.fence_ends(Some(span)),
-            LineKind::Html(rest) => {
-                if !in_html && !self.containers.in_quote() {
-                    self.ignored.begins_line(rest, span);
-                }
-                self.ignored.drawn(Ignored::Html, rest, span)
-            }
+            LineKind::Html { text: rest, .. } => self.ignored.drawn(Ignored::Html, rest, span),
             LineKind::Indented(rest) => self.ignored.drawn(Ignored::Indentation, rest, span),
             LineKind::Prose => None,
             LineKind::Opens(opening, offset) => {
@@ -530,6 +527,41 @@ impl Parser {
     }
 }
 
+/// HTML.
+impl Parser {
+    /// Reads a line of an HTML block, whose text begins at `start`. It is not code: a closing tag after a call counts in it, but a
+    /// call does not. Returns `true` if the parser went to a closing tag.
+    fn html_line(&mut self, line: InputLine, start: usize, raw: bool, is_first: bool) -> bool {
+        if self.follows_call() {
+            if raw {
+                self.close_in_raw_html(line);
+            } else if self.finds_in_prose(line.end - self.input.at, Dialects::NONE) {
+                return true;
+            }
+        }
+        let ended = self.ignored.fence_ends(None);
+        let (text, span) = (self.input.slice(start, line.end), self.input.span(self.input.at, line.end));
+        if is_first {
+            self.ignored.begins_line(text, span);
+        }
+        let found = self.ignored.drawn(Ignored::Html, text, span);
+        self.announce(ended.or(found), line.end);
+        false
+    }
+
+    /// Looks for a closing tag in a line of raw HTML: all before it was reasoning. The HTML block continues, since a call in it is
+    /// quoted, whatever precedes it.
+    fn close_in_raw_html(&mut self, line: InputLine) {
+        let found = closing_tags(self.input.slice(self.input.at, line.end)).next();
+        if let Some((offset, tag)) = found {
+            let at = self.input.at + offset;
+            self.drop_candidate(at);
+            self.show(at);
+            self.release_thought(at, tag);
+        }
+    }
+}
+
 fn ignored_calls(options: &Options) -> IgnoredCalls {
     let dialects = if options.strict || options.bare { Dialects::NONE } else { options.dialects };
     IgnoredCalls::new(options.limits.block, dialects, options.catalog.clone())
@@ -554,7 +586,7 @@ impl Parser {
         self.announce(ignored, at);
         // What follows is a document of its own, in which the block is not the last one.
         self.drop_candidate(at);
-        self.end_paragraph();
+        self.spans.end_paragraph();
         self.queue.release(false);
         let start = self.input.offset(at);
         self.input.pass_within(at + tag.open.len(), indent + tag.open.chars().count());
@@ -570,16 +602,21 @@ impl Parser {
         let ignored = self.ignored.end_all();
         self.show(at);
         self.announce(ignored, at);
+        self.release_thought(at, tag);
         let end = at + tag.close.len();
-        let span = self.input.span(at, end);
-        // Before the calls: whoever takes the first event behind the decision has to know what was decided.
-        self.queue.push(Queued::Unopened(span));
-        self.queue.release(true);
         let chars = self.input.slice(self.input.at, end).chars().count();
         self.input.pass_within(end, chars);
+        self.begin_document();
+    }
+
+    /// Queues the calls that were held back as reasoning, which the closing tag at `at` ends.
+    fn release_thought(&mut self, at: usize, tag: &'static TagPair) {
+        let span = self.input.span(at, at + tag.close.len());
+        // Before the calls: the first event after the decision shows what was decided.
+        self.queue.push(Queued::Unopened(span));
+        self.queue.release(true);
         self.input.use_up(span.end);
         self.calls = 0;
-        self.begin_document();
     }
 
     /// What follows is read as the start of a new document.
@@ -705,6 +742,7 @@ impl Parser {
         if self.block.awaits_loose_body() && ends_before_body(&self.containers, text) {
             self.block.drop_loose_bodies();
         }
+        let watches_tags = self.queue.holds() && !line.cut;
         let content = if self.options.bare {
             Ok((Content { pad: 0, text }, false))
         } else {
@@ -713,10 +751,13 @@ impl Parser {
         };
         let (content, doubtful) = match content {
             Ok(content) => content,
-            Err(ending) => {
-                let is_loose = matches!(ending, Ending::LooseFence { .. });
-                self.tag_at_fence = is_loose && self.queue.holds() && reasoning::has_closing_tag(text);
-                return self.end_at_line(ending, line);
+            Err((ending, after_fence)) => {
+                let tag = closing_tags(after_fence).next().filter(|_| watches_tags);
+                let tag = tag.map(|(at, tag)| (text.len() - after_fence.len() + at, tag));
+                if let (Some(other), Some(_)) = (&mut self.other, tag) {
+                    other.line(text);
+                }
+                return self.end_at_line(ending, line, tag);
             }
         };
         if let Some(other) = &mut self.other {
@@ -736,10 +777,23 @@ impl Parser {
             Given::Undecided(_) | Given::Withheld => block.content(content.pad, content.text, &mut self.queue),
         }
         if let Some(at) = block.glued_fence().filter(|_| !line.cut)
-            && let Some(text) = loose_closing(&self.containers, &block.body[at..])
+            && let Some(after_fence) = loose_closing(&self.containers, &block.body[at..])
         {
-            self.tag_at_fence = self.queue.holds() && reasoning::has_closing_tag(&block.body[at..]);
-            return self.end_at_line(Ending::LooseFence { glued: true, text }, line);
+            let tag = closing_tags(after_fence).next().filter(|_| watches_tags);
+            let tag = tag.map(|(at, tag)| (place_of_tail(text, &after_fence[at..]), tag));
+            let is_text = !fence::is_blank(after_fence);
+            return self.end_at_line(Ending::LooseFence { glued: true, text: is_text }, line, tag);
+        }
+        if watches_tags
+            && block.candidate.is_none()
+            && reasoning::has_closing_tag(text)
+            && let Some((end, at, tag)) = block.tag_after_call(self.options.catalog.as_deref())
+        {
+            let offset = place_of_tail(text, &block.body[at..]);
+            // The lines before the tag may be content that lost its quotes, and so may what follows it.
+            self.after_broken |= !block.lines_behind(&[]).trim().is_empty();
+            block.end_after_call(end);
+            return self.end_at_line(Ending::ClosingTag, line, Some((offset, tag)));
         }
         if line.cut {
             block.overflow();
@@ -758,8 +812,12 @@ impl Parser {
         self.settle();
     }
 
-    /// The block ends at a line, or before it.
-    fn end_at_line(&mut self, ending: Ending, line: InputLine) {
+    /// The block ends at a line, or before it; where a closing tag of reasoning follows the block on the line, at that `tag`.
+    fn end_at_line(&mut self, ending: Ending, line: InputLine, tag: Option<(usize, &'static TagPair)>) {
+        if let Some((offset, tag)) = tag {
+            self.end_block(ending, self.input.at + offset);
+            return self.close_unopened(offset, tag);
+        }
         // A fence that is the reply's last line and has no line ending may have been cut off.
         let cut = self.input.finished.filter(|reason| reason.is_early() && !line.ended);
         match (cut, ending) {
@@ -794,21 +852,21 @@ impl Parser {
 }
 
 /// What a whole line of the open block is: content, and whether it may be the closing fence too; or the end of the
-/// block. `given`: the block has a part of the line, so it was content when that came, and how far the block is now
-/// must not matter.
+/// block, with the text after its closing fence. `given`: the block has a part of the line, so it was content when that came,
+/// and how far the block is now must not matter.
 fn content_or_ending<'a>(
     containers: &Containers,
     text: &'a str,
     given: bool,
     block: &Block,
-) -> Result<(Content<'a>, bool), Ending> {
+) -> Result<(Content<'a>, bool), (Ending, &'a str)> {
     let (content, closes) = match containers.in_fence(text) {
         Some(LineKind::Closes(content)) => (content, true),
         Some(LineKind::Inside(content)) => (content, false),
-        _ => return Err(Ending::Container),
+        _ => return Err((Ending::Container, "")),
     };
     if closes && !block.doubts_fence() {
-        return Err(Ending::Fence);
+        return Err((Ending::Fence, ""));
     }
     if given || closes || !block.speculates || block.forged {
         return Ok((content, closes));
@@ -816,18 +874,18 @@ fn content_or_ending<'a>(
     if let Some(tag) = block.last_tag() {
         let behind = content.text.strip_prefix(tag).map(|rest| rest.trim_start_matches([' ', '\t']));
         let run = behind.filter(|_| content.pad == 0);
-        if let Some(text) = run.and_then(|run| loose_closing(containers, run)) {
-            return Err(Ending::LooseFence { glued: true, text });
+        if let Some(after) = run.and_then(|run| loose_closing(containers, run)) {
+            return Err((Ending::LooseFence { glued: true, text: !fence::is_blank(after) }, after));
         }
     } else if let stage @ (Stage::Complete | Stage::After) = block.stage()
         && let Some(rest) = containers.at_fence(text)
     {
         let opens_tool = |opening: Opening<'_>| matches!(info_word(&opening), InfoWord::Tool { .. });
         if stage == Stage::Complete && block.candidate.is_none() && fence::opening(rest).is_some_and(opens_tool) {
-            return Err(Ending::NextFence);
+            return Err((Ending::NextFence, ""));
         }
-        if let Some(text @ true) = loose_closing(containers, rest) {
-            return Err(Ending::LooseFence { glued: false, text });
+        if let Some(after) = loose_closing(containers, rest).filter(|after| !fence::is_blank(after)) {
+            return Err((Ending::LooseFence { glued: false, text: true }, after));
         }
     }
     Ok((content, false))
@@ -841,13 +899,20 @@ fn ends_before_body(containers: &Containers, line: &str) -> bool {
     containers.at_fence(line).is_some_and(ends)
 }
 
-/// Whether text stands behind a run of fence characters that closes the open block; `None` where the run does not close it,
-/// for it is too short, or what stands behind it is an info string and makes an opening fence of it.
-fn loose_closing(containers: &Containers, run: &str) -> Option<bool> {
-    let behind = containers.behind_closing_run(run)?;
-    let text = behind.trim_matches([' ', '\t']);
+/// The place in a line where its last characters begin, as many as `tail` has. A body has other bytes than the line where NUL is
+/// replaced.
+fn place_of_tail(line: &str, tail: &str) -> usize {
+    let last = tail.chars().count().checked_sub(1);
+    last.and_then(|last| line.char_indices().rev().nth(last)).map_or(line.len(), |(at, _)| at)
+}
+
+/// The text after a run of fence characters that closes the open block. `None` if the run does not close it: it is too short, or
+/// the text is an info string and makes an opening fence of it.
+fn loose_closing<'a>(containers: &Containers, run: &'a str) -> Option<&'a str> {
+    let after = containers.behind_closing_run(run)?;
+    let text = after.trim_matches([' ', '\t']);
     // An info string begins with a word, or with attributes in braces. Apart from the run it is one word: prose has several.
     let begins = text.starts_with(|c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '{' | '.'));
-    let is_prose = behind.starts_with([' ', '\t']) && text.contains([' ', '\t']);
-    (!begins || is_prose).then_some(!text.is_empty())
+    let is_prose = after.starts_with([' ', '\t']) && text.contains([' ', '\t']);
+    (!begins || is_prose).then_some(after)
 }

@@ -142,6 +142,7 @@ impl Parser {
         let start = self.input.offset(self.input.at);
         let from = self.refused.map_or(0, |refused| (refused + 1).saturating_sub(start).min(length));
         let (mut section, mut closing, mut fed) = (None, None, from);
+        let mut code_end = self.paragraph.code_end;
         for at in marks(text, from) {
             let rest = &text[at..];
             let tag = if self.queue.holds() { reasoning::closing_tag(rest) } else { None };
@@ -151,24 +152,25 @@ impl Parser {
             }
             spans.feed(&text[fed..at]);
             fed = at;
-            if spans.is_open() {
-                if tag.is_some() {
-                    spans.note_tag();
-                }
-                continue;
-            }
-            if let Token::Call { opener, .. } = token {
+            if let Token::Call { opener, .. } = token
+                && !spans.is_open()
+            {
                 section = Some(Section::new(opener, at, true, false));
                 break;
             }
-            closing = tag.filter(|tag| self.closes_thought(&rest[tag.close.len()..]));
-            if closing.is_some() {
-                break;
+            closing = tag.filter(|tag| start + at >= code_end && self.closes_thought(&rest[tag.close.len()..]));
+            if closing.is_none() {
+                continue;
+            }
+            match self.code_span_end(&spans, start + at, start + length) {
+                Some(end) => (code_end, closing) = (end, None),
+                None => break,
             }
         }
         if section.is_none() && closing.is_none() {
             spans.feed(&text[fed..]);
         }
+        self.paragraph.code_end = code_end;
         self.spans = spans;
         match (section, closing) {
             (Some(section), _) => self.state = ParserState::Section(section),
@@ -178,11 +180,16 @@ impl Parser {
         true
     }
 
+    /// Returns `true` if a call precedes that would count, but not if the reply so far is reasoning.
+    pub(super) fn follows_call(&self) -> bool {
+        self.queue.has_held() || self.ignored.has_candidate()
+    }
+
     /// Whether a closing tag of reasoning in prose, which `rest` follows on its line, counts: a call precedes it, or a call or
     /// the end of the line follows it.
     fn closes_thought(&self, rest: &str) -> bool {
         let rest = rest.trim_matches([' ', '\t']);
-        if rest.is_empty() || self.queue.has_held() || self.ignored.has_candidate() {
+        if rest.is_empty() || self.follows_call() {
             return true;
         }
         let (dialects, catalog) = (self.dialects(), self.options.catalog.as_deref());
@@ -497,7 +504,7 @@ impl Parser {
         self.input.pass_within(at + length, chars);
         self.input.use_up(self.input.offset(at + length));
         self.containers.close_leaf();
-        self.end_paragraph();
+        self.spans.end_paragraph();
         self.state = ParserState::Prose;
         self.behind_section = true;
         self.gate = LineGate::default();
