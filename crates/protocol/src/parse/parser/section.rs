@@ -16,6 +16,7 @@ use crate::parse::dialect::whole::{self, Whole};
 use crate::parse::dialect::{self, CallReading, LineRest, Token};
 use crate::parse::event::{Event, Ignored, Span};
 use crate::parse::ignored::IgnoredCall;
+use crate::parse::input::Input;
 use crate::parse::line_gate::{LineGate, marks};
 use crate::parse::other_reading::OtherReading;
 use crate::parse::queue::Queued;
@@ -48,6 +49,36 @@ impl Section {
     fn new(opener: &'static str, offset: usize, mid_line: bool, in_item: bool) -> Box<Section> {
         let (tries, looks, follower) = (Tries::default(), Tries::default(), Follower::default());
         Box::new(Section { opener, offset, mid_line, in_item, silent: mid_line, tries, looks, follower, decided: None })
+    }
+}
+
+/// The text of the open section as far as it is there, from its opening token on.
+struct SectionText<'a> {
+    text: &'a str,
+    /// Where it begins in the reply.
+    start: usize,
+    /// It is longer than the limit, and was cut there.
+    is_over: bool,
+    /// How the reply ended, if the text is there to that end.
+    ended: Option<FinishReason>,
+}
+
+impl SectionText<'_> {
+    /// Returns `true` if no more of the text will come.
+    fn is_complete(&self) -> bool {
+        self.is_over || self.ended.is_some()
+    }
+}
+
+/// The text of a section that begins `offset` bytes after the place of the parser.
+fn section_text(input: &Input, limit: usize, offset: usize) -> SectionText<'_> {
+    let all = input.slice(input.at + offset, input.len());
+    let is_over = all.len() > limit;
+    SectionText {
+        text: &all[..floor_boundary(all, limit)],
+        start: input.offset(input.at + offset),
+        is_over,
+        ended: input.finished.filter(|_| !is_over),
     }
 }
 
@@ -244,103 +275,142 @@ impl Parser {
         }
     }
 
-    /// Tells what is known of the open section, and reads it as far as it is there. What it is in the end is decided behind
-    /// what was told, so that this does not depend on the pieces in which it came.
+    /// Emits what is known of the open section, reads it as far as it is there, and ends it. What it is in the end is decided after
+    /// everything that is known was emitted, so that this does not depend on the pieces in which it came.
     pub(super) fn advance_section(&mut self) -> bool {
-        let dialects = self.dialects();
-        let ended = self.input.finished;
-        let limit = self.options.limits.block;
         self.begin_telling();
         let ParserState::Section(section) = &mut self.state else { return false };
-        let offset = section.offset;
-        let start = self.input.offset(self.input.at + offset);
-        let all = self.input.slice(self.input.at + offset, self.input.len());
-        let over = all.len() > limit;
-        let text = &all[..floor_boundary(all, limit)];
-        let opener = section.opener;
+        let SectionText { text, .. } = section_text(&self.input, self.options.limits.block, section.offset);
         if !section.silent && section.follower.tell(text, &mut self.block, &mut self.queue) {
             return true;
         }
-        let length = text.len();
-        // A text that was cut because of its length is not over.
-        let ended = ended.filter(|_| !over);
-        let Some(mut reading) = section.decided.take() else {
-            let hint = |seen| dialect::may_end(text, seen, opener, dialects);
-            let due = section.tries.is_due(length, over || ended.is_some(), hint);
-            if !section.follower.wants_reading(text) && !due {
-                return false;
+        match section.decided.take() {
+            None => self.read_section(),
+            Some(CallReading::Calls(dialect, drafts, end)) if !drafts.is_empty() => {
+                self.take_calls(dialect, drafts, end)
             }
-            let (reading, sketch) = dialect::read(text, opener, dialects, ended, self.options.catalog.as_deref());
-            section.follower.take(sketch);
-            if over || !matches!(reading, CallReading::Undecided) {
-                section.decided = Some(reading);
-            }
-            return true;
+            Some(reading) => self.take_other_reading(reading),
+        }
+    }
+
+    /// Reads the open section if there is enough of it. Returns `false` if more of it must come first.
+    fn read_section(&mut self) -> bool {
+        let (dialects, catalog) = (self.dialects(), self.options.catalog.as_deref());
+        let ParserState::Section(section) = &mut self.state else { return false };
+        let whole = section_text(&self.input, self.options.limits.block, section.offset);
+        let (text, opener) = (whole.text, section.opener);
+        let hint = |seen| dialect::may_end(text, seen, opener, dialects);
+        let due = section.tries.is_due(text.len(), whole.is_complete(), hint);
+        if !section.follower.wants_reading(text) && !due {
+            return false;
+        }
+        let (reading, sketch) = dialect::read(text, opener, dialects, whole.ended, catalog);
+        section.follower.take(sketch);
+        if whole.is_over || !matches!(reading, CallReading::Undecided) {
+            section.decided = Some(reading);
+        }
+        true
+    }
+
+    /// Takes the calls of the open section, which end at `end` of its text, once it is known what surrounds them: they may be a
+    /// quotation, or guesses. Returns `false` if more of the text must come first.
+    fn take_calls(&mut self, dialect: Dialect, mut drafts: Vec<Draft>, end: usize) -> bool {
+        let followed = self.is_followed(end);
+        let ParserState::Section(section) = &mut self.state else { return false };
+        let Some(followed) = followed else {
+            section.decided = Some(CallReading::Calls(dialect, drafts, end));
+            return false;
         };
-        let mut stray = false;
-        if let CallReading::Calls(dialect, drafts, end) = &mut reading
-            && !drafts.is_empty()
-        {
-            let (dialect, end) = (*dialect, *end);
-            let catalog = self.options.catalog.as_deref();
-            if start >= self.line_rest.1 {
-                let hint = |seen: usize| text.as_bytes()[seen..].iter().any(|byte| matches!(byte, b'\n' | b'\r'));
-                let (rest, at) = match section.looks.is_due(length, over || ended.is_some(), hint) {
-                    true => dialect::line_rest(text, end, dialects, ended, catalog),
-                    false => (LineRest::Undecided, 0),
-                };
-                match rest {
-                    LineRest::Undecided if over => self.line_rest = (LineRest::Text, start + length),
-                    LineRest::Undecided => {
-                        section.decided = Some(reading);
-                        return false;
-                    }
-                    LineRest::Text | LineRest::Nothing => self.line_rest = (rest, start + at),
-                }
+        let offset = section.offset;
+        if followed && section.mid_line {
+            self.quote_section(offset, end);
+            return true;
+        }
+        if std::mem::take(&mut section.silent) {
+            section.decided = Some(CallReading::Calls(dialect, drafts, end));
+            return true;
+        }
+        let stray = if section.follower.is_raw() { self.has_stray_closer(dialect, end) } else { Some(false) };
+        let Some(stray) = stray else {
+            if let ParserState::Section(section) = &mut self.state {
+                section.decided = Some(CallReading::Calls(dialect, drafts, end));
             }
-            let followed = self.line_rest.0 == LineRest::Text;
-            if followed && section.mid_line {
-                self.quote_section(offset, end);
-                return true;
-            }
-            if std::mem::take(&mut section.silent) {
-                section.decided = Some(reading);
-                return true;
-            }
-            if section.follower.is_raw() {
-                if ended.is_none() && !over {
-                    section.decided = Some(reading);
-                    return false;
-                }
-                let known = self.stray_closers.iter().position(|(found, ..)| *found == dialect);
-                let known = known.unwrap_or_else(|| {
-                    self.stray_closers.push((dialect, false, 0));
-                    self.stray_closers.len() - 1
-                });
-                let (_, is_stray, until) = &mut self.stray_closers[known];
-                if start >= *until {
-                    let found = dialect::stray_closer(text, end, dialect, dialects, catalog);
-                    // Of a reply that was cut, the closing tags that end the text may be missing.
-                    let rest = text[end..].trim_start();
-                    let is_cut = ended.is_some_and(FinishReason::is_early)
-                        && !rest.is_empty()
-                        && !matches!(dialect::token(rest, true, dialects), Token::Call { .. });
-                    *is_stray = found.is_some() || over || is_cut;
-                    *until = found.map_or(if over { start + length } else { usize::MAX }, |at| start + at);
-                }
-                stray = *is_stray;
-            }
-            let needed = [(followed, Repair::TrailingText), (stray, Repair::InnerCloser)];
-            for draft in drafts {
-                for (_, repair) in needed.iter().filter(|(needed, _)| *needed) {
-                    if !draft.repairs.contains(repair) {
-                        draft.repairs.push(*repair);
-                    }
+            return false;
+        };
+        let needed = [(followed, Repair::TrailingText), (stray, Repair::InnerCloser)];
+        for draft in &mut drafts {
+            for (_, repair) in needed.iter().filter(|(needed, _)| *needed) {
+                if !draft.repairs.contains(repair) {
+                    draft.repairs.push(*repair);
                 }
             }
         }
+        self.go_to(offset);
+        self.end_section(end, Some(dialect), Ok(drafts));
+        // What follows may be the rest of a text of the call.
+        self.after_broken |= stray;
+        true
+    }
+
+    /// Returns whether other text follows, on their line, the calls that end at `end` of the open section. `None` if that depends
+    /// on what is still to come.
+    fn is_followed(&mut self, end: usize) -> Option<bool> {
+        let (dialects, catalog) = (self.dialects(), self.options.catalog.as_deref());
+        let ParserState::Section(section) = &mut self.state else { return None };
+        let whole = section_text(&self.input, self.options.limits.block, section.offset);
+        let text = whole.text;
+        if whole.start >= self.line_rest.1 {
+            let hint = |seen: usize| text.as_bytes()[seen..].iter().any(|byte| matches!(byte, b'\n' | b'\r'));
+            let (rest, at) = match section.looks.is_due(text.len(), whole.is_complete(), hint) {
+                true => dialect::line_rest(text, end, dialects, whole.ended, catalog),
+                false => (LineRest::Undecided, 0),
+            };
+            self.line_rest = match rest {
+                LineRest::Undecided if whole.is_over => (LineRest::Text, whole.start + text.len()),
+                LineRest::Undecided => return None,
+                LineRest::Text | LineRest::Nothing => (rest, whole.start + at),
+            };
+        }
+        Some(self.line_rest.0 == LineRest::Text)
+    }
+
+    /// Returns whether a closing tag of the dialect follows the call that ends at `end` of the open section, outside of any call.
+    /// `None` if the rest of the reply is still to come.
+    fn has_stray_closer(&mut self, dialect: Dialect, end: usize) -> Option<bool> {
+        let (dialects, catalog) = (self.dialects(), self.options.catalog.as_deref());
+        let ParserState::Section(section) = &self.state else { return None };
+        let whole = section_text(&self.input, self.options.limits.block, section.offset);
+        if !whole.is_complete() {
+            return None;
+        }
+        let SectionText { text, start, .. } = whole;
+        let known = self.stray_closers.iter().position(|(found, ..)| *found == dialect);
+        let known = known.unwrap_or_else(|| {
+            self.stray_closers.push((dialect, false, 0));
+            self.stray_closers.len() - 1
+        });
+        let (_, is_stray, until) = &mut self.stray_closers[known];
+        if start >= *until {
+            let found = dialect::stray_closer(text, end, dialect, dialects, catalog);
+            // Of a reply that was cut, the closing tags that end the text may be missing.
+            let rest = text[end..].trim_start();
+            let is_cut = whole.ended.is_some_and(FinishReason::is_early)
+                && !rest.is_empty()
+                && !matches!(dialect::token(rest, true, dialects), Token::Call { .. });
+            *is_stray = found.is_some() || whole.is_over || is_cut;
+            *until = found.map_or(if whole.is_over { start + text.len() } else { usize::MAX }, |at| start + at);
+        }
+        Some(*is_stray)
+    }
+
+    /// Ends the open section, which holds no call that can be read. Returns `false` if more of it must come first.
+    fn take_other_reading(&mut self, reading: CallReading) -> bool {
+        let ParserState::Section(section) = &self.state else { return false };
+        let (offset, opener, limit) = (section.offset, section.opener, self.options.limits.block);
+        let SectionText { text, is_over, ended, .. } = section_text(&self.input, limit, offset);
         match reading {
-            CallReading::Undecided if over => {
+            CallReading::Undecided if is_over => {
+                let length = text.len();
                 self.go_to(offset);
                 let problem = Problem::new(0, messages::dialect_too_large(limit));
                 self.end_section(length, None, Err(problem));
@@ -362,29 +432,20 @@ impl Parser {
                 self.end_section(end, Some(dialect), Err(problem));
             }
             // The tokens around a text that is no call: nothing for a reader, and no gap in the reply.
-            CallReading::Calls(_, drafts, end) if drafts.is_empty() => {
-                self.go_to(offset);
-                let at = self.input.at;
-                let (text, span) = (self.input.span(at, at), self.input.span(at, at + end));
-                self.queue.push(Queued::Reasoning { text, span, closed: Some(true) });
-                self.pass_section(end);
-            }
-            CallReading::Calls(dialect, drafts, end) => {
-                self.go_to(offset);
-                self.end_section(end, Some(dialect), Ok(drafts));
-                // What follows may be the rest of a text of the call.
-                self.after_broken |= stray;
-            }
-            CallReading::Thought { text: (start, stop), closed, end } => {
-                self.go_to(offset);
-                let at = self.input.at;
-                let text = self.input.span(at + start, at + stop);
-                let span = self.input.span(at, at + end);
-                self.queue.push(Queued::Reasoning { text, span, closed: Some(closed) });
-                self.pass_section(end);
-            }
+            CallReading::Calls(_, _, end) => self.think_section(offset, (0, 0), true, end),
+            CallReading::Thought { text, closed, end } => self.think_section(offset, text, closed, end),
         }
         true
+    }
+
+    /// Ends a section of `length` bytes that is reasoning: `text` is what is between the tags.
+    fn think_section(&mut self, offset: usize, text: (usize, usize), closed: bool, length: usize) {
+        self.go_to(offset);
+        let at = self.input.at;
+        let text = self.input.span(at + text.0, at + text.1);
+        let span = self.input.span(at, at + length);
+        self.queue.push(Queued::Reasoning { text, span, closed: Some(closed) });
+        self.pass_section(length);
     }
 
     /// Where a call has begun for certain, the text before it is shown, and the call can be told.
