@@ -125,7 +125,7 @@ pub enum Reasoning {
     /// tag may show that such a text was longer.
     Known,
     /// It is not known. A closing tag without an opening one means that everything before it was reasoning. It counts alone on its
-    /// line, first in a paragraph of the document, after the call in a tool block, on the line of its closing fence and, elsewhere
+    /// line, first in a paragraph of the document, after the call in a tool block, on the line of a closing fence and, elsewhere
     /// in prose outside of code, if a readable call precedes it, or if a call or the end of the line follows it; in HTML only if a
     /// readable call precedes it. Calls before it become [`Event::Ignored`], and an [`Event::Reasoning`] that is
     /// `unopened` says so. Until such a tag or an opening one was met, or the reply is over, calls are held back, for

@@ -466,6 +466,22 @@ impl Parser {
         let is_call = |opening: &Opening<'_>| !matches!(info_word(opening), InfoWord::Other);
         let (kind, doubtful) = other_reading::read_line(&mut self.containers, &mut self.other, text, is_call);
         let in_quote = self.containers.in_quote();
+        if !in_quote && self.follows_call() {
+            // A closing fence with a tag after it: for CommonMark it is content, or the info string of an opening fence.
+            let after_fence = match kind {
+                LineKind::Inside(_) => {
+                    self.containers.at_fence(text).and_then(|line| self.containers.behind_closing_run(line))
+                }
+                LineKind::Opens(opening, _) => Some(opening.info),
+                _ => None,
+            };
+            let after_fence = after_fence.map_or("", |after| after.trim_matches([' ', '\t']));
+            if let Some(tag) = reasoning::closing_tag(after_fence) {
+                let offset = text.trim_end_matches([' ', '\t']).len() - after_fence.len();
+                self.close_unopened(offset, tag);
+                return true;
+            }
+        }
         match kind {
             LineKind::Prose => {
                 // A line without the mark of the quote: a closing tag in it counts, but a call does not.
