@@ -82,7 +82,6 @@ toolfence_protocol::texts! { "sandbox"
     its_engine_failed() { en: "its engine failed", pt: "o programa de contêineres falhou" }
     no_number() { en: "the new process has no number", pt: "o novo processo não tem número" }
     too_long() { en: "it is too long", pt: "é longo demais" }
-    not_for_overlay() { en: "its name cannot be told to overlayfs", pt: "não é possível informar o nome ao overlayfs" }
     threads(count) {
         en: "the helper has {count} threads and must have one",
         pt: "o programa auxiliar tem {count} threads e deve ter uma",

@@ -77,7 +77,6 @@ pub(crate) enum Cause {
     EngineFailed,
     NoNumber,
     TooLong,
-    NotForOverlay,
     Threads(usize),
     Version {
         helper: String,
@@ -98,7 +97,6 @@ impl Cause {
             Cause::EngineFailed => messages::its_engine_failed(),
             Cause::NoNumber => messages::no_number(),
             Cause::TooLong => messages::too_long(),
-            Cause::NotForOverlay => messages::not_for_overlay(),
             Cause::Threads(count) => messages::threads(*count),
             Cause::Version { helper, host } => messages::versions(helper, host),
         }

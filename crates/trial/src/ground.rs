@@ -108,6 +108,7 @@ impl Ground {
             masks: masks.list(),
             network: false,
             looks: false,
+            layer: None,
             only_git: false,
             variables: &[],
         };

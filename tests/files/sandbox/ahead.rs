@@ -40,6 +40,7 @@ impl Host {
             command: &words,
             folder: Path::new(""),
             masks: masks.list(),
+            layer: None,
             network,
             looks: false,
             only_git: false,

@@ -14,6 +14,7 @@ mod escape;
 mod git;
 mod hooks;
 mod jobs;
+mod layer;
 mod left;
 mod looks;
 mod memory;

@@ -35,20 +35,20 @@ fn run(plan: &Plan, host: &File) -> Result<i32, Trouble> {
     let subreaper = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
     subreaper.map_err(|error| Trouble::new(Barrier::CommandWatch, error.into()))?;
     rights::limit(plan.processes).map_err(|error| Trouble::new(Barrier::Limits, error))?;
-    let mut blanks = None;
+    let mut tree = None;
     if plan.namespaces {
         rights::namespaces(plan.network).map_err(|error| Trouble::new(Barrier::Namespaces, error))?;
-        blanks = Some(mounts::build(plan)?);
+        tree = Some(mounts::build(plan)?);
     }
     let started = |error| Trouble::new(Barrier::FirstProcess, error);
     let (ours, theirs) = UnixStream::pair().map_err(started)?;
     match sys::fork(&alone).map_err(started)? {
         Side::Parent(first) => {
             drop(theirs);
-            stage_two::keep(plan, host, blanks, ours, first, limit)
+            stage_two::keep(plan, host, tree, ours, first, limit)
         }
         Side::Child => {
-            drop((ours, blanks));
+            drop((ours, tree));
             limit.enter();
             stage_one::first(plan, host, theirs, &alone).map(|never| match never {})
         }

@@ -3,7 +3,7 @@
 //! The old root is kept at one place while the new one is built from it and is then taken away. Links in paths of the host
 //! are never followed: the host has resolved them.
 
-use super::plan::{Masking, Name, Plan, Spot, Step, Task};
+use super::plan::{Guard, Masking, Name, Plan, Spot, Step, Task};
 use super::sys::{self, Attributes};
 use super::{Barrier, Cause, Trouble, memory, rights};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -30,9 +30,14 @@ const READ_ONLY: Attributes = Attributes { read_only: true, devices: false, no_p
 
 /// Builds the tree; what needs the new process namespace (/proc) comes later, with [`finish`], and what depends on the command
 /// last, with [`mask`].
-pub(super) fn build(plan: &Plan) -> Result<Blanks, Trouble> {
+pub(super) fn build(plan: &Plan) -> Result<Tree, Trouble> {
     let barrier = Barrier::Tree;
     enter_an_empty_root(plan.temporary).map_err(|error| Trouble::new(barrier, error))?;
+    // The old root is unmounted later; the open folder stays usable.
+    let below_layer = match plan.layer {
+        Some(_) => Some(open_old(plan.root.path()).map_err(|error| Trouble::at(barrier, plan.root.path(), error))?),
+        None => None,
+    };
     let mut layers = 0;
     for step in &plan.steps {
         take(step, plan, &mut layers).map_err(|error| Trouble::at(barrier, step_name(step, plan), error))?;
@@ -41,7 +46,14 @@ pub(super) fn build(plan: &Plan) -> Result<Blanks, Trouble> {
     // What is in the project waits for its guards: they have to find what they guard, and not what lies over it.
     let outside = plan.masks.iter().filter(|at| !at.path().starts_with(plan.root.path()));
     hide_of_host(outside, &open_root()?, &blanks)?;
-    Ok(blanks)
+    Ok(Tree { blanks, below_layer })
+}
+
+/// What masks are made of, and what they are compared with.
+pub(super) struct Tree {
+    blanks: Blanks,
+    /// The project as the host sees it, if the command sees it through a layer.
+    below_layer: Option<OwnedFd>,
 }
 
 /// Mounts the /proc of the new process namespace, leaves the old root and shuts the new one. The kernel gives a /proc only to
@@ -58,9 +70,9 @@ pub(super) fn finish(plan: &Plan) -> io::Result<()> {
 }
 
 /// Raises the masks over what the host has just looked at, or says that something is not there as it was.
-pub(super) fn raise(plan: &Plan, masking: &Masking, blanks: &Blanks) -> Result<(), Trouble> {
-    let root = open_root()?;
-    guard(plan, masking, &root)?;
+pub(super) fn raise(plan: &Plan, masking: &Masking, tree: &Tree) -> Result<(), Trouble> {
+    let (root, blanks) = (open_root()?, &tree.blanks);
+    guard(plan, masking, &root, tree)?;
     // A file of the host that was replaced since it was hidden is another one, over which nothing lies.
     hide_of_host(plan.masks.iter(), &root, blanks)?;
     mask(&masking.masks, &root, blanks)?;
@@ -177,31 +189,37 @@ fn project(plan: &Plan) -> io::Result<()> {
     if identity(source.as_fd())? != plan.root_is {
         return Err(changed(Cause::OtherRoot));
     }
+    if let Some(layer) = &plan.layer {
+        let at = format!("{STORE}/layer");
+        copy_of(open_old(layer.path())?.as_fd(), Attributes::default())?.put(Path::new(&at))?;
+        return overlay(source.as_fd(), &at, plan.root.path());
+    }
     let attributes = Attributes { read_only: !plan.writable, devices: false, no_programs: !plan.executable };
     copy_of(source.as_fd(), attributes)?.put(plan.root.path())
 }
 
-/// overlayfs: the lower layer is the host's, the upper one is in the store and ends with it.
+/// A layer for a folder of toolchains. Its upper folder is in the store and ends with it.
 fn layer(at: &Path, number: usize) -> io::Result<()> {
-    let lower = below(OLD, at);
-    let strange = |path: &Path| path.to_str().is_none_or(|text| text.contains([':', ',', '\\', '"']));
-    if strange(&lower) {
-        return Err(io::Error::other(Cause::NotForOverlay));
+    let store = format!("{STORE}/layer-{number}");
+    for folder in ["", "/upper", "/work"] {
+        rustix::fs::mkdir(format!("{store}{folder}"), Mode::from(0o755))?;
     }
-    let (upper, work) = (format!("{STORE}/upper-{number}"), format!("{STORE}/work-{number}"));
-    for folder in [&upper, &work] {
-        rustix::fs::mkdir(folder.as_str(), Mode::from(0o755))?;
-    }
+    overlay(open_old(at)?.as_fd(), &store, at)
+}
+
+/// Mounts an overlay of `lower`, which stays as it is, and of the folder `upper` in `store`.
+///
+/// `lower` is bound at a path of ours first: the kernel reads `:` and `,` in a path as separators. Without `index` and `xino` the
+/// kernel logs no warning about file handles, and without `volatile` it syncs every file that is copied up.
+fn overlay(lower: BorrowedFd<'_>, store: &str, at: &Path) -> io::Result<()> {
+    let bound = format!("{store}.lower");
+    copy_of(lower, READ_ONLY)?.put(Path::new(&bound))?;
     folders(at)?;
-    let options = format!("lowerdir={},upperdir={upper},workdir={work},userxattr", lower.display());
+    let options =
+        format!("lowerdir={bound},upperdir={store}/upper,workdir={store}/work,userxattr,index=off,xino=off,volatile");
     let options = std::ffi::CString::new(options)?;
-    Ok(rustix::mount::mount(
-        "overlay",
-        at,
-        "overlay",
-        MountFlags::NOSUID | MountFlags::NODEV,
-        Some(options.as_c_str()),
-    )?)
+    let flags = MountFlags::NOSUID | MountFlags::NODEV;
+    Ok(rustix::mount::mount("overlay", at, "overlay", flags, Some(options.as_c_str()))?)
 }
 
 fn private(at: &Path, mode: u32) -> io::Result<()> {
@@ -213,15 +231,23 @@ fn private(at: &Path, mode: u32) -> io::Result<()> {
 }
 
 /// `.git` and its kin are mounted onto themselves: what is a mount cannot be renamed or removed.
-fn guard(plan: &Plan, masking: &Masking, root: &OwnedFd) -> Result<(), Trouble> {
+fn guard(plan: &Plan, masking: &Masking, root: &OwnedFd, tree: &Tree) -> Result<(), Trouble> {
     for guard in &masking.guards {
         let attributes =
             Attributes { read_only: guard.frozen || !plan.writable, devices: false, no_programs: !plan.executable };
-        meant(root, guard.at.path(), guard.is)
+        guarded(plan, guard, root, tree)
             .and_then(|spot| copy_of(spot.as_fd(), attributes)?.mask(spot.as_fd()))
             .map_err(|error| Trouble::at(Barrier::Guards, guard.at.path(), error))?;
     }
     Ok(())
+}
+
+/// Opens what a guard is put over. In an overlay a file has another identity than in the project, so the one below is compared.
+fn guarded(plan: &Plan, guard: &Guard, root: &OwnedFd, tree: &Tree) -> io::Result<OwnedFd> {
+    let Some(project) = &tree.below_layer else { return meant(root, guard.at.path(), guard.is) };
+    let below_root = guard.at.path().strip_prefix(plan.root.path()).unwrap_or(guard.at.path());
+    meant(project, below_root, guard.is)?;
+    Ok(beneath(root, guard.at.path())?)
 }
 
 /// A read-only copy of something nobody may open lies over what is hidden. The copy goes where the masked file goes.

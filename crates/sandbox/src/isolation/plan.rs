@@ -37,6 +37,8 @@ pub(super) struct Plan {
     /// The real path of the project, and which folder is meant by it.
     pub(super) root: Name,
     pub(super) root_is: Identity,
+    /// The folder of the layer through which the command sees the project.
+    pub(super) layer: Option<Name>,
     /// What there is besides the project, in the order in which it is made.
     pub(super) steps: Vec<Step>,
     /// What of the host is hidden where it is shown, and need not be there.

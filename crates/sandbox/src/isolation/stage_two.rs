@@ -19,7 +19,7 @@ use std::time::Duration;
 pub(super) fn keep(
     plan: &Plan,
     host: &File,
-    blanks: Option<mounts::Blanks>,
+    tree: Option<mounts::Tree>,
     line: UnixStream,
     inner: Pid,
     mut limit: Limit,
@@ -29,7 +29,7 @@ pub(super) fn keep(
     let inner_is = inner_is.map_err(|error| watched(error.into()))?;
     let guard = EndWith(&inner_is);
     if is_ready(&line) {
-        start(plan, host, blanks, line)?;
+        start(plan, host, tree, line)?;
     }
     host_line::silence().map_err(watched)?;
     rights::drop_all().map_err(watched)?;
@@ -52,12 +52,12 @@ fn is_ready(mut line: &UnixStream) -> bool {
 }
 
 /// Hears the rest from the host, which may take some time: raises the masks, and lets the command start.
-fn start(plan: &Plan, host: &File, blanks: Option<mounts::Blanks>, mut line: UnixStream) -> Result<(), Trouble> {
+fn start(plan: &Plan, host: &File, tree: Option<mounts::Tree>, mut line: UnixStream) -> Result<(), Trouble> {
     wait_for(host).map_err(|error| Trouble::new(Barrier::Masks, error))?;
     let masking: Masking = host_line::read(host, Barrier::Masks)?;
     let task = host_line::read_part(host, Barrier::Command)?;
-    if let Some(blanks) = blanks {
-        mounts::raise(plan, &masking, &blanks)?;
+    if let Some(tree) = tree {
+        mounts::raise(plan, &masking, &tree)?;
     }
     // One that has ended has told why.
     let _ = line.write_all(&task);

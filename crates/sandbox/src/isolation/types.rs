@@ -228,6 +228,9 @@ pub struct Request<'a> {
     pub folder: &'a Path,
     /// What of the project is hidden, frozen or kept; a folder before what is in it.
     pub masks: &'a [Mask],
+    /// The folder of the command's private layer, which has the empty folders `upper` and `work`. The command then sees the
+    /// project through an overlay, and everything it writes goes to `upper`. Only [`Kind::Namespaces`] mounts layers.
+    pub layer: Option<&'a Path>,
     /// Whether it may use the network.
     pub network: bool,
     /// Whether it only looks: it may not write in the project, whatever the settings allow.

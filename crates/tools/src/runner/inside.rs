@@ -159,8 +159,16 @@ impl CommandRunner {
             git_call::only_git(&mut environment, self.workspace().masks(), masks.with_hooks());
         }
         let variables: Vec<&OsStr> = environment.iter().map(|(name, _)| name.as_os_str()).collect();
-        let request =
-            Request { command: words, folder, masks: masks.list(), network, looks, only_git, variables: &variables };
+        let request = Request {
+            command: words,
+            folder,
+            masks: masks.list(),
+            layer: None,
+            network,
+            looks,
+            only_git,
+            variables: &variables,
+        };
         let entry = self.enclosure().entry(&request);
         let entry = entry.ok_or_else(|| io::Error::other(messages::no_plan_for_masks()))?;
         let arguments: Vec<&OsStr> = entry.arguments.iter().map(OsString::as_os_str).collect();

@@ -104,6 +104,7 @@ impl CommandRunner {
                 masks: set.list(),
                 network: wanted.network,
                 looks: true,
+                layer: None,
                 only_git: false,
                 variables: &variables,
             };

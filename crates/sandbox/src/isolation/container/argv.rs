@@ -150,6 +150,7 @@ mod tests {
             temporary: 5 << 20,
             root: "/home/u/a,b".into(),
             root_is: Identity(1, 2, None),
+            layer: None,
             steps: Vec::new(),
             masks: Vec::new(),
             scratch: Vec::new(),

@@ -90,7 +90,8 @@ impl Enclosure {
         &self.settings
     }
 
-    /// What to start for a command, with the sandbox that is available here; `None` where there is none.
+    /// What to start for a command, with the sandbox that is available here; `None` if there is none, or if it cannot mount the
+    /// layer that the request has.
     pub fn entry(&self, request: &Request<'_>) -> Option<Entry> {
         self.entry_of(self.report().kind, request)
     }
@@ -153,7 +154,8 @@ impl Enclosure {
     }
 
     fn entry_with(&self, kind: Kind, request: &Request<'_>, shared: &Shared) -> Option<Entry> {
-        if kind == Kind::Nothing || self.settings.mode == Mode::Off {
+        let cannot_mount = request.layer.is_some() && kind != Kind::Namespaces;
+        if kind == Kind::Nothing || self.settings.mode == Mode::Off || cannot_mount {
             return None;
         }
         let layout = self.layout.as_ref().ok()?;
@@ -214,6 +216,7 @@ impl Enclosure {
             temporary: self.settings.temporary(),
             root: self.root.as_path().into(),
             root_is: self.is,
+            layer: request.layer.map(Name::from),
             steps,
             masks: layout.masks.clone(),
             scratch: if kind > Kind::Landlock { layout.scratch.clone() } else { vec!["/dev/null".into()] },

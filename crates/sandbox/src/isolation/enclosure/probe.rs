@@ -88,6 +88,7 @@ fn attempt(enclosure: &Enclosure, kind: Kind) -> Result<(), Text> {
         command: &command,
         folder: Path::new(""),
         masks: &[],
+        layer: None,
         network: false,
         looks: false,
         only_git: false,

@@ -1,0 +1,397 @@
+//! Compares a layer with the project.
+//!
+//! The kernel records a change in the upper folder in one of three ways: a *whiteout* (a character device 0/0) for an entry that was
+//! removed, a file or link for one that was written, and a folder for one in which something changed. An *opaque* folder hides
+//! everything that the project has below it. The upper folder does not say what is different: a file that was only touched is
+//! there with all of its bytes, and so is a folder that was deleted and created again. So everything is compared with the project.
+
+use super::{FOLDER, remove, stat_at};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
+use rustix::io::Errno;
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read};
+use std::ops::Bound;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+
+/// Permission bits. Those above (set-user-id and the like) are dropped when a change is kept.
+const PERMISSIONS: u32 = 0o777;
+
+/// Bytes of two files that are compared at a time.
+const CHUNK: usize = 64 << 10;
+
+/// Opens a file to read it.
+const FILE: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
+
+/// The most that is read of a layer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Entries of the layer and, in folders that were replaced, of the project.
+    pub entries: usize,
+    /// Folders one in the other.
+    pub depth: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { entries: 200_000, depth: 256 }
+    }
+}
+
+/// A path at which the layer differs from the project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// Relative to the project. It can contain any bytes, and be longer than the system accepts in one call.
+    pub path: PathBuf,
+    /// How it differs.
+    pub kind: ChangeKind,
+}
+
+/// How an entry of the layer differs from the project's entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ChangeKind {
+    /// The entry was removed; if it is a folder, with everything in it. Its entries are not listed.
+    Removed,
+    /// The entry is new. The entries of a new folder follow as changes of their own.
+    Added(Entry),
+    /// The entry has other bytes, another target or another mode.
+    Modified(Entry),
+    /// The entry was replaced by one of another kind: a folder by a file, a file by a link. The entries of a new folder follow.
+    Replaced(Entry),
+    /// A file is as it was except for its time.
+    Touched,
+    /// The entry is a FIFO, a socket or a device, which cannot be kept. What the project has at this path stays.
+    Special,
+    /// The command removed or replaced a folder that contains this hidden path, or created an entry at it. The project's entry
+    /// stays.
+    Hidden,
+}
+
+/// An entry of the layer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Entry {
+    /// A regular file.
+    File {
+        /// Permission bits.
+        mode: u32,
+        /// Its length.
+        bytes: u64,
+    },
+    /// A symbolic link.
+    Link {
+        /// The path it points to.
+        target: PathBuf,
+    },
+    /// A folder.
+    Folder {
+        /// Permission bits.
+        mode: u32,
+    },
+}
+
+/// Why a layer was not read.
+#[derive(Debug)]
+pub enum ReadError {
+    /// It has more entries than [`Limits::entries`].
+    TooManyEntries(usize),
+    /// It has folders nested deeper than [`Limits::depth`].
+    TooDeep(usize),
+    /// The caller stopped it.
+    Stopped,
+    /// The system refused to read this path.
+    System(PathBuf, Errno),
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ReadError::TooManyEntries(most) => write!(f, "the command changed more than {most} files and folders"),
+            ReadError::TooDeep(most) => write!(f, "the command created more than {most} nested folders"),
+            ReadError::Stopped => f.write_str("stopped"),
+            ReadError::System(path, errno) => write!(f, "cannot read {}: {}", path.display(), io::Error::from(*errno)),
+        }
+    }
+}
+
+impl std::error::Error for ReadError {}
+
+pub(super) fn changes(
+    upper: BorrowedFd<'_>,
+    root: BorrowedFd<'_>,
+    hidden: &[PathBuf],
+    limits: Limits,
+    stop: &dyn Fn() -> bool,
+) -> Result<Vec<Change>, ReadError> {
+    let hidden = hidden.iter().map(PathBuf::as_path).collect();
+    let mut comparison = Comparison { hidden, limits, stop, seen: 0, path: PathBuf::new(), changes: Vec::new() };
+    comparison.folder(upper, Some(root), false, 0)?;
+    Ok(comparison.changes)
+}
+
+struct Comparison<'a> {
+    hidden: BTreeSet<&'a Path>,
+    limits: Limits,
+    stop: &'a dyn Fn() -> bool,
+    seen: usize,
+    /// The path that is being compared.
+    path: PathBuf,
+    changes: Vec<Change>,
+}
+
+impl Comparison<'_> {
+    /// Compares the entries of a folder of the layer with those of the project's folder at the same path, if there is one.
+    ///
+    /// Below an opaque folder every folder `is_opaque`, although the kernel marks only the uppermost.
+    fn folder(
+        &mut self,
+        upper: BorrowedFd<'_>,
+        lower: Option<BorrowedFd<'_>>,
+        is_opaque: bool,
+        depth: usize,
+    ) -> Result<(), ReadError> {
+        if depth > self.limits.depth {
+            return Err(ReadError::TooDeep(self.limits.depth));
+        }
+        let upper_names: BTreeSet<OsString> = self.system(remove::names(upper))?.into_iter().collect();
+        let mut names = upper_names.clone();
+        let is_opaque = is_opaque || self.system(has_opaque_mark(upper))?;
+        if let Some(lower) = lower.filter(|_| is_opaque) {
+            // What the project has here and the layer has not was removed.
+            names.extend(self.system(remove::names(lower))?);
+        }
+        for name in names {
+            self.path.push(&name);
+            self.count()?;
+            let old = match lower.map(|lower| stat_at(lower, &name)).transpose() {
+                Err(Errno::NOENT) => None,
+                old => self.system(old)?,
+            };
+            let old = lower.zip(old);
+            if !upper_names.contains(&name) {
+                self.removed(&name, old)?;
+            } else {
+                let new = self.system(stat_at(upper, &name))?;
+                if !is_whiteout(&new) {
+                    self.entry((upper, &name, &new), old, is_opaque, depth)?;
+                } else if !self.hidden.contains(self.path.as_path()) {
+                    self.removed(&name, old)?;
+                }
+            }
+            self.path.pop();
+        }
+        Ok(())
+    }
+
+    /// Records that the project's entry was removed. Hidden paths below it stay, with the folders above them.
+    fn removed(&mut self, name: &OsStr, old: Option<(BorrowedFd<'_>, Stat)>) -> Result<(), ReadError> {
+        let Some((lower, old)) = old else { return Ok(()) };
+        if self.hidden.contains(self.path.as_path()) {
+            self.push(ChangeKind::Hidden);
+        } else if self.contains_hidden() && is_folder(&old) {
+            let folder = self.system(open_folder(lower, name))?;
+            for name in self.system(remove::names(folder.as_fd()))? {
+                self.path.push(&name);
+                self.count()?;
+                let old = self.system(stat_at(folder.as_fd(), &name))?;
+                self.removed(&name, Some((folder.as_fd(), old)))?;
+                self.path.pop();
+            }
+        } else {
+            self.push(ChangeKind::Removed);
+        }
+        Ok(())
+    }
+
+    /// Compares an entry that the command wrote with the project's entry at its path.
+    fn entry(
+        &mut self,
+        (upper, name, new): (BorrowedFd<'_>, &OsStr, &Stat),
+        old: Option<(BorrowedFd<'_>, Stat)>,
+        is_opaque: bool,
+        depth: usize,
+    ) -> Result<(), ReadError> {
+        let is_folder_now = is_folder(new);
+        let replaces_hidden = !is_folder_now && self.contains_hidden();
+        if replaces_hidden || self.hidden.contains(self.path.as_path()) {
+            self.push(ChangeKind::Hidden);
+            return Ok(());
+        }
+        let mode = new.st_mode & PERMISSIONS;
+        let entry = match FileType::from_raw_mode(new.st_mode) {
+            FileType::Directory => Entry::Folder { mode },
+            FileType::RegularFile => Entry::File { mode, bytes: u64::try_from(new.st_size).unwrap_or_default() },
+            FileType::Symlink => Entry::Link { target: self.system(link_target(upper, name))? },
+            _ => {
+                self.push(ChangeKind::Special);
+                return Ok(());
+            }
+        };
+        let is_same_kind = |old: &Stat| FileType::from_raw_mode(old.st_mode) == FileType::from_raw_mode(new.st_mode);
+        let lower = old.as_ref().filter(|(_, old)| is_same_kind(old));
+        let kind = match (&old, lower) {
+            (None, _) => Some(ChangeKind::Added(entry)),
+            (Some(_), None) => Some(ChangeKind::Replaced(entry)),
+            (_, Some((lower, old))) => {
+                let has_same_mode = old.st_mode & PERMISSIONS == mode;
+                let is_same = match &entry {
+                    Entry::Folder { .. } => has_same_mode,
+                    Entry::Link { target } => self.system(link_target(*lower, name))? == *target,
+                    Entry::File { .. } => {
+                        let has_same_bytes = new.st_size == old.st_size && self.same_bytes(upper, *lower, name, new)?;
+                        if has_same_bytes && has_same_mode && time_of(new) != time_of(old) {
+                            self.push(ChangeKind::Touched);
+                        }
+                        has_same_bytes && has_same_mode
+                    }
+                };
+                (!is_same).then_some(ChangeKind::Modified(entry))
+            }
+        };
+        if let Some(kind) = kind {
+            self.push(kind);
+        }
+        if is_folder_now {
+            let lower = match lower {
+                Some((lower, _)) => Some(self.system(open_folder(*lower, name))?),
+                None => None,
+            };
+            // The command may have taken the owner's rights from a folder.
+            let is_closed = mode & 0o700 != 0o700;
+            if is_closed {
+                self.system(rustix::fs::chmodat(upper, name, Mode::RWXU, AtFlags::empty()))?;
+            }
+            let inner = self.system(open_folder(upper, name))?;
+            let compared = self.folder(inner.as_fd(), lower.as_ref().map(AsFd::as_fd), is_opaque, depth + 1);
+            if is_closed {
+                self.system(rustix::fs::fchmod(&inner, Mode::from_raw_mode(new.st_mode)))?;
+            }
+            compared?;
+        }
+        Ok(())
+    }
+
+    /// Compares two files of the same length.
+    fn same_bytes(
+        &self,
+        upper: BorrowedFd<'_>,
+        lower: BorrowedFd<'_>,
+        name: &OsStr,
+        new: &Stat,
+    ) -> Result<bool, ReadError> {
+        let mut new = File::from(self.system(open_upper(upper, name, new))?);
+        let mut old = match rustix::fs::openat(lower, name, FILE, Mode::empty()) {
+            Ok(old) => File::from(old),
+            // A file that cannot be read is kept as changed: the command may have changed its mode.
+            Err(Errno::ACCESS) => return Ok(false),
+            Err(errno) => return Err(self.failed(errno)),
+        };
+        let (mut ours, mut theirs) = (vec![0; CHUNK], vec![0; CHUNK]);
+        loop {
+            if (self.stop)() {
+                return Err(ReadError::Stopped);
+            }
+            let failed = |error: io::Error| self.failed(Errno::from_io_error(&error).unwrap_or(Errno::IO));
+            let read = read_full(&mut new, &mut ours).map_err(failed)?;
+            let expected = read_full(&mut old, &mut theirs).map_err(failed)?;
+            if ours[..read] != theirs[..expected] {
+                return Ok(false);
+            }
+            if read == 0 {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// Returns `true` if a hidden path is below the current one.
+    fn contains_hidden(&self) -> bool {
+        let mut after = self.hidden.range::<Path, _>((Bound::Excluded(self.path.as_path()), Bound::Unbounded));
+        after.next().is_some_and(|hidden| hidden.starts_with(&self.path))
+    }
+
+    fn count(&mut self) -> Result<(), ReadError> {
+        self.seen += 1;
+        if self.seen > self.limits.entries {
+            return Err(ReadError::TooManyEntries(self.limits.entries));
+        }
+        if self.seen.is_multiple_of(1000) && (self.stop)() {
+            return Err(ReadError::Stopped);
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, kind: ChangeKind) {
+        self.changes.push(Change { path: self.path.clone(), kind });
+    }
+
+    fn system<T>(&self, done: rustix::io::Result<T>) -> Result<T, ReadError> {
+        done.map_err(|errno| self.failed(errno))
+    }
+
+    fn failed(&self, errno: Errno) -> ReadError {
+        ReadError::System(self.path.clone(), errno)
+    }
+}
+
+fn is_folder(stat: &Stat) -> bool {
+    FileType::from_raw_mode(stat.st_mode) == FileType::Directory
+}
+
+fn is_whiteout(stat: &Stat) -> bool {
+    FileType::from_raw_mode(stat.st_mode) == FileType::CharacterDevice && stat.st_rdev == 0
+}
+
+/// Returns `true` if a folder of the layer hides what the project has below it. See the kernel's
+/// Documentation/filesystems/overlayfs.rst, "whiteouts and opaque directories".
+fn has_opaque_mark(folder: BorrowedFd<'_>) -> rustix::io::Result<bool> {
+    let mut value = [0_u8; 1];
+    match rustix::fs::fgetxattr(folder, "user.overlay.opaque", &mut value) {
+        Ok(length) => Ok(value[..length] == *b"y"),
+        Err(Errno::NODATA | Errno::OPNOTSUPP) => Ok(false),
+        Err(errno) => Err(errno),
+    }
+}
+
+fn time_of(stat: &Stat) -> (i64, i64) {
+    #[allow(clippy::useless_conversion, reason = "the types of these fields differ between systems")]
+    (stat.st_mtime.into(), stat.st_mtime_nsec as i64)
+}
+
+fn link_target(folder: BorrowedFd<'_>, name: &OsStr) -> rustix::io::Result<PathBuf> {
+    let target = rustix::fs::readlinkat(folder, name, Vec::new())?;
+    Ok(OsString::from_vec(target.into_bytes()).into())
+}
+
+fn open_folder(folder: BorrowedFd<'_>, name: &OsStr) -> rustix::io::Result<OwnedFd> {
+    rustix::fs::openat(folder, name, FOLDER, Mode::empty())
+}
+
+/// Opens a file of the layer. The command may have taken the owner's right to read it.
+fn open_upper(folder: BorrowedFd<'_>, name: &OsStr, stat: &Stat) -> rustix::io::Result<OwnedFd> {
+    match rustix::fs::openat(folder, name, FILE, Mode::empty()) {
+        Err(Errno::ACCESS) => {
+            rustix::fs::chmodat(folder, name, Mode::RUSR, AtFlags::empty())?;
+            let opened = rustix::fs::openat(folder, name, FILE, Mode::empty());
+            rustix::fs::chmodat(folder, name, Mode::from_raw_mode(stat.st_mode), AtFlags::empty())?;
+            opened
+        }
+        opened => opened,
+    }
+}
+
+/// Fills the buffer as far as the file goes.
+fn read_full(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match file.read(&mut buffer[filled..]) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}

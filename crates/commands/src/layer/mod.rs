@@ -1,0 +1,195 @@
+//! A layer on the disk: one folder per command, with an upper folder and the work folder that the kernel needs next to it.
+
+mod compare;
+mod remove;
+
+pub use compare::{Change, ChangeKind, Entry, Limits, ReadError};
+
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, Stat, Timespec, Timestamps};
+use rustix::io::Errno;
+use std::ffi::OsStr;
+use std::fs::DirBuilder;
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Component, Path, PathBuf};
+use toolfence_project::random_name;
+
+/// The folder that the command writes to.
+const UPPER: &str = "upper";
+
+/// A folder that the kernel keeps for itself.
+const WORK: &str = "work";
+
+/// Folders of layers that are being deleted begin so.
+const DISCARDED: &str = "discarded-";
+
+/// Opens a folder to list it or to open its entries.
+const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// The private layer of one command. Dropped, it is deleted.
+///
+/// A layer holds a lock while it exists. [`delete_leftovers`] deletes layers that are not locked, which were left by a process that was
+/// killed.
+#[derive(Debug)]
+pub struct Layer {
+    path: PathBuf,
+    /// Holds the lock.
+    folder: OwnedFd,
+    upper: OwnedFd,
+    hidden: Vec<PathBuf>,
+}
+
+impl Layer {
+    /// Creates an empty layer in the folder `place`, which is created if it is missing. `root` is the project's folder: the layer
+    /// gets its mode, because the command sees the upper folder's mode at the top of its tree.
+    ///
+    /// `place` should be on the file system of the project, so that entries can be moved into the project. It must not be reachable
+    /// by the command.
+    ///
+    /// # Errors
+    /// The folder cannot be created or locked.
+    pub fn create(place: &Path, root: BorrowedFd<'_>) -> io::Result<Layer> {
+        DirBuilder::new().recursive(true).mode(0o700).create(place)?;
+        let place_fd = rustix::fs::open(place, FOLDER, Mode::empty())?;
+        // Until the new folder is locked, it looks like a leftover.
+        rustix::fs::flock(&place_fd, FlockOperation::LockExclusive)?;
+        let name = random_name()?;
+        rustix::fs::mkdirat(&place_fd, name.as_str(), Mode::RWXU)?;
+        let folder = rustix::fs::openat(&place_fd, name.as_str(), FOLDER, Mode::empty())?;
+        rustix::fs::flock(&folder, FlockOperation::NonBlockingLockExclusive)?;
+        rustix::fs::flock(&place_fd, FlockOperation::Unlock)?;
+        for part in [UPPER, WORK] {
+            rustix::fs::mkdirat(&folder, part, Mode::RWXU)?;
+        }
+        let upper = rustix::fs::openat(&folder, UPPER, FOLDER, Mode::empty())?;
+        look_like(upper.as_fd(), &rustix::fs::fstat(root)?)?;
+        Ok(Layer { path: place.join(name), folder, upper, hidden: Vec::new() })
+    }
+
+    /// The folder of the layer. The upper folder is `upper` in it and the work folder `work`.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Makes a file or folder of the project absent in the layer. `path` is relative to the project, without links.
+    ///
+    /// The kernel shows an entry as removed if the upper folder has a character device with the number 0/0 in its place, a
+    /// *whiteout*. Unlike a mount over the file, it does not keep the folder from being moved, and it stays if the file is replaced.
+    ///
+    /// # Errors
+    /// A folder on the way does not exist in the project, or the whiteout cannot be created.
+    pub fn hide(&mut self, root: BorrowedFd<'_>, path: &Path) -> io::Result<()> {
+        let is_plain = path.components().all(|part| matches!(part, Component::Normal(_)));
+        let name = path.file_name().filter(|_| is_plain).ok_or(io::ErrorKind::InvalidInput)?;
+        let mut below = rustix::io::fcntl_dupfd_cloexec(root, 0)?;
+        // Each folder with the status that it must have in the end: a new entry changes the time of its folder.
+        let mut chain = vec![(rustix::io::fcntl_dupfd_cloexec(&self.upper, 0)?, rustix::fs::fstat(&below)?)];
+        for part in path.parent().into_iter().flat_map(Path::iter) {
+            below = rustix::fs::openat(&below, part, FOLDER, Mode::empty())?;
+            let (above, _) = chain.last().expect("the upper folder is in the chain");
+            match rustix::fs::mkdirat(above, part, Mode::RWXU) {
+                Ok(()) | Err(Errno::EXIST) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+            let folder = rustix::fs::openat(above, part, FOLDER, Mode::empty())?;
+            chain.push((folder, rustix::fs::fstat(&below)?));
+        }
+        let (folder, _) = chain.last().expect("the upper folder is in the chain");
+        match rustix::fs::mknodat(folder, name, FileType::CharacterDevice, Mode::empty(), 0) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+        for (folder, stat) in chain.iter().rev() {
+            look_like(folder.as_fd(), stat)?;
+        }
+        self.hidden.push(path.to_owned());
+        Ok(())
+    }
+
+    /// Lists what the command changed, in the order of paths, a folder before its entries. Call it when every process of the command
+    /// has ended. `root` is the project's folder; `stop` is asked now and then whether to give up.
+    ///
+    /// # Errors
+    /// The layer is larger than `limits`, an entry cannot be read, or `stop` returned `true`. Then nothing of the layer may be kept.
+    pub fn changes(
+        &self,
+        root: BorrowedFd<'_>,
+        limits: Limits,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Vec<Change>, ReadError> {
+        compare::changes(self.upper.as_fd(), root, &self.hidden, limits, stop)
+    }
+}
+
+impl Drop for Layer {
+    fn drop(&mut self) {
+        // What cannot be deleted now is deleted as a leftover.
+        if let Some((place, name)) = self.path.parent().zip(self.path.file_name())
+            && let Ok(place) = rustix::fs::open(place, FOLDER, Mode::empty())
+        {
+            let _ = remove::remove(place.as_fd(), name, &self.folder);
+        }
+    }
+}
+
+/// Deletes the layers in `place` whose process was killed. Returns how many were deleted. Layers that are in use stay.
+pub fn delete_leftovers(place: &Path) -> usize {
+    let Ok(place) = rustix::fs::open(place, FOLDER, Mode::empty()) else { return 0 };
+    let Ok(names) = remove::names(place.as_fd()) else { return 0 };
+    let mut left = Vec::new();
+    // Deleting can take seconds, and a new layer must not wait for it: under the lock, leftovers are only renamed.
+    if rustix::fs::flock(&place, FlockOperation::LockExclusive).is_err() {
+        return 0;
+    }
+    for name in names {
+        let Ok(folder) = rustix::fs::openat(&place, &name, FOLDER, Mode::empty()) else { continue };
+        if rustix::fs::flock(&folder, FlockOperation::NonBlockingLockExclusive).is_err() {
+            continue;
+        }
+        let is_discarded = name.as_encoded_bytes().starts_with(DISCARDED.as_bytes());
+        let discarded = match random_name() {
+            Ok(_) if is_discarded => name,
+            Ok(random) => {
+                let discarded = format!("{DISCARDED}{random}").into();
+                if rustix::fs::renameat(&place, &name, &place, &discarded).is_err() {
+                    continue;
+                }
+                discarded
+            }
+            Err(_) => continue,
+        };
+        left.push((discarded, folder));
+    }
+    let _ = rustix::fs::flock(&place, FlockOperation::Unlock);
+    left.iter().filter(|(name, folder)| remove::remove(place.as_fd(), name, folder).is_ok()).count()
+}
+
+/// Where to create layers for a project: a folder on the project's file system, so that entries can be moved instead of copied.
+///
+/// This is `layers` in the user's `state` folder if that is on the same file system, else `.toolfence/layers` in the project, which
+/// always is.
+///
+/// # Errors
+/// The project or the state folder cannot be looked at.
+pub fn place(root: &Path, state: &Path) -> io::Result<PathBuf> {
+    let device = |path: &Path| rustix::fs::stat(path).map(|stat| stat.st_dev);
+    let on_same = device(root)? == device(state)?;
+    Ok(if on_same { state.join("layers") } else { root.join(".toolfence/layers") })
+}
+
+/// Gives a folder of the layer the mode and the times that the project's folder has.
+fn look_like(folder: BorrowedFd<'_>, stat: &Stat) -> io::Result<()> {
+    rustix::fs::fchmod(folder, Mode::from_raw_mode(stat.st_mode & 0o777))?;
+    let time = |seconds, nanoseconds| Timespec { tv_sec: seconds, tv_nsec: nanoseconds };
+    let times = Timestamps {
+        last_access: time(stat.st_atime, stat.st_atime_nsec as _),
+        last_modification: time(stat.st_mtime, stat.st_mtime_nsec as _),
+    };
+    Ok(rustix::fs::futimens(folder, &times)?)
+}
+
+/// The status of an entry, a link not followed.
+fn stat_at(folder: BorrowedFd<'_>, name: &OsStr) -> rustix::io::Result<Stat> {
+    rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)
+}

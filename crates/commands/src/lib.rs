@@ -1,0 +1,17 @@
+//! The private layer on which a command runs.
+//!
+//! A command sees the project through an overlay: it writes to a folder of its own, the *upper* folder, and the project stays as it
+//! is. [`Layer`] makes that folder and hides blocked files in it; the sandbox mounts it. When every process of the command has ended,
+//! [`Layer::changes`] compares the folder with the project and lists what the command changed.
+//!
+//! This crate mounts nothing, starts nothing and changes nothing in the project. Architecture invariant: a layer is read only after
+//! its command has ended, and by descriptors, so that no link in it leads anywhere.
+//!
+//! It is internal: only the crate `toolfence`, which re-exports what is for users, makes promises.
+
+#![forbid(unsafe_code)]
+#![cfg(target_os = "linux")]
+
+pub mod layer;
+
+pub use layer::Layer;
