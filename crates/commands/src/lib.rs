@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 #![cfg(target_os = "linux")]
 
+pub mod keep;
 pub mod layer;
 
 pub use layer::Layer;

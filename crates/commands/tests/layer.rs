@@ -4,12 +4,15 @@ use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{CWD, Mode, OFlags};
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, symlink};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
-use toolfence_commands::Layer;
 use toolfence_commands::layer::{self, Change, ChangeKind, Entry, Limits, ReadError};
+use toolfence_commands::{Layer, keep};
+use toolfence_rules::PathRules;
+use toolfence_workspace::Root;
+use toolfence_workspace::stash::Moment;
 
 /// Mounts the layer as the sandbox does, and runs the command in it.
 const MOUNT: &str = "\
@@ -138,46 +141,32 @@ fn picture(tree: &Path) -> BTreeMap<PathBuf, String> {
     entries
 }
 
-/// Makes the listed changes in a tree, with the entries of the upper folder.
-fn keep(changes: &[Change], upper: &Path, tree: &Path) {
-    let remove = |path: &Path| match fs::symlink_metadata(path) {
-        Ok(meta) if meta.is_dir() => fs::remove_dir_all(path).expect("it can be removed"),
-        Ok(_) => fs::remove_file(path).expect("it can be removed"),
-        Err(_) => {}
-    };
-    let mut modes = Vec::new();
-    for Change { path, kind } in changes {
-        let (from, to) = (upper.join(path), tree.join(path));
-        let entry = match kind {
-            ChangeKind::Removed => {
-                remove(&to);
-                continue;
-            }
-            ChangeKind::Touched | ChangeKind::Special | ChangeKind::Hidden => continue,
-            ChangeKind::Added(entry) | ChangeKind::Modified(entry) | ChangeKind::Replaced(entry) => entry,
-        };
-        match entry {
-            Entry::Folder { mode } => {
-                if !to.is_dir() || to.is_symlink() {
-                    remove(&to);
-                    fs::create_dir(&to).expect("a folder can be made");
-                }
-                modes.push((to, *mode));
-            }
-            Entry::File { mode, bytes } => {
-                remove(&to);
-                assert_eq!(fs::copy(&from, &to).expect("it can be copied"), *bytes);
-                modes.push((to, *mode));
-            }
-            Entry::Link { target } => {
-                remove(&to);
-                symlink(target, &to).expect("a link can be made");
-            }
-        }
-    }
-    for (path, mode) in modes {
-        fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("it is ours");
-    }
+/// Puts all changes into the project, and checks that exchanging again takes them back.
+fn keep(scene: &Scene, layer: &Layer, changes: &[Change], since: Moment) {
+    let before = picture(&scene.root());
+    let root = Root::open(&scene.root(), PathRules::default(), None).expect("it is a folder");
+    let place = scene.home.path().join("stashes");
+    let mut stash = keep::plan(layer, &root, changes, &|_| true, &place, since).expect("it can be planned");
+    stash.exchange(&root).expect("it can be kept");
+    let after = picture(&scene.root());
+    stash.exchange(&root).expect("it can be taken back");
+    assert_eq!(picture(&scene.root()), before, "what was kept was not taken back");
+    stash.exchange(&root).expect("it can be kept again");
+    assert_eq!(picture(&scene.root()), after);
+    stash.delete().expect("it can be deleted");
+    assert_eq!(fs::read_dir(place).expect("it is there").count(), 0);
+    assert_eq!(marks(&scene.root()), "");
+}
+
+/// Attributes of the overlay below a folder.
+fn marks(tree: &Path) -> String {
+    let script = "import os, sys
+for folder, _, names in os.walk(sys.argv[1]):
+    for path in [folder] + [os.path.join(folder, name) for name in names]:
+        print(end=''.join(path + ' ' + mark for mark in os.listxattr(path, follow_symlinks=False)))";
+    let output = Command::new("python3").args(["-c", script]).arg(tree).output().expect("python3 can be started");
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
 /// Commands whose layer, once kept, must leave the tree of a plain run.
@@ -210,6 +199,7 @@ const COMMANDS: &[&str] = &[
 fn a_kept_layer_equals_a_plain_run() {
     for command in COMMANDS {
         let scene = Scene::new();
+        let since = Moment::next(scene.home.path()).expect("a file can be made");
         let layer = scene.layer();
         let before = picture(&scene.root());
         let plain = scene.home.path().join("plain");
@@ -222,7 +212,7 @@ fn a_kept_layer_equals_a_plain_run() {
         assert_eq!(picture(&scene.root()), before, "{command}: the project changed while the command ran");
         let changes = scene.changes(&layer).expect(command);
         let lines: Vec<String> = changes.iter().map(line).collect();
-        keep(&changes, &layer.path().join("upper"), &scene.root());
+        keep(&scene, &layer, &changes, since);
         assert_eq!(picture(&scene.root()), picture(&plain), "{command}: {lines:#?}");
     }
 }
@@ -257,11 +247,12 @@ fn any_sequence_of_commands_that_is_kept_equals_a_plain_run() {
         }
         let command = format!("exec 2> /dev/null; {}; true", script.join("; "));
         let scene = Scene::new();
+        let since = Moment::next(scene.home.path()).expect("a file can be made");
         let (layer, plain) = (scene.layer(), scene.home.path().join("plain"));
         let status = Command::new("bash").args(["-c", &command]).current_dir(&plain).status();
         assert!(status.expect("bash can be started").success() && scene.run(&layer, &command) == 0, "{command}");
         let changes = scene.changes(&layer).expect(&command);
-        keep(&changes, &layer.path().join("upper"), &scene.root());
+        keep(&scene, &layer, &changes, since);
         let lines: Vec<String> = changes.iter().map(line).collect();
         assert_eq!(picture(&scene.root()), picture(&plain), "round {round}: {command}: {lines:#?}");
     }

@@ -22,6 +22,7 @@ mod messages;
 pub mod names;
 pub mod overflow_file;
 mod root;
+pub mod stash;
 mod stat;
 mod state;
 mod stop;

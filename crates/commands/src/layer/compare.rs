@@ -5,17 +5,17 @@
 //! everything that the project has below it. The upper folder does not say what is different: a file that was only touched is
 //! there with all of its bytes, and so is a folder that was deleted and created again. So everything is compared with the project.
 
-use super::{FOLDER, remove, stat_at};
+use super::{FOLDER, stat_at};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
 use std::ops::Bound;
-use std::os::unix::ffi::OsStringExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 /// Permission bits. Those above (set-user-id and the like) are dropped when a change is kept.
@@ -128,7 +128,10 @@ pub(super) fn changes(
 ) -> Result<Vec<Change>, ReadError> {
     let hidden = hidden.iter().map(PathBuf::as_path).collect();
     let mut comparison = Comparison { hidden, limits, stop, seen: 0, path: PathBuf::new(), changes: Vec::new() };
-    comparison.folder(upper, Some(root), false, 0)?;
+    let duplicate = |folder| rustix::io::fcntl_dupfd_cloexec(folder, 0);
+    let (upper, root) = (comparison.system(duplicate(upper))?, comparison.system(duplicate(root))?);
+    let top = comparison.level(upper, Some(root), false)?;
+    comparison.folders(top)?;
     Ok(comparison.changes)
 }
 
@@ -142,62 +145,94 @@ struct Comparison<'a> {
     changes: Vec<Change>,
 }
 
+/// A folder of the layer whose entries are being compared.
+struct Level {
+    upper: OwnedFd,
+    /// The project's folder at the same path.
+    lower: Option<OwnedFd>,
+    /// Whether entries that only the project has were removed.
+    is_opaque: bool,
+    /// The names that are left, each with whether the layer has it.
+    names: std::collections::btree_map::IntoIter<OsString, bool>,
+    /// The mode that the folder had before it was opened up to be read.
+    mode_to_restore: Option<u32>,
+}
+
 impl Comparison<'_> {
-    /// Compares the entries of a folder of the layer with those of the project's folder at the same path, if there is one.
-    ///
-    /// Below an opaque folder every folder `is_opaque`, although the kernel marks only the uppermost.
-    fn folder(
-        &mut self,
-        upper: BorrowedFd<'_>,
-        lower: Option<BorrowedFd<'_>>,
-        is_opaque: bool,
-        depth: usize,
-    ) -> Result<(), ReadError> {
-        if depth > self.limits.depth {
-            return Err(ReadError::TooDeep(self.limits.depth));
-        }
-        let upper_names: BTreeSet<OsString> = self.system(remove::names(upper))?.into_iter().collect();
-        let mut names = upper_names.clone();
-        let is_opaque = is_opaque || self.system(has_opaque_mark(upper))?;
-        if let Some(lower) = lower.filter(|_| is_opaque) {
-            // What the project has here and the layer has not was removed.
-            names.extend(self.system(remove::names(lower))?);
-        }
-        for name in names {
+    /// Compares the entries of a folder of the layer, and of all folders in it. The folders that are under way are on a stack of
+    /// ours: how deep a command nests them must not decide how much of the thread's stack is used.
+    fn folders(&mut self, top: Level) -> Result<(), ReadError> {
+        let mut levels = vec![top];
+        while let Some(level) = levels.last_mut() {
+            let Some((name, is_in_layer)) = level.names.next() else {
+                if let Some(mode) = level.mode_to_restore {
+                    self.system(rustix::fs::fchmod(&level.upper, Mode::from_raw_mode(mode)))?;
+                }
+                levels.pop();
+                self.path.pop();
+                continue;
+            };
             self.path.push(&name);
             self.count()?;
-            let old = match lower.map(|lower| stat_at(lower, &name)).transpose() {
-                Err(Errno::NOENT) => None,
-                old => self.system(old)?,
-            };
-            let old = lower.zip(old);
-            if !upper_names.contains(&name) {
-                self.removed(&name, old)?;
-            } else {
-                let new = self.system(stat_at(upper, &name))?;
-                if !is_whiteout(&new) {
-                    self.entry((upper, &name, &new), old, is_opaque, depth)?;
-                } else if !self.hidden.contains(self.path.as_path()) {
-                    self.removed(&name, old)?;
-                }
+            match self.entry(level, &name, is_in_layer)? {
+                Some(_) if levels.len() > self.limits.depth => return Err(ReadError::TooDeep(self.limits.depth)),
+                Some(inner) => levels.push(inner),
+                None => drop(self.path.pop()),
             }
-            self.path.pop();
         }
         Ok(())
     }
 
+    /// Lists the entries of a folder of the layer and, if it hides the project's folder, those of the project. Below an opaque folder
+    /// every folder is opaque, although the kernel marks only the uppermost.
+    fn level(&self, upper: OwnedFd, lower: Option<OwnedFd>, is_opaque: bool) -> Result<Level, ReadError> {
+        let is_opaque = is_opaque || self.system(has_opaque_mark(upper.as_fd()))?;
+        let mut names: BTreeMap<OsString, bool> = BTreeMap::new();
+        if let Some(lower) = lower.as_ref().filter(|_| is_opaque) {
+            names.extend(self.system(names_in(lower.as_fd()))?.into_iter().map(|name| (name, false)));
+        }
+        names.extend(self.system(names_in(upper.as_fd()))?.into_iter().map(|name| (name, true)));
+        Ok(Level { upper, lower, is_opaque, names: names.into_iter(), mode_to_restore: None })
+    }
+
+    /// Compares an entry of a folder of the layer with the project's. Returns the folder that is to be entered next.
+    fn entry(&mut self, level: &Level, name: &OsStr, is_in_layer: bool) -> Result<Option<Level>, ReadError> {
+        let old = match level.lower.as_ref().map(|lower| stat_at(lower.as_fd(), name)).transpose() {
+            Err(Errno::NOENT) => None,
+            old => self.system(old)?,
+        };
+        let old = level.lower.as_ref().map(AsFd::as_fd).zip(old);
+        if !is_in_layer {
+            // The project has it, and the folder of the layer hides it.
+            return self.removed(name, old, 0).map(|()| None);
+        }
+        let new = self.system(stat_at(level.upper.as_fd(), name))?;
+        if !is_whiteout(&new) {
+            return self.written(level, name, &new, old);
+        }
+        // The whiteouts of hidden paths are ours.
+        if !self.hidden.contains(self.path.as_path()) {
+            self.removed(name, old, 0)?;
+        }
+        Ok(None)
+    }
+
     /// Records that the project's entry was removed. Hidden paths below it stay, with the folders above them.
-    fn removed(&mut self, name: &OsStr, old: Option<(BorrowedFd<'_>, Stat)>) -> Result<(), ReadError> {
+    fn removed(&mut self, name: &OsStr, old: Option<(BorrowedFd<'_>, Stat)>, depth: usize) -> Result<(), ReadError> {
         let Some((lower, old)) = old else { return Ok(()) };
+        if depth > self.limits.depth {
+            return Err(ReadError::TooDeep(self.limits.depth));
+        }
         if self.hidden.contains(self.path.as_path()) {
             self.push(ChangeKind::Hidden);
         } else if self.contains_hidden() && is_folder(&old) {
             let folder = self.system(open_folder(lower, name))?;
-            for name in self.system(remove::names(folder.as_fd()))? {
+            let names: BTreeSet<OsString> = self.system(names_in(folder.as_fd()))?.into_iter().collect();
+            for name in names {
                 self.path.push(&name);
                 self.count()?;
                 let old = self.system(stat_at(folder.as_fd(), &name))?;
-                self.removed(&name, Some((folder.as_fd(), old)))?;
+                self.removed(&name, Some((folder.as_fd(), old)), depth + 1)?;
                 self.path.pop();
             }
         } else {
@@ -207,18 +242,19 @@ impl Comparison<'_> {
     }
 
     /// Compares an entry that the command wrote with the project's entry at its path.
-    fn entry(
+    fn written(
         &mut self,
-        (upper, name, new): (BorrowedFd<'_>, &OsStr, &Stat),
+        level: &Level,
+        name: &OsStr,
+        new: &Stat,
         old: Option<(BorrowedFd<'_>, Stat)>,
-        is_opaque: bool,
-        depth: usize,
-    ) -> Result<(), ReadError> {
+    ) -> Result<Option<Level>, ReadError> {
+        let upper = level.upper.as_fd();
         let is_folder_now = is_folder(new);
         let replaces_hidden = !is_folder_now && self.contains_hidden();
         if replaces_hidden || self.hidden.contains(self.path.as_path()) {
             self.push(ChangeKind::Hidden);
-            return Ok(());
+            return Ok(None);
         }
         let mode = new.st_mode & PERMISSIONS;
         let entry = match FileType::from_raw_mode(new.st_mode) {
@@ -227,7 +263,7 @@ impl Comparison<'_> {
             FileType::Symlink => Entry::Link { target: self.system(link_target(upper, name))? },
             _ => {
                 self.push(ChangeKind::Special);
-                return Ok(());
+                return Ok(None);
             }
         };
         let is_same_kind = |old: &Stat| FileType::from_raw_mode(old.st_mode) == FileType::from_raw_mode(new.st_mode);
@@ -251,27 +287,34 @@ impl Comparison<'_> {
                 (!is_same).then_some(ChangeKind::Modified(entry))
             }
         };
+        let is_changed = kind.is_some();
         if let Some(kind) = kind {
             self.push(kind);
         }
-        if is_folder_now {
-            let lower = match lower {
-                Some((lower, _)) => Some(self.system(open_folder(*lower, name))?),
-                None => None,
-            };
-            // The command may have taken the owner's rights from a folder.
-            let is_closed = mode & 0o700 != 0o700;
-            if is_closed {
-                self.system(rustix::fs::chmodat(upper, name, Mode::RWXU, AtFlags::empty()))?;
-            }
-            let inner = self.system(open_folder(upper, name))?;
-            let compared = self.folder(inner.as_fd(), lower.as_ref().map(AsFd::as_fd), is_opaque, depth + 1);
-            if is_closed {
-                self.system(rustix::fs::fchmod(&inner, Mode::from_raw_mode(new.st_mode)))?;
-            }
-            compared?;
+        if is_changed && new.st_mode & 0o7000 != 0 && !FileType::from_raw_mode(new.st_mode).is_symlink() {
+            self.system(rustix::fs::chmodat(upper, name, Mode::from_raw_mode(mode), AtFlags::empty()))?;
         }
-        Ok(())
+        if is_changed && FileType::from_raw_mode(new.st_mode).is_file() {
+            self.system(strip_marks(&open_upper(upper, name, new).map_err(|errno| self.failed(errno))?))?;
+        }
+        if !is_folder_now {
+            return Ok(None);
+        }
+        let lower = match lower {
+            Some((lower, _)) => Some(self.system(open_folder(*lower, name))?),
+            None => None,
+        };
+        // The command may have taken the owner's rights from a folder.
+        let is_closed = mode & 0o700 != 0o700;
+        if is_closed {
+            self.system(rustix::fs::chmodat(upper, name, Mode::RWXU, AtFlags::empty()))?;
+        }
+        let inner = self.system(open_folder(upper, name))?;
+        if lower.is_none() {
+            self.system(strip_marks(&inner))?;
+        }
+        let level = self.level(inner, lower, level.is_opaque)?;
+        Ok(Some(Level { mode_to_restore: is_closed.then_some(mode), ..level }))
     }
 
     /// Compares two files of the same length.
@@ -336,6 +379,19 @@ impl Comparison<'_> {
     }
 }
 
+/// The names in a folder.
+pub(super) fn names_in(folder: BorrowedFd<'_>) -> rustix::io::Result<Vec<OsString>> {
+    let mut names = Vec::new();
+    for entry in Dir::read_from(folder)? {
+        let entry = entry?;
+        let name = OsStr::from_bytes(entry.file_name().to_bytes());
+        if name != "." && name != ".." {
+            names.push(name.to_owned());
+        }
+    }
+    Ok(names)
+}
+
 fn is_folder(stat: &Stat) -> bool {
     FileType::from_raw_mode(stat.st_mode) == FileType::Directory
 }
@@ -353,6 +409,23 @@ fn has_opaque_mark(folder: BorrowedFd<'_>) -> rustix::io::Result<bool> {
         Err(Errno::NODATA | Errno::OPNOTSUPP) => Ok(false),
         Err(errno) => Err(errno),
     }
+}
+
+/// Removes the attributes with which the kernel marks entries of a layer. They must not get into the project.
+fn strip_marks(entry: &OwnedFd) -> rustix::io::Result<()> {
+    let mut names = vec![0; 4096];
+    let length = loop {
+        match rustix::fs::flistxattr(entry, &mut names) {
+            Ok(length) => break length,
+            Err(Errno::RANGE) if names.len() < 1 << 20 => names.resize(names.len() * 4, 0),
+            Err(Errno::OPNOTSUPP) => return Ok(()),
+            Err(errno) => return Err(errno),
+        }
+    };
+    for name in names[..length].split(|byte| *byte == 0).filter(|name| name.starts_with(b"user.overlay.")) {
+        rustix::fs::fremovexattr(entry, name)?;
+    }
+    Ok(())
 }
 
 fn time_of(stat: &Stat) -> (i64, i64) {

@@ -1,7 +1,6 @@
 //! A layer on the disk: one folder per command, with an upper folder and the work folder that the kernel needs next to it.
 
 mod compare;
-mod remove;
 
 pub use compare::{Change, ChangeKind, Entry, Limits, ReadError};
 
@@ -14,6 +13,7 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Component, Path, PathBuf};
 use toolfence_project::random_name;
+use toolfence_workspace::stash::remove_tree;
 
 /// The folder that the command writes to.
 const UPPER: &str = "upper";
@@ -35,7 +35,7 @@ const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOF
 pub struct Layer {
     path: PathBuf,
     /// Holds the lock.
-    folder: OwnedFd,
+    _folder: OwnedFd,
     upper: OwnedFd,
     hidden: Vec<PathBuf>,
 }
@@ -64,7 +64,7 @@ impl Layer {
         }
         let upper = rustix::fs::openat(&folder, UPPER, FOLDER, Mode::empty())?;
         look_like(upper.as_fd(), &rustix::fs::fstat(root)?)?;
-        Ok(Layer { path: place.join(name), folder, upper, hidden: Vec::new() })
+        Ok(Layer { path: place.join(name), _folder: folder, upper, hidden: Vec::new() })
     }
 
     /// The folder of the layer. The upper folder is `upper` in it and the work folder `work`.
@@ -107,8 +107,21 @@ impl Layer {
         Ok(())
     }
 
+    /// Opens the folder of the layer in which the entry at `path` is, to move the entry into the project.
+    ///
+    /// # Errors
+    /// A folder on the way cannot be opened.
+    pub fn folder_of(&self, path: &Path) -> io::Result<OwnedFd> {
+        let mut folder = rustix::io::fcntl_dupfd_cloexec(&self.upper, 0)?;
+        for part in path.parent().into_iter().flat_map(Path::iter) {
+            folder = rustix::fs::openat(&folder, part, FOLDER, Mode::empty())?;
+        }
+        Ok(folder)
+    }
+
     /// Lists what the command changed, in the order of paths, a folder before its entries. Call it when every process of the command
-    /// has ended. `root` is the project's folder; `stop` is asked now and then whether to give up.
+    /// has ended. The entries listed lose the marks of the overlay and the mode bits above 0777, so that they can be moved into the
+    /// project. `root` is the project's folder; `stop` is asked now and then whether to give up.
     ///
     /// # Errors
     /// The layer is larger than `limits`, an entry cannot be read, or `stop` returned `true`. Then nothing of the layer may be kept.
@@ -128,7 +141,7 @@ impl Drop for Layer {
         if let Some((place, name)) = self.path.parent().zip(self.path.file_name())
             && let Ok(place) = rustix::fs::open(place, FOLDER, Mode::empty())
         {
-            let _ = remove::remove(place.as_fd(), name, &self.folder);
+            let _ = remove_tree(place.as_fd(), name);
         }
     }
 }
@@ -136,7 +149,7 @@ impl Drop for Layer {
 /// Deletes the layers in `place` whose process was killed. Returns how many were deleted. Layers that are in use stay.
 pub fn delete_leftovers(place: &Path) -> usize {
     let Ok(place) = rustix::fs::open(place, FOLDER, Mode::empty()) else { return 0 };
-    let Ok(names) = remove::names(place.as_fd()) else { return 0 };
+    let Ok(names) = compare::names_in(place.as_fd()) else { return 0 };
     let mut left = Vec::new();
     // Deleting can take seconds, and a new layer must not wait for it: under the lock, leftovers are only renamed.
     if rustix::fs::flock(&place, FlockOperation::LockExclusive).is_err() {
@@ -162,7 +175,7 @@ pub fn delete_leftovers(place: &Path) -> usize {
         left.push((discarded, folder));
     }
     let _ = rustix::fs::flock(&place, FlockOperation::Unlock);
-    left.iter().filter(|(name, folder)| remove::remove(place.as_fd(), name, folder).is_ok()).count()
+    left.iter().filter(|(name, _)| remove_tree(place.as_fd(), name).is_ok()).count()
 }
 
 /// Where to create layers for a project: a folder on the project's file system, so that entries can be moved instead of copied.

@@ -1,0 +1,88 @@
+//! Moves what a command changed from its layer into a stash, from which it is put into the project.
+
+use crate::layer::{Change, ChangeKind, Entry, Layer};
+use rustix::fd::AsFd;
+use rustix::fs::AtFlags;
+use rustix::io::Errno;
+use std::path::Path;
+use toolfence_workspace::Root;
+use toolfence_workspace::stash::{ExchangeError, Moment, Stash, remove_tree};
+
+/// Plans that the project gets the changes for which `keep` returns `true`. The stash is created in `place`; what is kept is moved
+/// into it out of the layer. `changes` is the whole list of the layer, and the command began after `since`.
+///
+/// A new folder that is kept is moved as a whole, without the entries in it that are not kept. If an entry of a new folder is kept,
+/// the folder must be kept too.
+///
+/// # Errors
+/// An entry cannot be moved. Conflicts are reported by [`Stash::exchange`].
+pub fn plan(
+    layer: &Layer,
+    root: &Root,
+    changes: &[Change],
+    keep: &dyn Fn(&Change) -> bool,
+    place: &Path,
+    since: Moment,
+) -> Result<Stash, ExchangeError> {
+    let mut stash = Stash::create(place).map_err(ExchangeError::Plan)?;
+    // From the end, so that the entries of a new folder come before the folder.
+    for (change, comes_with_folder) in changes.iter().zip(in_new_folders(changes)).rev() {
+        let Change { path, kind } = change;
+        let failed = |errno| ExchangeError::System(path.clone(), errno);
+        if !keep(change) {
+            if comes_with_folder {
+                delete(layer, path).map_err(failed)?;
+            }
+            continue;
+        }
+        let replaces = match kind {
+            ChangeKind::Removed => {
+                stash.remove(root, path, since)?;
+                continue;
+            }
+            ChangeKind::Modified(Entry::Folder { mode }) => {
+                stash.set_mode(root, path, *mode)?;
+                continue;
+            }
+            ChangeKind::Touched | ChangeKind::Special | ChangeKind::Hidden => {
+                if comes_with_folder {
+                    delete(layer, path).map_err(failed)?;
+                }
+                continue;
+            }
+            ChangeKind::Added(_) => false,
+            ChangeKind::Modified(_) | ChangeKind::Replaced(_) => true,
+        };
+        if !comes_with_folder {
+            let folder = layer.folder_of(path).map_err(ExchangeError::Plan)?;
+            let name = path.file_name().ok_or_else(|| failed(Errno::INVAL))?;
+            stash.put(root, path, (folder.as_fd(), name), replaces, since)?;
+        }
+    }
+    Ok(stash)
+}
+
+/// For each change, whether a folder above it is new. Such a folder precedes its entries.
+fn in_new_folders(changes: &[Change]) -> Vec<bool> {
+    let mut new_folder: Option<&Path> = None;
+    let mut found = Vec::with_capacity(changes.len());
+    for Change { path, kind } in changes {
+        let is_inside = new_folder.is_some_and(|folder| path.starts_with(folder));
+        found.push(is_inside);
+        if let ChangeKind::Added(Entry::Folder { .. }) | ChangeKind::Replaced(Entry::Folder { .. }) = kind
+            && !is_inside
+        {
+            new_folder = Some(path);
+        }
+    }
+    found
+}
+
+fn delete(layer: &Layer, path: &Path) -> rustix::io::Result<()> {
+    let folder = layer.folder_of(path).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+    let name = path.file_name().ok_or(Errno::INVAL)?;
+    match rustix::fs::unlinkat(&folder, name, AtFlags::empty()) {
+        Err(Errno::ISDIR) => remove_tree(folder.as_fd(), name),
+        done => done,
+    }
+}

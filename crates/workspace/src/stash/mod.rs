@@ -1,0 +1,453 @@
+//! Exchanges entries of the project with entries of a stash: all or none.
+//!
+//! A *stash* is a folder on the project's file system. It has an entry for each path that is to change: the next version of the
+//! project's file, link or folder, or none if the path is to be removed. [`Stash::exchange`] swaps them with what the project has.
+//! Nothing is copied and nothing is deleted, so a folder of any size costs one rename, and the stash then has the previous versions:
+//! exchanging again undoes the change.
+//!
+//! Each swap is one rename, which keeps the inode number of what it moves. So the state of an exchange that was cut short can be read
+//! from the disk: [`recover`] finishes it.
+
+mod plan;
+mod remove;
+#[cfg(test)]
+mod tests;
+
+pub use remove::remove_tree;
+
+use crate::fault;
+use crate::root::Root;
+use crate::stat::Stamp;
+use plan::{Plan, Side, Swap};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{AtFlags, CWD, FileType, FlockOperation, Mode, OFlags, RenameFlags, Stat};
+use rustix::io::Errno;
+use std::ffi::OsStr;
+use std::fmt;
+use std::fs::DirBuilder;
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use toolfence_project::random_name;
+
+/// The folder with the entries, each under its number in the plan.
+const ENTRIES: &str = "entries";
+
+/// What is written down before the first swap.
+const PLAN: &str = "plan.json";
+
+/// There while an exchange is under way, as a folder, which is made and removed in one step.
+const FORWARD: &str = "forward";
+const BACKWARD: &str = "backward";
+
+/// Files that are synced one by one before an exchange. Of more, the whole file system is synced.
+const MOST_SYNCED: usize = 64;
+
+const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// A moment of the file system's clock. A file that is changed afterwards has a later time of its last change, which no process
+/// can set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Moment(i64, i64);
+
+impl Moment {
+    fn of(stat: &Stat) -> Moment {
+        #[allow(clippy::useless_conversion, reason = "the types of these fields differ between systems")]
+        Moment(stat.st_ctime.into(), stat.st_ctime_nsec as i64)
+    }
+
+    /// Waits for the next tick of the clock of the file system that `place` is on, some milliseconds, and returns it. Changes made
+    /// before the call are earlier than this moment.
+    ///
+    /// # Errors
+    /// No file can be created in `place`.
+    pub fn next(place: &Path) -> io::Result<Moment> {
+        DirBuilder::new().recursive(true).mode(0o700).create(place)?;
+        let file = tempfile_in(place)?;
+        let first = Moment::of(&rustix::fs::fstat(&file)?);
+        loop {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+            rustix::fs::fchmod(&file, Mode::RUSR)?;
+            let now = Moment::of(&rustix::fs::fstat(&file)?);
+            if now > first {
+                return Ok(now);
+            }
+        }
+    }
+}
+
+/// A file without a name.
+fn tempfile_in(place: &Path) -> io::Result<OwnedFd> {
+    let name = place.join(random_name()?);
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    let file = rustix::fs::open(&name, flags, Mode::RUSR)?;
+    rustix::fs::unlink(&name)?;
+    Ok(file)
+}
+
+/// Why an exchange was not made. The project is as it was.
+#[derive(Debug)]
+pub enum ExchangeError {
+    /// Another process changed these paths in the meantime.
+    Conflict(Vec<PathBuf>),
+    /// The system refused to move the entry at this path.
+    System(PathBuf, Errno),
+    /// The plan cannot be written or read.
+    Plan(io::Error),
+}
+
+impl fmt::Display for ExchangeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ExchangeError::Conflict(paths) => {
+                let paths: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+                write!(f, "changed by another process: {}", paths.join(", "))
+            }
+            ExchangeError::System(path, errno) => write!(f, "{}: {}", path.display(), io::Error::from(*errno)),
+            ExchangeError::Plan(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for ExchangeError {}
+
+/// Entries that are to be exchanged with those of a project, or were.
+#[derive(Debug)]
+pub struct Stash {
+    path: PathBuf,
+    /// Holds the lock.
+    folder: OwnedFd,
+    entries: OwnedFd,
+    plan: Plan,
+    conflicts: Vec<PathBuf>,
+}
+
+impl Stash {
+    /// Creates an empty stash in the folder `place`, which is created if it is missing and must be on the project's file system.
+    ///
+    /// # Errors
+    /// The folder cannot be created or locked.
+    pub fn create(place: &Path) -> io::Result<Stash> {
+        DirBuilder::new().recursive(true).mode(0o700).create(place)?;
+        let path = place.join(random_name()?);
+        rustix::fs::mkdir(&path, Mode::RWXU)?;
+        let folder = locked(&path)?;
+        rustix::fs::mkdirat(&folder, ENTRIES, Mode::RWXU)?;
+        let entries = rustix::fs::openat(&folder, ENTRIES, FOLDER, Mode::empty())?;
+        Ok(Stash { path, folder, entries, plan: Plan::default(), conflicts: Vec::new() })
+    }
+
+    /// Opens a stash that was exchanged.
+    ///
+    /// # Errors
+    /// It is in use, or its plan cannot be read.
+    pub fn open(path: &Path) -> io::Result<Stash> {
+        let folder = locked(path)?;
+        let entries = rustix::fs::openat(&folder, ENTRIES, FOLDER, Mode::empty())?;
+        let plan = Plan::read(&folder)?;
+        Ok(Stash { path: path.to_owned(), folder, entries, plan, conflicts: Vec::new() })
+    }
+
+    /// The folder of the stash.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Plans that the project gets an entry at `path`: a file, a link, or a folder with all that is in it. The entry is moved out of
+    /// `folder`, where it is called `name`. If it `replaces` an entry of the project, that one must be there and must not have
+    /// changed since `since`; if not, the project must have no entry at the path.
+    ///
+    /// # Errors
+    /// The entry cannot be moved, for instance because it is on another file system, or the project's entry cannot be looked at.
+    pub fn put(
+        &mut self,
+        root: &Root,
+        path: &Path,
+        (folder, name): (BorrowedFd<'_>, &OsStr),
+        replaces: bool,
+        since: Moment,
+    ) -> Result<(), ExchangeError> {
+        let before = self.project_side(root, path, since)?;
+        if before.is_entry() != replaces && self.conflicts.last().is_none_or(|last| last != path) {
+            self.conflicts.push(path.to_owned());
+        }
+        let failed = |errno| ExchangeError::System(path.to_owned(), errno);
+        let number = self.plan.swaps.len().to_string();
+        rustix::fs::renameat(folder, name, &self.entries, number.as_str()).map_err(failed)?;
+        let after = Side::of(&stat_at(self.entries.as_fd(), number.as_str().as_ref()).map_err(failed)?);
+        self.plan.swaps.push(Swap { path: path.to_owned(), before, after });
+        Ok(())
+    }
+
+    /// Plans that the entry at `path` is removed, a folder with all that is in it. Nothing in it must have changed since `since`.
+    ///
+    /// # Errors
+    /// The project's entry cannot be looked at.
+    pub fn remove(&mut self, root: &Root, path: &Path, since: Moment) -> Result<(), ExchangeError> {
+        let before = self.project_side(root, path, since)?;
+        self.plan.swaps.push(Swap { path: path.to_owned(), before, after: Side::Absent });
+        Ok(())
+    }
+
+    /// Plans that the folder at `path` gets other permission bits.
+    ///
+    /// # Errors
+    /// The folder cannot be looked at.
+    pub fn set_mode(&mut self, root: &Root, path: &Path, mode: u32) -> Result<(), ExchangeError> {
+        let stat = root.stat_exact(path).map_err(|errno| ExchangeError::System(path.to_owned(), errno))?;
+        let before = Side::Mode(stat.st_mode & 0o777);
+        self.plan.swaps.push(Swap { path: path.to_owned(), before, after: Side::Mode(mode & 0o777) });
+        Ok(())
+    }
+
+    /// Swaps all entries of the stash with those of the project. If the entries had been swapped before, it swaps them back.
+    ///
+    /// # Errors
+    /// Another process changed one of the entries, or the system refused. The project and the stash are then as they were before.
+    pub fn exchange(&mut self, root: &Root) -> Result<(), ExchangeError> {
+        if !self.conflicts.is_empty() {
+            return Err(ExchangeError::Conflict(std::mem::take(&mut self.conflicts)));
+        }
+        let is_forward = !self.plan.is_exchanged;
+        if is_forward {
+            self.sync_entries().map_err(ExchangeError::Plan)?;
+        }
+        self.plan.write(&self.folder).map_err(ExchangeError::Plan)?;
+        let marker = if is_forward { FORWARD } else { BACKWARD };
+        fault::point();
+        rustix::fs::mkdirat(&self.folder, marker, Mode::RWXU).map_err(|errno| ExchangeError::Plan(errno.into()))?;
+        let _ = rustix::fs::fsync(&self.folder);
+        let order = self.plan.order(is_forward);
+        for (done, &number) in order.iter().enumerate() {
+            if let Err(error) = self.swap(root, number, is_forward) {
+                return Err(self.take_back(root, &order[..done], is_forward, marker, error));
+            }
+        }
+        // A process may have written to a file that it had open before the swap.
+        if let Some(number) = order.iter().copied().find(|number| !self.is_content(*number, is_forward)) {
+            let error = ExchangeError::Conflict(vec![self.plan.swaps[number].path.clone()]);
+            return Err(self.take_back(root, &order, is_forward, marker, error));
+        }
+        self.finish(is_forward, marker);
+        Ok(())
+    }
+
+    /// Swaps what was swapped back, last first.
+    fn take_back(
+        &mut self,
+        root: &Root,
+        done: &[usize],
+        is_forward: bool,
+        marker: &str,
+        error: ExchangeError,
+    ) -> ExchangeError {
+        for &number in done.iter().rev() {
+            // What cannot be put back stays in the stash, which is not deleted then.
+            if let Err(why) = self.swap(root, number, !is_forward) {
+                return why;
+            }
+        }
+        let _ = rustix::fs::unlinkat(&self.folder, marker, AtFlags::REMOVEDIR);
+        error
+    }
+
+    /// Writes down that the exchange is over.
+    fn finish(&mut self, is_forward: bool, marker: &str) {
+        self.plan.is_exchanged = is_forward;
+        // Swapping back must not take what another process puts into a folder from now on.
+        let has_folders = self.plan.swaps.iter().any(|swap| swap.after.is_folder());
+        if is_forward
+            && has_folders
+            && let Ok(now) = Moment::next(&self.path)
+        {
+            self.plan.swaps.iter_mut().for_each(|swap| swap.after.set_latest((now.0, now.1)));
+        }
+        fault::point();
+        // If the plan cannot be written, the marker stays, and recovery writes it.
+        if self.plan.write(&self.folder).is_ok() {
+            fault::point();
+            let _ = rustix::fs::unlinkat(&self.folder, marker, AtFlags::REMOVEDIR);
+        }
+    }
+
+    /// Swaps one entry: one rename, or one change of a mode.
+    fn swap(&self, root: &Root, number: usize, is_forward: bool) -> Result<(), ExchangeError> {
+        let Swap { path, before, after } = &self.plan.swaps[number];
+        let (from, to) = if is_forward { (before, after) } else { (after, before) };
+        let failed = |errno: Errno| match errno {
+            Errno::EXIST | Errno::NOENT | Errno::NOTDIR | Errno::LOOP => ExchangeError::Conflict(vec![path.clone()]),
+            errno => ExchangeError::System(path.clone(), errno),
+        };
+        let above = root.open_exact(path.parent().unwrap_or(Path::new(""))).map_err(failed)?;
+        let name = path.file_name().ok_or_else(|| failed(Errno::INVAL))?;
+        let entry = number.to_string();
+        let entry = entry.as_str();
+        fault::point();
+        let (folder, entries) = (above.as_fd(), self.entries.as_fd());
+        let done = match (from, to) {
+            (_, Side::Mode(mode)) => {
+                let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::DIRECTORY | OFlags::CLOEXEC;
+                match rustix::fs::openat(folder, name, flags, Mode::empty()) {
+                    Ok(opened) => rustix::fs::fchmod(&opened, Mode::from_raw_mode(*mode)),
+                    // Its owner may have no right to open it.
+                    Err(Errno::ACCESS) => {
+                        rustix::fs::chmodat(folder, name, Mode::from_raw_mode(*mode), AtFlags::empty())
+                    }
+                    Err(errno) => Err(errno),
+                }
+            }
+            (Side::Absent, Side::Absent) => Ok(()),
+            (Side::Absent, _) => rustix::fs::renameat_with(entries, entry, folder, name, RenameFlags::NOREPLACE),
+            (_, Side::Absent) => rustix::fs::renameat_with(folder, name, entries, entry, RenameFlags::NOREPLACE),
+            _ => rustix::fs::renameat_with(entries, entry, folder, name, RenameFlags::EXCHANGE),
+        };
+        done.map_err(failed)?;
+        if self.is_content(number, is_forward) {
+            return Ok(());
+        }
+        // It is not what was looked at: another process was faster. Its version goes back to its place.
+        let back = match (from, to) {
+            (_, Side::Absent) => rustix::fs::renameat_with(entries, entry, folder, name, RenameFlags::NOREPLACE),
+            _ => rustix::fs::renameat_with(entries, entry, folder, name, RenameFlags::EXCHANGE),
+        };
+        back.map_err(failed)?;
+        Err(ExchangeError::Conflict(vec![path.clone()]))
+    }
+
+    /// Returns `true` if what a swap moved into the stash is what was looked at before.
+    fn is_content(&self, number: usize, is_forward: bool) -> bool {
+        let Swap { before, after, .. } = &self.plan.swaps[number];
+        let Side::Entry { stamp, latest, .. } = (if is_forward { before } else { after }) else { return true };
+        let name = number.to_string();
+        let Ok(stat) = stat_at(self.entries.as_fd(), name.as_str().as_ref()) else { return false };
+        if !Stamp::of(&stat).is_content_of(stamp) {
+            return false;
+        }
+        match *latest {
+            // The rename itself changed the time of the folder, and only that one.
+            Some((seconds, nanoseconds)) => {
+                let since = Moment(seconds, nanoseconds);
+                remove::walk(self.entries.as_fd(), name.as_str().as_ref(), &mut |stat| Moment::of(stat) < since)
+                    .unwrap_or(false)
+            }
+            None => true,
+        }
+    }
+
+    /// What the project has at a path. Notes a conflict if it changed since.
+    fn project_side(&mut self, root: &Root, path: &Path, since: Moment) -> Result<Side, ExchangeError> {
+        let stat = match root.stat_exact(path) {
+            Ok(stat) => stat,
+            Err(Errno::NOENT | Errno::NOTDIR) => return Ok(Side::Absent),
+            Err(errno) => return Err(ExchangeError::System(path.to_owned(), errno)),
+        };
+        let mut has_changed = Moment::of(&stat) >= since;
+        let is_folder = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
+        if is_folder && !has_changed {
+            let failed = |errno| ExchangeError::System(path.to_owned(), errno);
+            let above = root.open_exact(path.parent().unwrap_or(Path::new(""))).map_err(failed)?;
+            let name = path.file_name().unwrap_or_default();
+            has_changed = !remove::walk(above.as_fd(), name, &mut |stat| Moment::of(stat) < since).map_err(failed)?;
+        }
+        if has_changed {
+            self.conflicts.push(path.to_owned());
+        }
+        let mut side = Side::of(&stat);
+        side.set_latest((since.0, since.1));
+        Ok(side)
+    }
+
+    /// The overlay that the entries come from does not sync them.
+    fn sync_entries(&self) -> io::Result<()> {
+        let entries = (0..self.plan.swaps.len()).filter(|number| self.plan.swaps[*number].after.is_entry());
+        let names: Vec<String> = entries.map(|number| number.to_string()).collect();
+        let mut files = Vec::new();
+        for name in &names {
+            let stat = stat_at(self.entries.as_fd(), name.as_str().as_ref())?;
+            match FileType::from_raw_mode(stat.st_mode) {
+                FileType::RegularFile if files.len() < MOST_SYNCED => files.push(name),
+                FileType::Symlink => {}
+                _ => return Ok(rustix::fs::syncfs(&self.entries)?),
+            }
+        }
+        for name in files {
+            let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+            match rustix::fs::openat(&self.entries, name.as_str(), flags, Mode::empty()) {
+                Ok(file) => rustix::fs::fdatasync(&file)?,
+                Err(Errno::ACCESS) => return Ok(rustix::fs::syncfs(&self.entries)?),
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Deletes the stash with everything that is in it: the next versions before an exchange, the previous ones after it.
+    ///
+    /// # Errors
+    /// Something in it cannot be deleted.
+    pub fn delete(self) -> io::Result<()> {
+        let (Some(place), Some(name)) = (self.path.parent(), self.path.file_name()) else { return Ok(()) };
+        let place = rustix::fs::open(place, FOLDER, Mode::empty())?;
+        Ok(remove_tree(place.as_fd(), name)?)
+    }
+}
+
+/// Finishes the exchanges in `place` that were cut short because their process was killed, and returns their stashes. A swap whose
+/// entry another process has changed since is left as it is. Stashes whose exchange never began are deleted.
+pub fn recover(root: &Root, place: &Path) -> Vec<PathBuf> {
+    let mut recovered = Vec::new();
+    for entry in std::fs::read_dir(place).into_iter().flatten().flatten() {
+        let Ok(folder) = locked(&entry.path()) else { continue };
+        let has = |name: &str| rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW).is_ok();
+        let (is_forward, is_backward) = (has(FORWARD), has(BACKWARD));
+        if !is_forward && !is_backward {
+            if !Plan::read(&folder).is_ok_and(|plan| plan.is_exchanged) && has(ENTRIES) {
+                drop(folder);
+                if let Ok(place) = rustix::fs::open(place, FOLDER, Mode::empty()) {
+                    let _ = remove_tree(place.as_fd(), &entry.file_name());
+                }
+            }
+            continue;
+        }
+        drop(folder);
+        let Ok(mut stash) = Stash::open(&entry.path()) else { continue };
+        for number in stash.plan.order(is_forward) {
+            if stash.is_pending(root, number, is_forward) {
+                // What another process has changed stays as it is.
+                let _ = stash.swap(root, number, is_forward);
+            }
+        }
+        stash.finish(is_forward, if is_forward { FORWARD } else { BACKWARD });
+        recovered.push(entry.path());
+    }
+    recovered
+}
+
+impl Stash {
+    /// Returns `true` if a swap was not made: the entry that should be in the project is still in the stash, or, if the path is to
+    /// be removed, the project still has its entry.
+    fn is_pending(&self, root: &Root, number: usize, is_forward: bool) -> bool {
+        let Swap { path, before, after } = &self.plan.swaps[number];
+        let (from, to) = if is_forward { (before, after) } else { (after, before) };
+        let name = number.to_string();
+        let is_in_stash =
+            |side: &Side| stat_at(self.entries.as_fd(), name.as_str().as_ref()).is_ok_and(|stat| side.is_file(&stat));
+        let is_in_project = |side: &Side| root.stat_exact(path).is_ok_and(|stat| side.is_file(&stat));
+        match to {
+            Side::Mode(_) => true,
+            Side::Entry { .. } => is_in_stash(to),
+            Side::Absent => is_in_project(from),
+        }
+    }
+}
+
+/// Opens a folder and locks it.
+fn locked(path: &Path) -> io::Result<OwnedFd> {
+    let folder = rustix::fs::openat(CWD, path, FOLDER, Mode::empty())?;
+    rustix::fs::flock(&folder, FlockOperation::NonBlockingLockExclusive)?;
+    Ok(folder)
+}
+
+fn stat_at(folder: BorrowedFd<'_>, name: &OsStr) -> rustix::io::Result<Stat> {
+    rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)
+}

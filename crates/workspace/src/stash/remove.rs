@@ -1,0 +1,104 @@
+//! Trees of any depth: deletes them, whatever a command left in them, and looks at every entry.
+
+use super::{FOLDER, stat_at};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, RenameFlags, Stat};
+use rustix::io::Errno;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+
+/// Folders one in the other that [`walk`] enters.
+const DEEPEST: usize = 256;
+
+/// Deletes the folder `name` in `place`, also if there are folders in it that have no permission for their owner.
+///
+/// A command can nest folders deeper than a path can name and than a recursion can go. So every folder that is found is moved to the
+/// top of the tree, where it waits for its turn: each costs one rename, and only two are open at a time.
+///
+/// # Errors
+/// The system refuses to delete an entry; those before it are deleted.
+pub fn remove_tree(place: BorrowedFd<'_>, name: &OsStr) -> rustix::io::Result<()> {
+    rustix::fs::chmodat(place, name, Mode::RWXU, AtFlags::empty())?;
+    let top = open(place, name)?;
+    let (mut number, mut waiting) = (0, Vec::new());
+    clear(&top, &top, &mut number, &mut waiting)?;
+    while let Some(next) = waiting.pop() {
+        let inner = open(top.as_fd(), &next)?;
+        clear(&inner, &top, &mut number, &mut waiting)?;
+        rustix::fs::unlinkat(&top, &next, AtFlags::REMOVEDIR)?;
+    }
+    rustix::fs::unlinkat(place, name, AtFlags::REMOVEDIR)
+}
+
+/// Deletes the files of a folder, and moves its folders to the top.
+fn clear(folder: &OwnedFd, top: &OwnedFd, number: &mut u64, waiting: &mut Vec<OsString>) -> rustix::io::Result<()> {
+    for name in names(folder.as_fd())? {
+        let stat = stat_at(folder.as_fd(), &name)?;
+        if FileType::from_raw_mode(stat.st_mode) != FileType::Directory {
+            rustix::fs::unlinkat(folder, &name, AtFlags::empty())?;
+            continue;
+        }
+        // A folder can only be moved by those who may write to it, since its `..` changes.
+        rustix::fs::chmodat(folder, &name, Mode::RWXU, AtFlags::empty())?;
+        let moved = loop {
+            *number += 1;
+            let moved = OsString::from(number.to_string());
+            match rustix::fs::renameat_with(folder, &name, top, &moved, RenameFlags::NOREPLACE) {
+                Ok(()) => break moved,
+                Err(Errno::EXIST) => {}
+                Err(errno) => return Err(errno),
+            }
+        };
+        waiting.push(moved);
+    }
+    Ok(())
+}
+
+/// Calls `accepts` with the status of everything below the folder `name`, until it returns `false`. Returns whether it always
+/// returned `true`.
+///
+/// # Errors
+/// A folder cannot be read, or there are more than 256 folders one in the other.
+pub(super) fn walk(
+    place: BorrowedFd<'_>,
+    name: &OsStr,
+    accepts: &mut dyn FnMut(&Stat) -> bool,
+) -> rustix::io::Result<bool> {
+    fn enter(
+        place: BorrowedFd<'_>,
+        name: &OsStr,
+        depth: usize,
+        accepts: &mut dyn FnMut(&Stat) -> bool,
+    ) -> rustix::io::Result<bool> {
+        if depth == DEEPEST {
+            return Err(Errno::NAMETOOLONG);
+        }
+        let folder = open(place, name)?;
+        for name in names(folder.as_fd())? {
+            let stat = stat_at(folder.as_fd(), &name)?;
+            let is_folder = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
+            if !accepts(&stat) || (is_folder && !enter(folder.as_fd(), &name, depth + 1, accepts)?) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+    enter(place, name, 0, accepts)
+}
+
+fn open(place: BorrowedFd<'_>, name: &OsStr) -> rustix::io::Result<OwnedFd> {
+    rustix::fs::openat(place, name, FOLDER, Mode::empty())
+}
+
+/// The names in a folder.
+fn names(folder: BorrowedFd<'_>) -> rustix::io::Result<Vec<OsString>> {
+    let mut names = Vec::new();
+    for entry in Dir::read_from(folder)? {
+        let entry = entry?;
+        let name = OsStr::from_bytes(entry.file_name().to_bytes());
+        if name != "." && name != ".." {
+            names.push(name.to_owned());
+        }
+    }
+    Ok(names)
+}

@@ -1,0 +1,255 @@
+//! The process is killed at every step of an exchange, and another process saves files while exchanges are made.
+//!
+//! The first test runs itself again as a child, which makes one exchange and may not live to its end.
+
+use super::{ExchangeError, FORWARD, Moment, Stash, recover};
+use crate::fault::counted;
+use crate::root::Root;
+use rustix::fd::{AsFd, OwnedFd};
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use toolfence_rules::PathRules;
+
+const HOME: &str = "TOOLFENCE_TEST_STASH";
+const TWICE: &str = "TOOLFENCE_TEST_STASH_TWICE";
+
+type Picture = BTreeMap<PathBuf, String>;
+
+fn open(root: &Path) -> Root {
+    Root::open(root, PathRules::default(), None).expect("it is a folder")
+}
+
+fn folder(path: &Path) -> OwnedFd {
+    rustix::fs::open(path, super::FOLDER, rustix::fs::Mode::empty()).expect("it is a folder")
+}
+
+fn write(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().expect("it has one")).expect("a folder can be made");
+    fs::write(path, text).expect("it can be written");
+}
+
+/// A project, and next to it the entries that it is to get.
+fn scene(home: &Path) -> Moment {
+    for (name, text) in [
+        ("root/a.txt", "old a"),
+        ("root/gone.txt", "old gone"),
+        ("root/sub/b.txt", "old b"),
+        ("root/tree/one/f", "old f"),
+        ("root/tree/two", "old two"),
+        ("root/was_file", "old file"),
+        ("root/was_folder/x", "old x"),
+        ("root/closed/x", "x"),
+        ("next/a.txt", "new a"),
+        ("next/b.txt", "new b"),
+        ("next/made/deep/f", "new f"),
+        ("next/was_file/inner", "new inner"),
+        ("next/was_folder", "new file"),
+    ] {
+        write(&home.join(name), text);
+    }
+    symlink("a.txt", home.join("next/link")).expect("a link can be made");
+    Moment::next(&home.join("stashes")).expect("a file can be made")
+}
+
+fn stash(home: &Path, root: &Root, since: Moment) -> Result<Stash, ExchangeError> {
+    let mut stash = Stash::create(&home.join("stashes")).expect("a stash can be made");
+    let next = folder(&home.join("next"));
+    for (path, name, replaces) in [
+        ("a.txt", "a.txt", true),
+        ("sub/b.txt", "b.txt", true),
+        ("made", "made", false),
+        ("was_file", "was_file", true),
+        ("was_folder", "was_folder", true),
+        ("sub/link", "link", false),
+    ] {
+        stash.put(root, Path::new(path), (next.as_fd(), name.as_ref()), replaces, since)?;
+    }
+    for path in ["gone.txt", "tree"] {
+        stash.remove(root, Path::new(path), since)?;
+    }
+    stash.set_mode(root, Path::new("closed"), 0o500)?;
+    Ok(stash)
+}
+
+/// Every entry with its mode and content.
+fn picture(root: &Path) -> Picture {
+    let mut found = Picture::new();
+    let mut pending = vec![root.to_owned()];
+    while let Some(folder) = pending.pop() {
+        for path in fs::read_dir(&folder).expect("it is there").map(|entry| entry.expect("it can be read").path()) {
+            let meta = fs::symlink_metadata(&path).expect("it is there");
+            let what = if meta.is_symlink() {
+                format!("{:?}", fs::read_link(&path).expect("it is a link"))
+            } else if meta.is_dir() {
+                pending.push(path.clone());
+                format!("folder {:o}", meta.mode() & 0o777)
+            } else {
+                fs::read_to_string(&path).expect("it is text")
+            };
+            found.insert(path.strip_prefix(root).expect("it is below").to_owned(), what);
+        }
+    }
+    found
+}
+
+fn child(home: &Path, twice: bool, kill_at: usize) -> Command {
+    let mut command = Command::new(std::env::current_exe().expect("this program has a name"));
+    command.args(["--exact", "stash::tests::one_exchange", "--ignored", "--quiet", "--test-threads=1"]);
+    command.env(HOME, home).env(counted::AT, kill_at.to_string()).stdin(Stdio::null()).stdout(Stdio::null());
+    if twice {
+        command.env(TWICE, "1");
+    }
+    command
+}
+
+#[test]
+#[ignore = "it is the child of another test"]
+fn one_exchange() {
+    let Some(home) = std::env::var_os(HOME).map(PathBuf::from) else { return };
+    let root = open(&home.join("root"));
+    let since = Moment::next(&home.join("stashes")).expect("a file can be made");
+    let mut stash = stash(&home, &root, since).expect("it can be planned");
+    stash.exchange(&root).expect("nothing else changes it");
+    if std::env::var_os(TWICE).is_some() {
+        stash.exchange(&root).expect("nothing else changes it");
+    }
+    fs::write(home.join("points"), counted::passed().to_string()).expect("it can be written");
+}
+
+#[test]
+fn killed_at_every_step_an_exchange_is_made_as_a_whole_or_not_at_all() {
+    let mut kills = 0;
+    for twice in [false, true] {
+        let home = tempfile::tempdir().expect("a temporary folder can be made");
+        scene(home.path());
+        let old = picture(&home.path().join("root"));
+        assert!(child(home.path(), false, 0).status().expect("it can be started").success());
+        let new = picture(&home.path().join("root"));
+        assert!(old != new && new.len() > 8, "{new:?}");
+        let home = tempfile::tempdir().expect("a temporary folder can be made");
+        scene(home.path());
+        assert!(child(home.path(), twice, 0).status().expect("it can be started").success());
+        let points: usize =
+            fs::read_to_string(home.path().join("points")).expect("it is there").parse().expect("it is a number");
+        assert!(points >= 12, "{points}");
+        for point in 1..=points {
+            let home = tempfile::tempdir().expect("a temporary folder can be made");
+            scene(home.path());
+            let ended = child(home.path(), twice, point).status().expect("it can be started");
+            assert_eq!(ended.signal(), Some(9), "{point}");
+            let (root, stashes) = (open(&home.path().join("root")), home.path().join("stashes"));
+            let had_begun = fs::read_dir(&stashes)
+                .expect("it is there")
+                .any(|entry| entry.expect("it can be read").path().join(FORWARD).exists());
+            let recovered = recover(&root, &stashes);
+            let now = picture(&home.path().join("root"));
+            assert!(now == old || now == new, "killed at {point}: {now:#?}");
+            assert!(!had_begun || now == new, "killed at {point}: it had begun and was not finished");
+            assert!(recover(&root, &stashes).is_empty(), "killed at {point}: it was recovered once");
+            // What was made can be taken back.
+            if let [path] = &recovered[..]
+                && now == new
+            {
+                Stash::open(path).expect("it is there").exchange(&root).expect("nothing else changes it");
+                assert_eq!(picture(&home.path().join("root")), old, "killed at {point}");
+            }
+            kills += 1;
+        }
+    }
+    println!("{kills} kills survived");
+}
+
+#[test]
+fn what_another_process_changed_is_never_replaced() {
+    type Act = fn(&Path);
+    let acts: [(&str, Act); 8] = [
+        ("a.txt", |root| fs::write(root.join("a.txt"), "user").expect("it can be written")),
+        ("gone.txt", |root| fs::write(root.join("gone.txt"), "user").expect("it can be written")),
+        ("tree", |root| fs::write(root.join("tree/one/new"), "user").expect("it can be written")),
+        ("made", |root| fs::write(root.join("made"), "user").expect("it can be written")),
+        ("sub/b.txt", |root| fs::remove_file(root.join("sub/b.txt")).expect("it is there")),
+        ("was_file", |root| {
+            fs::write(root.join("saved"), "user").expect("it can be written");
+            fs::rename(root.join("saved"), root.join("was_file")).expect("it can be renamed");
+        }),
+        ("was_folder", |root| {
+            fs::set_permissions(root.join("was_folder/x"), fs::Permissions::from_mode(0o600)).expect("it is ours");
+        }),
+        ("sub/link", |root| symlink("x", root.join("sub/link")).expect("a link can be made")),
+    ];
+    for is_planned_before in [false, true] {
+        for (path, act) in acts {
+            let home = tempfile::tempdir().expect("a temporary folder can be made");
+            let since = scene(home.path());
+            let at = home.path().join("root");
+            let root = open(&at);
+            if !is_planned_before {
+                act(&at);
+            }
+            let mut stash = stash(home.path(), &root, since).expect("it can be planned");
+            if is_planned_before {
+                act(&at);
+            }
+            let before = picture(&at);
+            let error = stash.exchange(&root).expect_err(path);
+            assert!(matches!(&error, ExchangeError::Conflict(paths) if *paths == [Path::new(path)]), "{path}: {error}");
+            assert_eq!(picture(&at), before, "{path}");
+        }
+    }
+}
+
+/// Another process saves files in place and by renaming while an exchange is made and taken back: nothing that it saved is lost.
+#[test]
+fn nothing_that_is_saved_during_an_exchange_is_lost() {
+    let mut conflicts = 0;
+    for round in 0..60 {
+        let home = tempfile::tempdir().expect("a temporary folder can be made");
+        let at = home.path().join("root");
+        let names: Vec<String> = (0..12).map(|number| format!("f{number}")).collect();
+        for name in &names {
+            write(&at.join(name), "old");
+            write(&home.path().join("next").join(name), "new");
+        }
+        let (root, next) = (open(&at), folder(&home.path().join("next")));
+        let since = Moment::next(&home.path().join("stashes")).expect("a file can be made");
+        let mut stash = Stash::create(&home.path().join("stashes")).expect("a stash can be made");
+        for name in &names {
+            let entry = (next.as_fd(), name.as_ref());
+            stash.put(&root, Path::new(name), entry, true, since).expect("it can be planned");
+        }
+        let begun = AtomicBool::new(false);
+        let saved = std::thread::scope(|scope| {
+            let saving = scope.spawn(|| {
+                while !begun.load(Ordering::Acquire) {
+                    std::hint::spin_loop();
+                }
+                let mut saved = BTreeMap::new();
+                for step in 0..6 {
+                    let (name, text) = (&names[(round * 7 + step * 5) % names.len()], format!("user {step}"));
+                    if (round + step) % 2 == 0 {
+                        fs::write(at.join(name), &text).expect("it can be written");
+                    } else {
+                        fs::write(home.path().join("saved"), &text).expect("it can be written");
+                        fs::rename(home.path().join("saved"), at.join(name)).expect("it can be renamed");
+                    }
+                    saved.insert(name.clone(), text);
+                }
+                saved
+            });
+            begun.store(true, Ordering::Release);
+            conflicts += usize::from(stash.exchange(&root).is_err());
+            conflicts += usize::from(stash.exchange(&root).is_err());
+            saving.join().expect("it ends")
+        });
+        for (name, text) in saved {
+            assert_eq!(fs::read_to_string(at.join(&name)).expect("it is there"), text, "round {round}: {name}");
+        }
+    }
+    println!("{conflicts} conflicts");
+    assert!(conflicts > 6, "{conflicts}");
+}
