@@ -14,5 +14,6 @@
 
 pub mod keep;
 pub mod layer;
+pub mod output;
 
 pub use layer::Layer;

@@ -17,8 +17,10 @@ pub mod made;
 mod messages;
 pub mod way;
 
+use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
-use std::io::{self, Read};
+use std::io::{self, Read, Seek, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -71,9 +73,45 @@ impl Git {
         limit: Duration,
         most: u64,
     ) -> io::Result<Vec<u8>> {
+        self.run(folder, args, Stdio::null(), also, limit, most)
+    }
+
+    /// Returns those of `paths` that git ignores, in a set. They are relative to `folder`, which is the top of a repository. A path in
+    /// the index is not ignored. A path need not exist; none may lead through a link or a file.
+    ///
+    /// # Errors
+    /// The errors of [`ask`](Git::ask).
+    pub fn ignored(&self, folder: &Path, paths: &[&Path]) -> io::Result<HashSet<PathBuf>> {
+        const LIMIT: Duration = Duration::from_secs(60);
+        let mut names = Vec::new();
+        for path in paths {
+            names.extend_from_slice(path.as_os_str().as_bytes());
+            names.push(0);
+        }
+        // From a file: with a pipe, git could wait for us to read while we wait for it to read.
+        let input = rustix::fs::memfd_create("paths", rustix::fs::MemfdFlags::CLOEXEC)?;
+        let mut input = std::fs::File::from(input);
+        input.write_all(&names)?;
+        input.rewind()?;
+        let most = names.len() as u64;
+        // Status 1: none of them is ignored.
+        let ignored = self.run(folder, &["check-ignore", "-z", "--stdin"], input.into(), &[1], LIMIT, most)?;
+        let names = ignored.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+        Ok(names.map(|name| PathBuf::from(OsStr::from_bytes(name))).collect())
+    }
+
+    fn run<S: AsRef<OsStr>>(
+        &self,
+        folder: &Path,
+        args: &[S],
+        input: Stdio,
+        also: &[i32],
+        limit: Duration,
+        most: u64,
+    ) -> io::Result<Vec<u8>> {
         let mut command = Command::new(&self.program);
         command.args(args).current_dir(folder).env_clear().envs(environment());
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
+        command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
         let mut child = command.spawn()?;
         let group = rustix::process::Pid::from_child(&child);
         let output = child.stdout.take().ok_or_else(|| io::Error::other(messages::no_output()))?;

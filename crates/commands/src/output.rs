@@ -1,0 +1,120 @@
+//! Tells build output from changes.
+//!
+//! *Output* is what git ignores: build folders, caches, dependencies. A path that git tracks is never output, even if an ignore rule
+//! matches it, and neither is an ignored file that existed before and is not in an ignored folder: a local database is not built
+//! again. The ignore rules are those of the project, not those that the command wrote into its layer. Without git, nothing is output:
+//! the name of a folder does not say whether what is in it can be made again.
+
+use crate::layer::{Change, ChangeKind, Entry};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use toolfence_git::Git;
+
+/// The name of an entry that is made up. Git ignores it if it ignores everything in its folder.
+const ANY: &str = "toolfence any entry";
+
+/// Removed folders of output that are looked up in the index. With more, they are changes.
+const MOST_REMOVED: usize = 100;
+
+/// What git is asked about one change.
+struct Query {
+    /// The repository, as a path relative to the project.
+    repository: PathBuf,
+    /// The path, or that of any entry if it is a folder. Relative to the repository, like the next.
+    path: PathBuf,
+    /// Any entry of the folder that the path is in.
+    neighbour: PathBuf,
+    /// Whether the project had a file or a link at the path.
+    was_file: bool,
+}
+
+/// Returns for each change whether it is output. `root` is the project's folder.
+///
+/// # Errors
+/// Git cannot be asked.
+pub fn is_output(git: Option<&Git>, root: &Path, changes: &[Change]) -> io::Result<Vec<bool>> {
+    let Some(git) = git else { return Ok(vec![false; changes.len()]) };
+    let mut repositories = HashMap::new();
+    let queries: Vec<Option<Query>> = changes.iter().map(|change| query(root, change, &mut repositories)).collect();
+    let mut asked: BTreeMap<&Path, Vec<&Path>> = BTreeMap::new();
+    for query in queries.iter().flatten() {
+        asked.entry(&query.repository).or_default().extend([query.path.as_path(), query.neighbour.as_path()]);
+    }
+    let mut ignored: HashMap<&Path, HashSet<PathBuf>> = HashMap::new();
+    for (repository, mut paths) in asked {
+        paths.sort_unstable();
+        paths.dedup();
+        ignored.insert(repository, git.ignored(&root.join(repository), &paths)?);
+    }
+    let mut removed = 0;
+    let mut output = Vec::with_capacity(changes.len());
+    for (change, query) in changes.iter().zip(&queries) {
+        let Some(query) = query else {
+            output.push(false);
+            continue;
+        };
+        let is_ignored = |path: &Path| ignored[query.repository.as_path()].contains(path);
+        let mut is_output = is_ignored(&query.path) && (!query.was_file || is_ignored(&query.neighbour));
+        if is_output && change.kind == ChangeKind::Removed {
+            removed += 1;
+            is_output = removed <= MOST_REMOVED && !has_tracked_files(git, root, query)?;
+        }
+        output.push(is_output);
+    }
+    Ok(output)
+}
+
+/// What to ask about a change; `None` if it is in no repository.
+fn query(root: &Path, change: &Change, repositories: &mut HashMap<PathBuf, Option<PathBuf>>) -> Option<Query> {
+    let (path, was_folder) = existing_way(root, &change.path);
+    let above = path.parent()?;
+    let repository = repository_of(root, above, repositories)?;
+    let is_folder = was_folder.unwrap_or(matches!(&change.kind, ChangeKind::Added(Entry::Folder { .. })));
+    let relative = |path: &Path| path.strip_prefix(&repository).unwrap_or(path).to_owned();
+    let path = relative(&if is_folder { path.join(ANY) } else { path.clone() });
+    Some(Query { neighbour: relative(&above.join(ANY)), path, was_file: was_folder == Some(false), repository })
+}
+
+/// The path up to the first entry of the project that is a file or a link, which git does not go beyond. Also whether the project's
+/// entry there is a folder; `None` if it has none.
+fn existing_way(root: &Path, path: &Path) -> (PathBuf, Option<bool>) {
+    let mut way = PathBuf::new();
+    for part in path {
+        way.push(part);
+        match root.join(&way).symlink_metadata() {
+            Ok(meta) if meta.is_dir() => {}
+            Ok(_) => return (way, Some(false)),
+            Err(_) => return (path.to_owned(), None),
+        }
+    }
+    (way, Some(true))
+}
+
+/// The innermost repository that a folder is in, relative to the project.
+fn repository_of(root: &Path, folder: &Path, known: &mut HashMap<PathBuf, Option<PathBuf>>) -> Option<PathBuf> {
+    if let Some(repository) = known.get(folder) {
+        return repository.clone();
+    }
+    let repository = if root.join(folder).join(".git").symlink_metadata().is_ok() {
+        Some(folder.to_owned())
+    } else {
+        folder.parent().and_then(|above| repository_of(root, above, known))
+    };
+    known.insert(folder.to_owned(), repository.clone());
+    repository
+}
+
+/// Returns `true` if git tracks a file at the path of a query or below it.
+fn has_tracked_files(git: &Git, root: &Path, query: &Query) -> io::Result<bool> {
+    let path = if query.path.ends_with(ANY) { query.path.parent().unwrap_or(&query.path) } else { &query.path };
+    let mut arguments: Vec<std::ffi::OsString> = ["--literal-pathspecs", "ls-files", "-z", "--"].map(Into::into).into();
+    arguments.push(path.into());
+    let limit = Duration::from_secs(60);
+    match git.ask(&root.join(&query.repository), &arguments, &[], limit, 1 << 20) {
+        Ok(tracked) => Ok(!tracked.is_empty()),
+        Err(error) if error.kind() == io::ErrorKind::FileTooLarge => Ok(true),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,120 @@
+//! Which changes are build output, decided by the real git.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use toolfence_commands::layer::{Change, ChangeKind, Entry};
+use toolfence_commands::output::is_output;
+use toolfence_git::Git;
+
+const FILE: Entry = Entry::File { mode: 0o644, bytes: 1 };
+const FOLDER: Entry = Entry::Folder { mode: 0o755 };
+
+fn git(folder: &Path, args: &[&str]) {
+    let identity = ["-c", "user.name=a", "-c", "user.email=a@b"];
+    let done = Command::new("git").args(identity).args(args).current_dir(folder).output().expect("git is installed");
+    assert!(done.status.success(), "{args:?}: {done:?}");
+}
+
+fn project() -> tempfile::TempDir {
+    let root = tempfile::tempdir().expect("a temporary folder can be made");
+    for (name, text) in [
+        (".gitignore", "/target\n*.log\n*.sqlite\n/build/\nnode_modules/\n"),
+        ("src/lib.rs", "x"),
+        ("target/old", "x"),
+        ("build/kept.txt", "x"),
+        ("build/made", "x"),
+        ("app.log", "x"),
+        ("data.sqlite", "x"),
+        ("vendor/.gitignore", "*.o\n"),
+        ("vendor/a.o", "x"),
+        ("vendor/a.log", "x"),
+    ] {
+        let path = root.path().join(name);
+        fs::create_dir_all(path.parent().expect("it has one")).expect("a folder can be made");
+        fs::write(path, text).expect("it can be written");
+    }
+    std::os::unix::fs::symlink("src", root.path().join("link")).expect("a link can be made");
+    git(root.path(), &["init", "-q"]);
+    git(root.path(), &["add", "-f", ".gitignore", "src", "build/kept.txt", "link"]);
+    git(root.path(), &["commit", "-qm", "one"]);
+    git(&root.path().join("vendor"), &["init", "-q"]);
+    root
+}
+
+#[test]
+fn output_is_what_git_ignores_and_does_not_track() {
+    let root = project();
+    let program = Git::find(&std::env::var_os("PATH").expect("there is a PATH")).expect("git is installed");
+    let cases = [
+        ("src/lib.rs", ChangeKind::Modified(FILE), false),
+        ("src/new.rs", ChangeKind::Added(FILE), false),
+        ("src/new", ChangeKind::Added(FOLDER), false),
+        ("src/new/debug.log", ChangeKind::Added(FILE), true),
+        ("target/debug", ChangeKind::Added(FOLDER), true),
+        ("target/debug/deps/x", ChangeKind::Added(FILE), true),
+        ("target/old", ChangeKind::Modified(FILE), true),
+        ("target", ChangeKind::Removed, true),
+        ("node_modules", ChangeKind::Added(FOLDER), true),
+        ("src/node_modules/x/index.js", ChangeKind::Added(FILE), true),
+        // A file with this name is not ignored.
+        ("src/node_modules", ChangeKind::Added(FILE), false),
+        // A local database existed before, and is not in a folder of output.
+        ("data.sqlite", ChangeKind::Modified(FILE), false),
+        ("data.sqlite", ChangeKind::Removed, false),
+        ("app.log", ChangeKind::Removed, false),
+        ("new.log", ChangeKind::Added(FILE), true),
+        // Git tracks a file in an ignored folder.
+        ("build/kept.txt", ChangeKind::Modified(FILE), false),
+        ("build/made", ChangeKind::Modified(FILE), true),
+        ("build/new", ChangeKind::Added(FILE), true),
+        ("build", ChangeKind::Removed, false),
+        // Another repository has other rules.
+        ("vendor/a.o", ChangeKind::Modified(FILE), false),
+        ("vendor/b.o", ChangeKind::Added(FILE), true),
+        ("vendor/b.log", ChangeKind::Added(FILE), false),
+        // What comes in the place of a link is what the link was.
+        ("link", ChangeKind::Replaced(FOLDER), false),
+        ("link/x.log", ChangeKind::Added(FILE), false),
+        ("src/lib.rs/x.log", ChangeKind::Added(FILE), false),
+    ];
+    let changes: Vec<Change> =
+        cases.iter().map(|(path, kind, _)| Change { path: path.into(), kind: kind.clone() }).collect();
+    let found = is_output(Some(&program), root.path(), &changes).expect("git can be asked");
+    for ((path, kind, expected), found) in cases.iter().zip(found) {
+        assert_eq!(found, *expected, "{path} {kind:?}");
+    }
+    assert!(is_output(None, root.path(), &changes).expect("nothing is asked").iter().all(|is_output| !is_output));
+}
+
+#[test]
+fn without_a_repository_nothing_is_output() {
+    let root = tempfile::tempdir().expect("a temporary folder can be made");
+    fs::write(root.path().join(".gitignore"), "target\n").expect("it can be written");
+    let program = Git::find(&std::env::var_os("PATH").expect("there is a PATH")).expect("git is installed");
+    let change = Change { path: "target/x".into(), kind: ChangeKind::Added(FILE) };
+    assert_eq!(is_output(Some(&program), root.path(), &[change]).expect("nothing is asked"), [false]);
+}
+
+/// Names that git would quote, and more of them than a pipe holds.
+#[test]
+fn any_number_of_paths_of_any_bytes_can_be_asked_about() {
+    use std::os::unix::ffi::OsStrExt;
+    let root = project();
+    let program = Git::find(&std::env::var_os("PATH").expect("there is a PATH")).expect("git is installed");
+    let names: [&[u8]; 5] = [b"caf\xe9", b"with \"quotes\"", b"new\nline", b"-rf", b":(glob)x"];
+    let mut changes: Vec<Change> = Vec::new();
+    for name in names {
+        let name = Path::new(std::ffi::OsStr::from_bytes(name));
+        for folder in ["target", "src"] {
+            changes.push(Change { path: Path::new(folder).join(name), kind: ChangeKind::Added(FILE) });
+        }
+    }
+    for number in 0..20_000 {
+        let path = format!("target/a/folder/with/a/long/name/{number}").into();
+        changes.push(Change { path, kind: ChangeKind::Added(FILE) });
+    }
+    let found = is_output(Some(&program), root.path(), &changes).expect("git can be asked");
+    assert!(found[..10].chunks(2).all(|pair| *pair == [true, false]), "{:?}", &found[..10]);
+    assert!(found[10..].iter().all(|is_output| *is_output));
+}
