@@ -2,9 +2,10 @@
 //!
 //! A command sees the project through an overlay: it writes to a folder of its own, the *upper* folder, and the project stays as it
 //! is. [`Layer`] makes that folder and hides blocked files in it; the sandbox mounts it. When every process of the command has ended,
-//! [`Layer::changes`] compares the folder with the project and lists what the command changed.
+//! [`Layer::changes`] compares the folder with the project and lists what the command changed. [`run`] does all of this for one
+//! command, [`output`] tells build output from changes, and [`keep`] plans what the project gets.
 //!
-//! This crate mounts nothing, starts nothing and changes nothing in the project. Architecture invariant: a layer is read only after
+//! This crate mounts nothing and changes nothing in the project. Architecture invariant: a layer is read only after
 //! its command has ended, and by descriptors, so that no link in it leads anywhere.
 //!
 //! It is internal: only the crate `toolfence`, which re-exports what is for users, makes promises.
@@ -15,5 +16,6 @@
 pub mod keep;
 pub mod layer;
 pub mod output;
+pub mod run;
 
 pub use layer::Layer;

@@ -1,22 +1,17 @@
 //! A command on a private layer, through the real helper: it writes where it likes, and the project stays as it is.
 
 use super::{Place, block_on, stands};
-use rustix::fd::{AsFd, OwnedFd};
-use rustix::fs::{CWD, Mode, OFlags};
-use std::ffi::{OsStr, OsString};
+use rustix::fd::AsFd;
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
-use toolfence::parts::files::Stop;
 use toolfence::program::environment;
-use toolfence::program::process::{Job, run_supervised};
-use toolfence::program::sandbox::Request;
-use toolfence::program::workspace::Access;
+use toolfence::program::process::Job;
 use toolfence::tools::CommandRunner;
-use toolfence_commands::Layer;
-use toolfence_commands::layer::Limits;
-use toolfence_project::{Mask, MaskKind};
+use toolfence_commands::layer::{Change, Limits};
+use toolfence_commands::run::{LayerRun, LayeredProject, RunError};
 
 /// Runs commands of a project, each on a layer of its own next to the project.
 struct Layered {
@@ -30,39 +25,19 @@ impl Layered {
         stands(&runner).then(|| Layered { runner, root: place.root.clone() })
     }
 
-    fn root_fd(&self) -> OwnedFd {
-        rustix::fs::openat(CWD, &self.root, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty()).expect("it is a folder")
+    fn place(&self) -> PathBuf {
+        self.root.parent().expect("the project is in a folder").join("layers")
     }
 
-    fn layer(&self) -> Layer {
-        let place = self.root.parent().expect("the project is in a folder").join("layers");
-        Layer::create(&place, self.root_fd().as_fd()).expect("a layer can be made")
-    }
-
-    /// What the command writes, and the paths that it changed with the first word of how.
-    fn run(&self, layer: &Layer, command: &str) -> (String, Vec<String>) {
-        let words = ["/bin/bash", "--noprofile", "--norc", "-c", command].map(OsStr::new);
-        let masks = self.runner.workspace().masks().find(Access::Read, &Stop::default()).expect("the project is small");
-        let is_hidden = |mask: &&Mask| matches!(mask.how, MaskKind::Hide | MaskKind::HideRemovable);
-        let guards: Vec<Mask> = masks.list().iter().filter(|mask| !is_hidden(mask)).cloned().collect();
-        let request = Request {
-            command: &words,
-            folder: Path::new(""),
-            masks: &guards,
-            layer: Some(layer.path()),
-            network: false,
-            looks: false,
-            only_git: false,
-            variables: &[],
-        };
-        let entry = self.runner.enclosure().entry(&request).expect("the sandbox mounts layers");
-        let arguments: Vec<&OsStr> = entry.arguments.iter().map(OsString::as_os_str).collect();
-        let folder = self.runner.workspace().root().folder(".").expect("it is the root");
-        let search_path = self.runner.workspace().root().programs().search_path().to_owned();
-        let environment = environment::outside(std::env::vars_os(), &search_path);
+    fn try_to_run(&self, command: &str) -> Result<LayerRun, RunError> {
+        let workspace = self.runner.workspace();
+        let environment = environment::outside(std::env::vars_os(), workspace.root().programs().search_path());
+        let (place, enclosure) = (self.place(), self.runner.enclosure());
+        let project = LayeredProject { workspace, enclosure, place: &place, limits: Limits::default() };
+        let folder = workspace.root().folder(".").expect("it is the root");
         let job = Job {
-            program: &entry.program,
-            args: &arguments,
+            program: OsStr::new("/bin/bash"),
+            args: &["--noprofile", "--norc", "-c", command].map(OsStr::new),
             folder: folder.as_fd(),
             environment: &environment,
             limit: Duration::from_secs(60),
@@ -70,15 +45,25 @@ impl Layered {
             overflow: None,
             live: None,
         };
-        let outcome = block_on(run_supervised(&job, &entry.told)).expect("it can be started");
-        let changes = layer.changes(self.root_fd().as_fd(), Limits::default(), &|| false).expect("it can be read");
-        let line = |change: &toolfence_commands::layer::Change| {
-            let kind = format!("{:?}", change.kind);
-            let word = kind.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default().to_owned();
-            format!("{word} {}", change.path.display())
-        };
-        (outcome.output, changes.iter().map(line).collect())
+        block_on(project.run(&job, Path::new(""), false))
     }
+
+    /// What the command writes, and the paths that it changed, each with the first word of how. Output ends with `(output)`.
+    fn run(&self, command: &str) -> (String, Vec<String>) {
+        let ran = self.try_to_run(command).expect(command);
+        let line = |(change, is_output): (&Change, &bool)| {
+            let kind = format!("{:?}", change.kind);
+            let word = kind.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+            format!("{word} {}{}", change.path.display(), if *is_output { " (output)" } else { "" })
+        };
+        (ran.outcome.output, ran.changes.iter().zip(&ran.is_output).map(line).collect())
+    }
+}
+
+fn git(root: &Path, args: &[&str]) {
+    let identity = ["-c", "user.name=a", "-c", "user.email=a@b"];
+    let done = Command::new("git").args(identity).args(args).current_dir(root).output().expect("git is installed");
+    assert!(done.status.success(), "{args:?}: {done:?}");
 }
 
 fn tree(root: &Path) -> Vec<(PathBuf, Option<Vec<u8>>)> {
@@ -104,36 +89,36 @@ fn a_command_on_a_layer_changes_nothing_in_the_project() {
     place.file("src/lib.rs", "pub fn f() {}\n");
     place.file("src/main.rs", "fn main() {}\n");
     let before = tree(&place.root);
+    let made = ["Removed a.txt", "Added new", "Added new/a.txt", "Added new/deep", "Added new/deep/f"];
     for (command, output, changed) in [
         ("cat a.txt", "one\n", &[][..]),
         ("echo two >> a.txt && cat a.txt", "one\ntwo\n", &["Modified a.txt"]),
         ("rm -rf src; ls", "a.txt\n", &["Removed src"]),
-        (
-            "mkdir -p new/deep && echo x > new/deep/f && mv a.txt new && ls new",
-            "a.txt\ndeep\n",
-            &["Removed a.txt", "Added new", "Added new/a.txt", "Added new/deep", "Added new/deep/f"],
-        ),
-        // The second command has a layer of its own.
+        ("mkdir -p new/deep && echo x > new/deep/f && mv a.txt new && ls new", "a.txt\ndeep\n", &made),
+        // Every command has a layer of its own.
         ("cat new/a.txt", "cat: new/a.txt: No such file or directory\n", &[]),
     ] {
-        let layer = layered.layer();
-        let (said, changes) = layered.run(&layer, command);
+        let (said, changes) = layered.run(command);
         assert_eq!((said.as_str(), changes), (output, changed.iter().map(ToString::to_string).collect()), "{command}");
         assert_eq!(tree(&place.root), before, "{command}");
     }
+    assert_eq!(fs::read_dir(layered.place()).expect("it is there").count(), 0, "a layer is left");
 }
 
 #[test]
-fn a_hidden_file_is_absent_from_the_layer() {
+fn a_blocked_file_is_absent_from_the_layer() {
     let place = Place::new();
     let Some(layered) = Layered::new(&place) else { return };
     place.file("conf/.env", "SECRETVALUE\n");
     place.file("conf/other", "x");
-    let mut layer = layered.layer();
-    layer.hide(layered.root_fd().as_fd(), Path::new("conf/.env")).expect("it can be hidden");
-    let (said, changes) = layered
-        .run(&layer, "ls -A conf; cat conf/.env; mv conf moved; find moved; grep -rs SECRETVALUE . /tmp /dev/shm");
-    assert_eq!(said, "other\ncat: conf/.env: No such file or directory\nmoved\nmoved/other\n");
+    place.file("only/.ssh/id_rsa", "SECRETVALUE\n");
+    let script = "ls -A conf only/.ssh; cat conf/.env; mv conf moved; find moved; grep -rs SECRETVALUE . /tmp /dev/shm";
+    let (said, changes) = layered.run(script);
+    assert!(
+        said.contains("conf:\nother\n") && said.contains("\ncat: conf/.env: No such file or directory\n"),
+        "{said}"
+    );
+    assert!(said.ends_with("\nmoved\nmoved/other\n"), "{said}");
     assert_eq!(changes, ["Hidden conf/.env", "Removed conf/other", "Added moved", "Added moved/other"]);
 }
 
@@ -143,14 +128,15 @@ fn a_command_cannot_reach_its_layer() {
     let place = Place::new();
     let Some(layered) = Layered::new(&place) else { return };
     place.file("a.txt", "one\n");
-    let layer = layered.layer();
     let script = format!(
-        "ls {0} {0}/upper 2>&1 | grep -c 'No such file'; ls -d /.store 2>&1; mknod w c 0 0 2>&1; \
-         mkdir d; python3 -c 'import os; os.setxattr(\"d\", \"user.overlay.opaque\", b\"y\")' 2>&1; true",
-        layer.path().display()
+        "ls {0} 2>&1; ls -d /.store 2>&1; mknod w c 0 0 2>&1; mkdir d; \
+         python3 -c 'import os; os.setxattr(\"d\", \"user.overlay.opaque\", b\"y\")' 2>&1; true",
+        layered.place().display()
     );
-    let (said, changes) = layered.run(&layer, &script);
-    assert!(said.starts_with("2\nls: cannot access '/.store': No such file or directory\nmknod: w: "), "{said}");
+    let (said, changes) = layered.run(&script);
+    let lines: Vec<&str> = said.lines().collect();
+    assert!(lines[0].ends_with("layers': No such file or directory"), "{said}");
+    assert!(lines[1].ends_with("'/.store': No such file or directory") && lines[2].starts_with("mknod: w: "), "{said}");
     assert_eq!(changes, ["Added d"]);
 }
 
@@ -163,8 +149,7 @@ fn a_project_of_any_name_can_have_a_layer() {
         fs::create_dir(&root).expect("a folder can be made");
         fs::write(root.join("a.txt"), "one\n").expect("it can be written");
         let layered = Layered { runner: super::runner(&root, super::Settings::new()), root };
-        let layer = layered.layer();
-        let (said, changes) = layered.run(&layer, "echo two >> a.txt; cat a.txt");
+        let (said, changes) = layered.run("echo two >> a.txt; cat a.txt");
         assert_eq!((said.as_str(), changes), ("one\ntwo\n", vec!["Modified a.txt".to_owned()]), "{name:?}");
     }
 }
@@ -174,20 +159,35 @@ fn a_repository_is_read_only_on_the_layer() {
     let place = Place::new();
     let Some(layered) = Layered::new(&place) else { return };
     place.file("a.txt", "one\n");
-    let git = |args: &[&str]| {
-        let done = Command::new("git").args(args).current_dir(&place.root).output().expect("git is installed");
-        assert!(done.status.success(), "{done:?}");
-    };
-    git(&["init", "-q"]);
-    git(&["add", "."]);
-    git(&["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "one"]);
-    let layer = layered.layer();
-    let (said, changes) = layered.run(
-        &layer,
-        "echo two >> a.txt; git status --short; git add a.txt 2>&1 | head -1; rm -rf .git 2> /dev/null; ls -d .git",
-    );
+    git(&place.root, &["init", "-q"]);
+    git(&place.root, &["add", "."]);
+    git(&place.root, &["commit", "-qm", "one"]);
+    let script =
+        "echo two >> a.txt; git status --short; git add a.txt 2>&1 | head -1; rm -rf .git 2> /dev/null; ls -d .git";
+    let (said, changes) = layered.run(script);
     let lines: Vec<&str> = said.lines().collect();
     assert_eq!(lines.first(), Some(&" M a.txt"), "{said}");
     assert!(said.contains("Read-only file system") && lines.last() == Some(&".git"), "{said}");
     assert_eq!(changes, ["Modified a.txt"]);
+}
+
+/// A build by the real tools: what it writes is output, and a new lock file is a change.
+#[test]
+fn what_a_build_writes_is_output() {
+    let place = Place::new();
+    let Some(layered) = Layered::new(&place) else { return };
+    place.file(".gitignore", "/target\n__pycache__/\n");
+    place.file("Cargo.toml", "[package]\nname = \"demo\"\nversion = \"0.1.0\"\nedition = \"2024\"\n");
+    place.file("src/main.rs", "fn main() {}\n");
+    place.file("m.py", "x = 1\n");
+    git(&place.root, &["init", "-q"]);
+    git(&place.root, &["add", "."]);
+    let before = tree(&place.root);
+    let (said, changes) =
+        layered.run("cargo build -q --offline && ./target/debug/demo && python3 -c 'import m' && echo done");
+    assert_eq!(said, "done\n");
+    let changed: Vec<&String> = changes.iter().filter(|line| !line.ends_with(" (output)")).collect();
+    assert_eq!(changed, ["Added Cargo.lock"]);
+    assert!(changes.len() > 20 && changes.iter().any(|line| line == "Added target (output)"), "{changes:?}");
+    assert_eq!(tree(&place.root), before);
 }

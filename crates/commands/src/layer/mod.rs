@@ -13,7 +13,7 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Component, Path, PathBuf};
 use toolfence_project::random_name;
-use toolfence_workspace::stash::remove_tree;
+use toolfence_workspace::stash::{remove_tree, walk};
 
 /// The folder that the command writes to.
 const UPPER: &str = "upper";
@@ -117,6 +117,20 @@ impl Layer {
             folder = rustix::fs::openat(&folder, part, FOLDER, Mode::empty())?;
         }
         Ok(folder)
+    }
+
+    /// The bytes that the files of the layer take on the disk.
+    ///
+    /// # Errors
+    /// A folder cannot be read.
+    pub fn bytes_on_disk(&self) -> io::Result<u64> {
+        let mut bytes = 0_u64;
+        walk(self.upper.as_fd(), OsStr::new("."), &mut |stat| {
+            // The unit of this field, on all systems.
+            bytes += u64::try_from(stat.st_blocks).unwrap_or(0) * 512;
+            true
+        })?;
+        Ok(bytes)
     }
 
     /// Lists what the command changed, in the order of paths, a folder before its entries. Call it when every process of the command

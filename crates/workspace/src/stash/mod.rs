@@ -13,7 +13,7 @@ mod remove;
 #[cfg(test)]
 mod tests;
 
-pub use remove::remove_tree;
+pub use remove::{remove_tree, walk};
 
 use crate::fault;
 use crate::root::Root;

@@ -1,0 +1,190 @@
+//! Runs a command on a private layer of the project.
+
+use crate::layer::{Change, Layer, Limits, ReadError};
+use crate::output;
+use rustix::fd::AsFd;
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::io;
+use std::path::Path;
+use std::pin::pin;
+use std::time::Duration;
+use toolfence_project::{Mask, MaskKind};
+use toolfence_protocol::ToolFailure;
+use toolfence_sandbox::environment;
+use toolfence_sandbox::isolation::{Enclosure, Request};
+use toolfence_sandbox::process::{self, Job, Outcome};
+use toolfence_workspace::stash::Moment;
+use toolfence_workspace::{Access, Stop, Workspace};
+
+/// How often the layer is mounted anew if the project changes while it is prepared.
+const MOST_TRIES: u32 = 4;
+
+/// How often the size of the layer is checked.
+const BETWEEN_CHECKS: Duration = Duration::from_secs(1);
+
+/// The most bytes that a command may write, if the disk has twice as many.
+const MOST_BYTES: u64 = 4 << 30;
+
+/// A project in which commands run on private layers.
+#[derive(Debug, Clone, Copy)]
+pub struct LayeredProject<'a> {
+    /// The project.
+    pub workspace: &'a Workspace,
+    /// The sandbox around its commands.
+    pub enclosure: &'a Enclosure,
+    /// The folder in which layers are created: see [`layer::place`](crate::layer::place).
+    pub place: &'a Path,
+    /// The most that is read of a layer.
+    pub limits: Limits,
+}
+
+/// A command that ran, and what it changed.
+#[derive(Debug)]
+pub struct LayerRun {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// The layer with the entries that it wrote.
+    pub layer: Layer,
+    /// What it changed.
+    pub changes: Vec<Change>,
+    /// For each change, whether it is build output: see [`output`](crate::output).
+    pub is_output: Vec<bool>,
+    /// A moment before the command began. What was changed in the project since then, another process changed.
+    pub since: Moment,
+}
+
+/// Why a command did not run, or why its changes are not known. Nothing of the project was changed.
+#[derive(Debug)]
+pub enum RunError {
+    /// It cannot be found out what has to be hidden from the command.
+    Masks(ToolFailure),
+    /// It could not be started, or the layer could not be created.
+    System(io::Error),
+    /// It wrote more than this number of bytes, and was ended.
+    TooLarge(u64),
+    /// It ended, but its layer could not be read.
+    Unread(Outcome, ReadError),
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RunError::Masks(failure) => failure.fmt(f),
+            RunError::System(error) => error.fmt(f),
+            RunError::TooLarge(most) => write!(f, "the command wrote more than {most} bytes"),
+            RunError::Unread(_, error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for RunError {}
+
+impl From<io::Error> for RunError {
+    fn from(error: io::Error) -> RunError {
+        RunError::System(error)
+    }
+}
+
+impl LayeredProject<'_> {
+    /// Runs the program of a job in `folder`, which is relative to the project, and reads its layer when nothing of it runs any more.
+    ///
+    /// It blocks the thread while the layer is prepared and read.
+    ///
+    /// # Errors
+    /// See [`RunError`].
+    pub async fn run(&self, job: &Job<'_>, folder: &Path, network: bool) -> Result<LayerRun, RunError> {
+        let root = self.workspace.root().folder(".").map_err(RunError::Masks)?;
+        let mut tries = 0;
+        let (outcome, layer, since) = loop {
+            tries += 1;
+            let since = Moment::next(self.place)?;
+            let masks = self.workspace.masks().find(Access::Read, &Stop::default()).map_err(RunError::Masks)?;
+            let mut layer = Layer::create(self.place, root.as_fd())?;
+            let is_hidden = |mask: &&Mask| matches!(mask.how, MaskKind::Hide | MaskKind::HideRemovable);
+            for hidden in masks.list().iter().filter(is_hidden) {
+                layer.hide(root.as_fd(), &hidden.path)?;
+            }
+            // A folder with a hidden file need not stay in its place: the file is not in the layer.
+            let frozen: Vec<Mask> = masks.list().iter().filter(|mask| mask.how == MaskKind::Freeze).cloned().collect();
+            match self.run_on(&layer, job, folder, network, &frozen).await {
+                Err(RunError::System(error)) if process::is_changed(&error) && tries < MOST_TRIES => {}
+                outcome => break (outcome?, layer, since),
+            }
+        };
+        let changes = match layer.changes(root.as_fd(), self.limits, &|| false) {
+            Ok(changes) => changes,
+            Err(error) => return Err(RunError::Unread(outcome, error)),
+        };
+        let git = self.workspace.root().programs().git();
+        let is_output = output::is_output(git, self.workspace.root_path(), &changes)?;
+        Ok(LayerRun { outcome, layer, changes, is_output, since })
+    }
+
+    /// Runs the program on a layer, and ends it if it fills the disk.
+    async fn run_on(
+        &self,
+        layer: &Layer,
+        job: &Job<'_>,
+        folder: &Path,
+        network: bool,
+        frozen: &[Mask],
+    ) -> Result<Outcome, RunError> {
+        let environment = environment::sandboxed(job.environment, self.workspace.root().path());
+        let variables: Vec<&OsStr> = environment.iter().map(|(name, _)| name.as_os_str()).collect();
+        let words: Vec<&OsStr> = std::iter::once(job.program).chain(job.args.iter().copied()).collect();
+        let request = Request {
+            command: &words,
+            folder,
+            masks: frozen,
+            layer: Some(layer.path()),
+            network,
+            looks: false,
+            only_git: false,
+            variables: &variables,
+        };
+        let entry = self.enclosure.entry(&request);
+        let entry = entry.ok_or_else(|| io::Error::other("the sandbox that is available here mounts no layers"))?;
+        let arguments: Vec<&OsStr> = entry.arguments.iter().map(OsString::as_os_str).collect();
+        let helper = Job { program: &entry.program, args: &arguments, environment: &environment, ..*job };
+        let mut run = pin!(process::run_supervised(&helper, &entry.told));
+        let room = Room::of(layer)?;
+        loop {
+            tokio::select! {
+                biased;
+                ended = &mut run => return Ok(ended?),
+                () = tokio::time::sleep(BETWEEN_CHECKS) => {
+                    if room.is_exceeded(layer)? {
+                        return Err(RunError::TooLarge(room.most));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// How much a command may write.
+struct Room {
+    most: u64,
+    /// Free bytes of the disk when the command began.
+    free: u64,
+}
+
+impl Room {
+    fn of(layer: &Layer) -> io::Result<Room> {
+        let free = free_bytes(layer)?;
+        Ok(Room { most: MOST_BYTES.min(free / 2), free })
+    }
+
+    /// Returns `true` if the disk has lost as much as the command may write and the layer is that large. To measure the layer takes
+    /// a look at each file, and other processes write too.
+    fn is_exceeded(&self, layer: &Layer) -> io::Result<bool> {
+        let lost = self.free.saturating_sub(free_bytes(layer)?);
+        Ok(lost > self.most && layer.bytes_on_disk()? > self.most)
+    }
+}
+
+fn free_bytes(layer: &Layer) -> io::Result<u64> {
+    let disk = rustix::fs::statvfs(layer.path())?;
+    Ok(disk.f_bavail.saturating_mul(disk.f_frsize))
+}
