@@ -125,6 +125,7 @@ impl<'w> Host<'w> {
                     masks: masks.list(),
                     network: false,
                     looks: false,
+                    layer: None,
                     only_git: false,
                     variables: &[],
                 };

@@ -48,7 +48,7 @@ pub struct LayerRun {
     pub layer: Layer,
     /// What it changed.
     pub changes: Vec<Change>,
-    /// For each change, whether it is build output: see [`output`](crate::output).
+    /// For each change, whether it is build output: see [`output`].
     pub is_output: Vec<bool>,
     /// A moment before the command began. What was changed in the project since then, another process changed.
     pub since: Moment,
@@ -57,7 +57,7 @@ pub struct LayerRun {
 /// Why a command did not run, or why its changes are not known. Nothing of the project was changed.
 #[derive(Debug)]
 pub enum RunError {
-    /// It cannot be found out what has to be hidden from the command.
+    /// It is not known which files must be hidden from the command.
     Masks(ToolFailure),
     /// It could not be started, or the layer could not be created.
     System(io::Error),

@@ -149,9 +149,9 @@ fn keep(scene: &Scene, layer: &Layer, changes: &[Change], since: Moment) {
     let mut stash = keep::plan(layer, &root, changes, &|_| true, &place, since).expect("it can be planned");
     stash.exchange(&root).expect("it can be kept");
     let after = picture(&scene.root());
-    stash.exchange(&root).expect("it can be taken back");
+    assert!(stash.restore(&root, false).expect("it can be taken back").is_empty());
     assert_eq!(picture(&scene.root()), before, "what was kept was not taken back");
-    stash.exchange(&root).expect("it can be kept again");
+    assert!(stash.restore(&root, true).expect("it can be kept again").is_empty());
     assert_eq!(picture(&scene.root()), after);
     stash.delete().expect("it can be deleted");
     assert_eq!(fs::read_dir(place).expect("it is there").count(), 0);

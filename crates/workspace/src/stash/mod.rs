@@ -3,7 +3,7 @@
 //! A *stash* is a folder on the project's file system. It has an entry for each path that is to change: the next version of the
 //! project's file, link or folder, or none if the path is to be removed. [`Stash::exchange`] swaps them with what the project has.
 //! Nothing is copied and nothing is deleted, so a folder of any size costs one rename, and the stash then has the previous versions:
-//! exchanging again undoes the change.
+//! [`Stash::restore`] undoes the change and makes it again.
 //!
 //! Each swap is one rename, which keeps the inode number of what it moves. So the state of an exchange that was cut short can be read
 //! from the disk: [`recover`] finishes it.
@@ -36,9 +36,8 @@ const ENTRIES: &str = "entries";
 /// What is written down before the first swap.
 const PLAN: &str = "plan.json";
 
-/// There while an exchange is under way, as a folder, which is made and removed in one step.
-const FORWARD: &str = "forward";
-const BACKWARD: &str = "backward";
+/// A folder that is there while an exchange is under way: a folder is made and removed in one step.
+const UNDER_WAY: &str = "under-way";
 
 /// Files that are synced one by one before an exchange. Of more, the whole file system is synced.
 const MOST_SYNCED: usize = 64;
@@ -174,8 +173,8 @@ impl Stash {
         let failed = |errno| ExchangeError::System(path.to_owned(), errno);
         let number = self.plan.swaps.len().to_string();
         rustix::fs::renameat(folder, name, &self.entries, number.as_str()).map_err(failed)?;
-        let after = Side::of(&stat_at(self.entries.as_fd(), number.as_str().as_ref()).map_err(failed)?);
-        self.plan.swaps.push(Swap { path: path.to_owned(), before, after });
+        let after = Side::of(self.entries.as_fd(), number.as_str().as_ref()).map_err(failed)?;
+        self.plan.swaps.push(Swap::new(path, before, after));
         Ok(())
     }
 
@@ -185,7 +184,7 @@ impl Stash {
     /// The project's entry cannot be looked at.
     pub fn remove(&mut self, root: &Root, path: &Path, since: Moment) -> Result<(), ExchangeError> {
         let before = self.project_side(root, path, since)?;
-        self.plan.swaps.push(Swap { path: path.to_owned(), before, after: Side::Absent });
+        self.plan.swaps.push(Swap::new(path, before, Side::Absent));
         Ok(())
     }
 
@@ -196,83 +195,136 @@ impl Stash {
     pub fn set_mode(&mut self, root: &Root, path: &Path, mode: u32) -> Result<(), ExchangeError> {
         let stat = root.stat_exact(path).map_err(|errno| ExchangeError::System(path.to_owned(), errno))?;
         let before = Side::Mode(stat.st_mode & 0o777);
-        self.plan.swaps.push(Swap { path: path.to_owned(), before, after: Side::Mode(mode & 0o777) });
+        self.plan.swaps.push(Swap::new(path, before, Side::Mode(mode & 0o777)));
         Ok(())
     }
 
-    /// Swaps all entries of the stash with those of the project. If the entries had been swapped before, it swaps them back.
+    /// Swaps all entries of the stash with those of the project, or none.
     ///
     /// # Errors
-    /// Another process changed one of the entries, or the system refused. The project and the stash are then as they were before.
+    /// Another process changed one of the project's entries, or the system refused. The project is then as it was before, with what
+    /// the other process changed.
     pub fn exchange(&mut self, root: &Root) -> Result<(), ExchangeError> {
         if !self.conflicts.is_empty() {
             return Err(ExchangeError::Conflict(std::mem::take(&mut self.conflicts)));
         }
-        let is_forward = !self.plan.is_exchanged;
-        if is_forward {
-            self.sync_entries().map_err(ExchangeError::Plan)?;
-        }
-        self.plan.write(&self.folder).map_err(ExchangeError::Plan)?;
-        let marker = if is_forward { FORWARD } else { BACKWARD };
-        fault::point();
-        rustix::fs::mkdirat(&self.folder, marker, Mode::RWXU).map_err(|errno| ExchangeError::Plan(errno.into()))?;
-        let _ = rustix::fs::fsync(&self.folder);
-        let order = self.plan.order(is_forward);
-        for (done, &number) in order.iter().enumerate() {
-            if let Err(error) = self.swap(root, number, is_forward) {
-                return Err(self.take_back(root, &order[..done], is_forward, marker, error));
+        self.sync_entries().map_err(ExchangeError::Plan)?;
+        let all = (0..self.plan.swaps.len()).collect();
+        let order = self.begin(all, true)?;
+        let mut failure = None;
+        for &number in &order {
+            match self.swap(root, number, true) {
+                Ok(()) => self.plan.swaps[number].is_exchanged = true,
+                Err(error) => {
+                    failure = Some(error);
+                    break;
+                }
             }
         }
         // A process may have written to a file that it had open before the swap.
-        if let Some(number) = order.iter().copied().find(|number| !self.is_content(*number, is_forward)) {
-            let error = ExchangeError::Conflict(vec![self.plan.swaps[number].path.clone()]);
-            return Err(self.take_back(root, &order, is_forward, marker, error));
+        let has_changed = |number: &usize| !self.is_content(*number, true);
+        if failure.is_none()
+            && let Some(number) = order.iter().copied().find(has_changed)
+        {
+            failure = Some(ExchangeError::Conflict(vec![self.plan.swaps[number].path.clone()]));
         }
-        self.finish(is_forward, marker);
+        if failure.is_some() {
+            for &number in order.iter().rev() {
+                // An entry that another process has changed since it was swapped stays: the change is newer than ours.
+                if self.plan.swaps[number].is_exchanged && self.swap(root, number, false).is_ok() {
+                    self.plan.swaps[number].is_exchanged = false;
+                }
+            }
+        }
+        self.finish();
+        failure.map_or(Ok(()), Err)
+    }
+
+    /// Puts the previous versions back into the project, or, with `is_forward`, the new ones again. Returns the paths that were
+    /// skipped: another process changed them, or the system refused.
+    ///
+    /// # Errors
+    /// The plan cannot be written. Nothing was changed.
+    pub fn restore(&mut self, root: &Root, is_forward: bool) -> Result<Vec<PathBuf>, ExchangeError> {
+        let mut skipped = Vec::new();
+        let mut chosen = Vec::new();
+        for number in 0..self.plan.swaps.len() {
+            if self.plan.swaps[number].is_exchanged == is_forward {
+                continue;
+            }
+            if self.renew(root, number, is_forward).is_ok() {
+                chosen.push(number);
+            } else {
+                skipped.push(self.plan.swaps[number].path.clone());
+            }
+        }
+        for number in self.begin(chosen, is_forward)? {
+            match self.swap(root, number, is_forward) {
+                Ok(()) => self.plan.swaps[number].is_exchanged = is_forward,
+                Err(_) => skipped.push(self.plan.swaps[number].path.clone()),
+            }
+        }
+        self.finish();
+        Ok(skipped)
+    }
+
+    /// Compares the project's entry with the one that is to be swapped out, and records both entries as they are now: an entry with
+    /// the same content can have been written anew.
+    fn renew(&mut self, root: &Root, number: usize, is_forward: bool) -> Result<(), Errno> {
+        let swap = &self.plan.swaps[number];
+        let (from, to) = if is_forward { (&swap.before, &swap.after) } else { (&swap.after, &swap.before) };
+        let above = root.open_exact(swap.path.parent().unwrap_or(Path::new("")))?;
+        let name = swap.path.file_name().ok_or(Errno::INVAL)?;
+        let now = Side::of(above.as_fd(), name);
+        let new_from = match from {
+            Side::Entry { .. } => {
+                Some(now?).filter(|now| now.has_content_of(from)).ok_or(Errno::BUSY)?.with_latest(from)
+            }
+            Side::Absent if matches!(now, Err(Errno::NOENT)) => Side::Absent,
+            Side::Mode(mode) if stat_at(above.as_fd(), name)?.st_mode & 0o777 == *mode => Side::Mode(*mode),
+            Side::Absent | Side::Mode(_) => return Err(Errno::BUSY),
+        };
+        let new_to = match to {
+            Side::Entry { .. } => Side::of(self.entries.as_fd(), number.to_string().as_ref())?.with_latest(to),
+            Side::Absent => Side::Absent,
+            Side::Mode(mode) => Side::Mode(*mode),
+        };
+        let swap = &mut self.plan.swaps[number];
+        (swap.before, swap.after) = if is_forward { (new_from, new_to) } else { (new_to, new_from) };
         Ok(())
     }
 
-    /// Swaps what was swapped back, last first.
-    fn take_back(
-        &mut self,
-        root: &Root,
-        done: &[usize],
-        is_forward: bool,
-        marker: &str,
-        error: ExchangeError,
-    ) -> ExchangeError {
-        for &number in done.iter().rev() {
-            // What cannot be put back stays in the stash, which is not deleted then.
-            if let Err(why) = self.swap(root, number, !is_forward) {
-                return why;
-            }
-        }
-        let _ = rustix::fs::unlinkat(&self.folder, marker, AtFlags::REMOVEDIR);
-        error
+    /// Writes down which swaps are to be made. Returns them in the order in which they must be made.
+    fn begin(&mut self, chosen: Vec<usize>, is_forward: bool) -> Result<Vec<usize>, ExchangeError> {
+        self.plan.choose(chosen, is_forward);
+        self.plan.write(&self.folder).map_err(ExchangeError::Plan)?;
+        fault::point();
+        rustix::fs::mkdirat(&self.folder, UNDER_WAY, Mode::RWXU).map_err(|errno| ExchangeError::Plan(errno.into()))?;
+        let _ = rustix::fs::fsync(&self.folder);
+        Ok(self.plan.chosen.clone())
     }
 
     /// Writes down that the exchange is over.
-    fn finish(&mut self, is_forward: bool, marker: &str) {
-        self.plan.is_exchanged = is_forward;
+    fn finish(&mut self) {
         // Swapping back must not take what another process puts into a folder from now on.
-        let has_folders = self.plan.swaps.iter().any(|swap| swap.after.is_folder());
-        if is_forward
-            && has_folders
+        if self.plan.swaps.iter().any(|swap| swap.is_exchanged && swap.after.is_folder())
             && let Ok(now) = Moment::next(&self.path)
         {
-            self.plan.swaps.iter_mut().for_each(|swap| swap.after.set_latest((now.0, now.1)));
+            for swap in self.plan.swaps.iter_mut().filter(|swap| swap.is_exchanged) {
+                swap.after.set_latest((now.0, now.1));
+            }
         }
         fault::point();
-        // If the plan cannot be written, the marker stays, and recovery writes it.
+        // If the plan cannot be written, the exchange counts as under way, and recovery ends it.
         if self.plan.write(&self.folder).is_ok() {
             fault::point();
-            let _ = rustix::fs::unlinkat(&self.folder, marker, AtFlags::REMOVEDIR);
+            let _ = rustix::fs::unlinkat(&self.folder, UNDER_WAY, AtFlags::REMOVEDIR);
         }
     }
 
     /// Swaps one entry: one rename, or one change of a mode.
     fn swap(&self, root: &Root, number: usize, is_forward: bool) -> Result<(), ExchangeError> {
-        let Swap { path, before, after } = &self.plan.swaps[number];
+        let Swap { path, before, after, .. } = &self.plan.swaps[number];
         let (from, to) = if is_forward { (before, after) } else { (after, before) };
         let failed = |errno: Errno| match errno {
             Errno::EXIST | Errno::NOENT | Errno::NOTDIR | Errno::LOOP => ExchangeError::Conflict(vec![path.clone()]),
@@ -352,7 +404,9 @@ impl Stash {
         if has_changed {
             self.conflicts.push(path.to_owned());
         }
-        let mut side = Side::of(&stat);
+        let failed = |errno| ExchangeError::System(path.to_owned(), errno);
+        let above = root.open_exact(path.parent().unwrap_or(Path::new(""))).map_err(failed)?;
+        let mut side = Side::of(above.as_fd(), path.file_name().unwrap_or_default()).map_err(failed)?;
         side.set_latest((since.0, since.1));
         Ok(side)
     }
@@ -399,9 +453,9 @@ pub fn recover(root: &Root, place: &Path) -> Vec<PathBuf> {
     for entry in std::fs::read_dir(place).into_iter().flatten().flatten() {
         let Ok(folder) = locked(&entry.path()) else { continue };
         let has = |name: &str| rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW).is_ok();
-        let (is_forward, is_backward) = (has(FORWARD), has(BACKWARD));
-        if !is_forward && !is_backward {
-            if !Plan::read(&folder).is_ok_and(|plan| plan.is_exchanged) && has(ENTRIES) {
+        if !has(UNDER_WAY) {
+            let was_made = Plan::read(&folder).is_ok_and(|plan| plan.was_made);
+            if !was_made && has(ENTRIES) {
                 drop(folder);
                 if let Ok(place) = rustix::fs::open(place, FOLDER, Mode::empty()) {
                     let _ = remove_tree(place.as_fd(), &entry.file_name());
@@ -411,13 +465,15 @@ pub fn recover(root: &Root, place: &Path) -> Vec<PathBuf> {
         }
         drop(folder);
         let Ok(mut stash) = Stash::open(&entry.path()) else { continue };
-        for number in stash.plan.order(is_forward) {
-            if stash.is_pending(root, number, is_forward) {
-                // What another process has changed stays as it is.
-                let _ = stash.swap(root, number, is_forward);
+        let is_forward = stash.plan.is_forward;
+        for number in stash.plan.chosen.clone() {
+            // What another process has changed stays as it is.
+            let is_made = !stash.is_pending(root, number, is_forward) || stash.swap(root, number, is_forward).is_ok();
+            if is_made {
+                stash.plan.swaps[number].is_exchanged = is_forward;
             }
         }
-        stash.finish(is_forward, if is_forward { FORWARD } else { BACKWARD });
+        stash.finish();
         recovered.push(entry.path());
     }
     recovered
@@ -427,7 +483,7 @@ impl Stash {
     /// Returns `true` if a swap was not made: the entry that should be in the project is still in the stash, or, if the path is to
     /// be removed, the project still has its entry.
     fn is_pending(&self, root: &Root, number: usize, is_forward: bool) -> bool {
-        let Swap { path, before, after } = &self.plan.swaps[number];
+        let Swap { path, before, after, .. } = &self.plan.swaps[number];
         let (from, to) = if is_forward { (before, after) } else { (after, before) };
         let name = number.to_string();
         let is_in_stash =

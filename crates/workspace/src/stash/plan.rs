@@ -1,24 +1,33 @@
 //! What an exchange swaps, written down before it begins.
 
+use crate::digest::Digest;
 use crate::encoding::as_text;
 use crate::fault;
 use crate::stat::Stamp;
-use rustix::fd::OwnedFd;
+use rustix::fd::{BorrowedFd, OwnedFd};
 use rustix::fs::{FileType, Mode, OFlags, Stat};
 use serde::{Deserialize, Serialize};
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Bytes of a plan that are read. A plan of 200,000 paths has fewer.
 const MOST_BYTES: u64 = 256 << 20;
 
+/// Bytes of a file whose digest is recorded. A larger one that is written anew counts as changed.
+const MOST_HASHED: u64 = 64 << 20;
+
 /// The swaps of a stash.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Plan {
-    /// Whether the project has the entries that were put into the stash.
-    pub(super) is_exchanged: bool,
     pub(super) swaps: Vec<Swap>,
+    /// The swaps of the last exchange that began, in their order.
+    pub(super) chosen: Vec<usize>,
+    /// Whether that exchange puts the entries of the command into the project.
+    pub(super) is_forward: bool,
+    /// Whether an exchange was ever begun.
+    pub(super) was_made: bool,
 }
 
 /// A path, and what the project has there before and after the exchange. The stash has the other side.
@@ -28,6 +37,14 @@ pub(super) struct Swap {
     pub(super) path: PathBuf,
     pub(super) before: Side,
     pub(super) after: Side,
+    /// Whether the project has the entry of `after`.
+    pub(super) is_exchanged: bool,
+}
+
+impl Swap {
+    pub(super) fn new(path: &Path, before: Side, after: Side) -> Swap {
+        Swap { path: path.to_owned(), before, after, is_exchanged: false }
+    }
 }
 
 /// One side of a swap.
@@ -38,7 +55,10 @@ pub(super) enum Side {
     /// A file, link or folder.
     Entry {
         stamp: Stamp,
-        is_folder: bool,
+        /// Kind and permission bits.
+        mode: u32,
+        /// Of the content of a file, or of the target of a link.
+        digest: Option<Digest>,
         /// For a folder: everything in it was last changed before this moment.
         latest: Option<(i64, i64)>,
     },
@@ -47,20 +67,54 @@ pub(super) enum Side {
 }
 
 impl Side {
-    pub(super) fn of(stat: &Stat) -> Side {
-        let is_folder = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
-        Side::Entry { stamp: Stamp::of(stat), is_folder, latest: None }
+    /// The entry with this name.
+    pub(super) fn of(folder: BorrowedFd<'_>, name: &OsStr) -> rustix::io::Result<Side> {
+        let stat = super::stat_at(folder, name)?;
+        let stamp = Stamp::of(&stat);
+        let digest = match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile if stamp.bytes() <= MOST_HASHED => digest_of(folder, name),
+            FileType::Symlink => {
+                rustix::fs::readlinkat(folder, name, Vec::new()).ok().map(|target| Digest::of(target.as_bytes()))
+            }
+            _ => None,
+        };
+        Ok(Side::Entry { stamp, mode: stat.st_mode, digest, latest: None })
+    }
+
+    /// Returns `true` if both are entries with the same content: one file that was not written since, or two with the same bytes and
+    /// the same mode.
+    pub(super) fn has_content_of(&self, other: &Side) -> bool {
+        let (
+            Side::Entry { stamp, mode, digest, .. },
+            Side::Entry { stamp: old, mode: old_mode, digest: old_digest, .. },
+        ) = (self, other)
+        else {
+            return false;
+        };
+        let is_equal = digest.is_some() && digest == old_digest;
+        mode == old_mode && (stamp.is_content_of(old) || is_equal)
+    }
+
+    /// Takes over the moment since when nothing in the folder was changed.
+    pub(super) fn with_latest(mut self, other: &Side) -> Side {
+        if let Side::Entry { latest: Some(moment), .. } = other {
+            self.set_latest(*moment);
+        }
+        self
     }
 
     /// Sets the moment before which everything in the folder was last changed. Nothing happens if it is no folder.
     pub(super) fn set_latest(&mut self, moment: (i64, i64)) {
-        if let Side::Entry { is_folder: true, latest, .. } = self {
+        let is_folder = self.is_folder();
+        if let Side::Entry { latest, .. } = self
+            && is_folder
+        {
             *latest = Some(moment);
         }
     }
 
     pub(super) fn is_folder(&self) -> bool {
-        matches!(self, Side::Entry { is_folder: true, .. })
+        matches!(self, Side::Entry { mode, .. } if FileType::from_raw_mode(*mode as _) == FileType::Directory)
     }
 
     pub(super) fn is_entry(&self) -> bool {
@@ -94,9 +148,16 @@ impl Plan {
         Ok(rustix::fs::renameat(folder, new, folder, super::PLAN)?)
     }
 
-    /// The order in which the swaps are made. Entries can only be moved in a folder that its owner may write to, so folders that
+    /// Sets which swaps are to be made next.
+    pub(super) fn choose(&mut self, chosen: Vec<usize>, is_forward: bool) {
+        self.chosen = self.ordered(chosen, is_forward);
+        self.is_forward = is_forward;
+        self.was_made = true;
+    }
+
+    /// The order in which swaps are made. Entries can only be moved in a folder that its owner may write to, so folders that
     /// become writable come first, and those that become read-only last.
-    pub(super) fn order(&self, is_forward: bool) -> Vec<usize> {
+    fn ordered(&self, mut chosen: Vec<usize>, is_forward: bool) -> Vec<usize> {
         let rank = |number: &usize| {
             let swap = &self.swaps[*number];
             match if is_forward { &swap.after } else { &swap.before } {
@@ -105,11 +166,19 @@ impl Plan {
                 _ => 1,
             }
         };
-        let mut order: Vec<usize> = (0..self.swaps.len()).collect();
         if !is_forward {
-            order.reverse();
+            chosen.reverse();
         }
-        order.sort_by_key(rank);
-        order
+        chosen.sort_by_key(rank);
+        chosen
     }
+}
+
+/// The digest of a file; `None` if it cannot be read.
+fn digest_of(folder: BorrowedFd<'_>, name: &OsStr) -> Option<Digest> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::openat(folder, name, flags, Mode::empty()).ok()?);
+    let mut content = Vec::new();
+    file.take(MOST_HASHED).read_to_end(&mut content).ok()?;
+    Some(Digest::of(&content))
 }
