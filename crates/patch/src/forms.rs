@@ -4,13 +4,14 @@
 //! the text as it is cannot be read or does not apply, and a result counts only if it is the only one.
 
 use super::grammar;
-use super::model::Patch;
+use super::model::{FilePatch, Hunk, Line, Patch, Sign};
 use super::{body, unified};
+use std::collections::HashSet;
 
-/// The text without the form it has, once for each form that it may have.
+/// The text without the form it has, once for each form that it may have except for the escaping of [`unescaped`].
 pub(super) fn undone(text: &str) -> impl Iterator<Item = String> {
-    const FORMS: [fn(&str) -> Option<String>; 5] =
-        [without_quote_marks, without_colours, without_entities, with_plus_before_blanks, with_slashes];
+    const FORMS: [fn(&str) -> Option<String>; 4] =
+        [without_quote_marks, without_colours, with_plus_before_blanks, with_slashes];
     FORMS.into_iter().filter_map(move |form| form(text))
 }
 
@@ -57,17 +58,18 @@ fn split_colour(line: &str) -> Option<(&str, &str)> {
     (rest.as_bytes().get(length) == Some(&b'm')).then(|| line.split_at(2 + length + 1))
 }
 
-/// The entities of a text that was escaped as a whole: no `<`, `>` or `&` is left in it.
-fn without_entities(text: &str) -> Option<String> {
-    const ENTITIES: [(&str, char); 7] = [
-        ("&lt;", '<'),
-        ("&gt;", '>'),
-        ("&amp;", '&'),
-        ("&quot;", '"'),
-        ("&#39;", '\''),
-        ("&#x27;", '\''),
-        ("&apos;", '\''),
-    ];
+const ENTITIES: [(&str, char); 7] = [
+    ("&lt;", '<'),
+    ("&gt;", '>'),
+    ("&amp;", '&'),
+    ("&quot;", '"'),
+    ("&#39;", '\''),
+    ("&#x27;", '\''),
+    ("&apos;", '\''),
+];
+
+/// The characters for the entities of a text that was escaped as a whole: it contains no `<` and no `>`, and each `&` begins an entity.
+pub(super) fn unescaped(text: &str) -> Option<String> {
     if !text.contains('&') || text.contains(['<', '>']) {
         return None;
     }
@@ -80,6 +82,27 @@ fn without_entities(text: &str) -> Option<String> {
     }
     out.push_str(rest);
     Some(out)
+}
+
+/// Whether the entities in the added lines of `file` are certainly the escaping of the patch, and not content. `file` is as
+/// written, and `old` is the content of its file, or `None` if the patch creates the file.
+///
+/// Content with entities of its own could get more of them, so each hunk must then have an old line that is escaped: one that has
+/// an entity and is not in the file as written.
+pub(super) fn entities_are_escapes(file: &FilePatch<'_>, old: Option<&[u8]>) -> bool {
+    let has_entity = |line: &&Line<'_>| line.text.contains('&');
+    let adds_entity =
+        |hunk: &&Hunk<'_>| hunk.lines.iter().filter(|line| line.sign == Sign::Add).any(|line| has_entity(&line));
+    let mut doubtful = file.hunks.iter().filter(adds_entity).peekable();
+    if doubtful.peek().is_none() {
+        return true;
+    }
+    let Some(old) = old else { return false };
+    let old = String::from_utf8_lossy(old);
+    let known: HashSet<&str> =
+        old.lines().filter(|line| ENTITIES.iter().any(|(entity, _)| line.contains(entity))).map(str::trim).collect();
+    known.is_empty()
+        || doubtful.all(|hunk| hunk.old().any(|line| has_entity(&line) && !known.contains(line.text.trim())))
 }
 
 /// `+` before empty lines next to added ones, inside a hunk.
@@ -136,8 +159,8 @@ pub(super) fn without_line_numbers<'a>(patch: &Patch<'a>) -> Option<Patch<'a>> {
         let numbers: Option<Vec<u64>> =
             hunk.old().map(|line| split_number(line.text).map(|(number, _)| number)).collect();
         let count_up = numbers?.windows(2).all(|pair| pair[0] + 1 == pair[1]);
-        let has_number = |line: &&super::Line<'_>| split_number(line.text).is_some();
-        let added = hunk.lines.iter().filter(|line| line.sign == super::Sign::Add);
+        let has_number = |line: &&Line<'_>| split_number(line.text).is_some();
+        let added = hunk.lines.iter().filter(|line| line.sign == Sign::Add);
         let (numbered, all) = (added.clone().filter(has_number).count(), added.count());
         let is_shown = hunk.old().next().is_some();
         if !count_up || numbered != 0 && (numbered != all || !is_shown) {

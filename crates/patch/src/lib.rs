@@ -166,7 +166,8 @@ pub fn names(text: &str) -> Names {
         patch.files.into_iter().flat_map(|file| [file.old, file.new]).flat_map(both).flatten().collect()
     };
     let mut readings: Vec<Vec<String>> = parse_anywhere(text).map(named).into_iter().collect();
-    readings.extend(forms::undone(text).filter_map(|text| parse_anywhere(&text).map(named).ok()));
+    let undone = forms::undone(text).chain(forms::unescaped(text));
+    readings.extend(undone.filter_map(|text| parse_anywhere(&text).map(named).ok()));
     let read = !readings.is_empty();
     let all = if read { readings.concat() } else { grammar::loose_names(text) };
     let mut names: Vec<String> = Vec::new();

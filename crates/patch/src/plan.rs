@@ -121,7 +121,8 @@ pub fn plan<S: Source>(patch: &Patch<'_>, source: &mut S) -> Result<Plan, Failur
 
 /// Reads a text as [`parse_below`] does and plans it. A text that cannot be read so, or whose files or lines do not exist, is also read
 /// without the marks of a quotation, the colours of a terminal, the entities of HTML, the line numbers of a listing, with `+` before empty
-/// lines that are added, and with slashes for the backslashes of its names. Exactly one of these readings must apply.
+/// lines that are added, and with slashes for the backslashes of its names. Exactly one of these readings must apply. Entities are replaced
+/// only where the result fits exactly, and never in a new file or where they may be the content of the file.
 ///
 /// # Errors
 /// As for [`parse_below`] and [`plan`], for the text as it is.
@@ -139,11 +140,16 @@ pub fn plan_text<S: Source>(
         _ => return strict,
     }
     let mut found: Option<Plan> = None;
-    let numbers = patch.ok().and_then(|patch| forms::without_line_numbers(&patch));
+    let patch = patch.ok();
+    let numbers = patch.as_ref().and_then(forms::without_line_numbers);
     let mut plans: Vec<Plan> = numbers.and_then(|patch| plan_from(&patch, &mut cache).ok()).into_iter().collect();
     for text in forms::undone(text) {
         let patch = parse_below(&text, &relative).ok();
         plans.extend(patch.and_then(|patch| plan_from(&patch, &mut cache).ok()));
+    }
+    if let (Some(written), Some(text)) = (patch, forms::unescaped(text)) {
+        let patch = parse_below(&text, &relative).ok();
+        plans.extend(patch.and_then(|patch| plan_unescaped(&written, &patch, &mut cache)));
     }
     for plan in plans {
         if found.as_ref().is_some_and(|found| found.changes != plan.changes) {
@@ -152,6 +158,25 @@ pub fn plan_text<S: Source>(
         found = Some(plan);
     }
     found.map_or(strict, Ok)
+}
+
+/// The plan of a patch whose entities were replaced, if it fits exactly and no entity of the patch as `written` may be content.
+fn plan_unescaped<S: Source>(written: &Patch<'_>, patch: &Patch<'_>, source: &mut Cache<'_, S>) -> Option<Plan> {
+    let plan = plan_from(patch, source).ok()?;
+    let has_same_hunks = |(one, other): (&FilePatch<'_>, &FilePatch<'_>)| one.hunks.len() == other.hunks.len();
+    let is_same =
+        written.files.len() == patch.files.len() && written.files.iter().zip(&patch.files).all(has_same_hunks);
+    let is_exact = plan.files.iter().flat_map(|file| &file.hunks).all(|hunk| hunk.fuzz == 0);
+    if !is_same || !is_exact {
+        return None;
+    }
+    for (file, done) in written.files.iter().zip(&plan.files) {
+        let old = source.read(&done.old).ok()?;
+        if !forms::entities_are_escapes(file, old.as_deref()) {
+            return None;
+        }
+    }
+    Some(plan)
 }
 
 /// Whether a part of a patch names a file or lines that do not exist.
