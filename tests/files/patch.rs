@@ -21,6 +21,10 @@ impl Source for Files {
     fn read(&mut self, path: &str) -> Result<Option<Vec<u8>>, String> {
         Ok(self.0.get(path).cloned())
     }
+
+    fn has_folder(&mut self, name: &str) -> bool {
+        self.0.keys().any(|path| path.split_once('/').is_some_and(|(folder, _)| folder == name))
+    }
 }
 
 /// The plan of a patch, or what the model would be told.

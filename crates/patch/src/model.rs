@@ -1,6 +1,7 @@
 //! What a patch says, as data: files, hunks, lines. Texts are slices of the patch.
 
 use super::messages;
+use super::names::starts_like_prefix;
 use std::fmt;
 use toolfence_protocol::Text;
 
@@ -32,6 +33,14 @@ pub struct FilePatch<'a> {
     pub(super) doubtful: bool,
     /// The line of the patch where this file begins, from 1.
     pub line: usize,
+}
+
+impl FilePatch<'_> {
+    /// Whether `path`, if it is a new file, may be the name of another one with a prefix before it.
+    pub(super) fn may_have_prefix(&self, path: &str) -> bool {
+        let is_stripped = self.new.other.as_ref().is_some_and(|other| other.len() > self.new.path.len());
+        self.doubtful && self.new.path == path && !is_stripped && starts_like_prefix(path)
+    }
 }
 
 /// What is done with a file as a whole.

@@ -111,9 +111,12 @@ impl Pair {
         match (self.old, self.new) {
             (Some(old), Some(new)) => read_pair(old, new, evidence),
             (old, new) => {
-                let sure = old.as_deref().or(new.as_deref()).and_then(|name| evidence.read_alone(name));
+                let written = old.as_deref().or(new.as_deref()).unwrap_or_default();
+                let sure = evidence.read_alone(written);
+                // A name that has none of the prefixes of the others may still be meant to have one.
+                let doubtful = starts_like_prefix(written) && sure.as_deref().is_none_or(|sure| sure == written);
                 let name = |name: String| sure.clone().map_or_else(|| alone(name), Name::plain);
-                Names { doubtful: sure.is_none(), old: old.map(name), new: new.map(name) }
+                Names { doubtful, old: old.map(name), new: new.map(name) }
             }
         }
     }
@@ -126,9 +129,10 @@ fn read_pair(old: String, new: String, evidence: &Evidence) -> Names {
     }
     if old == new {
         // `a/x` twice: there is such a folder, or the name was written with the wrong prefix.
-        let bare = rest(&old).filter(|_| starts_like_prefix(&old) && !evidence.none).map(str::to_owned);
+        let doubtful = starts_like_prefix(&old);
+        let bare = rest(&old).filter(|_| doubtful && !evidence.none).map(str::to_owned);
         let name = Name { path: old, other: bare };
-        return Names { doubtful: name.other.is_some(), ..names(name.clone(), name) };
+        return Names { doubtful, ..names(name.clone(), name) };
     }
     let known = is_known(&old, &new);
     if let Some(name) = shared_name(&old, &new).map(str::to_owned) {
@@ -235,7 +239,7 @@ fn alone(name: String) -> Name {
     if starts_like_prefix(&name) { without_prefix(name) } else { Name::plain(name) }
 }
 
-fn starts_like_prefix(name: &str) -> bool {
+pub(super) fn starts_like_prefix(name: &str) -> bool {
     (name.starts_with("a/") || name.starts_with("b/")) && name.len() > 2
 }
 

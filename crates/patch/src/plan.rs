@@ -19,6 +19,9 @@ pub trait Source {
     /// # Errors
     /// When there may be one and its bytes cannot be had. Then nothing is planned.
     fn read(&mut self, path: &str) -> Result<Option<Vec<u8>>, Self::Error>;
+
+    /// Whether the root contains a folder of this name, which has no slash.
+    fn has_folder(&mut self, name: &str) -> bool;
 }
 
 /// What a patch would do.
@@ -105,6 +108,8 @@ pub enum Reason {
     TwoNames(String),
     /// Files exist under both readings of the name, with a prefix such as `a/` and without.
     TwoReadings(String),
+    /// The name of a new file starts like a prefix that other names do not have, and there is no such folder.
+    UnknownPrefix,
     /// Hunks have no place.
     Hunks(Vec<Miss>),
 }
@@ -319,6 +324,9 @@ impl<S: Source> Planner<'_, '_, S> {
     }
 
     fn create(&mut self, file: &FilePatch<'_>, path: &str) -> Result<Vec<Placed>, Failure<S::Error>> {
+        if file.may_have_prefix(path) && !self.source.source.has_folder(&path[..1]) {
+            return Err(refused(file, path, Reason::UnknownPrefix));
+        }
         let done = apply(&file.hunks, b"").map_err(|misses| refused(file, path, Reason::Hunks(misses)))?;
         if !self.is_free(file, path)? {
             let there = self.read(path)?;
@@ -433,6 +441,16 @@ impl Refusal {
                 path
             ),
             Reason::TwoReadings(other) => messages::two_readings(path, format!("{other:?}")),
+            Reason::UnknownPrefix => {
+                let (folder, bare) = self.path.split_once('/').unwrap_or_default();
+                text!(
+                    "{path} starts like a prefix, but the patch does not show that names have one, and there is no folder \
+                     {folder}. Write {bare}, or a/ and b/ before every name of the patch.",
+                    path,
+                    folder = format!("{folder:?}"),
+                    bare = format!("{bare:?}")
+                )
+            }
             Reason::TwoNames(new) => messages::two_names(path, format!("{new:?}")),
             Reason::Hunks(misses) => {
                 let mut text = Text::from(path + ":");

@@ -148,6 +148,10 @@ impl Source for Targets<'_> {
         self.targets.insert(path.to_owned(), target);
         Ok(content)
     }
+
+    fn has_folder(&mut self, name: &str) -> bool {
+        self.root.folder(name).is_ok()
+    }
 }
 
 impl Targets<'_> {
