@@ -483,10 +483,6 @@ toolfence_protocol::texts! { "check"
         en: "{path} was not checked by {program}: {sentence}",
         pt: "{path} não foi verificado por {program}: {sentence}",
     }
-    not_installed() {
-        en: "it is not installed, so only the syntax was",
-        pt: "ele não está instalado, por isso só a sintaxe foi verificada",
-    }
     reads_the_disk() {
         en: "it reads what is on disk, and this is a dry run",
         pt: "ele lê o que está no disco, e isto é uma simulação",

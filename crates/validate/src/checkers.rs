@@ -1,6 +1,6 @@
 //! The languages' own checkers: for which files, which command, and what it is given. Data only; `tools` starts them.
 
-use super::{Sight, messages};
+use super::{Diagnostic, Sight, messages};
 use toolfence_protocol::{Error, ErrorKind, Result};
 use toolfence_rules::UserGlob;
 
@@ -20,6 +20,11 @@ pub struct Checker {
     pub sight: Sight,
     /// Whether it reads nothing but its stdin, and runs nothing: such a one runs where no sandbox is available too.
     pub harmless: bool,
+    /// Whether a program of this name in the project's `node_modules/.bin` is preferred to the one in the PATH.
+    #[doc(hidden)]
+    pub in_modules: bool,
+    /// The command for a file on disk that belongs to no project; empty if the checker needs a project.
+    alone: Vec<String>,
 }
 
 /// What a checker reads.
@@ -32,6 +37,47 @@ pub enum Reads {
     /// folder of that file stands for `{folder}` in the command.
     Project(String),
 }
+
+/// The subject of one run of a checker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Subject<'a> {
+    /// This text, on stdin.
+    Text(&'a str),
+    /// The project in this folder.
+    Project(&'a str),
+    /// The file of this name, which belongs to no project.
+    File(&'a str),
+}
+
+/// The words in a command that are replaced, and the file that a checker keeps between two runs.
+const FOLDER: &str = "{folder}";
+const FILE: &str = "{file}";
+const CACHE: &str = "{cache}";
+
+/// `tsc` before the project or the file. Each run leaves what the next one can reuse.
+const TSC: &[&str] = &["tsc", "--noEmit", "--pretty", "false", "--incremental", "--tsBuildInfoFile", CACHE];
+
+/// Options for a file without a `tsconfig.json`: everything that a bundler or a current runtime accepts.
+const TSC_ALONE: &[&str] = &[
+    "--target",
+    "esnext",
+    "--module",
+    "esnext",
+    "--moduleResolution",
+    "bundler",
+    "--jsx",
+    "preserve",
+    "--allowImportingTsExtensions",
+    "--esModuleInterop",
+    "--skipLibCheck",
+    FILE,
+];
+
+/// Errors of `tsc` about names and modules that it does not find. Without a project nothing says where these come from.
+const UNRESOLVED: &[&str] = &[
+    "TS2304:", "TS2307:", "TS2503:", "TS2580:", "TS2582:", "TS2584:", "TS2591:", "TS2688:", "TS2792:", "TS2867:",
+    "TS2868:", "TS7016:",
+];
 
 /// Python's own compiler, and what it says in the shape of all others.
 const PYTHON: &str = "import sys
@@ -56,14 +102,16 @@ pub fn built_in() -> Vec<Checker> {
         text(&["*.go"], &["gofmt", "-e", "-l"]),
         text(&["*.rs"], RUSTFMT),
         text(&["*.sh", "*.bash"], &["bash", "--noprofile", "--norc", "-n"]),
-        checker(
-            &["*.ts", "*.tsx", "*.mts", "*.cts"],
-            &["tsc", "--noEmit", "--pretty", "false", "-p", "{folder}"],
-            Reads::Project("tsconfig.json".into()),
-            Sight::All,
-            false,
-        ),
+        typescript(),
     ]
+}
+
+fn typescript() -> Checker {
+    let files = &["*.ts", "*.tsx", "*.mts", "*.cts"];
+    let project = Reads::Project("tsconfig.json".into());
+    let checker = checker(files, &[TSC, &["-p", FOLDER]].concat(), project, Sight::All, false);
+    let alone = [TSC, TSC_ALONE].concat().into_iter().map(str::to_owned).collect();
+    Checker { in_modules: true, alone, ..checker }
 }
 
 fn checker(files: &[&str], command: &[&str], reads: Reads, sight: Sight, harmless: bool) -> Checker {
@@ -87,7 +135,8 @@ impl Checker {
         if command.is_empty() {
             return Err(Error::with_kind(ErrorKind::InvalidInput, messages::checker_needs_a_command()));
         }
-        Ok(Checker { files, command, reads: Reads::Text, sight: Sight::First, harmless: false })
+        let (reads, sight) = (Reads::Text, Sight::First);
+        Ok(Checker { files, command, reads, sight, harmless: false, in_modules: false, alone: Vec::new() })
     }
 
     /// Makes it a checker that runs before and after a change, in projects that have a file of this name, and that sees every
@@ -112,9 +161,27 @@ impl Checker {
         self.command.first().map_or("", String::as_str)
     }
 
-    /// What is started for this text, one after the other until one finds nothing wrong with it. Nothing is for one in another
-    /// dialect than its name says, which it would refuse.
-    pub fn ways(&self, text: &str, folder: &str) -> Vec<Vec<String>> {
+    /// Whether it also checks a file on disk that belongs to no project.
+    #[doc(hidden)]
+    pub fn checks_files_alone(&self) -> bool {
+        !self.alone.is_empty()
+    }
+
+    /// Whether it can keep a file between two runs, so that the next one takes less time.
+    #[doc(hidden)]
+    pub fn keeps_cache(&self) -> bool {
+        self.command.iter().any(|word| word == CACHE)
+    }
+
+    /// The commands for this subject, which are run until one finds nothing wrong. A text in another dialect than its name says has
+    /// no command, because the program would refuse it. `cache` is the path of the file that the program keeps.
+    #[doc(hidden)]
+    pub fn ways(&self, subject: Subject<'_>, cache: &str) -> Vec<Vec<String>> {
+        let (text, folder, file) = match subject {
+            Subject::Text(text) => (text, ".", ""),
+            Subject::Project(folder) => ("", folder, ""),
+            Subject::File(file) => ("", ".", file),
+        };
         let fits = match self.program() {
             "node" => !["</", "/>", "@flow"].iter().any(|sign| text.contains(sign)),
             "bash" => !text.lines().next().is_some_and(is_another_shell),
@@ -123,12 +190,22 @@ impl Checker {
         let word = |word: &String, edition: &str| match &**word {
             "--input-type=" => format!("--input-type={}", if is_module(text) { "module" } else { "commonjs" }),
             "{edition}" => edition.to_owned(),
-            other => other.replace("{folder}", folder),
+            // With a folder before it, no name is an option or a list of arguments.
+            FILE => format!("./{file}"),
+            CACHE => cache.to_owned(),
+            other => other.replace(FOLDER, folder),
         };
-        let editions = if self.command.iter().any(|word| word == "{edition}") { EDITIONS } else { &[""] };
-        let way = |edition: &&str| self.command.iter().map(|part| word(part, edition)).collect();
+        let command = if matches!(subject, Subject::File(_)) { &self.alone } else { &self.command };
+        let editions = if command.iter().any(|word| word == "{edition}") { EDITIONS } else { &[""] };
+        let way = |edition: &&str| command.iter().map(|part| word(part, edition)).collect();
         editions.iter().filter(|_| fits).map(way).collect()
     }
+}
+
+/// Whether an error says only that a name or a module was not found, which is no error in a file that belongs to no project.
+pub fn is_unresolved(error: &Diagnostic) -> bool {
+    let message = error.message.to_string();
+    UNRESOLVED.iter().any(|code| message.starts_with(code))
 }
 
 fn is_another_shell(line: &str) -> bool {
@@ -150,9 +227,11 @@ mod tests {
     #[test]
     fn a_text_decides_what_is_asked() {
         let table = built_in();
-        let words = |path: &str, text: &str| {
+        let subject = |path, text| if path == "x/a.ts" { Subject::Project(".") } else { Subject::Text(text) };
+        let words = |path: &'static str, text: &'static str| {
             let checker = table.iter().find(|checker| checker.is_for(path)).expect("it is known");
-            let ways: Vec<String> = checker.ways(text, ".").iter().map(|words| words.join(" ")).collect();
+            let ways: Vec<String> =
+                checker.ways(subject(path, text), "c").iter().map(|words| words.join(" ")).collect();
             ways.first().map(|first| format!("{first}{}", "+".repeat(ways.len() - 1)))
         };
         assert_eq!(words("a.js", "import a from 'b'\n").as_deref(), Some("node --input-type=module --check -"));
@@ -164,6 +243,9 @@ mod tests {
             "older ones are tried too"
         );
         assert!(words("x/a.ts", "").is_some_and(|words| words.ends_with("-p .")));
+        let tsc = table.iter().find(|checker| checker.is_for("a.ts")).expect("it is built in");
+        let alone = tsc.ways(Subject::File("-a.ts"), "c").concat().join(" ");
+        assert!(alone.contains("--tsBuildInfoFile c --target") && alone.ends_with(" ./-a.ts"), "{alone}");
         for no in ["README.md", "py", "a.py/README.md", "a.sh.txt"] {
             assert!(!table.iter().any(|checker| checker.is_for(no)), "{no}");
         }

@@ -15,7 +15,7 @@ mod messages;
 mod output;
 pub mod syntax;
 
-pub use checkers::{Checker, Reads, built_in};
+pub use checkers::{Checker, Reads, Subject, built_in, is_unresolved};
 pub use compare::{Sight, appeared, new_ones};
 pub use diagnostic::Diagnostic;
 pub use lines::LineMap;

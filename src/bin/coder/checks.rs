@@ -62,7 +62,9 @@ fn row(one: &Standing, out: &mut Terminal) -> Result<(), Failure> {
     };
     let files = one.checker.files().collect::<Vec<_>>().join(" ");
     let checker = match &one.checker.reads {
-        Reads::Project(file) => messages::checker_in_project(files, one.checker.program(), file),
+        Reads::Project(file) if !one.checker.checks_files_alone() => {
+            messages::checker_in_project(files, one.checker.program(), file)
+        }
         _ => messages::checker(files, one.checker.program()),
     };
     out.styled(style, &format!("  {:<8}", word.words()))?;

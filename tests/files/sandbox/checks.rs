@@ -1,10 +1,12 @@
-//! Real checkers around a change: bash, which is here wherever the tests are, and python3, node, gofmt, rustfmt and tsc where
-//! they are installed. `TOOLFENCE_TSC` names the folder of `tsc`, a
-//! `bin` beside what it needs: that is what a command sees of it.
+//! Real checkers around a change: bash, which every machine that runs the tests has, and python3, node, gofmt, rustfmt and tsc if
+//! they are installed. `TOOLFENCE_TSC` names the folder of `tsc`: a `bin` next to the `lib` that it needs, because a command sees both.
 
 use super::{Place, block_on, runner, stands};
 use serde_json::{Value, json};
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use toolfence::parts::validate::{Reads, Sight};
 use toolfence::policy::{AskMode, Policy, Verdict};
@@ -171,6 +173,7 @@ fn a_checker_that_cannot_run_never_blocks_a_change() {
         ("echo broken; exit 3", "it ended with status 3: broken"),
         ("yes x | head -c 1000000; exit 1", "it wrote more than anybody would read"),
         ("echo 'a.x:1:1: not of this text'; exit 1", "it ended with status 1: a.x:1:1: not of this text"),
+        ("echo 'x: not found'; exit 127", "it ended with status 127: x: not found"),
         ("sleep 71029", "it took longer than 10 seconds"),
     ] {
         let place = Place::new();
@@ -179,13 +182,21 @@ fn a_checker_that_cannot_run_never_blocks_a_change() {
         assert!(made.success, "{made:?}");
         assert_eq!(made.output, format!("Created a.x (5 bytes, 1 line).\n[a.x was not checked by bash: {says}.]\n"));
     }
+}
+
+#[test]
+fn a_checker_that_is_not_installed_is_named_once() {
     let missing = Checker::new(["*.x"], ["no-such-program-71"].map(str::to_owned)).expect("it is right");
     let no_component =
         "echo \"error: 'x' is not installed for the toolchain 'y'.\"; echo 'To install, run `rustup`'; exit 1";
-    for nothing in [missing, own("exec no-such-program-71", Reads::Text), own(no_component, Reads::Text)] {
+    for (nothing, name) in [(missing, "no-such-program-71"), (own(no_component, Reads::Text), "bash")] {
         let place = Place::new();
         let Some(hands) = Hands::with(place.runner(), vec![nothing]) else { return };
-        assert_eq!(hands.write("a.x", "text\n").output, "Created a.x (5 bytes, 1 line).\n");
+        let created = "Created a.x (5 bytes, 1 line).\n";
+        let note = format!("{created}[a.x was not checked by {name}: it is not installed.]\n");
+        assert_eq!(hands.write("a.x", "text\n").output, note);
+        fs::remove_file(place.at("a.x")).expect("it is there");
+        assert_eq!(hands.write("a.x", "text\n").output, created);
     }
 }
 
@@ -244,25 +255,117 @@ fn what_somebody_else_changed_is_not_taken_back() {
     assert_eq!(fs::read_to_string(place.at("a.x")).expect("it is there"), "theirs\n");
 }
 
+/// The folder of the `tsc` that the environment names.
+fn tsc() -> Option<PathBuf> {
+    let folder = std::env::var_os("TOOLFENCE_TSC");
+    if folder.is_none() {
+        eprintln!("skipped: TOOLFENCE_TSC names no folder with tsc");
+    }
+    folder.map(PathBuf::from)
+}
+
+/// The tools in a project whose commands find programs in this PATH.
+fn with_path(place: &Place, path: &OsStr) -> Option<Hands> {
+    let workspace = Workspace::open_with_path(&place.root, Default::default(), Some(path));
+    let workspace = Arc::new(workspace.expect("the root is there"));
+    Hands::with(CommandRunner::new(workspace, Settings::new().helper(super::HELPER)), Vec::new())
+}
+
+/// The tools where the PATH has a `tsc`.
+fn with_tsc(place: &Place) -> Option<Hands> {
+    let folder = tsc()?;
+    let path = std::env::var_os("PATH")?;
+    let path = std::env::join_paths([folder].into_iter().chain(std::env::split_paths(&path)));
+    with_path(place, &path.expect("it is a path"))
+}
+
 /// A project of TypeScript, where there is a `tsc`.
 fn typescript(place: &Place) -> Option<Hands> {
-    let Some(folder) = std::env::var_os("TOOLFENCE_TSC") else {
-        eprintln!("skipped: TOOLFENCE_TSC names no folder with tsc");
-        return None;
-    };
     place.file(
         "tsconfig.json",
         "{\"compilerOptions\": {\"strict\": true, \"module\": \"esnext\"}, \"include\": [\"src\"]}\n",
     );
     place.file("src/a.ts", "export const a: number = 1;\nexport function f(x: number) {\n  return x + a;\n}\n");
     place.file("src/b.ts", "import { f } from \"./a\";\n\nexport const b = f(2);\n");
-    let path = std::env::join_paths(
-        [std::path::PathBuf::from(folder)].into_iter().chain(std::env::split_paths(&std::env::var_os("PATH")?)),
+    with_tsc(place)
+}
+
+#[test]
+fn a_type_error_in_a_file_without_a_project_rolls_back() {
+    let place = Place::new();
+    let Some(hands) = with_tsc(&place) else { return };
+    place.file("x/a.ts", "const x: number = 1;\n");
+    let edits = json!([{"start_line": 1, "end_line": 1, "replacement": "const x: number = 'invalid';"}]);
+    let edit = |validate| hands.call("edit_file", json!({"path": "x/a.ts", "edits": edits, "validate": validate}));
+    let message = refused(&place, &edit(true), "x/a.ts", Some("const x: number = 1;\n"));
+    assert!(message.contains("read by tsc, at line 1, column 7: TS2322: Type 'string' is not assignable"), "{message}");
+    assert!(edit(false).success);
+    // The old error stays, and a new file has only its own.
+    assert!(hands.write("x/a.ts", "const x: number = 'invalid';\nconst y = 1;\n").success);
+    let message = refused(&place, &hands.write("x/-c.ts", "export const c: string = 1;\n"), "x/-c.ts", None);
+    assert!(message.contains("TS2322"), "{message}");
+    // Nothing says which modules and global names there are.
+    let made = hands.write("x/d.ts", "import { b } from \"b\";\nexport const d = await b(process.argv, Deno.args);\n");
+    assert!(made.success && !made.output.contains("checked"), "{made:?}");
+    assert_eq!(fs::read_dir(&place.root).expect("it is there").count(), 1, "tsc leaves nothing in the project");
+}
+
+#[test]
+fn the_tsc_of_the_project_comes_first() {
+    let place = Place::new();
+    let Some(hands) = with_path(&place, OsStr::new("/bin:/usr/bin")) else { return };
+    place.file("packages/one/tsconfig.json", "{}");
+    place.file("packages/one/a.ts", "export const a = 1;\n");
+    place.file(
+        "node_modules/.bin/tsc",
+        "#!/bin/sh\ngrep -q 1 packages/one/a.ts || { echo 'packages/one/a.ts(1,1): error TS1: own'; exit 2; }\n",
     );
-    let workspace = Workspace::open_with_path(&place.root, Default::default(), Some(&path.expect("it is a path")));
-    let workspace = Arc::new(workspace.expect("the root is there"));
-    let runner = CommandRunner::new(workspace, Settings::new().helper(super::HELPER));
-    Hands::with(runner, Vec::new())
+    fs::set_permissions(place.at("node_modules/.bin/tsc"), fs::Permissions::from_mode(0o755)).expect("it is there");
+    let message = refused(
+        &place,
+        &hands.write("packages/one/a.ts", "export const a = 2;\n"),
+        "packages/one/a.ts",
+        Some("export const a = 1;\n"),
+    );
+    assert!(message.contains("read by tsc, at line 1, column 1: TS1: own"), "{message}");
+}
+
+#[test]
+fn a_missing_tsc_is_named() {
+    for config in [None, Some("tsconfig.json")] {
+        let place = Place::new();
+        let Some(hands) = with_path(&place, OsStr::new("/nowhere")) else { return };
+        config.iter().for_each(|name| place.file(name, "{}"));
+        let made = hands.write("a.ts", "export const a: number = 'a';\n");
+        assert!(made.output.ends_with("[a.ts was not checked by tsc: it is not installed.]\n"), "{made:?}");
+        assert!(!hands.write("b.ts", "export const b = 1;\n").output.contains("not checked"));
+    }
+}
+
+/// The second run reuses what the first one left, outside of the project, and nothing is left at the end.
+#[test]
+fn what_tsc_keeps_between_runs_is_not_in_the_project() {
+    let place = Place::new();
+    let Some(hands) = typescript(&place) else { return };
+    let started = std::time::Instant::now();
+    assert!(
+        hands.write("src/a.ts", "export const a = 1;\nexport function f(x: number) {\n  return x + a;\n}\n").success
+    );
+    let first = started.elapsed();
+    let mine = format!("toolfence-checks-{}-", std::process::id());
+    let folders = || {
+        let all = fs::read_dir(std::env::temp_dir()).expect("there are temporary files").flatten();
+        let all = all.filter(|entry| entry.file_name().to_string_lossy().starts_with(&mine)).map(|entry| entry.path());
+        all.filter(|folder| fs::read_dir(folder).is_ok_and(|all| all.count() > 0)).collect::<Vec<_>>()
+    };
+    let kept = folders();
+    assert!(!kept.is_empty());
+    let again = std::time::Instant::now();
+    assert!(hands.write("src/b.ts", "import { f } from \"./a\";\n\nexport const b = f(3);\n").success);
+    println!("two runs of tsc: {first:?}, and again {:?}", again.elapsed());
+    let names: Vec<_> =
+        fs::read_dir(&place.root).expect("it is there").flatten().map(|entry| entry.file_name()).collect();
+    assert_eq!(names.len(), 2, "{names:?}");
 }
 
 #[test]
@@ -291,15 +394,6 @@ fn a_type_error_rolls_back_and_one_elsewhere_is_told() {
     assert!(replace("src/b.ts", "f(2)", "f(3)").success);
     let other = replace("src/b.ts", "{ f }", "{ g as f }");
     assert!(other.success && !other.output.contains("new error"), "{other:?}");
-    // Outside of any project only the syntax counts.
-    fs::remove_file(place.at("tsconfig.json")).expect("it is there");
-    assert!(replace("src/a.ts", "number = 1", "number = \"1\"").success);
-    refused(
-        &place,
-        &replace("src/b.ts", "f(3)", "f(3"),
-        "src/b.ts",
-        Some("import { g as f } from \"./a\";\n\nexport const b = f(3);\n"),
-    );
 }
 
 #[test]

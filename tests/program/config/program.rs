@@ -309,7 +309,7 @@ fn checkers_of_ones_own_are_asked() {
         ("a.lua", "a = 1\n", "a = 1\nWRONG\n", "read by bash, at line 2: it is WRONG."),
         ("docs/a.txt", "a\n", "a\nb\nWRONG\n", "read by bash, at line 3: it is WRONG."),
         ("-P/docs/a.txt", "a\n", "WRONG\n", "read by bash, at line 1: it is WRONG."),
-        // Who is not there leaves it to those that are built in.
+        // The built-in checkers follow one that is not installed.
         ("a.py", "def f(): pass\n", "def f(:\n", ", at line 1, column "),
     ] {
         let write = |content: &str| {
@@ -321,7 +321,9 @@ fn checkers_of_ones_own_are_asked() {
             eprintln!("skipped: {}", ran.out);
             return;
         }
-        assert!(ran.status == 0 && !ran.out.contains("not checked"), "{path}: {}", ran.out);
+        let missing = ran.out.contains("[a.py was not checked by no-such-program-71: it is not installed.]");
+        assert!(ran.status == 0 && missing == (path == "a.py"), "{path}: {}", ran.out);
+        assert_eq!(ran.out.matches("was not checked").count(), usize::from(missing), "{path}: {}", ran.out);
         let ran = write(wrong);
         assert!(ran.status == 1 && ran.out.contains(says), "{path}: {}", ran.out);
         assert_eq!(std::fs::read_to_string(place.root.join(path)).unwrap(), right);

@@ -14,14 +14,13 @@ pub use project::{PROJECT_CHECK, ProjectChecks};
 use super::runner::CommandRunner;
 use super::{blocking, messages};
 use run::Said;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use toolfence_protocol::{Language, Output, Text};
 use toolfence_toolbox::{Permit, ToolError};
-use toolfence_validate::{Checker, Diagnostic, LineMap, Reads, Sight, built_in, new_ones, syntax};
+use toolfence_validate::{Checker, Diagnostic, LineMap, Reads, Sight, Subject, built_in, new_ones, syntax};
 use toolfence_workspace::{Draft, FileDraft, Report, Stop, Workspace};
 
 /// The checks of one conversation, shared by its tools.
@@ -30,8 +29,8 @@ pub struct Checks {
     commands: Arc<CommandRunner>,
     checkers: Arc<Vec<Checker>>,
     reader: Arc<syntax::Reader>,
-    /// Whether it was said that the checker of a project is not here.
-    missed: Arc<AtomicBool>,
+    /// Programs of checkers that were reported as not installed: one report is enough.
+    missed: Arc<Mutex<HashSet<String>>>,
 }
 
 /// A checker as it is on this machine.
@@ -90,10 +89,28 @@ struct Worse<'d> {
     by: Text,
 }
 
-/// What the checker of a project said before the change.
+/// What a checker reads on disk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum OnDisk {
+    /// The project in this folder.
+    Project(String),
+    /// This file, which belongs to no project.
+    File(String),
+}
+
+impl OnDisk {
+    fn subject(&self) -> Subject<'_> {
+        match self {
+            OnDisk::Project(folder) => Subject::Project(folder),
+            OnDisk::File(file) => Subject::File(file),
+        }
+    }
+}
+
+/// The errors that a checker found on disk before the change.
 struct Asked<'c> {
     checker: &'c Checker,
-    folder: String,
+    on_disk: OnDisk,
     before: Vec<Diagnostic>,
 }
 
@@ -130,7 +147,7 @@ impl Checks {
         let holds = self.commands.enclosure().report().holds;
         let standing = |(at, checker): (usize, &Checker)| Standing {
             checker: checker.clone(),
-            program: self.workspace().root().programs().of_system(checker.program()),
+            program: run::program_from(self.workspace().root(), checker.in_modules.then_some(""), checker.program()),
             may_run: holds || self.commands.may_run_outside(checker.harmless),
             built_in: at >= own,
         };
@@ -198,18 +215,23 @@ impl Checks {
         let own = |checker: &&Checker| checker.reads == Reads::Text && checker.is_for(&draft.path);
         let fits = after.len() <= syntax::MOST_BYTES;
         for checker in self.checkers.iter().filter(own).filter(|_| fits) {
-            match self.ask(checker, &after, ".").await? {
+            match self.ask(checker, Subject::Text(&after)).await? {
                 Said::Errors(new) if new.is_empty() || after.trim().is_empty() => return Ok(None),
                 Said::Errors(new) => {
                     // An empty text is a beginning, and nothing is wrong with it, whatever is said: of Go, that a package is missing.
                     let empty = before.trim().is_empty();
-                    let old = if empty { Said::Errors(Vec::new()) } else { self.ask(checker, &before, ".").await? };
+                    let old = if empty {
+                        Said::Errors(Vec::new())
+                    } else {
+                        self.ask(checker, Subject::Text(&before)).await?
+                    };
                     if let Said::Errors(old) = old {
                         return Ok(worse(draft, &old, &new, checker.sight, by(checker)));
                     }
                 }
                 Said::Nothing(why) => found.notes.push(answers::not_checked(&draft.path, checker.program(), why)),
-                Said::Absent => {}
+                Said::Absent(why) => self.note_missing(checker, &draft.path, why, found),
+                Said::Unfit => {}
             }
         }
         let (path, texts) = (draft.path.clone(), [before.into_owned(), after.into_owned()]);
@@ -221,42 +243,63 @@ impl Checks {
         Ok(worse(draft, &old, &new, language.sight, messages::as_language(language.name)))
     }
 
-    /// What the checkers of projects say before the change.
+    /// Reports once that a program is not installed.
+    fn note_missing(&self, checker: &Checker, path: &str, why: Text, found: &mut Findings) {
+        let program = checker.program().to_owned();
+        if self.missed.lock().unwrap_or_else(PoisonError::into_inner).insert(program) {
+            found.notes.push(answers::not_checked(path, checker.program(), why));
+        }
+    }
+
+    /// The errors that checkers find on disk before the change.
     async fn asked(&self, drafts: &[FileDraft], found: &mut Findings) -> Result<Vec<Asked<'_>>, ToolError> {
         let mut all: Vec<Asked<'_>> = Vec::new();
         for draft in drafts {
-            for checker in self.checkers.iter().filter(|checker| checker.is_for(&draft.path)) {
-                let Reads::Project(file) = &checker.reads else { continue };
-                let Some(folder) = self.project_of(&draft.path, file).await? else { continue };
-                if all.iter().any(|asked| asked.checker == checker && asked.folder == folder) {
+            for (checker, on_disk) in self.on_disk(draft).await? {
+                if all.iter().any(|asked| asked.checker == checker && asked.on_disk == on_disk) {
                     continue;
                 }
-                match self.ask(checker, "", &folder).await? {
-                    Said::Errors(before) => all.push(Asked { checker, folder, before }),
+                // A new file has no errors before, and the checker would fail for want of it.
+                let is_new = matches!(on_disk, OnDisk::File(_)) && draft.old_bytes().is_none();
+                let said = if is_new { Said::Errors(Vec::new()) } else { self.ask(checker, on_disk.subject()).await? };
+                match said {
+                    Said::Errors(before) => all.push(Asked { checker, on_disk, before }),
                     Said::Nothing(why) => found.notes.push(answers::not_checked(&draft.path, checker.program(), why)),
-                    Said::Absent if self.missed.swap(true, Ordering::Relaxed) => {}
-                    Said::Absent => {
-                        let why = messages::not_installed();
-                        found.notes.push(answers::not_checked(&draft.path, checker.program(), why));
-                    }
+                    Said::Absent(why) => self.note_missing(checker, &draft.path, why, found),
+                    Said::Unfit => {}
                 }
             }
         }
         Ok(all)
     }
 
-    /// What a dry run cannot know: the checker of a project reads what is on disk.
+    /// What a dry run cannot know: these checkers read what is on disk.
     async fn not_asked(&self, drafts: &[FileDraft], found: &mut Findings) -> Result<(), ToolError> {
         for draft in drafts {
-            for checker in self.checkers.iter().filter(|checker| checker.is_for(&draft.path)) {
-                let Reads::Project(file) = &checker.reads else { continue };
-                if self.project_of(&draft.path, file).await?.is_some() {
-                    let why = messages::reads_the_disk();
-                    found.notes.push(answers::not_checked(&draft.path, checker.program(), why));
-                }
+            for (checker, _) in self.on_disk(draft).await? {
+                let why = messages::reads_the_disk();
+                found.notes.push(answers::not_checked(&draft.path, checker.program(), why));
             }
         }
         Ok(())
+    }
+
+    /// The checkers that read a changed file on disk, each with the project of the file or the file alone.
+    async fn on_disk(&self, draft: &FileDraft) -> Result<Vec<(&Checker, OnDisk)>, ToolError> {
+        let mut all = Vec::new();
+        for checker in self.checkers.iter().filter(|checker| checker.is_for(&draft.path)) {
+            let Reads::Project(file) = &checker.reads else { continue };
+            // The errors of a file that moves have another name before.
+            let moves = draft.old_bytes().is_none() && draft.texts().is_some_and(|[before, _]| !before.is_empty());
+            match self.project_of(&draft.path, file).await? {
+                Some(folder) => all.push((checker, OnDisk::Project(folder))),
+                None if checker.checks_files_alone() && !draft.is_removal() && !moves => {
+                    all.push((checker, OnDisk::File(draft.path.clone())));
+                }
+                None => {}
+            }
+        }
+        Ok(all)
     }
 
     /// The nearest folder above a file, within the root, that holds this one.
@@ -285,14 +328,19 @@ impl Checks {
     ) -> Result<Vec<Worse<'d>>, ToolError> {
         let maps: HashMap<&str, LineMap> = drafts.iter().map(|draft| (&*draft.path, lines_of(draft))).collect();
         let mut all = Vec::new();
-        for Asked { checker, folder, before } in asked {
-            let after = match self.ask(checker, "", folder).await? {
+        for Asked { checker, on_disk, before } in asked {
+            let path = if let OnDisk::File(file) = on_disk { file } else { &drafts[0].path };
+            let after = match self.ask(checker, on_disk.subject()).await? {
                 Said::Errors(after) => after,
                 Said::Nothing(why) => {
-                    found.notes.push(answers::not_checked(&drafts[0].path, checker.program(), why));
+                    found.notes.push(answers::not_checked(path, checker.program(), why));
                     continue;
                 }
-                Said::Absent => continue,
+                Said::Absent(why) => {
+                    self.note_missing(checker, path, why, found);
+                    continue;
+                }
+                Said::Unfit => continue,
             };
             let new = new_ones(before, &after, |path| maps.get(path), checker.sight);
             let (inside, elsewhere): (Vec<_>, Vec<_>) = new.into_iter().partition(|one| maps.contains_key(&*one.path));

@@ -5,18 +5,22 @@
 
 use super::super::runner::Checking;
 use super::Checks;
-use crate::messages;
+use crate::{blocking, messages};
 use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
-use toolfence_protocol::Text;
+use toolfence_protocol::{Text, text};
 use toolfence_sandbox::process::Outcome;
 use toolfence_toolbox::ToolError;
-use toolfence_validate::is_about_layout;
-use toolfence_validate::{Checker, Diagnostic, Reads, read_output};
+use toolfence_validate::{Checker, Diagnostic, Subject, is_about_layout, is_unresolved, read_output};
+use toolfence_workspace::Root;
 
 /// Seconds a checker of a text may take, and one of a project.
 const TEXT_SECONDS: u64 = 10;
 const PROJECT_SECONDS: u64 = 120;
+
+/// The cache of a checker in a sandbox that shares no folder with the host: it ends with the command.
+const PRIVATE_CACHE: &str = "/tmp/checker.tsbuildinfo";
 
 /// What a checker says.
 #[derive(Debug)]
@@ -24,28 +28,32 @@ pub(super) enum Said {
     Errors(Vec<Diagnostic>),
     /// Why it said nothing: whole sentences, or the end of one without its full stop.
     Nothing(Text),
-    /// It is not installed, or not for this text.
-    Absent,
+    /// It cannot be started on this machine, and why.
+    Absent(Text),
+    /// It does not read the dialect of this text.
+    Unfit,
 }
 
 impl Checks {
-    /// What a checker says of this text, or of the project in this folder. Of several ways to read a text one that finds nothing
-    /// counts, and else the one that came furthest: it knows best where the mistake is.
-    pub(super) async fn ask(&self, checker: &Checker, text: &str, folder: &str) -> Result<Said, ToolError> {
-        let Some(program) = self.workspace().root().programs().of_system(checker.program()) else {
-            return Ok(Said::Absent);
+    /// The findings of a checker about a text, a project or a file. Of several ways to read a text the first that finds nothing
+    /// counts, or else the one that reads furthest, because it knows best where the mistake is.
+    pub(super) async fn ask(&self, checker: &Checker, subject: Subject<'_>) -> Result<Said, ToolError> {
+        let Some(program) = self.program_for(checker, subject).await? else {
+            return Ok(Said::Absent(text!("it is not installed")));
         };
-        let most = if checker.reads == Reads::Text { TEXT_SECONDS } else { PROJECT_SECONDS };
+        let is_text = matches!(subject, Subject::Text(_));
+        let most = if is_text { TEXT_SECONDS } else { PROJECT_SECONDS };
         let started = Instant::now();
-        let mut best = Said::Absent;
-        for words in checker.ways(text, folder) {
+        let mut best = Said::Unfit;
+        let cache = self.cache_for(checker, subject).await?;
+        for words in checker.ways(subject, &cache) {
             let seconds = most.saturating_sub(started.elapsed().as_secs());
             if seconds == 0 {
                 break;
             }
             let words: Vec<OsString> =
                 std::iter::once(program.clone().into()).chain(words.into_iter().skip(1).map(OsString::from)).collect();
-            best = best.or(self.ask_so(checker, &words, text, seconds).await?);
+            best = best.or(self.ask_so(checker, &words, subject, seconds).await?);
             if best.is_clean() {
                 break;
             }
@@ -53,19 +61,63 @@ impl Checks {
         Ok(best)
     }
 
-    async fn ask_so(&self, checker: &Checker, words: &[OsString], text: &str, seconds: u64) -> Result<Said, ToolError> {
-        let of_text = checker.reads == Reads::Text;
-        let input = if of_text { text } else { "" };
-        let checking = Checking { words, input, seconds, harmless: checker.harmless };
-        let outcome = match self.commands.check(&checking).await {
+    /// The program of a checker: for some the project's own, or else that of the system.
+    async fn program_for(&self, checker: &Checker, subject: Subject<'_>) -> Result<Option<PathBuf>, ToolError> {
+        let name = checker.program().to_owned();
+        let from = match subject {
+            Subject::Text(_) => None,
+            Subject::Project(folder) => Some(folder.to_owned()),
+            Subject::File(file) => Some(folder_of(file)),
+        };
+        let from = from.filter(|_| checker.in_modules);
+        blocking(self.workspace(), move |workspace, _| Ok(program_from(workspace.root(), from.as_deref(), &name))).await
+    }
+
+    /// The path of the file that a checker keeps between two runs.
+    async fn cache_for(&self, checker: &Checker, subject: Subject<'_>) -> Result<String, ToolError> {
+        let key = match subject {
+            Subject::Text(_) => return Ok(String::new()),
+            Subject::Project(name) | Subject::File(name) => name,
+        };
+        let path = if checker.keeps_cache() { self.commands().checker_cache(key).await? } else { None };
+        Ok(path.map_or_else(|| PRIVATE_CACHE.to_owned(), |path| path.to_string_lossy().into_owned()))
+    }
+
+    async fn ask_so(
+        &self,
+        checker: &Checker,
+        words: &[OsString],
+        subject: Subject<'_>,
+        seconds: u64,
+    ) -> Result<Said, ToolError> {
+        let input = if let Subject::Text(text) = subject { text } else { "" };
+        let (harmless, keeps_cache) = (checker.harmless, checker.keeps_cache());
+        let checking = Checking { words, input, seconds, harmless, keeps_cache };
+        let outcome = match self.commands().check(&checking).await {
             Ok(Some(outcome)) => outcome,
             Ok(None) => return Ok(Said::Nothing(messages::nothing_holds_it())),
             Err(ToolError::Respond(failure)) => return Ok(Said::Nothing(failure.message)),
             Err(fatal) => return Err(fatal),
         };
         let root = self.workspace().root().path().to_string_lossy().into_owned();
-        Ok(said(&outcome, &root, seconds, of_text))
+        Ok(said(&outcome, &root, seconds, subject))
     }
+}
+
+/// The program that a project has in the `node_modules/.bin` of `folder` or above it, or else that of the system.
+pub(super) fn program_from(root: &Root, folder: Option<&str>, name: &str) -> Option<PathBuf> {
+    for folder in folder.iter().flat_map(|folder| Path::new(folder).ancestors()) {
+        let program = folder.join("node_modules/.bin").join(name);
+        if let Ok(real) = root.named_file(program.to_str()?) {
+            return Some(root.path().join(real));
+        }
+    }
+    root.programs().of_system(name)
+}
+
+/// The folder of a file, relative to the root.
+pub(super) fn folder_of(path: &str) -> String {
+    path.rsplit_once('/').map_or(String::new(), |(folder, _)| folder.to_owned())
 }
 
 impl Said {
@@ -81,13 +133,14 @@ impl Said {
                 if first(two) > first(one) { other } else { self }
             }
             (Said::Errors(_), _) => self,
-            (Said::Nothing(_), Said::Absent) => self,
+            (Said::Nothing(_), Said::Absent(_) | Said::Unfit) => self,
             _ => other,
         }
     }
 }
 
-fn said(outcome: &Outcome, root: &str, seconds: u64, of_text: bool) -> Said {
+fn said(outcome: &Outcome, root: &str, seconds: u64, subject: Subject<'_>) -> Said {
+    let of_text = matches!(subject, Subject::Text(_));
     if outcome.timed_out {
         return Said::Nothing(messages::took_too_long(seconds));
     }
@@ -100,9 +153,9 @@ fn said(outcome: &Outcome, root: &str, seconds: u64, of_text: bool) -> Said {
     if outcome.exit_code == 0 {
         return Said::Errors(Vec::new());
     }
-    // By these a shell, or what stands in for a program, says that there is none.
+    // A shell, or a script in the place of a program, ends with these if it cannot start the program.
     if matches!(outcome.exit_code, 126 | 127) {
-        return Said::Absent;
+        return Said::Absent(ended(outcome));
     }
     let mut found = read_output(&outcome.output, root);
     if of_text {
@@ -112,19 +165,26 @@ fn said(outcome: &Outcome, root: &str, seconds: u64, of_text: bool) -> Said {
     if found.is_empty() && of_text && is_about_layout(&outcome.output) {
         return Said::Errors(found);
     }
-    if found.is_empty() && stands_for_nothing(outcome) {
-        return Said::Absent;
+    if found.is_empty() && is_missing_component(outcome) {
+        return Said::Absent(text!("it is not installed"));
     }
     if found.is_empty() {
-        let line = outcome.output.lines().find(|line| !line.trim().is_empty());
-        let line = line.map(|line| Text::from(line.chars().filter(|c| !c.is_control()).take(200).collect::<String>()));
-        let line = line.unwrap_or_else(messages::printed_nothing);
-        return Said::Nothing(messages::checker_ended(outcome.exit_code, line));
+        return Said::Nothing(ended(outcome));
+    }
+    if matches!(subject, Subject::File(_)) {
+        found.retain(|error| !is_unresolved(error));
     }
     Said::Errors(found)
 }
 
-/// What rustup puts into the PATH for programs that it may have or not, where it has not.
-fn stands_for_nothing(outcome: &Outcome) -> bool {
+/// How a checker ended, and the first line that it printed.
+fn ended(outcome: &Outcome) -> Text {
+    let line = outcome.output.lines().find(|line| !line.trim().is_empty());
+    let line = line.map(|line| Text::from(line.chars().filter(|c| !c.is_control()).take(200).collect::<String>()));
+    messages::checker_ended(outcome.exit_code, line.unwrap_or_else(messages::printed_nothing))
+}
+
+/// Whether this is the script of rustup for a component that is not installed.
+fn is_missing_component(outcome: &Outcome) -> bool {
     outcome.output.starts_with("error: ") && outcome.output.lines().take(2).any(|line| line.contains("rustup"))
 }

@@ -10,7 +10,7 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 use toolfence_protocol::{ErrorCode, Text, ToolFailure};
 use toolfence_sandbox::environment;
-use toolfence_sandbox::isolation::Request;
+use toolfence_sandbox::isolation::{Request, Shared};
 use toolfence_sandbox::process::{self, Background, Job, Outcome};
 use toolfence_toolbox::ToolError;
 use toolfence_workspace::{Access, Configurations, Guarded, Hooks, MaskSet, Running, Stop, Unmasked, Workspace};
@@ -25,6 +25,8 @@ pub(super) struct Inside<'a> {
     pub(super) network: bool,
     pub(super) looks: bool,
     pub(super) writes_git: bool,
+    /// What it may write besides the project.
+    pub(super) shared: Option<&'a Shared>,
 }
 
 impl CommandRunner {
@@ -152,7 +154,7 @@ impl CommandRunner {
     }
 
     async fn run_masked(&self, job: &Job<'_>, inside: &Inside<'_>, masks: &MaskSet) -> io::Result<Outcome> {
-        let Inside { words, folder, network, looks, writes_git } = *inside;
+        let Inside { words, folder, network, looks, writes_git, shared } = *inside;
         let only_git = writes_git && !masks.with_hooks();
         let mut environment = environment::sandboxed(job.environment, self.workspace().root().path());
         if writes_git {
@@ -169,12 +171,15 @@ impl CommandRunner {
             only_git,
             variables: &variables,
         };
-        let entry = self.enclosure().entry(&request);
+        let entry = match shared {
+            Some(shared) => self.enclosure().entry_sharing(&request, shared),
+            None => self.enclosure().entry(&request),
+        };
         let entry = entry.ok_or_else(|| io::Error::other(messages::no_plan_for_masks()))?;
         let arguments: Vec<&OsStr> = entry.arguments.iter().map(OsString::as_os_str).collect();
         let helper = Job { program: &entry.program, args: &arguments, environment: &environment, ..*job };
-        if writes_git {
-            // One that waits would wait for a call whose plan nobody knows.
+        if writes_git || shared.is_some() {
+            // A helper that is prepared now would have the plan of this call, and the next call has another one.
             return process::run_supervised(&helper, &entry.told).await;
         }
         process::run_prespawned(&helper, &entry.told, entry.beginning, &self.ahead[usize::from(looks)]).await

@@ -4,6 +4,7 @@
 //! `inside` runs what the sandbox holds, `report` says how a command ended, and `facts` answers the policy.
 
 mod appeared;
+mod cache;
 mod facts;
 mod git_call;
 mod inside;
@@ -16,6 +17,7 @@ pub(super) use report::{Ran, in_file, noted, spilled};
 pub use service::{Service, ServiceWatch, WantedService};
 
 use super::{blocking, messages};
+use cache::CacheFolder;
 use inside::Inside;
 use report::{no_container, not_started};
 use rustix::fd::{AsFd, OwnedFd};
@@ -69,6 +71,8 @@ struct Sandboxed {
     workspace: Arc<Workspace>,
     settings: isolation::Settings,
     enclosure: OnceLock<Enclosure>,
+    /// Of checkers; `None` where none can be shared with them.
+    cache: OnceLock<Option<CacheFolder>>,
 }
 
 impl Sandboxed {
@@ -131,6 +135,8 @@ pub(super) struct Checking<'a> {
     pub(super) seconds: u64,
     /// Whether it may run without a sandbox.
     pub(super) harmless: bool,
+    /// Whether it may write in the folder of [`CommandRunner::checker_cache`].
+    pub(super) keeps_cache: bool,
 }
 
 impl CommandRunner {
@@ -138,7 +144,7 @@ impl CommandRunner {
     pub fn new(workspace: Arc<Workspace>, settings: isolation::Settings) -> CommandRunner {
         let environment = environment::outside(std::env::vars_os(), workspace.root().programs().search_path());
         CommandRunner {
-            project: Arc::new(Sandboxed { workspace, settings, enclosure: OnceLock::new() }),
+            project: Arc::new(Sandboxed { workspace, settings, enclosure: OnceLock::new(), cache: OnceLock::new() }),
             environment,
             ahead: [Prespawn::new(), Prespawn::new()],
             late: AtomicU32::new(0),
@@ -257,7 +263,8 @@ impl CommandRunner {
         let told = if self.cannot_write(sandboxed, looks) { None } else { Some(self.tell_beginning().await?) };
         let started = Instant::now();
         let writes_git = sandboxed && wanted.writes_git;
-        let inside = Inside { words: &words, folder: &name, network: wanted.network, looks, writes_git };
+        let network = wanted.network;
+        let inside = Inside { words: &words, folder: &name, network, looks, writes_git, shared: None };
         let (outcome, notes) = if !sandboxed {
             let ran = self.run_outside(&job, &words).await?;
             drop(left);
@@ -347,8 +354,19 @@ impl CommandRunner {
             live: Some(&live),
         };
         if report.holds {
-            let inside = Inside { words: &words, folder: &name, network: false, looks: true, writes_git: false };
-            return self.run_inside(&job, &inside, &Appeared::default()).await.map(|(outcome, _)| Some(outcome));
+            let cache = self.project.cache.get().and_then(Option::as_ref).filter(|_| checking.keeps_cache);
+            let shared = cache.map(|cache| &cache.shared);
+            let inside =
+                Inside { words: &words, folder: &name, network: false, looks: true, writes_git: false, shared };
+            let ran = self.run_inside(&job, &inside, &Appeared::default()).await;
+            if cache.is_some() {
+                let tidy = |project: &Sandboxed, _: &Stop| {
+                    project.cache.get().iter().copied().flatten().for_each(CacheFolder::tidy);
+                    Ok(())
+                };
+                blocking(&self.project, tidy).await?;
+            }
+            return ran.map(|(outcome, _)| Some(outcome));
         }
         if !self.may_run_outside(checking.harmless) {
             return Ok(None);
