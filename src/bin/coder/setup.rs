@@ -28,7 +28,7 @@ use toolfence::program::backend::Adapted;
 use toolfence::program::mcp::ServedTool;
 use toolfence::program::persona::Persona;
 use toolfence::program::probe::Mangling;
-use toolfence::program::settings::Value;
+use toolfence::program::settings::{CheckRule, Value};
 use toolfence::program::transcript::{Store, rfc3339};
 use toolfence::redact::Redactor;
 use toolfence::sandbox::Container;
@@ -412,8 +412,11 @@ impl Setup {
 
     /// What looks at the project after changes, if anything is to.
     pub(crate) fn project_checks(&self) -> Option<ProjectChecks> {
-        let lines: Vec<String> = self.config.merged.texts("checks.commands").map(str::to_owned).collect();
-        (!lines.is_empty()).then(|| ProjectChecks::new(self.commands.clone(), lines))
+        let rules: Vec<&CheckRule> = check_rules(&self.config).collect();
+        let lines = rules.iter().map(|rule| rule.command.clone());
+        let rolling_back = rules.iter().filter(|rule| rule.rolls_back).map(|rule| rule.command.clone());
+        let checks = || ProjectChecks::new(self.commands.clone(), lines).rolling_back(rolling_back);
+        (!rules.is_empty()).then(checks)
     }
 
     /// The log of decisions and results. Without one the work goes on, and the person is told.
@@ -613,6 +616,14 @@ fn history(config: &Config, state: Option<&Path>, root: &Path) -> Result<Option<
     limits.snapshot_bytes = config.count("undo.snapshot_megabytes") << 20;
     let history = History::open(&History::folder(state, root), limits).map_err(Failure::broken)?;
     Ok(Some(Arc::new(history)))
+}
+
+/// The commands of the settings that check the whole project.
+pub(crate) fn check_rules(config: &Config) -> impl Iterator<Item = &CheckRule> {
+    config.merged.entries("checks.commands").filter_map(|entry| match &entry.value {
+        Value::Check(rule) => Some(rule),
+        _ => None,
+    })
 }
 
 /// The person's own checkers.

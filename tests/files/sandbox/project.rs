@@ -48,11 +48,15 @@ impl Listener {
 
 /// One turn of these replies; gives what was heard and the conversation.
 fn turn(runner: &Arc<CommandRunner>, lines: &[&str], replies: &[String]) -> (Listener, Vec<Message>) {
+    let checks = ProjectChecks::new(runner.clone(), lines.iter().map(|line| (*line).to_owned()));
+    turn_with(runner, checks, replies)
+}
+
+fn turn_with(runner: &Arc<CommandRunner>, checks: ProjectChecks, replies: &[String]) -> (Listener, Vec<Message>) {
     let toolbox = tools::standard(runner.clone());
     let policy = Policy::default().ask(AskMode::Never);
     let session = Session::new(SessionOptions::default(), Arc::new(toolbox.catalog()), policy, runner.clone());
     let backend = Replay::new(replies.iter().cloned());
-    let checks = ProjectChecks::new(runner.clone(), lines.iter().map(|line| (*line).to_owned()));
     let mut agent = Agent::new(session, toolbox, Arc::new(backend)).checks(checks);
     let mut listener = Listener::default();
     let stopped = block_on(agent.run("begin", &mut listener)).expect("nothing fails for the host");
@@ -96,6 +100,45 @@ fn what_is_new_in_the_project_stands_below_the_results() {
     let tools: Vec<&str> = results.iter().map(|result| &*result.tool).collect();
     assert_eq!(tools, ["write_file", "write_file", PROJECT_CHECK], "one message has them all: {}", history[2].content);
     assert!(!results[2].success && results[2].output == wanted[0]);
+}
+
+#[test]
+fn new_errors_of_a_command_roll_the_changes_of_a_reply_back() {
+    let place = Place::new();
+    place.file("a.txt", "one\n");
+    let runner = Arc::new(place.runner());
+    if !stands(&runner) {
+        return;
+    }
+    let look = "! grep -rn WRONG --include=*.txt .";
+    let wrong_by_a_command = "```tool\n{\"name\": \"bash\", \"args\": {\"command\": \"echo WRONG >made.txt\"}}\n```\n";
+    let replies = [
+        write("a.txt", "WRONG") + &write("new/b.txt", "fine") + &write("a.txt", "WRONG twice"),
+        write("new/b.txt", "stays"),
+        wrong_by_a_command.to_owned(),
+        write("c.txt", "stays too"),
+        "Done.".to_owned(),
+    ];
+    let checks = ProjectChecks::new(runner.clone(), [look.to_owned()]).rolling_back([look.to_owned()]);
+    let (heard, _) = turn_with(&runner, checks, &replies);
+    let wanted = [
+        format!(
+            "`{look}` finds 1 new error.\na.txt: line 1: WRONG twice\nThe changes of this reply were rolled back: a.txt, \
+             new/b.txt. Read the files again before you change them.\n"
+        ),
+        format!("`{look}` passes.\n"),
+        format!(
+            "`{look}` finds 1 new error.\nmade.txt: line 1: WRONG\nNo change was rolled back: only changes of the tools for \
+             files can be.\n"
+        ),
+        format!("`{look}` finds nothing new. 1 error was there before.\n"),
+    ];
+    assert_eq!(heard.found(), wanted);
+    let checked = heard.results.iter().find(|result| result.tool == PROJECT_CHECK).expect("it was checked");
+    let data = checked.data.as_ref().expect("it has data");
+    assert_eq!(data["rolled_back"], serde_json::json!(["a.txt", "new/b.txt"]));
+    let text = |path: &str| fs::read_to_string(place.at(path)).expect("it is there");
+    assert_eq!([text("a.txt"), text("new/b.txt"), text("c.txt")], ["one\n", "stays", "stays too"]);
 }
 
 #[test]

@@ -593,10 +593,30 @@ fn commands_that_look_at_the_project_are_asked_after_a_change() {
         ("commands = \"make\"", "checks.commands is a list"),
         ("commands = [1]", "a command line is a text in quotes; this is a number"),
         ("commands = [\" \"]", "this command line is empty"),
+        ("commands = [{ new_errors = \"report\" }]", "a check needs command: { command = \"cargo check\""),
+        ("commands = [{ command = \" \" }]", "this command line is empty"),
+        ("commands = [{ command = \"make\", on_error = 1 }]", "a check has no on_error; it has command and new_errors"),
+        ("commands = [{ command = \"make\", new_errors = \"undo\" }]", "is \"report\" or \"roll_back\""),
     ] {
         let ran = Place::new().own(&format!("[checks]\n{text}\n")).run(&["tools"], "");
         assert!(ran.status == 2 && ran.err.contains(wanted), "{text}: {}", ran.err);
     }
+}
+
+#[test]
+fn new_errors_of_a_command_in_the_settings_roll_back() {
+    let line = "! grep -rn WRONG --include=*.txt .";
+    let check = format!("{{ command = \"{line}\", new_errors = \"roll_back\" }}");
+    let place = Place::new().own(&format!("[checks]\ncommands = [{check}, \"true\"]\n"));
+    let shown = place.run(&["config", "show"], "").out;
+    assert!(shown.contains(&format!("{line} (new_errors = \"roll_back\")")), "{shown}");
+    let call = "```tool\n{\"name\": \"write_file\", \"args\": {\"path\": \"a.txt\", \"content\": \"WRONG it\"}}\n```\n";
+    let ran = place.run(&["exec", "--yes"], call);
+    let results = toolfence::program::format::read_back(&ran.out, None);
+    let found = &results.last().expect("there are results").output;
+    let held = found.contains("The changes of this reply were rolled back: a.txt.");
+    assert!(held != place.at("a.txt").exists(), "{found}");
+    assert!(held || found.contains("could not be asked: No sandbox is available here"), "{found}");
 }
 
 #[test]

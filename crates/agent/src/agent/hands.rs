@@ -48,6 +48,7 @@ impl<'a> Hands<'a> {
     /// Makes the place for calls of this toolbox; nothing runs yet. `checks` looks at the project before and after changes, where it is there.
     pub fn new(toolbox: &'a Toolbox, checks: Option<Arc<ProjectChecks>>) -> Hands<'a> {
         let (notes, noted) = mpsc::channel(64);
+        checks.iter().for_each(|checks| checks.accept_changes());
         Hands { toolbox, checks, running: FuturesUnordered::new(), open: Vec::new(), notes, noted }
     }
 
@@ -85,6 +86,7 @@ impl<'a> Hands<'a> {
     /// Ends what runs; gives the answers for it.
     pub fn stop(&mut self) -> Vec<ToolResult> {
         self.running.clear();
+        self.checks.iter().for_each(|checks| checks.accept_changes());
         self.open.drain(..).map(|call| toolfence_session::stopped(&call)).collect()
     }
 }

@@ -1,7 +1,7 @@
 //! What a settings file says: a value with its key and its place, or a mistake with its place.
 
 use super::super::shell::shown;
-use super::{CheckerRule, CommandRule, HeaderRule, Key, MemberRule, PriceRule, ServerRule, messages};
+use super::{CheckRule, CheckerRule, CommandRule, HeaderRule, Key, MemberRule, PriceRule, ServerRule, messages};
 use std::fmt;
 use std::sync::Arc;
 use toolfence_protocol::{Error, ErrorKind, Text};
@@ -72,6 +72,8 @@ pub enum Value {
     Command(CommandRule),
     /// A rule about names.
     Glob(String),
+    /// A command that checks the whole project.
+    Check(CheckRule),
     /// A program that checks files.
     Checker(CheckerRule),
     /// What a model costs.
@@ -92,6 +94,8 @@ impl fmt::Display for Value {
         match self {
             Value::Text(text) | Value::Glob(text) => f.write_str(text),
             Value::Command(rule) => rule.fmt(f),
+            Value::Check(rule) if rule.rolls_back => write!(f, "{} (new_errors = \"roll_back\")", rule.command),
+            Value::Check(rule) => f.write_str(&rule.command),
             Value::Checker(rule) => {
                 write!(f, "{}: {}", rule.files.join(" "), shown(&rule.command.join(" "), MOST_SHOWN))
             }

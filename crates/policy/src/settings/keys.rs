@@ -24,8 +24,8 @@ pub enum Takes {
     Globs,
     /// A list of texts.
     Texts,
-    /// A list of command lines.
-    Lines,
+    /// A list of commands that check the whole project.
+    Checks,
     /// A list of programs that check files.
     Checkers,
     /// A list of some of these words.
@@ -48,7 +48,7 @@ impl Takes {
             Takes::Commands
             | Takes::Globs
             | Takes::Texts
-            | Takes::Lines
+            | Takes::Checks
             | Takes::Checkers
             | Takes::Words(_)
             | Takes::Prices

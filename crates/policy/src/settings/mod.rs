@@ -21,6 +21,7 @@
 //! # Ok::<(), toolfence_protocol::Error>(())
 //! ```
 
+mod check;
 mod checker;
 mod entry;
 mod keys;
@@ -32,6 +33,7 @@ mod read;
 mod rule;
 mod server;
 
+pub use check::CheckRule;
 pub use checker::CheckerRule;
 pub use entry::{Entry, Layer, Mistake, Origin, Value};
 pub use keys::{InProject, KEYS, Key, Takes, limit_keys, template};

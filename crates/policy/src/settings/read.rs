@@ -2,8 +2,8 @@
 
 use super::super::shell::shown;
 use super::{
-    CheckerRule, CommandRule, Entry, HeaderRule, InProject, Key, Layer, MemberRule, Mistake, Origin, PriceRule,
-    ServerRule, Takes, Value, messages,
+    CheckRule, CheckerRule, CommandRule, Entry, HeaderRule, InProject, Key, Layer, MemberRule, Mistake, Origin,
+    PriceRule, ServerRule, Takes, Value, messages,
 };
 use std::ops::Range;
 use std::sync::Arc;
@@ -200,7 +200,7 @@ impl FileReading<'_> {
                     Takes::Text => messages::text_in_quotes(),
                     Takes::Whole(least, most) => messages::whole_number(least, most),
                     Takes::Number(most) => messages::number_from_zero_to(most),
-                    Takes::Commands | Takes::Globs | Takes::Texts | Takes::Lines | Takes::Words(_) => {
+                    Takes::Commands | Takes::Globs | Takes::Texts | Takes::Checks | Takes::Words(_) => {
                         messages::list_of("\"...\"")
                     }
                     Takes::Checkers => messages::list_of(CheckerRule::EXAMPLE),
@@ -241,9 +241,7 @@ fn item_of(key: &Key, item: &DeValue<'_>) -> Result<Value, Text> {
         (Takes::Globs, other) => Err(not_a_text(messages::a_glob(), other)),
         (Takes::Texts, DeValue::String(text)) if !text.is_empty() => Ok(Value::Text(text.to_string())),
         (Takes::Texts, other) => Err(not_a_text(messages::a_text(), other)),
-        (Takes::Lines, DeValue::String(line)) if line.trim().is_empty() => Err(messages::command_line_empty()),
-        (Takes::Lines, DeValue::String(line)) => Ok(Value::Text(line.to_string())),
-        (Takes::Lines, other) => Err(not_a_text(messages::a_command_line(), other)),
+        (Takes::Checks, item) => CheckRule::read(item).map(Value::Check),
         (Takes::Words(words), DeValue::String(word)) if words.contains(&&**word) => Ok(Value::Text(word.to_string())),
         (Takes::Words(words), DeValue::String(word)) => {
             let close = close_names(word, words.iter().copied());
@@ -259,7 +257,7 @@ fn item_of(key: &Key, item: &DeValue<'_>) -> Result<Value, Text> {
     }
 }
 
-fn not_a_text(what: Text, value: &DeValue<'_>) -> Text {
+pub(super) fn not_a_text(what: Text, value: &DeValue<'_>) -> Text {
     messages::wrong_kind(what, messages::text_in_quotes(), kind(value))
 }
 

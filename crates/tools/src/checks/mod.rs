@@ -11,7 +11,7 @@ mod run;
 
 pub use project::{PROJECT_CHECK, ProjectChecks};
 
-use super::runner::CommandRunner;
+use super::runner::{CommandRunner, MadeChange};
 use super::{blocking, messages};
 use run::Said;
 use std::collections::{HashMap, HashSet};
@@ -162,7 +162,9 @@ impl Checks {
         // What cannot be compared with what was there is not judged.
         let is_judged = files.iter().any(FileDraft::changes_content) && files.iter().all(|file| file.texts().is_some());
         if !how.validate || !is_judged {
-            return Ok(Checked::Made(self.made(&draft, how).await?, found));
+            let made = self.made(&draft, how).await?;
+            self.keep(&draft, how);
+            return Ok(Checked::Made(made, found));
         }
         let mut worse = Vec::new();
         for file in files.iter().filter(|file| !file.is_removal()) {
@@ -179,6 +181,7 @@ impl Checks {
         let made = self.made(&draft, how).await?;
         let worse = self.worse_in_project(files, &asked, &mut found).await?;
         if worse.is_empty() {
+            self.keep(&draft, how);
             return Ok(Checked::Made(made, found));
         }
         let back = Arc::clone(&draft);
@@ -199,6 +202,18 @@ impl Checks {
         }
         let draft = Arc::clone(draft);
         blocking(self.workspace(), move |workspace, _| workspace.changes().up_to(how.file_bytes).commit(&draft)).await
+    }
+
+    /// Keeps a change that stays, so that a check of the whole project can roll it back.
+    fn keep<R: Report>(&self, draft: &Arc<Draft<R>>, how: How) {
+        if how.dry_run {
+            return;
+        }
+        let paths = draft.files().iter().map(|file| file.path.clone()).collect();
+        let draft = Arc::clone(draft);
+        let take_back =
+            Box::new(move |workspace: &Workspace| workspace.changes().up_to(how.file_bytes).take_back(&draft));
+        self.commands.keep_change(MadeChange { paths, take_back });
     }
 
     pub(super) fn workspace(&self) -> &Arc<Workspace> {

@@ -3,16 +3,16 @@
 //!
 //! They are the person's, never the model's, and yet they run only inside the sandbox: a build runs what the model wrote.
 
-use super::super::runner::{CommandRunner, Wanted, shell_line};
+use super::super::runner::{CommandRunner, MadeChange, Wanted, shell_line};
 use super::answers::line_of;
-use crate::{capped, messages};
-use std::collections::HashSet;
+use crate::{blocking, capped, messages};
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::Mutex;
 use toolfence_protocol::text::Field;
 use toolfence_protocol::{
-    Args, Error, ErrorCode, Language, Limits, Output, Text, ToolCall, ToolFailure, ToolResult, clip,
+    Args, Error, ErrorCode, ErrorKind, Language, Limits, Output, Text, ToolCall, ToolFailure, ToolResult, clip, text,
 };
 use toolfence_toolbox::{Progress, ToolError, Toolbox};
 use toolfence_validate::{Diagnostic, appeared, read_output};
@@ -34,6 +34,8 @@ const MOST_SHOWN: usize = 4000;
 pub struct ProjectChecks {
     commands: Arc<CommandRunner>,
     lines: Vec<String>,
+    /// Those whose new errors roll changes back.
+    rolling_back: HashSet<String>,
     /// One for each line; `None` before the first look.
     last: Mutex<Option<Vec<Seen>>>,
 }
@@ -44,6 +46,41 @@ struct Seen {
     found: Option<CheckRun>,
     /// Why it could not be run the last time.
     trouble: Option<Text>,
+}
+
+/// The changes of a reply that were rolled back.
+#[derive(Debug, Default)]
+struct RolledBack {
+    /// The files, in the order of their names.
+    files: BTreeSet<String>,
+    /// The files of changes that could not be taken back, and why.
+    stayed: Vec<(Vec<String>, Text)>,
+}
+
+impl RolledBack {
+    fn text(&self) -> Text {
+        let names = |files: Vec<&str>| {
+            let more = if files.len() > MOST_ERRORS { ", ..." } else { "" };
+            format!("{}{more}", files[..files.len().min(MOST_ERRORS)].join(", "))
+        };
+        let mut text = match self.files.is_empty() {
+            true => text!("No change was rolled back: only changes of the tools for files can be."),
+            false => text!(
+                "The changes of this reply were rolled back: {files}. Read the files again before you change them.",
+                files = names(self.files.iter().map(String::as_str).collect())
+            ),
+        };
+        text.push("\n");
+        for (files, why) in &self.stayed {
+            text.push(text!(
+                "Not rolled back: {files}: {why}",
+                files = names(files.iter().map(String::as_str).collect()),
+                why = why.clone()
+            ));
+            text.push("\n");
+        }
+        text
+    }
 }
 
 /// What a command found.
@@ -62,7 +99,23 @@ impl ProjectChecks {
     pub fn new(commands: Arc<CommandRunner>, lines: impl IntoIterator<Item = String>) -> ProjectChecks {
         let mut known = HashSet::new();
         let lines = lines.into_iter().filter(|line| known.insert(line.clone())).collect();
-        ProjectChecks { commands, lines, last: Mutex::new(None) }
+        ProjectChecks { commands, lines, rolling_back: HashSet::new(), last: Mutex::new(None) }
+    }
+
+    /// Rolls back the changes that the tools for files made in a reply after which one of these command lines finds new errors.
+    /// What commands changed stays.
+    #[must_use]
+    pub fn rolling_back(self, lines: impl IntoIterator<Item = String>) -> ProjectChecks {
+        let rolling_back: HashSet<String> = lines.into_iter().collect();
+        if !rolling_back.is_empty() {
+            self.commands.keep_changes();
+        }
+        ProjectChecks { rolling_back, ..self }
+    }
+
+    /// Keeps the changes that were made so far, whatever a later check finds: the turn that made them has ended.
+    pub fn accept_changes(&self) {
+        self.commands.changes_made();
     }
 
     /// What stands for a call where a host shows what runs.
@@ -95,11 +148,51 @@ impl ProjectChecks {
         let started = Instant::now();
         let mut last = self.last.lock().await;
         let before = last.clone().unwrap_or_else(|| vec![Seen::default(); self.lines.len()]);
-        let now = self.look(&before, toolbox, progress).await?;
-        let output = told(&self.lines, &before, &now, toolbox.language(), toolbox.limits().output_bytes);
+        let mut now = self.look(&before, toolbox, progress).await?;
+        let made = self.commands.changes_made();
+        let mut back = None;
+        if self.must_roll_back(&before, &now) {
+            back = Some(self.roll_back(made).await?);
+        }
+        let output = told(&self.lines, &before, &now, back.as_ref(), toolbox.language(), toolbox.limits().output_bytes);
+        if back.is_some() {
+            // The next reply is compared with the project as it is now: some changes may have stayed.
+            now = self.look(&now, toolbox, progress).await?;
+        }
         *last = Some(now);
         let elapsed = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         Ok(ToolResult::new(PROJECT_CHECK, PROJECT_CHECK, output, elapsed))
+    }
+
+    /// Whether a command finds something new for which changes are rolled back.
+    fn must_roll_back(&self, before: &[Seen], now: &[Seen]) -> bool {
+        let rows = self.lines.iter().zip(before.iter().zip(now));
+        let mut rolling_back = rows.filter(|(line, _)| self.rolling_back.contains(*line));
+        rolling_back.any(|(line, (before, now))| match &now.found {
+            Some(found) if now.trouble.is_none() => {
+                is_worse(before.found.as_ref(), found, &said(line, before.found.as_ref(), found).1)
+            }
+            _ => false,
+        })
+    }
+
+    /// Takes changes back, the last one first.
+    async fn roll_back(&self, made: Vec<MadeChange>) -> Result<RolledBack, Error> {
+        let all = blocking(self.commands.workspace(), move |workspace, _| {
+            let mut all = RolledBack::default();
+            for MadeChange { paths, take_back } in made.into_iter().rev() {
+                match take_back(workspace) {
+                    Ok(()) => all.files.extend(paths),
+                    Err(failure) => all.stayed.push((paths, failure.message)),
+                }
+            }
+            Ok(all)
+        })
+        .await;
+        all.map_err(|error| match error {
+            ToolError::Fatal(error) => error,
+            ToolError::Respond(failure) => Error::with_kind(ErrorKind::Internal, failure.message),
+        })
     }
 
     async fn look(&self, before: &[Seen], toolbox: &Toolbox, progress: &dyn Progress) -> Result<Vec<Seen>, Error> {
@@ -152,8 +245,20 @@ impl ProjectChecks {
     }
 }
 
-/// What the model is told of all commands.
-fn told(lines: &[String], before: &[Seen], now: &[Seen], language: Language, most: u64) -> Output {
+/// Whether a command finds something that it did not find before.
+fn is_worse(before: Option<&CheckRun>, now: &CheckRun, new: &[Diagnostic]) -> bool {
+    before.is_some_and(|before| !new.is_empty() || (now.status != 0 && before.status == 0))
+}
+
+/// The report for the model about all commands.
+fn told(
+    lines: &[String],
+    before: &[Seen],
+    now: &[Seen],
+    back: Option<&RolledBack>,
+    language: Language,
+    most: u64,
+) -> Output {
     let mut texts = Vec::new();
     let mut worse = Vec::new();
     let mut new_errors = Vec::new();
@@ -165,8 +270,7 @@ fn told(lines: &[String], before: &[Seen], now: &[Seen], language: Language, mos
         } else if let Some(found) = &now.found {
             let (said, new) = said(line, before.found.as_ref(), found);
             texts.push(said);
-            if before.found.as_ref().is_some_and(|before| !new.is_empty() || (found.status != 0 && before.status == 0))
-            {
+            if is_worse(before.found.as_ref(), found, &new) {
                 worse.push(Text::from(format!("`{line}`")));
             }
             new_errors.extend(new.into_iter().take(MOST_ERRORS));
@@ -175,12 +279,16 @@ fn told(lines: &[String], before: &[Seen], now: &[Seen], language: Language, mos
     if texts.is_empty() {
         texts.push(messages::nothing_asked());
     }
+    texts.extend(back.map(RolledBack::text));
     let count = worse.len();
     let failure = worse
         .into_iter()
         .reduce(messages::both)
         .map(|commands| ToolFailure::new(ErrorCode::ExitStatus, messages::finds_new_faults(commands, count)));
-    let data = (!new_errors.is_empty()).then(|| serde_json::json!({ "new_errors": new_errors }));
+    let mut data = (!new_errors.is_empty()).then(|| serde_json::json!({ "new_errors": new_errors }));
+    if let Some(back) = back {
+        data.get_or_insert_default()["rolled_back"] = back.files.iter().map(String::as_str).collect();
+    }
     let mut output = capped(Text::join(texts, ""), false, language, most);
     output.data = data;
     output.failure = failure;
@@ -261,6 +369,7 @@ mod tests {
             &["make".to_owned()],
             std::slice::from_ref(before),
             std::slice::from_ref(now),
+            None,
             Language::English,
             100_000,
         );
@@ -320,6 +429,7 @@ mod tests {
             &["a".into(), "b".into()],
             &[found(0, &[], ""), found(0, &[], "")],
             &[bad.clone(), bad],
+            None,
             Language::English,
             100_000,
         );

@@ -507,13 +507,17 @@ const CONTAINER: &[Key] = &[
 const CHECKS: &[Key] = &[
     Key::new(
         "checks.commands",
-        Takes::Lines,
+        Takes::Checks,
         InProject::Trusted,
         "[]",
         "Command lines that look at the whole project, such as \"cargo check\" or \"pnpm typecheck\". They run inside the sandbox,\n\
-         once before the first change and once after the changes of each reply; the model is told what is new.",
+         once before the first change and once after the changes of each reply. New errors are reported to the model.\n\
+         { command = \"cargo check\", new_errors = \"roll_back\" } also rolls back the changes that the tools for files made in\n\
+         a reply with new errors.",
     ).in_portuguese("Linhas de comando que examinam o projeto inteiro, como \"cargo check\" ou \"pnpm typecheck\". Elas rodam dentro do sandbox, uma\n\
-         vez antes da primeira mudança e uma vez depois das mudanças de cada resposta; o modelo lê o que é novo."),
+         vez antes da primeira mudança e uma vez depois das mudanças de cada resposta. Erros novos são informados ao modelo.\n\
+         { command = \"cargo check\", new_errors = \"roll_back\" } também desfaz as mudanças que as ferramentas de arquivos\n\
+         fizeram em uma resposta com erros novos."),
     Key::new(
         "checks.checkers",
         Takes::Checkers,
