@@ -1,8 +1,10 @@
 //! What looks at changed files on this machine, for `coder doctor`: the table that the tools use.
 
 use crate::config::Config;
+use crate::config::places::Places;
 use crate::failure::Failure;
 use crate::messages;
+use crate::proposals;
 use crate::setup;
 use crate::shown::Words;
 use crate::terminal::{Style, Terminal};
@@ -12,6 +14,7 @@ use std::sync::Arc;
 use toolfence::parts::validate::Reads;
 use toolfence::parts::validate::syntax::{self, LANGUAGES, Language};
 use toolfence::policy::PathRules;
+use toolfence::program::text;
 use toolfence::program::tools::Standing;
 use toolfence::tools::{Checks, CommandRunner};
 
@@ -20,6 +23,27 @@ pub(crate) fn standing(config: &Config, root: &Path) -> Result<Vec<Standing>, Fa
     let workspace = setup::workspace(config, root, PathRules::default())?;
     let commands = CommandRunner::new(Arc::new(workspace), setup::sandbox(config)?);
     Ok(Checks::new(Arc::new(commands)).checkers(setup::checkers(config)?).standing())
+}
+
+/// The commands for `checks.commands` that the project suggests and the settings do not have.
+pub(crate) fn proposed(config: &Config, root: &Path) -> Vec<String> {
+    let known: Vec<&str> = setup::check_rules(config).map(|rule| &*rule.command).collect();
+    proposals::of(root).into_iter().filter(|line| !known.contains(&&**line)).collect()
+}
+
+/// Prints proposed commands as the lines of a settings file.
+pub(crate) fn propose(lines: &[String], places: &Places, out: &mut Terminal) -> Result<(), Failure> {
+    if lines.is_empty() {
+        return Ok(());
+    }
+    out.write("\n")?;
+    let file = places.project.display().to_string();
+    out.line(&text!(
+        "Proposed checks of the whole project. To use them, put these lines into {file} and run `coder config trust`:",
+        file
+    ))?;
+    out.line("  [checks]")?;
+    out.line(&format!("  {}", proposals::as_setting(lines)))
 }
 
 /// As one JSON value.

@@ -24,6 +24,7 @@ mod outcome;
 mod personas;
 mod preview;
 mod program;
+mod proposals;
 mod prose;
 mod runtime;
 mod server;

@@ -620,6 +620,19 @@ fn new_errors_of_a_command_in_the_settings_roll_back() {
 }
 
 #[test]
+fn checks_that_the_project_suggests_are_proposed() {
+    let place = Place::new().own("[checks]\ncommands = [\"cargo check\"]\n");
+    place.file("Cargo.toml", "[package]\nname = \"a\"\n");
+    place.file("package.json", "{\"scripts\": {\"typecheck\": \"tsc\", \"lint\": \"eslint .\"}}");
+    place.file("pnpm-lock.yaml", "");
+    let shown = place.run(&["doctor"], "").out;
+    assert!(shown.contains("Proposed checks of the whole project."), "{shown}");
+    assert!(shown.ends_with("\n  [checks]\n  commands = [\"pnpm typecheck\", \"pnpm lint\"]\n"), "{shown}");
+    let told: serde_json::Value = serde_json::from_str(&place.run(&["doctor", "--json"], "").out).expect("it is JSON");
+    assert_eq!(told["checks"]["proposed"], serde_json::json!(["pnpm typecheck", "pnpm lint"]));
+}
+
+#[test]
 fn no_password_or_key_of_the_settings_is_shown() {
     let place = Place::new().own(
         "base_url = \"http://me:s3cr3t-base@127.0.0.1:1/v1\"\n[http]\nproxy = \"http://me:s3cr3t-proxy@127.0.0.1:9\"\nretries = 1\n\

@@ -7,6 +7,7 @@ use crate::config::profile::{Known, Profiles, counting};
 use crate::config::{Config, Layers, Project, keys, profile, redactor, trust};
 use crate::failure::{Failure, INTERRUPTED, UNSUCCESSFUL};
 use crate::messages;
+use crate::proposals;
 use crate::server::{self, Server};
 use crate::setup;
 use crate::shown::{Words, language};
@@ -23,6 +24,7 @@ use toolfence::agent::Canceller;
 use toolfence::program::backend::{LocalModel, LocalServer, Preset};
 use toolfence::program::persona::Persona;
 use toolfence::program::settings::{Entry, Key, Layer, Origin, template};
+use toolfence::program::text;
 
 /// Does what was asked.
 pub(crate) fn run(options: &Options, command: &ConfigCommand) -> Result<ExitCode, Failure> {
@@ -170,7 +172,7 @@ fn init(places: &Places) -> Result<ExitCode, Failure> {
         DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(wrong)?;
     }
     let mut file = OpenOptions::new().write(true).create_new(true).open(path).map_err(wrong)?;
-    file.write_all(documented().as_bytes()).map_err(wrong)?;
+    file.write_all(with_proposals(documented(), &proposals::of(places.root())).as_bytes()).map_err(wrong)?;
     Terminal::stdout().line(&messages::wrote(path.display().to_string()))?;
     Ok(ExitCode::SUCCESS)
 }
@@ -178,6 +180,15 @@ fn init(places: &Places) -> Result<ExitCode, Failure> {
 /// The person's file with every key explained.
 fn documented() -> String {
     format!("{}{}", messages::own_file_head().words(), template(&keys::all(), language()))
+}
+
+/// The documented file with the checks that the current project suggests, which are commented out like every other value.
+fn with_proposals(documented: String, lines: &[String]) -> String {
+    if lines.is_empty() {
+        return documented;
+    }
+    let note = text!("Proposed for the project in which this file was written:").render(language());
+    documented.replacen("\n#commands = []\n", &format!("\n# {note}\n#{}\n", proposals::as_setting(lines)), 1)
 }
 
 fn own(places: &Places) -> Result<&Path, Failure> {
@@ -375,6 +386,16 @@ pub(crate) fn agreed(files: &[(PathBuf, String)], allows: &[Text]) -> Result<boo
 mod tests {
     use super::*;
     use toolfence::program::settings::read;
+
+    #[test]
+    fn proposed_checks_are_commented_out() {
+        let lines = ["cargo check".to_owned(), "npm run lint".to_owned()];
+        let text = with_proposals(documented(), &lines);
+        assert!(read(&text, "config.toml", Layer::User, &keys::all()).is_ok_and(|entries| entries.is_empty()));
+        let setting = "#commands = [\"cargo check\", \"npm run lint\"]\n";
+        assert!(text.split_once("\n[checks]\n").is_some_and(|(_, checks)| checks.contains(setting)), "{text}");
+        assert_eq!(with_proposals(documented(), &[]), documented());
+    }
 
     #[test]
     fn the_documented_file_explains_every_key_and_sets_none() {

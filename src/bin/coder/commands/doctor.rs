@@ -29,16 +29,19 @@ pub(crate) fn run(options: &Options, arguments: &DoctorArguments) -> Result<Exit
     let settings = setup::sandbox(&config)?;
     let trial = tried(&settings)?;
     let standing = checks::standing(&config, &options.root)?;
+    let proposed = checks::proposed(&config, &options.root);
     let mut out = Terminal::stdout();
     match arguments.json {
         true => {
             let mut told = told(&trial, &settings);
             told["checks"] = checks::told(&standing);
+            told["checks"]["proposed"] = json!(proposed);
             out.line(&told.to_string())?;
         }
         false => {
             shown(&trial, &settings, &mut out)?;
             checks::shown(&standing, &mut out)?;
+            checks::propose(&proposed, &layers.places, &mut out)?;
         }
     }
     Ok(if trial.all_held() { ExitCode::SUCCESS } else { UNSUCCESSFUL.into() })
