@@ -202,6 +202,22 @@ impl Checker {
     }
 }
 
+/// The projects that a `tsconfig.json` refers to, as it names them, if it has no files of its own: a checker then has to read these.
+/// At most eight.
+pub fn referenced_projects(config: &str) -> Vec<String> {
+    const MOST: usize = 8;
+    // Comments and commas before a closing bracket are usual here.
+    let config =
+        toolfence_protocol::json::read(config, true).ok().and_then(|reading| reading.values.into_iter().next());
+    let Some(config) = config else { return Vec::new() };
+    let is_empty = |key: &str| config[key].as_array().is_some_and(Vec::is_empty);
+    if !is_empty("files") && !is_empty("include") || config["include"].as_array().is_some_and(|all| !all.is_empty()) {
+        return Vec::new();
+    }
+    let references = config["references"].as_array().into_iter().flatten();
+    references.filter_map(|one| one["path"].as_str().map(str::to_owned)).take(MOST).collect()
+}
+
 /// Whether an error says only that a name or a module was not found, which is no error in a file that belongs to no project.
 pub fn is_unresolved(error: &Diagnostic) -> bool {
     let message = error.message.to_string();
@@ -248,6 +264,23 @@ mod tests {
         assert!(alone.contains("--tsBuildInfoFile c --target") && alone.ends_with(" ./-a.ts"), "{alone}");
         for no in ["README.md", "py", "a.py/README.md", "a.sh.txt"] {
             assert!(!table.iter().any(|checker| checker.is_for(no)), "{no}");
+        }
+    }
+
+    #[test]
+    fn a_config_without_files_refers_to_projects() {
+        for (config, wanted) in [
+            (
+                "{\n  \"files\": [], // none\n  \"references\": [{ \"path\": \"./app.json\" }, { \"path\": \"node\" },],\n}",
+                &["./app.json", "node"][..],
+            ),
+            ("{\"include\": [], \"references\": [{\"path\": \"a\"}, 1]}", &["a"]),
+            ("{\"files\": [], \"include\": [\"src\"], \"references\": [{\"path\": \"a\"}]}", &[]),
+            ("{\"references\": [{\"path\": \"a\"}]}", &[]),
+            ("[]", &[]),
+            ("{", &[]),
+        ] {
+            assert_eq!(referenced_projects(config), wanted, "{config}");
         }
     }
 

@@ -15,9 +15,9 @@ mod messages;
 mod output;
 pub mod syntax;
 
-pub use checkers::{Checker, Reads, Subject, built_in, is_unresolved};
+pub use checkers::{Checker, Reads, Subject, built_in, is_unresolved, referenced_projects};
 pub use compare::{Sight, appeared, new_ones};
 pub use diagnostic::Diagnostic;
 pub use lines::LineMap;
-pub use output::is_about_layout;
 pub use output::read as read_output;
+pub use output::{is_about_layout, is_about_no_files};

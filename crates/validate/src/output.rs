@@ -33,6 +33,11 @@ pub fn is_about_layout(output: &str) -> bool {
     output.lines().any(|line| line.starts_with(NO_LAYOUT))
 }
 
+/// Whether `tsc` found no file of the project, which is not an error before the first one is written.
+pub fn is_about_no_files(output: &str) -> bool {
+    output.lines().any(|line| line.starts_with("error TS18003:") || line.contains(": error TS18003:"))
+}
+
 struct OutputReader<'a> {
     root: &'a str,
     found: Vec<Diagnostic>,

@@ -311,6 +311,23 @@ fn a_type_error_in_a_file_without_a_project_rolls_back() {
 }
 
 #[test]
+fn projects_that_a_tsconfig_refers_to_are_checked() {
+    let place = Place::new();
+    place.file(
+        "tsconfig.json",
+        "{\n  \"files\": [], // see below\n  \"references\": [{ \"path\": \"./tsconfig.app.json\" }, { \"path\": \"./node\" }],\n}\n",
+    );
+    place.file("tsconfig.app.json", "{\"include\": [\"src\"]}\n");
+    place.file("node/tsconfig.json", "{\"include\": [\".\"]}\n");
+    place.file("src/a.ts", "export const a: number = 1;\n");
+    let Some(hands) = with_tsc(&place) else { return };
+    for (path, before) in [("src/a.ts", Some("export const a: number = 1;\n")), ("node/b.ts", None)] {
+        let message = refused(&place, &hands.write(path, "export const a: number = 'a';\n"), path, before);
+        assert!(message.contains("read by tsc, at line 1, column 14: TS2322"), "{message}");
+    }
+}
+
+#[test]
 fn the_tsc_of_the_project_comes_first() {
     let place = Place::new();
     let Some(hands) = with_path(&place, OsStr::new("/bin:/usr/bin")) else { return };

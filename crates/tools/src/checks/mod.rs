@@ -20,7 +20,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use toolfence_protocol::{Language, Output, Text};
 use toolfence_toolbox::{Permit, ToolError};
-use toolfence_validate::{Checker, Diagnostic, LineMap, Reads, Sight, Subject, built_in, new_ones, syntax};
+use toolfence_validate::{
+    Checker, Diagnostic, LineMap, Reads, Sight, Subject, built_in, new_ones, referenced_projects, syntax,
+};
 use toolfence_workspace::{Draft, FileDraft, Report, Stop, Workspace};
 
 /// The checks of one conversation, shared by its tools.
@@ -307,6 +309,10 @@ impl Checks {
             // The errors of a file that moves have another name before.
             let moves = draft.old_bytes().is_none() && draft.texts().is_some_and(|[before, _]| !before.is_empty());
             match self.project_of(&draft.path, file).await? {
+                Some(folder) if checker.in_modules => {
+                    let projects = self.projects_below(folder, file).await?;
+                    all.extend(projects.into_iter().map(|project| (checker, OnDisk::Project(project))));
+                }
                 Some(folder) => all.push((checker, OnDisk::Project(folder))),
                 None if checker.checks_files_alone() && !draft.is_removal() && !moves => {
                     all.push((checker, OnDisk::File(draft.path.clone())));
@@ -330,6 +336,24 @@ impl Checks {
                 _ => folder.to_owned(),
             };
             Ok(above.map(named).find(|folder| workspace.root().named_file(&format!("{folder}/{file}")).is_ok()))
+        })
+        .await
+    }
+
+    /// The projects that `tsc` has to check for the one in a folder: those that its `file` refers to if it has no files of its own.
+    async fn projects_below(&self, folder: String, file: &str) -> Result<Vec<String>, ToolError> {
+        const MOST_BYTES: usize = 64 << 10;
+        let file = file.to_owned();
+        blocking(self.workspace(), move |workspace, _| {
+            let root = workspace.root();
+            let config = root.bytes(&format!("{folder}/{file}"), MOST_BYTES).unwrap_or_default();
+            let named = referenced_projects(&String::from_utf8_lossy(&config)).into_iter();
+            let projects = named.map(|name| format!("{folder}/{name}"));
+            let is_there = |project: &String| {
+                [project.clone(), format!("{project}/{file}")].iter().any(|path| root.named_file(path).is_ok())
+            };
+            let projects: Vec<String> = projects.filter(is_there).collect();
+            Ok(if projects.is_empty() { vec![folder] } else { projects })
         })
         .await
     }
@@ -359,10 +383,12 @@ impl Checks {
             };
             let new = new_ones(before, &after, |path| maps.get(path), checker.sight);
             let (inside, elsewhere): (Vec<_>, Vec<_>) = new.into_iter().partition(|one| maps.contains_key(&*one.path));
-            found.elsewhere.extend(elsewhere);
+            // A file may be in several projects.
+            let known = found.elsewhere.clone();
+            found.elsewhere.extend(elsewhere.into_iter().filter(|error| !known.contains(error)));
             for draft in drafts {
                 let errors: Vec<Diagnostic> = inside.iter().filter(|one| one.path == draft.path).cloned().collect();
-                if !errors.is_empty() {
+                if !errors.is_empty() && !all.iter().any(|worse: &Worse<'_>| worse.draft.path == draft.path) {
                     all.push(Worse { draft, lines: lines_of(draft), errors, by: by(checker) });
                 }
             }

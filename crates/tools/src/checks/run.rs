@@ -12,7 +12,9 @@ use std::time::Instant;
 use toolfence_protocol::{Text, text};
 use toolfence_sandbox::process::Outcome;
 use toolfence_toolbox::ToolError;
-use toolfence_validate::{Checker, Diagnostic, Subject, is_about_layout, is_unresolved, read_output};
+use toolfence_validate::{
+    Checker, Diagnostic, Subject, is_about_layout, is_about_no_files, is_unresolved, read_output,
+};
 use toolfence_workspace::Root;
 
 /// Seconds a checker of a text may take, and one of a project.
@@ -164,6 +166,9 @@ fn said(outcome: &Outcome, root: &str, seconds: u64, subject: Subject<'_>) -> Sa
     }
     if found.is_empty() && of_text && is_about_layout(&outcome.output) {
         return Said::Errors(found);
+    }
+    if matches!(subject, Subject::Project(_)) && is_about_no_files(&outcome.output) {
+        return Said::Errors(Vec::new());
     }
     if found.is_empty() && is_missing_component(outcome) {
         return Said::Absent(text!("it is not installed"));
