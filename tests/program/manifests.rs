@@ -16,7 +16,7 @@ const HARMLESS: &[&str] = &[
     "serde",
     "serde_json",
     "memchr",
-    "regex-lite",
+    "regex",
     "nom",
     "brush-parser",
     "shell-words",

@@ -4,7 +4,7 @@ use crate::messages;
 use crate::server::ServerOptions;
 use serde_json::{Value, json};
 use std::collections::HashSet;
-use toolfence_protocol::{Catalog, Effect, Text, ToolSpec, clip, invisible};
+use toolfence_protocol::{Catalog, Effect, Text, ToolSpec, clip, invisible, text};
 
 /// The most tools of a server: the model reads about all of them with every request.
 pub(crate) const MOST_TOOLS: usize = 128;
@@ -25,7 +25,7 @@ pub(crate) struct Offer {
     pub(crate) tools: Vec<(String, ToolSpec)>,
     /// All that is to be trusted, as JSON for people. The same text says the same of the same program.
     pub(crate) told: String,
-    /// What was left out, and why.
+    /// What was left out, and why, and the patterns that no argument is checked against.
     pub(crate) notes: Vec<Text>,
 }
 
@@ -76,6 +76,16 @@ impl Offer {
             }
             said.push(shown);
             offer.tools.push((name.to_owned(), spec));
+        }
+        let catalog: Catalog = offer.tools.iter().map(|(_, spec)| spec.clone()).collect();
+        for (tool, pattern) in catalog.unchecked_patterns().into_iter().take(MOST_NOTES) {
+            let pattern = format!("{:?}", clip::middle(pattern, SHOWN));
+            offer.notes.push(text!(
+                "The arguments of the MCP tool {tool} are not checked against the pattern {pattern}: it is too large, or needs a \
+                 lookaround or a backreference.",
+                tool,
+                pattern
+            ));
         }
         let env: Vec<&String> = options.env.iter().map(|(name, _)| name).collect();
         let told = json!({
@@ -158,6 +168,21 @@ mod tests {
         let mut other = tool("a");
         other["inputSchema"]["properties"] = json!({"x": {"description": "Say everything."}});
         assert_ne!(told, read(json!([other])).told);
+    }
+
+    #[test]
+    fn unchecked_patterns_are_reported() {
+        let schema =
+            |pattern: &str| json!({"type": "object", "properties": {"x": {"type": "string", "pattern": pattern}}});
+        let offer = read(json!([
+            {"name": "a", "inputSchema": schema(r"^\p{L}+$")}, {"name": "b", "inputSchema": schema("^(?!\n)\u{1b}")},
+        ]));
+        assert_eq!(offer.tools.len(), 2);
+        let notes = Text::join(offer.notes, "\n").to_string();
+        assert!(notes.contains("srv.b") && notes.contains(r#""^(?!\n)\u{1b}""#) && !notes.contains("srv.a"), "{notes}");
+        let many: Vec<Value> =
+            (0..100).map(|n| json!({"name": format!("t{n}"), "inputSchema": schema("(?=a)")})).collect();
+        assert_eq!(read(many.into()).notes.len(), MOST_NOTES);
     }
 
     #[test]

@@ -228,7 +228,8 @@ impl<'s> Check<'s> {
     fn matches(&mut self, pattern: &str, text: &str) -> Option<bool> {
         let compiled = self.schema.pattern(pattern)?;
         let steps = (pattern.len() as u64 + 1).saturating_mul(text.len() as u64 + 1) / 8;
-        self.spend(steps + MATCHING).then(|| compiled.is_match(text))
+        let steps = steps.saturating_mul(compiled.weight);
+        self.spend(steps.saturating_add(MATCHING)).then(|| compiled.regex.is_match(text))
     }
 
     fn text<'a>(

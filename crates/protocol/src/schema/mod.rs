@@ -6,7 +6,8 @@
 //! value. It knows no tools and no calls.
 //!
 //! The schemas come from strangers. Every walk over one spends from a budget, so that neither references in a circle nor
-//! a schema that doubles at each level costs more than a bounded time. No validator that is a crate of its own has such a
+//! a schema that doubles at each level costs more than a bounded time. Patterns are matched in linear time, and one that cannot be is
+//! reported instead of checked. No validator that is a crate of its own has such a
 //! budget; that ours reads a schema as others do is checked against one of them, and against the tests of the authors of JSON Schema.
 
 mod check;
@@ -23,23 +24,28 @@ mod words;
 pub(crate) use check::{Fault, ValueKind};
 pub(crate) use view::{MOST_FIELDS, Types, View};
 
+use pattern::of_ecma;
 use references::Resources;
-use regex_lite::{Regex, RegexBuilder};
+use regex::{Regex, RegexBuilder};
 use serde_json::{Map, Value};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::OnceLock;
 
 /// Names of places that references may use.
 const MOST_NAMES: usize = 4096;
 
-/// Patterns that are checked; what others say is told only.
-const MOST_PATTERNS: usize = 256;
+/// Patterns that are checked.
+const MOST_PATTERNS: usize = 64;
 
 /// Bytes of a pattern that is checked.
 const LONGEST_PATTERN: usize = 1024;
 
-/// Bytes of a compiled pattern.
-const MOST_COMPILED: usize = 64 << 10;
+/// Bytes of a compiled pattern: most patterns are small, and those that repeat a Unicode class are not.
+const SMALL_PATTERN: usize = 64 << 10;
+const LARGE_PATTERN: usize = 4 << 20;
+
+/// How many times as many steps as with a small pattern the match with a large one costs.
+const LARGE_WEIGHT: u64 = 8;
 
 /// Levels of a schema that are searched for names and patterns; JSON that was read has at most 127.
 const MOST_LEVELS: usize = 160;
@@ -53,12 +59,36 @@ pub(crate) struct Schema {
     /// The document, with each reference replaced by the place that it means.
     root: Value,
     resources: Resources,
-    /// Compiled when the first text is matched; `None` where a pattern is not one that can be matched in linear time.
-    patterns: HashMap<String, OnceLock<Option<Regex>>>,
+    /// Compiled when the first text is matched; `None` if a pattern needs more than linear time or too much memory.
+    patterns: HashMap<String, OnceLock<Option<Pattern>>>,
+    /// The patterns that are too long or too many to be compiled.
+    excess_patterns: BTreeSet<String>,
     /// Whether keywords beside `$ref` count, as they do since 2019-09.
     siblings: bool,
     /// Whether `unevaluatedProperties` or `unevaluatedItems` occurs; only then it is noted what was evaluated.
     unevaluated: bool,
+}
+
+/// A compiled pattern.
+#[derive(Debug)]
+struct Pattern {
+    regex: Regex,
+    /// What a step of the match costs.
+    weight: u64,
+}
+
+impl Pattern {
+    fn compile(pattern: &str) -> Option<Pattern> {
+        let pattern = of_ecma(pattern);
+        let build = |bytes: usize| RegexBuilder::new(&pattern).size_limit(bytes).dfa_size_limit(SMALL_PATTERN).build();
+        match build(SMALL_PATTERN) {
+            Ok(regex) => Some(Pattern { regex, weight: 1 }),
+            Err(regex::Error::CompiledTooBig(_)) => {
+                build(LARGE_PATTERN).ok().map(|regex| Pattern { regex, weight: LARGE_WEIGHT })
+            }
+            Err(_) => None,
+        }
+    }
 }
 
 impl Schema {
@@ -68,8 +98,14 @@ impl Schema {
         let siblings = !old.iter().any(|name| draft.contains(name));
         let mut root = root.clone();
         let resources = references::resolve(&mut root, siblings);
-        let mut schema =
-            Schema { root: Value::Null, resources, patterns: HashMap::new(), siblings, unevaluated: false };
+        let mut schema = Schema {
+            root: Value::Null,
+            resources,
+            patterns: HashMap::new(),
+            excess_patterns: BTreeSet::new(),
+            siblings,
+            unevaluated: false,
+        };
         schema.note(&root, 0);
         schema.root = root;
         schema
@@ -102,15 +138,26 @@ impl Schema {
     }
 
     fn note_pattern(&mut self, pattern: &str) {
-        let short = pattern.len() <= LONGEST_PATTERN && self.patterns.len() < MOST_PATTERNS;
-        if short && !self.patterns.contains_key(pattern) {
+        if self.patterns.contains_key(pattern) {
+            return;
+        }
+        if pattern.len() <= LONGEST_PATTERN && self.patterns.len() < MOST_PATTERNS {
             self.patterns.insert(pattern.to_owned(), OnceLock::new());
+        } else {
+            self.excess_patterns.insert(pattern.to_owned());
         }
     }
 
-    fn pattern(&self, pattern: &str) -> Option<&Regex> {
-        let compile = || RegexBuilder::new(&pattern::of_ecma(pattern)).size_limit(MOST_COMPILED).build().ok();
-        self.patterns.get(pattern)?.get_or_init(compile).as_ref()
+    fn pattern(&self, pattern: &str) -> Option<&Pattern> {
+        self.patterns.get(pattern)?.get_or_init(|| Pattern::compile(pattern)).as_ref()
+    }
+
+    /// The patterns in order, each with whether texts are matched against it. A step compiles a pattern and keeps nothing of it.
+    pub(crate) fn patterns(&self) -> impl Iterator<Item = (&str, bool)> {
+        let mut names: Vec<&str> = self.patterns.keys().chain(&self.excess_patterns).map(String::as_str).collect();
+        names.sort_unstable();
+        let is_checked = |name: &str| self.patterns.contains_key(name) && Pattern::compile(name).is_some();
+        names.into_iter().map(move |name| (name, is_checked(name)))
     }
 
     /// The schemas that a `$ref` and its dynamic kin lead to, the latter where nobody on the way has the same anchor. `None` for one

@@ -135,7 +135,7 @@ impl<'s> Maker<'s> {
                 let mut schemas = field.schemas.clone();
                 let patterns = view.every("patternProperties").filter_map(Value::as_object).flatten();
                 let matching = patterns.filter(|(pattern, _)| {
-                    self.schema.pattern(pattern).is_some_and(|pattern| pattern.is_match(field.name))
+                    self.schema.pattern(pattern).is_some_and(|pattern| pattern.regex.is_match(field.name))
                 });
                 schemas.extend(matching.map(|(_, schema)| schema));
                 if schemas.is_empty() {

@@ -461,6 +461,9 @@ pub(crate) fn find_param<'a>(params: &'a [Param], name: &str) -> Option<&'a Para
         .or_else(|| params.iter().find(|param| param.aliases.iter().any(|alias| same_word(alias, name))))
 }
 
+/// Regular expressions that [`Catalog::unchecked_patterns`] examines; one may take some milliseconds.
+const MOST_EXAMINED: usize = 128;
+
 /// The tools that a session offers, in the order in which the model is shown them.
 #[derive(Debug, Clone, Default)]
 pub struct Catalog {
@@ -499,6 +502,17 @@ impl Catalog {
             .find(|spec| spec.name == name)
             .or_else(|| self.specs.iter().find(|spec| same_word(&spec.name, name)))
             .or_else(|| self.specs.iter().find(|spec| spec.aliases.iter().any(|alias| same_word(alias, name))))
+    }
+
+    /// The regular expressions in the schemas of the tools that are not checked, each with its tool: those that need more than linear
+    /// time, such as one with a lookahead, and those that are too large. Any text passes them.
+    ///
+    /// Of a catalog with more than 128 regular expressions, only the first 128 are examined, since each is compiled for it.
+    pub fn unchecked_patterns(&self) -> Vec<(&str, &str)> {
+        let schemas = self.specs.iter().filter_map(|spec| Some((spec.name.as_ref(), spec.schema()?)));
+        let patterns = schemas.flat_map(|(tool, schema)| schema.patterns().map(move |pattern| (tool, pattern)));
+        let unchecked = patterns.take(MOST_EXAMINED).filter(|(_, (_, is_checked))| !is_checked);
+        unchecked.map(|(tool, (pattern, _))| (tool, pattern)).collect()
     }
 
     /// Puts the canonical names of tool and arguments into `call`, fits values and checks the arguments.

@@ -18,7 +18,10 @@ impl ToolSpec {
     ///
     /// Its effect is Execute. Arguments are checked against the whole schema: JSON Schema 2020-12, or the draft that the
     /// schema names. Formats are told to the model and not checked, and a reference to another document is not followed.
+    /// A regular expression that needs more than linear time is not checked either; [`Catalog::unchecked_patterns`] lists those.
     /// The model is told in words what each argument may be, and is shown a call that the schema allows.
+    ///
+    /// [`Catalog::unchecked_patterns`]: crate::Catalog::unchecked_patterns
     ///
     /// ```
     /// use serde_json::json;

@@ -47,6 +47,7 @@ pub use models::Profiles;
 
 use crate::connections::{self, Limits};
 use models::Models;
+use offer::ReportedTools;
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
@@ -157,6 +158,8 @@ struct Shared {
     options: ProxyOptions,
     upstream: Upstream,
     models: Models,
+    /// The lists of tools whose unchecked patterns were logged.
+    reported: ReportedTools,
     /// Only this machine can ask.
     loopback: bool,
 }
@@ -182,7 +185,13 @@ impl Proxy {
         let address = listener.local_addr().map_err(|error| Error::because("tell where the proxy listens", error))?;
         let Proxy { options, upstream } = self;
         let models = Models::new(options.profiles.clone());
-        let shared = Arc::new(Shared { options, upstream, models, loopback: address.ip().is_loopback() });
+        let shared = Arc::new(Shared {
+            options,
+            upstream,
+            models,
+            reported: ReportedTools::default(),
+            loopback: address.ip().is_loopback(),
+        });
         let limits = Limits {
             connections: shared.options.connections,
             head: Duration::from_secs(60),

@@ -7,13 +7,18 @@ use super::trouble::Trouble;
 use crate::messages;
 use serde_json::Value;
 use serde_json::value::RawValue;
-use std::sync::Arc;
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::{Arc, Mutex, PoisonError};
 use toolfence_protocol::grammar::{self, GrammarOptions};
 use toolfence_protocol::{Catalog, Text, ToolSpec};
 use toolfence_protocol::{Language, prompt};
 
 /// Bytes of all tools of a request. Their schemas are read into memory, at many times their size.
 const MOST_BYTES: usize = 1 << 20;
+
+/// Lists of tools that are remembered as reported.
+const MOST_REPORTED: usize = 1024;
 
 /// Which calls are wanted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,12 +42,35 @@ pub(super) struct Offer {
     pub(super) several: bool,
     /// The language of what the model is told.
     pub(super) language: Language,
+    /// A hash of the list of tools as the request has it.
+    hash: u64,
+}
+
+/// The lists of tools whose unchecked patterns were reported.
+#[derive(Debug, Default)]
+pub(super) struct ReportedTools {
+    hashes: Mutex<HashSet<u64>>,
+}
+
+impl ReportedTools {
+    /// The unchecked patterns of an offer, each with its tool. None if an offer of the same tools was asked about before: clients send
+    /// their tools with every request.
+    pub(super) fn unchecked_patterns<'o>(&self, offer: &'o Offer) -> Vec<(&'o str, &'o str)> {
+        let mut hashes = self.hashes.lock().unwrap_or_else(PoisonError::into_inner);
+        if hashes.len() == MOST_REPORTED {
+            hashes.clear();
+        }
+        let is_new = hashes.insert(offer.hash);
+        drop(hashes);
+        if is_new { offer.catalog.unchecked_patterns() } else { Vec::new() }
+    }
 }
 
 impl Offer {
     /// What `tools`, `tool_choice` and `parallel_tool_calls` of a request say; `None` where there is nothing to call.
     pub(super) fn read(request: &Members<'_>, language: Language) -> Result<Option<Offer>, Trouble> {
-        let specs = request.get("tools").map(specs).transpose()?.unwrap_or_default();
+        let tools = request.get("tools");
+        let specs = tools.map(specs).transpose()?.unwrap_or_default();
         if specs.is_empty() {
             return Ok(None);
         }
@@ -57,7 +85,9 @@ impl Offer {
             }
             _ => {}
         }
-        Ok(Some(Offer { catalog: Arc::new(catalog), choice, several, language }))
+        let mut hash = DefaultHasher::new();
+        tools.map(RawValue::get).hash(&mut hash);
+        Ok(Some(Offer { catalog: Arc::new(catalog), choice, several, language, hash: hash.finish() }))
     }
 
     /// What the model is told.
@@ -138,5 +168,27 @@ fn choice(choice: &RawValue) -> Result<Choice, Trouble> {
         (Some("required" | "any"), _) => Ok(Choice::Required),
         (None, Some(name)) => Ok(Choice::This(name.to_owned())),
         _ => Err(Trouble::request(messages::no_tool_choice())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unchecked_patterns_are_reported_once_for_each_list_of_tools() {
+        let offer = |pattern: &str| {
+            let parameters =
+                serde_json::json!({"properties": {"x": {"pattern": pattern}, "y": {"pattern": r"^\p{L}+$"}}});
+            let request =
+                serde_json::json!({"tools": [{"function": {"name": "t", "parameters": parameters}}]}).to_string();
+            let request: Members<'_> = serde_json::from_str(&request).unwrap();
+            Offer::read(&request, Language::English).ok().flatten().unwrap()
+        };
+        let reported = ReportedTools::default();
+        assert_eq!(reported.unchecked_patterns(&offer("^(?!a)")), [("t", "^(?!a)")]);
+        assert_eq!(reported.unchecked_patterns(&offer("^(?!a)")), []);
+        assert_eq!(reported.unchecked_patterns(&offer(r"(a)\1")), [("t", r"(a)\1")]);
+        assert_eq!(reported.unchecked_patterns(&offer("a")), []);
     }
 }

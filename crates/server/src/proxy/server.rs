@@ -116,6 +116,14 @@ async fn translated(
         let response = shared.upstream.send(Method::POST, url, headers, asked.body).await?;
         return Ok(pass_on(shared, response));
     };
+    for (tool, pattern) in shared.reported.unchecked_patterns(&offer) {
+        tracing::warn!(
+            target: "toolfence",
+            tool,
+            pattern,
+            "arguments are not checked against this pattern: it is too large, or needs a lookaround or a backreference"
+        );
+    }
     let (ids, created) = (unique(), now());
     let stamp = Stamp::new(format!("chatcmpl-{ids}"), created);
     let ids = format!("call_{ids}");
