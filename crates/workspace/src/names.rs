@@ -1,9 +1,10 @@
 //! Names of files as text: the spellings under which the block rules must be tried, and the one that is shown.
 
 use std::borrow::Cow;
+use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
 use toolfence_protocol::invisible;
 use unicode_normalization::UnicodeNormalization;
 
@@ -28,12 +29,49 @@ pub fn quoted(name: &str) -> Cow<'_, str> {
     if misleads(name) { in_quotes(name.as_bytes()).into() } else { name.into() }
 }
 
+/// Bytes by which paths sort name by name, as `Path` does: no name contains a NUL.
+pub(crate) fn order_key(name: PathBuf) -> Vec<u8> {
+    let mut key = name.into_os_string().into_vec();
+    for byte in &mut key {
+        if *byte == b'/' {
+            *byte = 0;
+        }
+    }
+    key
+}
+
+/// The name of an entry of `folder`, relative to the root.
+pub(crate) fn join(folder: &Path, entry: &OsStr) -> PathBuf {
+    if folder.as_os_str().is_empty() {
+        return entry.into();
+    }
+    // `Path::join` would allocate twice.
+    let mut name = OsString::with_capacity(folder.as_os_str().len() + 1 + entry.len());
+    name.push(folder);
+    name.push("/");
+    name.push(entry);
+    name.into()
+}
+
+/// The path of `name` from `folder`, both relative to the root and without `.`; `None` for the folder itself and what is not in it.
+pub(crate) fn below<'n>(folder: &Path, name: &'n Path) -> Option<&'n Path> {
+    let (folder, bytes) = (folder.as_os_str().as_bytes(), name.as_os_str().as_bytes());
+    let rest = bytes.strip_prefix(folder)?;
+    let rest = if folder.is_empty() { rest } else { rest.strip_prefix(b"/")? };
+    (!rest.is_empty()).then(|| Path::new(OsStr::from_bytes(rest)))
+}
+
 /// Whether a name is UTF-8: any other can be shown, but no call can give it.
 pub(crate) fn is_text(name: &Path) -> bool {
     name.to_str().is_some()
 }
 
 fn misleads(name: &str) -> bool {
+    // Nearly every name is made of these alone.
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-' | b'/');
+    if name.bytes().all(is_plain) {
+        return false;
+    }
     // Two blanks part a name from its size, a colon a name from the number of a line; notes stand in brackets.
     let marked = name.contains("  ") || name.starts_with('[') && name.contains(' ');
     let numbered = name.as_bytes().windows(2).any(|pair| pair[0] == b':' && pair[1].is_ascii_digit());
@@ -125,6 +163,37 @@ mod tests {
         assert_eq!((shown(latin), is_text(latin)), (r#""caf\351\né""#.to_owned(), false));
         let every: String = ('\0'..=char::MAX).collect();
         assert!(!shown(Path::new(&every)).chars().any(is_unseen));
+    }
+
+    #[test]
+    fn paths_sort_name_by_name() {
+        let mut paths = ["a.rs", "a/z", "a", "a/b/c", "a!", "a-b", "b", "ä", "a/b", "B"].map(Path::new);
+        paths.sort_by_key(|path| order_key(path.into()));
+        let mut wanted = paths;
+        wanted.sort();
+        assert_eq!(paths, wanted);
+        assert_eq!(paths[..5], ["B", "a", "a/b", "a/b/c", "a/z"].map(Path::new));
+    }
+
+    #[test]
+    fn an_entry_is_joined_to_its_folder() {
+        for (folder, entry) in [("", "a"), ("a", "b"), ("a/b", "ä")] {
+            assert_eq!(join(Path::new(folder), OsStr::new(entry)), Path::new(folder).join(entry));
+        }
+    }
+
+    #[test]
+    fn a_path_below_a_folder_is_relative_to_it() {
+        for (folder, name, want) in [
+            ("", "a/b", Some("a/b")),
+            ("a", "a/b", Some("b")),
+            ("a", "a", None),
+            ("", "", None),
+            ("a", "ab/c", None),
+            ("a/b", "a", None),
+        ] {
+            assert_eq!(below(Path::new(folder), Path::new(name)), want.map(Path::new), "{folder} {name}");
+        }
     }
 
     #[test]

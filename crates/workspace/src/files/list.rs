@@ -3,14 +3,13 @@
 use crate::files::globs::{self, Glob};
 use crate::root::Root;
 use crate::root::opened::Opened;
-use crate::root::walk::{Node, Order, Walk};
+use crate::root::walk::{EntryRun, Node, Order, Visitor, Walk};
 use crate::stop::Stop;
 use crate::{messages, names};
-use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, FileType};
 use serde::Serialize;
-use std::cmp::Ordering;
-use std::path::{Path, PathBuf};
+use std::ops::ControlFlow;
+use std::path::Path;
 use toolfence_protocol::limits::size;
 use toolfence_protocol::{ErrorCode, Limits, ToolFailure};
 
@@ -104,24 +103,37 @@ pub struct Listing {
     pub unreadable: u64,
 }
 
-/// Lists the files and folders below a folder. A file is listed as itself.
-pub(super) fn list(root: &Root, wanted: &ListFiles, stop: &Stop) -> Result<Listing, ToolFailure> {
+/// Lists the files and folders below a folder. A file is listed as itself. `threads` is as in [`Walk::threads`].
+pub(super) fn list(
+    root: &Root,
+    wanted: &ListFiles,
+    stop: &Stop,
+    threads: Option<usize>,
+) -> Result<Listing, ToolFailure> {
     let (start, glob) = start_of(root, &wanted.path, wanted.pattern.as_deref())?;
     if start.kind() != FileType::Directory {
         return Ok(alone(&start));
     }
-    let mut walk = Walk::new(root, Order::Breadth, stop)
+    let walk = Walk::new(root, Order::Breadth, stop)
         .from(&start)
         .ignoring(wanted.respect_gitignore)
         .hidden(wanted.include_hidden)
-        .max_depth(wanted.max_depth.map_or(usize::MAX, |depth| usize::try_from(depth).unwrap_or(usize::MAX)));
-    let (nodes, truncated) = nearest(&mut walk, &start.name, glob.as_ref(), wanted.limit);
+        .max_depth(wanted.max_depth.map_or(usize::MAX, |depth| usize::try_from(depth).unwrap_or(usize::MAX)))
+        .threads(threads);
+    let lister = Lister { start: &start.name, glob, limit: wanted.limit };
+    let (mut entries, mut truncated) = (Vec::new(), false);
+    let report = walk.visit(&lister, |found| {
+        entries.extend(found);
+        truncated = entries.len() > wanted.limit;
+        if truncated { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
     if stop.is_stopped() {
         return Err(ToolFailure::new(ErrorCode::Cancelled, messages::listing_stopped()));
     }
-    let report = walk.report(&wanted.path)?;
-    let mut sizes = Sizes { root, folders: Vec::new() };
-    let entries = nodes.iter().map(|node| entry(node, &mut sizes)).collect();
+    let report = report.begun(&wanted.path)?;
+    entries.truncate(wanted.limit);
+    entries.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+    let entries = entries.into_iter().map(|(_, entry)| entry).collect();
     let path = names::text_of(&start.name);
     Ok(Listing { path, entries, truncated, gave_up: !report.complete, unreadable: report.unreadable })
 }
@@ -143,62 +155,50 @@ pub(super) fn start_of(root: &Root, path: &str, pattern: Option<&str>) -> Result
     Ok((start, glob))
 }
 
-fn entry(node: &Node, sizes: &mut Sizes<'_>) -> Entry {
-    let kind = kind_of(node.kind);
-    let visible = kind == EntryKind::File && node.blocked.is_none();
-    let size = if visible { sizes.of(&node.name) } else { None };
-    Entry::new(&node.name, kind, size, node.blocked.is_some())
+/// Makes entries of what matches.
+struct Lister<'l> {
+    start: &'l Path,
+    glob: Option<Glob>,
+    limit: usize,
 }
 
-/// Asks for sizes in the order of paths, with the folders that come again kept open.
-struct Sizes<'w> {
-    root: &'w Root,
-    folders: Vec<(PathBuf, OwnedFd)>,
-}
+impl Visitor for Lister<'_> {
+    type State = ();
+    /// Entries with the keys of their order.
+    type Found = Vec<(Vec<u8>, Entry)>;
 
-impl Sizes<'_> {
-    fn of(&mut self, name: &Path) -> Option<u64> {
-        const MOST_OPEN: usize = 8;
-        let (above, last) = (name.parent()?, name.file_name()?);
-        let known = self.folders.iter().rposition(|(folder, _)| folder.as_os_str() == above.as_os_str());
-        let at = match known {
-            Some(at) => at,
-            None => {
-                let fd = self.root.open_exact(above).ok()?;
-                if self.folders.len() == MOST_OPEN {
-                    self.folders.remove(0);
-                }
-                self.folders.push((above.to_owned(), fd));
-                self.folders.len() - 1
-            }
+    fn state(&self) {}
+
+    fn visit(&self, (): &mut (), mut run: EntryRun<'_>) -> Self::Found {
+        let mut nodes = std::mem::take(&mut run.nodes);
+        nodes.retain(|node| self.matches(node));
+        // One more than the limit shows that there are more.
+        nodes.truncate(self.limit.saturating_add(1));
+        let mut folder = None;
+        let mut size = |node: &Node| {
+            let folder = folder.get_or_insert_with(|| run.folder().ok()).as_ref()?;
+            let stat = rustix::fs::statat(folder, node.name.file_name()?, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+            u64::try_from(stat.st_size).ok()
         };
-        let stat = rustix::fs::statat(&self.folders[at].1, last, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-        u64::try_from(stat.st_size).ok()
+        let entries = nodes.into_iter().map(|node| {
+            let kind = kind_of(node.kind);
+            let size = if kind == EntryKind::File && node.blocked.is_none() { size(&node) } else { None };
+            let entry = Entry::new(&node.name, kind, size, node.blocked.is_some());
+            (names::order_key(node.name), entry)
+        });
+        entries.collect()
+    }
+
+    fn size(found: &Self::Found) -> usize {
+        found.iter().map(|(key, _)| 200 + 4 * key.len()).sum()
     }
 }
 
-/// The first `limit` matching entries of a walk in breadth, put into the order of paths, and whether there are more.
-fn nearest(walk: &mut Walk<'_>, start: &Path, glob: Option<&Glob>, limit: usize) -> (Vec<Node>, bool) {
-    let matches = |node: &Node| {
-        glob.is_none_or(|glob| {
-            let inside = node.name.strip_prefix(start).unwrap_or(&node.name);
-            glob.matches(inside, node.kind == FileType::Directory)
-        })
-    };
-    let mut nodes: Vec<Node> = walk.filter(matches).take(limit.saturating_add(1)).collect();
-    let truncated = nodes.len() > limit;
-    nodes.truncate(limit);
-    nodes.sort_unstable_by(|a, b| by_names(&a.name, &b.name));
-    (nodes, truncated)
-}
-
-/// The order of paths name by name, as `Path` has it, without taking them apart: no name holds a NUL.
-fn by_names(a: &Path, b: &Path) -> Ordering {
-    let (a, b) = (a.as_os_str().as_encoded_bytes(), b.as_os_str().as_encoded_bytes());
-    let rank = |byte: &u8| if *byte == b'/' { 0 } else { *byte };
-    match a.iter().zip(b).find(|(a, b)| a != b) {
-        Some((a, b)) => rank(a).cmp(&rank(b)),
-        None => a.len().cmp(&b.len()),
+impl Lister<'_> {
+    fn matches(&self, node: &Node) -> bool {
+        let Some(glob) = &self.glob else { return true };
+        let inside = names::below(self.start, &node.name).unwrap_or(&node.name);
+        glob.matches(inside, node.kind == FileType::Directory)
     }
 }
 
@@ -215,20 +215,5 @@ fn kind_of(kind: FileType) -> EntryKind {
         FileType::Directory => EntryKind::Folder,
         FileType::Symlink => EntryKind::Link,
         _ => EntryKind::Other,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn paths_sort_name_by_name() {
-        let mut paths = ["a.rs", "a/z", "a", "a/b/c", "a!", "a-b", "b", "ä", "a/b", "B"].map(Path::new);
-        paths.sort_by(|a, b| by_names(a, b));
-        let mut wanted = paths;
-        wanted.sort();
-        assert_eq!(paths, wanted);
-        assert_eq!(paths[..5], ["B", "a", "a/b", "a/b/c", "a/z"].map(Path::new));
     }
 }

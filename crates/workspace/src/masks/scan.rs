@@ -17,6 +17,7 @@ use rustix::fs::{AtFlags, FileType, Mode};
 use rustix::io::Errno;
 use std::collections::HashSet;
 use std::ffi::OsStr;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use toolfence_git::made::looks_bare;
@@ -322,18 +323,20 @@ impl<'w> Scan<'w> {
         if self.linked.is_empty() {
             return Ok(());
         }
-        let mut walk = Walk::new(&self.masks.root, Order::Depth, stop).everything();
-        let files = walk.by_ref().filter(|node| node.kind == FileType::RegularFile && node.blocked.is_none());
-        let mut found = Vec::new();
-        for node in files {
-            let Ok(stat) = self.masks.root.stat_exact(&node.name) else { continue };
-            if self.linked.contains(&number_of(&stat)) {
-                let Ok(is) = self.masks.root.identity_exact(&node.name) else { continue };
+        let (root, mut found) = (&self.masks.root, Vec::new());
+        let report = Walk::new(root, Order::Depth, stop).everything().each(|node| {
+            if node.kind == FileType::RegularFile
+                && node.blocked.is_none()
+                && let Ok(stat) = root.stat_exact(&node.name)
+                && self.linked.contains(&number_of(&stat))
+                && let Ok(is) = root.identity_exact(&node.name)
+            {
                 found.push(Mask { path: node.name, is, how: MaskKind::Hide });
             }
-        }
+            ControlFlow::Continue(())
+        });
         self.set.list.extend(found);
-        let complete = walk.report(".").is_ok_and(|report| report.complete);
+        let complete = report.begun(".").is_ok_and(|report| report.complete);
         if complete { Ok(()) } else { Err(too_much(messages::files_for_other_names()).into()) }
     }
 }

@@ -27,6 +27,9 @@ const STEP: usize = 32;
 /// descriptors. Where they are used up, ways get longer and nothing else changes.
 const MOST: usize = NAMEABLE / 2 / STEP;
 
+/// Folders that a walk keeps open however near they are, since their entries are opened soon.
+const MOST_NEAR: usize = 64;
+
 /// Entries of one folder that are removed in one go.
 const MOST_AT_ONCE: usize = 10_000;
 
@@ -39,6 +42,21 @@ pub(crate) struct Hop {
     length: usize,
     /// How many folders this walk keeps open.
     open: Arc<AtomicUsize>,
+}
+
+/// A folder from which its entries can be opened.
+pub(crate) enum FolderFd<'h> {
+    Kept(BorrowedFd<'h>),
+    Opened(OwnedFd),
+}
+
+impl AsFd for FolderFd<'_> {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            FolderFd::Kept(fd) => *fd,
+            FolderFd::Opened(fd) => fd.as_fd(),
+        }
+    }
 }
 
 /// A folder that is kept open, and counted for as long.
@@ -54,16 +72,42 @@ impl Drop for Kept {
 impl Hop {
     /// The folder from which what is in `at` is best reached: this one, or `at` itself where that is far enough below it.
     pub(crate) fn towards(&self, root: BorrowedFd<'_>, at: &Path) -> Hop {
-        let below = at.as_os_str().as_bytes().get(self.length..).unwrap_or_default();
-        let is_far = below.iter().filter(|&&byte| byte == b'/').count() + 1 >= STEP;
-        if !is_far || self.open.load(Ordering::Relaxed) >= MOST {
+        if !self.is_far(at) || self.open.load(Ordering::Relaxed) >= MOST {
             return self.clone();
         }
         // What cannot be opened is met again, and told, by whoever looks into it.
-        let Ok(folder) = self.open(root, at) else { return self.clone() };
+        self.open(root, at).map_or_else(|_| self.clone(), |folder| self.with(folder, at))
+    }
+
+    /// Keeps the folder `at`, which is open, unless the walk has too many open.
+    pub(crate) fn keep(&self, folder: Option<OwnedFd>, at: &Path) -> Hop {
+        let most = if self.is_far(at) { MOST_NEAR + MOST } else { MOST_NEAR };
+        match folder {
+            Some(folder) if self.open.load(Ordering::Relaxed) < most => self.with(folder, at),
+            _ => self.clone(),
+        }
+    }
+
+    /// The folder `at`, to open its entries.
+    pub(crate) fn enter<'h>(&'h self, root: BorrowedFd<'h>, at: &'h Path) -> Result<FolderFd<'h>, Errno> {
+        let (base, rest) = self.split(root, at)?;
+        if rest.as_os_str().is_empty() {
+            return Ok(FolderFd::Kept(base));
+        }
+        resolve::open_exact(base, rest).map(FolderFd::Opened)
+    }
+
+    fn is_far(&self, at: &Path) -> bool {
+        let below = at.as_os_str().as_bytes().get(self.length..).unwrap_or_default();
+        below.iter().filter(|&&byte| byte == b'/').count() + 1 >= STEP
+    }
+
+    fn with(&self, folder: OwnedFd, at: &Path) -> Hop {
         self.open.fetch_add(1, Ordering::Relaxed);
         let folder = Some(Arc::new(Kept(folder, Arc::clone(&self.open))));
-        Hop { folder, length: at.as_os_str().len() + 1, open: Arc::clone(&self.open) }
+        let name = at.as_os_str().len();
+        // The root has no name, and no slash follows it.
+        Hop { folder, length: if name == 0 { 0 } else { name + 1 }, open: Arc::clone(&self.open) }
     }
 
     /// Opens the folder or file `at` to look at it; no link on its way is accepted.

@@ -3,6 +3,7 @@
 //! A person's global ignore file is not read: the same tree must give the same answer everywhere.
 
 use crate::digest::Digest;
+use crate::names;
 use crate::root::Root;
 use crate::root::folder::Item;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
@@ -135,9 +136,8 @@ impl Ignores {
         let mut level = Some(self);
         while let Some(ignores) = level {
             // A file of patterns says nothing of its own folder, nor of what is above it.
-            let inside = name.strip_prefix(&ignores.folder).ok().filter(|inside| !inside.as_os_str().is_empty());
-            let verdict =
-                inside.and_then(|inside| patterns(ignores).map(|patterns| patterns.matched(inside, is_folder)));
+            let verdict = names::below(&ignores.folder, name)
+                .and_then(|inside| patterns(ignores).map(|patterns| patterns.matched(inside, is_folder)));
             if let Some(verdict) = verdict.filter(|verdict| !verdict.is_none()) {
                 return verdict.is_ignore();
             }

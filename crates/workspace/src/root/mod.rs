@@ -384,6 +384,11 @@ impl Root {
         self.blocked_by(&names::text_of(&opened.name), Look::Opened(opened))
     }
 
+    /// Whether a rule could block a name. If not, no content of the file can block it either.
+    pub(crate) fn has_rule(&self, name: &str) -> bool {
+        self.judged(name).next().is_some()
+    }
+
     /// Whether a name is blocked, and whether only the content of the file tells, so that it has to be looked at again when it
     /// changed. Most names of a tree are answered by the rules alone.
     pub(crate) fn is_blocked(&self, name: &str) -> (bool, bool) {

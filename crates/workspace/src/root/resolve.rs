@@ -291,6 +291,11 @@ pub(crate) fn open_exact(root: BorrowedFd<'_>, name: &Path) -> Result<OwnedFd, E
     }
 }
 
+/// Opens an entry of an open folder, which must not be a link.
+pub(crate) fn open_entry(folder: BorrowedFd<'_>, name: &OsStr) -> Result<OwnedFd, Errno> {
+    rustix::fs::openat(folder, name, LOOK | OFlags::NOFOLLOW, Mode::empty())
+}
+
 /// The state of a name found by a walk, on whose way there must be no link; a link itself is not followed.
 pub(crate) fn stat_exact(root: BorrowedFd<'_>, name: &Path) -> Result<Stat, Errno> {
     let (above, last) = (name.parent().unwrap_or(Path::new("")), name.file_name().unwrap_or(OsStr::new(".")));

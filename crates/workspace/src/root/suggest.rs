@@ -10,6 +10,7 @@ use crate::{messages, names};
 use rustix::fd::AsFd;
 use rustix::io::Errno;
 use std::ffi::OsString;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use toolfence_protocol::{ErrorCode, ToolFailure, close_names};
 
@@ -114,22 +115,20 @@ fn elsewhere(root: &Root, path: &Path) -> Vec<String> {
     let Some(wanted) = path.file_name().and_then(|name| name.to_str()) else { return Vec::new() };
     let never = Stop::default();
     let (mut same, mut other_case) = (Vec::new(), Vec::new());
-    for node in Walk::new(root, Order::Breadth, &never).ignoring(true).most(MOST_ENTRIES) {
-        let Some(name) = node.name.file_name().and_then(|name| name.to_str()) else { continue };
-        if node.blocked.is_some() || !name.eq_ignore_ascii_case(wanted) || !names::is_text(&node.name) {
-            continue;
-        }
+    Walk::new(root, Order::Breadth, &never).ignoring(true).most(MOST_ENTRIES).each(|node| {
+        let name = node.name.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         // A link may lead out: what is refused is no suggestion.
-        if !exists(root, &node.name) {
-            continue;
+        let is_meant = node.blocked.is_none()
+            && name.eq_ignore_ascii_case(wanted)
+            && names::is_text(&node.name)
+            && exists(root, &node.name);
+        if is_meant {
+            let found = if name == wanted { &mut same } else { &mut other_case };
+            if found.len() < MOST {
+                found.push(names::text_of(&node.name));
+            }
         }
-        let found = if name == wanted { &mut same } else { &mut other_case };
-        if found.len() < MOST {
-            found.push(names::text_of(&node.name));
-        }
-        if same.len() == MOST {
-            break;
-        }
-    }
+        if same.len() == MOST { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
     if same.is_empty() { other_case } else { same }
 }

@@ -7,8 +7,9 @@ use crate::root::Root;
 use crate::root::walk::{Order, Walk};
 use crate::stop::Stop;
 use rustix::fs::{FileType, Stat};
-use std::cell::OnceCell;
 use std::collections::HashMap;
+use std::ops::ControlFlow;
+use std::sync::OnceLock;
 use toolfence_project::{Number, number_of};
 
 /// Entries looked at before the search is given up; then a file with several names is refused.
@@ -18,7 +19,7 @@ const MOST_ENTRIES: usize = 1_000_000;
 pub(crate) struct Twins<'w> {
     root: &'w Root,
     stop: Option<&'w Stop>,
-    found: OnceCell<Result<HashMap<Number, String>, Unknown>>,
+    found: OnceLock<Result<HashMap<Number, String>, Unknown>>,
 }
 
 /// The tree is too big to be sure.
@@ -29,7 +30,7 @@ pub(crate) struct Unknown {
 
 impl<'w> Twins<'w> {
     pub(crate) fn of(root: &'w Root) -> Twins<'w> {
-        Twins { root, stop: None, found: OnceCell::new() }
+        Twins { root, stop: None, found: OnceLock::new() }
     }
 
     /// Lets `stop` end the search; after that every file with several names counts as unknown.
@@ -53,17 +54,16 @@ impl<'w> Twins<'w> {
 fn blocked_files(root: &Root, stop: Option<&Stop>) -> Result<HashMap<Number, String>, Unknown> {
     let never = Stop::default();
     let mut found = HashMap::new();
-    let mut walk = Walk::new(root, Order::Depth, stop.unwrap_or(&never)).everything().most(MOST_ENTRIES);
-    for node in walk.by_ref() {
-        if node.kind == FileType::Directory || node.blocked.is_none() {
-            continue;
-        }
-        if let Ok(stat) = root.stat_exact(&node.name)
+    let report = Walk::new(root, Order::Depth, stop.unwrap_or(&never)).everything().most(MOST_ENTRIES).each(|node| {
+        if node.kind != FileType::Directory
+            && node.blocked.is_some()
+            && let Ok(stat) = root.stat_exact(&node.name)
             && Twins::possible(&stat)
         {
             found.insert(number_of(&stat), node.name.to_string_lossy().into_owned());
         }
-    }
-    let complete = walk.report(".").is_ok_and(|report| report.complete);
+        ControlFlow::Continue(())
+    });
+    let complete = report.begun(".").is_ok_and(|report| report.complete);
     if complete { Ok(found) } else { Err(Unknown { most: MOST_ENTRIES }) }
 }

@@ -1,20 +1,44 @@
-//! The tree below a folder, entry by entry, in an order that is the same for the same tree.
+//! The tree below a folder, entry by entry, in an order that is the same for the same tree and any number of threads.
 //!
-//! Links are shown and never followed. Every folder is opened from the root's descriptor by a path in which the kernel
-//! accepts no link at all, so that a folder swapped for a link during the walk is an error and not a way out.
+//! A walk is made of jobs: to read a folder, or to visit a few entries of one. Every thread takes the open job that comes first in
+//! the order, and only the thread that began the walk takes outcomes, in the order. It does a job itself if no other thread has begun
+//! it, so one thread does everything in the order. How far the others are ahead is bounded by what their outcomes hold.
+//!
+//! Links are shown and never followed. A folder or file is opened by its one name in the descriptor of the folder where it was
+//! listed, and the kernel refuses a link, so nothing that is swapped in during the walk leads out of the root. Such a descriptor
+//! stays valid if another process moves the folder out of the root or to a blocked name. Its entries were in the root when the walk
+//! met it, and what a file contains is only reported after the kernel has named the open file as one in the root that is not
+//! blocked ([`Root::name_of`]).
 
+use crate::names;
 use crate::root::folder::{self, Item};
-use crate::root::hops::Hop;
+use crate::root::hops::{FolderFd, Hop};
 use crate::root::ignores::Ignores;
 use crate::root::opened::Opened;
 use crate::root::{Root, failure};
 use crate::stop::Stop;
 use rustix::fs::FileType;
 use rustix::io::Errno;
-use std::collections::VecDeque;
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::collections::{BTreeMap, VecDeque};
+use std::mem;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
 use toolfence_protocol::ToolFailure;
+
+/// Entries that are visited in one go, so that several threads share a large folder.
+const MOST_IN_RUN: usize = 32;
+
+/// Bytes of outcomes that wait for their turn; then no thread works ahead.
+const MOST_AHEAD: usize = 8 << 20;
+
+/// Bytes that an entry takes, about.
+const NODE_SIZE: usize = 256;
+
+/// The most threads of a walk: more would wait for the kernel's locks.
+const MOST_THREADS: usize = 8;
 
 /// What comes next after a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,13 +54,11 @@ pub(crate) enum Order {
 pub(crate) struct Node {
     /// Relative to the root, without links.
     pub(crate) name: PathBuf,
-    /// 1 for what stands in the folder where the walk began.
-    pub(crate) depth: usize,
     pub(crate) kind: FileType,
     /// The rule that blocks it.
     pub(crate) blocked: Option<String>,
-    ignores: Option<Arc<Ignores>>,
-    hop: Hop,
+    /// Whether there is a rule for its name, which may depend on what the file contains.
+    pub(crate) has_rule: bool,
 }
 
 /// How a walk went.
@@ -47,62 +69,98 @@ pub(crate) struct WalkReport {
     /// Folders that could not be read, below the one where it began.
     pub(crate) unreadable: u64,
     /// Why not even the folder where it began could be read.
-    pub(crate) not_begun: Option<Errno>,
+    not_begun: Option<Errno>,
 }
 
-/// An iterator over a tree.
+impl WalkReport {
+    /// # Errors
+    /// The folder where the walk began, `path` as it was asked for, could not be read.
+    pub(crate) fn begun(self, path: &str) -> Result<WalkReport, ToolFailure> {
+        match self.not_begun {
+            Some(errno) => Err(failure::of_start(errno, path)),
+            None => Ok(self),
+        }
+    }
+}
+
+/// Looks at the entries of a walk, on several threads.
+pub(crate) trait Visitor: Sync {
+    /// What one thread uses for all its visits.
+    type State;
+    /// What a visit finds.
+    type Found: Send;
+
+    fn state(&self) -> Self::State;
+
+    fn visit(&self, state: &mut Self::State, run: EntryRun<'_>) -> Self::Found;
+
+    /// Bytes that a finding takes, about.
+    fn size(found: &Self::Found) -> usize;
+}
+
+/// Entries of one folder that follow one another.
+pub(crate) struct EntryRun<'r> {
+    pub(crate) nodes: Vec<Node>,
+    folder: PathBuf,
+    hop: Hop,
+    root: &'r Root,
+    stop: &'r Stop,
+    is_over: &'r AtomicBool,
+}
+
+impl EntryRun<'_> {
+    /// The folder of the entries. Only names of its entries may be opened from it, and no link.
+    pub(crate) fn folder(&self) -> Result<FolderFd<'_>, Errno> {
+        self.hop.enter(self.root.fd(), &self.folder)
+    }
+
+    /// Whether the visit should end, because its outcome is not needed.
+    pub(crate) fn is_over(&self) -> bool {
+        self.stop.is_stopped() || self.is_over.load(Ordering::Relaxed)
+    }
+}
+
+/// A walk over a tree that has not begun.
 pub(crate) struct Walk<'w> {
     root: &'w Root,
     stop: &'w Stop,
     order: Order,
-    pending: VecDeque<Node>,
+    start: WalkFolder,
     hidden: bool,
     git: bool,
     blocked: bool,
     max_depth: usize,
     most: usize,
-    seen: usize,
-    report: WalkReport,
+    threads: usize,
 }
 
 impl<'w> Walk<'w> {
-    /// From the root, without hidden and blocked folders, until told otherwise.
+    /// A walk from the root on one thread, without hidden and blocked folders.
     pub(crate) fn new(root: &'w Root, order: Order, stop: &'w Stop) -> Walk<'w> {
-        let start = Node {
-            name: PathBuf::new(),
-            depth: 0,
-            kind: FileType::Directory,
-            blocked: None,
-            ignores: None,
-            hop: Hop::default(),
-        };
         Walk {
             root,
             stop,
             order,
-            pending: VecDeque::from([start]),
+            start: WalkFolder { name: PathBuf::new(), depth: 0, ignores: None, hop: Hop::default() },
             hidden: false,
             git: false,
             blocked: false,
             max_depth: usize::MAX,
             most: 1_000_000,
-            seen: 0,
-            report: WalkReport { complete: true, unreadable: 0, not_begun: None },
+            threads: 1,
         }
     }
 
     /// Starts the walk at this folder.
     pub(crate) fn from(mut self, folder: &Opened) -> Walk<'w> {
         self.git = folder.name.components().any(|name| name.as_os_str() == ".git");
-        self.pending[0].name.clone_from(&folder.name);
+        self.start.name.clone_from(&folder.name);
         self
     }
 
     /// Leaves out what git would ignore, whether there is a repository or not.
     pub(crate) fn ignoring(mut self, yes: bool) -> Walk<'w> {
-        let root = self.root;
-        let start = &mut self.pending[0];
-        start.ignores = yes.then(|| Ignores::above(root, &start.name));
+        self.start.ignores = yes.then(|| Ignores::above(self.root, &self.start.name));
         self
     }
 
@@ -130,89 +188,348 @@ impl<'w> Walk<'w> {
         self
     }
 
-    /// # Errors
-    /// The folder where the walk began, `path` as it was asked for, could not be read.
-    pub(crate) fn report(&self, path: &str) -> Result<WalkReport, ToolFailure> {
-        match self.report.not_begun {
-            Some(errno) => Err(failure::of_start(errno, path)),
-            None => Ok(self.report),
-        }
+    /// Uses so many threads; `None` means one for each core.
+    pub(crate) fn threads(mut self, threads: Option<usize>) -> Walk<'w> {
+        let cores = || thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
+        self.threads = threads.unwrap_or_else(cores);
+        self
     }
 
-    fn take(&mut self) -> Option<Node> {
-        match self.order {
-            Order::Depth => self.pending.pop_back(),
-            Order::Breadth => self.pending.pop_front(),
-        }
+    /// Gives the entries to `take` in the order, until it breaks.
+    pub(crate) fn each(self, mut take: impl FnMut(Node) -> ControlFlow<()>) -> WalkReport {
+        self.visit(&ListOnly, |nodes| nodes.into_iter().try_for_each(&mut take))
     }
 
-    fn descends(&self, node: &Node) -> bool {
+    /// Gives what `visitor` finds to `take` in the order of the entries, until it breaks.
+    pub(crate) fn visit<V: Visitor>(self, visitor: &V, take: impl FnMut(V::Found) -> ControlFlow<()>) -> WalkReport {
+        let shared = SharedWalk {
+            walk: &self,
+            visitor,
+            queue: Mutex::new(TaskQueue { open: BTreeMap::new(), done: BTreeMap::new(), ahead: 0, waiting: 0 }),
+            changed: Condvar::new(),
+            is_over: AtomicBool::new(false),
+        };
+        thread::scope(|scope| {
+            for _ in 1..self.threads {
+                // Where no thread can be started, the others do its work.
+                let _ = thread::Builder::new().spawn_scoped(scope, || shared.work_ahead());
+            }
+            shared.emit(take)
+        })
+    }
+
+    /// Whether the entries of a folder are part of the walk.
+    fn descends(&self, node: &Node, depth: usize) -> bool {
         node.kind == FileType::Directory
-            && node.depth < self.max_depth
+            && depth < self.max_depth
             && (self.blocked || node.blocked.is_none())
             && (self.git || node.name.file_name().is_none_or(|name| name != ".git"))
     }
 
-    fn expand(&mut self, node: &Node) {
-        let items = match self.items_of(node) {
-            Ok(items) => items,
-            Err(errno) if node.depth == 0 => return self.report.not_begun = Some(errno),
-            Err(_) => return self.report.unreadable += 1,
-        };
-        let ignores = node.ignores.as_ref().map(|above| Ignores::below(above, self.root, &node.name, &items, None));
-        let hop = node.hop.towards(self.root.fd(), &node.name);
-        let mut children: Vec<Node> =
-            items.into_iter().filter_map(|item| self.child(node, item, ignores.as_ref(), &hop)).collect();
-        match self.order {
-            Order::Depth => self.pending.extend(children.drain(..).rev()),
-            Order::Breadth => self.pending.extend(children),
+    fn expand(&self, folder: &WalkFolder) -> Result<Expansion, Errno> {
+        let open = folder.hop.open(self.root.fd(), &folder.name)?;
+        let kept = open.try_clone().ok();
+        let (items, complete) = folder::items_until(open, self.most, self.stop)?;
+        let seen = items.len();
+        let ignores = folder.ignores.as_ref().map(|above| Ignores::below(above, self.root, &folder.name, &items, None));
+        let mut nodes = items.into_iter().filter_map(|item| self.child(folder, item, ignores.as_ref())).peekable();
+        let mut work = Vec::new();
+        if nodes.peek().is_some() {
+            let hop = folder.hop.keep(kept, &folder.name);
+            let depth = folder.depth + 1;
+            let mut run = Vec::new();
+            while let Some(node) = nodes.next() {
+                let inner = self.descends(&node, depth).then(|| node.name.clone());
+                run.push(node);
+                if inner.is_some() || run.len() == MOST_IN_RUN || nodes.peek().is_none() {
+                    work.push(Task::Run { nodes: mem::take(&mut run), depth, hop: hop.clone() });
+                }
+                if let Some(name) = inner {
+                    work.push(Task::Folder(WalkFolder { name, depth, ignores: ignores.clone(), hop: hop.clone() }));
+                }
+            }
         }
+        Ok(Expansion { work, seen, complete })
     }
 
-    fn items_of(&mut self, node: &Node) -> Result<Vec<Item>, Errno> {
-        let folder = node.hop.open(self.root.fd(), &node.name)?;
-        let (items, complete) = folder::items_until(folder, self.most.saturating_sub(self.seen), self.stop)?;
-        self.seen += items.len();
-        self.stop.saw(items.len());
-        self.report.complete &= complete;
-        Ok(items)
-    }
-
-    fn child(&self, parent: &Node, item: Item, ignores: Option<&Arc<Ignores>>, hop: &Hop) -> Option<Node> {
+    fn child(&self, parent: &WalkFolder, item: Item, ignores: Option<&Arc<Ignores>>) -> Option<Node> {
         if !self.hidden && item.name.as_encoded_bytes().first() == Some(&b'.') {
             return None;
         }
-        let name = parent.name.join(&item.name);
+        let name = names::join(&parent.name, &item.name);
         if ignores.is_some_and(|ignores| ignores.matches(&name, item.kind == FileType::Directory)) {
             return None;
         }
-        let blocked = self.root.blocks(&name.to_string_lossy());
-        Some(Node {
-            name,
-            depth: parent.depth + 1,
-            kind: item.kind,
-            blocked,
-            ignores: ignores.cloned(),
-            hop: hop.clone(),
-        })
+        let text = name.to_string_lossy();
+        let has_rule = self.root.has_rule(&text);
+        let blocked = if has_rule { self.root.blocks(&text) } else { None };
+        Some(Node { name, kind: item.kind, blocked, has_rule })
     }
 }
 
-impl Iterator for Walk<'_> {
-    type Item = Node;
+/// The visitor of a walk that only lists.
+struct ListOnly;
 
-    fn next(&mut self) -> Option<Node> {
+impl Visitor for ListOnly {
+    type State = ();
+    type Found = Vec<Node>;
+
+    fn state(&self) {}
+
+    fn visit(&self, (): &mut (), run: EntryRun<'_>) -> Vec<Node> {
+        run.nodes
+    }
+
+    fn size(found: &Vec<Node>) -> usize {
+        found.len() * NODE_SIZE
+    }
+}
+
+/// A folder that is part of the walk.
+#[derive(Clone)]
+struct WalkFolder {
+    name: PathBuf,
+    /// 0 where the walk begins.
+    depth: usize,
+    /// What is ignored in it, without its own file.
+    ignores: Option<Arc<Ignores>>,
+    hop: Hop,
+}
+
+enum Task {
+    /// To read a folder.
+    Folder(WalkFolder),
+    /// To visit entries of a folder.
+    Run { nodes: Vec<Node>, depth: usize, hop: Hop },
+}
+
+/// A folder that was read.
+struct Expansion {
+    /// What there is to do in it, in the order of names.
+    work: Vec<Task>,
+    /// The number of its entries, hidden and ignored ones too.
+    seen: usize,
+    complete: bool,
+}
+
+enum TaskOutcome<F> {
+    Folder { expanded: Result<(Vec<NextTask>, usize, bool), Errno>, is_start: bool },
+    Run(F),
+}
+
+/// What the walk comes to in its order.
+enum NextTask {
+    /// A job that any thread may do.
+    Shared(Arc<TaskPlace>),
+    /// Task of a walk on one thread.
+    Own(Task),
+}
+
+/// A place in the order of the walk.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct TaskPlace {
+    /// The depth, if that matters before the name.
+    level: usize,
+    /// The place of the folder, or of the first entry that is visited.
+    key: Vec<u8>,
+    /// A folder is visited before it is read.
+    is_folder: bool,
+}
+
+/// What the threads of a walk share.
+struct SharedWalk<'w, V: Visitor> {
+    walk: &'w Walk<'w>,
+    visitor: &'w V,
+    queue: Mutex<TaskQueue<V::Found>>,
+    changed: Condvar,
+    /// Whether no outcome is needed any more.
+    is_over: AtomicBool,
+}
+
+struct TaskQueue<F> {
+    /// The jobs that no thread has begun.
+    open: BTreeMap<Arc<TaskPlace>, Task>,
+    /// The outcomes that wait for their turn, with their sizes.
+    done: BTreeMap<Arc<TaskPlace>, (TaskOutcome<F>, usize)>,
+    /// The sizes of all of them.
+    ahead: usize,
+    /// Threads that wait for a change.
+    waiting: usize,
+}
+
+impl<F> TaskQueue<F> {
+    /// Adds an open job, if there are threads that could do it.
+    fn add(&mut self, work: Task, walk: &Walk<'_>) -> NextTask {
+        if walk.threads == 1 {
+            return NextTask::Own(work);
+        }
+        let (name, depth, is_folder) = match &work {
+            Task::Folder(folder) => (&folder.name, folder.depth, true),
+            Task::Run { nodes, depth, .. } => (&nodes[0].name, *depth, false),
+        };
+        let level = if walk.order == Order::Breadth { depth } else { 0 };
+        let job = Arc::new(TaskPlace { level, key: names::order_key(name.clone()), is_folder });
+        self.open.insert(Arc::clone(&job), work);
+        NextTask::Shared(job)
+    }
+
+    /// The first open job, unless the outcomes that wait take too much memory.
+    fn next(&mut self) -> Option<(Arc<TaskPlace>, Task)> {
+        if self.ahead >= MOST_AHEAD { None } else { self.open.pop_first() }
+    }
+}
+
+/// Ends the walk on all threads when it is dropped, also by a panic.
+struct EndOfWalk<'s, 'w, V: Visitor>(&'s SharedWalk<'w, V>);
+
+impl<V: Visitor> Drop for EndOfWalk<'_, '_, V> {
+    fn drop(&mut self) {
+        // Under the lock, so that no thread checks before this and waits after it.
+        let _queue = self.0.lock();
+        self.0.is_over.store(true, Ordering::Relaxed);
+        self.0.changed.notify_all();
+    }
+}
+
+impl<V: Visitor> SharedWalk<'_, V> {
+    fn lock(&self) -> MutexGuard<'_, TaskQueue<V::Found>> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::Relaxed)
+    }
+
+    fn wait<'q>(&self, mut queue: MutexGuard<'q, TaskQueue<V::Found>>) -> MutexGuard<'q, TaskQueue<V::Found>> {
+        queue.waiting += 1;
+        let mut queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
+        queue.waiting -= 1;
+        queue
+    }
+
+    /// Does open jobs until the walk is over.
+    fn work_ahead(&self) {
+        // After a panic in a visit no outcome of it will come, and the walk must not wait for it.
+        let _end = EndOfWalk(self);
+        let mut state = self.visitor.state();
+        let mut queue = self.lock();
+        while !self.is_over() {
+            queue = match queue.next() {
+                Some((job, work)) => self.finish(queue, job, work, &mut state),
+                None => self.wait(queue),
+            };
+        }
+    }
+
+    /// Takes the outcomes in the order.
+    fn emit(&self, mut take: impl FnMut(V::Found) -> ControlFlow<()>) -> WalkReport {
+        let _end = EndOfWalk(self);
+        let walk = self.walk;
+        let mut report = WalkReport { complete: true, unreadable: 0, not_begun: None };
+        let mut state = self.visitor.state();
+        let mut seen = 0;
+        let mut pending = VecDeque::from([self.lock().add(Task::Folder(walk.start.clone()), walk)]);
         loop {
-            if self.stop.is_stopped() {
-                self.report.complete = false;
+            if walk.stop.is_stopped() {
+                report.complete = false;
+                return report;
+            }
+            let next = match walk.order {
+                Order::Depth => pending.pop_back(),
+                Order::Breadth => pending.pop_front(),
+            };
+            let Some(outcome) = next.and_then(|turn| self.outcome(turn, &mut state)) else { return report };
+            match outcome {
+                TaskOutcome::Run(found) => {
+                    if take(found).is_break() {
+                        return report;
+                    }
+                }
+                TaskOutcome::Folder { expanded: Ok((_, entries, _)), .. } if entries > walk.most - seen => {
+                    (seen, report.complete) = (walk.most, false);
+                }
+                TaskOutcome::Folder { expanded: Ok((turns, entries, complete)), .. } => {
+                    seen += entries;
+                    walk.stop.saw(entries);
+                    report.complete &= complete;
+                    match walk.order {
+                        Order::Depth => pending.extend(turns.into_iter().rev()),
+                        Order::Breadth => pending.extend(turns),
+                    }
+                }
+                TaskOutcome::Folder { expanded: Err(errno), is_start: true } => report.not_begun = Some(errno),
+                TaskOutcome::Folder { expanded: Err(_), .. } => report.unreadable += 1,
+            }
+        }
+    }
+
+    /// The outcome of the job whose turn it is. `None` if another thread ended the walk by a panic.
+    fn outcome(&self, turn: NextTask, state: &mut V::State) -> Option<TaskOutcome<V::Found>> {
+        let job = match turn {
+            NextTask::Shared(job) => job,
+            NextTask::Own(work) => return Some(self.run(work, state).0),
+        };
+        let mut queue = self.lock();
+        loop {
+            if let Some((outcome, size)) = queue.done.remove(&job) {
+                let was_full = queue.ahead >= MOST_AHEAD;
+                queue.ahead -= size;
+                if was_full && queue.waiting > 0 {
+                    self.changed.notify_all();
+                }
+                return Some(outcome);
+            }
+            if self.is_over() {
                 return None;
             }
-            let node = self.take()?;
-            if self.descends(&node) {
-                self.expand(&node);
+            // While another thread is at this job, there is time for a later one.
+            let own = queue.open.remove_entry(&job);
+            queue = match own.or_else(|| queue.next()) {
+                Some((job, work)) => self.finish(queue, job, work, state),
+                None => self.wait(queue),
+            };
+        }
+    }
+
+    /// Does a job, without the lock, and stores its outcome.
+    fn finish<'q>(
+        &'q self,
+        queue: MutexGuard<'q, TaskQueue<V::Found>>,
+        job: Arc<TaskPlace>,
+        work: Task,
+        state: &mut V::State,
+    ) -> MutexGuard<'q, TaskQueue<V::Found>> {
+        drop(queue);
+        let (outcome, size) = self.run(work, state);
+        let mut queue = self.lock();
+        queue.ahead += size;
+        queue.done.insert(job, (outcome, size));
+        if queue.waiting > 0 {
+            self.changed.notify_all();
+        }
+        queue
+    }
+
+    /// Does the work, and returns the size of the outcome too.
+    fn run(&self, work: Task, state: &mut V::State) -> (TaskOutcome<V::Found>, usize) {
+        let walk = self.walk;
+        match work {
+            Task::Run { nodes, hop, .. } => {
+                let folder = nodes[0].name.parent().unwrap_or(Path::new("")).to_owned();
+                let run = EntryRun { nodes, folder, hop, root: walk.root, stop: walk.stop, is_over: &self.is_over };
+                let found = self.visitor.visit(state, run);
+                let size = V::size(&found);
+                (TaskOutcome::Run(found), size)
             }
-            if node.depth > 0 {
-                return Some(node);
+            Task::Folder(folder) => {
+                let expanded = walk.expand(&folder);
+                let size = expanded.as_ref().map_or(0, |expansion| expansion.seen * NODE_SIZE);
+                let expanded = expanded.map(|Expansion { work, seen, complete }| {
+                    let mut queue = self.lock();
+                    let turns = work.into_iter().map(|work| queue.add(work, walk)).collect();
+                    (turns, seen, complete)
+                });
+                (TaskOutcome::Folder { expanded, is_start: folder.depth == 0 }, size)
             }
         }
     }
@@ -222,6 +539,8 @@ impl Iterator for Walk<'_> {
 mod tests {
     use super::*;
     use std::fs;
+    use std::os::unix::fs::symlink;
+    use toolfence_kit::Random;
 
     #[test]
     fn a_start_that_is_gone_is_an_error_and_a_folder_below_it_is_counted() {
@@ -230,13 +549,131 @@ mod tests {
         let root = Root::open(home.path(), Default::default(), None).expect("it is there");
         let start = root.open_folder("a").expect("it is there");
         let stop = Stop::default();
-        let mut walk = Walk::new(&root, Order::Breadth, &stop).from(&start);
-        assert_eq!(walk.next().map(|node| node.name), Some(PathBuf::from("a/b")));
-        let mut gone = Walk::new(&root, Order::Breadth, &stop).from(&start);
+        let mut names = Vec::new();
+        let report = Walk::new(&root, Order::Breadth, &stop).from(&start).each(|node| {
+            names.push(node.name);
+            fs::remove_dir_all(home.path().join("a/b")).expect("it can be removed");
+            ControlFlow::Continue(())
+        });
+        assert_eq!(names, [Path::new("a/b")]);
+        assert_eq!(report.begun("a").map(|report| (report.complete, report.unreadable)), Ok((true, 1)));
         fs::remove_dir_all(home.path().join("a")).expect("it can be removed");
-        assert_eq!(gone.by_ref().count(), 0);
-        let failure = gone.report("a").expect_err("it is gone");
+        let gone = Walk::new(&root, Order::Breadth, &stop).from(&start).each(|_| panic!("nothing is there"));
+        let failure = gone.begun("a").expect_err("it is gone");
         assert_eq!(failure.code, toolfence_protocol::ErrorCode::NotFound, "{}", failure.message);
-        assert_eq!(walk.report("a").map(|report| (report.complete, report.unreadable)), Ok((true, 0)));
+    }
+
+    /// The names that a visitor saw.
+    struct Names;
+
+    impl Visitor for Names {
+        type State = usize;
+        type Found = Vec<PathBuf>;
+
+        fn state(&self) -> usize {
+            0
+        }
+
+        fn visit(&self, visits: &mut usize, run: EntryRun<'_>) -> Vec<PathBuf> {
+            *visits += 1;
+            assert!(run.folder().is_ok());
+            run.nodes.into_iter().map(|node| node.name).collect()
+        }
+
+        // Some outcomes are large, so that the threads wait for one another.
+        fn size(found: &Vec<PathBuf>) -> usize {
+            if found.len().is_multiple_of(3) { MOST_AHEAD / 2 } else { 1 }
+        }
+    }
+
+    /// Makes a random tree with deep, wide and empty folders, and links.
+    fn make_tree(random: &mut Random, at: &Path, levels: usize) {
+        for number in 0..random.below(if levels == 0 { 3 } else { 9 }) {
+            let name = at.join(format!("{}{number}", ["a", "b-", "B", "é", "."][random.below(5)]));
+            match random.below(6) {
+                0 => symlink("..", &name).expect("a link can be made"),
+                1 | 2 if levels > 0 => {
+                    fs::create_dir(&name).expect("a folder can be made");
+                    make_tree(random, &name, levels - 1);
+                }
+                3 if levels > 0 => {
+                    let deep = name.join("d/".repeat(random.below(70)));
+                    fs::create_dir_all(&deep).expect("a folder can be made");
+                    fs::write(deep.join("end"), "").expect("a file can be written");
+                }
+                4 if levels > 0 => {
+                    fs::create_dir(&name).expect("a folder can be made");
+                    (0..random.below(200)).for_each(|n| fs::write(name.join(n.to_string()), "").expect("a file"));
+                }
+                _ => fs::write(&name, "").expect("a file can be written"),
+            }
+        }
+    }
+
+    #[test]
+    fn any_number_of_threads_gives_the_same_order() {
+        for seed in 0..6 {
+            let home = tempfile::tempdir().expect("a temporary folder can be made");
+            let mut random = Random::new(seed);
+            make_tree(&mut random, home.path(), 3);
+            let root = Root::open(home.path(), Default::default(), None).expect("it is there");
+            let stop = Stop::default();
+            for order in [Order::Depth, Order::Breadth] {
+                let walk = |threads| Walk::new(&root, order, &stop).hidden(true).ignoring(true).threads(Some(threads));
+                let mut alone = Vec::new();
+                let report = walk(1).each(|node| {
+                    alone.push(node.name);
+                    ControlFlow::Continue(())
+                });
+                let mut sorted = alone.clone();
+                match order {
+                    Order::Depth => sorted.sort(),
+                    Order::Breadth => sorted.sort_by_key(|name| (name.components().count(), name.clone())),
+                }
+                assert_eq!(alone, sorted, "{seed} {order:?}");
+                for threads in [1, 2, 3, 7] {
+                    let mut names = Vec::new();
+                    let all = walk(threads).visit(&Names, |found| {
+                        names.extend(found);
+                        ControlFlow::Continue(())
+                    });
+                    assert_eq!((&names, all), (&alone, report), "{seed} {order:?} {threads}");
+                    let enough = random.below(alone.len() + 1);
+                    names.clear();
+                    walk(threads).visit(&Names, |found| {
+                        names.extend(found);
+                        if names.len() >= enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+                    });
+                    assert!(names.len() >= enough && alone.starts_with(&names), "{seed} {order:?} {threads}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_panic_of_a_visit_ends_the_walk() {
+        struct Panics;
+        impl Visitor for Panics {
+            type State = ();
+            type Found = ();
+            fn state(&self) {}
+            fn visit(&self, (): &mut (), run: EntryRun<'_>) {
+                assert!(!run.nodes.iter().any(|node| node.name.ends_with("7")), "this entry is not visited");
+            }
+            fn size((): &()) -> usize {
+                1
+            }
+        }
+        let home = tempfile::tempdir().expect("a temporary folder can be made");
+        (0..40).for_each(|n| fs::create_dir(home.path().join(n.to_string())).expect("a folder can be made"));
+        let root = Root::open(home.path(), Default::default(), None).expect("it is there");
+        for threads in [1, 2, 5] {
+            let stop = Stop::default();
+            let walk = Walk::new(&root, Order::Depth, &stop).threads(Some(threads));
+            let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                walk.visit(&Panics, |()| ControlFlow::Continue(()))
+            }));
+            assert!(ended.is_err(), "{threads}");
+        }
     }
 }

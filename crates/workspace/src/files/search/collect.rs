@@ -1,8 +1,7 @@
-//! What the searcher finds in one file, gathered up to the limit.
+//! What the searcher finds in one file.
 
-use crate::files::search::{Found, SearchLine, snippet};
+use crate::files::search::{SearchLine, snippet};
 use crate::names;
-use crate::stop::Stop;
 use grep_matcher::Matcher;
 use grep_regex::RegexMatcher;
 use grep_searcher::{Searcher, Sink, SinkContext, SinkContextKind, SinkMatch};
@@ -13,29 +12,41 @@ use std::path::Path;
 /// A file whose reading can be stopped from another thread.
 pub(crate) struct Stoppable<'a> {
     file: &'a File,
-    stop: &'a Stop,
+    is_stopped: &'a dyn Fn() -> bool,
 }
 
 impl<'a> Stoppable<'a> {
-    pub(crate) fn new(file: &'a File, stop: &'a Stop) -> Stoppable<'a> {
-        Stoppable { file, stop }
+    pub(crate) fn new(file: &'a File, is_stopped: &'a dyn Fn() -> bool) -> Stoppable<'a> {
+        Stoppable { file, is_stopped }
     }
 }
 
 impl Read for Stoppable<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.stop.is_stopped() {
+        if (self.is_stopped)() {
             return Err(io::ErrorKind::TimedOut.into());
         }
         self.file.read(buffer)
     }
 }
 
+/// The lines of one file that match, and those around them.
+#[derive(Debug, Default)]
+pub(crate) struct FileLines {
+    pub(crate) lines: Vec<SearchLine>,
+    /// For each match, the number of lines that precede it and its context.
+    pub(crate) starts: Vec<usize>,
+    /// Whether there is a match beyond the limit.
+    pub(crate) has_more: bool,
+}
+
 /// Gathers the lines of one file.
 pub(crate) struct Collector<'a> {
     matcher: &'a RegexMatcher,
-    found: &'a mut Found,
+    pub(crate) found: FileLines,
     name: &'a Path,
+    /// The name as text and as it is shown, made for the first line.
+    spelled: Option<(String, String)>,
     limit: usize,
     snippet_chars: usize,
     still_allowed: &'a dyn Fn() -> bool,
@@ -43,43 +54,38 @@ pub(crate) struct Collector<'a> {
     /// Lines before a match that may be one too many.
     before: Vec<SearchLine>,
     gap: bool,
-    pub(crate) binary: bool,
+    /// Whether the file is not text.
+    pub(crate) is_binary: bool,
 }
 
 impl<'a> Collector<'a> {
     pub(crate) fn new(
         matcher: &'a RegexMatcher,
-        found: &'a mut Found,
         name: &'a Path,
         (limit, snippet_chars): (usize, usize),
         still_allowed: &'a dyn Fn() -> bool,
     ) -> Collector<'a> {
-        let gap = !found.lines.is_empty();
         Collector {
             matcher,
-            found,
+            found: FileLines::default(),
             name,
+            spelled: None,
             limit,
             snippet_chars,
             still_allowed,
             asked: false,
             before: Vec::new(),
-            gap,
-            binary: false,
+            gap: false,
+            is_binary: false,
         }
     }
 
     fn line(&mut self, number: Option<u64>, text: String, matched: bool) -> SearchLine {
         let gap = std::mem::take(&mut self.gap);
-        SearchLine {
-            path: names::text_of(self.name),
-            shown: names::shown(self.name),
-            unnameable: !names::is_text(self.name),
-            line: number.unwrap_or(0),
-            text,
-            matched,
-            gap,
-        }
+        let name = self.name;
+        let (path, shown) = self.spelled.get_or_insert_with(|| (names::text_of(name), names::shown(name))).clone();
+        let unnameable = !names::is_text(name);
+        SearchLine { path, shown, unnameable, line: number.unwrap_or(0), text, matched, gap }
     }
 
     fn may_tell(&mut self) -> bool {
@@ -95,15 +101,15 @@ impl Sink for Collector<'_> {
         if !self.may_tell() {
             return Ok(false);
         }
-        if self.found.matches == self.limit {
-            self.found.truncated = true;
+        if self.found.starts.len() == self.limit {
+            self.found.has_more = true;
             return Ok(false);
         }
         let at = self.matcher.find(found.bytes()).ok().flatten().map_or(0, |found| found.start());
         let line = self.line(found.line_number(), snippet::around(found.bytes(), at, self.snippet_chars), true);
+        self.found.starts.push(self.found.lines.len());
         self.found.lines.append(&mut self.before);
         self.found.lines.push(line);
-        self.found.matches += 1;
         Ok(true)
     }
 
@@ -122,7 +128,7 @@ impl Sink for Collector<'_> {
     }
 
     fn binary_data(&mut self, _: &Searcher, _: u64) -> io::Result<bool> {
-        self.binary = true;
+        self.is_binary = true;
         Ok(false)
     }
 }

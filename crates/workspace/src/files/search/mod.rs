@@ -7,19 +7,22 @@ use crate::files::globs::Glob;
 use crate::files::list::start_of;
 use crate::root::opened::Opened;
 use crate::root::path_arg::{invalid, shown};
+use crate::root::resolve::open_entry;
 use crate::root::twins::Twins;
-use crate::root::walk::{Node, Order, Walk};
+use crate::root::walk::{EntryRun, Node, Order, Visitor, Walk};
 use crate::root::{Root, not_a_file};
 use crate::stop::Stop;
 use crate::{messages, names};
-use collect::{Collector, Stoppable};
+use collect::{Collector, FileLines, Stoppable};
 use grep_matcher::LineTerminator;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
-use rustix::fd::AsFd;
+use rustix::fd::{AsFd, BorrowedFd};
 use rustix::fs::FileType;
+use rustix::io::Errno;
 use std::fs::File;
-use std::path::Path;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
 use toolfence_protocol::limits::size;
 use toolfence_protocol::{ErrorCode, Limits, ToolFailure};
 
@@ -118,116 +121,209 @@ pub struct Found {
     pub gave_up: bool,
 }
 
-/// Searches files for lines. Hidden and ignored files are searched only when the path names them.
-pub(super) fn search(root: &Root, wanted: &SearchFiles, stop: &Stop) -> Result<Found, ToolFailure> {
+/// Searches files for lines. Hidden and ignored files are searched only when the path names them. `threads` is as in
+/// [`Walk::threads`].
+pub(super) fn search(
+    root: &Root,
+    wanted: &SearchFiles,
+    stop: &Stop,
+    threads: Option<usize>,
+) -> Result<Found, ToolFailure> {
     let matcher = matcher_of(wanted)?;
     let (start, glob) = start_of(root, &wanted.path, wanted.glob.as_deref())?;
-    let mut search = Search {
-        root,
-        twins: Twins::of(root).until(stop),
-        searcher: searcher_of(wanted),
-        matcher,
-        limit: wanted.limit,
-        snippet_chars: wanted.snippet_chars,
-        stop,
-        found: Found::default(),
-    };
-    if start.kind() == FileType::Directory {
-        search.tree(&wanted.path, &start, glob.as_ref())?;
-    } else {
-        search.single(&wanted.path, start)?;
+    let search = Search { root, wanted, matcher, start: start.name.clone(), glob, twins: Twins::of(root).until(stop) };
+    let mut found = Found::default();
+    match start.kind() {
+        FileType::Directory => {
+            let walk = Walk::new(root, Order::Depth, stop).from(&start).ignoring(true).threads(threads);
+            let report =
+                walk.visit(&search, |files| files.into_iter().try_for_each(|file| found.add(file, wanted.limit)));
+            let report = report.begun(&wanted.path)?;
+            found.gave_up = !report.complete;
+            found.unreadable += report.unreadable;
+        }
+        FileType::RegularFile => {
+            let outcome = search.opened(&mut search.state(), start, &|| stop.is_stopped());
+            let _ = outcome.map_or(ControlFlow::Continue(()), |file| found.add(file, wanted.limit));
+        }
+        kind => return Err(not_a_file(&wanted.path, kind)),
     }
     if stop.is_stopped() {
         return Err(ToolFailure::new(ErrorCode::Cancelled, messages::search_stopped()));
     }
-    Ok(search.found)
+    Ok(found)
 }
 
+/// Searches the files of a walk.
 struct Search<'w> {
     root: &'w Root,
-    twins: Twins<'w>,
-    searcher: Searcher,
+    wanted: &'w SearchFiles,
     matcher: RegexMatcher,
-    limit: usize,
-    snippet_chars: usize,
-    stop: &'w Stop,
-    found: Found,
+    /// The folder that the glob is relative to.
+    start: PathBuf,
+    glob: Option<Glob>,
+    twins: Twins<'w>,
+}
+
+/// The outcome for one file.
+enum FileOutcome {
+    Blocked,
+    Unreadable,
+    Searched { lines: FileLines, name: PathBuf, end: FileEnd },
+}
+
+/// Why the search of a file ended.
+enum FileEnd {
+    /// It was searched whole, or up to the limit.
+    Text,
+    Binary,
+    LongLine,
+    Unreadable,
+}
+
+impl Visitor for Search<'_> {
+    type State = (Searcher, RegexMatcher);
+    type Found = Vec<FileOutcome>;
+
+    fn state(&self) -> Self::State {
+        // Threads that share a matcher wait for one another.
+        (searcher_of(self.wanted), self.matcher.clone())
+    }
+
+    fn visit(&self, state: &mut Self::State, mut run: EntryRun<'_>) -> Vec<FileOutcome> {
+        let mut outcomes = Vec::new();
+        let mut matches = 0;
+        let mut nodes = std::mem::take(&mut run.nodes);
+        nodes.retain(|node| node.kind == FileType::RegularFile && self.matches(node));
+        if nodes.is_empty() {
+            return outcomes;
+        }
+        let folder = run.folder();
+        let is_over = || run.is_over();
+        for node in nodes {
+            // Once there are more matches than the limit, no later file is part of the answer.
+            if is_over() || matches > self.wanted.limit {
+                break;
+            }
+            let folder = folder.as_ref().map(AsFd::as_fd).map_err(|errno| *errno);
+            let Some(outcome) = self.file(state, folder, node, &is_over) else { continue };
+            if let FileOutcome::Searched { lines, .. } = &outcome {
+                matches += lines.starts.len() + usize::from(lines.has_more);
+            }
+            outcomes.push(outcome);
+        }
+        outcomes
+    }
+
+    fn size(found: &Vec<FileOutcome>) -> usize {
+        let line = |line: &SearchLine| 150 + line.path.len() + line.shown.len() + line.text.len();
+        let size = |outcome: &FileOutcome| match outcome {
+            FileOutcome::Searched { lines, .. } => 200 + lines.lines.iter().map(line).sum::<usize>(),
+            FileOutcome::Blocked | FileOutcome::Unreadable => 200,
+        };
+        found.iter().map(size).sum()
+    }
 }
 
 impl Search<'_> {
-    fn tree(&mut self, path: &str, start: &Opened, glob: Option<&Glob>) -> Result<(), ToolFailure> {
-        let mut walk = Walk::new(self.root, Order::Depth, self.stop).from(start).ignoring(true);
-        for node in walk.by_ref() {
-            let inside = node.name.strip_prefix(&start.name).unwrap_or(&node.name);
-            let wanted = node.kind == FileType::RegularFile && glob.is_none_or(|glob| glob.matches(inside, false));
-            if wanted {
-                self.node(&node);
-            }
-            if self.found.truncated {
-                break;
-            }
-        }
-        let report = walk.report(path)?;
-        self.found.gave_up = !report.complete;
-        self.found.unreadable += report.unreadable;
-        Ok(())
+    fn matches(&self, node: &Node) -> bool {
+        let Some(glob) = &self.glob else { return true };
+        glob.matches(names::below(&self.start, &node.name).unwrap_or(&node.name), false)
     }
 
-    /// One file of a walk. It is opened by a path without links, so what is read is what the walk saw.
-    fn node(&mut self, node: &Node) {
+    /// One file of a walk. It is opened by its name in the folder that was listed, so what is read is what the walk saw.
+    fn file(
+        &self,
+        state: &mut (Searcher, RegexMatcher),
+        folder: Result<BorrowedFd<'_>, Errno>,
+        node: Node,
+        is_over: &dyn Fn() -> bool,
+    ) -> Option<FileOutcome> {
         if node.blocked.is_some() {
-            self.found.blocked += 1;
-            return;
+            return Some(FileOutcome::Blocked);
         }
-        let opened = self.root.open_exact(&node.name).and_then(|fd| rustix::fs::fstat(&fd).map(|stat| (fd, stat)));
-        let Ok((fd, stat)) = opened else {
-            self.found.unreadable += 1;
-            return;
-        };
+        let last = node.name.file_name()?;
+        let opened = folder
+            .and_then(|folder| open_entry(folder, last))
+            .and_then(|fd| rustix::fs::fstat(&fd).map(|stat| (fd, stat)));
+        let Ok((fd, stat)) = opened else { return Some(FileOutcome::Unreadable) };
         if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-            return;
+            return None;
         }
         if Twins::possible(&stat) && !matches!(self.twins.find(&stat), Ok(None)) {
-            self.found.blocked += 1;
-            return;
+            return Some(FileOutcome::Blocked);
         }
-        self.file(Opened { fd, stat, name: node.name.clone() });
-    }
-
-    fn single(&mut self, path: &str, opened: Opened) -> Result<(), ToolFailure> {
-        match opened.kind() {
-            FileType::RegularFile => self.file(opened),
-            kind => return Err(not_a_file(path, kind)),
-        }
-        Ok(())
-    }
-
-    fn file(&mut self, opened: Opened) {
+        let opened = Opened { fd, stat, name: node.name };
         // What the walk looked at may be another file by now.
-        if self.root.blocks_opened(&opened).is_some() {
-            return;
+        if node.has_rule && self.root.blocks_opened(&opened).is_some() {
+            return None;
         }
+        self.opened(state, opened, is_over)
+    }
+
+    /// A file that no rule blocks. `None` if reading was stopped.
+    fn opened(
+        &self,
+        (searcher, matcher): &mut (Searcher, RegexMatcher),
+        opened: Opened,
+        is_over: &dyn Fn() -> bool,
+    ) -> Option<FileOutcome> {
         let Opened { fd, stat, name } = opened;
         let file = File::from(fd);
-        // A file renamed while the walk went on may be a blocked one now; asked only where something is to be told.
+        // A file renamed while the walk went on may be a blocked one now; asked only where something is to be reported.
         let still_allowed = || {
             let now = self.root.name_of(file.as_fd(), &stat, Some(name.clone()));
             now.is_ok_and(|now| self.root.blocks(&names::text_of(&now)).is_none())
         };
-        let mut sink =
-            Collector::new(&self.matcher, &mut self.found, &name, (self.limit, self.snippet_chars), &still_allowed);
-        let result = self.searcher.search_reader(&self.matcher, Stoppable::new(&file, self.stop), &mut sink);
-        let told = sink.binary;
-        match result {
-            Ok(()) if told => self.found.add_binary(&name),
-            Ok(()) => self.found.files += 1,
-            Err(error) if error.raw_os_error().is_some() => self.found.unreadable += 1,
-            Err(_) => self.found.long_lines += 1,
-        }
+        let bounds = (self.wanted.limit, self.wanted.snippet_chars);
+        let mut sink = Collector::new(matcher, &name, bounds, &still_allowed);
+        let result = searcher.search_reader(&*matcher, Stoppable::new(&file, is_over), &mut sink);
+        let lines = sink.found;
+        let end = match result {
+            Ok(()) if sink.is_binary => FileEnd::Binary,
+            Ok(()) => FileEnd::Text,
+            Err(_) if is_over() => return None,
+            Err(error) if error.raw_os_error().is_some() => FileEnd::Unreadable,
+            Err(_) => FileEnd::LongLine,
+        };
+        Some(FileOutcome::Searched { lines, name, end })
     }
 }
 
 impl Found {
+    /// Adds the outcome of the next file, and breaks if there are more matches than the limit.
+    fn add(&mut self, file: FileOutcome, limit: usize) -> ControlFlow<()> {
+        match file {
+            FileOutcome::Blocked => self.blocked += 1,
+            FileOutcome::Unreadable => self.unreadable += 1,
+            FileOutcome::Searched { lines, name, end } => {
+                self.add_lines(lines, limit);
+                match end {
+                    // Where the limit is reached, the rest of the file does not count.
+                    _ if self.truncated => self.files += 1,
+                    FileEnd::Text => self.files += 1,
+                    FileEnd::Binary => self.add_binary(&name),
+                    FileEnd::LongLine => self.long_lines += 1,
+                    FileEnd::Unreadable => self.unreadable += 1,
+                }
+            }
+        }
+        if self.truncated { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    fn add_lines(&mut self, mut found: FileLines, limit: usize) {
+        let room = limit - self.matches;
+        if let Some(first) = found.starts.get(room) {
+            found.lines.truncate(*first);
+        }
+        self.truncated = found.starts.len() > room || found.has_more;
+        self.matches += found.starts.len().min(room);
+        if let Some(first) = found.lines.first_mut() {
+            first.gap = !self.lines.is_empty();
+        }
+        self.lines.append(&mut found.lines);
+    }
+
     fn add_binary(&mut self, name: &Path) {
         if self.binary_names.len() < MOST_NAMED {
             self.binary_names.push(names::shown(name));
@@ -270,4 +366,40 @@ fn not_a_pattern(wanted: &SearchFiles, error: &grep_regex::Error) -> ToolFailure
         return invalid(messages::text_not_searchable(pattern, why));
     }
     invalid(messages::no_regular_expression(pattern, why)).suggest(["type=literal".into()])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn a_folder_moved_out_of_the_root_during_the_walk_shows_no_line() {
+        let home = tempfile::tempdir().expect("a temporary folder can be made");
+        let inside = home.path().join("root/a");
+        fs::create_dir_all(&inside).expect("a folder can be made");
+        (0..60).for_each(|number| fs::write(inside.join(number.to_string()), "hit\n").expect("a file can be written"));
+        let root = Root::open(&home.path().join("root"), Default::default(), None).expect("it is there");
+        let (wanted, stop) = (SearchFiles::new("hit"), Stop::default());
+        let matcher = matcher_of(&wanted).expect("it is a pattern");
+        let search = Search {
+            root: &root,
+            wanted: &wanted,
+            matcher,
+            start: PathBuf::new(),
+            glob: None,
+            twins: Twins::of(&root),
+        };
+        let (mut found, mut visits) = (Found::default(), Vec::new());
+        let report = Walk::new(&root, Order::Depth, &stop).threads(Some(1)).visit(&search, |files| {
+            visits.push(files.len());
+            if files.len() > 1 {
+                // The rest of the folder is visited by its open descriptor.
+                let _ = fs::rename(&inside, home.path().join("out"));
+            }
+            files.into_iter().try_for_each(|file| found.add(file, usize::MAX))
+        });
+        assert!(report.complete && visits == [0, 32, 28], "{visits:?}");
+        assert_eq!((found.matches, found.files), (32, 60));
+    }
 }
