@@ -304,10 +304,19 @@ pub(super) fn find(path: &str) -> Option<&'static str> {
 
 /// Whether one of the words can be in it at all: nearly every path of a tree is answered here.
 fn speaks_of_credentials(path: &[u8]) -> bool {
-    path.windows(4).any(|four| {
-        let head = four[0] | 0x20;
-        matches!(head, b'c' | b's' | b't' | b'p' | b'k')
-            && [&b"cred"[..], b"secr", b"toke", b"pass", b"kube"].iter().any(|stem| four.eq_ignore_ascii_case(stem))
+    /// Makes a capital letter small, and no other byte a letter.
+    const SMALL: u32 = 0x2020_2020;
+    const STEMS: [u32; 5] = [
+        u32::from_be_bytes(*b"cred"),
+        u32::from_be_bytes(*b"secr"),
+        u32::from_be_bytes(*b"toke"),
+        u32::from_be_bytes(*b"pass"),
+        u32::from_be_bytes(*b"kube"),
+    ];
+    let mut four = 0_u32;
+    path.iter().any(|&byte| {
+        four = four << 8 | u32::from(byte);
+        STEMS.contains(&(four | SMALL))
     })
 }
 

@@ -322,25 +322,57 @@ fn is_in_package(path: &str) -> bool {
 struct NameTable {
     /// In the order in which they are told.
     all: Vec<&'static str>,
-    by_head: Vec<(Ends, &'static str)>,
-    by_tail: Vec<(Ends, &'static str)>,
+    by_head: Keyed,
+    by_tail: Keyed,
     except: &'static [&'static str],
 }
 
-/// Two bytes in lower case.
-type Ends = [u8; 2];
+/// Two bytes in lower case, as a number because that is compared without a call.
+type Ends = u16;
+
+/// Patterns by two of their bytes.
+#[derive(Debug, Clone)]
+struct Keyed {
+    /// Sorted by key; patterns of one key stay in the order of the list.
+    patterns: Vec<(Ends, &'static str)>,
+    /// A bit for each key and a few others, since nearly all names have none of the keys.
+    filter: [u64; 16],
+}
+
+impl Keyed {
+    fn new(patterns: &[&'static str], ends: fn(&str) -> Option<Ends>) -> Keyed {
+        let mut keyed = Keyed { patterns: Vec::new(), filter: [0; 16] };
+        keyed.patterns.extend(patterns.iter().filter_map(|&pattern| Some((ends(pattern)?, pattern))));
+        keyed.patterns.sort_by_key(|&(key, _)| key);
+        for (key, _) in &keyed.patterns {
+            let (word, bit) = place(*key);
+            keyed.filter[word] |= bit;
+        }
+        keyed
+    }
+
+    /// The patterns of this key.
+    fn of(&self, key: Ends) -> impl Iterator<Item = &'static str> {
+        let (word, bit) = place(key);
+        let from = match self.filter[word] & bit {
+            0 => self.patterns.len(),
+            _ => self.patterns.partition_point(|&(other, _)| other < key),
+        };
+        let same = self.patterns[from..].iter().take_while(move |&&(other, _)| other == key);
+        same.map(|&(_, pattern)| pattern)
+    }
+}
+
+/// The word and the bit of a filter that belong to a key.
+fn place(key: Ends) -> (usize, u64) {
+    let hash = key.wrapping_mul(0x9e37) >> 6;
+    (usize::from(hash >> 6), 1 << (hash & 63))
+}
 
 impl NameTable {
     fn new(patterns: &'static [&'static str], except: &'static [&'static str]) -> NameTable {
-        let sorted = |patterns: &[&'static str], ends: fn(&str) -> Option<Ends>| {
-            let keyed = patterns.iter().filter_map(|&pattern| Some((ends(pattern)?, pattern)));
-            let mut keyed: Vec<_> = keyed.collect();
-            // Patterns of one key stay in the order of the list.
-            keyed.sort_by_key(|&(key, _)| key);
-            keyed
-        };
         let (of_tails, of_heads): (Vec<_>, Vec<_>) = patterns.iter().partition(|pattern| pattern.starts_with('*'));
-        let (by_head, by_tail) = (sorted(&of_heads, head), sorted(&of_tails, tail));
+        let (by_head, by_tail) = (Keyed::new(&of_heads, head), Keyed::new(&of_tails, tail));
         NameTable { all: [of_heads, of_tails].concat(), by_head, by_tail, except }
     }
 
@@ -355,7 +387,8 @@ impl NameTable {
     fn find_folded(&self, path: &str) -> Option<&'static str> {
         let mut rest = path;
         while !rest.is_empty() {
-            let name = rest.split('/').next().unwrap_or(rest);
+            let end = rest.bytes().position(|byte| byte == b'/').unwrap_or(rest.len());
+            let name = &rest[..end];
             // `./` is no name, and what stands behind it is looked at by itself.
             if name != "."
                 && let Some(pattern) = self.at(name, rest)
@@ -369,11 +402,7 @@ impl NameTable {
 
     /// The pattern that matches at the beginning of `rest`, whose first name is `name`.
     fn at(&self, name: &str, rest: &str) -> Option<&'static str> {
-        let of = |table: &[(Ends, &'static str)], key: Ends| {
-            let from = table.partition_point(|&(other, _)| other < key);
-            let same = table[from..].iter().take_while(|&&(other, _)| other == key);
-            same.map(|&(_, pattern)| pattern).find(|pattern| matches_start(pattern, rest))
-        };
+        let of = |patterns: &Keyed, key: Ends| patterns.of(key).find(|pattern| matches_start(pattern, rest));
         let found = of(&self.by_head, head(name)?).or_else(|| of(&self.by_tail, tail(name)?))?;
         let shared = self.except.iter().any(|pattern| matches_name(pattern.as_bytes(), name.as_bytes()));
         (!shared).then_some(found)
@@ -398,12 +427,16 @@ fn last_name(path: &str) -> &str {
 
 /// The first two bytes of a name; every pattern that begins without `*` is longer than that.
 fn head(name: &str) -> Option<Ends> {
-    name.as_bytes().first_chunk().map(|ends: &Ends| ends.map(|byte| byte.to_ascii_lowercase()))
+    name.as_bytes().first_chunk().map(ends)
 }
 
 /// The last two bytes of a name; every pattern that begins with `*` ends in more than these.
 fn tail(name: &str) -> Option<Ends> {
-    name.as_bytes().last_chunk().map(|ends: &Ends| ends.map(|byte| byte.to_ascii_lowercase()))
+    name.as_bytes().last_chunk().map(ends)
+}
+
+fn ends(bytes: &[u8; 2]) -> Ends {
+    u16::from_be_bytes(bytes.map(|byte| byte.to_ascii_lowercase()))
 }
 
 /// Whether the names of `pattern` match the first names of `path`.
