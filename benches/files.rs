@@ -3,7 +3,7 @@
 //!
 //! `cargo bench --manifest-path benches/Cargo.toml --features tools --bench files`. A tree of 20,000 files is made for it, or that of the
 //! environment variable `TREE` is taken; `-- list` shows one part of list, search, read and edit. It is CPU time that is
-//! shown, of this thread and of the programs, their start included: a machine that is busy with something else does not show
+//! shown, of all threads and of the programs, their start included: a machine that is busy with something else does not show
 //! in it, and waiting for the disk neither. Everything is in the page cache. Where a program is missing there is a dash.
 
 #[path = "shared/cpu.rs"]
@@ -36,8 +36,8 @@ fn main() {
     }
 }
 
-/// Seconds of one turn: the clock of programs goes in hundredths.
-const LONG: f64 = 0.4;
+/// Seconds of one turn: the clock goes in hundredths.
+const LONG: f64 = 1.0;
 
 const PEERS: [&str; 4] = ["limit or crates alone", "find / sed / grep", "rg", "ours / best peer"];
 
@@ -75,8 +75,8 @@ impl Hands {
         let rare = || search("needle_in_the_tree");
         let crates = || self.by_crates("needle_in_the_tree");
         let grep = || program(&self.tree, "grep", &["-rnFI", "needle_in_the_tree", "."]);
-        let rg = || program(&self.tree, "rg", &["-nF", "-j1", "needle_in_the_tree"]);
-        row("search all for a rare text, one thread", &rare, &crates, &grep, &rg);
+        let rg = || program(&self.tree, "rg", &["-nF", "needle_in_the_tree"]);
+        row("search all for a rare text", &rare, &crates, &grep, &rg);
         let frequent = || search("value_7");
         let grep = || program(&self.tree, "bash", &["-c", "grep -rnFI value_7 . | head -50"]);
         let rg = || program(&self.tree, "bash", &["-c", "rg -nF --sort path value_7 | head -50"]);

@@ -1,4 +1,4 @@
-//! CPU time of this thread and of the programs that ended: other work on the machine shows as little as may be.
+//! CPU time of this process, with all its threads, and of the programs that ended: other work on the machine shows as little as may be.
 
 use std::fs;
 use std::hint::black_box;
@@ -19,12 +19,9 @@ pub(crate) fn turn(least: f64, work: &dyn Fn() -> usize) -> f64 {
     }
 }
 
-/// proc(5): `schedstat` in ns, the fields `cutime` and `cstime` of `stat` in hundredths.
+/// proc(5): the fields `utime`, `stime`, `cutime` and `cstime` of `stat`, in hundredths of a second.
 fn cpu() -> f64 {
-    let own = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    let own: f64 = own.split(' ').next().and_then(|word| word.parse().ok()).unwrap_or_default();
     let all = fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let fields = all.rsplit(')').next().unwrap_or_default().split_whitespace().skip(13).take(2);
-    let others: f64 = fields.filter_map(|word| word.parse::<f64>().ok()).sum();
-    own / 1e9 + others / 100.0
+    let fields = all.rsplit(')').next().unwrap_or_default().split_whitespace().skip(11).take(4);
+    fields.filter_map(|word| word.parse::<f64>().ok()).sum::<f64>() / 100.0
 }
