@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 pub mod config;
+pub mod diff;
 pub mod hooks;
 pub mod made;
 mod messages;
@@ -57,6 +58,11 @@ impl Git {
             |path: &PathBuf| path.is_file() && rustix::fs::access(path.as_path(), rustix::fs::Access::EXEC_OK).is_ok();
         let program = std::env::split_paths(search_path).map(|folder| folder.join("git")).find(is_program)?;
         Some(Git { program })
+    }
+
+    /// The file of the program.
+    pub fn program(&self) -> &Path {
+        &self.program
     }
 
     /// Runs `git ARGS` in `folder` and returns what it printed, up to `most` bytes.
@@ -109,13 +115,23 @@ impl Git {
         limit: Duration,
         most: u64,
     ) -> io::Result<Vec<u8>> {
+        let answer = self.answer(folder, args, Conditions { input, overrides: &[], also, limit, most })?;
+        if answer.is_cut {
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, messages::printed_too_much()));
+        }
+        Ok(answer.bytes)
+    }
+
+    /// Runs `git ARGS` in `folder`, and keeps the first bytes that it prints.
+    fn answer<S: AsRef<OsStr>>(&self, folder: &Path, args: &[S], conditions: Conditions<'_>) -> io::Result<Answer> {
+        let Conditions { input, overrides, also, limit, most } = conditions;
         let mut command = Command::new(&self.program);
-        command.args(args).current_dir(folder).env_clear().envs(environment());
+        command.args(args).current_dir(folder).env_clear().envs(environment(overrides));
         command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
         let mut child = command.spawn()?;
         let group = rustix::process::Pid::from_child(&child);
         let output = child.stdout.take().ok_or_else(|| io::Error::other(messages::no_output()))?;
-        // Read beside the wait: a full pipe would make git wait for ever.
+        // A thread reads while this one waits: a full pipe would make git wait for ever.
         let reader = std::thread::spawn(move || {
             let mut all = Vec::new();
             output.take(most + 1).read_to_end(&mut all).map(|_| all)
@@ -126,16 +142,36 @@ impl Git {
             let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
             let _ = child.wait();
         }
-        let all = reader.join().map_err(|_| io::Error::other(messages::reader_died()))??;
+        let mut bytes = reader.join().map_err(|_| io::Error::other(messages::reader_died()))??;
         let status = status?.ok_or_else(|| io::Error::new(io::ErrorKind::TimedOut, messages::took_too_long()))?;
-        if all.len() as u64 > most {
-            return Err(io::Error::new(io::ErrorKind::FileTooLarge, messages::printed_too_much()));
-        }
-        if !status.success() && !status.code().is_some_and(|code| also.contains(&code)) {
+        // Git ends by SIGPIPE where the reader has stopped.
+        let is_cut = bytes.len() as u64 > most;
+        if !is_cut && !status.success() && !status.code().is_some_and(|code| also.contains(&code)) {
             return Err(io::Error::other(messages::ended_with(status.to_string())));
         }
-        Ok(all)
+        bytes.truncate(usize::try_from(most).unwrap_or(usize::MAX));
+        Ok(Answer { bytes, is_cut })
     }
+}
+
+/// What git runs under.
+struct Conditions<'a> {
+    input: Stdio,
+    /// Further overrides of its configuration.
+    overrides: &'a [(OsString, OsString)],
+    /// Statuses other than 0 that are no failure.
+    also: &'a [i32],
+    limit: Duration,
+    /// The most bytes of output that are kept.
+    most: u64,
+}
+
+/// The output of git.
+#[derive(Debug)]
+struct Answer {
+    bytes: Vec<u8>,
+    /// Whether git would have printed more.
+    is_cut: bool,
 }
 
 /// All of a regular file of at most `most` bytes. Something else in its place is never waited for, as a FIFO would have it.
@@ -154,7 +190,7 @@ pub fn bytes_of(file: &Path, most: u64) -> io::Result<Vec<u8>> {
     if all.len() as u64 > most { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(all) }
 }
 
-fn environment() -> Vec<(OsString, OsString)> {
+fn environment(further: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
     let mut all: Vec<(OsString, OsString)> =
         std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(|name| PASSED.contains(&name))).collect();
     let fixed = [
@@ -165,10 +201,12 @@ fn environment() -> Vec<(OsString, OsString)> {
         ("GIT_PAGER", "cat"),
     ];
     all.extend(fixed.map(|(name, value)| (name.into(), value.into())));
-    all.push(("GIT_CONFIG_COUNT".into(), OVERRIDES.len().to_string().into()));
-    for (index, (key, value)) in OVERRIDES.iter().enumerate() {
-        all.push((format!("GIT_CONFIG_KEY_{index}").into(), key.into()));
-        all.push((format!("GIT_CONFIG_VALUE_{index}").into(), value.into()));
+    let overrides = OVERRIDES.iter().map(|(key, value)| (OsString::from(key), OsString::from(value)));
+    let overrides: Vec<_> = overrides.chain(further.iter().cloned()).collect();
+    all.push(("GIT_CONFIG_COUNT".into(), overrides.len().to_string().into()));
+    for (index, (key, value)) in overrides.into_iter().enumerate() {
+        all.push((format!("GIT_CONFIG_KEY_{index}").into(), key));
+        all.push((format!("GIT_CONFIG_VALUE_{index}").into(), value));
     }
     all
 }
