@@ -95,9 +95,9 @@ pub mod undo {
     pub use toolfence_workspace::undo::Unrestored;
 }
 
-/// What the command runner and undo ask of a workspace, the digest by which a content is known again, and outputs
-/// that were too long for a result.
+/// What the command runner and undo ask of a workspace, the digest by which a content is known again, outputs that were too
+/// long for a result, and the changes of the next commit.
 #[cfg(feature = "tools")]
 pub mod workspace {
-    pub use toolfence_workspace::{Access, Digest, Recorder, Root, overflow_file, quoted};
+    pub use toolfence_workspace::{Access, CommittedFile, Digest, NextCommit, Recorder, Root, overflow_file, quoted};
 }

@@ -4,6 +4,8 @@ mod coder;
 #[cfg(all(feature = "cli", target_os = "linux"))]
 mod command;
 #[cfg(all(feature = "cli", target_os = "linux"))]
+mod commit;
+#[cfg(all(feature = "cli", target_os = "linux"))]
 mod compat;
 #[cfg(feature = "policy")]
 mod config;

@@ -18,6 +18,7 @@ Exit status:
   0    done; for exec: every call succeeded
   1    something that was asked for did not succeed: a call, a turn, a line of
        a batch, the demo's test; or you said no to config trust
+       or to commit
   2    wrong use: arguments, files, settings
   3    the backend or the machine failed
   130  interrupted by Ctrl-C
@@ -237,6 +238,8 @@ pub(crate) enum Command {
     Redo(BackArguments),
     /// What the last turn changed
     Diff(DiffArguments),
+    /// Commit with a message that the model proposes and you confirm
+    Commit(CommitArguments),
     /// Who the model can be: the personas that there are
     Personas(PersonasArguments),
     /// The files of settings: what they hold, and what counts
@@ -541,6 +544,22 @@ fn dialects_help() -> String {
                 the key `dialects`; with one name, it is the one that the model is known to write):";
     format!("{read}\n  {}", names.join(" "))
 }
+
+#[derive(Debug, Args)]
+#[command(after_help = COMMIT_HELP)]
+pub(crate) struct CommitArguments {
+    /// Commit all changes in tracked files, as `git commit --all` does
+    #[arg(short, long)]
+    pub(crate) all: bool,
+    /// Print the message and commit nothing
+    #[arg(short = 'n', long)]
+    pub(crate) message_only: bool,
+}
+
+const COMMIT_HELP: &str = "\
+The model reads the staged diff, without secrets and without the contents of blocked files. You see the message and can edit it; git \
+then commits as you, with your hooks. --yes commits without a question. If there is no terminal to ask on, the message is printed, \
+nothing is committed, and the exit status is 1.";
 
 #[derive(Debug, Args)]
 pub(crate) struct GrammarArguments {

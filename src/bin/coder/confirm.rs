@@ -395,6 +395,11 @@ pub(crate) fn is_yes(line: &str, language: Language) -> bool {
     matches!(said(line, language), Said::Answer(Answer::Yes))
 }
 
+/// Whether the answer is a plain request to edit.
+pub(crate) fn is_edit(line: &str, language: Language) -> bool {
+    matches!(said(line, language), Said::Edit(rest) if rest.is_empty())
+}
+
 fn said(line: &str, language: Language) -> Said {
     let line = line.trim();
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));

@@ -53,7 +53,7 @@ impl Failure {
     }
 
     /// The turn ended without doing what was asked.
-    fn unsuccessful(message: Text) -> Failure {
+    pub(crate) fn unsuccessful(message: Text) -> Failure {
         Failure { status: UNSUCCESSFUL, message }
     }
 

@@ -7,6 +7,7 @@ mod checks;
 mod choices;
 mod clipboard;
 mod commands;
+mod commit_message;
 mod config;
 mod confirm;
 mod debug;
@@ -120,6 +121,7 @@ fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         (Some(Command::Undo(arguments)), _) => commands::undo::undo(options, arguments),
         (Some(Command::Redo(arguments)), _) => commands::undo::redo(options, arguments),
         (Some(Command::Diff(arguments)), _) => commands::undo::diff(options, arguments),
+        (Some(Command::Commit(arguments)), _) => commands::commit::run(options, arguments),
         (Some(Command::Personas(arguments)), _) => commands::personas::run(options, arguments),
         (Some(Command::Config { command }), _) => commands::config::run(options, command),
         (Some(Command::Mcp { command }), _) => commands::mcp::run(options, command),

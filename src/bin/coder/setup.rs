@@ -551,6 +551,11 @@ pub(crate) struct Talk {
 }
 
 impl Talk {
+    /// The backend without a grammar of calls, for a question that has no tools.
+    pub(crate) fn bare(&self) -> &dyn Backend {
+        &*self.bare
+    }
+
     /// What earlier replies have shown.
     pub(crate) fn learned(&self) -> Learned {
         self.profile.as_ref().map(Profile::learned).unwrap_or_default()

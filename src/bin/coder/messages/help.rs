@@ -216,14 +216,28 @@ pub(crate) const PORTUGUESE_HELP: &[(&str, &str)] = &[
     ("Everything asks", "Tudo é perguntado"),
     (
         "Exit status:\n  0    done; for exec: every call succeeded\n  1    something that was asked for did not \
-         succeed: a call, a turn, a line of\n       a batch, the demo's test; or you said no to config trust\n  2    \
+         succeed: a call, a turn, a line of\n       a batch, the demo's test; or you said no to config trust\n       \
+         or to commit\n  2    \
          wrong use: arguments, files, settings\n  3    the backend or the machine failed\n  130  interrupted by \
          Ctrl-C\n  129  the terminal went away, 143 terminated: what ran was ended first",
         "Status de saída:\n  0    feito; em exec: todas as chamadas deram certo\n  1    algo que foi pedido não deu \
          certo: uma chamada, um turno,\n       uma linha de um lote, o teste da demo; ou você disse não a config \
-         trust\n  2    uso errado: argumentos, arquivos, configurações\n  3    o backend ou a máquina falhou\n  130  \
+         trust\n       ou a commit\n  2    uso errado: argumentos, arquivos, configurações\n  3    o backend ou a máquina falhou\n  130  \
          interrompido por Ctrl-C\n  129  o terminal se foi, 143 terminado: o que rodava foi encerrado antes",
     ),
+    (
+        "Commit with a message that the model proposes and you confirm",
+        "Faz um commit com uma mensagem que o modelo propõe e você confirma",
+    ),
+    (
+        "The model reads the staged diff, without secrets and without the contents of blocked files. You see the message and can edit it; git then commits as you, with your hooks. --yes commits without a question. If there is no terminal to ask on, the message is printed, nothing is committed, and the exit status is 1.",
+        "O modelo lê o diff do que está no stage, sem segredos e sem o conteúdo de arquivos bloqueados. Você vê a mensagem e pode editá-la; depois o git faz o commit em seu nome, com os seus hooks. Com --yes o commit é feito sem pergunta. Se não houver terminal onde perguntar, a mensagem é impressa, nenhum commit é feito e o status de saída é 1.",
+    ),
+    (
+        "Commit all changes in tracked files, as `git commit --all` does",
+        "Faz o commit de todas as alterações em arquivos rastreados, como `git commit --all`",
+    ),
+    ("Print the message and commit nothing", "Imprime a mensagem e não faz nenhum commit"),
     (
         "Feed the reply in pieces of N bytes, never splitting a character",
         "Entrega a resposta em pedaços de N bytes, sem nunca dividir um caractere",
