@@ -66,16 +66,16 @@ pub mod sandbox {
     pub use toolfence_sandbox::isolation::{Enclosure, Request};
 }
 
-/// The built-in tools, all and each by its name.
+/// The built-in tools, all and each by its name, and those that only a persona adds.
 pub mod tool {
-    pub use toolfence_toolset::{builtin, builtins};
+    pub use toolfence_toolset::{builtin, builtins, edit_data, plan};
 }
 
-/// Which checkers are there on this machine, the name under which the checks of a project give their results, and what a call
-/// would change.
+/// Which checkers are there on this machine, the name under which the checks of a project give their results, what a call would
+/// change, and the tools with those that only a persona adds.
 #[cfg(feature = "tools")]
 pub mod tools {
-    pub use toolfence_tools::{PROJECT_CHECK, Standing, preview};
+    pub use toolfence_tools::{PROJECT_CHECK, Standing, complete, preview};
 }
 
 /// The records of transcripts, and where they are.

@@ -1,10 +1,10 @@
-//! Lines and a passage of a text replaced: as if made by hand, or refused for a reason that holds.
+//! Lines, a passage and a value of a text replaced: as if made by hand, or refused for a reason that holds.
 //!
 //! The first four bytes are two ranges of lines; then come the text, two replacements, and a passage, with 0xff between.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use toolfence::parts::patch::{LineEdit, PassageProblem, edit_lines, replace_passage};
+use toolfence::parts::patch::{DataEdit, LineEdit, PassageProblem, edit_data, edit_lines, replace_passage};
 
 fuzz_target!(|data: &[u8]| {
     let [a, b, c, d, texts @ ..] = data else { return };
@@ -15,6 +15,7 @@ fuzz_target!(|data: &[u8]| {
     let edits = edits.map(|(start, end, replacement)| LineEdit { start: start.into(), end: end.into(), replacement });
     by_lines(text, &edits);
     by_passage(text, passage, one);
+    by_pointer(text, passage, one);
     // Bytes that are no text do no harm.
     let broken = [&[0xfe, b'\n'][..], text.as_bytes(), b"\r\n\xfe"].concat();
     let _ = edit_lines(&broken, &edits);
@@ -34,6 +35,18 @@ fn by_lines(text: &str, edits: &[LineEdit<'_>; 2]) {
         lines.splice(edit.start as usize - 1..edit.end as usize, edit.replacement.lines());
     }
     assert_eq!(done.lines().collect::<Vec<_>>(), lines);
+}
+
+/// A value that was set is removed again, and set once more to the same text.
+fn by_pointer(text: &str, at: &str, new: &str) {
+    let value = serde_json::Value::from(new);
+    let set = DataEdit { at, value: Some(&value) };
+    let Ok(once) = edit_data(text.as_bytes(), &[set.clone()]) else { return };
+    if at.ends_with("/-") {
+        return;
+    }
+    assert_eq!(edit_data(&once, &[set]).as_ref(), Ok(&once));
+    assert!(at.is_empty() || edit_data(&once, &[DataEdit { at, value: None }]).is_ok());
 }
 
 fn by_passage(text: &str, old: &str, new: &str) {

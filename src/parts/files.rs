@@ -44,7 +44,7 @@
 //! ```
 
 pub use toolfence_workspace::{
-    Changes, Draft, EditFile, EditLines, Entry, EntryKind, FileDraft, FileText, Files, Found, ListFiles, Listing,
-    Patched, PatchedFile, ReadFile, ReadLimits, ReplaceText, Report, SearchFiles, SearchLine, Stop, Total, Version,
-    Written,
+    Changes, Draft, EditData, EditFile, EditLines, EditValue, Entry, EntryKind, FileDraft, FileText, Files, Found,
+    ListFiles, Listing, Patched, PatchedFile, ReadFile, ReadLimits, ReplaceText, Report, SearchFiles, SearchLine, Stop,
+    Total, Version, Written,
 };

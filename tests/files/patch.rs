@@ -1,6 +1,7 @@
 //! Patches: case files, laws on made-up texts, and git beside us.
 
 mod cases;
+mod data;
 mod git;
 mod heads;
 pub(crate) mod laws;

@@ -634,6 +634,38 @@ fn a_conversation_is_compacted_retried_and_cleared() {
 }
 
 #[test]
+fn a_persona_that_names_it_has_the_tool_for_json_files() {
+    let project = toolfence_kit::Project::new();
+    let persona = "+++\nname = \"packager\"\ntools = [\"edit_data\"]\n+++\nYou edit.\n";
+    project.file_at_home("packager.md", persona);
+    let persona = project.home.join("packager.md");
+    let with_persona = |args: &[&str]| {
+        let args = [args, &["--persona", persona.to_str().unwrap()]].concat();
+        project.run(CODER, &args, "")
+    };
+    assert!(!project.run(CODER, &["prompt"], "").out.contains("edit_data"));
+    let prompt = with_persona(&["prompt", "--lang", "pt"]).out;
+    assert!(prompt.contains("edit_data(path, edits[{at, value?, remove?}], dry_run?)"), "{prompt}");
+    assert!(prompt.contains("Define ou remove valores") && prompt.contains("\"at\": \"/files/-\""), "{prompt}");
+
+    let text = "{\n  // kept\n  \"version\": \"1.0.0\",\n}\n";
+    project.file("package.json", text);
+    let edit = |at: &str| {
+        let args = serde_json::json!({"path": "package.json", "edits": [{"at": at, "value": "1.1.0"}]});
+        format!("```tool\n{}\n```\n", serde_json::json!({"name": "edit_data", "args": args}))
+    };
+    let replies = project.replies(&[&edit("/version"), &edit("/name/first"), "Done."]);
+    let asked = ["--backend", "replay", "--replies", &replies, "-p", "go"];
+    let ran = with_persona(&asked);
+    assert_eq!((ran.status, project.content("package.json").as_str()), (0, text), "{}", ran.said());
+    let ran = with_persona(&[&asked[..], &["--yes"]].concat());
+    assert_eq!(project.content("package.json"), text.replace("1.0.0", "1.1.0"), "{}", ran.said());
+    assert!(ran.err.contains("/name/first does not exist"), "{}", ran.err);
+    let ran = project.run(CODER, &["undo"], "");
+    assert_eq!((ran.status, project.content("package.json").as_str()), (0, text), "{}", ran.said());
+}
+
+#[test]
 fn a_persona_that_names_it_has_the_tool_for_plans() {
     let folder = root();
     let persona = "+++\nname = \"planner\"\ntools = [\"read_file\", \"plan\"]\n+++\nYou plan.\n";

@@ -18,6 +18,7 @@ const HARMLESS: &[&str] = &[
     "memchr",
     "regex",
     "nom",
+    "jsonc-parser",
     "brush-parser",
     "shell-words",
     "glob",

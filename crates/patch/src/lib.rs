@@ -3,8 +3,8 @@
 //! This module knows no disk: [`plan()`] asks a [`Source`] for files and gives back what they shall be. It never guesses: a
 //! hunk that fits in two places, or that overlaps another, is refused, and then nothing at all is changed.
 //!
-//! Two ways to change a text without a patch are here too, for they share its lines and its words: [`edit_lines`] replaces
-//! ranges of lines, [`replace_passage`] a passage that occurs once.
+//! Three ways to change a text without a patch are here too: [`edit_lines`] replaces ranges of lines, [`replace_passage`] a
+//! passage that occurs once, and [`edit_data`] values of a JSON text.
 //!
 //! # The grammar
 //! Lines end with a line feed; a carriage return before it belongs to the way the patch took when the line of the hunk's
@@ -49,6 +49,7 @@
 
 mod begin;
 mod body;
+mod data;
 mod edit;
 mod explain;
 mod find;
@@ -76,6 +77,7 @@ mod text;
 mod unified;
 mod wrap;
 
+pub use data::{DataEdit, DataProblem, edit_data};
 pub use lines::{LineEdit, LineProblem, edit_lines};
 pub use miss::{Closest, Miss, Why};
 pub use model::{FilePatch, Hunk, Kind, Line, Name, Patch, Problem, Sign};

@@ -8,6 +8,7 @@ mod apply_patch;
 mod bash;
 mod change;
 mod checks;
+mod edit_data;
 mod edit_file;
 mod job;
 mod jobs;
@@ -59,11 +60,21 @@ pub fn standard(commands: Arc<CommandRunner>) -> Toolbox {
 
 /// The built-in tools with these checks around changes, on the project whose commands the checks run.
 pub fn checked(checks: &Checks) -> Toolbox {
+    with_pipeline(checks).0
+}
+
+/// The tools of [`checked`], and those that a host offers only if a persona asks for them: `plan` and `edit_data`.
+pub fn complete(checks: &Checks) -> Toolbox {
+    let (tools, pipeline) = with_pipeline(checks);
+    tools.with(edit_data::Data::new(&pipeline)).with(Plan::default())
+}
+
+fn with_pipeline(checks: &Checks) -> (Toolbox, ChangePipeline) {
     let (workspace, commands) = (checks.workspace(), checks.commands());
     let jobs = Arc::new(Jobs::new(Arc::clone(commands)));
     let views = Views::default();
     let pipeline = ChangePipeline::new(checks, &views);
-    Toolbox::new()
+    let tools = Toolbox::new()
         .with(Read::new(Arc::clone(workspace)).views(&views))
         .with(List::new(Arc::clone(workspace)))
         .with(Search::new(Arc::clone(workspace)))
@@ -73,7 +84,8 @@ pub fn checked(checks: &Checks) -> Toolbox {
         .with(Patch::new(&pipeline))
         .with(Bash::new(Arc::clone(&jobs)))
         .with(Python::new(Arc::clone(&jobs)))
-        .with(Job::new(jobs))
+        .with(Job::new(jobs));
+    (tools, pipeline)
 }
 
 /// The spec of a tool of this folder.

@@ -5,7 +5,7 @@
 use serde_json::Value;
 use toolfence_protocol::{ErrorCode, ToolCall, ToolFailure};
 use toolfence_toolset::{Change, change};
-use toolfence_workspace::{EditFile, EditLines, ReplaceText, Workspace};
+use toolfence_workspace::{EditData, EditFile, EditLines, EditValue, ReplaceText, Workspace};
 
 /// The diff of what a call to a built-in tool would change; `None` for calls that change no files by themselves. The diff is
 /// `None` if the texts are too long to be compared, or are not text.
@@ -28,6 +28,14 @@ pub fn preview(workspace: &Workspace, call: &ToolCall) -> Option<Result<Option<S
         }
         Change::Passage { path, old, new } => {
             changes.draft_replacement(&ReplaceText::new(path, old, new)).map(|draft| draft.into_report().diff)
+        }
+        Change::Data { path, edits } => {
+            let edit = |(at, value, remove): (&str, Option<&Value>, bool)| {
+                let (at, value) = (at.to_owned(), value.cloned());
+                EditValue { at, value, remove }
+            };
+            let edits = edits.into_iter().map(edit).collect();
+            changes.draft_data(&EditData::new(path, edits)).map(|draft| draft.into_report().diff)
         }
         Change::Patch(patch) => changes.draft_patch(patch).map(|draft| draft.into_report().diff),
     })

@@ -1,5 +1,5 @@
-//! The ten built-in tools as data: names, arguments, aliases, effects and wording, which live here alone; and [`plan()`], which is
-//! offered only where it is asked for.
+//! The ten built-in tools as data: names, arguments, aliases, effects and wording, which live here alone; and [`plan()`] and
+//! [`edit_data()`], which are offered only if they are asked for.
 //!
 //! This crate does not run a tool and does not judge a call. The parser and the policy know these tools only through the
 //! catalog that they are given.
@@ -47,6 +47,9 @@ static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
     ]
 });
 
+/// The tools that change files and are offered only if they are asked for.
+static OPTIONAL: LazyLock<Vec<Row>> = LazyLock::new(|| vec![Row::from(edit_data()).changes(data_changed)]);
+
 static TABLE: LazyLock<Vec<ToolSpec>> = LazyLock::new(|| ROWS.iter().map(|row| row.spec.clone()).collect());
 
 static CATALOG: LazyLock<Arc<Catalog>> = LazyLock::new(|| Arc::new(TABLE.iter().cloned().collect()));
@@ -92,13 +95,20 @@ pub enum Change<'a> {
         /// The passage as it shall be.
         new: &'a str,
     },
+    /// Values of a JSON file.
+    Data {
+        /// The file.
+        path: &'a str,
+        /// The place of each value, the new value, and whether the old one is removed.
+        edits: Vec<(&'a str, Option<&'a Value>, bool)>,
+    },
     /// The text of a patch.
     Patch(&'a str),
 }
 
 /// The change of files that a call asks for; `None` if it changes none, or its arguments do not say which.
 pub fn change(call: &ToolCall) -> Option<Change<'_>> {
-    let row = ROWS.iter().find(|row| row.spec.name == call.name)?;
+    let row = ROWS.iter().chain(OPTIONAL.iter()).find(|row| row.spec.name == call.name)?;
     row.change.and_then(|change| change(&call.args))
 }
 
@@ -121,6 +131,15 @@ fn lines_changed(args: &Args) -> Option<Change<'_>> {
 
 fn passage_changed(args: &Args) -> Option<Change<'_>> {
     Some(Change::Passage { path: text_of(args, "path")?, old: text_of(args, "old")?, new: text_of(args, "new")? })
+}
+
+fn data_changed(args: &Args) -> Option<Change<'_>> {
+    fn edit(edit: &Value) -> Option<(&str, Option<&Value>, bool)> {
+        let remove = edit.get("remove").and_then(Value::as_bool).unwrap_or_default();
+        Some((edit.get("at")?.as_str()?, edit.get("value"), remove))
+    }
+    let edits = args.get("edits")?.as_array()?.iter().map(edit).collect::<Option<_>>()?;
+    Some(Change::Data { path: text_of(args, "path")?, edits })
 }
 
 fn patch_applied(args: &Args) -> Option<Change<'_>> {
@@ -269,6 +288,33 @@ fn replace_text() -> ToolSpec {
         .effect(writes_unless_dry)
 }
 
+/// A list and its pointers, which look like paths of files.
+const DATA_EXAMPLE: &str = r#"```tool
+{"name": "edit_data", "args": {"path": "package.json", "edits": [{"at": "/scripts/test", "value": "vitest run"}, {"at": "/files/-", "value": "dist"}, {"at": "/private", "remove": true}]}}
+```"#;
+
+/// The tool that changes values of JSON files. It is not one of the built-in tools: a host adds it.
+pub fn edit_data() -> ToolSpec {
+    let edits = ParamKind::Objects(vec![
+        text("at", "the place of the value as a JSON Pointer; a last part - appends to a list")
+            .required()
+            .aliases(["pointer", "path", "key"]),
+        Param::new("value", ParamKind::Any, "the new value; a name that is not there yet is added")
+            .aliases(["new_value"]),
+        flag("remove", "remove the value instead").aliases(["delete"]),
+    ]);
+    ToolSpec::new(
+        "edit_data",
+        "Set or remove values of a JSON file, with comments or without; all else stays as it is.",
+    )
+    .aliases(["edit_json", "json_edit", "update_json"])
+    .param(file("the file to change"))
+    .param(Param::new("edits", edits, "made in order, all or none").required())
+    .param(dry_run())
+    .example(DATA_EXAMPLE)
+    .effect(writes_unless_dry)
+}
+
 fn apply_patch() -> ToolSpec {
     ToolSpec::new("apply_patch", "Apply a unified diff or a *** Begin Patch text; all files or none.")
         .aliases(["patch"])
@@ -355,8 +401,9 @@ mod tests {
             ("edit_file", r#"{"path": "a", "edits": [{"start_line": 1, "end_line": 2, "replacement": "x"}]}"#),
             ("replace_text", r#"{"path": "a", "old": "x", "new": "y"}"#),
             ("apply_patch", r#"{"patch": "x"}"#),
+            ("edit_data", r#"{"path": "a", "edits": [{"at": "/x", "value": null}, {"at": "/y", "remove": true}]}"#),
         ];
-        for row in ROWS.iter() {
+        for row in ROWS.iter().chain(OPTIONAL.iter()) {
             let args = changes.iter().find(|(name, _)| *name == row.spec.name).map(|(_, args)| *args);
             let call = |args: &str| ToolCall::new("1", &*row.spec.name, serde_json::from_str(args).expect("an object"));
             assert_eq!(change(&call(args.unwrap_or("{}"))).is_some(), args.is_some(), "{}", row.spec.name);

@@ -34,7 +34,7 @@ mod version;
 pub use attributes::Attributes;
 pub use changes::Changes;
 pub use changes::draft::{Draft, FileDraft, Report};
-pub use changes::edit::{EditFile, EditLines, ReplaceText};
+pub use changes::edit::{EditData, EditFile, EditLines, EditValue, ReplaceText};
 pub use changes::patch::{Patched, PatchedFile};
 pub use changes::record::{RecordedCommand, Recorder};
 pub use changes::write::Written;

@@ -284,7 +284,9 @@ mod tests {
     }
 
     fn preview(name: &str, args: Value, workspace: &Workspace) -> Preview {
-        let (call, spec) = (call(name, args), toolfence::program::tool::builtin(name).expect("it is one of ours"));
+        let optional = toolfence::program::tool::edit_data();
+        let spec = toolfence::program::tool::builtin(name).or_else(|| (name == optional.name).then_some(&optional));
+        let (call, spec) = (call(name, args), spec.expect("it is one of ours"));
         let decision = Policy::default().judge(&call, spec, workspace);
         Preview::new(&call, &decision, false, ROOM, workspace)
     }
@@ -326,6 +328,10 @@ mod tests {
         assert_eq!(shown("edit_file", json!({"path": "a", "edits": edits})), change);
         assert_eq!(shown("replace_text", json!({"path": "a", "old": "two", "new": "2"})), change);
         assert_eq!(shown("apply_patch", json!({"patch": "--- a/a\n+++ b/a\n@@ -2 +2 @@\n-two\n+2\n"})), change);
+        std::fs::write(home.path().join("b"), "{\n  \"x\": 1 // one\n}\n").expect("it can be written");
+        let change =
+            "  file: b\n  a change:\n  @@ -1,3 +1,3 @@\n   {\n  -  \"x\": 1 // one\n  +  \"x\": 2 // one\n   }\n";
+        assert_eq!(shown("edit_data", json!({"path": "b", "edits": [{"at": "/x", "value": 2}]})), change);
         let impossible = shown("replace_text", json!({"path": "a", "old": "three", "new": "3"}));
         assert!(impossible.contains("  old: \"three\"\n"), "{impossible}");
         assert_eq!(std::fs::read_to_string(home.path().join("a")).ok().as_deref(), Some("one\ntwo\n"));

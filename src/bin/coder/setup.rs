@@ -29,6 +29,7 @@ use toolfence::program::mcp::ServedTool;
 use toolfence::program::persona::Persona;
 use toolfence::program::probe::Mangling;
 use toolfence::program::settings::{CheckRule, Value};
+use toolfence::program::tools::complete;
 use toolfence::program::transcript::{Store, rfc3339};
 use toolfence::redact::Redactor;
 use toolfence::sandbox::Container;
@@ -577,11 +578,10 @@ fn grammar_of(tools: &Catalog) -> String {
 /// The tools that the persona wants, with the person's own checkers around changes.
 fn toolbox(commands: &Arc<CommandRunner>, config: &Config, persona: &Persona) -> Result<Toolbox, Failure> {
     let checks = tools::Checks::new(commands.clone()).checkers(checkers(config)?);
-    let toolbox = tools::checked(&checks).with_limits(config.limits());
     Ok(match &persona.tools {
-        // Offered only where the persona asks for it: the instructions of all tools are read with every request.
-        Some(names) => toolbox.with(tools::Plan::default()).only(names),
-        None => toolbox,
+        // Some tools are offered only if the persona asks for them: the instructions of all are read with every request.
+        Some(names) => complete(&checks).with_limits(config.limits()).only(names),
+        None => tools::checked(&checks).with_limits(config.limits()),
     })
 }
 

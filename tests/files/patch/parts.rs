@@ -1,14 +1,15 @@
 //! The case files in `tests/cases/edit`, and laws: parts of a text replaced without a patch.
 //!
 //! A case begins with `=== title`. Its parts begin with `#### ` and go on up to the next one: `text` is the text before,
-//! `edit START END` a range of lines with its replacement, `old` and `new` a passage, `want` the text afterwards, `error`
-//! lines that the refusal must hold. Empty lines at the end of a part belong to nobody; `␤` is one that counts. The other signs
+//! `edit START END` a range of lines with its replacement, `old` and `new` a passage, `set POINTER` a place of a JSON text with its
+//! new value, `remove POINTER` a place whose value goes, `want` the text afterwards, `error` lines that the refusal must hold. Empty lines at the end of a part belong to nobody; `␤` is one that counts. The other signs
 //! are those of the cases of patches.
 
 use super::laws::text;
+use serde_json::Value;
 use std::time::{Duration, Instant};
 use toolfence::parts::patch::PassageProblem;
-use toolfence::parts::patch::{LineEdit, edit_lines, replace_passage};
+use toolfence::parts::patch::{DataEdit, LineEdit, edit_data, edit_lines, replace_passage};
 use toolfence_kit::Random;
 use toolfence_kit::{CaseFiles, Comparison, Expected, Section, signs};
 
@@ -17,6 +18,7 @@ struct Case {
     text: String,
     edits: Vec<(u64, u64, String)>,
     passage: Option<(String, String)>,
+    data: Vec<(String, Option<Value>)>,
     want: Option<(Expected, String)>,
     error: Option<Expected>,
     end: Expected,
@@ -33,6 +35,7 @@ impl Case {
             text: String::new(),
             edits: Vec::new(),
             passage: None,
+            data: Vec::new(),
             want: None,
             error: None,
             end: section.optional_part("end"),
@@ -47,6 +50,11 @@ impl Case {
                 "edit" => case.edits.push((number(), number(), body)),
                 "old" => case.passage = Some((body, String::new())),
                 "new" => case.passage.as_mut().expect("old comes first").1 = body,
+                "set" => {
+                    let value = serde_json::from_str(&body).unwrap_or_else(|error| panic!("{}: {error}", case.title));
+                    case.data.push((pointer(&part.rest), Some(value)));
+                }
+                "remove" => case.data.push((pointer(&part.rest), None)),
                 "want" => case.want = Some((part.body.clone(), body)),
                 "error" => case.error = Some(part.body.clone()),
                 other => panic!("{}: {other}?", case.title),
@@ -68,10 +76,19 @@ impl Case {
 
 fn done(case: &Case, text: &str) -> Result<String, String> {
     let bytes = match &case.passage {
+        None if !case.data.is_empty() => {
+            let edits: Vec<_> = case.data.iter().map(|(at, value)| DataEdit { at, value: value.as_ref() }).collect();
+            edit_data(text.as_bytes(), &edits).map_err(|problem| problem.text().to_string())
+        }
         Some((old, new)) => replace_passage(text.as_bytes(), old, new).map(|done| done.text).map_err(|p| p.to_string()),
         None => edit_lines(text.as_bytes(), &edits_of(&case.edits)).map_err(|problem| problem.to_string()),
     };
     bytes.map(|bytes| String::from_utf8(bytes).unwrap())
+}
+
+/// A pointer as it is written in a case: `""` is that of the whole document.
+fn pointer(written: &str) -> String {
+    if written == "\"\"" { String::new() } else { written.to_owned() }
 }
 
 fn edits_of(edits: &[(u64, u64, String)]) -> Vec<LineEdit<'_>> {

@@ -14,6 +14,12 @@ pub(super) fn tools_on(place: &Place) -> Tools<CommandRunner> {
     Tools::new(Arc::clone(&runner), tools::standard(runner))
 }
 
+/// The tools of one conversation with those that only a persona adds.
+pub(super) fn complete_tools_on(place: &Place) -> Tools<CommandRunner> {
+    let runner = Arc::new(place.runner());
+    Tools::new(Arc::clone(&runner), toolfence::program::tools::complete(&tools::Checks::new(runner)))
+}
+
 /// Runs one call in a conversation of its own.
 pub(super) fn run(place: &Place, tool: &str, args: Value) -> ToolResult {
     tools_on(place).run(tool, args)

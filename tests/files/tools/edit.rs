@@ -1,12 +1,12 @@
 //! Parts of real files changed: what is kept, what is refused, and what the model is told.
 
-use super::answers::{failure, run, tools_on};
+use super::answers::{complete_tools_on, failure, run, tools_on};
 use super::{Place, picture};
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use toolfence::ErrorCode;
-use toolfence::parts::files::{EditFile, EditLines, ReadFile, ReplaceText, Stop};
+use toolfence::parts::files::{EditData, EditFile, EditLines, EditValue, ReadFile, ReplaceText, Stop};
 use toolfence_workspace::Version;
 
 const TEN: &str = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n";
@@ -52,6 +52,54 @@ fn replace_text_changes_its_passage() {
     let (code, message) = failure(&place, "replace_text", json!({"path": "f", "old": "();", "new": "(1);"}));
     assert_eq!(code, ErrorCode::NotUnique);
     assert!(message.contains("old occurs 2 times, at lines 2, 3"), "{message}");
+}
+
+#[test]
+fn edit_data_sets_and_removes_values() {
+    const TEXT: &str =
+        "{\r\n  // tools\r\n  \"scripts\": { \"build\": \"tsc\" },\r\n  \"private\": true,\r\n  \"files\": []\r\n}";
+    let place = Place::new();
+    place.file("tsconfig.json", TEXT);
+    let tools = complete_tools_on(&place);
+    let edits = json!([
+        {"at": "/scripts/test", "value": "vitest run"}, {"at": "/private", "remove": true},
+        {"at": "/files/-", "value": null},
+    ]);
+    let dry = tools.run("edit_data", json!({"path": "tsconfig.json", "edits": edits, "dry_run": true}));
+    assert!(dry.success && place.content("tsconfig.json") == TEXT, "{:?}", dry.error);
+    let result = tools.run("edit_json", json!({"file": "tsconfig.json", "edits": edits}));
+    assert_eq!(result.error, None);
+    let want = "{\r\n  // tools\r\n  \"scripts\": { \"build\": \"tsc\", \"test\": \"vitest run\" },\r\n  \"files\": [\r\n    null\r\n  ]\r\n}";
+    assert_eq!(place.content("tsconfig.json"), want);
+    let data = result.data.expect("it has data");
+    assert_eq!((&data["files_modified"], &data["dry_run"]), (&json!(["tsconfig.json"]), &json!(false)));
+    assert!(data["diff"].as_str().expect("it is short").contains("-  \"private\": true,\r\n"));
+
+    // Nothing is changed where one of several edits is refused.
+    place.file(".env", "{\"a\": 1}");
+    for (edits, code, message) in [
+        (
+            json!([{"at": "/files/0", "value": 1}, {"at": "/x/y", "value": 1}]),
+            ErrorCode::NoMatch,
+            "Edit 2: /x/y does not exist",
+        ),
+        (json!([{"at": "files", "value": 1}]), ErrorCode::InvalidArgument, "Write /files"),
+        (json!([{"at": "/files"}]), ErrorCode::InvalidArgument, "neither a value nor remove"),
+        (json!([{"at": "/files", "value": 1, "remove": true}]), ErrorCode::InvalidArgument, "both a value and remove"),
+        (json!([]), ErrorCode::InvalidArgument, ""),
+    ] {
+        let error = tools.run("edit_data", json!({"path": "tsconfig.json", "edits": edits})).error.expect("it fails");
+        assert!(error.code == code && error.message.to_string().contains(message), "{edits}: {error:?}");
+    }
+    let error = tools.run("edit_data", json!({"path": ".env", "edits": [{"at": "/a", "value": 2}]})).error;
+    assert_eq!(error.map(|error| error.code), Some(ErrorCode::Denied));
+    assert_eq!((place.content("tsconfig.json"), place.content(".env")), (want.to_owned(), "{\"a\": 1}".to_owned()));
+    assert!(!tools_on(&place).run("edit_data", json!({"path": "tsconfig.json", "edits": edits})).success);
+
+    let value = EditValue { at: "/files".to_owned(), value: Some(json!(1)), remove: false };
+    let stale = EditData { base: Some(Version::of(b"other")), ..EditData::new("tsconfig.json", vec![value]) };
+    let workspace = place.workspace();
+    assert_eq!(workspace.changes().edit_data(&stale).unwrap_err().code, ErrorCode::Conflict);
 }
 
 #[test]

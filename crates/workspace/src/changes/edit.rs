@@ -1,4 +1,4 @@
-//! Parts of a text file changed: ranges of lines, or one passage. All of it or nothing.
+//! Parts of a text file changed: ranges of lines, one passage, or values of a JSON text. All of it or nothing.
 
 use crate::changes::draft::{Draft, FileDraft, stale, too_large, too_large_to_edit};
 use crate::changes::target::{Content, Target};
@@ -10,9 +10,13 @@ use crate::root::resolve::Trouble;
 use crate::text::refuse_no_text;
 use crate::version::Version;
 use rustix::io::Errno;
+use serde_json::Value;
 use std::path::Path;
-use toolfence_patch::{LineEdit, PassageProblem, Replaced, edit_lines, replace_passage, restated_neighbours};
-use toolfence_protocol::{ErrorCode, ToolFailure};
+use toolfence_patch::{
+    DataEdit, DataProblem, LineEdit, PassageProblem, Replaced, edit_data, edit_lines, replace_passage,
+    restated_neighbours,
+};
+use toolfence_protocol::{ErrorCode, Text, ToolFailure, text};
 
 /// Line ranges of one file, and what shall stand there.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,6 +69,54 @@ impl ReplaceText {
     pub fn new(path: impl Into<String>, old: impl Into<String>, new: impl Into<String>) -> ReplaceText {
         ReplaceText { path: path.into(), old: old.into(), new: new.into(), base: None, dry_run: false }
     }
+}
+
+/// Values of a JSON or JSONC file to set or to remove.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EditData {
+    /// Relative to the root, or absolute and inside it.
+    pub path: String,
+    /// All of them are made, in this order, or none.
+    pub edits: Vec<EditValue>,
+    /// The content that the file must still have, where it was read before.
+    pub base: Option<Version>,
+    /// Report what would change and change nothing.
+    pub dry_run: bool,
+}
+
+impl EditData {
+    /// These edits, whatever the file is by now.
+    pub fn new(path: impl Into<String>, edits: Vec<EditValue>) -> EditData {
+        EditData { path: path.into(), edits, base: None, dry_run: false }
+    }
+}
+
+/// One value to set or to remove.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EditValue {
+    /// The place of the value, as a JSON Pointer (RFC 6901). A last part `-` is the end of a list.
+    pub at: String,
+    /// The new value.
+    pub value: Option<Value>,
+    /// Whether the old value is removed instead.
+    pub remove: bool,
+}
+
+/// Plans to set and remove values of a JSON file, all or none.
+pub(super) fn draft_data(root: &Root, most: u64, wanted: &EditData) -> Result<Draft<Written>, ToolFailure> {
+    let refused = |code, why: Text| ToolFailure::new(code, messages::file_not_changed(shown(&wanted.path), why));
+    let edits = wanted.edits.iter().map(EditValue::as_data).collect::<Result<Vec<_>, _>>();
+    let edits = edits.map_err(|why| refused(ErrorCode::InvalidArgument, why))?;
+    draft(root, most, &wanted.path, wanted.base, |old| {
+        let text = edit_data(old, &edits).map_err(|problem| {
+            let code = match problem {
+                DataProblem::Missing(_) => ErrorCode::NoMatch,
+                _ => ErrorCode::InvalidArgument,
+            };
+            refused(code, problem.text())
+        })?;
+        Ok(Edited { text, restated: Vec::new(), reindented: false })
+    })
 }
 
 /// Plans to replace ranges of lines of a text file, all or none.
@@ -137,6 +189,19 @@ fn draft(
 impl EditLines {
     fn as_lines(&self) -> LineEdit<'_> {
         LineEdit { start: self.start_line, end: self.end_line, replacement: &self.replacement }
+    }
+}
+
+impl EditValue {
+    fn as_data(&self) -> Result<DataEdit<'_>, Text> {
+        let at = self.at.as_str();
+        match &self.value {
+            // A model that removes a value often writes null for it.
+            None | Some(Value::Null) if self.remove => Ok(DataEdit { at, value: None }),
+            Some(value) if !self.remove => Ok(DataEdit { at, value: Some(value) }),
+            Some(_) => Err(text!("The edit at {at} has both a value and remove. Give one of them.", at)),
+            None => Err(text!("The edit at {at} has neither a value nor remove. Give one of them.", at)),
+        }
     }
 }
 

@@ -23,7 +23,7 @@ use crate::stop::Stop;
 use crate::version::Version;
 use commit::Wanted;
 use draft::{Draft, FileDraft, Report};
-use edit::{EditFile, ReplaceText};
+use edit::{EditData, EditFile, ReplaceText};
 use patch::Patched;
 use record::{RecordedBy, RecordedCommand, Recorder};
 use rustix::fs::AtFlags;
@@ -98,6 +98,16 @@ impl Changes {
         self.made(self.draft_replacement(wanted)?, wanted.dry_run)
     }
 
+    /// Sets and removes values of a JSON or JSONC file, all or none; everything else of the text stays byte for byte. Everything
+    /// else is as for [`edit`](Changes::edit).
+    ///
+    /// # Errors
+    /// `no_match` if a place does not exist; `invalid_argument` if the file is no JSON or has a name twice in an object; else those
+    /// of [`edit`](Changes::edit).
+    pub fn edit_data(&self, wanted: &EditData) -> Result<Written, ToolFailure> {
+        self.made(self.draft_data(wanted)?, wanted.dry_run)
+    }
+
     /// Applies a unified diff or a `*** Begin Patch` text to all of its files, or to none. With `dry_run` nothing is
     /// written.
     ///
@@ -132,6 +142,14 @@ impl Changes {
     /// The errors of the replacement, as far as they can be known before.
     pub fn draft_replacement(&self, wanted: &ReplaceText) -> Result<Draft<Written>, ToolFailure> {
         edit::draft_replacement(&self.root, self.file_bytes, wanted)
+    }
+
+    /// Plans what [`edit_data`](Changes::edit_data) does.
+    ///
+    /// # Errors
+    /// The errors of the edits, as far as they can be known before.
+    pub fn draft_data(&self, wanted: &EditData) -> Result<Draft<Written>, ToolFailure> {
+        edit::draft_data(&self.root, self.file_bytes, wanted)
     }
 
     /// Plans what [`apply_patch`](Changes::apply_patch) does.

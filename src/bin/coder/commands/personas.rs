@@ -16,8 +16,6 @@ use std::process::ExitCode;
 use toolfence::Text;
 use toolfence::program::persona::Persona;
 use toolfence::program::tool;
-use toolfence::toolbox::Tool;
-use toolfence::tools::Plan;
 
 /// Does what was asked.
 pub(crate) fn run(options: &Options, arguments: &PersonasArguments) -> Result<ExitCode, Failure> {
@@ -150,8 +148,11 @@ fn template(name: &str) -> String {
 
 /// Every tool that a persona can have.
 fn known_tools() -> Vec<String> {
-    let plan = Plan::default();
-    tool::builtins().iter().chain([plan.spec()]).map(|spec| spec.name.clone().into_owned()).collect()
+    tool::builtins()
+        .iter()
+        .chain(&[tool::edit_data(), tool::plan()])
+        .map(|spec| spec.name.clone().into_owned())
+        .collect()
 }
 
 fn check(layers: Layers, file: &Path) -> Result<ExitCode, Failure> {

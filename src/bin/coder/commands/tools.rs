@@ -70,13 +70,12 @@ fn kind(kind: &ParamKind) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use toolfence::toolbox::Tool;
+    use toolfence::program::tool;
 
     /// A tool says nothing of itself that a person cannot read in Portuguese.
     #[test]
     fn every_tool_is_told_in_portuguese() {
-        let plan = toolfence::tools::Plan::default();
-        for spec in toolfence::program::tool::builtins().iter().chain([plan.spec()]) {
+        for spec in tool::builtins().iter().chain(&[tool::edit_data(), tool::plan()]) {
             let helps = spec.params.iter().map(|param| &param.help);
             for text in helps.chain([&spec.purpose]) {
                 let rows = PORTUGUESE_TOOLS.iter().filter(|(english, _)| *english == text.as_ref()).count();

@@ -52,6 +52,11 @@ pub(crate) const PORTUGUESE_TOOLS: &[(&str, &str)] = &[
         "Replace a passage that occurs exactly once in a file.",
         "Troca um trecho que ocorre exatamente uma vez no arquivo.",
     ),
+    (
+        "Set or remove values of a JSON file, with comments or without; all else stays as it is.",
+        "Define ou remove valores de um arquivo JSON, com ou sem comentários; todo o resto fica como está.",
+    ),
+    ("made in order, all or none", "feitas em ordem, todas ou nenhuma"),
     ("the passage as it is", "o trecho como está"),
     ("the passage as it shall be", "o trecho como deve ficar"),
     (

@@ -1,0 +1,267 @@
+//! Values of a JSON text replaced, added or removed, where everything else stays byte for byte.
+//!
+//! The text may be JSONC: JSON with comments and trailing commas. `jsonc-parser` says where each value is, and an edit is a few
+//! insertions and cuts at such places. The result is read again before it is returned: it must have the value that the edit asks
+//! for, and be strict JSON if the text was.
+
+mod read;
+mod splice;
+mod write;
+
+use crate::messages;
+use read::{Document, Items};
+use serde_json::Value;
+use splice::Splices;
+use toolfence_protocol::clip::middle;
+use toolfence_protocol::{Text, text};
+
+/// The most bytes of a text times the number of its edits: each edit reads the text twice.
+const MOST_WORK: usize = 64 << 20;
+
+/// The most names that the report of a missing one lists, and the most bytes of each.
+const MOST_NAMES: usize = 10;
+const LONGEST_NAME: usize = 100;
+
+/// One value to set or to remove.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DataEdit<'a> {
+    /// The place of the value, as a JSON Pointer (RFC 6901). A last part `-` is the end of a list.
+    pub at: &'a str,
+    /// The new value; `None` to remove the old one.
+    pub value: Option<&'a Value>,
+}
+
+/// Why no edit was made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DataProblem {
+    /// The text has no value at this place.
+    Missing(Text),
+    /// The edit or the text cannot be used.
+    Invalid(Text),
+}
+
+impl DataProblem {
+    /// The cause and what to do, in any language.
+    pub fn text(&self) -> Text {
+        match self {
+            DataProblem::Missing(text) | DataProblem::Invalid(text) => text.clone(),
+        }
+    }
+}
+
+/// Makes the edits one after the other, each on the result of the one before, or none of them.
+///
+/// A value that is set replaces the old one of its place. Setting a name that its object does not have adds it at the end.
+/// Everything else stays, also comments next to a removed value; new values have the indentation and the line ends of the text.
+///
+/// Time is linear in the length of the text for each edit.
+///
+/// # Errors
+/// The text is no JSON or JSONC, nests deeper than 128, or has an object with a name that occurs twice; there is no such place;
+/// the edits are too many for the length of the text.
+///
+/// ```
+/// # mod toolfence { pub mod parts { pub use toolfence_patch as patch; } }
+/// use serde_json::json;
+/// use toolfence::parts::patch::{DataEdit, edit_data};
+///
+/// let text = "{\n  // how it is built\n  \"scripts\": { \"build\": \"tsc\" },\n}\n";
+/// let value = json!("vitest run");
+/// let edits = [DataEdit { at: "/scripts/test", value: Some(&value) }];
+/// let want = "{\n  // how it is built\n  \"scripts\": { \"build\": \"tsc\", \"test\": \"vitest run\" },\n}\n";
+/// assert_eq!(edit_data(text.as_bytes(), &edits).unwrap(), want.as_bytes());
+/// ```
+pub fn edit_data(text: &[u8], edits: &[DataEdit<'_>]) -> Result<Vec<u8>, DataProblem> {
+    const BOM: &[u8] = b"\xEF\xBB\xBF";
+    if edits.is_empty() {
+        return Err(DataProblem::Invalid(messages::no_edits()));
+    }
+    if text.len().saturating_mul(edits.len()) > MOST_WORK {
+        let count = edits.len();
+        return Err(DataProblem::Invalid(text!(
+            "{count} {count|edit is|edits are} too many for a file of this length. Make fewer at a time.",
+            count
+        )));
+    }
+    let (bom, text) = text.strip_prefix(BOM).map_or((&b""[..], text), |rest| (BOM, rest));
+    let not_utf8 = |_| DataProblem::Invalid(text!("The file is not UTF-8, so it is no JSON."));
+    let mut text = std::str::from_utf8(text).map_err(not_utf8)?.to_owned();
+    for (index, edit) in edits.iter().enumerate() {
+        text = edited(&text, edit).map_err(|problem| of_edit(index + 1, edits.len(), problem))?;
+    }
+    Ok([bom, text.as_bytes()].concat())
+}
+
+/// The problem with the number of its edit, where there are several.
+fn of_edit(number: usize, of: usize, problem: DataProblem) -> DataProblem {
+    let numbered = |problem: Text| if of > 1 { text!("Edit {number}: {problem}", number, problem) } else { problem };
+    match problem {
+        DataProblem::Missing(text) => DataProblem::Missing(numbered(text)),
+        DataProblem::Invalid(text) => DataProblem::Invalid(numbered(text)),
+    }
+}
+
+fn edited(text: &str, edit: &DataEdit<'_>) -> Result<String, DataProblem> {
+    let parts = pointer(edit.at).map_err(DataProblem::Invalid)?;
+    let document = Document::read(text).map_err(DataProblem::Invalid)?;
+    let (splices, want) = planned(&document, &parts, edit)?;
+    let new = splices.apply(text);
+    // The plan follows the layout of the text, which can be anything. Only a result that was read again is returned.
+    let is_strict = |text: &str| serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();
+    let is_right = Document::read(&new).is_ok_and(|document| document.value == want);
+    if !is_right || is_strict(text) && !is_strict(&new) {
+        let at = edit.at;
+        return Err(DataProblem::Invalid(text!(
+            "The layout of the file around {at} cannot be kept. Change the lines with edit_file.",
+            at
+        )));
+    }
+    Ok(new)
+}
+
+/// The parts of a JSON Pointer.
+fn pointer(at: &str) -> Result<Vec<String>, Text> {
+    if at.is_empty() {
+        return Ok(Vec::new());
+    }
+    let shown = middle(at, LONGEST_NAME);
+    let Some(rest) = at.strip_prefix('/') else {
+        let at = shown;
+        let right = format!("/{}", at.trim_start_matches("$.").replace(['.', '['], "/").replace(']', ""));
+        return Err(text!(
+            "at is {at}, which is no JSON Pointer: each part follows a slash. Write {right}, or \"\" for the whole document.",
+            at,
+            right
+        ));
+    };
+    let mut parts = Vec::new();
+    for part in rest.split('/') {
+        if part.split('~').skip(1).any(|after| !after.starts_with(['0', '1'])) {
+            let at = shown;
+            return Err(text!(
+                "at is {at}, which is no JSON Pointer: ~ is not followed by 0 or 1. Write ~0 for ~ and ~1 for / in a name.",
+                at
+            ));
+        }
+        parts.push(part.replace("~1", "/").replace("~0", "~"));
+    }
+    Ok(parts)
+}
+
+/// What a part of a pointer means in a list.
+enum Place {
+    At(usize),
+    End,
+}
+
+/// The splices that make an edit, and the value of the whole document after it.
+fn planned(document: &Document<'_>, parts: &[String], edit: &DataEdit<'_>) -> Result<(Splices, Value), DataProblem> {
+    let Some((last, parents)) = parts.split_last() else {
+        let Some(value) = edit.value else {
+            return Err(DataProblem::Invalid(text!("The whole document cannot be removed.")));
+        };
+        return Ok((splice::replace(document, None, document.root(), value), value.clone()));
+    };
+    let (mut items, mut outer) = (document.root(), None);
+    let mut want = document.value.clone();
+    let mut inner = &mut want;
+    for part in parents {
+        let at = found(&items, part, edit.at)?;
+        let (next, value) = match (&items, &mut *inner) {
+            (Items::Object(_), Value::Object(object)) => (items.get(at), object.get_mut(part)),
+            (Items::List(_), Value::Array(list)) => (items.get(at), list.get_mut(at)),
+            _ => (None, None),
+        };
+        let (Some(next), Some(value)) = (next, value) else { return Err(missing(&items, part, edit.at)) };
+        outer = Some(items);
+        (items, inner) = (next, value);
+    }
+    let splices = match (&items, inner) {
+        (Items::Object(_), Value::Object(object)) => match (items.named(last), edit.value) {
+            (Some(at), Some(value)) => {
+                object.insert(last.clone(), value.clone());
+                splice::replace(document, Some(&items), items.at(at), value)
+            }
+            (None, Some(value)) => {
+                object.insert(last.clone(), value.clone());
+                splice::insert(document, outer.as_ref(), &items, Some(last), value)
+            }
+            (Some(at), None) => {
+                object.shift_remove(last);
+                splice::remove(document, &items, at)
+            }
+            (None, None) => return Err(missing(&items, last, edit.at)),
+        },
+        (Items::List(_), Value::Array(list)) => match (place(&items, last, edit.at)?, edit.value) {
+            (Place::At(at), Some(value)) => {
+                list[at] = value.clone();
+                splice::replace(document, Some(&items), items.at(at), value)
+            }
+            (Place::End, Some(value)) => {
+                list.push(value.clone());
+                splice::insert(document, outer.as_ref(), &items, None, value)
+            }
+            (Place::At(at), None) => {
+                list.remove(at);
+                splice::remove(document, &items, at)
+            }
+            (Place::End, None) => return Err(missing(&items, last, edit.at)),
+        },
+        _ => return Err(missing(&items, last, edit.at)),
+    };
+    Ok((splices, want))
+}
+
+/// The index of the item that a part names.
+fn found(items: &Items<'_>, part: &str, at: &str) -> Result<usize, DataProblem> {
+    match items {
+        Items::Object(_) => items.named(part).ok_or_else(|| missing(items, part, at)),
+        Items::List(_) => match place(items, part, at)? {
+            Place::At(index) => Ok(index),
+            Place::End => Err(missing(items, part, at)),
+        },
+        Items::Scalar(_) => Err(missing(items, part, at)),
+    }
+}
+
+fn place(items: &Items<'_>, part: &str, at: &str) -> Result<Place, DataProblem> {
+    if part == "-" {
+        return Ok(Place::End);
+    }
+    let is_index = part.bytes().all(|byte| byte.is_ascii_digit()) && (part == "0" || !part.starts_with('0'));
+    match part.parse::<usize>() {
+        Ok(index) if is_index && index < items.len() => Ok(Place::At(index)),
+        _ => Err(missing(items, part, at)),
+    }
+}
+
+/// Why there is nothing at a part of a pointer.
+fn missing(items: &Items<'_>, part: &str, at: &str) -> DataProblem {
+    let shown = |name: &str| if name.is_empty() { "\"\"".to_owned() } else { middle(name, LONGEST_NAME).into_owned() };
+    let (at, part) = (shown(at), shown(part));
+    DataProblem::Missing(match items {
+        Items::Object(_) => {
+            let names = items.names().take(MOST_NAMES).map(shown).collect::<Vec<_>>().join(", ");
+            match items.len() {
+                0 => text!("{at} does not exist: the object is empty and has no {part}.", at, part),
+                count if count > MOST_NAMES => text!(
+                    "{at} does not exist: the object has no {part}. The first of its {count} names are {names}.",
+                    at,
+                    part,
+                    names,
+                    count
+                ),
+                _ => text!("{at} does not exist: the object has no {part}. Its names are {names}.", at, part, names),
+            }
+        }
+        Items::List(_) => text!(
+            "{at} does not exist: the list has {count} {count|element|elements}, counted from 0. A last part - appends to it.",
+            at,
+            count = items.len()
+        ),
+        Items::Scalar(_) => {
+            text!("{at} does not exist: the parent of {part} is neither an object nor a list.", at, part)
+        }
+    })
+}

@@ -1,0 +1,275 @@
+//! Where a text is cut and what is inserted, so that a value is replaced, added or removed.
+
+use super::read::{Document, Items, after_comment};
+use super::write::{Layout, written};
+use serde_json::Value;
+use std::ops::Range;
+
+/// The indentation of a text that shows none.
+const UNIT: &str = "  ";
+
+/// Cuts and insertions, in the order of their places.
+#[derive(Default)]
+pub(super) struct Splices(Vec<(Range<usize>, String)>);
+
+impl Splices {
+    fn cut(&mut self, range: Range<usize>) {
+        self.0.push((range, String::new()));
+    }
+
+    fn insert(&mut self, at: usize, text: String) {
+        self.0.push((at..at, text));
+    }
+
+    /// The text with them. Everything outside of the cuts is as it was.
+    pub(super) fn apply(&self, text: &str) -> String {
+        let (mut new, mut at) = (String::with_capacity(text.len() + 64), 0);
+        for (range, inserted) in &self.0 {
+            new.push_str(&text[at..range.start]);
+            new.push_str(inserted);
+            at = range.end;
+        }
+        new.push_str(&text[at..]);
+        new
+    }
+}
+
+/// Puts a value in the place of another one, which is an item of `parent`.
+pub(super) fn replace(document: &Document<'_>, parent: Option<&Items<'_>>, old: Items<'_>, value: &Value) -> Splices {
+    let (text, range) = (document.text, old.range());
+    let has_lines = match (old.len(), parent) {
+        (0, Some(parent)) => {
+            (0..parent.len()).any(|at| begins_line(text, parent.item(at).map_or(0, |item| item.start)))
+        }
+        (0, None) => true,
+        _ => text[range.start..range.end].contains('\n'),
+    };
+    let style = Style::of(document);
+    let new = style.value(value, has_lines, indentation(text, range.start));
+    Splices(vec![(range.start..range.end, new)])
+}
+
+/// Adds a value at the end of `items`: to an object under `name`. `outer` holds `items`.
+pub(super) fn insert(
+    document: &Document<'_>,
+    outer: Option<&Items<'_>>,
+    items: &Items<'_>,
+    name: Option<&str>,
+    value: &Value,
+) -> Splices {
+    let text = document.text;
+    let style = Style::of(document);
+    let (open, close) = (items.range().start + 1, items.range().end.saturating_sub(1));
+    let colon = (0..items.len()).rev().find_map(|at| style.colon_of(items, at)).unwrap_or_else(|| style.colon.clone());
+    let item = |has_lines: bool, base: &str| {
+        let value = style.value(value, has_lines, base);
+        name.map_or_else(|| value.clone(), |name| format!("{}{colon}{value}", Value::from(name)))
+    };
+    let inner = format!("{}{}", indentation(text, items.range().start), style.unit);
+    let mut splices = Splices::default();
+    let Some(last) = items.len().checked_sub(1).and_then(|at| items.item(at)) else {
+        let (at, is_line) = after_comments(text, open, close);
+        let rest = &text[at..close];
+        let own_line = |outer: &Items<'_>| {
+            (0..outer.len())
+                .filter_map(|at| outer.item(at))
+                .any(|item| (item.start..item.end).contains(&items.range().start) && begins_line(text, item.start))
+        };
+        let newline = style.newline;
+        if is_line || rest.contains(['\n', '\r']) {
+            splices.insert(at, format!("{newline}{inner}{}", item(true, &inner)));
+        } else if at == open && outer.is_none_or(own_line) {
+            let base = indentation(text, items.range().start);
+            splices.0.push((at..close, format!("{newline}{inner}{}{newline}{base}", item(true, &inner))));
+        } else {
+            splices.insert(at, format!("{rest}{}", item(false, "")));
+        }
+        return splices;
+    };
+    let comma = comma_in(text, last.end, close);
+    let (at, after_line) = after_comments_of_line(text, comma.map_or(last.end, |comma| comma + 1), close);
+    let has_lines = begins_line(text, last.start);
+    let lead = if has_lines {
+        format!("{}{}", style.newline, indentation(text, last.start))
+    } else if after_line {
+        format!("{}{inner}", style.newline)
+    } else {
+        let before = items.len().checked_sub(2).and_then(|at| items.item(at));
+        let gap = before.and_then(|before| text[before.end..last.start].strip_prefix(','));
+        let spaces = gap.filter(|gap| gap.bytes().all(|byte| byte == b' '));
+        spaces.map_or_else(|| if style.spaced { " ".to_owned() } else { String::new() }, str::to_owned)
+    };
+    let base = if has_lines { indentation(text, last.start) } else { "" };
+    if comma.is_none() {
+        splices.insert(last.end, ",".to_owned());
+    }
+    let tail = if comma.is_some() { "," } else { "" };
+    splices.insert(at, format!("{lead}{}{tail}", item(has_lines, base)));
+    splices
+}
+
+/// Removes an item. Comments next to it stay.
+pub(super) fn remove(document: &Document<'_>, items: &Items<'_>, at: usize) -> Splices {
+    let text = document.text;
+    let (open, close) = (items.range().start + 1, items.range().end.saturating_sub(1));
+    let mut splices = Splices::default();
+    let Some(item) = items.item(at) else { return splices };
+    let after = items.item(at + 1).map_or(close, |next| next.start);
+    let comma = comma_in(text, item.end, after);
+    // The last item takes the comma before it along, where it has none of its own.
+    let before = match (comma, at.checked_sub(1).and_then(|at| items.item(at))) {
+        (None, Some(previous)) => comma_in(text, previous.end, item.start),
+        _ => None,
+    };
+    if let Some(before) = before {
+        let (_, has_comment) = rest_of_line(text, item.end, close);
+        if is_blank(&text[before + 1..item.start]) && !has_comment {
+            splices.cut(before..item.end);
+            return splices;
+        }
+        splices.cut(before..before + 1);
+    }
+    let mut end = item.end;
+    if let Some(comma) = comma {
+        match is_blank(&text[item.end..comma]) {
+            true => end = comma + 1,
+            false => {
+                // A comment is in front of the comma.
+                splices.cut(item.start..item.end);
+                splices.cut(comma..comma + 1);
+                return splices;
+            }
+        }
+    }
+    if items.len() == 1 && is_blank(&text[open..item.start]) && is_blank(&text[end..close]) {
+        splices.cut(open..close);
+        return splices;
+    }
+    let (line_end, _) = rest_of_line(text, end, close);
+    let ends_line = line_end == text.len() || text[line_end..].starts_with(['\n', '\r']);
+    let start = text[..item.start].trim_end_matches([' ', '\t']).len();
+    if begins_line(text, item.start) && ends_line {
+        let newline = if text[line_end..].starts_with("\r\n") { 2 } else { usize::from(line_end < text.len()) };
+        splices.cut(start..line_end + newline);
+    } else if ends_line && line_end < close {
+        splices.cut(start..end);
+    } else {
+        splices.cut(item.start..line_end.min(close));
+    }
+    splices
+}
+
+/// The manner in which a text is written.
+struct Style<'d> {
+    text: &'d str,
+    newline: &'static str,
+    unit: String,
+    /// What is between a name and its value.
+    colon: String,
+    /// Whether a space follows commas and colons on one line.
+    spaced: bool,
+}
+
+impl<'d> Style<'d> {
+    fn of(document: &Document<'d>) -> Style<'d> {
+        let (text, root) = (document.text, document.root());
+        let newline = match memchr::memchr(b'\n', text.as_bytes()) {
+            Some(at) if text[..at].ends_with('\r') => "\r\n",
+            _ => "\n",
+        };
+        let first = (0..root.len()).filter_map(|at| root.item(at)).find(|item| begins_line(text, item.start));
+        let outer = indentation(text, root.range().start);
+        let unit = first.and_then(|item| indentation(text, item.start).strip_prefix(outer));
+        let unit = unit.filter(|unit| !unit.is_empty()).unwrap_or(UNIT).to_owned();
+        let mut style = Style { text, newline, unit, colon: ": ".to_owned(), spaced: true };
+        if let Some(colon) = (0..root.len()).find_map(|at| style.colon_of(&root, at)) {
+            style.colon = colon;
+        }
+        style.spaced = match (root, root.item(0)) {
+            (Items::List(list), Some(first)) if list.elements.len() > 1 => {
+                let gap = text[first.end..].strip_prefix(',');
+                gap.is_none_or(|gap| gap.starts_with([' ', '\t', '\n', '\r']))
+            }
+            _ => style.colon != ":",
+        };
+        style
+    }
+
+    /// What is between the name and the value of an item, where that is a colon with nothing but spaces around it.
+    fn colon_of(&self, items: &Items<'_>, at: usize) -> Option<String> {
+        let (start, end) = items.around_colon(at)?;
+        let between = &self.text[start..end];
+        (between.trim_matches(' ') == ":").then(|| between.to_owned())
+    }
+
+    /// A value on a line with this indentation.
+    fn value(&self, value: &Value, has_lines: bool, base: &str) -> String {
+        written(
+            value,
+            &match has_lines {
+                true => Layout::Lines { newline: self.newline, base, unit: &self.unit },
+                false => Layout::Line { spaced: self.spaced },
+            },
+        )
+    }
+}
+
+fn is_blank(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_whitespace())
+}
+
+/// The spaces and tabs at the beginning of the line of a place.
+fn indentation(text: &str, at: usize) -> &str {
+    let line = text[..at].rfind(['\n', '\r']).map_or(0, |end| end + 1);
+    let rest = &text[line..at];
+    &rest[..rest.len() - rest.trim_start_matches([' ', '\t']).len()]
+}
+
+/// Whether only spaces and tabs are in front of a place on its line, which is not the first one.
+fn begins_line(text: &str, at: usize) -> bool {
+    text[..at].trim_end_matches([' ', '\t']).ends_with(['\n', '\r'])
+}
+
+/// The first comma between two places that is in no comment.
+fn comma_in(text: &str, from: usize, to: usize) -> Option<usize> {
+    let mut at = from;
+    while at < to {
+        match text.as_bytes()[at] {
+            b',' => return Some(at),
+            b'/' => at = after_comment(text, at).map_or(at + 1, |comment| comment.end),
+            _ => at += 1,
+        }
+    }
+    None
+}
+
+/// The end of the last comment between two places, and whether that is a line comment; `from` without a comment.
+fn after_comments(text: &str, from: usize, to: usize) -> (usize, bool) {
+    let (mut at, mut end) = (from, (from, false));
+    while at < to {
+        match after_comment(text, at) {
+            Some(comment) => (at, end) = (comment.end, (comment.end, comment.is_line)),
+            None => at += text[at..].chars().next().map_or(1, char::len_utf8),
+        }
+    }
+    end
+}
+
+/// The end of the last comment that follows a place on its line, and whether that is a line comment; `from` if none does.
+fn after_comments_of_line(text: &str, from: usize, to: usize) -> (usize, bool) {
+    let mut end = (from, false);
+    loop {
+        let at = rest_of_line(text, end.0, to).0;
+        match after_comment(text, at).filter(|_| at < to) {
+            Some(comment) if comment.is_line => return (comment.end, true),
+            Some(comment) if !text[at..comment.end].contains(['\n', '\r']) => end = (comment.end, false),
+            _ => return end,
+        }
+    }
+}
+
+/// The place after the spaces and tabs that follow a place, and whether a comment begins there.
+fn rest_of_line(text: &str, from: usize, to: usize) -> (usize, bool) {
+    let at = to.max(from) - text[from..to.max(from)].trim_start_matches([' ', '\t']).len();
+    (at, at < to && after_comment(text, at).is_some())
+}

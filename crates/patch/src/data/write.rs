@@ -1,0 +1,51 @@
+//! Values as text, in the manner of the text that they come into.
+
+use serde::Serialize;
+use serde_json::Value;
+use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
+use std::io;
+
+/// How a value is laid out.
+pub(super) enum Layout<'a> {
+    /// On lines of their own, indented by `unit` below a line with the indentation `base`.
+    Lines { newline: &'a str, base: &'a str, unit: &'a str },
+    /// On one line, with a space after commas and colons or without.
+    Line { spaced: bool },
+}
+
+/// The text of a value.
+pub(super) fn written(value: &Value, layout: &Layout<'_>) -> String {
+    match layout {
+        Layout::Lines { newline, base, unit } => {
+            // A line break is never part of a JSON string, so each one is the formatter's.
+            let text = with(value, PrettyFormatter::with_indent(unit.as_bytes()));
+            text.replace('\n', &format!("{newline}{base}"))
+        }
+        Layout::Line { spaced: true } => with(value, Spaced),
+        Layout::Line { spaced: false } => value.to_string(),
+    }
+}
+
+fn with(value: &Value, formatter: impl Formatter) -> String {
+    let mut bytes = Vec::new();
+    // Writing a value to memory does not fail.
+    let _ = value.serialize(&mut Serializer::with_formatter(&mut bytes, formatter));
+    String::from_utf8(bytes).unwrap_or_default()
+}
+
+/// One line with a space after each comma and colon.
+struct Spaced;
+
+impl Formatter for Spaced {
+    fn begin_array_value<W: ?Sized + io::Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
+        if first { Ok(()) } else { writer.write_all(b", ") }
+    }
+
+    fn begin_object_key<W: ?Sized + io::Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
+        if first { Ok(()) } else { writer.write_all(b", ") }
+    }
+
+    fn begin_object_value<W: ?Sized + io::Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        writer.write_all(b": ")
+    }
+}
