@@ -61,8 +61,10 @@ impl<'p, 'a> Placer<'p, 'a> {
     fn new(text: &'p Text<'a>, hunks: &'p [Hunk<'a>]) -> Self {
         let all = text.range(0, text.len());
         let in_patch = |is: fn(&str) -> bool| hunks.iter().flat_map(|hunk| &hunk.lines).any(|line| is(line.text));
-        let (in_file, shown) = (memchr::memchr(b'\r', all).is_some(), in_patch(|line| line.ends_with('\r')));
-        let lone_returns = in_file && memchr::memchr(b'\n', all).is_none() && !hunks.iter().any(|hunk| hunk.exact_ends);
+        let has_exact_ends = hunks.iter().any(|hunk| hunk.exact_ends);
+        let in_file = memchr::memchr(b'\r', all).is_some();
+        let shown = has_exact_ends || in_patch(|line| line.ends_with('\r'));
+        let lone_returns = in_file && memchr::memchr(b'\n', all).is_none() && !has_exact_ends;
         let ascii = all.is_ascii() && !in_patch(|line| !line.is_ascii());
         let useful = |pass: &Pass| match pass {
             // A patch that shows no carriage return says nothing of which lines of the file have one.

@@ -26,7 +26,22 @@ pub(super) fn read<'a>(lines: &[&'a str], at: usize) -> Result<Patch<'a>, Proble
         check(&file, is_complete)?;
         patch.files.push(file);
     }
+    mean_ends_of_additions(&mut patch);
     Ok(patch)
+}
+
+/// If hunks of other files show carriage returns, the patch came with its line ends, and those of hunks that only add lines are
+/// meant too. A file with old lines shows its line ends itself.
+fn mean_ends_of_additions(patch: &mut Patch<'_>) {
+    let mut hunks = patch.files.iter().flat_map(|file| &file.hunks);
+    if !hunks.any(|hunk| hunk.exact_ends) {
+        return;
+    }
+    for file in &mut patch.files {
+        if file.hunks.iter().all(|hunk| hunk.old().next().is_none()) {
+            file.hunks.iter_mut().for_each(|hunk| hunk.exact_ends = true);
+        }
+    }
 }
 
 /// Whether a line below git's own says by itself that something is done with the file.
