@@ -31,7 +31,7 @@ impl Tool for Edit {
         let edits = permit.args().get("edits").and_then(Value::as_array);
         let edits = edits.into_iter().flatten().map(lines_of).collect();
         let wanted = EditFile::new(permit.text("path").unwrap_or_default(), edits);
-        let how = How::of(&permit, permit.flag("validate", true));
+        let how = How::of(&permit);
         let draft = move |workspace: &Workspace, views: &Views| {
             let base = views.numbered(workspace, &wanted.path);
             workspace.changes().up_to(how.file_bytes).draft_edit(&EditFile { base, ..wanted })

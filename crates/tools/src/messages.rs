@@ -451,12 +451,6 @@ toolfence_protocol::texts! { "check"
     }
     was_not_changed(name) { en: "{name} was not changed", pt: "{name} não foi alterado" }
     nothing_was_changed() { en: "Nothing was changed", pt: "Nada foi alterado" }
-    would_break(what, name, by, error) {
-        en: "{what}: it would break {name}, read {by}, at {error}. Mend the change and send it again. If it is meant to be so, \
-             edit_file with validate: false makes it.",
-        pt: "{what}: a alteração quebraria {name}, lido {by}, na {error}. Corrija a alteração e envie-a de novo. Se for mesmo \
-             assim, edit_file com validate: false a faz.",
-    }
     and_files(error, count) {
         en: "{error} (and {count} {count|file|files} more)",
         pt: "{error} (e mais {count} {count|arquivo|arquivos})",

@@ -29,7 +29,7 @@ impl Tool for Replace {
     fn run<'a>(&'a self, permit: Permit<'a>, _: &'a dyn Progress) -> BoxFuture<'a, Result<Output, ToolError>> {
         let text = |name: &str| permit.text(name).unwrap_or_default();
         let wanted = ReplaceText::new(text("path"), text("old"), text("new"));
-        let how = How::of(&permit, true);
+        let how = How::of(&permit);
         let draft = move |workspace: &Workspace, _: &Views| {
             workspace.changes().up_to(how.file_bytes).draft_replacement(&wanted)
         };

@@ -31,7 +31,7 @@ impl Tool for Write {
     fn run<'a>(&'a self, permit: Permit<'a>, _: &'a dyn Progress) -> BoxFuture<'a, Result<Output, ToolError>> {
         let path = permit.text("path").unwrap_or_default().to_owned();
         let content = permit.text("content").unwrap_or_default().to_owned();
-        let how = How::of(&permit, true);
+        let how = How::of(&permit);
         let draft = move |workspace: &Workspace, views: &Views| {
             let seen = views.latest(workspace, &path);
             workspace.changes().up_to(how.file_bytes).draft_write(&path, &content, seen)

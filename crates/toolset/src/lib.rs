@@ -188,12 +188,23 @@ fn file(help: &'static str) -> Param {
 }
 
 fn folder(help: &'static str) -> Param {
-    let aliases = ["directory", "dir", "folder", "file_path", "directory_path"];
+    let aliases = ["directory", "dir", "folder", "file_path", "directory_path", "base_path"];
     Param::new("path", ParamKind::Path, help).default(".").aliases(aliases)
+}
+
+/// The names in a patch start at the root of the project, and only a call that agrees can be applied.
+fn base_path() -> Param {
+    Param::new("base_path", ParamKind::Choice(vec![".".into()]), "where the patch's names start: the project")
+        .synonyms([("", "."), ("./", ".")])
+        .untaught()
 }
 
 fn dry_run() -> Param {
     flag("dry_run", "show what would change and change nothing").aliases(["preview"])
+}
+
+fn validate() -> Param {
+    flag("validate", "check the result for new errors").default(true).aliases(["validate_syntax"])
 }
 
 fn timeout() -> Param {
@@ -209,7 +220,7 @@ fn read_file() -> ToolSpec {
         .param(line("start_line", "first line").aliases(["start", "from", "offset"]))
         .param(line("end_line", "last line").aliases(["end", "to"]))
         .param(line("lines", "how many lines from start_line").aliases(["limit", "max_lines", "num_lines"]))
-        .param(flag("line_numbers", "number the lines").default(true))
+        .param(flag("line_numbers", "number the lines").default(true).aliases(["with_line_numbers"]))
         .param(flag("count_lines", "count all lines of a file too big to count by default"))
         .effect(reads)
 }
@@ -234,7 +245,14 @@ fn search() -> ToolSpec {
         .param(folder("the file or folder to search"))
         .param(
             Param::new("type", ParamKind::Choice(vec!["regex".into(), "literal".into()]), "how to read the pattern")
-                .aliases(["mode"]),
+                .aliases(["mode"])
+                .synonyms([
+                    ("regexp", "regex"),
+                    ("contains", "literal"),
+                    ("text", "literal"),
+                    ("plain", "literal"),
+                    ("fixed", "literal"),
+                ]),
         )
         .param(text("glob", "only files matching this glob").aliases(["include", "file_pattern"]))
         .param(flag("ignore_case", "upper and lower case alike").aliases(["case_insensitive"]))
@@ -252,6 +270,7 @@ fn write_file() -> ToolSpec {
             "file_text",
             "file_content",
         ]))
+        .param(validate().untaught())
         .effect(writes)
 }
 
@@ -273,7 +292,7 @@ fn edit_file() -> ToolSpec {
         .param(file("the file to change"))
         .param(Param::new("edits", edits, "line ranges of the file as last read").required())
         .param(dry_run())
-        .param(flag("validate", "check the result for new errors").default(true))
+        .param(validate())
         .example(EDIT_EXAMPLE)
         .effect(writes_unless_dry)
 }
@@ -285,6 +304,7 @@ fn replace_text() -> ToolSpec {
         .param(content("old", "the passage as it is").required().aliases(["old_text", "old_str", "old_string"]))
         .param(content("new", "the passage as it shall be").required().aliases(["new_text", "new_str", "new_string"]))
         .param(dry_run())
+        .param(validate().untaught())
         .effect(writes_unless_dry)
 }
 
@@ -318,8 +338,14 @@ pub fn edit_data() -> ToolSpec {
 fn apply_patch() -> ToolSpec {
     ToolSpec::new("apply_patch", "Apply a unified diff or a *** Begin Patch text; all files or none.")
         .aliases(["patch"])
-        .param(Param::new("patch", ParamKind::Patch, "the patch").required().aliases(["diff", "input"]))
+        .param(Param::new("patch", ParamKind::Patch, "the patch").required().aliases([
+            "diff",
+            "input",
+            "patch_content",
+        ]))
+        .param(base_path())
         .param(dry_run())
+        .param(validate().untaught())
         .effect(writes_unless_dry)
 }
 

@@ -27,8 +27,8 @@ fn an_edit_that_breaks_a_file_is_told_word_for_word() {
     place.file("a.json", GOOD);
     let before = picture(&place.root);
     let result = run(&place, "edit_file", edit(3, "  \"b\": [1, 2,]"));
-    let message = "a.json was not changed: it would break a.json, read as JSON, at line 3, column 14: expected value. Mend \
-                   the change and send it again. If it is meant to be so, edit_file with validate: false makes it.";
+    let message = "a.json was not changed: it would break a.json, read as JSON, at line 3, column 14: expected value. \
+                   Correct the change and send it again. If the error is intended, send it with validate: false.";
     assert_eq!(refused(&result), message);
     let shown = "a.json: line 3, column 14: expected value\nAs it would have been:\n      1\t{\n      2\t  \"a\": 1,\n>     \
                  3\t  \"b\": [1, 2,]\n      4\t}\nAs it is:\n      1\t{\n      2\t  \"a\": 1,\n      3\t  \"b\": [1, \
@@ -92,6 +92,15 @@ fn what_is_no_worse_passes() {
     let mut args = edit(3, "  \"b\": [1, 2,]");
     args["validate"] = false.into();
     assert!(hands.run("edit_file", args).success, "it is meant to be so");
+    for (tool, mut args) in [
+        ("write_file", json!({"path": "a.json", "content": "{"})),
+        ("replace_text", json!({"path": "a.json", "old": "{", "new": "[["})),
+        ("apply_patch", json!({"patch": "--- a/a.json\n+++ b/a.json\n@@ -1 +1 @@\n-[[\n+{{{\n"})),
+    ] {
+        args["validate"] = false.into();
+        let result = hands.run(tool, args);
+        assert!(result.success, "{tool}: {result:?}");
+    }
     assert!(hands.run("write_file", json!({"path": "x.json", "content": ""})).success, "an empty file is a beginning");
     assert!(hands.run("write_file", json!({"path": "x.md", "content": "(("})).success, "there is nothing to check");
     place.file("old.json", "{,}\n");

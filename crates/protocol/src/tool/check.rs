@@ -30,8 +30,11 @@ pub(super) fn rename(params: &[Param], args: Args, owner: &str, open: bool) -> R
     Ok((taught, listed))
 }
 
-/// Puts the fields of objects under their canonical names.
+/// Puts the fields of objects under their canonical names, and the word of a choice in the place of its synonym.
 fn rename_inside(param: &Param, mut value: Value, owner: &str, listed: &mut bool) -> Result<Value, ToolFailure> {
+    if let Some(word) = param.meant_by(&value) {
+        return Ok(word.into());
+    }
     // A list is made first where one was meant, for its objects have names to be put right too.
     if let Some(list) = fit::object_list(&param.kind, &value) {
         value = list;
@@ -213,6 +216,7 @@ fn wanted(kind: &ParamKind) -> Text {
         ParamKind::Integer { least, most: i64::MAX } => messages::a_whole_number_of_at_least(*least),
         ParamKind::Integer { least, most } => messages::a_whole_number_between(*least, *most),
         ParamKind::Flag => messages::a_flag(),
+        ParamKind::Choice(words) if words.len() == 1 => format!("{:?}", words[0]).into(),
         ParamKind::Choice(words) => messages::one_of(words.join(", ")),
         ParamKind::Texts => messages::an_array_of_strings(),
         ParamKind::Objects(fields) => {

@@ -107,6 +107,8 @@ pub struct Param {
     pub default: Option<Value>,
     /// Other names that are understood. Case, `_` and `-` never matter and need no alias.
     pub aliases: Vec<Str>,
+    /// Other words that are understood for a [`Choice`](ParamKind::Choice), each with the word of the choice that it means.
+    pub synonyms: Vec<(Str, Str)>,
     /// One line for help and schemas.
     pub help: Str,
     /// What a call asks for that sets this flag.
@@ -114,6 +116,8 @@ pub struct Param {
     /// Whether a control character in the text is refused: a model that writes `"\bfoo"` means no backspace. Paths never
     /// have one.
     pub printable: bool,
+    /// Whether instructions name the argument. One that only models trained on other tools give is understood all the same.
+    pub taught: bool,
     /// The keys of the limits that are the default and the most of a number; see [`limited`](Param::limited).
     limited: Option<(&'static str, &'static str)>,
 }
@@ -127,9 +131,11 @@ impl Param {
             required: false,
             default: None,
             aliases: Vec::new(),
+            synonyms: Vec::new(),
             help: help.into(),
             request: None,
             printable: false,
+            taught: true,
             limited: None,
         }
     }
@@ -138,6 +144,13 @@ impl Param {
     #[must_use]
     pub fn printable(mut self) -> Param {
         self.printable = true;
+        self
+    }
+
+    /// Leaves the argument out of instructions.
+    #[must_use]
+    pub fn untaught(mut self) -> Param {
+        self.taught = false;
         self
     }
 
@@ -183,6 +196,19 @@ impl Param {
     pub fn aliases<S: Into<Str>>(mut self, aliases: impl IntoIterator<Item = S>) -> Param {
         self.aliases = aliases.into_iter().map(Into::into).collect();
         self
+    }
+
+    /// Sets other words that are understood for a choice, each with the word that it means.
+    #[must_use]
+    pub fn synonyms<S: Into<Str>>(mut self, synonyms: impl IntoIterator<Item = (S, S)>) -> Param {
+        self.synonyms = synonyms.into_iter().map(|(word, meant)| (word.into(), meant.into())).collect();
+        self
+    }
+
+    /// The word of the choice that the value means as a synonym.
+    fn meant_by(&self, value: &Value) -> Option<&str> {
+        let word = value.as_str()?;
+        self.synonyms.iter().find(|(synonym, _)| same_word(synonym, word)).map(|(_, meant)| meant.as_ref())
     }
 }
 
@@ -377,7 +403,7 @@ impl ToolSpec {
 
     /// `read_file(path, start_line?, line_numbers?=true)`.
     pub fn signature(&self) -> String {
-        let params: Vec<String> = self.params.iter().map(signature_of).collect();
+        let params: Vec<String> = self.params.iter().filter(|param| param.taught).map(signature_of).collect();
         format!("{}({})", self.name, params.join(", "))
     }
 

@@ -6,7 +6,7 @@ use crate::notes::add_notes;
 use serde_json::{Value, json};
 use std::ops::Range;
 use toolfence_protocol::text::Field;
-use toolfence_protocol::{ErrorCode, Output, Text, ToolFailure};
+use toolfence_protocol::{ErrorCode, Output, Text, ToolFailure, text};
 use toolfence_validate::Diagnostic;
 use toolfence_workspace::FileDraft;
 
@@ -39,7 +39,14 @@ pub(super) fn refused(worse: &[Worse<'_>], how: How) -> Output {
     let error = end_trimmed(&first.errors[0]);
     let error =
         if worse.len() > 1 { messages::and_files(error, Field::Grouped(worse.len() as u64 - 1)) } else { error };
-    let message = messages::would_break(what, name, first.by.clone(), error);
+    let message = text!(
+        "{what}: it would break {name}, read {by}, at {error}. Correct the change and send it again. If the error is \
+         intended, send it with validate: false.",
+        what,
+        name,
+        by = first.by.clone(),
+        error
+    );
     let mut output = Output::text(Text::join(worse.iter().take(MOST_WINDOWS).map(told), ""));
     output.data = Some(data(first, worse, how));
     output.failure = Some(ToolFailure::new(ErrorCode::SyntaxError, message));

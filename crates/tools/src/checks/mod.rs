@@ -118,10 +118,10 @@ struct Asked<'c> {
 
 impl How {
     /// A change as this call asks for it, which is checked unless `validate` is false.
-    pub(super) fn of(permit: &Permit<'_>, validate: bool) -> How {
+    pub(super) fn of(permit: &Permit<'_>) -> How {
         let limits = permit.limits();
         How {
-            validate,
+            validate: permit.flag("validate", true),
             dry_run: permit.flag("dry_run", false),
             language: permit.language(),
             file_bytes: limits.file_bytes,
