@@ -80,8 +80,8 @@ impl fmt::Display for Rule {
     }
 }
 
-/// A word so that its ends can be seen.
-fn quoted(word: &str) -> String {
+/// A word as a shell reads it back, quoted unless it is plain.
+pub(super) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "_-./:=,+@%^".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         word.to_owned()

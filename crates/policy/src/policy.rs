@@ -1,6 +1,6 @@
 //! The way of a call through the rules, from what the model wrote to the verdict.
 
-use crate::answers::{self, Answers, Rule};
+use crate::answers::{self, Answers, Rule, quoted};
 use crate::decision::{AskMode, Decision, Effective, Judgement};
 use crate::shell::{self, shown};
 use crate::verdict::{Cleared, Pending, Verdict};
@@ -176,25 +176,32 @@ impl Policy {
         let command = spec.params.iter().find(|param| param.kind == ParamKind::Command);
         let command = command.and_then(|param| args.get(param.name.as_ref())).and_then(Value::as_str);
         let name = shown(&spec.name, 64);
-        let mut decision = match (command, effect) {
-            (Some(text), _) => {
+        let equivalent = spec.equivalent_command(args);
+        let equivalent = equivalent.map(|words| words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "));
+        let mut decision = match (&equivalent, command, effect) {
+            (Some(text), ..) => {
+                let decision = self.command(text, "", facts, facts.sandbox_holds() && !outside);
+                // Marks are places in a text that the call does not have.
+                Decision { marks: Vec::new(), ..decision }
+            }
+            (None, Some(text), _) => {
                 // The path of a tool that runs commands is the folder they run in.
                 let folder = spec.params.iter().find(|param| param.kind == ParamKind::Path);
                 let cwd = folder.and_then(|param| args.get(param.name.as_ref())).and_then(Value::as_str).unwrap_or("");
                 self.command(text, cwd, facts, facts.sandbox_holds() && !outside)
             }
             // A server's own hint that a tool only reads does not make it run unasked.
-            (None, _) if spec.served && self.answers.has(&Rule::tool(&spec.name)) => {
+            (None, None, _) if spec.served && self.answers.has(&Rule::tool(&spec.name)) => {
                 Decision::new(Judgement::Allow, answers::ANSWERED, messages::tool_allowed_before(name))
             }
-            (None, _) if spec.served => {
+            (None, None, _) if spec.served => {
                 let mut asks = Decision::new(Judgement::Ask, "served", messages::calls_a_server(name));
                 asks.offer.add(Ok::<_, Text>(Rule::tool(&spec.name)));
                 asks
             }
-            (None, Effect::Read) => Decision::new(Judgement::Allow, "read", messages::only_reads(name)),
-            (None, Effect::Write) => Decision::new(Judgement::Ask, CHANGES, messages::changes_files(name)),
-            (None, Effect::Execute) => Decision {
+            (None, None, Effect::Read) => Decision::new(Judgement::Allow, "read", messages::only_reads(name)),
+            (None, None, Effect::Write) => Decision::new(Judgement::Ask, CHANGES, messages::changes_files(name)),
+            (None, None, Effect::Execute) => Decision {
                 sandbox_suffice: true,
                 ..Decision::new(Judgement::Ask, "execute", messages::runs_a_program(name))
             },

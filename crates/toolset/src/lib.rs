@@ -368,6 +368,18 @@ fn run_python() -> ToolSpec {
         .param(Param::new("args", ParamKind::Texts, "its command line").aliases(["arguments", "argv"]))
         .param(timeout())
         .effect(|_| Effect::Execute)
+        .runs(python_command)
+}
+
+/// The call as a person would type it: rules about `python3` hold for both, and an answer to one is an answer to the other.
+fn python_command(args: &Args) -> Option<Vec<String>> {
+    let path = text_of(args, "path")?;
+    // A name that looks like an option is still the name of a file.
+    let file = if path.starts_with('-') { format!("./{path}") } else { path.to_owned() };
+    let mut words = vec!["python3".to_owned(), file];
+    let arguments = args.get("args").and_then(Value::as_array).into_iter().flatten();
+    words.extend(arguments.filter_map(Value::as_str).map(str::to_owned));
+    Some(words)
 }
 
 fn job() -> ToolSpec {

@@ -175,6 +175,54 @@ fn network_and_outside_the_sandbox_always_ask() {
 }
 
 #[test]
+fn a_python_file_is_judged_like_the_command_that_runs_it() {
+    let cases = [
+        (serde_json::json!({"path": "x.py"}), "python3 x.py"),
+        (serde_json::json!({"path": "x.py", "args": ["a", "--b"]}), "python3 x.py a --b"),
+        (serde_json::json!({"path": "src/it's.py"}), "python3 \"src/it's.py\""),
+        (
+            serde_json::json!({"path": "x.py", "args": ["$(rm -rf /)", "a\nb", "*", ""]}),
+            "python3 x.py '$(rm -rf /)' 'a\nb' '*' ''",
+        ),
+        (serde_json::json!({"path": "-c", "args": ["import os"]}), "python3 ./-c 'import os'"),
+        (serde_json::json!({"path": "x.py", "args": [".env"]}), "python3 x.py .env"),
+    ];
+    let rules = [
+        "",
+        "[commands]\ndeny = [\"python3\"]\n",
+        "[commands]\ndeny = [\"python3 x.py\"]\n",
+        "[commands]\nallow = [\"python3 x.py\"]\n",
+        "[commands]\nonly = [\"ls\"]\n",
+    ];
+    let modes = [AskMode::Risky, AskMode::Always, AskMode::Sandboxed, AskMode::Never];
+    let verdict = |policy: &Policy, tool: &str, args: &serde_json::Value, sandbox| match policy.review(
+        call(tool, args.clone()),
+        &catalog(),
+        &World { sandbox },
+    ) {
+        Verdict::Cleared(_) => "runs".to_owned(),
+        Verdict::Ask(pending) => {
+            let always = pending.always().map(|rules| rules.iter().map(ToString::to_string).collect::<Vec<_>>());
+            format!("asks {} {:?}", pending.decision().rule, always.map_err(|why| why.to_string()))
+        }
+        Verdict::Denied(result) => format!("denied {}", result.error.expect("a refusal says why").message),
+    };
+    for (args, line) in &cases {
+        let policies = rules.iter().flat_map(|toml| modes.map(|mode| (toml, mode, settings(toml).ask(mode))));
+        for (toml, mode, policy) in policies {
+            for sandbox in [true, false] {
+                let as_command = verdict(&policy, "bash", &serde_json::json!({"command": line}), sandbox);
+                let got = verdict(&policy, "run_python", args, sandbox);
+                assert_eq!(got, as_command, "{line} {toml} {mode:?} {sandbox}");
+            }
+        }
+    }
+    let held = |args| verdict(&Policy::default(), "run_python", args, true);
+    assert_eq!(held(&cases[0].0), "runs");
+    assert!(held(&serde_json::json!({"path": "../x.py"})).starts_with("denied"));
+}
+
+#[test]
 fn every_builtin_has_its_verdict() {
     let edits = serde_json::json!([{"start_line": 1, "end_line": 1, "replacement": "x"}]);
     let cases = [

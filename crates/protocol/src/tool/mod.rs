@@ -17,6 +17,7 @@ use std::fmt;
 use std::sync::Arc;
 
 type Str = Cow<'static, str>;
+type CommandWords = dyn Fn(&Args) -> Option<Vec<String>> + Send + Sync;
 
 /// What running a call can do to the world. It belongs to a call, not to a tool: a dry run reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -239,6 +240,8 @@ pub struct ToolSpec {
     effect: Arc<dyn Fn(&Args) -> Effect + Send + Sync>,
     /// See [`is_poll`](ToolSpec::is_poll).
     polls: Arc<dyn Fn(&Args) -> bool + Send + Sync>,
+    /// See [`equivalent_command`](ToolSpec::equivalent_command).
+    command: Arc<CommandWords>,
 }
 
 impl fmt::Debug for ToolSpec {
@@ -262,6 +265,7 @@ impl ToolSpec {
             schema: None,
             effect: Arc::new(|_| Effect::Execute),
             polls: Arc::new(|_| false),
+            command: Arc::new(|_| None),
         }
     }
 
@@ -294,6 +298,13 @@ impl ToolSpec {
         self
     }
 
+    /// Sets the words of the command that a call with these arguments amounts to. The policy judges the call as that command.
+    #[must_use]
+    pub fn runs(mut self, command: impl Fn(&Args) -> Option<Vec<String>> + Send + Sync + 'static) -> ToolSpec {
+        self.command = Arc::new(command);
+        self
+    }
+
     /// Sets an example for the model.
     #[must_use]
     pub fn example(mut self, example: impl Into<Str>) -> ToolSpec {
@@ -311,6 +322,12 @@ impl ToolSpec {
     /// What a call with these arguments, under their canonical names, can do.
     pub fn effect_of(&self, args: &Args) -> Effect {
         (self.effect)(args)
+    }
+
+    /// The words of the command that a call with these arguments, under their canonical names, amounts to, run in the root
+    /// of the project; `None` for a tool that runs no command or takes one as an argument.
+    pub fn equivalent_command(&self, args: &Args) -> Option<Vec<String>> {
+        (self.command)(args)
     }
 
     /// Whether a call with these arguments, under their canonical names, only asks how far something is.
