@@ -143,6 +143,9 @@ const PACKAGES: &[&[&str]] = &[
 /// Names that tools may read but never write: they configure git and this crate itself.
 const PROTECTED: &[&str] = &[".git", ".toolfence*", "toolfence.toml"];
 
+/// The rule that blocks what the lists of [`PathRules::only`] leave out: the setting that has them.
+const ONLY: &str = "paths.only";
+
 /// The rules about names of files: which are blocked altogether and which are protected from writing.
 ///
 /// Paths are relative to the root, with `/` between names. The strictest order holds: denied globs, then allowed globs,
@@ -163,6 +166,8 @@ pub struct PathRules {
     protected: NameTable,
     denied: Vec<UserGlob>,
     allowed: Vec<UserGlob>,
+    /// Lists of globs, of each of which one has to cover a file.
+    only: Vec<Vec<UserGlob>>,
     /// Paths that are protected where they stand and nowhere else, in lower case.
     guarded: Vec<String>,
 }
@@ -176,6 +181,7 @@ impl Default for PathRules {
             protected: NameTable::new(PROTECTED, &[]),
             denied: Vec::new(),
             allowed: Vec::new(),
+            only: Vec::new(),
             guarded: Vec::new(),
         }
     }
@@ -190,6 +196,37 @@ impl PathRules {
     pub fn new(allow: &[String], deny: &[String]) -> Result<PathRules> {
         let compile = |globs: &[String]| globs.iter().map(|glob| UserGlob::new(glob)).collect::<Result<Vec<_>>>();
         Ok(PathRules { denied: compile(deny)?, allowed: compile(allow)?, ..PathRules::default() })
+    }
+
+    /// Blocks every file that none of these globs covers; each further list narrows. The built-in list still holds, and folders
+    /// are not blocked.
+    ///
+    /// ```
+    /// # mod toolfence { pub use toolfence_rules as policy; }
+    /// let rules = toolfence::policy::PathRules::default().only(&["src/**".into(), "*.toml".into()])?;
+    /// assert_eq!((rules.blocks("src/a.rs"), rules.blocks("x/Cargo.toml")), (None, None));
+    /// assert_eq!(rules.blocks("README.md"), Some("paths.only"));
+    /// assert_eq!(rules.blocks("src/.env"), Some(".env"));
+    /// # Ok::<(), toolfence_protocol::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A glob that is not one, with the place of the mistake.
+    pub fn only(mut self, globs: &[String]) -> Result<PathRules> {
+        self.only.push(globs.iter().map(|glob| UserGlob::new(glob)).collect::<Result<_>>()?);
+        Ok(self)
+    }
+
+    /// The rules for files outside the root, which the lists of [`only`](PathRules::only) say nothing about.
+    #[must_use]
+    pub fn outside_root(&self) -> PathRules {
+        PathRules { only: Vec::new(), ..self.clone() }
+    }
+
+    /// Whether a list of [`only`](PathRules::only) has no glob that covers the path.
+    pub fn leaves_out(&self, path: &str) -> bool {
+        let is_root = matches!(path, "" | "." | "./");
+        !is_root && self.only.iter().any(|list| !list.iter().any(|glob| glob.covers(path)))
     }
 
     /// Whether no glob of the user's own blocks anything.
@@ -215,6 +252,17 @@ impl PathRules {
     /// from this one.
     #[doc(hidden)]
     pub fn judge(&self, path: &str) -> Option<Blocked<'_>> {
+        match self.judge_outside_root(path) {
+            Some(blocked) if blocked.unless.is_none() => Some(blocked),
+            // On the way to a file of the list there are folders.
+            _ if self.leaves_out(path) => Some(Blocked { rule: ONLY, unless: Some(Harmless::NoFile) }),
+            blocked => blocked,
+        }
+    }
+
+    /// What the rules say of a name outside the root.
+    #[doc(hidden)]
+    pub fn judge_outside_root(&self, path: &str) -> Option<Blocked<'_>> {
         if let Some(glob) = self.denied.iter().find(|glob| glob.covers(path)) {
             return Some(Blocked { rule: &glob.shown, unless: None });
         }
@@ -276,10 +324,11 @@ impl PathRules {
         built_in.chain(of_settings.filter(move |(_, name)| could_expand_to(component, name)))
     }
 
-    /// The first glob of the settings that blocks: a shell pattern that no rule of [`PathRules::could_block`] is for could still
+    /// The first rule of the settings that blocks: a shell pattern that no rule of [`PathRules::could_block`] is for could still
     /// match a name that it covers.
     pub fn first_denied(&self) -> Option<&str> {
-        self.denied.first().map(|glob| glob.shown.as_str())
+        let listed = (!self.only.is_empty()).then_some(ONLY);
+        self.denied.first().map(|glob| glob.shown.as_str()).or(listed)
     }
 }
 

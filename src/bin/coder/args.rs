@@ -182,6 +182,9 @@ pub(crate) struct Rules {
     /// Never open files of this name
     #[arg(long, global = true, value_name = "GLOB")]
     pub(crate) deny_path: Vec<String>,
+    /// Open no files but those of these names
+    #[arg(long, global = true, value_name = "GLOB")]
+    pub(crate) only_path: Vec<String>,
     /// What the sandbox around a command leaves writable [default: project-write]
     #[arg(long, global = true, value_enum, value_name = "MODE")]
     pub(crate) sandbox: Option<Sandbox>,

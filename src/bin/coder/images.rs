@@ -33,10 +33,11 @@ fn read(setup: &Setup, path: &Path) -> Result<Image, Failure> {
         Ok(inside) => project.bytes(&inside.join(&*name).to_string_lossy(), Image::MOST_BYTES),
         Err(_) => {
             // Its root is its own folder, for a walk of more has no end; so the names above it are judged here.
-            if let Some(rule) = setup.policy.paths().blocks(&real.join(&*name).to_string_lossy()) {
+            let rules = setup.policy.paths().outside_root();
+            if let Some(rule) = rules.blocks(&real.join(&*name).to_string_lossy()) {
                 return Err(wrong(messages::name_is_blocked(rule)));
             }
-            let beside = Root::open(&real, setup.policy.paths().clone(), None).map_err(|error| wrong(error.text()))?;
+            let beside = Root::open(&real, rules, None).map_err(|error| wrong(error.text()))?;
             beside.bytes(&name, Image::MOST_BYTES)
         }
     };

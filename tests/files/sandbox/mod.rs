@@ -18,6 +18,7 @@ mod layer;
 mod left;
 mod looks;
 mod memory;
+mod only;
 #[cfg(feature = "agent")]
 mod project;
 mod secrets;

@@ -27,6 +27,8 @@ const LOOSENING: &[(&str, &str, &str)] = &[
     ("commands.only", "[commands]\nonly = [\"ls -l\"]", "[commands]\nonly = [\"ls\", \"make\"]"),
     ("paths.allow", "", "[paths]\nallow = [\"x.pem\"]"),
     ("paths.deny", "[paths]\ndeny = [\"secret\"]", "[paths]\ndeny = []"),
+    ("paths.only", "[paths]\nonly = [\"src\"]", "[paths]\nonly = []"),
+    ("paths.only", "[paths]\nonly = [\"src\"]", "[paths]\nonly = [\"secret\"]"),
 ];
 
 #[test]

@@ -207,6 +207,13 @@ pub const KEYS: &[Key] = &[
     ).in_portuguese("Exceções à lista embutida de nomes que as ferramentas nunca abrem, como .env e *.pem.\n\
          Um glob vale em qualquer profundidade abaixo da raiz, ignora maiúsculas e minúsculas e inclui tudo abaixo dele."),
     Key::new("paths.deny", Takes::Globs, InProject::Adds, "[]", "More names that tools never open.").in_portuguese("Mais nomes que as ferramentas nunca abrem."),
+    Key::new(
+        "paths.only",
+        Takes::Globs,
+        InProject::Narrows,
+        "[]",
+        "Where there is any, tools open no file that matches none of these. Folders can still be listed.",
+    ).in_portuguese("Se há algum, as ferramentas não abrem nenhum arquivo que não corresponda a um destes. As pastas ainda podem ser listadas."),
 ];
 
 /// A settings file with every key explained and none set.

@@ -61,17 +61,31 @@ impl Merged {
                 deny: rules("commands.deny"),
                 only: self.only(),
             },
-            paths: PathSettings { allow: globs("paths.allow"), deny: globs("paths.deny") },
+            paths: PathSettings {
+                allow: globs("paths.allow"),
+                deny: globs("paths.deny"),
+                only: self
+                    .layers("paths.only")
+                    .map(|entries| entries.into_iter().filter_map(glob).cloned().collect())
+                    .collect(),
+            },
         }
     }
 
     /// What every layer that restricts commands still allows. Empty only where none does.
     pub fn only(&self) -> Vec<CommandRule> {
-        let mut entries: Vec<&Entry> = self.entries("commands.only").collect();
-        entries.sort_by_key(|entry| entry.origin.layer);
-        let layers = entries.chunk_by(|a, b| a.origin.layer == b.origin.layer);
-        let lists = layers.map(|entries| entries.iter().filter_map(|entry| command(entry)).cloned().collect());
+        let layers = self.layers("commands.only");
+        let lists = layers.map(|entries| entries.into_iter().filter_map(command).cloned().collect());
         lists.reduce(common).unwrap_or_default()
+    }
+
+    /// The items that each layer has for a key that narrows.
+    fn layers(&self, key: &str) -> impl Iterator<Item = Vec<&Entry>> {
+        let mut entries: Vec<&Entry> = self.entries(key).collect();
+        entries.sort_by_key(|entry| entry.origin.layer);
+        let layers: Vec<Vec<&Entry>> =
+            entries.chunk_by(|a, b| a.origin.layer == b.origin.layer).map(<[&Entry]>::to_vec).collect();
+        layers.into_iter()
     }
 
     fn add(&mut self, entry: Entry) {

@@ -87,6 +87,8 @@ pub(super) struct PathSettings {
     pub(super) allow: Vec<String>,
     /// More blocked names.
     pub(super) deny: Vec<String>,
+    /// A list of each layer that has one. What one of them leaves out is blocked.
+    pub(super) only: Vec<Vec<String>>,
 }
 
 impl Settings {
@@ -133,6 +135,17 @@ impl Settings {
         self
     }
 
+    /// Blocks every file that matches none of the globs that this was called with. They are relative to the root, match at any
+    /// depth and ignore case.
+    #[must_use]
+    pub fn only_path(mut self, glob: impl Into<String>) -> Settings {
+        match self.paths.only.first_mut() {
+            Some(list) => list.push(glob.into()),
+            None => self.paths.only.push(vec![glob.into()]),
+        }
+        self
+    }
+
     /// Reads the text of one settings file that holds the keys of the policy and nothing else.
     ///
     /// # Errors
@@ -148,7 +161,8 @@ impl Settings {
     }
 
     pub(super) fn path_rules(&self) -> Result<PathRules> {
-        PathRules::new(&self.paths.allow, &self.paths.deny)
+        let rules = PathRules::new(&self.paths.allow, &self.paths.deny)?;
+        self.paths.only.iter().try_fold(rules, |rules, list| rules.only(list))
     }
 }
 

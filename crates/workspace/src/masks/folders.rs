@@ -137,6 +137,10 @@ fn sorted(root: &Root, at: &Path, items: Vec<folder::Item>) -> (Folder, bool) {
         }
         if item.name == ".git" {
             found.repository = Some(item.kind);
+            // A history holds the files that the list leaves out.
+            if root.rules().leaves_out(&names::text_of(&name)) {
+                found.hidden.push(item.name);
+            }
         } else if item.kind == FileType::Socket || blocked {
             found.hidden.push(item.name);
         } else {

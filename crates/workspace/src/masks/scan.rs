@@ -8,11 +8,11 @@ use crate::masks::Masks;
 use crate::masks::folders::Folder;
 use crate::masks::repositories::{Access, Repository, Standing, WantedAccess};
 use crate::masks::set::{Held, MaskSet, WalkCost};
-use crate::messages;
 use crate::root::hops::{Hop, NAMEABLE};
 use crate::root::ignores::Ignores;
 use crate::root::walk::{Order, Walk};
 use crate::stop::Stop;
+use crate::{messages, names};
 use rustix::fs::{AtFlags, FileType, Mode};
 use rustix::io::Errno;
 use std::collections::HashSet;
@@ -257,9 +257,11 @@ impl<'w> Scan<'w> {
     fn repository(&mut self, folder: &Path, kind: Option<FileType>) {
         let at = if kind.is_some() { folder.join(".git") } else { folder.to_owned() };
         let is = self.masks.root.stat_exact(&at).ok().map(|stat| number_of(&stat));
+        let is_hidden = kind.is_some() && self.masks.root.rules().leaves_out(&names::text_of(&at));
         let standing = match &mut self.wanted {
-            Some((access, wanted)) => wanted.add(self.masks, *access, folder, kind),
-            None => Standing::Protected,
+            // Nothing can be mounted in what is hidden.
+            Some((access, wanted)) if !is_hidden => wanted.add(self.masks, *access, folder, kind),
+            _ => Standing::Protected,
         };
         let link = std::fs::read_link(self.masks.root.path().join(&at)).ok();
         self.set.repositories.push(Repository { at, is, link, standing });

@@ -404,6 +404,10 @@ impl Root {
     /// blocked.
     pub(crate) fn folders_of_rule(&self, path: &Path) -> usize {
         let names: Vec<_> = path.iter().collect();
+        // Moved with any folder above it, the file could come under a glob of the list.
+        if self.rules.leaves_out(&names::text_of(path)) {
+            return names.len().saturating_sub(1);
+        }
         let below = |from: usize| names[from..].iter().collect::<PathBuf>();
         let shortest = (0..names.len()).rev().find(|&from| self.judged(&names::text_of(&below(from))).next().is_some());
         shortest.map_or(0, |from| names.len() - 1 - from)
@@ -419,6 +423,11 @@ impl Root {
 
     fn masked(&self) -> MutexGuard<'_, HashSet<Number>> {
         self.masked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn judged_outside<'r>(&'r self, name: &str) -> impl Iterator<Item = Blocked<'r>> {
+        let folded = names::folded(name).and_then(|folded| self.rules.judge_outside_root(&folded));
+        self.rules.judge_outside_root(name).into_iter().chain(folded)
     }
 
     fn judged<'r>(&'r self, name: &str) -> impl Iterator<Item = Blocked<'r>> {
@@ -472,7 +481,7 @@ impl Project for Root {
         } else {
             Path::new(shown.file_name().unwrap_or_default()).join(below)
         };
-        if self.rules.is_built_in() && self.judged(&names::text_of(&near)).next().is_none() {
+        if self.rules.is_built_in() && self.judged_outside(&names::text_of(&near)).next().is_none() {
             return false;
         }
         // The name of the shown folder is part of rules such as `.cargo/credentials`.
@@ -482,7 +491,7 @@ impl Project for Root {
             Harmless::NoFile => is_folder,
             Harmless::Package => true,
         };
-        self.judged(&names::text_of(&name)).any(|blocked| !blocked.unless.is_some_and(is_harmless))
+        self.judged_outside(&names::text_of(&name)).any(|blocked| !blocked.unless.is_some_and(is_harmless))
     }
 }
 

@@ -263,6 +263,9 @@ impl<'w> Walk<'w> {
         let text = name.to_string_lossy();
         let has_rule = self.root.has_rule(&text);
         let blocked = if has_rule { self.root.blocks(&text) } else { None };
+        if blocked.is_some() && !self.blocked && self.root.rules().leaves_out(&text) {
+            return None;
+        }
         Some(Node { name, kind: item.kind, blocked, has_rule })
     }
 }

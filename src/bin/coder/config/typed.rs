@@ -59,9 +59,11 @@ pub(crate) fn entries(options: &Options) -> Result<Vec<Entry>, Failure> {
             entries.push(entry(key, option, Value::Command(rule)));
         }
     }
-    for (key, option, globs) in
-        [("paths.allow", "--allow-path", &rules.allow_path), ("paths.deny", "--deny-path", &rules.deny_path)]
-    {
+    for (key, option, globs) in [
+        ("paths.allow", "--allow-path", &rules.allow_path),
+        ("paths.deny", "--deny-path", &rules.deny_path),
+        ("paths.only", "--only-path", &rules.only_path),
+    ] {
         PathRules::new(&[], globs).map_err(|wrong| Failure::wrong_use(messages::located(option, wrong.text())))?;
         entries.extend(globs.iter().map(|glob| entry(key, option, Value::Glob(glob.clone()))));
     }

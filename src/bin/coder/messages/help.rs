@@ -346,6 +346,7 @@ pub(crate) const PORTUGUESE_HELP: &[(&str, &str)] = &[
     ),
     ("Never", "Nunca"),
     ("Never open files of this name", "Nunca abre arquivos com este nome"),
+    ("Open no files but those of these names", "Só abre arquivos com estes nomes"),
     ("Never run commands that begin with these words", "Nunca executa comandos que começam com estas palavras"),
     ("Nothing asks, and whatever is not denied runs", "Nada é perguntado, e o que não for negado é executado"),
     ("Nothing but what is private to the command", "Nada além do que é privado do comando"),
