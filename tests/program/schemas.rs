@@ -257,6 +257,11 @@ fn tools_fits_its_schema() {
     for options in [&[][..], &["--persona", "reviewer"], &["--persona", "explainer"], &["--lang", "pt"]] {
         for value in printed(&place, &[&["tools", "--json"], options].concat(), "") {
             schema.check(&value);
+            for tool in value["tools"].as_array().unwrap() {
+                let names = tool["params"].as_array().unwrap().iter().map(|param| param["name"].as_str().unwrap());
+                let properties = tool["schema"]["properties"].as_object().unwrap();
+                assert_eq!(names.collect::<Vec<_>>(), properties.keys().collect::<Vec<_>>(), "{tool}");
+            }
             for param in value["tools"].as_array().unwrap().iter().flat_map(|tool| tool["params"].as_array().unwrap()) {
                 types.extend(match &param["type"] {
                     Value::Object(of) => of.keys().next().cloned(),

@@ -44,6 +44,7 @@ pub use search::Search;
 pub use views::Views;
 pub use write_file::Write;
 
+use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
 use toolfence_protocol::limits::size;
@@ -157,6 +158,18 @@ fn capped(text: Text, cut: bool, language: Language, most: u64) -> Output {
     output.total_bytes = total_bytes;
     output.truncated = true;
     output
+}
+
+/// The first items for a host, in no more bytes than a text may have.
+fn within(most: u64, items: impl Iterator<Item = Value>) -> Vec<Value> {
+    let mut room = most;
+    let fits = |item: &Value| {
+        let length = item.to_string().len() as u64 + 1;
+        let fits = length <= room;
+        room = room.saturating_sub(length);
+        fits
+    };
+    items.take_while(fits).collect()
 }
 
 /// What has to be said of names that stand in quotes, and of those that no call can give.

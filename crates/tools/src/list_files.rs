@@ -1,7 +1,7 @@
 //! `list_files`: what stands below a folder, with type and size.
 
-use super::{capped, messages, notes_on_names, spec_of, watched, with_notes};
-use serde_json::json;
+use super::{capped, messages, notes_on_names, spec_of, watched, with_notes, within};
+use serde_json::{Value, json};
 use std::sync::Arc;
 use toolfence_protocol::limits::size;
 use toolfence_protocol::text::Field;
@@ -51,8 +51,26 @@ impl Tool for List {
 fn output_of(listing: &Listing, language: Language, most: u64) -> Output {
     let text = listing.entries.iter().map(|entry| line_of(entry, language)).collect();
     let mut output = capped(with_notes(text, notes(listing)), listing.truncated || listing.gave_up, language, most);
-    output.data = Some(json!({"path": listing.path, "entries": listing.entries.len()}));
+    let entries = within(most, listing.entries.iter().map(data_of));
+    output.data = Some(json!({
+        "path": listing.path,
+        "truncated": listing.truncated || listing.gave_up || entries.len() < listing.entries.len(),
+        "entries": entries,
+    }));
     output
+}
+
+fn data_of(entry: &Entry) -> Value {
+    let mut data = json!({"path": entry.path, "type": entry.kind});
+    if let Some(size) = entry.size {
+        data["size"] = size.into();
+    }
+    for (name, is_set) in [("blocked", entry.blocked), ("unnameable", entry.unnameable)] {
+        if is_set {
+            data[name] = true.into();
+        }
+    }
+    data
 }
 
 /// `src/`, `src/main.rs  1,234 bytes`, `latest  (link)`: the path first, as it is used in the next call.

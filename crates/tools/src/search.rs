@@ -1,6 +1,6 @@
 //! `search`: lines that match, as `file:line:snippet`.
 
-use super::{capped, messages, notes_on_names, spec_of, watched, with_notes};
+use super::{capped, messages, notes_on_names, spec_of, watched, with_notes, within};
 use serde_json::json;
 use std::sync::Arc;
 use toolfence_protocol::limits::size;
@@ -54,7 +54,13 @@ impl Tool for Search {
 fn output_of(found: &Found, context: bool, language: Language, most: u64) -> Output {
     let text = found.lines.iter().map(|line| line_of(line, context)).collect();
     let mut output = capped(with_notes(text, notes(found)), found.truncated || found.gave_up, language, most);
-    output.data = Some(json!({"matches": found.matches, "files_searched": found.files}));
+    let matched = found.lines.iter().filter(|line| line.matched);
+    let matches = within(most, matched.map(|line| json!({"path": line.path, "line": line.line, "text": line.text})));
+    output.data = Some(json!({
+        "files_searched": found.files,
+        "truncated": found.truncated || found.gave_up || matches.len() < found.matches,
+        "matches": matches,
+    }));
     output
 }
 

@@ -54,6 +54,56 @@ fn read_file_numbers_lines_and_says_how_to_go_on() {
 }
 
 #[test]
+fn hosts_get_entries_and_matches_as_data() {
+    let place = Place::new();
+    place.file("src/a.rs", "one\ntwo three\n");
+    place.file("b.txt", "three\n");
+    place.file("sub/.env", "three\n");
+    place.link("b.txt", "link");
+    let listed = run(&place, "list_files", json!({"include_hidden": true})).data.expect("it has data");
+    let entries = json!([
+        {"path": "b.txt", "type": "file", "size": 6},
+        {"path": "link", "type": "link"},
+        {"path": "src", "type": "folder"},
+        {"path": "src/a.rs", "type": "file", "size": 14},
+        {"path": "sub", "type": "folder"},
+        {"path": "sub/.env", "type": "file", "blocked": true},
+    ]);
+    assert_eq!(listed, json!({"path": "", "truncated": false, "entries": entries}));
+    let found = run(&place, "search", json!({"pattern": "three", "context": 1})).data.expect("it has data");
+    let matches = json!([
+        {"path": "b.txt", "line": 1, "text": "three"},
+        {"path": "src/a.rs", "line": 2, "text": "two three"},
+    ]);
+    assert_eq!(found, json!({"files_searched": 2, "truncated": false, "matches": matches}));
+}
+
+#[test]
+fn data_of_listings_and_searches_is_bounded_like_the_text() {
+    let place = Place::new();
+    (0..300).for_each(|number| {
+        place.file(&format!("{}{number}", "x".repeat(100)), format!("needle {}\n", "y".repeat(400)))
+    });
+    for (tool, list, args) in
+        [("list_files", "entries", json!({})), ("search", "matches", json!({"pattern": "needle"}))]
+    {
+        let result = run(&place, tool, args);
+        let data = result.data.expect("it has data");
+        let count = data[list].as_array().expect("it is a list").len();
+        assert_eq!((count < 300, &data["truncated"]), (true, &json!(true)), "{tool}");
+        assert!(count >= 50, "{tool}: {count}");
+    }
+    let runner = Arc::new(place.runner());
+    let mut limits = toolfence::Limits::default();
+    limits.output_bytes = 4000;
+    let tools = Tools::new(Arc::clone(&runner), tools::standard(runner).with_limits(limits));
+    for (tool, args) in [("list_files", json!({})), ("search", json!({"pattern": "needle"}))] {
+        let data = tools.run(tool, args).data.expect("it has data");
+        assert!(data.to_string().len() < 4200 && data["truncated"] == true, "{tool}: {}", data.to_string().len());
+    }
+}
+
+#[test]
 fn write_file_says_what_changed() {
     let place = Place::new();
     let result = run(&place, "write_file", json!({"path": "d/f", "content": "one\ntwo\n"}));

@@ -5,7 +5,7 @@
 
 use super::{Param, ParamKind, Str, ToolSpec};
 use crate::schema::{MOST_FIELDS, Schema, Types, View};
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
 /// Levels of objects in arrays that get a kind of their own.
@@ -59,6 +59,64 @@ impl ToolSpec {
         spec.schema = Some(Arc::new(schema));
         spec
     }
+}
+
+impl ToolSpec {
+    /// The JSON Schema of the arguments under their canonical names: an object with `type`, `properties` and `required`. A tool of
+    /// another server has the schema that the server gave.
+    ///
+    /// ```
+    /// # use toolfence_protocol as toolfence;
+    /// use toolfence::{Param, ParamKind, ToolSpec};
+    ///
+    /// let path = Param::new("path", ParamKind::Path, "the file to read").required();
+    /// let schema = ToolSpec::new("read", "Read a file.").param(path).json_schema();
+    /// assert_eq!(schema["properties"]["path"]["type"], "string");
+    /// assert_eq!(schema["required"][0], "path");
+    /// ```
+    pub fn json_schema(&self) -> Value {
+        let own = object_of(&self.params, self.open);
+        let Some(mut given) = self.schema.as_ref().map(|schema| schema.root().clone()) else { return own };
+        // A server may leave out what hosts expect of every schema.
+        let Some(fields) = given.as_object_mut() else { return own };
+        for name in ["type", "properties", "required"] {
+            fields.entry(name).or_insert_with(|| own[name].clone());
+        }
+        given
+    }
+}
+
+fn object_of(params: &[Param], open: bool) -> Value {
+    let properties: Map<String, Value> =
+        params.iter().map(|param| (param.name.clone().into_owned(), described(param))).collect();
+    let required: Vec<&str> = params.iter().filter(|param| param.required).map(|param| param.name.as_ref()).collect();
+    json!({"type": "object", "properties": properties, "required": required, "additionalProperties": open})
+}
+
+fn described(param: &Param) -> Value {
+    let mut schema = match &param.kind {
+        ParamKind::Path | ParamKind::Command | ParamKind::Patch | ParamKind::Text { .. } => json!({"type": "string"}),
+        ParamKind::Integer { least, most } => {
+            let bounds = [("minimum", *least, i64::MIN), ("maximum", *most, i64::MAX)];
+            let mut schema = json!({"type": "integer"});
+            for (name, bound, _) in bounds.into_iter().filter(|(_, bound, none)| bound != none) {
+                schema[name] = bound.into();
+            }
+            schema
+        }
+        ParamKind::Flag => json!({"type": "boolean"}),
+        ParamKind::Choice(words) => json!({"type": "string", "enum": words}),
+        ParamKind::Texts => json!({"type": "array", "items": {"type": "string"}}),
+        ParamKind::Objects(fields) => json!({"type": "array", "items": object_of(fields, false)}),
+        ParamKind::Any => json!({}),
+    };
+    if !param.help.is_empty() {
+        schema["description"] = param.help.clone().into();
+    }
+    if let Some(default) = &param.default {
+        schema["default"] = default.clone();
+    }
+    schema
 }
 
 /// The arguments that an object schema names, required ones first.

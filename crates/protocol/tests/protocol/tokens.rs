@@ -51,6 +51,11 @@ fn personas_cost_less_than_the_instructions() {
 fn typical() -> Vec<(&'static str, ToolResult)> {
     let list = "src/               folder\nsrc/lib.rs         file      58 lines\nsrc/main.rs        file    1204 bytes\n\
                 tests/             folder\ntests/it.rs        file    3310 bytes\nCargo.toml         file     412 bytes\n";
+    let entry = |path: &str, kind: &str| json!({"path": path, "type": kind, "size": 1204});
+    let folders = ["src", "tests"].map(|path| json!({"path": path, "type": "folder"}));
+    let files = ["Cargo.toml", "src/lib.rs", "src/main.rs", "tests/it.rs"].map(|path| entry(path, "file"));
+    let entries = [&folders[..], &files[..]].concat();
+    let entries = json!({"path": ".", "truncated": false, "entries": entries});
     let code =
         (1..=20).map(|n| format!("{n:>4}\tlet total_{n} = prices.iter().map(|p| p.amount * {n}).sum::<f64>();\n"));
     let failing = "running 3 tests\ntest parse ... ok\ntest total ... FAILED\n\nfailures:\n\n---- total stdout ----\n\
@@ -74,7 +79,7 @@ fn typical() -> Vec<(&'static str, ToolResult)> {
     let changed =
         json!({"path": "src/lib.rs", "created": false, "bytes": 420, "diff": diff, "files_modified": ["src/lib.rs"]});
     vec![
-        ("list", answer("list_files", with(list, json!({"path": ".", "entries": 6})))),
+        ("list", answer("list_files", with(list, entries))),
         ("read", answer("read_file", with(&code.collect::<String>(), range))),
         ("bash, ok", answer("bash", bash("On branch main\nnothing to commit, working tree clean\n", 0))),
         ("bash, failing", answer("bash", bash(failing, 101))),

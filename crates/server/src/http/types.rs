@@ -404,6 +404,9 @@ pub(super) struct Tool {
     purpose: Cow<'static, str>,
     signature: String,
     params: Vec<ToolParam>,
+    /// The JSON Schema of the arguments: an object with type, properties and required.
+    #[cfg_attr(test, schemars(with = "serde_json::Map<String, Value>"))]
+    schema: Value,
 }
 
 impl From<&ToolSpec> for Tool {
@@ -414,6 +417,7 @@ impl From<&ToolSpec> for Tool {
             purpose: spec.purpose.clone(),
             signature: spec.signature(),
             params: spec.params.iter().map(ToolParam::from).collect(),
+            schema: spec.json_schema(),
         }
     }
 }

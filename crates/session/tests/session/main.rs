@@ -42,6 +42,19 @@ fn reads_run_side_by_side_and_are_answered_in_order() {
 }
 
 #[test]
+fn with_a_limit_of_one_calls_run_one_after_the_other() {
+    let mut options = options();
+    options.limits.side_by_side = 1;
+    let mut talk = Talk::with(AskMode::Never, options);
+    talk.user("go").logged(&["call"]);
+    talk.reply(&[block("a", "look", "1"), block("b", "look", "2"), block("c", "look", "3")].concat());
+    talk.logged(&["saw look", "saw look", "saw look", "run a look"]);
+    talk.works("a", "").logged(&["answered a ok", "run b look"]);
+    talk.works("b", "").logged(&["answered b ok", "run c look"]);
+    talk.works("c", "").logged(&["answered c ok", "call"]);
+}
+
+#[test]
 fn what_changes_runs_alone() {
     let mut talk = Talk::begun();
     let blocks = [block("a", "look", ""), block("b", "change", ""), block("c", "look", ""), block("d", "change", "")];

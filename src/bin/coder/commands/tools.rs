@@ -44,7 +44,7 @@ fn described(spec: &ToolSpec) -> Value {
     let params: Vec<Value> = spec.params.iter().map(param).collect();
     json!({
         "name": spec.name, "aliases": spec.aliases, "purpose": spec.purpose,
-        "signature": spec.signature(), "params": params,
+        "signature": spec.signature(), "params": params, "schema": spec.json_schema(),
     })
 }
 

@@ -2,6 +2,7 @@
 
 /// English and Portuguese.
 pub(crate) const PORTUGUESE_TOOLS: &[(&str, &str)] = &[
+    ("where the patch's names start: the project", "onde começam os nomes do patch: o projeto"),
     (
         "Read a text file, or a 1-based inclusive range of its lines.",
         "Lê um arquivo de texto ou um intervalo de linhas (a partir de 1, inclusivo).",
