@@ -98,6 +98,12 @@ fn every_line_of_a_session_is_of_the_schema() {
         let told = [word("verdict"), word("clean"), word("relative"), word("through")];
         found.entry((word("step"), word("asked"))).or_default().insert(told);
     }
+    let judged = of(&lines, "path").into_iter().filter(|line| line["step"] == "judge");
+    let mut judged: Vec<&str> = judged.filter_map(|line| line["asked"].as_str()).collect();
+    let all = judged.len();
+    judged.sort_unstable();
+    judged.dedup();
+    assert_eq!(judged.len(), all, "each call has other paths, and each is judged once");
     let inside = |name: &str| format!("{root}/{name}");
     for (step, asked, verdict, clean, relative, through) in [
         ("judge", "./src/../in/a.txt", "inside", inside("in/a.txt"), "src/a.txt", "-"),

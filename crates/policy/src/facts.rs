@@ -1,5 +1,7 @@
 //! What the policy must know of the world, and asks the host.
 
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
 use toolfence_protocol::{ToolCall, ToolFailure};
 
 /// The host's knowledge of the world. Every answer may be "unknown"; then a person is asked.
@@ -79,6 +81,69 @@ pub trait Facts: Send + Sync {
 
     /// Whether a sandbox would be around a command that fully holds: files, processes and network.
     fn sandbox_holds(&self) -> bool;
+}
+
+/// Asks a host about each path once: several rules look at the same path, and one call gets one answer about it.
+pub(crate) struct AskedOnce<'f> {
+    host: &'f dyn Facts,
+    paths: Mutex<HashMap<(String, String), PathFact>>,
+}
+
+impl<'f> AskedOnce<'f> {
+    pub(crate) fn new(host: &'f dyn Facts) -> AskedOnce<'f> {
+        AskedOnce { host, paths: Mutex::default() }
+    }
+}
+
+impl Facts for AskedOnce<'_> {
+    fn path(&self, cwd: &str, path: &str) -> PathFact {
+        let mut paths = self.paths.lock().unwrap_or_else(PoisonError::into_inner);
+        paths.entry((cwd.to_owned(), path.to_owned())).or_insert_with(|| self.host.path(cwd, path)).clone()
+    }
+
+    fn is_there(&self, path: &str) -> Option<bool> {
+        self.host.is_there(path)
+    }
+
+    fn link(&self, path: &str) -> Option<String> {
+        self.host.link(path)
+    }
+
+    fn instead(&self, path: &str) -> Vec<String> {
+        self.host.instead(path)
+    }
+
+    fn program(&self, program: &str) -> ProgramFact {
+        self.host.program(program)
+    }
+
+    fn program_paths(&self, cwd: &str, program: &str) -> Vec<String> {
+        self.host.program_paths(cwd, program)
+    }
+
+    fn repository(&self, cwd: &str) -> RepositoryFact {
+        self.host.repository(cwd)
+    }
+
+    fn history_has_blocked(&self, cwd: &str) -> HistoryFact {
+        self.host.history_has_blocked(cwd)
+    }
+
+    fn is_used_by_git(&self, path: &str) -> bool {
+        self.host.is_used_by_git(path)
+    }
+
+    fn seen(&self, cwd: &str, path: &str) -> Seen {
+        self.host.seen(cwd, path)
+    }
+
+    fn certain_failure(&self, call: &ToolCall) -> Option<ToolFailure> {
+        self.host.certain_failure(call)
+    }
+
+    fn sandbox_holds(&self) -> bool {
+        self.host.sandbox_holds()
+    }
 }
 
 /// What is known of blocked names in a history.

@@ -2,6 +2,7 @@
 
 use crate::answers::{self, Answers, Rule, quoted};
 use crate::decision::{AskMode, Decision, Effective, Judgement};
+use crate::facts::AskedOnce;
 use crate::shell::{self, shown};
 use crate::verdict::{Cleared, Pending, Verdict};
 use crate::{Facts, PathFact, Settings, messages, paths, targets};
@@ -98,6 +99,7 @@ impl Policy {
         facts: &dyn Facts,
         source: Option<&str>,
     ) -> Verdict {
+        let facts: &dyn Facts = &AskedOnce::new(facts);
         let refused = |call: ToolCall, failure| Verdict::Denied(ToolResult::refused(call.id, call.name, failure));
         // The tool and its arguments, under the names that are taught.
         let spec = match catalog.resolve(&mut call) {
@@ -105,7 +107,7 @@ impl Policy {
             Err(failure) => return refused(call, failure),
         };
         let effect = spec.effect_of(&call.args);
-        let mut decision = match self.judge_read(&call, spec, facts, source) {
+        let mut decision = match self.judge_as_read(&call, spec, facts, source) {
             Ok(decision) => decision,
             Err(failure) => return refused(call, failure),
         };
@@ -138,6 +140,16 @@ impl Policy {
     /// # Errors
     /// The call could only be read by a guess and would do more than read: the answer to the model.
     pub fn judge_read(
+        &self,
+        call: &ToolCall,
+        spec: &ToolSpec,
+        facts: &dyn Facts,
+        source: Option<&str>,
+    ) -> std::result::Result<Decision, ToolFailure> {
+        self.judge_as_read(call, spec, &AskedOnce::new(facts), source)
+    }
+
+    fn judge_as_read(
         &self,
         call: &ToolCall,
         spec: &ToolSpec,
