@@ -2,7 +2,7 @@
 
 use crate::marks::{self, FOLDED};
 use crate::messages;
-use crate::shown::{Words, escaped};
+use crate::shown::{Words, escaped, language};
 use crate::style::Style;
 use crate::theme::codes;
 use std::ops::Range;
@@ -10,7 +10,7 @@ use toolfence::policy::{Decision, Target};
 use toolfence::program::workspace::quoted;
 use toolfence::tool::ParamKind;
 use toolfence::workspace::Workspace;
-use toolfence::{Text, ToolCall};
+use toolfence::{Language, Text, ToolCall};
 
 /// Rows of a diff or of an argument that are shown at first.
 const MOST_ROWS: usize = 60;
@@ -55,7 +55,7 @@ impl Preview {
                     tint([plain(&messages::all_of_it(), room), marked(content, "  + ", "  + ", room)].concat())
                 }
                 (Some(diff), None) => tint(change_rows(&diff, room)),
-                (None, None) => arguments(call, room),
+                (None, None) => arguments(call, room, language()),
             },
         };
         let names = match (decision.targets.as_slice(), path) {
@@ -183,9 +183,9 @@ fn change_rows(diff: &str, room: usize) -> Vec<String> {
     [plain(&messages::a_change(), room), plain(hunks, room)].concat()
 }
 
-fn arguments(call: &ToolCall, room: usize) -> Vec<String> {
+fn arguments(call: &ToolCall, room: usize, language: Language) -> Vec<String> {
     let known = toolfence::program::tool::builtin(&call.name).map(|spec| spec.purpose.as_ref()).unwrap_or_default();
-    let mut rows = if known.is_empty() { Vec::new() } else { plain(known, room) };
+    let mut rows = if known.is_empty() { Vec::new() } else { plain(messages::tool_words(known, language), room) };
     for (name, value) in &call.args {
         match value.as_str() {
             Some(text) if text.contains('\n') => {
@@ -273,6 +273,16 @@ mod tests {
 
     fn call(name: &str, args: Value) -> ToolCall {
         ToolCall::new("1", name, args.as_object().cloned().unwrap_or_default())
+    }
+
+    #[test]
+    fn what_a_tool_does_is_shown_in_the_language_of_the_person() {
+        for spec in toolfence::program::tool::builtins() {
+            let rows = |language| arguments(&call(&spec.name, json!({})), 400, language).concat();
+            let (english, portuguese) = (rows(Language::English), rows(Language::Portuguese));
+            assert!(english.contains(spec.purpose.as_ref()), "{english}");
+            assert!(!portuguese.contains(spec.purpose.as_ref()) && portuguese.len() > 10, "{portuguese}");
+        }
     }
 
     #[test]

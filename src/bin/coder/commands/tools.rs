@@ -2,14 +2,14 @@
 
 use crate::args::{Options, ToolsArguments};
 use crate::failure::Failure;
-use crate::messages::{self, PORTUGUESE_TOOLS};
+use crate::messages::{self, tool_words};
 use crate::servers;
 use crate::setup::Setup;
 use crate::shown::language;
 use crate::terminal::{Style, Terminal, tell};
 use serde_json::{Value, json};
 use std::process::ExitCode;
-use toolfence::{Language, Param, ParamKind, ToolSpec};
+use toolfence::{Param, ParamKind, ToolSpec};
 
 /// Lists the tools with their signatures.
 pub(crate) fn run(options: &Options, arguments: &ToolsArguments) -> Result<ExitCode, Failure> {
@@ -26,18 +26,12 @@ pub(crate) fn run(options: &Options, arguments: &ToolsArguments) -> Result<ExitC
     }
     for spec in catalog.specs() {
         out.styled(Style::Action, &spec.signature())?;
-        out.line(&format!("\n    {}", in_words(&spec.purpose)))?;
+        out.line(&format!("\n    {}", tool_words(&spec.purpose, language())))?;
         for param in &spec.params {
-            out.styled(Style::Dim, &format!("    {:<18} {}\n", param.name, in_words(&param.help)))?;
+            out.styled(Style::Dim, &format!("    {:<18} {}\n", param.name, tool_words(&param.help, language())))?;
         }
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// What a tool says of itself, in the language of the person.
-fn in_words(text: &str) -> &str {
-    let row = PORTUGUESE_TOOLS.iter().find(|(english, _)| *english == text && language() == Language::Portuguese);
-    row.map_or(text, |(_, portuguese)| portuguese)
 }
 
 fn described(spec: &ToolSpec) -> Value {
@@ -69,7 +63,7 @@ fn kind(kind: &ParamKind) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::messages::PORTUGUESE_TOOLS;
     use toolfence::program::tool;
 
     /// A tool says nothing of itself that a person cannot read in Portuguese.

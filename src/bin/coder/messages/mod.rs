@@ -25,7 +25,9 @@ pub(crate) use question::*;
 pub(crate) use reports::*;
 pub(crate) use servers::*;
 pub(crate) use sessions::*;
+#[cfg(test)]
 pub(crate) use tools::PORTUGUESE_TOOLS;
+pub(crate) use tools::tool_words;
 pub(crate) use turn::*;
 pub(crate) use undo::*;
 

@@ -1,5 +1,13 @@
 //! What the list of tools tells a person in Portuguese: each text beside the English one, which the tools themselves have.
 
+use toolfence::Language;
+
+/// The purpose of a tool or the help of an argument in a language; text of another server's tool stays as it is.
+pub(crate) fn tool_words(text: &str, language: Language) -> &str {
+    let row = PORTUGUESE_TOOLS.iter().find(|(english, _)| *english == text && language == Language::Portuguese);
+    row.map_or(text, |(_, portuguese)| portuguese)
+}
+
 /// English and Portuguese.
 pub(crate) const PORTUGUESE_TOOLS: &[(&str, &str)] = &[
     ("where the patch's names start: the project", "onde começam os nomes do patch: o projeto"),
