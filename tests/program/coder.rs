@@ -378,6 +378,27 @@ fn asked(replies: &str) -> Ran {
 }
 
 #[test]
+fn json_of_blocks_that_do_not_run_is_not_shown() {
+    let block = "```tool\n{\"name\": \"list_files\", \"args\": {}}\n```\n";
+    let glued = asked(&format!("%%% reply\nI look. {block}Then more.\n%%% reply\nDone.\n"));
+    assert_eq!(glued.out, "I look.\n\nThen more.\n\nDone.\n", "{}", glued.err);
+    assert!(glued.err.contains("! a tool block that does not begin a line does not count"), "{}", glued.err);
+    let prose = asked("%%% reply\nWrite this: ```tool\nand so on.\n%%% reply\nDone.\n");
+    assert!(prose.out.contains("Write this: ```tool\nand so on.\n"), "{}", prose.out);
+
+    let folder = root();
+    let broken = "```tool\n{\"name\": [\n```\n";
+    let replies = format!("%%% reply\n{block}%%% reply\nLast: look.\n\n{block}{broken}Over.\n");
+    std::fs::write(folder.path().join("replies"), replies).unwrap();
+    let replay = ["--backend", "replay", "--replies", "replies", "--limit", "rounds=1", "-p", "go"];
+    let last = coder(folder.path(), &replay, "");
+    assert_eq!(last.out.trim_start(), "Last: look.\n\nOver.\n", "{}", last.err);
+    assert_eq!(last.err.matches("! a call after the last round does not run").count(), 2, "{}", last.err);
+    let last = coder(folder.path(), &[&["--lang", "pt"], &replay[..]].concat(), "");
+    assert!(last.err.contains("! uma chamada depois da última rodada não é executada"), "{}", last.err);
+}
+
+#[test]
 fn a_broken_call_is_not_named_like_another() {
     let call = |rest: &str| format!("%%% reply\n```tool\n{{\"name\": \"{rest}\n```\n");
     let replies =

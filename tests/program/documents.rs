@@ -143,6 +143,36 @@ mod program {
         names.filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect()
     }
 
+    /// The library, both schemas and the page of the pipe have one list of reasons why a call is ignored.
+    #[test]
+    fn every_reason_of_an_ignored_call_is_described() {
+        let name = |why: &toolfence::parse::Ignored| serde_json::to_value(why).unwrap();
+        let reasons: Vec<_> = toolfence::parse::Ignored::ALL.iter().map(name).collect();
+        // A parser knows nothing of rounds.
+        let of_parser: Vec<_> = reasons.iter().filter(|reason| **reason != "last_round").cloned().collect();
+        for (schema, reasons) in
+            [(read("docs/schemas/parse.json"), &of_parser), (coder(&["pipe", "--schema"]), &reasons)]
+        {
+            let schema: serde_json::Value = serde_json::from_str(&schema).unwrap();
+            assert_eq!(reasons_in(&schema), Some(reasons), "{schema}");
+        }
+        let page = read("docs/pipe.md");
+        let row = page.lines().find(|line| line.starts_with("| `ignored` |")).expect("a row");
+        let words: Vec<&str> = row.split('`').collect();
+        let missing = reasons.iter().filter_map(|reason| reason.as_str()).filter(|reason| !words.contains(reason));
+        assert_none(missing.map(|reason| format!("docs/pipe.md does not have {reason}")).collect());
+    }
+
+    /// The reasons of the event `ignored`, wherever a schema describes it.
+    fn reasons_in(schema: &serde_json::Value) -> Option<&Vec<serde_json::Value>> {
+        let here = schema.get("properties").filter(|properties| properties["event"]["const"] == "ignored");
+        here.and_then(|properties| properties["why"]["enum"].as_array()).or_else(|| match schema {
+            serde_json::Value::Object(members) => members.values().find_map(reasons_in),
+            serde_json::Value::Array(items) => items.iter().find_map(reasons_in),
+            _ => None,
+        })
+    }
+
     #[test]
     fn the_page_of_dialects_has_every_one_and_no_other() {
         let rows = rows(&read("docs/dialects.md"));

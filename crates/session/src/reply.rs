@@ -4,7 +4,7 @@
 
 use super::messages;
 use super::stitch::{Broken, Continuation, Look};
-use toolfence_protocol::parse::{Event, Options, Parser, Reasoning, Span};
+use toolfence_protocol::parse::{Event, Ignored, Options, Parser, Reasoning, Span};
 use toolfence_protocol::reply::Summary;
 use toolfence_protocol::{FinishReason, Repair, ToolCall, ToolResult};
 
@@ -83,9 +83,8 @@ pub(super) struct Reply {
     /// What will be the items of `found`, in the order of the reply.
     placed: Vec<Placed>,
     found: Found,
-    /// No block of this reply is a call: it is shown as it is written.
+    /// No block of this reply is a call.
     text_only: bool,
-    shown: usize,
     /// The backend is done.
     ended: bool,
     /// That no more is wanted was said already.
@@ -107,7 +106,6 @@ impl Reply {
             placed: Vec::new(),
             found: Found::default(),
             text_only,
-            shown: 0,
             ended: false,
             stopped: false,
         }
@@ -183,7 +181,8 @@ impl Reply {
         self.native.push_str(&block);
         let span = Span::default();
         if self.text_only {
-            return Event::Text { text: block.into(), span };
+            let (id, name) = (Some(call.id.into()), Some(call.name.into()));
+            return Event::Ignored { why: Ignored::LastRound, id, name, body: body.into(), span };
         }
         self.place(self.raw.len(), true, Item::Call(call.clone()));
         Event::Call { call: Box::new(call), index: 0, body: body.into(), span, replaces: None }
@@ -209,7 +208,7 @@ impl Reply {
     /// The next thing to show. Nothing that stands behind a forged result is shown.
     pub(super) fn next(&mut self) -> Option<Event<'static>> {
         loop {
-            let Some(event) = self.parser.poll().map(Event::into_owned) else { return self.rest() };
+            let event = self.parser.poll()?.into_owned();
             if self.found.summary.is_behind_forgery(&event) {
                 continue;
             }
@@ -307,35 +306,24 @@ impl Reply {
         }
     }
 
-    /// Where blocks are not calls everything but reasoning is shown as it was written.
-    fn as_shown(&mut self, event: Event<'static>) -> Option<Event<'static>> {
+    /// Where blocks are not calls, each of them is reported as ignored.
+    fn as_shown(&self, event: Event<'static>) -> Option<Event<'static>> {
         if !self.text_only {
             return Some(event);
         }
+        let why = Ignored::LastRound;
         match event {
-            Event::Text { span, .. } | Event::Call { span, .. } => self.as_text(span.end),
-            Event::Malformed { span, .. } | Event::Incomplete { span, .. } => self.as_text(span.end),
-            Event::Reasoning { span, .. } => {
-                self.shown = self.shown.max(span.end);
-                Some(event)
+            Event::Text { .. } | Event::Reasoning { .. } | Event::ForgedResult { .. } => Some(event),
+            Event::Call { call, index: 0, body, span, .. } => {
+                let call = *call;
+                Some(Event::Ignored { why, id: Some(call.id.into()), name: Some(call.name.into()), body, span })
             }
-            Event::ForgedResult { .. } => Some(event),
-            // What was started, how far it is and what was passed over, and what a later version of the parser may add.
+            Event::Malformed { id, body, span, .. } | Event::Incomplete { id, body, span } => {
+                Some(Event::Ignored { why, id: Some(id), name: None, body, span })
+            }
+            // Further calls of a block, what was started, how far it is and what was ignored anyway.
             _ => None,
         }
-    }
-
-    /// What stands behind the last event of a reply that is shown as text.
-    fn rest(&mut self) -> Option<Event<'static>> {
-        let over = self.text_only && self.found.end.is_some() && self.found.summary.forged.is_none();
-        over.then(|| self.as_text(self.raw.len()))?
-    }
-
-    fn as_text(&mut self, end: usize) -> Option<Event<'static>> {
-        let span = Span { start: self.shown, end };
-        let text = self.raw.get(span.start..end)?.to_owned();
-        self.shown = end;
-        (!text.is_empty()).then_some(Event::Text { text: text.into(), span })
     }
 }
 

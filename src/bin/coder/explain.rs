@@ -3,6 +3,7 @@
 use crate::messages;
 use serde_json::Value;
 use toolfence::parse::{Event, Ignored};
+use toolfence::program::text;
 use toolfence::{Text, ToolCall};
 
 /// One event as a person wants to read it.
@@ -42,6 +43,7 @@ fn why_ignored(why: Ignored) -> Text {
         Ignored::NotAtLineStart => messages::ignored_behind_text(),
         Ignored::WrongForm => messages::ignored_wrong_form(),
         Ignored::Reasoning => messages::ignored_thought(),
+        Ignored::LastRound => text!("the last round is over: no call runs"),
         other => format!("{other:?}").into(),
     }
 }

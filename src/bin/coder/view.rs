@@ -16,10 +16,12 @@ use crate::terminal::{self, Style, Terminal};
 use crate::thoughts::{self, Thoughts};
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 use std::time::{Duration, Instant};
 use toolfence::agent::{Canceller, Host};
 use toolfence::parse::{Event, Ignored};
 use toolfence::policy::Pending;
+use toolfence::program::text;
 use toolfence::session::{Answer, Compacted};
 use toolfence::toolbox::BoxFuture;
 use toolfence::{ErrorCode, Message, Text, ToolCall, ToolResult};
@@ -85,6 +87,9 @@ pub(crate) struct View<P> {
     /// The last result, whole.
     last: Option<ToolResult>,
     thoughts: Thoughts,
+    /// Text with a tool block that does not begin a line: the event that reports the block follows at once, and its JSON is not
+    /// for a person.
+    glued: Option<String>,
 }
 
 impl<P> Drop for View<P> {
@@ -119,6 +124,7 @@ impl<P: Person> View<P> {
             talks: false,
             last: None,
             thoughts: Thoughts::default(),
+            glued: None,
         }
     }
 
@@ -194,6 +200,9 @@ impl<P: Person> View<P> {
 
     /// Something else than a thought comes: a long one that was folded is one line from here on.
     fn end_thought(&mut self) -> Result<(), Failure> {
+        if let Some(text) = self.glued.take() {
+            self.say(Voice::Answer, &text)?;
+        }
         let is_folded = self.live && self.prose.is_rendered() && thoughts::are_folded();
         let Some((text, time, lines)) = self.thoughts.end() else { return Ok(()) };
         if !is_folded || text.is_empty() {
@@ -327,10 +336,19 @@ impl<P: Person> View<P> {
     }
 
     fn event(&mut self, event: &Event<'_>) -> Result<(), Failure> {
+        if let (Some(text), Event::Ignored { why: Ignored::NotAtLineStart, .. }) = (&mut self.glued, event)
+            && let Some(block) = glued_block(text)
+        {
+            text.replace_range(block, "");
+        }
         if !matches!(event, Event::Reasoning { unopened: false, .. } | Event::Progress { .. }) {
             self.end_thought()?;
         }
         match event {
+            Event::Text { text, .. } if glued_block(text).is_some() => {
+                self.glued = Some(text.clone().into_owned());
+                Ok(())
+            }
             Event::Text { text, .. } => self.say(Voice::Answer, text),
             Event::Started { id, name } => self.wait(What::Call(CallSoFar::new(id, name))),
             Event::Progress { id, arg, text } => {
@@ -356,6 +374,9 @@ impl<P: Person> View<P> {
             Event::Ignored { why: Ignored::Unfenced, .. } => self.aside(Style::Dim, messages::call_without_fence()),
             Event::Ignored { why: Ignored::NotAtLineStart, .. } => self.aside(Style::Dim, messages::call_behind_text()),
             Event::Ignored { why: Ignored::WrongForm, .. } => self.aside(Style::Dim, messages::call_in_wrong_form()),
+            Event::Ignored { why: Ignored::LastRound, .. } => {
+                self.aside(Style::Dim, text!("a call after the last round does not run"))
+            }
             Event::Ignored { why: Ignored::Reasoning, name, .. } => {
                 let tool = one_line(name.as_deref().unwrap_or("unknown"));
                 self.aside(Style::Dim, messages::thought_call(tool))
@@ -481,6 +502,27 @@ impl<P: Person> Host for View<P> {
             answer
         })
     }
+}
+
+/// The first tool block in the text that does not begin a line, with its fences.
+fn glued_block(text: &str) -> Option<Range<usize>> {
+    const OPENING: &str = "```tool";
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let start = at;
+        at += line.len();
+        let Some(before) = line.trim_end().strip_suffix(OPENING).filter(|before| !before.trim().is_empty()) else {
+            continue;
+        };
+        let inside = text[at..].split_inclusive('\n').scan(at, |at, line| {
+            *at += line.len();
+            Some((*at, line))
+        });
+        let closing = inside.into_iter().find(|(_, line)| line.trim_start().starts_with("```"));
+        let end = closing.map_or(text.len(), |(end, line)| end - line.len() + line.trim_end().len());
+        return Some(start + before.trim_end().len()..end);
+    }
+    None
 }
 
 /// Replaces the signs of success and failure in the outcome of a call by words, for a terminal that cannot show the signs.

@@ -221,9 +221,26 @@ pub enum Ignored {
     WrongForm,
     /// In reasoning that the template of the backend had opened, as a closing tag behind it shows.
     Reasoning,
+    /// In the reply that follows the last round of a session, which runs nothing. Only a session has this reason, also for a
+    /// block that cannot be read.
+    LastRound,
 }
 
 impl Ignored {
+    /// Every reason, in the order of the schemas.
+    pub const ALL: [Ignored; 10] = [
+        Ignored::Quote,
+        Ignored::OuterFence,
+        Ignored::Html,
+        Ignored::Indentation,
+        Ignored::InfoWord,
+        Ignored::Unfenced,
+        Ignored::NotAtLineStart,
+        Ignored::WrongForm,
+        Ignored::Reasoning,
+        Ignored::LastRound,
+    ];
+
     /// Whether the model most likely meant the call to run and put it in the wrong place. A call in a quote or in an
     /// outer fence is an example, and one in reasoning is a thought: the model needs no reminder.
     pub fn is_misplaced(self) -> bool {
@@ -234,7 +251,7 @@ impl Ignored {
             | Ignored::Unfenced
             | Ignored::NotAtLineStart
             | Ignored::WrongForm => true,
-            Ignored::Quote | Ignored::OuterFence | Ignored::Reasoning => false,
+            Ignored::Quote | Ignored::OuterFence | Ignored::Reasoning | Ignored::LastRound => false,
         }
     }
 }

@@ -389,7 +389,7 @@ fn the_model_is_told_in_its_language() {
 }
 
 #[test]
-fn the_last_round_is_text() {
+fn calls_of_the_last_round_are_ignored() {
     let mut options = options();
     options.limits.rounds = 2;
     let mut talk = Talk::with(AskMode::Never, options);
@@ -398,7 +398,7 @@ fn the_last_round_is_text() {
     talk.reply(&block("b", "look", "2")).works("b", "").told(&["round 2 of 2"]);
     talk.log.clear();
     let reply = format!("Once more:\n\n{}{BROKEN}", block("c", "look", "3"));
-    talk.reply(&reply).logged(&[&format!("text {reply}"), "stop RoundLimit"]);
+    talk.reply(&reply).logged(&["text Once more:\n\n\n", "ignored", "ignored", "stop RoundLimit"]);
     assert_eq!(talk.last(Role::Assistant), reply);
     talk.user("go on").logged(&["call"]).told(&["were not run", "go on"]);
     talk.reply(&block("d", "look", "4")).logged(&["saw look", "run d look"]);
