@@ -47,10 +47,10 @@ pub(super) fn certain_failure(workspace: &Workspace, call: &ToolCall) -> Option<
         // How large a file may be is a setting, which the tool knows.
         return planned.err().filter(|failure| failure.code != ErrorCode::TooLarge);
     }
-    let path = call.args.get("path").and_then(Value::as_str)?;
+    let path = ["path", "cwd"].into_iter().find_map(|name| call.args.get(name)).and_then(Value::as_str)?;
     match call.name.as_str() {
         "read_file" | "run_python" => workspace.root().named_file(path).err(),
-        "list_files" | "search" if path.is_empty() => workspace.root().named_folder(path).err(),
+        "list_files" | "search" | "bash" if path.is_empty() => workspace.root().named_folder(path).err(),
         _ => None,
     }
 }
@@ -96,6 +96,8 @@ mod tests {
             ("write_file", json!({"path": "new", "content": "x"}), "asks"),
             ("write_file", json!({"path": "", "content": "x"}), "invalid_argument"),
             ("run_python", json!({"path": "no.py"}), "not_found"),
+            ("bash", json!({"command": "make", "cwd": ""}), "invalid_argument"),
+            ("search", json!({"pattern": "x", "path": ""}), "invalid_argument"),
         ] {
             assert_eq!(review(AskMode::Risky, name, &args), want, "{name} {args}");
             assert_eq!(review(AskMode::Always, name, &args), want, "{name} {args}");
