@@ -217,7 +217,7 @@ impl PathRules {
         Ok(self)
     }
 
-    /// The rules for files outside the root, which the lists of [`only`](PathRules::only) say nothing about.
+    /// The rules for files outside the root, to which the lists of [`only`](PathRules::only) do not apply.
     #[must_use]
     pub fn outside_root(&self) -> PathRules {
         PathRules { only: Vec::new(), ..self.clone() }
@@ -260,7 +260,7 @@ impl PathRules {
         }
     }
 
-    /// What the rules say of a name outside the root.
+    /// The judgement about a name outside the root.
     #[doc(hidden)]
     pub fn judge_outside_root(&self, path: &str) -> Option<Blocked<'_>> {
         if let Some(glob) = self.denied.iter().find(|glob| glob.covers(path)) {

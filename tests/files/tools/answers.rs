@@ -81,9 +81,9 @@ fn hosts_get_entries_and_matches_as_data() {
 #[test]
 fn data_of_listings_and_searches_is_bounded_like_the_text() {
     let place = Place::new();
-    (0..300).for_each(|number| {
-        place.file(&format!("{}{number}", "x".repeat(100)), format!("needle {}\n", "y".repeat(400)))
-    });
+    for number in 0..300 {
+        place.file(&format!("{}{number}", "x".repeat(100)), format!("needle {}\n", "y".repeat(400)));
+    }
     for (tool, list, args) in
         [("list_files", "entries", json!({})), ("search", "matches", json!({"pattern": "needle"}))]
     {
