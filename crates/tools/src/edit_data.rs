@@ -31,7 +31,7 @@ impl Tool for Data {
         let edits = permit.args().get("edits").and_then(Value::as_array);
         let edits = edits.into_iter().flatten().map(value_of).collect();
         let wanted = EditData::new(permit.text("path").unwrap_or_default(), edits);
-        let how = How::of(&permit, true);
+        let how = How::of(&permit);
         let draft =
             move |workspace: &Workspace, _: &Views| workspace.changes().up_to(how.file_bytes).draft_data(&wanted);
         Box::pin(self.pipeline.make(how, draft, Views::changed, move |written| output_of(written, how.dry_run)))

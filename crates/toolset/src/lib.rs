@@ -331,6 +331,7 @@ pub fn edit_data() -> ToolSpec {
     .param(file("the file to change"))
     .param(Param::new("edits", edits, "made in order, all or none").required())
     .param(dry_run())
+    .param(validate().untaught())
     .example(DATA_EXAMPLE)
     .effect(writes_unless_dry)
 }
