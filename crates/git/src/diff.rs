@@ -42,7 +42,9 @@ const PLAIN: &[&str] = &[
 #[derive(Debug)]
 pub struct NextCommit<'g> {
     git: &'g Git,
-    top: PathBuf,
+    /// Where git is asked. The repository's own configuration can name another folder as the top of its working tree, and there git
+    /// would find another repository.
+    folder: PathBuf,
     has_commits: bool,
     /// `--cached`, or what the working tree is compared with.
     against: String,
@@ -75,7 +77,8 @@ impl<'g> NextCommit<'g> {
             Ok(OsString::from_vec(bytes))
         };
         let top = PathBuf::from(line(&["rev-parse", "--show-toplevel"], &[128])?);
-        if top.as_os_str().is_empty() {
+        // A working tree elsewhere is what a repository's configuration can name: `core.worktree`.
+        if top.as_os_str().is_empty() || !folder.canonicalize()?.starts_with(&top) {
             return Ok(None);
         }
         let has_commits = !line(&["rev-parse", "--quiet", "--verify", "HEAD^{commit}"], &[1])?.is_empty();
@@ -86,7 +89,7 @@ impl<'g> NextCommit<'g> {
             (true, false) => line(&["hash-object", "-t", "tree", "--stdin"], &[])?.to_string_lossy().into_owned(),
         };
         let overrides = if all { without_filters(git, folder)? } else { Vec::new() };
-        Ok(Some(NextCommit { git, top, has_commits, against, overrides }))
+        Ok(Some(NextCommit { git, folder: folder.to_owned(), has_commits, against, overrides }))
     }
 
     /// The changed files, in the order of their names.
@@ -143,7 +146,7 @@ impl<'g> NextCommit<'g> {
             return Ok(Vec::new());
         }
         let number = format!("--max-count={most}");
-        let bytes = self.git.ask(&self.top, &["log", &number, "--format=%s", "-z"], &[], PATIENCE, MOST_LISTED)?;
+        let bytes = self.git.ask(&self.folder, &["log", &number, "--format=%s", "-z"], &[], PATIENCE, MOST_LISTED)?;
         let subjects = bytes.split(|&byte| byte == 0).filter(|subject| !subject.is_empty());
         Ok(subjects.map(|subject| String::from_utf8_lossy(subject).into_owned()).collect())
     }
@@ -154,7 +157,7 @@ impl<'g> NextCommit<'g> {
         args.extend(paths.iter().cloned());
         let overrides = &self.overrides;
         let conditions = Conditions { input: Stdio::null(), overrides, also: &[], limit: PATIENCE, most };
-        self.git.answer(&self.top, &args, conditions)
+        self.git.answer(&self.folder, &args, conditions)
     }
 }
 
@@ -217,6 +220,34 @@ mod tests {
 
     fn names(next: &NextCommit<'_>) -> Vec<String> {
         next.names().unwrap().iter().map(|name| format!("{} {}", name.status, name.name.display())).collect()
+    }
+
+    /// The configuration of a repository can name the folder of another one as its working tree.
+    #[test]
+    fn another_repository_is_not_read_and_none_of_its_programs_run() {
+        let repository = Repository::new();
+        fs::write(repository.path("a"), "one\n").unwrap();
+        repository.run(&["add", "."]);
+        let inner = repository.path("sub");
+        fs::create_dir(&inner).unwrap();
+        let at = |args: &[&str]| {
+            let mut all = vec!["-C", inner.to_str().unwrap()];
+            all.extend(args);
+            repository.run(&all);
+        };
+        at(&["init", "-q"]);
+        fs::write(inner.join("b"), "private\n").unwrap();
+        fs::write(inner.join(".gitattributes"), "* filter=x\n").unwrap();
+        at(&["add", "."]);
+        let planted = repository.path("planted");
+        at(&["config", "filter.x.clean", &format!("touch {}; cat", planted.display())]);
+        fs::write(inner.join("b"), "private work\n").unwrap();
+        repository.run(&["config", "core.worktree", "../sub"]);
+        for all in [false, true] {
+            let next = NextCommit::of(&repository.1, repository.0.path(), all).unwrap();
+            assert!(next.is_none(), "{next:?}");
+        }
+        assert!(!planted.exists());
     }
 
     #[test]
