@@ -39,7 +39,7 @@ pub use preview::preview;
 pub use read_file::Read;
 pub use replace_text::Replace;
 pub use run_python::Python;
-pub use runner::{CommandRunner, Service, ServiceWatch, WantedService};
+pub use runner::{CommandRunner, MadeChanges, Service, ServiceWatch, WantedService};
 pub use search::Search;
 pub use views::Views;
 pub use write_file::Write;

@@ -1,6 +1,7 @@
 //! Commands that look at the whole project after the changes of a reply: a real agent, real tools, a real `cargo check`.
 
 use super::{Place, block_on, stands};
+use serde_json::json;
 use std::fs;
 use std::sync::Arc;
 use toolfence::agent::{Agent, Host};
@@ -9,9 +10,12 @@ use toolfence::policy::{AskMode, Policy};
 use toolfence::program::tools::PROJECT_CHECK;
 use toolfence::sandbox::Settings;
 use toolfence::session::{Session, SessionOptions, StopReason};
+use toolfence::toolbox::NoProgress;
 use toolfence::tools::CommandRunner;
 use toolfence::tools::ProjectChecks;
 use toolfence::{Message, ToolCall, ToolResult, tools};
+use toolfence_kit::Tools;
+use toolfence_tools::MadeChanges;
 
 /// Writes down what is answered, and what is noted.
 #[derive(Default)]
@@ -139,6 +143,37 @@ fn new_errors_of_a_command_roll_the_changes_of_a_reply_back() {
     assert_eq!(data["rolled_back"], serde_json::json!(["a.txt", "new/b.txt"]));
     let text = |path: &str| fs::read_to_string(place.at(path)).expect("it is there");
     assert_eq!([text("a.txt"), text("new/b.txt"), text("c.txt")], ["one\n", "stays", "stays too"]);
+}
+
+/// Two turns run in one project, as in a server: a check of one rolls back what this one changed, and nothing of the other.
+#[test]
+fn a_roll_back_leaves_alone_what_another_turn_changed() {
+    let place = Place::new();
+    let runner = Arc::new(place.runner());
+    if !stands(&runner) {
+        return;
+    }
+    let look = "! grep -rn WRONG --include=*.txt .";
+    let checks = ProjectChecks::new(runner.clone(), [look.to_owned()]).rolling_back([look.to_owned()]);
+    let tools = Tools::new(runner.clone(), tools::standard(runner.clone()));
+    let (one, other) = (MadeChanges::default(), MadeChanges::default());
+    let answers = block_on(async {
+        let write = async |turn: &MadeChanges, path: &str, content: &str| {
+            let cleared = tools.cleared("write_file", json!({"path": path, "content": content}));
+            let written = turn.record(tools.toolbox.run(cleared, &NoProgress)).await.expect("no tool fails");
+            assert!(written.success, "{written:?}");
+        };
+        checks.before_changes(&tools.toolbox, &NoProgress).await.expect("it can be looked at");
+        write(&one, "x.txt", "fine\n").await;
+        write(&other, "a.txt", "WRONG\n").await;
+        let check = async |turn: &MadeChanges| {
+            turn.record(checks.after_changes(&tools.toolbox, &NoProgress)).await.expect("it can be looked at").output
+        };
+        [check(&other).await, check(&one).await]
+    });
+    assert!(answers[0].contains("were rolled back: a.txt. Read"), "{answers:?}");
+    assert!(!answers[1].contains("rolled back"), "{answers:?}");
+    assert!(!place.at("a.txt").exists() && place.at("x.txt").exists());
 }
 
 #[test]

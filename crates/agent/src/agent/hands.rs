@@ -9,13 +9,15 @@ use toolfence_policy::Cleared;
 use toolfence_protocol::redact::Redactor;
 use toolfence_protocol::{Catalog, Error, ToolCall, ToolResult};
 use toolfence_toolbox::{BoxFuture, Progress, Toolbox};
-use toolfence_tools::ProjectChecks;
+use toolfence_tools::{MadeChanges, ProjectChecks};
 use tracing::Instrument;
 
 /// The calls that run now, side by side. Dropping it stops them.
 pub struct Hands<'a> {
     toolbox: &'a Toolbox,
     checks: Option<Arc<ProjectChecks>>,
+    /// What the calls changed, if a check may roll it back.
+    changes: Option<MadeChanges>,
     /// The calls that run; each gives its result.
     pub running: FuturesUnordered<BoxFuture<'a, Result<ToolResult, Error>>>,
     /// The calls that have no result yet.
@@ -48,8 +50,8 @@ impl<'a> Hands<'a> {
     /// Makes the place for calls of this toolbox; nothing runs yet. `checks` looks at the project before and after changes, where it is there.
     pub fn new(toolbox: &'a Toolbox, checks: Option<Arc<ProjectChecks>>) -> Hands<'a> {
         let (notes, noted) = mpsc::channel(64);
-        checks.iter().for_each(|checks| checks.accept_changes());
-        Hands { toolbox, checks, running: FuturesUnordered::new(), open: Vec::new(), notes, noted }
+        let changes = checks.as_ref().filter(|checks| checks.rolls_back()).map(|_| MadeChanges::default());
+        Hands { toolbox, checks, changes, running: FuturesUnordered::new(), open: Vec::new(), notes, noted }
     }
 
     /// Begins to run a cleared call; its result comes out of [`running`](Hands::running).
@@ -64,7 +66,7 @@ impl<'a> Hands<'a> {
             }
             toolbox.run(cleared, &note).await
         };
-        self.running.push(Box::pin(run.instrument(span)));
+        self.push(run.instrument(span));
     }
 
     /// Looks at the project after the changes of a reply; gives what stands for a call. `None` where nothing looks.
@@ -73,8 +75,15 @@ impl<'a> Hands<'a> {
         let call = checks.call();
         let note = self.open(call.clone());
         let toolbox = self.toolbox;
-        self.running.push(Box::pin(async move { checks.after_changes(toolbox, &note).await }));
+        self.push(async move { checks.after_changes(toolbox, &note).await });
         Some(call)
+    }
+
+    fn push(&mut self, run: impl Future<Output = Result<ToolResult, Error>> + Send + 'a) {
+        self.running.push(match self.changes.clone() {
+            Some(changes) => Box::pin(async move { changes.record(run).await }),
+            None => Box::pin(run),
+        });
     }
 
     fn open(&mut self, call: ToolCall) -> HostProgress {
@@ -86,7 +95,6 @@ impl<'a> Hands<'a> {
     /// Ends what runs; gives the answers for it.
     pub fn stop(&mut self) -> Vec<ToolResult> {
         self.running.clear();
-        self.checks.iter().for_each(|checks| checks.accept_changes());
         self.open.drain(..).map(|call| toolfence_session::stopped(&call)).collect()
     }
 }

@@ -11,7 +11,7 @@ mod run;
 
 pub use project::{PROJECT_CHECK, ProjectChecks};
 
-use super::runner::{CommandRunner, MadeChange};
+use super::runner::{CommandRunner, MadeChange, MadeChanges};
 use super::{blocking, messages};
 use run::Said;
 use std::collections::{HashMap, HashSet};
@@ -215,7 +215,7 @@ impl Checks {
         let draft = Arc::clone(draft);
         let take_back =
             Box::new(move |workspace: &Workspace| workspace.changes().up_to(how.file_bytes).take_back(&draft));
-        self.commands.keep_change(MadeChange { paths, take_back });
+        MadeChanges::add(MadeChange { paths, take_back });
     }
 
     pub(super) fn workspace(&self) -> &Arc<Workspace> {

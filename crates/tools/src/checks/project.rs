@@ -3,7 +3,7 @@
 //!
 //! They are the person's, never the model's, and yet they run only inside the sandbox: a build runs what the model wrote.
 
-use super::super::runner::{CommandRunner, MadeChange, Wanted, shell_line};
+use super::super::runner::{CommandRunner, MadeChange, MadeChanges, Wanted, shell_line};
 use super::answers::line_of;
 use crate::{blocking, capped, messages};
 use std::collections::{BTreeSet, HashSet};
@@ -106,16 +106,12 @@ impl ProjectChecks {
     /// What commands changed stays.
     #[must_use]
     pub fn rolling_back(self, lines: impl IntoIterator<Item = String>) -> ProjectChecks {
-        let rolling_back: HashSet<String> = lines.into_iter().collect();
-        if !rolling_back.is_empty() {
-            self.commands.keep_changes();
-        }
-        ProjectChecks { rolling_back, ..self }
+        ProjectChecks { rolling_back: lines.into_iter().collect(), ..self }
     }
 
-    /// Keeps the changes that were made so far, whatever a later check finds: the turn that made them has ended.
-    pub fn accept_changes(&self) {
-        self.commands.changes_made();
+    /// Returns `true` if changes are rolled back, so that the calls of a turn must run in [`MadeChanges::record`].
+    pub fn rolls_back(&self) -> bool {
+        !self.rolling_back.is_empty()
     }
 
     /// What stands for a call where a host shows what runs.
@@ -148,18 +144,16 @@ impl ProjectChecks {
         let started = Instant::now();
         let mut last = self.last.lock().await;
         let before = last.clone().unwrap_or_else(|| vec![Seen::default(); self.lines.len()]);
-        let mut now = self.look(&before, toolbox, progress).await?;
-        let made = self.commands.changes_made();
+        let now = self.look(&before, toolbox, progress).await?;
+        let made = MadeChanges::take();
         let mut back = None;
         if self.must_roll_back(&before, &now) {
             back = Some(self.roll_back(made).await?);
         }
         let output = told(&self.lines, &before, &now, back.as_ref(), toolbox.language(), toolbox.limits().output_bytes);
-        if back.is_some() {
-            // The next reply is compared with the project as it is now: some changes may have stayed.
-            now = self.look(&now, toolbox, progress).await?;
-        }
-        *last = Some(now);
+        // After a roll-back the project is looked at again before the next change: some changes may have stayed. The answer must not
+        // wait for that, since what was rolled back has to reach the model even if the turn is stopped.
+        *last = Some(now).filter(|_| back.is_none());
         let elapsed = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         Ok(ToolResult::new(PROJECT_CHECK, PROJECT_CHECK, output, elapsed))
     }

@@ -1,8 +1,7 @@
-//! The changes that tools made since the last check of the project, for checks that roll them back.
+//! The changes that the tools made in a reply, for checks of the project that roll them back.
 
-use super::CommandRunner;
 use std::fmt;
-use std::sync::PoisonError;
+use std::sync::{Arc, Mutex, PoisonError};
 use toolfence_protocol::ToolFailure;
 use toolfence_workspace::Workspace;
 
@@ -22,21 +21,32 @@ impl fmt::Debug for MadeChange {
     }
 }
 
-impl CommandRunner {
-    /// Keeps changes from now on, until [`CommandRunner::changes_made`] takes them.
-    pub(crate) fn keep_changes(&self) {
-        self.made.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default();
+tokio::task_local! {
+    /// The changes of the turn whose calls run in this task. Several turns can run in one project.
+    static CHANGES: MadeChanges;
+}
+
+/// The changes that the calls of one turn made since the last check of the project.
+#[derive(Debug, Clone, Default)]
+pub struct MadeChanges(Arc<Mutex<Vec<MadeChange>>>);
+
+impl MadeChanges {
+    /// Runs a call, or the check after the calls of a reply, as a part of this turn.
+    pub async fn record<F: Future>(&self, call: F) -> F::Output {
+        CHANGES.scope(self.clone(), call).await
     }
 
-    /// Keeps a change that was made, if changes are kept.
-    pub(crate) fn keep_change(&self, change: MadeChange) {
-        if let Some(made) = self.made.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
-            made.push(change);
-        }
+    /// Records a change, if the call runs as a part of a turn.
+    pub(crate) fn add(change: MadeChange) {
+        let _ = CHANGES.try_with(|changes| changes.lock().push(change));
     }
 
-    /// Takes the changes that were made since the last call, in their order.
-    pub(crate) fn changes_made(&self) -> Vec<MadeChange> {
-        self.made.lock().unwrap_or_else(PoisonError::into_inner).as_mut().map(std::mem::take).unwrap_or_default()
+    /// Takes the changes of this turn, in their order.
+    pub(crate) fn take() -> Vec<MadeChange> {
+        CHANGES.try_with(|changes| std::mem::take(&mut *changes.lock())).unwrap_or_default()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<MadeChange>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -15,6 +15,7 @@ mod service;
 
 pub(super) use appeared::Appeared;
 pub(super) use made::MadeChange;
+pub use made::MadeChanges;
 pub(super) use report::{Ran, in_file, noted, spilled};
 pub use service::{Service, ServiceWatch, WantedService};
 
@@ -63,8 +64,6 @@ pub struct CommandRunner {
     ahead: [Prespawn; 2],
     /// How many ran into their time one after the other.
     late: AtomicU32,
-    /// The changes of tools, if a check of the project may roll them back.
-    made: Mutex<Option<Vec<MadeChange>>>,
     /// For each command whose caller is gone: closed when its thread is at its end.
     left: Mutex<Vec<mpsc::Receiver<()>>>,
 }
@@ -152,7 +151,6 @@ impl CommandRunner {
             environment,
             ahead: [Prespawn::new(), Prespawn::new()],
             late: AtomicU32::new(0),
-            made: Mutex::default(),
             left: Mutex::default(),
         }
     }
