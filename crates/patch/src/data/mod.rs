@@ -15,7 +15,7 @@ use splice::Splices;
 use toolfence_protocol::clip::middle;
 use toolfence_protocol::{Text, text};
 
-/// The most bytes of a text times the number of its edits: each edit reads the text twice.
+/// The most bytes that the edits of a call read together: each edit reads the text that the one before it made.
 const MOST_WORK: usize = 64 << 20;
 
 /// The most names that the report of a missing one lists, and the most bytes of each.
@@ -77,17 +77,20 @@ pub fn edit_data(text: &[u8], edits: &[DataEdit<'_>]) -> Result<Vec<u8>, DataPro
     if edits.is_empty() {
         return Err(DataProblem::Invalid(messages::no_edits()));
     }
-    if text.len().saturating_mul(edits.len()) > MOST_WORK {
-        let count = edits.len();
-        return Err(DataProblem::Invalid(text!(
-            "{count} {count|edit is|edits are} too many for a file of this length. Make fewer at a time.",
-            count
-        )));
-    }
     let (bom, text) = text.strip_prefix(BOM).map_or((&b""[..], text), |rest| (BOM, rest));
     let not_utf8 = |_| DataProblem::Invalid(text!("The file is not UTF-8, so it is no JSON."));
     let mut text = std::str::from_utf8(text).map_err(not_utf8)?.to_owned();
+    let mut work = 0_usize;
     for (index, edit) in edits.iter().enumerate() {
+        // Edits can make the text longer.
+        work = work.saturating_add(text.len());
+        if work > MOST_WORK || text.len().saturating_mul(edits.len()) > MOST_WORK {
+            let count = edits.len();
+            return Err(DataProblem::Invalid(text!(
+                "{count} {count|edit is|edits are} too many for a file of this length. Make fewer at a time.",
+                count
+            )));
+        }
         text = edited(&text, edit).map_err(|problem| of_edit(index + 1, edits.len(), problem))?;
     }
     Ok([bom, text.as_bytes()].concat())
