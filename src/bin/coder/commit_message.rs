@@ -148,17 +148,23 @@ fn without_wrapping<'a, 'l>(mut lines: &'l [&'a str]) -> &'l [&'a str] {
         let blanks = lines.iter().take_while(|line| line.is_empty()).count();
         &lines[blanks..]
     };
-    let is_remark = |line: &str| line.ends_with(':') && fence::opening(line).is_none();
     if let [first, rest @ ..] = lines
-        && is_remark(first)
-        && !after_blanks(rest).is_empty()
+        && let rest @ [next, ..] = after_blanks(rest)
+        && is_remark(first, next)
     {
-        lines = after_blanks(rest);
+        lines = rest;
     }
     let Some(opening) = lines.first().and_then(|line| fence::opening(line)) else { return lines };
     let inside = &lines[1..];
     let end = inside.iter().position(|line| fence::closes(line, opening.mark, opening.length)).unwrap_or(inside.len());
     after_blanks(&inside[..end])
+}
+
+/// Returns `true` if a line introduces the message in the `next` one. A subject can end with a colon too.
+fn is_remark(line: &str, next: &str) -> bool {
+    let line = line.to_lowercase();
+    let names_message = ["message", "mensagem"].iter().any(|word| line.contains(word));
+    line.ends_with(':') && fence::opening(&line).is_none() && (names_message || fence::opening(next).is_some())
 }
 
 /// The text without one pair of quotation marks or backticks around it.
@@ -193,6 +199,11 @@ mod tests {
             ("Commit message:\nfix: a\n\n- one\n- two", Some("fix: a\n\n- one\n- two\n")),
             ("```\nfix: a", Some("fix: a\n")),
             ("fix:", Some("fix:\n")),
+            (
+                "Rename the functions of the parser:\n\n- a to b",
+                Some("Rename the functions of the parser:\n\n- a to b\n"),
+            ),
+            ("Sure:\n```\nfix: a\n```", Some("fix: a\n")),
             ("\"Fix a\"", Some("Fix a\n")),
             ("`Fix a`", Some("Fix a\n")),
             ("\"Fix\" and \"a\"", Some("\"Fix\" and \"a\"\n")),

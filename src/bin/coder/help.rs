@@ -152,7 +152,7 @@ const MEANT: &[(&str, &[&str], &[&str])] = &[
     ("undo", &[], &[]),
     ("redo", &[], &[]),
     ("diff", &[], &[]),
-    ("commit", &[WHO_ANSWERS], &["yes", "stats", "allow_path", "deny_path", "dialects", "reasoning"]),
+    ("commit", &[WHO_ANSWERS], &["yes", "stats", "allow_path", "deny_path", "only_path", "dialects", "reasoning"]),
     ("personas", &[], &[]),
     ("config", &[], &[]),
     ("config show", &[WHO_ANSWERS, TOLD, REPLIES, CONVERSATION, RULES], &[]),

@@ -206,6 +206,10 @@ fn commit(setup: &Setup, all: bool, message: &str, edit: bool) -> Result<ExitCod
     let mut file = tempfile::Builder::new().prefix("coder-commit-").tempfile().map_err(failed)?;
     file.write_all(message.as_bytes()).map_err(failed)?;
     let mut command = Command::new(program);
+    if edit {
+        // In an edited message git removes comments. Lines of this one can begin with `#`: the number of an issue.
+        command.args(["-c", "core.commentChar=auto"]);
+    }
     command.arg("commit").args(all.then_some("--all")).args(edit.then_some("--edit"));
     command.arg("--file").arg(file.path()).current_dir(setup.workspace.root_path());
     for name in REPOSITORY {
