@@ -6,7 +6,7 @@ use rustix::fs::AtFlags;
 use rustix::io::Errno;
 use std::path::Path;
 use toolfence_workspace::Root;
-use toolfence_workspace::stash::{ExchangeError, Moment, Stash, remove_tree};
+use toolfence_workspace::stash::{ExchangeError, Moment, Stash, is_unchanged_since, remove_tree};
 
 /// Plans that the project gets the changes for which `keep` returns `true`. The stash is created in `place`; what is kept is moved
 /// into it out of the layer. `changes` is the whole list of the layer, and the command began after `since`.
@@ -27,7 +27,7 @@ pub fn plan(
     let mut stash = Stash::create(place).map_err(ExchangeError::Plan)?;
     // From the end, so that the entries of a new folder come before the folder.
     for (change, comes_with_folder) in changes.iter().zip(in_new_folders(changes)).rev() {
-        let Change { path, kind } = change;
+        let Change { path, kind, is_copy } = change;
         let failed = |errno| ExchangeError::System(path.clone(), errno);
         if !keep(change) {
             if comes_with_folder {
@@ -44,14 +44,19 @@ pub fn plan(
                 stash.set_mode(root, path, *mode)?;
                 continue;
             }
-            ChangeKind::Touched | ChangeKind::Special | ChangeKind::Hidden => {
+            ChangeKind::Special | ChangeKind::Hidden => {
                 if comes_with_folder {
                     delete(layer, path).map_err(failed)?;
                 }
                 continue;
             }
-            ChangeKind::Added(_) => false,
-            ChangeKind::Modified(_) | ChangeKind::Replaced(_) => true,
+            ChangeKind::Added(entry) => {
+                if *is_copy && was_removed(root, path, matches!(entry, Entry::Folder { .. }), since) {
+                    stash.conflicts_at(path);
+                }
+                false
+            }
+            ChangeKind::Modified(_) | ChangeKind::Replaced(_) | ChangeKind::Touched => true,
         };
         if !comes_with_folder {
             let folder = layer.folder_of(path).map_err(ExchangeError::Plan)?;
@@ -66,7 +71,7 @@ pub fn plan(
 fn in_new_folders(changes: &[Change]) -> Vec<bool> {
     let mut new_folder: Option<&Path> = None;
     let mut found = Vec::with_capacity(changes.len());
-    for Change { path, kind } in changes {
+    for Change { path, kind, .. } in changes {
         let is_inside = new_folder.is_some_and(|folder| path.starts_with(folder));
         found.push(is_inside);
         if let ChangeKind::Added(Entry::Folder { .. }) | ChangeKind::Replaced(Entry::Folder { .. }) = kind
@@ -76,6 +81,13 @@ fn in_new_folders(changes: &[Change]) -> Vec<bool> {
         }
     }
     found
+}
+
+/// Returns `true` if an entry that the kernel copied from the project is new because the user removed or renamed the project's entry.
+/// A command cannot rename a folder of the project in a layer; whether it renamed a file, the layer does not say, so a folder of
+/// the project in which something was removed or added since counts.
+fn was_removed(root: &Root, path: &Path, is_folder: bool, since: Moment) -> bool {
+    is_folder || path.parent().is_none_or(|above| !is_unchanged_since(root, above, since))
 }
 
 fn delete(layer: &Layer, path: &Path) -> rustix::io::Result<()> {

@@ -30,12 +30,9 @@ struct Query {
     was_file: bool,
 }
 
-/// Returns for each change whether it is output. `root` is the project's folder.
-///
-/// # Errors
-/// Git cannot be asked.
-pub fn is_output(git: Option<&Git>, root: &Path, changes: &[Change]) -> io::Result<Vec<bool>> {
-    let Some(git) = git else { return Ok(vec![false; changes.len()]) };
+/// Returns for each change whether it is output. `root` is the project's folder. If git does not answer, nothing is output.
+pub fn is_output(git: Option<&Git>, root: &Path, changes: &[Change]) -> Vec<bool> {
+    let Some(git) = git else { return vec![false; changes.len()] };
     let mut repositories = HashMap::new();
     let queries: Vec<Option<Query>> = changes.iter().map(|change| query(root, change, &mut repositories)).collect();
     let mut asked: BTreeMap<&Path, Vec<&Path>> = BTreeMap::new();
@@ -46,7 +43,8 @@ pub fn is_output(git: Option<&Git>, root: &Path, changes: &[Change]) -> io::Resu
     for (repository, mut paths) in asked {
         paths.sort_unstable();
         paths.dedup();
-        ignored.insert(repository, git.ignored(&root.join(repository), &paths)?);
+        // Git refuses, for instance, a path in a submodule. Then all of this repository's changes are asked about.
+        ignored.insert(repository, git.ignored(&root.join(repository), &paths).unwrap_or_default());
     }
     let mut removed = 0;
     let mut output = Vec::with_capacity(changes.len());
@@ -59,11 +57,11 @@ pub fn is_output(git: Option<&Git>, root: &Path, changes: &[Change]) -> io::Resu
         let mut is_output = is_ignored(&query.path) && (!query.was_file || is_ignored(&query.neighbour));
         if is_output && change.kind == ChangeKind::Removed {
             removed += 1;
-            is_output = removed <= MOST_REMOVED && !has_tracked_files(git, root, query)?;
+            is_output = removed <= MOST_REMOVED && !has_tracked_files(git, root, query).unwrap_or(true);
         }
         output.push(is_output);
     }
-    Ok(output)
+    output
 }
 
 /// What to ask about a change; `None` if it is in no repository.

@@ -105,6 +105,10 @@ impl LayeredProject<'_> {
             for hidden in masks.list().iter().filter(is_hidden) {
                 layer.hide(root.as_fd(), &hidden.path)?;
             }
+            if let Ok(place) = self.place.canonicalize()?.strip_prefix(self.workspace.root_path()) {
+                // No command sees the layers of others, or the inside of its own.
+                layer.hide(root.as_fd(), place)?;
+            }
             // A folder with a hidden file need not stay in its place: the file is not in the layer.
             let frozen: Vec<Mask> = masks.list().iter().filter(|mask| mask.how == MaskKind::Freeze).cloned().collect();
             match self.run_on(&layer, job, folder, network, &frozen).await {
@@ -117,7 +121,7 @@ impl LayeredProject<'_> {
             Err(error) => return Err(RunError::Unread(outcome, error)),
         };
         let git = self.workspace.root().programs().git();
-        let is_output = output::is_output(git, self.workspace.root_path(), &changes)?;
+        let is_output = output::is_output(git, self.workspace.root_path(), &changes);
         Ok(LayerRun { outcome, layer, changes, is_output, since })
     }
 
@@ -180,7 +184,7 @@ impl Room {
     /// a look at each file, and other processes write too.
     fn is_exceeded(&self, layer: &Layer) -> io::Result<bool> {
         let lost = self.free.saturating_sub(free_bytes(layer)?);
-        Ok(lost > self.most && layer.bytes_on_disk()? > self.most)
+        Ok(lost > self.most && layer.bytes_on_disk() > self.most)
     }
 }
 

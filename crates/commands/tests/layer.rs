@@ -12,7 +12,7 @@ use toolfence_commands::layer::{self, Change, ChangeKind, Entry, Limits, ReadErr
 use toolfence_commands::{Layer, keep};
 use toolfence_rules::PathRules;
 use toolfence_workspace::Root;
-use toolfence_workspace::stash::Moment;
+use toolfence_workspace::stash::{ExchangeError, Moment};
 
 /// Mounts the layer as the sandbox does, and runs the command in it.
 const MOUNT: &str = "\
@@ -255,6 +255,26 @@ fn any_sequence_of_commands_that_is_kept_equals_a_plain_run() {
         keep(&scene, &layer, &changes, since);
         let lines: Vec<String> = changes.iter().map(line).collect();
         assert_eq!(picture(&scene.root()), picture(&plain), "round {round}: {command}: {lines:#?}");
+    }
+}
+
+/// What the user removes or renames while a command runs does not come back.
+#[test]
+fn what_the_user_removed_in_the_meantime_is_a_conflict() {
+    for act in ["rm a.txt", "mv src lib", "mv a.txt b.txt", "rm -rf src"] {
+        let scene = Scene::new();
+        let since = Moment::next(scene.home.path()).expect("a file can be made");
+        let layer = scene.layer();
+        scene.run(&layer, "echo more >> a.txt; echo x >> src/lib.rs; mv src/main.rs src/moved.rs");
+        let by_user = Command::new("bash").args(["-c", act]).current_dir(scene.root()).status();
+        assert!(by_user.expect("bash can be started").success());
+        let before = picture(&scene.root());
+        let changes = scene.changes(&layer).expect(act);
+        let root = Root::open(&scene.root(), PathRules::default(), None).expect("it is a folder");
+        let place = scene.home.path().join("stashes");
+        let mut stash = keep::plan(&layer, &root, &changes, &|_| true, &place, since).expect("it can be planned");
+        assert!(matches!(stash.exchange(&root), Err(ExchangeError::Conflict(_))), "{act}");
+        assert_eq!(picture(&scene.root()), before, "{act}");
     }
 }
 

@@ -79,12 +79,12 @@ fn output_is_what_git_ignores_and_does_not_track() {
         ("src/lib.rs/x.log", ChangeKind::Added(FILE), false),
     ];
     let changes: Vec<Change> =
-        cases.iter().map(|(path, kind, _)| Change { path: path.into(), kind: kind.clone() }).collect();
-    let found = is_output(Some(&program), root.path(), &changes).expect("git can be asked");
+        cases.iter().map(|(path, kind, _)| Change { path: path.into(), kind: kind.clone(), is_copy: false }).collect();
+    let found = is_output(Some(&program), root.path(), &changes);
     for ((path, kind, expected), found) in cases.iter().zip(found) {
         assert_eq!(found, *expected, "{path} {kind:?}");
     }
-    assert!(is_output(None, root.path(), &changes).expect("nothing is asked").iter().all(|is_output| !is_output));
+    assert!(is_output(None, root.path(), &changes).iter().all(|is_output| !is_output));
 }
 
 #[test]
@@ -92,8 +92,8 @@ fn without_a_repository_nothing_is_output() {
     let root = tempfile::tempdir().expect("a temporary folder can be made");
     fs::write(root.path().join(".gitignore"), "target\n").expect("it can be written");
     let program = Git::find(&std::env::var_os("PATH").expect("there is a PATH")).expect("git is installed");
-    let change = Change { path: "target/x".into(), kind: ChangeKind::Added(FILE) };
-    assert_eq!(is_output(Some(&program), root.path(), &[change]).expect("nothing is asked"), [false]);
+    let change = Change { path: "target/x".into(), kind: ChangeKind::Added(FILE), is_copy: false };
+    assert_eq!(is_output(Some(&program), root.path(), &[change]), [false]);
 }
 
 /// Names that git would quote, and more of them than a pipe holds.
@@ -102,19 +102,33 @@ fn any_number_of_paths_of_any_bytes_can_be_asked_about() {
     use std::os::unix::ffi::OsStrExt;
     let root = project();
     let program = Git::find(&std::env::var_os("PATH").expect("there is a PATH")).expect("git is installed");
-    let names: [&[u8]; 5] = [b"caf\xe9", b"with \"quotes\"", b"new\nline", b"-rf", b":(glob)x"];
+    let names: [&[u8]; 6] = [b"caf\xe9", b"with \"quotes\"", b"new\nline", b"-rf", b":(glob)x", b":!x"];
     let mut changes: Vec<Change> = Vec::new();
     for name in names {
         let name = Path::new(std::ffi::OsStr::from_bytes(name));
         for folder in ["target", "src"] {
-            changes.push(Change { path: Path::new(folder).join(name), kind: ChangeKind::Added(FILE) });
+            changes.push(Change { path: Path::new(folder).join(name), kind: ChangeKind::Added(FILE), is_copy: false });
         }
     }
     for number in 0..20_000 {
         let path = format!("target/a/folder/with/a/long/name/{number}").into();
-        changes.push(Change { path, kind: ChangeKind::Added(FILE) });
+        changes.push(Change { path, kind: ChangeKind::Added(FILE), is_copy: false });
     }
-    let found = is_output(Some(&program), root.path(), &changes).expect("git can be asked");
-    assert!(found[..10].chunks(2).all(|pair| *pair == [true, false]), "{:?}", &found[..10]);
-    assert!(found[10..].iter().all(|is_output| *is_output));
+    let found = is_output(Some(&program), root.path(), &changes);
+    assert!(found[..12].chunks(2).all(|pair| *pair == [true, false]), "{:?}", &found[..12]);
+    assert!(found[12..].iter().all(|is_output| *is_output));
+}
+
+/// Git refuses a path in a submodule whose repository is not there; the other paths of its repository are changes then.
+#[test]
+fn a_path_that_git_refuses_is_a_change() {
+    let root = project();
+    git(
+        root.path(),
+        &["update-index", "--add", "--cacheinfo", "160000,0123456789012345678901234567890123456789,module"],
+    );
+    let program = Git::find(&std::env::var_os("PATH").expect("there is a PATH")).expect("git is installed");
+    let change = |path: &str| Change { path: path.into(), kind: ChangeKind::Added(FILE), is_copy: false };
+    let found = is_output(Some(&program), root.path(), &[change("module/f"), change("target/x")]);
+    assert!(!found[0], "{found:?}");
 }

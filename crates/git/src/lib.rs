@@ -91,6 +91,8 @@ impl Git {
         const LIMIT: Duration = Duration::from_secs(60);
         let mut names = Vec::new();
         for path in paths {
+            // A name that begins with a colon would be read as pathspec magic, which this command does not know.
+            names.extend_from_slice(b"./");
             names.extend_from_slice(path.as_os_str().as_bytes());
             names.push(0);
         }
@@ -102,7 +104,7 @@ impl Git {
         let most = names.len() as u64;
         // Status 1: none of them is ignored.
         let ignored = self.run(folder, &["check-ignore", "-z", "--stdin"], input.into(), &[1], LIMIT, most)?;
-        let names = ignored.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+        let names = ignored.split(|byte| *byte == 0).filter_map(|name| name.strip_prefix(b"./"));
         Ok(names.map(|name| PathBuf::from(OsStr::from_bytes(name))).collect())
     }
 

@@ -49,6 +49,9 @@ pub struct Change {
     pub path: PathBuf,
     /// How it differs.
     pub kind: ChangeKind,
+    /// Whether the kernel copied the entry from the project. A new entry that is a copy was renamed by the command, or the user
+    /// removed the project's entry in the meantime.
+    pub is_copy: bool,
 }
 
 /// How an entry of the layer differs from the project's entry.
@@ -189,9 +192,9 @@ impl Comparison<'_> {
         let is_opaque = is_opaque || self.system(has_opaque_mark(upper.as_fd()))?;
         let mut names: BTreeMap<OsString, bool> = BTreeMap::new();
         if let Some(lower) = lower.as_ref().filter(|_| is_opaque) {
-            names.extend(self.system(names_in(lower.as_fd()))?.into_iter().map(|name| (name, false)));
+            names.extend(self.system(names_in(lower.as_fd(), self.left()))?.into_iter().map(|name| (name, false)));
         }
-        names.extend(self.system(names_in(upper.as_fd()))?.into_iter().map(|name| (name, true)));
+        names.extend(self.system(names_in(upper.as_fd(), self.left()))?.into_iter().map(|name| (name, true)));
         Ok(Level { upper, lower, is_opaque, names: names.into_iter(), mode_to_restore: None })
     }
 
@@ -227,7 +230,7 @@ impl Comparison<'_> {
             self.push(ChangeKind::Hidden);
         } else if self.contains_hidden() && is_folder(&old) {
             let folder = self.system(open_folder(lower, name))?;
-            let names: BTreeSet<OsString> = self.system(names_in(folder.as_fd()))?.into_iter().collect();
+            let names: BTreeSet<OsString> = self.system(names_in(folder.as_fd(), self.left()))?.into_iter().collect();
             for name in names {
                 self.path.push(&name);
                 self.count()?;
@@ -256,6 +259,7 @@ impl Comparison<'_> {
             self.push(ChangeKind::Hidden);
             return Ok(None);
         }
+        let listed = self.changes.len();
         let mode = new.st_mode & PERMISSIONS;
         let entry = match FileType::from_raw_mode(new.st_mode) {
             FileType::Directory => Entry::Folder { mode },
@@ -287,15 +291,18 @@ impl Comparison<'_> {
                 (!is_same).then_some(ChangeKind::Modified(entry))
             }
         };
-        let is_changed = kind.is_some();
         if let Some(kind) = kind {
             self.push(kind);
         }
+        let is_changed = self.changes.len() > listed;
         if is_changed && new.st_mode & 0o7000 != 0 && !FileType::from_raw_mode(new.st_mode).is_symlink() {
             self.system(rustix::fs::chmodat(upper, name, Mode::from_raw_mode(mode), AtFlags::empty()))?;
         }
         if is_changed && FileType::from_raw_mode(new.st_mode).is_file() {
-            self.system(strip_marks(&open_upper(upper, name, new).map_err(|errno| self.failed(errno))?))?;
+            let file = self.system(open_upper(upper, name, mode))?;
+            let stripped = strip_marks(&file);
+            self.system(rustix::fs::fchmod(&file, Mode::from_raw_mode(mode)))?;
+            self.set_copy(self.system(stripped)?);
         }
         if !is_folder_now {
             return Ok(None);
@@ -311,7 +318,8 @@ impl Comparison<'_> {
         }
         let inner = self.system(open_folder(upper, name))?;
         if lower.is_none() {
-            self.system(strip_marks(&inner))?;
+            let is_copy = self.system(strip_marks(&inner))?;
+            self.set_copy(is_copy);
         }
         let level = self.level(inner, lower, level.is_opaque)?;
         Ok(Some(Level { mode_to_restore: is_closed.then_some(mode), ..level }))
@@ -325,7 +333,9 @@ impl Comparison<'_> {
         name: &OsStr,
         new: &Stat,
     ) -> Result<bool, ReadError> {
-        let mut new = File::from(self.system(open_upper(upper, name, new))?);
+        let mode = new.st_mode & PERMISSIONS;
+        let mut new = File::from(self.system(open_upper(upper, name, mode))?);
+        self.system(rustix::fs::fchmod(&new, Mode::from_raw_mode(mode)))?;
         let mut old = match rustix::fs::openat(lower, name, FILE, Mode::empty()) {
             Ok(old) => File::from(old),
             // A file that cannot be read is kept as changed: the command may have changed its mode.
@@ -355,6 +365,11 @@ impl Comparison<'_> {
         after.next().is_some_and(|hidden| hidden.starts_with(&self.path))
     }
 
+    /// How many entries may still be read.
+    fn left(&self) -> usize {
+        self.limits.entries.saturating_sub(self.seen)
+    }
+
     fn count(&mut self) -> Result<(), ReadError> {
         self.seen += 1;
         if self.seen > self.limits.entries {
@@ -367,7 +382,14 @@ impl Comparison<'_> {
     }
 
     fn push(&mut self, kind: ChangeKind) {
-        self.changes.push(Change { path: self.path.clone(), kind });
+        self.changes.push(Change { path: self.path.clone(), kind, is_copy: false });
+    }
+
+    /// Sets whether the entry of the last change is a copy.
+    fn set_copy(&mut self, is_copy: bool) {
+        if let Some(change) = self.changes.last_mut() {
+            change.is_copy = is_copy;
+        }
     }
 
     fn system<T>(&self, done: rustix::io::Result<T>) -> Result<T, ReadError> {
@@ -380,9 +402,14 @@ impl Comparison<'_> {
 }
 
 /// The names in a folder.
-pub(super) fn names_in(folder: BorrowedFd<'_>) -> rustix::io::Result<Vec<OsString>> {
+///
+/// At most one more than `most`, so that a folder of millions is not held in memory.
+pub(super) fn names_in(folder: BorrowedFd<'_>, most: usize) -> rustix::io::Result<Vec<OsString>> {
     let mut names = Vec::new();
     for entry in Dir::read_from(folder)? {
+        if names.len() > most {
+            break;
+        }
         let entry = entry?;
         let name = OsStr::from_bytes(entry.file_name().to_bytes());
         if name != "." && name != ".." {
@@ -411,21 +438,24 @@ fn has_opaque_mark(folder: BorrowedFd<'_>) -> rustix::io::Result<bool> {
     }
 }
 
-/// Removes the attributes with which the kernel marks entries of a layer. They must not get into the project.
-fn strip_marks(entry: &OwnedFd) -> rustix::io::Result<()> {
+/// Removes the attributes with which the kernel marks entries of a layer. They must not get into the project. Returns whether the
+/// kernel copied the entry from the project.
+fn strip_marks(entry: &OwnedFd) -> rustix::io::Result<bool> {
     let mut names = vec![0; 4096];
     let length = loop {
         match rustix::fs::flistxattr(entry, &mut names) {
             Ok(length) => break length,
             Err(Errno::RANGE) if names.len() < 1 << 20 => names.resize(names.len() * 4, 0),
-            Err(Errno::OPNOTSUPP) => return Ok(()),
+            Err(Errno::OPNOTSUPP) => return Ok(false),
             Err(errno) => return Err(errno),
         }
     };
+    let mut is_copy = false;
     for name in names[..length].split(|byte| *byte == 0).filter(|name| name.starts_with(b"user.overlay.")) {
+        is_copy |= name == b"user.overlay.origin";
         rustix::fs::fremovexattr(entry, name)?;
     }
-    Ok(())
+    Ok(is_copy)
 }
 
 fn time_of(stat: &Stat) -> (i64, i64) {
@@ -442,17 +472,13 @@ fn open_folder(folder: BorrowedFd<'_>, name: &OsStr) -> rustix::io::Result<Owned
     rustix::fs::openat(folder, name, FOLDER, Mode::empty())
 }
 
-/// Opens a file of the layer. The command may have taken the owner's right to read it.
-fn open_upper(folder: BorrowedFd<'_>, name: &OsStr, stat: &Stat) -> rustix::io::Result<OwnedFd> {
-    match rustix::fs::openat(folder, name, FILE, Mode::empty()) {
-        Err(Errno::ACCESS) => {
-            rustix::fs::chmodat(folder, name, Mode::RUSR, AtFlags::empty())?;
-            let opened = rustix::fs::openat(folder, name, FILE, Mode::empty());
-            rustix::fs::chmodat(folder, name, Mode::from_raw_mode(stat.st_mode), AtFlags::empty())?;
-            opened
-        }
-        opened => opened,
+/// Opens a file of the layer. The command may have taken the owner's rights from it, which are needed to read it and to remove its
+/// marks; the caller gives it its mode back.
+fn open_upper(folder: BorrowedFd<'_>, name: &OsStr, mode: u32) -> rustix::io::Result<OwnedFd> {
+    if mode & 0o600 != 0o600 {
+        rustix::fs::chmodat(folder, name, Mode::from_raw_mode(mode) | Mode::RUSR | Mode::WUSR, AtFlags::empty())?;
     }
+    rustix::fs::openat(folder, name, FILE, Mode::empty())
 }
 
 /// Fills the buffer as far as the file goes.

@@ -13,7 +13,7 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Component, Path, PathBuf};
 use toolfence_project::random_name;
-use toolfence_workspace::stash::{remove_tree, walk};
+use toolfence_workspace::stash::remove_tree;
 
 /// The folder that the command writes to.
 const UPPER: &str = "upper";
@@ -23,6 +23,12 @@ const WORK: &str = "work";
 
 /// Folders of layers that are being deleted begin so.
 const DISCARDED: &str = "discarded-";
+
+/// Folders that are open at a time while a layer is measured.
+const MOST_WAITING: usize = 256;
+
+/// Leftovers that are deleted at a time.
+const MOST_LEFTOVERS: usize = 10_000;
 
 /// Opens a folder to list it or to open its entries.
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
@@ -51,7 +57,9 @@ impl Layer {
     /// The folder cannot be created or locked.
     pub fn create(place: &Path, root: BorrowedFd<'_>) -> io::Result<Layer> {
         DirBuilder::new().recursive(true).mode(0o700).create(place)?;
-        let place_fd = rustix::fs::open(place, FOLDER, Mode::empty())?;
+        // The sandbox follows no links.
+        let place = place.canonicalize()?;
+        let place_fd = rustix::fs::open(&place, FOLDER, Mode::empty())?;
         // Until the new folder is locked, it looks like a leftover.
         rustix::fs::flock(&place_fd, FlockOperation::LockExclusive)?;
         let name = random_name()?;
@@ -88,6 +96,8 @@ impl Layer {
         for part in path.parent().into_iter().flat_map(Path::iter) {
             below = rustix::fs::openat(&below, part, FOLDER, Mode::empty())?;
             let (above, _) = chain.last().expect("the upper folder is in the chain");
+            // It may look like a folder of the project that cannot be written to. In the end it gets its mode back.
+            rustix::fs::fchmod(above, Mode::RWXU)?;
             match rustix::fs::mkdirat(above, part, Mode::RWXU) {
                 Ok(()) | Err(Errno::EXIST) => {}
                 Err(errno) => return Err(errno.into()),
@@ -96,6 +106,7 @@ impl Layer {
             chain.push((folder, rustix::fs::fstat(&below)?));
         }
         let (folder, _) = chain.last().expect("the upper folder is in the chain");
+        rustix::fs::fchmod(folder, Mode::RWXU)?;
         match rustix::fs::mknodat(folder, name, FileType::CharacterDevice, Mode::empty(), 0) {
             Ok(()) | Err(Errno::EXIST) => {}
             Err(errno) => return Err(errno.into()),
@@ -119,18 +130,23 @@ impl Layer {
         Ok(folder)
     }
 
-    /// The bytes that the files of the layer take on the disk.
-    ///
-    /// # Errors
-    /// A folder cannot be read.
-    pub fn bytes_on_disk(&self) -> io::Result<u64> {
+    /// The bytes that the files of the layer take on the disk. The command may still be running: entries that disappear in the
+    /// meantime or cannot be read do not count.
+    pub fn bytes_on_disk(&self) -> u64 {
         let mut bytes = 0_u64;
-        walk(self.upper.as_fd(), OsStr::new("."), &mut |stat| {
-            // The unit of this field, on all systems.
-            bytes += u64::try_from(stat.st_blocks).unwrap_or(0) * 512;
-            true
-        })?;
-        Ok(bytes)
+        let mut waiting = vec![rustix::io::fcntl_dupfd_cloexec(&self.upper, 0)];
+        while let Some(folder) = waiting.pop() {
+            let Ok(folder) = folder else { continue };
+            for name in compare::names_in(folder.as_fd(), usize::MAX - 1).unwrap_or_default() {
+                let Ok(stat) = stat_at(folder.as_fd(), &name) else { continue };
+                // The unit of this field, on all systems.
+                bytes += u64::try_from(stat.st_blocks).unwrap_or(0) * 512;
+                if FileType::from_raw_mode(stat.st_mode) == FileType::Directory && waiting.len() < MOST_WAITING {
+                    waiting.push(rustix::fs::openat(&folder, &name, FOLDER, Mode::empty()));
+                }
+            }
+        }
+        bytes
     }
 
     /// Lists what the command changed, in the order of paths, a folder before its entries. Call it when every process of the command
@@ -163,7 +179,7 @@ impl Drop for Layer {
 /// Deletes the layers in `place` whose process was killed. Returns how many were deleted. Layers that are in use stay.
 pub fn delete_leftovers(place: &Path) -> usize {
     let Ok(place) = rustix::fs::open(place, FOLDER, Mode::empty()) else { return 0 };
-    let Ok(names) = compare::names_in(place.as_fd()) else { return 0 };
+    let Ok(names) = compare::names_in(place.as_fd(), MOST_LEFTOVERS) else { return 0 };
     let mut left = Vec::new();
     // Deleting can take seconds, and a new layer must not wait for it: under the lock, leftovers are only renamed.
     if rustix::fs::flock(&place, FlockOperation::LockExclusive).is_err() {

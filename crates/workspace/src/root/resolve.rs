@@ -286,7 +286,8 @@ fn link_or_other(folder: BorrowedFd<'_>, name: &OsStr) -> Result<FolderEntry, Er
 pub(crate) fn open_exact(root: BorrowedFd<'_>, name: &Path) -> Result<OwnedFd, Errno> {
     let name = if name.as_os_str().is_empty() { Path::new(".") } else { name };
     match exactly_by_kernel(root, name) {
-        Err(Errno::NOSYS | Errno::PERM | Errno::AGAIN) => exactly_by_hand(root, name),
+        // The kernel takes no path of 4,096 bytes at once, but each of its names.
+        Err(Errno::NOSYS | Errno::PERM | Errno::AGAIN | Errno::NAMETOOLONG) => exactly_by_hand(root, name),
         done => done,
     }
 }

@@ -13,7 +13,7 @@ mod remove;
 #[cfg(test)]
 mod tests;
 
-pub use remove::{remove_tree, walk};
+pub use remove::remove_tree;
 
 use crate::fault;
 use crate::root::Root;
@@ -73,6 +73,12 @@ impl Moment {
             }
         }
     }
+}
+
+/// Returns `true` if the project has an entry at `path` that no process changed since a moment. A folder changes if an entry in it is
+/// created, removed or renamed.
+pub fn is_unchanged_since(root: &Root, path: &Path, since: Moment) -> bool {
+    root.stat_exact(path).is_ok_and(|stat| Moment::of(&stat) < since)
 }
 
 /// A file without a name.
@@ -172,7 +178,18 @@ impl Stash {
         }
         let failed = |errno| ExchangeError::System(path.to_owned(), errno);
         let number = self.plan.swaps.len().to_string();
+        let stat = stat_at(folder, name).map_err(failed)?;
+        let is_folder = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
+        // A folder can only be moved by those who may write to it, since its `..` changes.
+        let is_shut = is_folder && stat.st_mode & 0o300 != 0o300;
+        if is_shut {
+            rustix::fs::chmodat(folder, name, Mode::RWXU, AtFlags::empty()).map_err(failed)?;
+        }
         rustix::fs::renameat(folder, name, &self.entries, number.as_str()).map_err(failed)?;
+        if is_shut {
+            let mode = Mode::from_raw_mode(stat.st_mode & 0o7777);
+            rustix::fs::chmodat(&self.entries, number.as_str(), mode, AtFlags::empty()).map_err(failed)?;
+        }
         let after = Side::of(self.entries.as_fd(), number.as_str().as_ref()).map_err(failed)?;
         self.plan.swaps.push(Swap::new(path, before, after));
         Ok(())
@@ -188,14 +205,19 @@ impl Stash {
         Ok(())
     }
 
+    /// Notes that another process changed what is at `path`, so that [`exchange`](Stash::exchange) is refused.
+    pub fn conflicts_at(&mut self, path: &Path) {
+        self.conflicts.push(path.to_owned());
+    }
+
     /// Plans that the folder at `path` gets other permission bits.
     ///
     /// # Errors
     /// The folder cannot be looked at.
     pub fn set_mode(&mut self, root: &Root, path: &Path, mode: u32) -> Result<(), ExchangeError> {
         let stat = root.stat_exact(path).map_err(|errno| ExchangeError::System(path.to_owned(), errno))?;
-        let before = Side::Mode(stat.st_mode & 0o777);
-        self.plan.swaps.push(Swap::new(path, before, Side::Mode(mode & 0o777)));
+        let (before, after) = (stat.st_mode & 0o7777, stat.st_mode & 0o7000 | mode & 0o777);
+        self.plan.swaps.push(Swap::new(path, Side::Mode(before), Side::Mode(after)));
         Ok(())
     }
 
@@ -236,7 +258,7 @@ impl Stash {
                 }
             }
         }
-        self.finish();
+        let _ = self.finish();
         failure.map_or(Ok(()), Err)
     }
 
@@ -264,7 +286,7 @@ impl Stash {
                 Err(_) => skipped.push(self.plan.swaps[number].path.clone()),
             }
         }
-        self.finish();
+        let _ = self.finish();
         Ok(skipped)
     }
 
@@ -281,7 +303,7 @@ impl Stash {
                 Some(now?).filter(|now| now.has_content_of(from)).ok_or(Errno::BUSY)?.with_latest(from)
             }
             Side::Absent if matches!(now, Err(Errno::NOENT)) => Side::Absent,
-            Side::Mode(mode) if stat_at(above.as_fd(), name)?.st_mode & 0o777 == *mode => Side::Mode(*mode),
+            Side::Mode(mode) if stat_at(above.as_fd(), name)?.st_mode & 0o7777 == *mode => Side::Mode(*mode),
             Side::Absent | Side::Mode(_) => return Err(Errno::BUSY),
         };
         let new_to = match to {
@@ -296,7 +318,14 @@ impl Stash {
 
     /// Writes down which swaps are to be made. Returns them in the order in which they must be made.
     fn begin(&mut self, chosen: Vec<usize>, is_forward: bool) -> Result<Vec<usize>, ExchangeError> {
+        if self.is_under_way() {
+            // The last exchange could not write down its end.
+            self.finish().map_err(ExchangeError::Plan)?;
+        }
         self.plan.choose(chosen, is_forward);
+        if is_forward {
+            self.bound_folders().map_err(ExchangeError::Plan)?;
+        }
         self.plan.write(&self.folder).map_err(ExchangeError::Plan)?;
         fault::point();
         rustix::fs::mkdirat(&self.folder, UNDER_WAY, Mode::RWXU).map_err(|errno| ExchangeError::Plan(errno.into()))?;
@@ -304,22 +333,35 @@ impl Stash {
         Ok(self.plan.chosen.clone())
     }
 
-    /// Writes down that the exchange is over.
-    fn finish(&mut self) {
-        // Swapping back must not take what another process puts into a folder from now on.
-        if self.plan.swaps.iter().any(|swap| swap.is_exchanged && swap.after.is_folder())
-            && let Ok(now) = Moment::next(&self.path)
-        {
-            for swap in self.plan.swaps.iter_mut().filter(|swap| swap.is_exchanged) {
-                swap.after.set_latest((now.0, now.1));
+    /// Records, for each folder that the project is about to get, that nothing in it changes from now on. A later swap back must not
+    /// take what another process puts into it.
+    fn bound_folders(&mut self) -> io::Result<()> {
+        let chosen = self.plan.chosen.clone();
+        if chosen.iter().any(|number| self.plan.swaps[*number].after.is_folder()) {
+            let now = Moment::next(&self.path)?;
+            for number in chosen {
+                self.plan.swaps[number].after.set_latest((now.0, now.1));
             }
         }
+        Ok(())
+    }
+
+    fn is_under_way(&self) -> bool {
+        stat_at(self.folder.as_fd(), UNDER_WAY.as_ref()).is_ok()
+    }
+
+    /// Writes down that the exchange is over. If that fails, it counts as under way, and recovery finishes it in its direction.
+    fn finish(&self) -> io::Result<()> {
         fault::point();
-        // If the plan cannot be written, the exchange counts as under way, and recovery ends it.
-        if self.plan.write(&self.folder).is_ok() {
+        let written = self.plan.write(&self.folder);
+        let Plan { chosen, is_forward, swaps, .. } = &self.plan;
+        // Recovery must not make an exchange that was taken back. The plan from before it says the same as the new one.
+        let nothing_was_made = chosen.iter().all(|number| swaps[*number].is_exchanged != *is_forward);
+        if written.is_ok() || nothing_was_made {
             fault::point();
-            let _ = rustix::fs::unlinkat(&self.folder, UNDER_WAY, AtFlags::REMOVEDIR);
+            rustix::fs::unlinkat(&self.folder, UNDER_WAY, AtFlags::REMOVEDIR)?;
         }
+        written
     }
 
     /// Swaps one entry: one rename, or one change of a mode.
@@ -337,7 +379,10 @@ impl Stash {
         fault::point();
         let (folder, entries) = (above.as_fd(), self.entries.as_fd());
         let done = match (from, to) {
-            (_, Side::Mode(mode)) => {
+            (Side::Mode(from), Side::Mode(mode)) => {
+                if stat_at(folder, name).map_err(failed)?.st_mode & 0o7777 != *from {
+                    return Err(ExchangeError::Conflict(vec![path.clone()]));
+                }
                 let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::DIRECTORY | OFlags::CLOEXEC;
                 match rustix::fs::openat(folder, name, flags, Mode::empty()) {
                     Ok(opened) => rustix::fs::fchmod(&opened, Mode::from_raw_mode(*mode)),
@@ -454,8 +499,12 @@ pub fn recover(root: &Root, place: &Path) -> Vec<PathBuf> {
         let Ok(folder) = locked(&entry.path()) else { continue };
         let has = |name: &str| rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW).is_ok();
         if !has(UNDER_WAY) {
-            let was_made = Plan::read(&folder).is_ok_and(|plan| plan.was_made);
-            if !was_made && has(ENTRIES) {
+            let never_began = match Plan::read(&folder) {
+                Ok(plan) => !plan.was_made,
+                // The plan of another version of this program, for one, stays with what it names.
+                Err(error) => error.kind() == io::ErrorKind::NotFound,
+            };
+            if never_began && has(ENTRIES) {
                 drop(folder);
                 if let Ok(place) = rustix::fs::open(place, FOLDER, Mode::empty()) {
                     let _ = remove_tree(place.as_fd(), &entry.file_name());
@@ -473,7 +522,7 @@ pub fn recover(root: &Root, place: &Path) -> Vec<PathBuf> {
                 stash.plan.swaps[number].is_exchanged = is_forward;
             }
         }
-        stash.finish();
+        let _ = stash.finish();
         recovered.push(entry.path());
     }
     recovered
@@ -490,7 +539,9 @@ impl Stash {
             |side: &Side| stat_at(self.entries.as_fd(), name.as_str().as_ref()).is_ok_and(|stat| side.is_file(&stat));
         let is_in_project = |side: &Side| root.stat_exact(path).is_ok_and(|stat| side.is_file(&stat));
         match to {
-            Side::Mode(_) => true,
+            Side::Mode(_) => {
+                matches!(from, Side::Mode(mode) if root.stat_exact(path).is_ok_and(|stat| stat.st_mode & 0o7777 == *mode))
+            }
             Side::Entry { .. } => is_in_stash(to),
             Side::Absent => is_in_project(from),
         }

@@ -59,7 +59,11 @@ fn clear(folder: &OwnedFd, top: &OwnedFd, number: &mut u64, waiting: &mut Vec<Os
 ///
 /// # Errors
 /// A folder cannot be read, or there are more than 256 folders one in the other.
-pub fn walk(place: BorrowedFd<'_>, name: &OsStr, accepts: &mut dyn FnMut(&Stat) -> bool) -> rustix::io::Result<bool> {
+pub(super) fn walk(
+    place: BorrowedFd<'_>,
+    name: &OsStr,
+    accepts: &mut dyn FnMut(&Stat) -> bool,
+) -> rustix::io::Result<bool> {
     fn enter(
         place: BorrowedFd<'_>,
         name: &OsStr,

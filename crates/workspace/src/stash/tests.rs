@@ -289,3 +289,77 @@ fn what_changed_since_is_skipped_and_the_rest_is_put_back() {
     assert_eq!(stash.restore(&root, true).expect("it can be made again"), [] as [PathBuf; 0]);
     assert_eq!(picture(&at), new);
 }
+
+#[test]
+fn what_the_user_adds_to_a_new_folder_is_never_taken_back() {
+    let home = tempfile::tempdir().expect("a temporary folder can be made");
+    let since = scene(home.path());
+    let at = home.path().join("root");
+    let root = open(&at);
+    let mut stash = stash(home.path(), &root, since).expect("it can be planned");
+    stash.exchange(&root).expect("nothing else changes it");
+    fs::write(at.join("made/deep/more"), "user").expect("it can be written");
+    for _ in 0..3 {
+        let skipped = stash.restore(&root, false).expect("it can be taken back");
+        assert_eq!(skipped, [Path::new("made")]);
+        assert_eq!(fs::read_to_string(at.join("made/deep/more")).expect("it is there"), "user");
+    }
+}
+
+/// The disk is full when the end of an exchange is to be written down.
+#[test]
+fn what_was_reported_is_what_recovery_leaves() {
+    let home = tempfile::tempdir().expect("a temporary folder can be made");
+    let since = scene(home.path());
+    let at = home.path().join("root");
+    let root = open(&at);
+    let old = picture(&at);
+    let mut stash = stash(home.path(), &root, since).expect("it can be planned");
+    let all = (0..stash.plan.swaps.len()).collect();
+    for number in stash.begin(all, true).expect("it can be written") {
+        stash.swap(&root, number, true).expect("nothing else changes it");
+        stash.swap(&root, number, false).expect("nothing else changes it");
+    }
+    // In the way of the new plan.
+    fs::create_dir(stash.path().join("plan.new")).expect("a folder can be made");
+    assert!(stash.finish().is_err());
+    let path = stash.path().to_owned();
+    drop(stash);
+    fs::remove_dir(path.join("plan.new")).expect("it is there");
+    assert!(recover(&root, &home.path().join("stashes")).is_empty());
+    assert_eq!(picture(&at), old);
+}
+
+#[test]
+fn a_stash_with_a_plan_of_another_version_stays() {
+    let home = tempfile::tempdir().expect("a temporary folder can be made");
+    let since = scene(home.path());
+    let root = open(&home.path().join("root"));
+    let mut stash = stash(home.path(), &root, since).expect("it can be planned");
+    stash.exchange(&root).expect("nothing else changes it");
+    let path = stash.path().to_owned();
+    drop(stash);
+    let plan = fs::read_to_string(path.join("plan.json")).expect("it is there");
+    fs::write(path.join("plan.json"), plan.replace("swaps", "exchanges")).expect("it can be written");
+    assert!(recover(&root, &home.path().join("stashes")).is_empty());
+    assert!(path.join("entries").is_dir());
+}
+
+#[test]
+fn a_mode_that_the_user_changed_stays() {
+    let home = tempfile::tempdir().expect("a temporary folder can be made");
+    let since = scene(home.path());
+    let at = home.path().join("root");
+    let root = open(&at);
+    fs::set_permissions(at.join("closed"), fs::Permissions::from_mode(0o2775)).expect("it is ours");
+    let mut stash = stash(home.path(), &root, since).expect("it can be planned");
+    fs::set_permissions(at.join("closed"), fs::Permissions::from_mode(0o750)).expect("it is ours");
+    assert!(matches!(stash.exchange(&root), Err(ExchangeError::Conflict(_))));
+    let mode = || fs::metadata(at.join("closed")).expect("it is there").mode() & 0o7777;
+    assert_eq!(mode(), 0o750);
+    fs::set_permissions(at.join("closed"), fs::Permissions::from_mode(0o2775)).expect("it is ours");
+    stash.exchange(&root).expect("nothing else changes it");
+    assert_eq!(mode(), 0o2500);
+    assert!(stash.restore(&root, false).expect("it can be taken back").is_empty());
+    assert_eq!(mode(), 0o2775);
+}
