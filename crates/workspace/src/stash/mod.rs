@@ -369,45 +369,26 @@ impl Stash {
         let Swap { path, before, after, .. } = &self.plan.swaps[number];
         let (from, to) = if is_forward { (before, after) } else { (after, before) };
         let failed = |errno: Errno| match errno {
-            Errno::EXIST | Errno::NOENT | Errno::NOTDIR | Errno::LOOP => ExchangeError::Conflict(vec![path.clone()]),
+            Errno::EXIST | Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::STALE => {
+                ExchangeError::Conflict(vec![path.clone()])
+            }
             errno => ExchangeError::System(path.clone(), errno),
         };
         let above = root.open_exact(path.parent().unwrap_or(Path::new(""))).map_err(failed)?;
         let name = path.file_name().ok_or_else(|| failed(Errno::INVAL))?;
         let entry = number.to_string();
-        let entry = entry.as_str();
+        let entry = OsStr::new(entry.as_str());
         fault::point();
         let (folder, entries) = (above.as_fd(), self.entries.as_fd());
-        let done = match (from, to) {
-            (Side::Mode(from), Side::Mode(mode)) => {
-                if stat_at(folder, name).map_err(failed)?.st_mode & 0o7777 != *from {
-                    return Err(ExchangeError::Conflict(vec![path.clone()]));
-                }
-                let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::DIRECTORY | OFlags::CLOEXEC;
-                match rustix::fs::openat(folder, name, flags, Mode::empty()) {
-                    Ok(opened) => rustix::fs::fchmod(&opened, Mode::from_raw_mode(*mode)),
-                    // Its owner may have no right to open it.
-                    Err(Errno::ACCESS) => {
-                        rustix::fs::chmodat(folder, name, Mode::from_raw_mode(*mode), AtFlags::empty())
-                    }
-                    Err(errno) => Err(errno),
-                }
-            }
-            (Side::Absent, Side::Absent) => Ok(()),
-            (Side::Absent, _) => rustix::fs::renameat_with(entries, entry, folder, name, RenameFlags::NOREPLACE),
-            (_, Side::Absent) => rustix::fs::renameat_with(folder, name, entries, entry, RenameFlags::NOREPLACE),
-            _ => rustix::fs::renameat_with(entries, entry, folder, name, RenameFlags::EXCHANGE),
-        };
-        done.map_err(failed)?;
+        if let (Side::Mode(from), Side::Mode(mode)) = (from, to) {
+            return set_mode(folder, name, *from, *mode).map_err(failed);
+        }
+        exchange_names((folder, name, from), (entries, entry, to)).map_err(failed)?;
         if self.is_content(number, is_forward) {
             return Ok(());
         }
         // It is not what was looked at: another process was faster. Its version goes back to its place.
-        let back = match (from, to) {
-            (_, Side::Absent) => rustix::fs::renameat_with(entries, entry, folder, name, RenameFlags::NOREPLACE),
-            _ => rustix::fs::renameat_with(entries, entry, folder, name, RenameFlags::EXCHANGE),
-        };
-        back.map_err(failed)?;
+        exchange_names((entries, entry, from), (folder, name, to)).map_err(failed)?;
         Err(ExchangeError::Conflict(vec![path.clone()]))
     }
 
@@ -545,6 +526,46 @@ impl Stash {
             Side::Entry { .. } => is_in_stash(to),
             Side::Absent => is_in_project(from),
         }
+    }
+}
+
+/// Swaps the entries of two names, each given with its side. One of them can be absent.
+fn exchange_names(
+    (folder, name, from): (BorrowedFd<'_>, &OsStr, &Side),
+    (other_folder, other_name, to): (BorrowedFd<'_>, &OsStr, &Side),
+) -> rustix::io::Result<()> {
+    // A folder can only be moved by those who may write to it, since its `..` changes.
+    let sides = [(folder, name, from), (other_folder, other_name, to)];
+    for (folder, name, side) in sides {
+        if side.shut_mode().is_some() {
+            rustix::fs::chmodat(folder, name, Mode::RWXU, AtFlags::empty())?;
+        }
+    }
+    let done = match (from, to) {
+        (Side::Absent, Side::Absent) => Ok(()),
+        (Side::Absent, _) => rustix::fs::renameat_with(other_folder, other_name, folder, name, RenameFlags::NOREPLACE),
+        (_, Side::Absent) => rustix::fs::renameat_with(folder, name, other_folder, other_name, RenameFlags::NOREPLACE),
+        _ => rustix::fs::renameat_with(other_folder, other_name, folder, name, RenameFlags::EXCHANGE),
+    };
+    let sides = if done.is_ok() { [(other_folder, other_name, from), (folder, name, to)] } else { sides };
+    for (folder, name, side) in sides {
+        if let Some(mode) = side.shut_mode() {
+            rustix::fs::chmodat(folder, name, Mode::from_raw_mode(mode), AtFlags::empty())?;
+        }
+    }
+    done
+}
+
+/// Sets the mode of a folder that has the mode `from`.
+fn set_mode(folder: BorrowedFd<'_>, name: &OsStr, from: u32, mode: u32) -> rustix::io::Result<()> {
+    if stat_at(folder, name)?.st_mode & 0o7777 != from {
+        return Err(Errno::STALE);
+    }
+    match rustix::fs::openat(folder, name, FOLDER, Mode::empty()) {
+        Ok(opened) => rustix::fs::fchmod(&opened, Mode::from_raw_mode(mode)),
+        // Its owner may have no right to open it.
+        Err(Errno::ACCESS) => rustix::fs::chmodat(folder, name, Mode::from_raw_mode(mode), AtFlags::empty()),
+        Err(errno) => Err(errno),
     }
 }
 

@@ -113,6 +113,14 @@ impl Side {
         }
     }
 
+    /// The mode of a folder that its owner may not write to.
+    pub(super) fn shut_mode(&self) -> Option<u32> {
+        match self {
+            Side::Entry { mode, .. } if self.is_folder() && mode & 0o300 != 0o300 => Some(mode & 0o7777),
+            _ => None,
+        }
+    }
+
     pub(super) fn is_folder(&self) -> bool {
         matches!(self, Side::Entry { mode, .. } if FileType::from_raw_mode(*mode as _) == FileType::Directory)
     }
