@@ -41,7 +41,7 @@ fn by_lines(text: &str, edits: &[LineEdit<'_>; 2]) {
 fn by_pointer(text: &str, at: &str, new: &str) {
     let value = serde_json::Value::from(new);
     let set = DataEdit { at, value: Some(&value) };
-    let Ok(once) = edit_data(text.as_bytes(), &[set.clone()]) else { return };
+    let Ok(once) = edit_data(text.as_bytes(), std::slice::from_ref(&set)) else { return };
     if at.ends_with("/-") {
         return;
     }
