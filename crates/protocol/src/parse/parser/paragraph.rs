@@ -19,6 +19,8 @@ pub(super) struct ParagraphRest {
     /// Up to here that line has no line ending.
     searched: usize,
     is_complete: bool,
+    /// The end of a line in which no closing tag can be code.
+    line_without_code: usize,
     /// The end of the last code span that was looked for: what precedes it is code.
     pub(super) code_end: usize,
 }
@@ -28,9 +30,14 @@ impl Parser {
     pub(super) fn has_paragraph_of(&mut self, line: InputLine) -> bool {
         let next = self.input.offset(line.next);
         if !(self.paragraph.start..=self.paragraph.end).contains(&next) {
+            if !self.queue.holds() || line.cut || self.paragraph.line_without_code == next {
+                return true;
+            }
             let text = self.input.slice(self.input.at, line.end);
             let may_be_code = self.spans.is_open() || text.contains('`');
-            if !self.queue.holds() || line.cut || !may_be_code || !reasoning::has_closing_tag(text) {
+            if !may_be_code || !reasoning::has_closing_tag(text) {
+                // The parser comes back to the rest of the line after each token in it, which must not be searched each time.
+                self.paragraph.line_without_code = next;
                 return true;
             }
             self.paragraph = ParagraphRest { start: next, end: next, searched: next, ..ParagraphRest::default() };
