@@ -395,10 +395,10 @@ impl Stash {
     /// Returns `true` if what a swap moved into the stash is what was looked at before.
     fn is_content(&self, number: usize, is_forward: bool) -> bool {
         let Swap { before, after, .. } = &self.plan.swaps[number];
-        let Side::Entry { stamp, latest, .. } = (if is_forward { before } else { after }) else { return true };
+        let Side::Entry { stamp, mode, latest, .. } = (if is_forward { before } else { after }) else { return true };
         let name = number.to_string();
         let Ok(stat) = stat_at(self.entries.as_fd(), name.as_str().as_ref()) else { return false };
-        if !Stamp::of(&stat).is_content_of(stamp) {
+        if stat.st_mode != *mode || !Stamp::of(&stat).is_content_of(stamp) {
             return false;
         }
         match *latest {

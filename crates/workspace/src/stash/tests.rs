@@ -169,7 +169,10 @@ fn killed_at_every_step_an_exchange_is_made_as_a_whole_or_not_at_all() {
 #[test]
 fn what_another_process_changed_is_never_replaced() {
     type Act = fn(&Path);
-    let acts: [(&str, Act); 8] = [
+    let acts: [(&str, Act); 9] = [
+        ("a.txt", |root| {
+            fs::set_permissions(root.join("a.txt"), fs::Permissions::from_mode(0o600)).expect("it is ours");
+        }),
         ("a.txt", |root| fs::write(root.join("a.txt"), "user").expect("it can be written")),
         ("gone.txt", |root| fs::write(root.join("gone.txt"), "user").expect("it can be written")),
         ("tree", |root| fs::write(root.join("tree/one/new"), "user").expect("it can be written")),
