@@ -2,7 +2,7 @@
 //!
 //! A case begins with `=== title`. Its parts begin with `#### ` and go on up to the next one: `text` is the text before,
 //! `edit START END` a range of lines with its replacement, `old` and `new` a passage, `set POINTER` a place of a JSON text with its
-//! new value, `remove POINTER` a place whose value goes, `want` the text afterwards, `error` lines that the refusal must hold. Empty lines at the end of a part belong to nobody; `␤` is one that counts. The other signs
+//! new value, `remove POINTER` a value that is removed, `want` the text afterwards, `error` lines that the refusal must hold. Empty lines at the end of a part belong to nobody; `␤` is one that counts. The other signs
 //! are those of the cases of patches.
 
 use super::laws::text;

@@ -628,8 +628,9 @@ fn checks_that_the_project_suggests_are_proposed() {
     let shown = place.run(&["doctor"], "").out;
     assert!(shown.contains("Proposed checks of the whole project."), "{shown}");
     assert!(shown.ends_with("\n  [checks]\n  commands = [\"pnpm typecheck\", \"pnpm lint\"]\n"), "{shown}");
-    let told: serde_json::Value = serde_json::from_str(&place.run(&["doctor", "--json"], "").out).expect("it is JSON");
-    assert_eq!(told["checks"]["proposed"], serde_json::json!(["pnpm typecheck", "pnpm lint"]));
+    let report: serde_json::Value =
+        serde_json::from_str(&place.run(&["doctor", "--json"], "").out).expect("it is JSON");
+    assert_eq!(report["checks"]["proposed"], serde_json::json!(["pnpm typecheck", "pnpm lint"]));
 }
 
 #[test]

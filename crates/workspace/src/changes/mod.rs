@@ -1,7 +1,8 @@
 //! Changing files: all of a change or nothing.
 //!
 //! Every change is planned as a [`Draft`], which can be looked at, and made by [`Changes::commit`]. Architecture invariant: only
-//! a commit and an undo change a file of the project, and both tell the [`Recorder`] before.
+//! a commit, an undo and the exchange of a [`stash`](crate::stash) change a file of the project. The first two notify the
+//! [`Recorder`] before.
 
 #[cfg(test)]
 mod bytes;

@@ -90,8 +90,8 @@ impl Enclosure {
         &self.settings
     }
 
-    /// What to start for a command, with the sandbox that is available here; `None` if there is none, or if it cannot mount the
-    /// layer that the request has.
+    /// Returns the helper that runs a command in the sandbox that is available here, with its message; `None` if there is no sandbox,
+    /// or if it cannot mount the layer of the request.
     pub fn entry(&self, request: &Request<'_>) -> Option<Entry> {
         self.entry_of(self.report().kind, request)
     }
