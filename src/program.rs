@@ -57,7 +57,7 @@ pub mod json {
 #[cfg(feature = "policy")]
 pub mod policy {
     pub use toolfence_policy::{HistoryFact, Met, RepositoryFact, Seen};
-    pub use toolfence_rules::{Blocked, GIT_HOOKS, Harmless};
+    pub use toolfence_rules::{AGENTS_FILES, Blocked, GIT_HOOKS, Harmless};
 }
 
 /// The sandbox itself, and what its helper is asked for.

@@ -26,7 +26,7 @@ pub fn plan(
 ) -> Result<Stash, ExchangeError> {
     let mut stash = Stash::create(place).map_err(ExchangeError::Plan)?;
     // From the end, so that the entries of a new folder come before the folder.
-    for (change, comes_with_folder) in changes.iter().zip(in_new_folders(changes)).rev() {
+    for (change, comes_with_folder) in changes.iter().zip(in_kept_folders(changes, keep)).rev() {
         let Change { path, kind, is_copy } = change;
         let failed = |errno| ExchangeError::System(path.clone(), errno);
         if !keep(change) {
@@ -67,15 +67,18 @@ pub fn plan(
     Ok(stash)
 }
 
-/// For each change, whether a folder above it is new. Such a folder precedes its entries.
-fn in_new_folders(changes: &[Change]) -> Vec<bool> {
+/// For each change, whether a folder above it is new and kept. Such a folder precedes its entries. The entries of a new folder that is
+/// not kept stay in the layer.
+fn in_kept_folders(changes: &[Change], keep: &dyn Fn(&Change) -> bool) -> Vec<bool> {
     let mut new_folder: Option<&Path> = None;
     let mut found = Vec::with_capacity(changes.len());
-    for Change { path, kind, .. } in changes {
+    for change in changes {
+        let Change { path, kind, .. } = change;
         let is_inside = new_folder.is_some_and(|folder| path.starts_with(folder));
         found.push(is_inside);
         if let ChangeKind::Added(Entry::Folder { .. }) | ChangeKind::Replaced(Entry::Folder { .. }) = kind
             && !is_inside
+            && keep(change)
         {
             new_folder = Some(path);
         }

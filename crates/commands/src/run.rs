@@ -1,6 +1,6 @@
 //! Runs a command on a private layer of the project.
 
-use crate::layer::{Change, Layer, Limits, ReadError};
+use crate::layer::{Change, ChangeKind, Layer, Limits, ReadError, layers_in};
 use crate::output;
 use rustix::fd::AsFd;
 use std::ffi::{OsStr, OsString};
@@ -15,7 +15,7 @@ use toolfence_sandbox::environment;
 use toolfence_sandbox::isolation::{Enclosure, Request};
 use toolfence_sandbox::process::{self, Job, Outcome};
 use toolfence_workspace::stash::Moment;
-use toolfence_workspace::{Access, Stop, Workspace};
+use toolfence_workspace::{Access, MaskSet, Stop, Workspace};
 
 /// How often the layer is mounted anew if the project changes while it is prepared.
 const MOST_TRIES: u32 = 4;
@@ -26,6 +26,12 @@ const BETWEEN_CHECKS: Duration = Duration::from_secs(1);
 /// The most bytes that a command may write, if the disk has twice as many.
 const MOST_BYTES: u64 = 4 << 30;
 
+/// How long the trial may take.
+const TRIAL: Duration = Duration::from_secs(10);
+
+/// Entries of the project's top folder that are looked at to find a file for the trial.
+const MOST_LOOKED_AT: usize = 200;
+
 /// A project in which commands run on private layers.
 #[derive(Debug, Clone, Copy)]
 pub struct LayeredProject<'a> {
@@ -33,7 +39,7 @@ pub struct LayeredProject<'a> {
     pub workspace: &'a Workspace,
     /// The sandbox around its commands.
     pub enclosure: &'a Enclosure,
-    /// The folder in which layers are created: see [`layer::place`](crate::layer::place).
+    /// The private folder, with a folder for layers in it: see [`layer::place`](crate::layer::place).
     pub place: &'a Path,
     /// The most that is read of a layer.
     pub limits: Limits,
@@ -52,6 +58,8 @@ pub struct LayerRun {
     pub is_output: Vec<bool>,
     /// A moment before the command began. What was changed in the project since then, another process changed.
     pub since: Moment,
+    /// The names of the project that were hidden or guarded.
+    pub masks: MaskSet,
 }
 
 /// Why a command did not run, or why its changes are not known. Nothing of the project was changed.
@@ -96,11 +104,11 @@ impl LayeredProject<'_> {
     pub async fn run(&self, job: &Job<'_>, folder: &Path, network: bool) -> Result<LayerRun, RunError> {
         let root = self.workspace.root().folder(".").map_err(RunError::Masks)?;
         let mut tries = 0;
-        let (outcome, layer, since) = loop {
+        let (outcome, layer, since, masks) = loop {
             tries += 1;
             let since = Moment::next(self.place)?;
             let masks = self.workspace.masks().find(Access::Read, &Stop::default()).map_err(RunError::Masks)?;
-            let mut layer = Layer::create(self.place, root.as_fd())?;
+            let mut layer = Layer::create(&layers_in(self.place), root.as_fd())?;
             let is_hidden = |mask: &&Mask| matches!(mask.how, MaskKind::Hide | MaskKind::HideRemovable);
             for hidden in masks.list().iter().filter(is_hidden) {
                 layer.hide(root.as_fd(), &hidden.path)?;
@@ -113,7 +121,7 @@ impl LayeredProject<'_> {
             let frozen: Vec<Mask> = masks.list().iter().filter(|mask| mask.how == MaskKind::Freeze).cloned().collect();
             match self.run_on(&layer, job, folder, network, &frozen).await {
                 Err(RunError::System(error)) if process::is_changed(&error) && tries < MOST_TRIES => {}
-                outcome => break (outcome?, layer, since),
+                outcome => break (outcome?, layer, since, masks),
             }
         };
         let changes = match layer.changes(root.as_fd(), self.limits, &|| false) {
@@ -122,7 +130,43 @@ impl LayeredProject<'_> {
         };
         let git = self.workspace.root().programs().git();
         let is_output = output::is_output(git, self.workspace.root_path(), &changes);
-        Ok(LayerRun { outcome, layer, changes, is_output, since })
+        Ok(LayerRun { outcome, layer, changes, is_output, since, masks })
+    }
+
+    /// Tries out whether commands can run on layers here: a shell copies a small file of the project up, removes it and puts a folder in
+    /// its place. Nothing of the project is changed.
+    ///
+    /// # Errors
+    /// A layer cannot be mounted, or does not record these changes.
+    pub async fn try_out(&self, environment: &[(OsString, OsString)]) -> Result<(), RunError> {
+        let root = self.workspace.root().folder(".").map_err(RunError::Masks)?;
+        let layer = Layer::create(&layers_in(self.place), root.as_fd())?;
+        let file = small_file(self.workspace.root_path());
+        let script = match file {
+            Some(_) => "touch -- \"$1\" && rm -- \"$1\" && mkdir -- \"$1\"",
+            None => "mkdir -- \"$1\"",
+        };
+        let name = file.clone().unwrap_or_else(|| OsString::from("toolfence trial"));
+        let args = [OsStr::new("-c"), script.as_ref(), OsStr::new("sh"), &name];
+        let job = Job {
+            program: OsStr::new("/bin/sh"),
+            args: &args,
+            folder: root.as_fd(),
+            environment,
+            limit: TRIAL,
+            keep: 1000,
+            overflow: None,
+            live: None,
+        };
+        let outcome = self.run_on(&layer, &job, Path::new(""), false, &[]).await?;
+        if outcome.exit_code != 0 {
+            return Err(io::Error::other(outcome.output.trim().to_owned()).into());
+        }
+        let changes = layer.changes(root.as_fd(), self.limits, &|| false).map_err(io::Error::other)?;
+        match changes.as_slice() {
+            [Change { path, kind: ChangeKind::Added(_) | ChangeKind::Replaced(_), .. }] if path.as_os_str() == name => Ok(()),
+            _ => Err(io::Error::other("the layer does not have the changes of the trial").into()),
+        }
     }
 
     /// Runs the program on a layer, and ends it if it fills the disk.
@@ -165,6 +209,15 @@ impl LayeredProject<'_> {
             }
         }
     }
+}
+
+/// A file at the top of the project that is copied in no time.
+fn small_file(root: &Path) -> Option<OsString> {
+    let entries = std::fs::read_dir(root).ok()?.flatten().take(MOST_LOOKED_AT);
+    let is_small = |entry: &std::fs::DirEntry| {
+        entry.metadata().is_ok_and(|meta| meta.is_file() && meta.len() <= 64 << 10)
+    };
+    entries.filter(is_small).map(|entry| entry.file_name()).next()
 }
 
 /// How much a command may write.

@@ -7,7 +7,7 @@ use super::shown::shown;
 use super::{CommandRule, messages};
 use serde::Serialize;
 use std::fmt;
-use toolfence_protocol::Text;
+use toolfence_protocol::{Text, text};
 
 /// The rule that lets something run as the person has allowed it before.
 pub(super) const ANSWERED: &str = "answered";
@@ -33,6 +33,9 @@ enum Stored {
     Prefix { prefix: Vec<String> },
     File { tool: String, path: String },
     Tool { tool: String },
+    Changes { command: String, cwd: String },
+    AllChanges,
+    Output { kept: bool },
 }
 
 impl Rule {
@@ -48,6 +51,26 @@ impl Rule {
     /// Every call of a tool that a program which is not ours runs.
     pub(super) fn tool(tool: &str) -> Rule {
         Rule(Stored::Tool { tool: tool.to_owned() })
+    }
+
+    /// What a command changes on its private copy of the project, in this folder relative to the root.
+    pub(super) fn changes(command: &str, cwd: &str) -> Rule {
+        Rule(Stored::Changes { command: command.to_owned(), cwd: cwd.to_owned() })
+    }
+
+    /// Every change in the project, by commands and by tools that change files: the mode becomes `sandboxed`. Undo takes back what is
+    /// changed.
+    pub(super) fn all_changes() -> Rule {
+        Rule(Stored::AllChanges)
+    }
+
+    /// Whether the output of commands is put into the project.
+    pub(super) fn output(kept: bool) -> Rule {
+        Rule(Stored::Output { kept })
+    }
+
+    pub(super) fn is_all_changes(&self) -> bool {
+        self.0 == Stored::AllChanges
     }
 
     /// A beginning, where this is a command that begins so.
@@ -69,6 +92,16 @@ impl Rule {
             Stored::Prefix { prefix } => shown(&format!("{} ...", prefix.join(" "))).into(),
             Stored::File { tool, path } => shown(&format!("{tool} {path}")).into(),
             Stored::Tool { tool } => messages::every_call_of(shown(tool)),
+            Stored::Changes { command, cwd } => {
+                let command = shown(command);
+                match cwd.is_empty() {
+                    true => text!("the changes of {command}", command),
+                    false => text!("the changes of {command} (in {folder})", command, folder = shown(cwd)),
+                }
+            }
+            Stored::AllChanges => text!("all changes in this project"),
+            Stored::Output { kept: true } => text!("the output of commands"),
+            Stored::Output { kept: false } => text!("no output of commands"),
         }
     }
 }
@@ -160,6 +193,14 @@ impl Answers {
 
     pub(super) fn has(&self, rule: &Rule) -> bool {
         self.0.contains(rule)
+    }
+
+    /// The last answer about the output of commands.
+    pub(super) fn output(&self) -> Option<bool> {
+        self.0.iter().rev().find_map(|rule| match rule.0 {
+            Stored::Output { kept } => Some(kept),
+            _ => None,
+        })
     }
 }
 

@@ -64,6 +64,13 @@ pub struct Target {
     pub link: Option<String>,
 }
 
+impl Target {
+    /// A file with this real name relative to the root.
+    pub fn named(name: impl Into<String>) -> Target {
+        Target { name: name.into(), written: None, link: None }
+    }
+}
+
 /// The most rules that are told of a call.
 pub(crate) const MOST_MET: usize = 64;
 
@@ -108,6 +115,9 @@ pub struct Decision {
     /// sandbox nothing holds it to that.
     #[serde(skip)]
     pub only_reads: bool,
+    /// Set if the command runs on a private copy of the project: what it changes there is asked about afterwards.
+    #[serde(skip)]
+    pub on_private_copy: bool,
     /// Set where the call asks to run outside the sandbox.
     #[serde(skip)]
     pub outside_sandbox: bool,
@@ -133,6 +143,7 @@ impl Decision {
             writes_git: false,
             sandbox_suffice: false,
             only_reads: false,
+            on_private_copy: false,
             outside_sandbox: false,
             code: None,
         }
@@ -155,6 +166,7 @@ impl Decision {
         let unreadable = self.unreadable | other.unreadable;
         let needs_person = self.needs_person | other.needs_person;
         let writes_git = self.writes_git | other.writes_git;
+        let on_private_copy = self.on_private_copy | other.on_private_copy;
         // An answer by the sandbox must answer every question.
         let open = |decision: &Decision| decision.judgement == Judgement::Ask && !decision.sandbox_suffice;
         let sandbox_suffice =
@@ -174,7 +186,7 @@ impl Decision {
         if dropped.judgement == Judgement::Ask {
             kept.offer = Offer::default();
         }
-        Decision { unreadable, needs_person, writes_git, sandbox_suffice, met, ..kept }
+        Decision { unreadable, needs_person, writes_git, sandbox_suffice, on_private_copy, met, ..kept }
     }
 }
 

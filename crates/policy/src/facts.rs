@@ -81,6 +81,12 @@ pub trait Facts: Send + Sync {
 
     /// Whether a sandbox would be around a command that fully holds: files, processes and network.
     fn sandbox_holds(&self) -> bool;
+
+    /// Returns `true` if commands run on a private copy of the project: what one changes reaches the project only after the rules or
+    /// the user have accepted it.
+    fn has_private_copy(&self) -> bool {
+        false
+    }
 }
 
 /// Asks a host about each path once: several rules look at the same path, and one call gets one answer about it.
@@ -143,6 +149,10 @@ impl Facts for AskedOnce<'_> {
 
     fn sandbox_holds(&self) -> bool {
         self.host.sandbox_holds()
+    }
+
+    fn has_private_copy(&self) -> bool {
+        self.host.has_private_copy()
     }
 }
 

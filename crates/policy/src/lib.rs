@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod answers;
+mod changes;
 mod decision;
 mod facts;
 mod messages;
@@ -21,6 +22,7 @@ mod targets;
 mod verdict;
 
 pub use answers::Rule;
+pub use changes::Keeping;
 pub use decision::{AskMode, Decision, Effective, Judgement, Met, Target};
 pub use facts::{Facts, HistoryFact, NoFacts, PathFact, ProgramFact, RepositoryFact, Seen};
 pub use policy::Policy;

@@ -1,6 +1,7 @@
 //! The way of a call through the rules, from what the model wrote to the verdict.
 
 use crate::answers::{self, Answers, Rule, quoted};
+use crate::changes::{Keeping, Kept};
 use crate::decision::{AskMode, Decision, Effective, Judgement};
 use crate::facts::AskedOnce;
 use crate::shell::{self, shown};
@@ -12,6 +13,9 @@ use toolfence_protocol::{
     ToolResult, ToolSpec,
 };
 use toolfence_rules::PathRules;
+
+/// The rules that ask because the text of a command cannot be read.
+const UNREADABLE: &[&str] = &["unreadable", "hidden_text"];
 
 /// The rule that asks before a tool changes files.
 const CHANGES: &str = "write";
@@ -113,7 +117,10 @@ impl Policy {
         };
         // The setting `ask` makes of the decision what is done.
         match self.effective(&decision, facts) {
-            Effective::Run => Verdict::Cleared(Cleared::by_rules(call, effect, decision)),
+            Effective::Run => {
+                let kept = self.kept(&call, spec, &decision);
+                Verdict::Cleared(Cleared::by_rules(call, effect, decision, kept))
+            }
             Effective::Ask => {
                 if let Some(failure) = facts.certain_failure(&call) {
                     return refused(call, failure);
@@ -122,7 +129,9 @@ impl Policy {
                     // What was allowed before is asked about too.
                     decision.offer.refuse(messages::all_is_asked());
                 }
-                Verdict::Ask(Pending::new(call, effect, decision))
+                let kept = self.kept(&call, spec, &decision);
+                let offers_all = self.settings.ask == AskMode::Risky && decision.rule == CHANGES;
+                Verdict::Ask(Pending::new(call, effect, decision, kept).offering_all(offers_all))
             }
             Effective::Deny => {
                 let mut failure = refusal(&decision);
@@ -170,7 +179,7 @@ impl Policy {
         if let Some(source) = source.filter(|_| !reads) {
             decision = echo(source).stricter(decision);
         }
-        if self.read_only && !reads {
+        if self.read_only && !reads && !decision.on_private_copy {
             decision = Decision::new(Judgement::Deny, "plan", messages::only_planned()).stricter(decision);
         }
         // Whether two replies were put together as they were meant, only a person can see.
@@ -190,6 +199,7 @@ impl Policy {
         let name = shown(&spec.name, 64);
         let equivalent = spec.equivalent_command(args);
         let equivalent = equivalent.map(|words| words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "));
+        let is_command = equivalent.is_some() || command.is_some();
         let mut decision = match (&equivalent, command, effect) {
             (Some(text), ..) => {
                 let decision = self.command(text, "", facts, facts.sandbox_holds() && !outside);
@@ -237,6 +247,16 @@ impl Policy {
             }
         }
         decision.outside_sandbox = outside;
+        let is_job = spec.asks_for(Request::Background, args);
+        let is_apart = !outside && !is_job && !decision.writes_git && !decision.only_reads;
+        if is_command && is_apart && facts.has_private_copy() {
+            decision.on_private_copy = true;
+            // What cannot be read is no danger to the project either, but it could be what the user's own rules deny.
+            let has_rules = !self.settings.commands.deny.is_empty() || !self.settings.commands.only.is_empty();
+            let asks_only_as_unreadable =
+                decision.met.iter().all(|met| met.judgement == Judgement::Allow || UNREADABLE.contains(&met.rule.as_str()));
+            decision.sandbox_suffice |= decision.unreadable && !has_rules && asks_only_as_unreadable;
+        }
         // Changes of files that a person has allowed before, where nothing else about them asks.
         let mut asks = decision.met.iter().filter(|met| met.judgement == Judgement::Ask);
         if decision.judgement != Judgement::Ask || effect != Effect::Write || !asks.all(|met| met.rule == CHANGES) {
@@ -265,10 +285,50 @@ impl Policy {
         decision
     }
 
+    /// What becomes of the files that a command writes on its private copy of the project.
+    fn kept(&self, call: &ToolCall, spec: &ToolSpec, decision: &Decision) -> Kept {
+        if !decision.on_private_copy {
+            return Kept::nothing();
+        }
+        let argument = |kind: &ParamKind| spec.params.iter().find(|param| param.kind == *kind);
+        let text = |kind: &ParamKind| call.args.get(argument(kind)?.name.as_ref())?.as_str().map(str::to_owned);
+        let equivalent = spec.equivalent_command(&call.args);
+        let rule = match equivalent {
+            Some(words) => Rule::changes(&words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "), ""),
+            None => {
+                let folder = text(&ParamKind::Path).unwrap_or_default();
+                Rule::changes(&text(&ParamKind::Command).unwrap_or_default(), &folder)
+            }
+        };
+        let may_use_network = spec.asks_for(Request::Network, &call.args);
+        let (changes, output) = match self.settings.ask {
+            _ if self.read_only => (Keeping::Discard, Keeping::Discard),
+            AskMode::Sandboxed | AskMode::Never => (Keeping::Keep, Keeping::Keep),
+            ask => {
+                // A command that the user's settings allow may change the project.
+                let is_allowed = self.answers.has(&rule) || decision.rule == "commands.allow";
+                let changes = if is_allowed && ask == AskMode::Risky { Keeping::Keep } else { Keeping::Ask };
+                let output = match self.answers.output() {
+                    Some(false) => Keeping::Discard,
+                    None if !may_use_network => Keeping::Ask,
+                    _ => Keeping::Keep,
+                };
+                (changes, output)
+            }
+        };
+        let always = if self.settings.ask == AskMode::Always { Err(messages::all_is_asked()) } else { Ok(rule) };
+        Kept { changes, output, always }
+    }
+
     /// Allows what a person has said "always" to, as long as this policy lives. What is denied stays denied.
     pub fn remember(&mut self, rules: impl IntoIterator<Item = Rule>) {
-        let beginnings = rules.into_iter().filter_map(|rule| self.answers.store(rule));
-        self.settings.commands.allow.extend(beginnings);
+        for rule in rules {
+            if rule.is_all_changes() && self.settings.ask == AskMode::Risky {
+                self.settings.ask = AskMode::Sandboxed;
+            }
+            let beginning = self.answers.store(rule);
+            self.settings.commands.allow.extend(beginning);
+        }
     }
 
     /// Allows every call of these tools as long as this policy lives, where another program runs them
@@ -313,6 +373,7 @@ impl Policy {
             (AskMode::Always, _) => true,
             (_, Effect::Read) => served,
             (AskMode::Sandboxed, Effect::Execute) => served || !facts.sandbox_holds(),
+            (AskMode::Risky, Effect::Execute) => served || !facts.has_private_copy(),
             (AskMode::Sandboxed | AskMode::Risky, _) => true,
         };
         let marked = catalog.specs().iter().cloned().map(|mut spec| {
@@ -338,6 +399,9 @@ impl Policy {
             (Judgement::Deny, _) => Effective::Deny,
             (_, AskMode::Always) => Effective::Ask,
             (Judgement::Allow, _) => Effective::Run,
+            (Judgement::Ask, AskMode::Risky | AskMode::Never) if decision.on_private_copy && decision.sandbox_suffice => {
+                Effective::Run
+            }
             (Judgement::Ask, AskMode::Risky) => Effective::Ask,
             (Judgement::Ask, AskMode::Sandboxed) if decision.sandbox_suffice && facts.sandbox_holds() => Effective::Run,
             (Judgement::Ask, AskMode::Sandboxed) => Effective::Ask,

@@ -1,6 +1,7 @@
 //! What becomes of a call: it may run, it waits for a person, or it is refused.
 
 use crate::answers::Rule;
+use crate::changes::Kept;
 use crate::decision::Decision;
 use crate::{messages, shell};
 use toolfence_protocol::{Args, Effect, ErrorCode, Text, ToolCall, ToolFailure, ToolResult};
@@ -48,12 +49,13 @@ pub struct Cleared {
     effect: Effect,
     decision: Decision,
     approved: bool,
+    pub(crate) kept: Kept,
 }
 
 impl Cleared {
     /// A call that the rules let run: only a review makes one.
-    pub(crate) fn by_rules(call: ToolCall, effect: Effect, decision: Decision) -> Cleared {
-        Cleared { call, effect, decision, approved: false }
+    pub(crate) fn by_rules(call: ToolCall, effect: Effect, decision: Decision, kept: Kept) -> Cleared {
+        Cleared { call, effect, decision, approved: false, kept }
     }
 
     /// The call under the taught names of tool and arguments.
@@ -89,11 +91,27 @@ pub struct Pending {
     call: ToolCall,
     effect: Effect,
     decision: Decision,
+    kept: Kept,
+    /// Set for a call that has run, if the question is about what it changed.
+    pub(crate) changes: Option<String>,
+    /// Whether "all changes in this project" is on offer.
+    pub(crate) offers_all: bool,
 }
 
 impl Pending {
-    pub(crate) fn new(call: ToolCall, effect: Effect, decision: Decision) -> Pending {
-        Pending { call, effect, decision }
+    pub(crate) fn new(call: ToolCall, effect: Effect, decision: Decision, kept: Kept) -> Pending {
+        Pending { call, effect, decision, kept, changes: None, offers_all: false }
+    }
+
+    /// Sets whether "all changes in this project" is on offer.
+    pub(crate) fn offering_all(self, offers_all: bool) -> Pending {
+        Pending { offers_all, ..self }
+    }
+
+    pub(crate) fn about_changes(cleared: &Cleared, decision: Decision, changes: String) -> Pending {
+        let Cleared { call, effect, .. } = cleared;
+        let kept = Kept::nothing();
+        Pending { call: call.clone(), effect: *effect, decision, kept, changes: Some(changes), offers_all: false }
     }
 
     /// The call under the taught names of tool and arguments.
@@ -113,7 +131,8 @@ impl Pending {
 
     /// The person said yes.
     pub fn approve(self) -> Cleared {
-        Cleared { call: self.call, effect: self.effect, decision: self.decision, approved: true }
+        let Pending { call, effect, decision, kept, .. } = self;
+        Cleared { call, effect, decision, approved: true, kept }
     }
 
     /// What [`Pending::approve_always`] would store: see [`Decision::always`].

@@ -19,3 +19,7 @@ mod paths;
 pub use git_hooks::GIT_HOOKS;
 pub use globs::UserGlob;
 pub use paths::{Blocked, Harmless, PathRules};
+
+/// Files that instruct agents in a project. Of those in one folder only the first counts: the others usually have the same text, or
+/// are links to it. A command's change to one of them is always asked about.
+pub const AGENTS_FILES: &[&str] = &["AGENTS.md", "CLAUDE.md", "GEMINI.md", ".github/copilot-instructions.md"];

@@ -34,7 +34,7 @@ use toolfence_protocol::learned::{Learned, Learning};
 use toolfence_protocol::limits::{Limits, size};
 use toolfence_protocol::parse::{self, Event};
 use toolfence_protocol::{Args, Catalog, FinishReason, Image, Message, Role, ToolCall, ToolResult};
-use toolfence_protocol::{Language, Text};
+use toolfence_protocol::{Language, Text, text};
 use work::{Judge, Work};
 
 /// How a session behaves.
@@ -192,6 +192,24 @@ pub enum Answer {
 }
 
 impl Answer {
+    /// What the answer means for a question about what a command changed: whether to keep it, or why not, and what to remember in the
+    /// [policy](Policy::remember).
+    pub fn to_changes(self, question: &Pending) -> (Result<(), Text>, Vec<Rule>) {
+        let kept = match &self {
+            Answer::Yes | Answer::Always(_) => Ok(()),
+            Answer::No(why) | Answer::Skip(why) | Answer::Nobody(why) => Err(why.clone()),
+            Answer::Edit(_) => Err(text!("A command that has run cannot be edited.")),
+        };
+        let mut rules = match self {
+            Answer::Always(Some(rule)) => vec![rule],
+            Answer::Always(None) => question.always().unwrap_or_default().to_vec(),
+            Answer::Nobody(_) => return (kept, Vec::new()),
+            _ => Vec::new(),
+        };
+        rules.extend(question.rules_about_output(kept.is_ok()));
+        (kept, rules)
+    }
+
     /// The answer as the session takes it.
     pub fn to(self, pending: Pending) -> Input<'static> {
         match self {

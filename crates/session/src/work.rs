@@ -296,7 +296,7 @@ impl Work {
 
     fn answer(&mut self, index: usize, result: ToolResult) {
         let slot = &mut self.slots[index];
-        if !result.success && slot.effect != Effect::Read {
+        if (!result.success || has_lost_changes(&result)) && slot.effect != Effect::Read {
             match &slot.server {
                 Some(server) => _ = self.broken_servers.insert(server.clone()),
                 None => self.broken = true,
@@ -314,6 +314,12 @@ impl Slot {
     fn is(&self, id: &str) -> bool {
         self.call.as_ref().is_some_and(|call| call.id == id)
     }
+}
+
+/// Returns `true` if the changes that a command made on its private copy of the project were not kept: later calls may depend on them.
+fn has_lost_changes(result: &ToolResult) -> bool {
+    let not_kept = result.data.as_ref().and_then(|data| data["changes"]["not_kept"].as_array());
+    not_kept.is_some_and(|paths| !paths.is_empty())
 }
 
 /// Answers find their calls by id, so an id that comes again (the backend's channel and the text do not know of each

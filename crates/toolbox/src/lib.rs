@@ -11,9 +11,9 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Instant;
-use toolfence_policy::Cleared;
+use toolfence_policy::{Cleared, Keeping, Pending, Target};
 use toolfence_protocol::{
-    Args, Catalog, Effect, Error, ErrorCode, Language, Limits, Output, ToolFailure, ToolResult, ToolSpec,
+    Args, Catalog, Effect, Error, ErrorCode, Language, Limits, Output, Text, ToolFailure, ToolResult, ToolSpec, text,
 };
 
 /// A future in a box, as the traits of this crate give it.
@@ -36,17 +36,16 @@ pub trait Tool: Send + Sync {
 /// The right to run one call, made by the [`Toolbox`] from a [`Cleared`] alone.
 ///
 /// ```compile_fail,E0451
-/// # use toolfence_protocol::{Args, Effect};
+/// # use toolfence_policy::Cleared;
+/// # use toolfence_protocol::{Language, Limits};
 /// # use toolfence_toolbox::Permit;
-/// let args = Args::new();
-/// let permit = Permit { args: &args, effect: Effect::Execute }; // the fields are private
+/// # fn make(cleared: &Cleared, limits: &Limits) {
+/// let permit = Permit { cleared, language: Language::English, limits }; // the fields are private
+/// # }
 /// ```
 #[derive(Debug)]
 pub struct Permit<'a> {
-    args: &'a Args,
-    effect: Effect,
-    only_reads: bool,
-    writes_git: bool,
+    cleared: &'a Cleared,
     language: Language,
     limits: &'a Limits,
 }
@@ -54,23 +53,49 @@ pub struct Permit<'a> {
 impl<'a> Permit<'a> {
     /// The arguments, checked against the spec, under their taught names.
     pub fn args(&self) -> &'a Args {
-        self.args
+        &self.cleared.call().args
     }
 
     /// What was cleared: a tool must not do more.
     pub fn effect(&self) -> Effect {
-        self.effect
+        self.cleared.effect()
     }
 
     /// Whether every part of the command that was cleared is known to only read: it may run where it cannot write.
     pub fn only_reads(&self) -> bool {
-        self.only_reads
+        self.cleared.decision().only_reads
     }
 
     /// Whether this is a call of git alone that may write the repository: see
     /// [`Decision::writes_git`](toolfence_policy::Decision::writes_git).
     pub fn writes_git(&self) -> bool {
-        self.writes_git
+        self.cleared.decision().writes_git
+    }
+
+    /// Whether the command runs on a private copy of the project: see
+    /// [`Decision::on_private_copy`](toolfence_policy::Decision::on_private_copy).
+    pub fn on_private_copy(&self) -> bool {
+        self.cleared.decision().on_private_copy
+    }
+
+    /// What becomes of the changes that a command makes on its private copy of the project.
+    pub fn keeping_of_changes(&self) -> Keeping {
+        self.cleared.keeping_of_changes()
+    }
+
+    /// What becomes of the build output of a command that runs on a private copy of the project.
+    pub fn keeping_of_output(&self) -> Keeping {
+        self.cleared.keeping_of_output()
+    }
+
+    /// The question whether to keep what the command changed: see [`Cleared::ask_about_changes`].
+    pub fn ask_about_changes(&self, summary: Text, files: Vec<Target>, details: String) -> Pending {
+        self.cleared.ask_about_changes(summary, files, details)
+    }
+
+    /// The question whether to put the output of commands into the project: see [`Cleared::ask_about_output`].
+    pub fn ask_about_output(&self, summary: Text, details: String) -> Pending {
+        self.cleared.ask_about_output(summary, details)
     }
 
     /// The language of what the model is told. [`Output::text`] is rendered in it by the toolbox; a tool needs it only for
@@ -86,17 +111,17 @@ impl<'a> Permit<'a> {
 
     /// A string argument.
     pub fn text(&self, name: &str) -> Option<&'a str> {
-        self.args.get(name)?.as_str()
+        self.args().get(name)?.as_str()
     }
 
     /// A whole number argument that is not negative.
     pub fn count(&self, name: &str) -> Option<u64> {
-        self.args.get(name)?.as_u64()
+        self.args().get(name)?.as_u64()
     }
 
     /// A flag, or what is assumed without it.
     pub fn flag(&self, name: &str, default: bool) -> bool {
-        self.args.get(name).and_then(serde_json::Value::as_bool).unwrap_or(default)
+        self.args().get(name).and_then(serde_json::Value::as_bool).unwrap_or(default)
     }
 }
 
@@ -108,6 +133,12 @@ pub trait Progress: Send + Sync {
     /// The end of what a command printed so far, as it was written: a few lines, of which the first one may be cut. By default
     /// nobody looks.
     fn printed(&self, _end: &str) {}
+
+    /// Asks the user whether to keep what the call changed, and waits for the answer. An error is the reason why not. By default no
+    /// user can answer.
+    fn ask(&self, _question: Pending) -> BoxFuture<'_, Result<(), Text>> {
+        Box::pin(async { Err(text!("No user can be asked.")) })
+    }
 }
 
 /// Progress that is not shown.
@@ -210,10 +241,8 @@ impl Toolbox {
             let failure = ToolFailure::new(ErrorCode::UnknownTool, messages::tool_not_here(&call.name));
             return Ok(ToolResult::refused(&call.id, &call.name, failure));
         };
-        let (only_reads, writes_git) = (cleared.decision().only_reads, cleared.decision().writes_git);
         let language = self.language;
-        let (effect, limits) = (cleared.effect(), &self.limits);
-        let permit = Permit { args: &call.args, effect, only_reads, writes_git, language, limits };
+        let permit = Permit { cleared: &cleared, language, limits: &self.limits };
         let started = Instant::now();
         let mut output = match tool.run(permit, progress).await {
             Ok(output) => output,

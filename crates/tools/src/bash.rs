@@ -50,11 +50,11 @@ impl Bash {
             job.ends_within(BEGINNING).await;
             return self.jobs.told(&job).await;
         }
-        if can_be_job && Duration::from_secs(limit.unwrap_or(0)) > self.patience {
+        if can_be_job && !wanted.on_private_copy && Duration::from_secs(limit.unwrap_or(0)) > self.patience {
             return self.wait(wanted, most_jobs, progress).await;
         }
-        let ran = self.jobs.commands.run(wanted, progress).await?;
-        Ok(self.jobs.commands.output(ran))
+        let shown = permit.text("command").unwrap_or_default();
+        self.jobs.commands.answer(wanted, shown, permit, progress).await
     }
 
     /// Waits for its end, and leaves it as a job where that does not come soon.
@@ -78,6 +78,7 @@ impl Bash {
             keep: kept(permit.limits()),
             looks: permit.only_reads(),
             writes_git: permit.writes_git(),
+            on_private_copy: permit.on_private_copy(),
             language: permit.language(),
         }
     }

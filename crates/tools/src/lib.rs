@@ -16,6 +16,7 @@ mod list_files;
 mod messages;
 mod notes;
 mod plan;
+mod private_copy;
 mod preview;
 mod read_file;
 mod replace_text;

@@ -47,10 +47,11 @@ impl Python {
             keep: kept(limits),
             looks: false,
             writes_git: false,
+            on_private_copy: permit.on_private_copy(),
             language: permit.language(),
         };
-        let ran = self.jobs.commands.run(wanted, progress).await?;
-        Ok(self.jobs.commands.output(ran))
+        let shown = format!("python3 {}", permit.text("path").unwrap_or_default());
+        self.jobs.commands.answer(wanted, &shown, permit, progress).await
     }
 }
 

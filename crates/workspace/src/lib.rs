@@ -65,6 +65,12 @@ pub fn settle_for_a_host() -> i32 {
     masks::settle_for_a_host(|root| Workspace::open(root, PathRules::default()).ok().map(|workspace| workspace.notices))
 }
 
+/// The change of the text of a file as a unified diff: `old` is `None` for a new file. `None` if one of them is no text, or the diff would
+/// cost too much.
+pub fn unified_diff(path: &str, old: Option<&[u8]>, new: &[u8]) -> Option<String> {
+    diff::between(path, old, new).unified
+}
+
 /// One project: the open root and what can be done with the files below it.
 #[derive(Debug)]
 pub struct Workspace {

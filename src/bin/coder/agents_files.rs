@@ -6,9 +6,7 @@ use crate::terminal::tell;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use toolfence::Language;
-
-/// The names that are looked for in a folder. The first that is there counts: the others usually say the same, or are links to it.
-pub(crate) const NAMES: &[&str] = &["AGENTS.md", "CLAUDE.md", "GEMINI.md", ".github/copilot-instructions.md"];
+use toolfence::program::policy::AGENTS_FILES;
 
 /// The files that count, each with what it is called to the model: the person's own first, then those of the project from the
 /// root down to the working folder.
@@ -16,7 +14,7 @@ fn files(places: &Places) -> Vec<(PathBuf, String)> {
     let mut files = Vec::new();
     let mut first_of = |folder: &Path, shown: &str| {
         let is_there = |name: &&&str| folder.join(name).is_file() && !has_link(folder, &folder.join(name));
-        let there = NAMES.iter().find(is_there);
+        let there = AGENTS_FILES.iter().find(is_there);
         files.extend(there.map(|name| (folder.join(name), format!("{shown}{name}"))));
     };
     if let Some(folder) = places.user.as_deref().and_then(Path::parent) {

@@ -26,6 +26,7 @@ use toolfence::policy::Pending;
 use toolfence::session::Answer;
 use toolfence::toolbox::BoxFuture;
 use toolfence::tools::CommandRunner;
+use toolfence::program::text;
 use toolfence::{Language, Text};
 
 /// Columns by which what continues a row of ours is set in.
@@ -101,7 +102,10 @@ impl AtTheTerminal {
 
     fn asked<'a>(&self, pending: &'a Pending, room: usize) -> Asked<'a> {
         let workspace = self.commands.workspace();
-        let preview = Preview::new(pending.call(), pending.decision(), colours(true), room, workspace);
+        let preview = match pending.changes() {
+            Some(changes) => Preview::of_changes(changes, colours(true), room),
+            None => Preview::new(pending.call(), pending.decision(), colours(true), room, workspace),
+        };
         Asked { pending, preview, hooks: hooks(pending, &self.commands) }
     }
 }
@@ -130,7 +134,7 @@ async fn asked(asked: &Asked<'_>) -> io::Result<(Answer, usize)> {
         let said = said(&put(&text).await?, language());
         let note = match said {
             // A yes by habit must not be one to rows that nobody saw.
-            Said::Answer(Answer::Yes) | Said::Always(_) if hidden > 0 && !asked_to_look => {
+            Said::Answer(Answer::Yes) | Said::Always(_) | Said::Project if hidden > 0 && !asked_to_look => {
                 asked_to_look = true;
                 messages::not_all_was_shown(hidden)
             }
@@ -144,6 +148,11 @@ async fn asked(asked: &Asked<'_>) -> io::Result<(Answer, usize)> {
                 Ok(answer) => return Ok((answer, hidden)),
                 Err(why) => why,
             },
+            Said::Project => match pending.all_changes() {
+                Some(rule) => return Ok((Answer::Always(Some(rule)), hidden)),
+                None => messages::yes_no_or_why(),
+            },
+            Said::Edit(_) if pending.changes().is_some() => messages::yes_no_or_why(),
             Said::Edit(new) => match edit::changed(pending.call(), &new).await {
                 Ok(args) => return Ok((Answer::Edit(args), hidden)),
                 Err(why) => why,
@@ -196,7 +205,7 @@ async fn asked_together(all: &[Asked<'_>]) -> io::Result<Option<(Vec<Answer>, bo
                 text = questions(true) + &choices(hidden);
                 continue;
             }
-            Said::Always(_) | Said::Edit(_) => messages::only_one_by_one(),
+            Said::Always(_) | Said::Edit(_) | Said::Project => messages::only_one_by_one(),
             Said::Unclear(why) => why,
         };
         text = row(&note) + &choices(hidden);
@@ -213,7 +222,7 @@ fn question(pending: &Pending, shown: &str, hooks: &str, place: Option<(usize, u
     let name = line(&call.name);
     let (bold, plain) = if colours(true) { codes(Style::Name) } else { ("", "") };
     match place {
-        None => format!("\n? {bold}{name}{plain}\n{said}{why}{shown}{hooks}{}", offered(pending)),
+        None => format!("\n? {bold}{name}{plain}\n{said}{why}{shown}{hooks}{}{}", offered(pending), offered_for_project(pending)),
         Some((at, of)) => {
             let name = messages::one_of_several(at, of, name);
             format!("\n? {bold}{}{plain}\n{said}{why}{shown}{hooks}", name.words())
@@ -250,6 +259,14 @@ fn offered(pending: &Pending) -> String {
     row(&messages::always_would_allow(shown.join("; ")))
 }
 
+/// What the answer "project" would do, where it is on offer.
+fn offered_for_project(pending: &Pending) -> String {
+    if pending.all_changes().is_none() {
+        return String::new();
+    }
+    row(&text!("\"project\" keeps all changes in this project for this session; /undo takes them back"))
+}
+
 /// A line of ours in the columns of the terminal.
 fn in_columns(text: &Text) -> String {
     in_rows(&text.words(), columns_of_the_terminal().saturating_sub(1))
@@ -258,7 +275,12 @@ fn in_columns(text: &Text) -> String {
 fn choices(pending: &Pending, hidden: usize) -> String {
     let all = if hidden > 0 { messages::choice_all() } else { Text::default() };
     let always = if pending.always().is_ok() { messages::choice_always() } else { Text::default() };
-    in_columns(&messages::run_it(all, always))
+    let project = if pending.all_changes().is_some() { text!(", project") } else { Text::default() };
+    let choices = match pending.changes() {
+        Some(_) => text!("Keep them? [y/N{all}{always}{project}, or n and a reason] ", all, always, project),
+        None => text!("Run it? [y/N{all}{always}{project}, edit, or n and a reason] ", all, always, project),
+    };
+    in_columns(&choices)
 }
 
 /// What was typed.
@@ -268,6 +290,8 @@ enum Said {
     All,
     /// With the beginning that was typed behind it.
     Always(String),
+    /// Keep all changes in the project.
+    Project,
     /// With what was typed behind it.
     Edit(String),
     Unclear(Text),
@@ -409,6 +433,7 @@ fn said(line: &str, language: Language) -> Said {
         "y" | "yes" if rest.is_empty() => Said::Answer(Answer::Yes),
         "all" if rest.is_empty() => Said::All,
         "always" => Said::Always(rest.to_owned()),
+        "project" if rest.is_empty() => Said::Project,
         "e" | "edit" => Said::Edit(rest.to_owned()),
         // One letter must not allow for a whole session what was meant to be shown.
         "a" => Said::Unclear(messages::always_or_all()),
@@ -454,6 +479,7 @@ fn meant(word: &str, language: Language) -> &str {
         "sempre" => "always",
         "tudo" => "all",
         "editar" => "edit",
+        "projeto" => "project",
         "uma" | "um" => "one",
         other => other,
     }

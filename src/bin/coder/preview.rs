@@ -66,6 +66,16 @@ impl Preview {
         Preview::of(names, rows)
     }
 
+    /// What a command changed on its private copy of the project. The removals, which come first, are always shown.
+    pub(crate) fn of_changes(changes: &str, colour: bool, room: usize) -> Preview {
+        let is_diff = |line: &&str| line.starts_with("--- ");
+        let removals: usize =
+            changes.split_inclusive('\n').take_while(|line| !is_diff(line)).map(str::len).sum();
+        let (removals, rest) = changes.split_at(removals);
+        let rows = plain(rest, room);
+        Preview::of(plain(removals, room), if colour { rows.into_iter().map(tinted).collect() } else { rows })
+    }
+
     /// `names` are always shown: nobody can say yes to a file that is not there.
     fn of(names: Vec<String>, rows: Vec<String>) -> Preview {
         let first = names.len() + if rows.len() <= MOST_ROWS + FEW_ROWS { rows.len() } else { MOST_ROWS };

@@ -81,6 +81,9 @@ pub(crate) struct Setup {
     servers: Arc<Vec<Found>>,
 }
 
+/// If this variable is set, commands run on the project itself instead of on private copies.
+const NO_OVERLAY: &str = "TOOLFENCE_NO_OVERLAY";
+
 impl Setup {
     /// What files of settings and options ask for.
     pub(crate) fn new(options: &Options) -> Result<Setup, Failure> {
@@ -176,7 +179,7 @@ impl Setup {
         };
         let policy = policy.protect(layers.places.inside_the_root());
         let profiles = Profiles::of(&layers.places);
-        let setup = Setup::build(config, persona, root, policy, history)?;
+        let setup = Setup::build(config, persona, root, policy, history, layers.places.state.as_deref())?;
         let sessions = layers.places.state.as_deref().map(Store::new);
         let transcripts = setup.config.text("sessions.transcripts") != Some("off") && !options.no_transcript;
         let agents_files = (setup.config.text("agents_files") != Some("off"))
@@ -191,7 +194,7 @@ impl Setup {
         let config = Config::typed(options)?;
         config.settle_looks()?;
         let persona = personas::default(shown::language())?;
-        Setup::build(config, persona, root, Policy::default(), None)
+        Setup::build(config, persona, root, Policy::default(), None, None)
     }
 
     fn build(
@@ -200,6 +203,7 @@ impl Setup {
         root: &Path,
         policy: Policy,
         history: Option<Arc<History>>,
+        state: Option<&Path>,
     ) -> Result<Setup, Failure> {
         let workspace = workspace(&config, root, policy.paths().clone())?;
         let workspace = Arc::new(match history.clone() {
@@ -207,7 +211,11 @@ impl Setup {
             None => workspace,
         });
         debug::root(workspace.root_path());
-        let commands = Arc::new(CommandRunner::new(workspace.clone(), sandbox(&config)?));
+        let commands = CommandRunner::new(workspace.clone(), sandbox(&config)?);
+        let commands = Arc::new(match state.filter(|_| std::env::var_os(NO_OVERLAY).is_none()) {
+            Some(state) => commands.private_copies(state),
+            None => commands,
+        });
         let toolbox = toolbox(&commands, &config, &persona)?;
         let language = shown::language();
         let format = config.format(language);

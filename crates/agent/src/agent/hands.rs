@@ -4,10 +4,10 @@
 
 use futures_util::stream::FuturesUnordered;
 use std::sync::Arc;
-use tokio::sync::mpsc;
-use toolfence_policy::Cleared;
+use tokio::sync::{mpsc, oneshot};
+use toolfence_policy::{Cleared, Pending};
 use toolfence_protocol::redact::Redactor;
-use toolfence_protocol::{Catalog, Error, ToolCall, ToolResult};
+use toolfence_protocol::{Catalog, Error, Text, ToolCall, ToolResult, text};
 use toolfence_toolbox::{BoxFuture, Progress, Toolbox};
 use toolfence_tools::{MadeChanges, ProjectChecks};
 use tracing::Instrument;
@@ -43,6 +43,13 @@ pub enum Noted {
         id: String,
         /// A few lines.
         end: String,
+    },
+    /// It asks whether to keep what it changed.
+    Asked {
+        /// The question.
+        question: Pending,
+        /// Takes the answer: see [`Answer::to_changes`](toolfence_session::Answer::to_changes). Dropped, the answer is no.
+        answer: oneshot::Sender<Result<(), Text>>,
     },
 }
 
@@ -126,5 +133,14 @@ impl Progress for HostProgress {
     fn printed(&self, end: &str) {
         // The next look has more.
         let _ = self.notes.try_send(Noted::Printed { id: self.id.clone(), end: end.to_owned() });
+    }
+
+    fn ask(&self, question: Pending) -> BoxFuture<'_, Result<(), Text>> {
+        Box::pin(async move {
+            let (answer, answered) = oneshot::channel();
+            // If the turn has ended, there is no answer either.
+            let _ = self.notes.send(Noted::Asked { question, answer }).await;
+            answered.await.unwrap_or_else(|_| Err(text!("The question was not answered.")))
+        })
     }
 }

@@ -19,7 +19,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 use toolfence_policy::{Pending, Policy};
 use toolfence_project::random_name;
 use toolfence_protocol::parse::Event;
@@ -609,21 +609,46 @@ impl Agent {
 
     async fn ask(&mut self, pending: Pending, host: &mut dyn Host) {
         let later = if host.asks_together() { self.session.asked_later() } else { Vec::new() };
+        let answer = self.ask_host(&pending, &later, host).await;
+        self.session.handle(answer.map_or(Input::Cancel, |answer| answer.to(pending)));
+    }
+
+    /// Asks whether to keep what a running command changed.
+    async fn ask_about_changes(
+        &mut self,
+        question: &Pending,
+        answer: oneshot::Sender<Result<(), Text>>,
+        host: &mut dyn Host,
+    ) {
+        // Without an answer the turn is being cancelled.
+        let Some(given) = self.ask_host(question, &[], host).await else { return };
+        let (kept, rules) = given.to_changes(question);
+        if !rules.is_empty() {
+            let mut policy = self.session.policy().clone();
+            policy.remember(rules);
+            self.session.set_policy(policy);
+        }
+        // A call that was stopped in the meantime needs no answer.
+        let _ = answer.send(kept);
+    }
+
+    /// The user's answer; `None` if the turn is cancelled.
+    async fn ask_host(&mut self, pending: &Pending, later: &[Pending], host: &mut dyn Host) -> Option<Answer> {
         let began = Instant::now();
         let answer = tokio::select! {
             biased;
             _ = self.canceller.wish(|wish| wish == Wish::StopAll) => None,
-            answer = host.ask_among(&pending, &later) => Some(answer),
+            answer = host.ask_among(pending, later) => Some(answer),
         };
         let ms = milliseconds(began.elapsed());
-        self.meter.asked(&pending, answer.as_ref(), ms);
+        self.meter.asked(pending, answer.as_ref(), ms);
         if let Some(answer) = &answer {
-            self.log(|audit| audit.asked(&pending, answer));
+            self.log(|audit| audit.asked(pending, answer));
             if let Some(transcript) = &mut self.transcript {
-                transcript.asked(&pending, answer, ms);
+                transcript.asked(pending, answer, ms);
             }
         }
-        self.session.handle(answer.map_or(Input::Cancel, |answer| answer.to(pending)));
+        answer
     }
 
     fn tell(&self, action: Action, host: &mut dyn Host) {
@@ -644,6 +669,7 @@ impl Agent {
             Some(note) = hands.noted.recv() => match note {
                 Noted::Said { id, note } => host.progress(&id, &note),
                 Noted::Printed { id, end } => host.printed(&id, &end),
+                Noted::Asked { question, answer } => self.ask_about_changes(&question, answer, host).await,
             },
             Some(result) = hands.running.next() => {
                 let result: ToolResult = result?;

@@ -208,9 +208,10 @@ pub fn delete_leftovers(place: &Path) -> usize {
     left.iter().filter(|(name, _)| remove_tree(place.as_fd(), name).is_ok()).count()
 }
 
-/// Where to create layers for a project: a folder on the project's file system, so that entries can be moved instead of copied.
+/// The private folder for the commands of a project, with the layers and the stashes. It is on the project's file system, so that
+/// entries can be moved instead of copied.
 ///
-/// This is `layers` in the user's `state` folder if that is on the same file system, else `.toolfence/layers` in the project, which
+/// This is `private` in the user's `state` folder if that is on the same file system, else `.toolfence/private` in the project, which
 /// always is.
 ///
 /// # Errors
@@ -218,7 +219,17 @@ pub fn delete_leftovers(place: &Path) -> usize {
 pub fn place(root: &Path, state: &Path) -> io::Result<PathBuf> {
     let device = |path: &Path| rustix::fs::stat(path).map(|stat| stat.st_dev);
     let on_same = device(root)? == device(state)?;
-    Ok(if on_same { state.join("layers") } else { root.join(".toolfence/layers") })
+    Ok(if on_same { state.join("private") } else { root.join(".toolfence/private") })
+}
+
+/// The folder for layers in a private folder.
+pub fn layers_in(place: &Path) -> PathBuf {
+    place.join("layers")
+}
+
+/// The folder for stashes in a private folder.
+pub fn stashes_in(place: &Path) -> PathBuf {
+    place.join("stashes")
 }
 
 /// Gives a folder of the layer the mode and the times that the project's folder has.

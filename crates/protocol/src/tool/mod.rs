@@ -92,6 +92,8 @@ pub enum Request {
     Network,
     /// To run outside the sandbox.
     OutsideSandbox,
+    /// To run as a job, which continues after the call.
+    Background,
 }
 
 /// One argument of a tool.

@@ -516,9 +516,15 @@ impl Host for Listener {
             let Ok(id) = random_name() else { return nobody() };
             let (answer, answered) = oneshot::channel();
             let open = self.shared.approvals.open(&id, answer);
-            let (agents, call) = (self.shared.agents.clone(), question.call().clone());
-            let diff = spawn_blocking(move || agents.preview(&call)).await.ok().flatten();
-            let diff = diff.filter(|diff| diff.len() <= MOST_OF_DIFF);
+            let diff = match question.changes() {
+                // Of what a command has changed, the beginning with the removals is shown in any case.
+                Some(changes) => Some(changes[..changes.floor_char_boundary(MOST_OF_DIFF)].to_owned()),
+                None => {
+                    let (agents, call) = (self.shared.agents.clone(), question.call().clone());
+                    let diff = spawn_blocking(move || agents.preview(&call)).await.ok().flatten();
+                    diff.filter(|diff| diff.len() <= MOST_OF_DIFF)
+                }
+            };
             match &self.out {
                 Out::Events(outbox) => {
                     let mut line = words::ask(question, self.language());

@@ -45,6 +45,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::io::{AsyncBufRead, AsyncWrite, AsyncWriteExt};
+use tokio::sync::oneshot;
 use toolfence_agent::agent::Canceller;
 use toolfence_agent::agent::hands::{self, Hands, Noted};
 use toolfence_agent::audit::Audit;
@@ -194,6 +195,8 @@ struct Talk<'a, W> {
     /// Messages of the session that the client has, or has no need of.
     sent: usize,
     asked: Option<Pending>,
+    /// The question about what a running command changed, and what takes its answer.
+    changes_asked: Option<(Pending, oneshot::Sender<Result<(), Text>>)>,
     /// The turn was made shorter, and the client does not know it yet.
     compacted: Option<Compacted>,
     /// Calls that the client runs: the tool, and since when.
@@ -219,6 +222,7 @@ impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
             phase: Phase::Idle,
             sent: 0,
             asked: None,
+            changes_asked: None,
             compacted: None,
             awaited: HashMap::new(),
             turn: None,
@@ -241,9 +245,14 @@ impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
             tokio::select! {
                 biased;
                 Some(noted) = self.hands.noted.recv() => {
-                    // The output comes with the result.
-                    if let Noted::Said { id, note } = noted {
-                        self.tell(words::progress(&id, &note));
+                    match noted {
+                        Noted::Said { id, note } => self.tell(words::progress(&id, &note)),
+                        // The output comes with the result.
+                        Noted::Printed { .. } => {}
+                        Noted::Asked { question, answer } => {
+                            self.tell(words::ask(&question, self.language()));
+                            self.changes_asked = Some((question, answer));
+                        }
                     }
                 }
                 Some(result) = self.hands.running.next() => self.ran(result),
@@ -404,6 +413,18 @@ impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
     }
 
     fn answer(&mut self, id: &str, answer: Answer) -> Result<(), Text> {
+        if let Some((question, kept)) = self.changes_asked.take_if(|(question, _)| question.call().id == id) {
+            self.log(|audit| audit.asked(&question, &answer));
+            let (keep, rules) = answer.to_changes(&question);
+            if let Some(session) = &mut self.session {
+                let mut policy = session.policy().clone();
+                policy.remember(rules);
+                session.set_policy(policy);
+            }
+            // A call that was stopped in the meantime needs no answer.
+            let _ = kept.send(keep);
+            return Ok(());
+        }
         let pending = self.asked.take_if(|pending| pending.call().id == id);
         let pending = pending.ok_or_else(|| messages::nothing_asked(format!("{id:?}")))?;
         self.log(|audit| audit.asked(&pending, &answer));
@@ -441,6 +462,7 @@ impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
     fn end_turn(&mut self, input: Input<'_>) {
         self.hands.stop();
         self.asked = None;
+        self.changes_asked = None;
         self.awaited.clear();
         self.handle(input);
     }

@@ -172,6 +172,9 @@ pub fn ask(pending: &Pending, language: Language) -> Value {
     fields["commands"] = json!(decision.commands);
     fields["targets"] = json!(decision.targets);
     fields["always"] = json!(always);
+    if let Some(changes) = pending.changes() {
+        fields["changes"] = changes.into();
+    }
     told("ask", fields)
 }
 

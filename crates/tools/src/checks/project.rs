@@ -224,9 +224,10 @@ impl ProjectChecks {
             keep: KEPT,
             looks: false,
             writes_git: false,
+            on_private_copy: true,
             language,
         };
-        let outcome = self.commands.run(wanted, progress).await?.outcome;
+        let outcome = self.commands.run_check(wanted, line, progress).await?;
         if outcome.timed_out {
             let why = messages::did_not_end(limits.command_seconds_most);
             return Err(ToolFailure::new(ErrorCode::Timeout, why).into());

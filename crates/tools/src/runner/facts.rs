@@ -50,6 +50,10 @@ impl Facts for CommandRunner {
         preview::certain_failure(self.workspace(), call)
     }
 
+    fn has_private_copy(&self) -> bool {
+        self.no_private_copies().is_none()
+    }
+
     fn sandbox_holds(&self) -> bool {
         // The workspace begins to look into the history of repositories when it is asked.
         self.workspace().sandbox_holds() || self.enclosure().report().holds

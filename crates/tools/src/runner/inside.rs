@@ -270,6 +270,6 @@ fn unmasked(found: Unmasked) -> ToolFailure {
     ToolFailure::new(ErrorCode::Conflict, message)
 }
 
-fn not_sandboxed(error: &io::Error) -> ToolFailure {
+pub(super) fn not_sandboxed(error: &io::Error) -> ToolFailure {
     ToolFailure::new(ErrorCode::IoError, messages::not_sandboxed(Text::from(error)))
 }

@@ -9,6 +9,7 @@ mod facts;
 mod git_call;
 mod inside;
 mod made;
+mod on_copy;
 mod refused;
 mod report;
 mod service;
@@ -19,7 +20,7 @@ pub use made::MadeChanges;
 pub(super) use report::{Ran, in_file, noted, spilled};
 pub use service::{Service, ServiceWatch, WantedService};
 
-use super::{blocking, messages};
+use super::{blocking, messages, private_copy};
 use cache::CacheFolder;
 use inside::Inside;
 use report::{no_container, not_started};
@@ -34,11 +35,12 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 use toolfence_protocol::limits::size;
-use toolfence_protocol::{Error, ErrorKind, Language, Limits, Text, ToolFailure};
+use toolfence_protocol::{Error, ErrorKind, Language, Limits, Output, Text, ToolFailure};
 use toolfence_sandbox::environment;
 use toolfence_sandbox::isolation::{self, Enclosure, Kind, Report};
 use toolfence_sandbox::process::{self, Background, Job, Outcome, Overflow, Prespawn};
-use toolfence_toolbox::{Progress, ToolError};
+use toolfence_toolbox::{Permit, Progress, ToolError};
+use toolfence_workspace::undo::History;
 use toolfence_workspace::{Access, Hooks, MaskSet, RecordedCommand, Stop, Workspace, overflow_file};
 
 /// Bytes of the result of a command that the sentence about the cut and the notes need.
@@ -76,6 +78,10 @@ struct Sandboxed {
     enclosure: OnceLock<Enclosure>,
     /// Of checkers; `None` where none can be shared with them.
     cache: OnceLock<Option<CacheFolder>>,
+    /// The folder of the host's state for this project, if commands are to run on private copies of the project.
+    state: Option<PathBuf>,
+    /// The folder with the layers and stashes; or why commands do not run on private copies.
+    private: OnceLock<Result<PathBuf, Text>>,
 }
 
 impl Sandboxed {
@@ -124,6 +130,8 @@ pub(super) struct Wanted {
     pub(super) looks: bool,
     /// Whether it runs nothing but git and may write the repositories of the project.
     pub(super) writes_git: bool,
+    /// Whether it runs on a private copy of the project.
+    pub(super) on_private_copy: bool,
     /// Of the words that become a part of its output.
     pub(super) language: Language,
 }
@@ -147,12 +155,36 @@ impl CommandRunner {
     pub fn new(workspace: Arc<Workspace>, settings: isolation::Settings) -> CommandRunner {
         let environment = environment::outside(std::env::vars_os(), workspace.root().programs().search_path());
         CommandRunner {
-            project: Arc::new(Sandboxed { workspace, settings, enclosure: OnceLock::new(), cache: OnceLock::new() }),
+            project: Arc::new(Sandboxed {
+                workspace,
+                settings,
+                enclosure: OnceLock::new(),
+                cache: OnceLock::new(),
+                state: None,
+                private: OnceLock::new(),
+            }),
             environment,
             ahead: [Prespawn::new(), Prespawn::new()],
             late: AtomicU32::new(0),
             left: Mutex::default(),
         }
+    }
+
+    /// Runs commands on private copies of the project, if the sandbox can mount them: what a command changes reaches the project only
+    /// after the rules or the user have accepted it. `state` is the folder of the host's state, in which the copies are kept.
+    #[must_use]
+    pub fn private_copies(mut self, state: &Path) -> CommandRunner {
+        let Sandboxed { workspace, settings, .. } = &*self.project;
+        let folder = History::folder(state, workspace.root_path());
+        self.project = Arc::new(Sandboxed {
+            workspace: Arc::clone(workspace),
+            settings: settings.clone(),
+            enclosure: OnceLock::new(),
+            cache: OnceLock::new(),
+            state: folder.parent().map(Path::to_owned),
+            private: OnceLock::new(),
+        });
+        self
     }
 
     /// The project in which the commands run.
@@ -228,6 +260,37 @@ impl CommandRunner {
         ran
     }
 
+    /// Runs the command of a call and answers the call, with what became of the files that the command wrote on a private copy.
+    pub(super) async fn answer(
+        self: &Arc<CommandRunner>,
+        wanted: Wanted,
+        shown: &str,
+        permit: &Permit<'_>,
+        progress: &dyn Progress,
+    ) -> Result<Output, ToolError> {
+        let mut ran = self.run(wanted, progress).await?;
+        let layered = ran.layered.take();
+        let mut output = self.output(ran);
+        if let Some(run) = layered {
+            private_copy::settle(self, run, shown, Some(permit), progress).await?.put_into(&mut output);
+        }
+        Ok(output)
+    }
+
+    /// Runs a command that checks the project. Its output, such as a build folder, is put into the project; its changes are not.
+    pub(super) async fn run_check(
+        self: &Arc<CommandRunner>,
+        wanted: Wanted,
+        shown: &str,
+        progress: &dyn Progress,
+    ) -> Result<Outcome, ToolError> {
+        let mut ran = self.run(wanted, progress).await?;
+        if let Some(run) = ran.layered.take() {
+            private_copy::settle(self, run, shown, None, progress).await?;
+        }
+        Ok(ran.outcome)
+    }
+
     /// Waits until what commands left is settled whose callers are gone.
     pub(super) fn wait_for_left(&self, deadline: Instant) {
         let left = std::mem::take(&mut *self.left.lock().unwrap_or_else(PoisonError::into_inner));
@@ -263,12 +326,19 @@ impl CommandRunner {
             return Err(no_container(why).into());
         }
         let looks = sandboxed && wanted.looks && self.enclosure().report().holds;
-        let told = if self.cannot_write(sandboxed, looks) { None } else { Some(self.tell_beginning().await?) };
+        let on_copy = sandboxed && wanted.on_private_copy && self.has_private_copies().await?;
+        let told = if on_copy || self.cannot_write(sandboxed, looks) { None } else { Some(self.tell_beginning().await?) };
         let started = Instant::now();
         let writes_git = sandboxed && wanted.writes_git;
         let network = wanted.network;
         let inside = Inside { words: &words, folder: &name, network, looks, writes_git, shared: None };
-        let (outcome, notes) = if !sandboxed {
+        let mut layered = None;
+        let (outcome, notes) = if on_copy {
+            let (outcome, run) = self.run_on_copy(&job, &name, network).await?;
+            layered = run;
+            drop(left);
+            (outcome, Vec::new())
+        } else if !sandboxed {
             let ran = self.run_outside(&job, &words).await?;
             drop(left);
             ran
@@ -305,7 +375,7 @@ impl CommandRunner {
         };
         let notes = told.into_iter().chain(notes).chain(uncovered).collect();
         let command = wanted.words.last().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
-        Ok(Ran { outcome, notes, file, seconds: wanted.seconds, most_seconds: wanted.most_seconds, command })
+        Ok(Ran { outcome, layered, notes, file, seconds: wanted.seconds, most_seconds: wanted.most_seconds, command })
     }
 
     /// Runs it without a sandbox: supervised, so that it leaves nothing behind, wherever there is a helper for that.

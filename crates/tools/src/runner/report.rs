@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use std::io;
 use std::sync::atomic::Ordering;
 use toolfence_protocol::{ErrorCode, Output, Text, ToolFailure};
+use toolfence_commands::run::LayerRun;
 use toolfence_sandbox::process::Outcome;
 use toolfence_workspace::overflow_file;
 
@@ -13,6 +14,8 @@ use toolfence_workspace::overflow_file;
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) outcome: Outcome,
+    /// What it wrote on a private copy of the project.
+    pub(super) layered: Option<LayerRun>,
     pub(super) notes: Vec<Text>,
     /// The overflow file of its output, where there is one.
     pub(super) file: Option<String>,
@@ -26,7 +29,7 @@ pub(crate) struct Ran {
 impl CommandRunner {
     /// The answer to a call, once the command has ended.
     pub(crate) fn output(&self, ran: Ran) -> Output {
-        let Ran { outcome, notes, file, seconds, most_seconds, command } = ran;
+        let Ran { outcome, notes, file, seconds, most_seconds, command, .. } = ran;
         let row = if outcome.timed_out { self.late.fetch_add(1, Ordering::Relaxed) + 1 } else { 0 };
         self.late.store(row, Ordering::Relaxed);
         let memory = self.enclosure().settings().memory;

@@ -335,6 +335,14 @@ impl Root {
         Ok(())
     }
 
+    /// The rule that blocks or protects a real name, relative to the root, in any spelling: an entry with this name is not put into the
+    /// project.
+    pub fn rule_against(&self, name: &Path) -> Option<String> {
+        let text = names::text_of(name);
+        let protects = |spelling: &String| self.rules.protects(spelling).map(str::to_owned);
+        self.blocks(&text).or_else(|| names::spellings(&text).iter().find_map(|spelling| protects(&spelling.to_string())))
+    }
+
     /// Refuses a file that is also a blocked one, under another name.
     pub(crate) fn refuse_twin(&self, path: &str, stat: &Stat) -> std::result::Result<(), ToolFailure> {
         if !Twins::possible(stat) {

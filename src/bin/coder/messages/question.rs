@@ -22,10 +22,6 @@ toolfence::program::texts! { "coder"
         en: "always would allow, in this session: {rules}",
         pt: "sempre permitiria, nesta sessão: {rules}",
     }
-    run_it(all, always) {
-        en: "Run it? [y/N{all}{always}, edit, or n and a reason] ",
-        pt: "Executar? [s/N{all}{always}, editar, ou n e um motivo] ",
-    }
     run_them(all) {
         en: "Run them? [y/N, the numbers of those to run, one to be asked one by one{all}, or n and a reason] ",
         pt: "Executar? [s/N, os números das que devem rodar, uma para perguntar uma por uma{all}, ou n e um motivo] ",

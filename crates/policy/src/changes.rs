@@ -1,0 +1,88 @@
+//! What becomes of the files that a command wrote on its private copy of the project.
+
+use crate::answers::Rule;
+use crate::{Cleared, Decision, Judgement, Pending, Target};
+use toolfence_protocol::Text;
+
+/// The rule that asks whether to keep what a command changed.
+const CHANGES: &str = "changes";
+
+/// The rule that asks whether to put build output into the project.
+const OUTPUT: &str = "output";
+
+/// What becomes of files that a command wrote on its private copy of the project.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keeping {
+    /// The user is asked.
+    Ask,
+    /// They are put into the project.
+    Keep,
+    /// They are dropped.
+    Discard,
+}
+
+/// What becomes of the files that a cleared command writes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Kept {
+    pub(crate) changes: Keeping,
+    pub(crate) output: Keeping,
+    /// What "always" would store in the question about its changes; or why nothing can be stored.
+    pub(crate) always: Result<Rule, Text>,
+}
+
+impl Kept {
+    /// For calls that do not run on a private copy.
+    pub(crate) fn nothing() -> Kept {
+        Kept { changes: Keeping::Discard, output: Keeping::Discard, always: Err(Text::default()) }
+    }
+}
+
+impl Cleared {
+    /// What becomes of the changes of a command that ran on a private copy of the project.
+    pub fn keeping_of_changes(&self) -> Keeping {
+        self.kept.changes
+    }
+
+    /// What becomes of its build output.
+    pub fn keeping_of_output(&self) -> Keeping {
+        self.kept.output
+    }
+
+    /// The question whether to keep what the command changed. `summary` is the question as a sentence, `files` are the changed
+    /// files, and `details` lists the changes with their diffs.
+    pub fn ask_about_changes(&self, summary: Text, files: Vec<Target>, details: String) -> Pending {
+        let mut decision = Decision { targets: files, ..self.question(CHANGES, summary) };
+        decision.offer.add(self.kept.always.clone());
+        let offers_all = self.kept.always.is_ok();
+        Pending::about_changes(self, decision, details).offering_all(offers_all)
+    }
+
+    /// The question whether to put the output of commands into the project, for the rest of the session. `details` lists the
+    /// output.
+    pub fn ask_about_output(&self, summary: Text, details: String) -> Pending {
+        Pending::about_changes(self, self.question(OUTPUT, summary), details)
+    }
+
+    fn question(&self, rule: &str, summary: Text) -> Decision {
+        Decision { commands: self.decision().commands.clone(), ..Decision::new(Judgement::Ask, rule, summary) }
+    }
+}
+
+impl Pending {
+    /// What the command changed, if it has run on a private copy of the project and the question is whether to keep its changes:
+    /// removals, diffs and new files, as plain text with line feeds. The names and lines in it are the command's.
+    pub fn changes(&self) -> Option<&str> {
+        self.changes.as_deref()
+    }
+
+    /// The rule that keeps all changes in the project for the rest of the session, if the question offers that.
+    pub fn all_changes(&self) -> Option<Rule> {
+        self.offers_all.then(Rule::all_changes)
+    }
+
+    /// What to remember if the user answers this question about the output of commands: it is asked once a session. Empty for every
+    /// other question.
+    pub fn rules_about_output(&self, is_kept: bool) -> Vec<Rule> {
+        if self.decision().rule == OUTPUT { vec![Rule::output(is_kept)] } else { Vec::new() }
+    }
+}

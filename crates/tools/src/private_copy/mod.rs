@@ -1,0 +1,253 @@
+//! Commands on a private copy of the project: which of the files that a command wrote are put into the project.
+//!
+//! When the command has ended, its layer is sorted into changes, build output and what cannot be kept. The rules or the user decide,
+//! and what is kept is exchanged with the project's files: all changes or none.
+
+mod question;
+mod sorted;
+
+use crate::runner::CommandRunner;
+use crate::blocking;
+use serde_json::json;
+use sorted::Sorted;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use toolfence_commands::keep;
+use toolfence_commands::layer::Change;
+use toolfence_commands::run::LayerRun;
+use toolfence_policy::Keeping;
+use toolfence_protocol::{ErrorCode, Output, Text, ToolFailure, text};
+use toolfence_toolbox::{Permit, Progress, ToolError};
+use toolfence_workspace::stash::ExchangeError;
+use toolfence_workspace::{Stop, Workspace, names};
+
+/// Names in a note for the model; the rest is counted.
+const MOST_NAMED: usize = 8;
+
+/// Names in the data for a host.
+const MOST_IN_DATA: usize = 500;
+
+/// Which of the files that a command wrote are in the project now.
+#[derive(Debug, Default)]
+pub(crate) struct Settled {
+    kept: Vec<PathBuf>,
+    /// Changes that are not in the project, and why.
+    not_kept: Option<(Vec<PathBuf>, Text)>,
+    /// Entries that can never be kept, each with the reason.
+    left_out: Vec<(PathBuf, Text)>,
+    output: Vec<PathBuf>,
+    /// Output that is not in the project: each folder or file with the number of files in it.
+    output_not_kept: Vec<(PathBuf, usize)>,
+    notes: Vec<Text>,
+}
+
+/// Decides what becomes of the files that a command wrote, and puts what is kept into the project.
+pub(crate) async fn settle(
+    commands: &Arc<CommandRunner>,
+    run: LayerRun,
+    command: &str,
+    permit: Option<&Permit<'_>>,
+    progress: &dyn Progress,
+) -> Result<Settled, ToolError> {
+    let run = Arc::new(run);
+    let sort = {
+        let run = Arc::clone(&run);
+        move |workspace: &Workspace, _: &Stop| Ok(Sorted::new(workspace, &run))
+    };
+    let sorted = Arc::new(blocking(commands.workspace(), sort).await?);
+    let mut settled = Settled { left_out: sorted.left_out.clone(), ..Settled::default() };
+    let language = permit.map(Permit::language).unwrap_or_default();
+    let mut keeps_changes = Ok(());
+    if !sorted.changes.is_empty() {
+        // A command that was ended may have left half of its work.
+        let needs_answer = sorted.steers || run.outcome.timed_out || run.outcome.stopped;
+        let keeping = match permit.map_or(Keeping::Discard, Permit::keeping_of_changes) {
+            Keeping::Keep if needs_answer => Keeping::Ask,
+            keeping => keeping,
+        };
+        keeps_changes = match (keeping, permit) {
+            (Keeping::Keep, _) => Ok(()),
+            (Keeping::Ask, Some(permit)) => {
+                let (run, sorted, command) = (Arc::clone(&run), Arc::clone(&sorted), command.to_owned());
+                let write = move |workspace: &Workspace, _: &Stop| {
+                    Ok(question::about_changes(workspace, &run, &sorted, &command, language))
+                };
+                let (summary, files, details) = blocking(commands.workspace(), write).await?;
+                progress.ask(permit.ask_about_changes(summary, files, details)).await
+            }
+            _ => Err(text!("Changes of commands are not kept in this mode.")),
+        };
+    }
+    let mut keeps_output = false;
+    if !sorted.output.is_empty() {
+        keeps_output = match (permit.map_or(Keeping::Keep, Permit::keeping_of_output), permit) {
+            (Keeping::Keep, _) => true,
+            (Keeping::Ask, Some(permit)) => {
+                let (summary, details) = question::about_output(&sorted.output, command, language);
+                progress.ask(permit.ask_about_output(summary, details)).await.is_ok()
+            }
+            _ => false,
+        };
+    }
+    let (wanted_changes, wanted_output) = (keeps_changes.is_ok() && !sorted.changes.is_empty(), keeps_output);
+    let keep = {
+        let (run, sorted, commands) = (Arc::clone(&run), Arc::clone(&sorted), Arc::clone(commands));
+        move |workspace: &Workspace, _: &Stop| {
+            Ok(put_into_project(workspace, &commands, &run, &sorted, (wanted_changes, wanted_output)))
+        }
+    };
+    let put = if wanted_changes || wanted_output { blocking(commands.workspace(), keep).await? } else { Put::default() };
+    settled.notes = put.notes;
+    let changed: Vec<PathBuf> = sorted.changes.iter().map(|change| change.path.clone()).collect();
+    match (keeps_changes, put.changes) {
+        _ if changed.is_empty() => {}
+        (Err(why), _) | (Ok(()), Err(why)) => settled.not_kept = Some((changed, why)),
+        (Ok(()), Ok(())) => settled.kept = changed,
+    }
+    match put.output {
+        Ok(()) if wanted_output => settled.output = sorted.output.iter().map(|group| group.path.clone()).collect(),
+        _ => settled.output_not_kept = sorted.output.iter().map(|group| (group.path.clone(), group.files)).collect(),
+    }
+    Ok(settled)
+}
+
+/// What could be put into the project.
+struct Put {
+    changes: Result<(), Text>,
+    output: Result<(), Text>,
+    notes: Vec<Text>,
+}
+
+impl Default for Put {
+    fn default() -> Put {
+        Put { changes: Ok(()), output: Ok(()), notes: Vec::new() }
+    }
+}
+
+fn put_into_project(
+    workspace: &Workspace,
+    commands: &CommandRunner,
+    run: &LayerRun,
+    sorted: &Sorted,
+    (changes, output): (bool, bool),
+) -> Put {
+    let mut put = Put::default();
+    let mut kept: HashSet<&Path> = HashSet::new();
+    if changes {
+        let wanted = sorted.paths_of_changes(output);
+        match exchange(workspace, commands, run, &wanted) {
+            Ok(()) => kept = wanted,
+            Err(failure) => put.changes = Err(failure.message),
+        }
+    }
+    if output {
+        let wanted = sorted.paths_of_output(&run.changes, &kept);
+        if let Err(failure) = exchange(workspace, commands, run, &wanted) {
+            put.notes.push(text!("The output of the command was not put into the project: {why}", why = failure.message));
+            put.output = Err(Text::default());
+        }
+    }
+    // A repository that the command made could run programs when git on the host reads it.
+    put.notes.extend(workspace.masks().settle(&run.masks));
+    put
+}
+
+/// Exchanges these entries of the layer with those of the project: all or none.
+fn exchange(
+    workspace: &Workspace,
+    commands: &CommandRunner,
+    run: &LayerRun,
+    wanted: &HashSet<&Path>,
+) -> Result<(), ToolFailure> {
+    if wanted.is_empty() {
+        return Ok(());
+    }
+    let place = commands.stashes().ok_or_else(|| failure(text!("there is no place for it")))?;
+    let is_wanted = |change: &Change| wanted.contains(change.path.as_path());
+    let kept = keep::plan(&run.layer, workspace.root(), &run.changes, &is_wanted, &place, run.since);
+    let mut stash = kept.map_err(|error| exchange_failure(&error))?;
+    let exchanged = stash.exchange(workspace.root()).map_err(|error| exchange_failure(&error));
+    // What cannot be deleted now is deleted at the next start.
+    let _ = stash.delete();
+    exchanged
+}
+
+fn exchange_failure(error: &ExchangeError) -> ToolFailure {
+    match error {
+        ExchangeError::Conflict(paths) => {
+            let named = named(paths.iter().map(PathBuf::as_path), paths.len());
+            ToolFailure::new(ErrorCode::Conflict, text!("another process changed {names} in the meantime", names = named))
+        }
+        ExchangeError::System(path, errno) => {
+            let error = Text::from(&std::io::Error::from(*errno));
+            failure(text!("{path}: {error}", path = names::shown(path), error))
+        }
+        ExchangeError::Plan(error) => failure(Text::from(error)),
+    }
+}
+
+/// A private copy cannot be made or read.
+pub(crate) fn failure(why: Text) -> ToolFailure {
+    ToolFailure::new(ErrorCode::IoError, text!("The private copy of the project cannot be used: {why}", why))
+}
+
+/// The first names, and how many more there are.
+fn named<'p>(paths: impl Iterator<Item = &'p Path>, count: usize) -> Text {
+    let first: Vec<String> = paths.take(MOST_NAMED).map(names::shown).collect();
+    let more = count.saturating_sub(MOST_NAMED);
+    let first = first.join(", ");
+    if more == 0 { first.into() } else { text!("{names} and {count} more", names = first, count = more as u64) }
+}
+
+impl Settled {
+    /// Adds to the result of the command what became of the files that it wrote.
+    pub(crate) fn put_into(self, output: &mut Output) {
+        let mut lines = Vec::new();
+        if !self.kept.is_empty() {
+            lines.push(text!("Kept: {count} {count|file|files}", count = self.kept.len() as u64));
+        }
+        if let Some((paths, why)) = &self.not_kept {
+            let names = named(paths.iter().map(PathBuf::as_path), paths.len());
+            lines.push(text!("Not kept: {names}: {why}", names, why = why.clone()));
+        }
+        for (path, why) in self.left_out.iter().take(MOST_NAMED) {
+            lines.push(text!("Not kept: {names}: {why}", names = names::shown(path), why = why.clone()));
+        }
+        let mut text = Text::default();
+        for line in lines {
+            text.push("[");
+            text.push(line);
+            text.push("]\n");
+        }
+        text.push(std::mem::take(&mut output.text));
+        for (path, files) in self.output_not_kept.iter().take(MOST_NAMED) {
+            let note = text!(
+                "Not in the project: {path} ({count} {count|file|files})",
+                path = names::shown(path),
+                count = *files as u64
+            );
+            crate::runner::noted(&mut text, note);
+        }
+        for note in self.notes {
+            crate::runner::noted(&mut text, note);
+        }
+        output.text = text;
+        let shown = |paths: &[PathBuf]| -> Vec<String> {
+            paths.iter().take(MOST_IN_DATA).map(|path| path.to_string_lossy().into_owned()).collect()
+        };
+        let left_out: Vec<PathBuf> = self.left_out.into_iter().map(|(path, _)| path).collect();
+        let not_kept = self.not_kept.map(|(paths, _)| paths).unwrap_or_default();
+        let has_any = [&self.kept, &not_kept, &left_out, &self.output].iter().any(|paths| !paths.is_empty())
+            || !self.output_not_kept.is_empty();
+        if has_any {
+            let data = output.data.get_or_insert_with(|| json!({}));
+            data["changes"] = json!({
+                "kept": shown(&self.kept),
+                "not_kept": shown(&not_kept),
+                "left_out": shown(&left_out),
+                "output": shown(&self.output),
+            });
+        }
+    }
+}

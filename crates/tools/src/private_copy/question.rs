@@ -1,0 +1,243 @@
+//! The questions about what a command wrote: a sentence, and the changes with their diffs.
+
+use super::sorted::{Group, Sorted};
+use rustix::fs::{Mode, OFlags};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Component, Path, PathBuf};
+use toolfence_commands::layer::{Change, ChangeKind, Entry};
+use toolfence_commands::run::LayerRun;
+use toolfence_policy::Target;
+use toolfence_protocol::{Language, Text, text};
+use toolfence_workspace::{Workspace, names, unified_diff};
+
+/// Diffs that are shown.
+const MOST_DIFFS: usize = 20;
+
+/// New files that are named without a diff, and folders in which the rest is counted.
+const MOST_LINES: usize = 40;
+
+/// Bytes of a file of which a diff is made.
+const MOST_BYTES: usize = 1 << 20;
+
+/// Bytes of all diffs.
+const MOST_OF_ALL: usize = 256 << 10;
+
+/// Characters of the command in the sentence.
+const MOST_OF_COMMAND: usize = 60;
+
+/// Files that a question names for programs.
+const MOST_TARGETS: usize = 200;
+
+/// The question whether to keep the changes of a command: the sentence, the files, and the changes with their diffs.
+pub(super) fn about_changes(
+    workspace: &Workspace,
+    run: &LayerRun,
+    sorted: &Sorted,
+    command: &str,
+    language: Language,
+) -> (Text, Vec<Target>, String) {
+    let count = sorted.changes.len() as u64;
+    let (command, outcome) = (short(command), &run.outcome);
+    let summary = if outcome.timed_out {
+        text!(
+            "{command} did not end in time. It had changed {count} {count|file|files}. Keep the changes?",
+            command,
+            count
+        )
+    } else if outcome.exit_code != 0 {
+        text!(
+            "{command} ended with status {status} and changed {count} {count|file|files}. Keep the changes?",
+            command,
+            status = outcome.exit_code,
+            count
+        )
+    } else {
+        text!("{command} changed {count} {count|file|files}. Keep the changes?", command, count)
+    };
+    let target = |change: &Change| Target::named(change.path.to_string_lossy());
+    let files = sorted.changes.iter().take(MOST_TARGETS).map(target).collect();
+    (summary, files, Details { workspace, run, language, text: String::new() }.of(&sorted.changes))
+}
+
+/// The question whether to put the output of commands into the project.
+pub(super) fn about_output(output: &[Group], command: &str, language: Language) -> (Text, String) {
+    let files = output.iter().map(|group| group.files).sum::<usize>() as u64;
+    let first = output.first().map(|group| names::shown(&group.path)).unwrap_or_default();
+    let command = short(command);
+    let summary = match output.len() {
+        1 => text!(
+            "{command} wrote {files} {files|file|files} of build output to {folder}. Put the output of commands into the project in this session?",
+            command,
+            files,
+            folder = first
+        ),
+        folders => text!(
+            "{command} wrote {files} {files|file|files} of build output to {folder} and {more} more {more|folder|folders}. Put the output of commands into the project in this session?",
+            command,
+            files,
+            folder = first,
+            more = (folders - 1) as u64
+        ),
+    };
+    let line = |group: &Group| {
+        let (path, count) = (names::shown(&group.path), group.files as u64);
+        text!("output: {path} ({count} {count|file|files})", path, count).render(language) + "\n"
+    };
+    let mut details: String = output.iter().take(MOST_LINES).map(line).collect();
+    if let Some(more) = output.len().checked_sub(MOST_LINES).filter(|more| *more > 0) {
+        details += &text!("and {count} more", count = more as u64).render(language);
+        details.push('\n');
+    }
+    (summary, details)
+}
+
+/// The command on one line.
+fn short(command: &str) -> String {
+    let line = command.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(MOST_OF_COMMAND) {
+        Some((end, _)) => format!("`{} ...`", &line[..end]),
+        None => format!("`{line}`"),
+    }
+}
+
+struct Details<'a> {
+    workspace: &'a Workspace,
+    run: &'a LayerRun,
+    language: Language,
+    text: String,
+}
+
+impl Details<'_> {
+    /// Removals come first and are never cut. Changed files follow with their diffs, then new files.
+    fn of(mut self, changes: &[Change]) -> String {
+        for change in changes {
+            let path = names::shown(&change.path);
+            match &change.kind {
+                ChangeKind::Removed => self.line(&text!("removed: {path}", path)),
+                ChangeKind::Replaced(entry) => {
+                    let kind = kind(entry);
+                    self.line(&text!("replaced by {kind}: {path}", kind, path));
+                }
+                _ => {}
+            }
+        }
+        let mut diffs = 0;
+        let mut rest = Vec::new();
+        let is_modified = |change: &&Change| matches!(change.kind, ChangeKind::Modified(_));
+        let is_added = |change: &&Change| matches!(change.kind, ChangeKind::Added(_) | ChangeKind::Replaced(_));
+        for change in changes.iter().filter(is_modified).chain(changes.iter().filter(is_added)) {
+            let (ChangeKind::Modified(entry) | ChangeKind::Added(entry) | ChangeKind::Replaced(entry)) = &change.kind
+            else {
+                continue;
+            };
+            let path = names::shown(&change.path);
+            match entry {
+                Entry::Link { target } => {
+                    let to = names::shown(target);
+                    match leaves_project(&change.path, target) {
+                        true => self.line(&text!("link: {path} -> {to} (outside the project)", path, to)),
+                        false => self.line(&text!("link: {path} -> {to}", path, to)),
+                    }
+                }
+                Entry::Folder { mode } => {
+                    if matches!(change.kind, ChangeKind::Modified(_)) {
+                        self.line(&text!("mode {mode}: {path}", mode = format!("{mode:o}"), path));
+                    }
+                }
+                Entry::File { bytes, mode } => {
+                    let is_cut = diffs >= MOST_DIFFS || self.text.len() > MOST_OF_ALL;
+                    let diff = if is_cut { None } else { self.diff(change) };
+                    match diff {
+                        Some(diff) if diff.is_empty() => {
+                            self.line(&text!("mode {mode}: {path}", mode = format!("{mode:o}"), path));
+                        }
+                        Some(diff) => {
+                            diffs += 1;
+                            self.text += &diff;
+                        }
+                        None if is_cut => rest.push(change.path.as_path()),
+                        None => self.line(&text!(
+                            "changed: {path} ({count} {count|byte|bytes})",
+                            path,
+                            count = *bytes
+                        )),
+                    }
+                }
+            }
+        }
+        self.count(&rest);
+        self.text
+    }
+
+    fn line(&mut self, text: &Text) {
+        self.text += &text.render(self.language);
+        self.text.push('\n');
+    }
+
+    /// Counts the files without a diff by folder.
+    fn count(&mut self, rest: &[&Path]) {
+        let mut folders: BTreeMap<&Path, u64> = BTreeMap::new();
+        for path in rest {
+            *folders.entry(path.parent().unwrap_or(Path::new(""))).or_default() += 1;
+        }
+        for (folder, count) in folders.iter().take(MOST_LINES) {
+            let name = if folder.as_os_str().is_empty() { ".".to_owned() } else { names::shown(folder) };
+            self.line(&text!("{count} more {count|file|files} in {folder}", count = *count, folder = name));
+        }
+        let more: u64 = folders.values().skip(MOST_LINES).sum();
+        if more > 0 {
+            self.line(&text!("{count} more {count|file|files} in other folders", count = more));
+        }
+    }
+
+    /// The diff of a file; `None` if it is no text or too large.
+    fn diff(&self, change: &Change) -> Option<String> {
+        let new = self.new_bytes(&change.path)?;
+        let name = change.path.to_str()?;
+        let old = match change.kind {
+            ChangeKind::Modified(_) => Some(self.workspace.root().bytes(name, MOST_BYTES).ok()?),
+            _ => None,
+        };
+        if new.len() > MOST_BYTES || old.as_ref().is_some_and(|old| old.len() > MOST_BYTES) {
+            return None;
+        }
+        unified_diff(name, old.as_deref(), &new)
+    }
+
+    fn new_bytes(&self, path: &Path) -> Option<Vec<u8>> {
+        let folder = self.run.layer.folder_of(path).ok()?;
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = rustix::fs::openat(&folder, path.file_name()?, flags, Mode::empty()).ok()?;
+        let mut bytes = Vec::new();
+        File::from(file).take(MOST_BYTES as u64 + 1).read_to_end(&mut bytes).ok()?;
+        Some(bytes)
+    }
+}
+
+fn kind(entry: &Entry) -> Text {
+    match entry {
+        Entry::File { .. } => text!("a file"),
+        Entry::Link { .. } => text!("a link"),
+        Entry::Folder { .. } => text!("a folder"),
+    }
+}
+
+/// Returns `true` if a link at `path` with this target leads out of the project, as far as the text says.
+fn leaves_project(path: &Path, target: &Path) -> bool {
+    let mut place: Vec<PathBuf> = Vec::new();
+    for part in path.parent().into_iter().flat_map(Path::components).chain(target.components()) {
+        match part {
+            Component::RootDir | Component::Prefix(_) => return true,
+            Component::ParentDir => {
+                if place.pop().is_none() {
+                    return true;
+                }
+            }
+            Component::CurDir => {}
+            Component::Normal(name) => place.push(name.into()),
+        }
+    }
+    false
+}

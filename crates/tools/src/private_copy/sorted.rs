@@ -1,0 +1,97 @@
+//! Sorts what a command wrote: changes, build output, and entries that are never kept.
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::{Path, PathBuf};
+use toolfence_commands::layer::{Change, ChangeKind, Entry};
+use toolfence_commands::run::LayerRun;
+use toolfence_protocol::{Text, text};
+use toolfence_rules::AGENTS_FILES;
+use toolfence_workspace::Workspace;
+
+/// What a command wrote.
+#[derive(Debug)]
+pub(super) struct Sorted {
+    pub(super) changes: Vec<Change>,
+    /// The output by the first name of its path.
+    pub(super) output: Vec<Group>,
+    output_paths: HashSet<PathBuf>,
+    /// Entries that are never kept, each with the reason.
+    pub(super) left_out: Vec<(PathBuf, Text)>,
+    /// Whether one of the changes is a file that instructs agents.
+    pub(super) steers: bool,
+}
+
+/// Output in one folder, or one file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Group {
+    pub(super) path: PathBuf,
+    /// Files that were written or removed.
+    pub(super) files: usize,
+}
+
+impl Sorted {
+    pub(super) fn new(workspace: &Workspace, run: &LayerRun) -> Sorted {
+        let mut sorted = Sorted {
+            changes: Vec::new(),
+            output: Vec::new(),
+            output_paths: HashSet::new(),
+            left_out: Vec::new(),
+            steers: false,
+        };
+        let mut groups: BTreeMap<PathBuf, usize> = BTreeMap::new();
+        for (change, is_output) in run.changes.iter().zip(&run.is_output) {
+            let reason = match change.kind {
+                ChangeKind::Special => Some(text!("it is not a file, a link or a folder")),
+                ChangeKind::Hidden => Some(text!("a blocked file is there, or in it")),
+                _ => workspace.root().rule_against(&change.path).map(|rule| text!("it is blocked by the rule {rule}", rule)),
+            };
+            if let Some(reason) = reason {
+                sorted.left_out.push((change.path.clone(), reason));
+            } else if *is_output {
+                sorted.output_paths.insert(change.path.clone());
+                let is_folder = matches!(change.kind, ChangeKind::Added(Entry::Folder { .. }));
+                let first = change.path.iter().next().map(PathBuf::from).unwrap_or_default();
+                *groups.entry(first).or_default() += usize::from(!is_folder);
+            } else if change.kind != ChangeKind::Touched {
+                sorted.steers |= instructs_agents(&change.path);
+                sorted.changes.push(change.clone());
+            }
+        }
+        sorted.output = groups.into_iter().map(|(path, files)| Group { path, files }).collect();
+        sorted
+    }
+
+    /// The paths to keep if the changes are kept: with `output`, also the output in folders that are new.
+    pub(super) fn paths_of_changes(&self, output: bool) -> HashSet<&Path> {
+        let mut paths: HashSet<&Path> = self.changes.iter().map(|change| change.path.as_path()).collect();
+        if output {
+            let new = self.changes.iter().filter(|change| is_new_folder(change)).map(|change| change.path.as_path());
+            let new: HashSet<&Path> = new.collect();
+            let is_inside = |path: &Path| path.ancestors().skip(1).any(|above| new.contains(above));
+            paths.extend(self.output_paths.iter().map(PathBuf::as_path).filter(|path| is_inside(path)));
+        }
+        paths
+    }
+
+    /// The output to keep, without the paths that were `kept` already and without those in a new folder that is not kept.
+    pub(super) fn paths_of_output<'p>(&'p self, all: &[Change], kept: &HashSet<&Path>) -> HashSet<&'p Path> {
+        let new: HashSet<&Path> =
+            all.iter().filter(|change| is_new_folder(change)).map(|change| change.path.as_path()).collect();
+        let is_dropped = |path: &Path| {
+            path.ancestors().skip(1).any(|above| new.contains(above) && !self.output_paths.contains(above))
+        };
+        let output = self.output_paths.iter().map(PathBuf::as_path);
+        output.filter(|path| !kept.contains(path) && !is_dropped(path)).collect()
+    }
+}
+
+fn is_new_folder(change: &Change) -> bool {
+    matches!(change.kind, ChangeKind::Added(Entry::Folder { .. }) | ChangeKind::Replaced(Entry::Folder { .. }))
+}
+
+fn instructs_agents(path: &Path) -> bool {
+    AGENTS_FILES.iter().any(|name| {
+        let (path, name) = (path.to_string_lossy().to_lowercase(), name.to_lowercase());
+        path == name || path.ends_with(&format!("/{name}"))
+    })
+}

@@ -1,0 +1,136 @@
+//! Commands on private copies of the project: whether that is possible here, and one run.
+
+use super::inside::not_sandboxed;
+use super::{CommandRunner, Sandboxed};
+use crate::{blocking, private_copy};
+use std::ffi::OsString;
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use toolfence_commands::layer::{self, Limits};
+use toolfence_commands::run::{LayerRun, LayeredProject, RunError};
+use toolfence_protocol::{ErrorCode, Text, ToolFailure, text};
+use toolfence_sandbox::isolation::{Kind, Mode};
+use toolfence_sandbox::process::{Job, Outcome};
+use toolfence_toolbox::ToolError;
+use toolfence_workspace::{names, stash};
+
+impl Sandboxed {
+    /// The folder with the layers and stashes of the project; or why commands do not run on private copies. The first call tries it
+    /// out, which takes some milliseconds.
+    pub(super) fn private(&self, environment: &[(OsString, OsString)]) -> Result<&Path, &Text> {
+        let place = self.private.get_or_init(|| self.prepare_private(environment));
+        place.as_ref().map(PathBuf::as_path)
+    }
+
+    fn prepare_private(&self, environment: &[(OsString, OsString)]) -> Result<PathBuf, Text> {
+        let Some(state) = &self.state else { return Err(text!("The host has no folder for private copies.")) };
+        if self.enclosure().report().kind != Kind::Namespaces || self.settings.mode != Mode::ProjectWrite {
+            return Err(text!("The sandbox that is used here mounts no private copies."));
+        }
+        if let Some(mount) = mount_inside(self.workspace.root_path()) {
+            return Err(text!("Something is mounted inside the project, at {path}.", path = names::shown(&mount)));
+        }
+        let failed = |error: &dyn std::fmt::Display| text!("A private copy cannot be made: {error}", error = error.to_string());
+        DirBuilder::new().recursive(true).mode(0o700).create(state).map_err(|error| failed(&error))?;
+        let place = layer::place(self.workspace.root_path(), state).map_err(|error| failed(&error))?;
+        layer::delete_leftovers(&layer::layers_in(&place));
+        stash::recover(self.workspace.root(), &layer::stashes_in(&place));
+        let project = LayeredProject {
+            workspace: &self.workspace,
+            enclosure: self.enclosure(),
+            place: &place,
+            limits: Limits::default(),
+        };
+        // The caller's thread may belong to a runtime, which cannot wait for another one.
+        let tried = std::thread::scope(|scope| {
+            let trial = scope.spawn(|| {
+                let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+                runtime.block_on(project.try_out(environment))
+            });
+            trial.join().unwrap_or_else(|_| Err(std::io::Error::other("the trial panicked").into()))
+        });
+        tried.map_err(|error: RunError| failed(&error))?;
+        Ok(place)
+    }
+}
+
+impl CommandRunner {
+    /// Why commands do not run on private copies of the project; `None` if they do. The first call tries it out.
+    pub fn no_private_copies(&self) -> Option<&Text> {
+        self.project.private(&self.environment).err()
+    }
+
+    pub(super) async fn has_private_copies(&self) -> Result<bool, ToolError> {
+        let environment = self.environment.clone();
+        blocking(&self.project, move |project, _| Ok(project.private(&environment).is_ok())).await
+    }
+
+    /// The folder for stashes.
+    pub(crate) fn stashes(&self) -> Option<PathBuf> {
+        self.project.private(&self.environment).ok().map(layer::stashes_in)
+    }
+
+    /// Runs a command on a private copy. Without a run, the copy could not be read, and the output says so.
+    pub(super) async fn run_on_copy(
+        &self,
+        job: &Job<'_>,
+        folder: &Path,
+        network: bool,
+    ) -> Result<(Outcome, Option<LayerRun>), ToolError> {
+        let place = self.project.private(&self.environment).map_err(|why| private_copy::failure(why.clone()))?;
+        let project = LayeredProject {
+            workspace: self.workspace(),
+            enclosure: self.enclosure(),
+            place,
+            limits: Limits::default(),
+        };
+        match project.run(job, folder, network).await {
+            Ok(run) => Ok((run.outcome.clone(), Some(run))),
+            Err(RunError::Masks(failure)) => Err(failure.into()),
+            Err(RunError::System(error)) => Err(not_sandboxed(&error).into()),
+            Err(RunError::TooLarge(most)) => {
+                let message = text!(
+                    "The command wrote more than {most} MiB and was ended. Nothing of it is in the project.",
+                    most = most >> 20
+                );
+                Err(ToolFailure::new(ErrorCode::TooLarge, message).into())
+            }
+            Err(RunError::Unread(mut outcome, error)) => {
+                let note = text!("Not kept: the changes of the command cannot be read: {error}", error = error.to_string());
+                outcome.output.push_str(&format!("\n[{note}]\n"));
+                Ok((outcome, None))
+            }
+        }
+    }
+}
+
+/// The first mount point below the project's folder, if there is one: an overlay shows nothing of it.
+fn mount_inside(root: &Path) -> Option<PathBuf> {
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").ok()?;
+    mounts.lines().find_map(|line| {
+        // proc_pid_mountinfo(5): the fifth field is the mount point, with octal escapes.
+        let point = unescape(line.split(' ').nth(4)?);
+        (point != root && point.starts_with(root)).then_some(point)
+    })
+}
+
+fn unescape(field: &str) -> PathBuf {
+    let mut bytes = Vec::with_capacity(field.len());
+    let mut rest = field.as_bytes();
+    while let [first, after @ ..] = rest {
+        let escaped = after.get(..3).filter(|_| *first == b'\\');
+        let code = escaped.and_then(|digits| std::str::from_utf8(digits).ok());
+        match code.and_then(|digits| u8::from_str_radix(digits, 8).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &after[3..];
+            }
+            None => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    PathBuf::from(<OsString as std::os::unix::ffi::OsStringExt>::from_vec(bytes))
+}
