@@ -134,7 +134,8 @@ impl LayeredProject<'_> {
         network: bool,
         frozen: &[Mask],
     ) -> Result<Outcome, RunError> {
-        let environment = environment::sandboxed(job.environment, self.workspace.root().path());
+        let has_network = network || self.enclosure.settings().network;
+        let environment = environment::sandboxed(job.environment, self.workspace.root().path(), has_network);
         let variables: Vec<&OsStr> = environment.iter().map(|(name, _)| name.as_os_str()).collect();
         let words: Vec<&OsStr> = std::iter::once(job.program).chain(job.args.iter().copied()).collect();
         let request = Request {

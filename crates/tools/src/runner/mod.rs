@@ -181,6 +181,11 @@ impl CommandRunner {
         masks.find(Access::WriteWithHooks, stop).map_or_else(|_| Hooks::default(), |set| masks.hooks_of(&set))
     }
 
+    /// Returns `true` if a command in the sandbox may use the network: its call asks for it, or the settings open it to all.
+    fn has_network(&self, of_call: bool) -> bool {
+        of_call || self.enclosure().settings().network
+    }
+
     /// Whether there is a sandbox here; it is tried out at the first call.
     pub(super) async fn is_sandboxed(&self) -> Result<bool, ToolError> {
         blocking(&self.project, |project, _| Ok(project.enclosure().report().kind > Kind::Nothing)).await
