@@ -9,6 +9,7 @@ mod facts;
 mod git_call;
 mod inside;
 mod made;
+mod network;
 mod refused;
 mod report;
 mod service;
@@ -310,7 +311,9 @@ impl CommandRunner {
         };
         let notes = told.into_iter().chain(notes).chain(uncovered).collect();
         let command = wanted.words.last().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
-        Ok(Ran { outcome, notes, file, seconds: wanted.seconds, most_seconds: wanted.most_seconds, command })
+        let (seconds, most_seconds) = (wanted.seconds, wanted.most_seconds);
+        let has_network = !sandboxed || self.has_network(network);
+        Ok(Ran { outcome, notes, file, seconds, most_seconds, command, has_network })
     }
 
     /// Runs it without a sandbox: supervised, so that it leaves nothing behind, wherever there is a helper for that.
