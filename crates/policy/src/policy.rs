@@ -232,8 +232,12 @@ impl Policy {
             (Request::OutsideSandbox, "outside_sandbox", messages::wants_out_of_sandbox()),
         ] {
             if spec.asks_for(request, args) {
-                decision = decision.stricter(Decision::new(Judgement::Ask, rule, reason));
+                decision = decision.stricter(Decision::new(Judgement::Ask, rule, reason.clone()));
                 decision.sandbox_suffice = false;
+                // A question that another rule asks must say it too.
+                if decision.judgement == Judgement::Ask && decision.rule != rule {
+                    decision.reason = reason.then(decision.reason);
+                }
             }
         }
         decision.outside_sandbox = outside;

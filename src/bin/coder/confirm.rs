@@ -209,7 +209,10 @@ fn question(pending: &Pending, shown: &str, hooks: &str, place: Option<(usize, u
     let line = |text: &str| escaped(&one_line(text)).into_owned();
     let row = |text: Text| row(&text);
     let said = call.reason.as_deref().map(|reason| row(messages::model_says(line(reason)))).unwrap_or_default();
-    let why = row(messages::asked_because(line(&pending.decision().reason.words())));
+    // The reason is never cut: its end can be what matters.
+    let why = pending.decision().reason.words();
+    let why = why.split_whitespace().collect::<Vec<_>>().join(" ");
+    let why = row(messages::asked_because(escaped(&why).into_owned()));
     let name = line(&call.name);
     let (bold, plain) = if colours(true) { codes(Style::Name) } else { ("", "") };
     match place {

@@ -117,12 +117,15 @@ pub(crate) fn label(call: &ToolCall) -> String {
     one_line(&format!("{} {first}{dots}", call.name))
 }
 
-/// Somebody's words as one short line, so that they cannot look like ours.
+/// Returns words of the model as one short line, so that they cannot look like the program's own. Ends a line that is too long after a
+/// whole word, if there is one.
 pub(crate) fn one_line(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().take(MOST_CHARS).collect();
     let line = words.join(" ");
-    let shown: String = line.chars().take(MOST_CHARS).collect();
-    if shown.len() < line.len() { format!("{shown} ...") } else { shown }
+    let Some((end, next)) = line.char_indices().nth(MOST_CHARS) else { return line };
+    let shown = &line[..end];
+    let whole = if next == ' ' { shown } else { shown.rsplit_once(' ').map_or(shown, |(whole, _)| whole) };
+    format!("{whole} ...")
 }
 
 /// The file that is really written, whole, then what the model called it.
@@ -388,5 +391,8 @@ mod tests {
             "harmless asked because $ ls Run it?"
         );
         assert!(one_line(&"a b ".repeat(500)).chars().count() < MOST_CHARS + 8);
+        assert_eq!(one_line(&"x".repeat(500)), format!("{} ...", "x".repeat(MOST_CHARS)));
+        let long = format!("{} word after", "x ".repeat(79).trim_end());
+        assert_eq!(one_line(&long), format!("{} ...", "x ".repeat(79).trim_end()), "the cut is between words");
     }
 }
