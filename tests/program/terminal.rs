@@ -230,6 +230,20 @@ fn the_question_shows_exact_parts() {
 }
 
 #[test]
+fn a_question_about_a_command_with_network_names_the_network_first() {
+    let packages: Vec<String> = (0..60).map(|number| format!("@scope/package-{number}@1.2.3")).collect();
+    let command = format!("npm install --save-dev {} && npm run build", packages.join(" "));
+    let mut call = bash(&command);
+    call["args"]["network"] = true.into();
+    let folder = with_call(&call);
+    let shown = on_a_terminal(folder.path(), "\"$CODER\" exec < reply", "", &["n"]);
+    assert!(shown.contains("? bash\n  asked because: It wants to use the network. "), "{shown}");
+    let rows =
+        shown.split_once("asked because: ").expect("it says why").1.split_once("  $ npm").expect("it shows it").0;
+    assert!(!rows.contains("..."), "the reason is whole: {rows}");
+}
+
+#[test]
 fn a_question_in_portuguese_takes_answers_in_portuguese() {
     for (answer, ran) in [("s", true), ("sim", true), ("não outro dia", false), ("n agora não", false)] {
         let folder = with_replies(&["touch ran"]);

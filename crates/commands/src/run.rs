@@ -164,7 +164,9 @@ impl LayeredProject<'_> {
         }
         let changes = layer.changes(root.as_fd(), self.limits, &|| false).map_err(io::Error::other)?;
         match changes.as_slice() {
-            [Change { path, kind: ChangeKind::Added(_) | ChangeKind::Replaced(_), .. }] if path.as_os_str() == name => Ok(()),
+            [Change { path, kind: ChangeKind::Added(_) | ChangeKind::Replaced(_), .. }] if path.as_os_str() == name => {
+                Ok(())
+            }
             _ => Err(io::Error::other("the layer does not have the changes of the trial").into()),
         }
     }
@@ -178,7 +180,8 @@ impl LayeredProject<'_> {
         network: bool,
         frozen: &[Mask],
     ) -> Result<Outcome, RunError> {
-        let environment = environment::sandboxed(job.environment, self.workspace.root().path());
+        let has_network = network || self.enclosure.settings().network;
+        let environment = environment::sandboxed(job.environment, self.workspace.root().path(), has_network);
         let variables: Vec<&OsStr> = environment.iter().map(|(name, _)| name.as_os_str()).collect();
         let words: Vec<&OsStr> = std::iter::once(job.program).chain(job.args.iter().copied()).collect();
         let request = Request {
@@ -214,9 +217,8 @@ impl LayeredProject<'_> {
 /// A file at the top of the project that is copied in no time.
 fn small_file(root: &Path) -> Option<OsString> {
     let entries = std::fs::read_dir(root).ok()?.flatten().take(MOST_LOOKED_AT);
-    let is_small = |entry: &std::fs::DirEntry| {
-        entry.metadata().is_ok_and(|meta| meta.is_file() && meta.len() <= 64 << 10)
-    };
+    let is_small =
+        |entry: &std::fs::DirEntry| entry.metadata().is_ok_and(|meta| meta.is_file() && meta.len() <= 64 << 10);
     entries.filter(is_small).map(|entry| entry.file_name()).next()
 }
 

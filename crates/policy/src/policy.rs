@@ -242,8 +242,12 @@ impl Policy {
             (Request::OutsideSandbox, "outside_sandbox", messages::wants_out_of_sandbox()),
         ] {
             if spec.asks_for(request, args) {
-                decision = decision.stricter(Decision::new(Judgement::Ask, rule, reason));
+                decision = decision.stricter(Decision::new(Judgement::Ask, rule, reason.clone()));
                 decision.sandbox_suffice = false;
+                // A question that another rule asks must say it too.
+                if decision.judgement == Judgement::Ask && decision.rule != rule {
+                    decision.reason = reason.then(decision.reason);
+                }
             }
         }
         decision.outside_sandbox = outside;
@@ -253,8 +257,10 @@ impl Policy {
             decision.on_private_copy = true;
             // What cannot be read is no danger to the project either, but it could be what the user's own rules deny.
             let has_rules = !self.settings.commands.deny.is_empty() || !self.settings.commands.only.is_empty();
-            let asks_only_as_unreadable =
-                decision.met.iter().all(|met| met.judgement == Judgement::Allow || UNREADABLE.contains(&met.rule.as_str()));
+            let asks_only_as_unreadable = decision
+                .met
+                .iter()
+                .all(|met| met.judgement == Judgement::Allow || UNREADABLE.contains(&met.rule.as_str()));
             decision.sandbox_suffice |= decision.unreadable && !has_rules && asks_only_as_unreadable;
         }
         // Changes of files that a person has allowed before, where nothing else about them asks.
@@ -399,7 +405,9 @@ impl Policy {
             (Judgement::Deny, _) => Effective::Deny,
             (_, AskMode::Always) => Effective::Ask,
             (Judgement::Allow, _) => Effective::Run,
-            (Judgement::Ask, AskMode::Risky | AskMode::Never) if decision.on_private_copy && decision.sandbox_suffice => {
+            (Judgement::Ask, AskMode::Risky | AskMode::Never)
+                if decision.on_private_copy && decision.sandbox_suffice =>
+            {
                 Effective::Run
             }
             (Judgement::Ask, AskMode::Risky) => Effective::Ask,

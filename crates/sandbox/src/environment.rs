@@ -2,7 +2,7 @@
 //!
 //! It is an allow list: what it does not name, such as a key or token of the host, gets to no command.
 
-use Rule::{AsOutside, InProjectOr, Passed, Removed, SearchPath, Set};
+use Rule::{AsOutside, InProjectOr, Passed, Removed, SearchPath, Set, SetWithoutNetwork};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
@@ -17,6 +17,8 @@ pub enum Rule {
     InProjectOr(Option<&'static str>),
     /// With this value, whatever the host has.
     Set(&'static str),
+    /// With this value if the command has no network, else not at all.
+    SetWithoutNetwork(&'static str),
     /// With the PATH that the commands of the project have.
     SearchPath,
     /// Not at all, or as an image has it.
@@ -40,6 +42,12 @@ pub struct Variable {
 
 const fn row(name: &'static str, outside: Rule, sandboxed: Rule, container: Rule, why: &'static str) -> Variable {
     Variable { name, outside, sandboxed, container, why }
+}
+
+/// A variable that turns off the retries of a tool. Without network each retry fails like the first attempt, and some tools wait
+/// more than a minute in total.
+const fn no_retries(name: &'static str, why: &'static str) -> Variable {
+    row(name, Removed, SetWithoutNetwork("0"), SetWithoutNetwork("0"), why)
 }
 
 // Reasons of several rows.
@@ -116,6 +124,19 @@ pub const TABLE: &[Variable] = &[
     row("GIT_CONFIG_VALUE_3", Set("false"), AsOutside, AsOutside, SIGNATURES),
     row("DEBIAN_FRONTEND", Set("noninteractive"), AsOutside, AsOutside, "no prompt"),
     row("PIP_NO_INPUT", Set("1"), AsOutside, AsOutside, "no prompt"),
+    no_retries("npm_config_fetch_retries", "npm and pnpm up to version 10 wait 10 and 60 s between attempts"),
+    no_retries("pnpm_config_fetch_retries", "pnpm from version 11 reads this name only"),
+    no_retries("YARN_HTTP_RETRY", "yarn from version 2 makes 3 more attempts"),
+    row(
+        "PIP_RETRIES",
+        Removed,
+        SetWithoutNetwork("1"),
+        SetWithoutNetwork("1"),
+        "pip makes 5 more attempts; only the warning before one of them names the failed lookup",
+    ),
+    no_retries("UV_HTTP_RETRIES", "uv makes 3 more attempts"),
+    no_retries("CARGO_NET_RETRY", "cargo makes 3 more attempts"),
+    no_retries("BUNDLE_RETRY", "Bundler makes 3 more attempts"),
 ];
 
 /// The environment of a command without a sandbox, made from the variables of the host (usually [`std::env::vars_os`]) and the
@@ -126,15 +147,16 @@ pub fn outside(host: impl IntoIterator<Item = (OsString, OsString)>, search_path
         Passed => host.iter().find(|(name, _)| name == variable.name).map(|(_, value)| value.clone()),
         Set(value) => Some(value.into()),
         SearchPath => Some(search_path.to_owned()),
-        AsOutside | InProjectOr(_) | Removed => None,
+        AsOutside | InProjectOr(_) | SetWithoutNetwork(_) | Removed => None,
     };
     let mut all: Vec<_> = TABLE.iter().filter_map(|row| Some((row.name.into(), value(row)?))).collect();
     all.sort_unstable();
     all
 }
 
-/// The environment of a command in a sandbox around the project at `root`, made of the one that it has outside.
-pub fn sandboxed(outside: &[(OsString, OsString)], root: &Path) -> Vec<(OsString, OsString)> {
+/// Returns the environment of a command in a sandbox around the project at `root`, made of the one that it has outside. `network`
+/// says whether the command may use the network.
+pub fn sandboxed(outside: &[(OsString, OsString)], root: &Path, network: bool) -> Vec<(OsString, OsString)> {
     let in_project = |value: &&OsString| Path::new(value).is_relative() || Path::new(value).starts_with(root);
     let value = |variable: &Variable| {
         let has = outside.iter().find(|(name, _)| name == variable.name).map(|(_, value)| value);
@@ -142,6 +164,7 @@ pub fn sandboxed(outside: &[(OsString, OsString)], root: &Path) -> Vec<(OsString
             AsOutside => has.cloned(),
             InProjectOr(other) => has.filter(in_project).cloned().or(other.map(Into::into)),
             Set(value) => Some(value.into()),
+            SetWithoutNetwork(value) => (!network).then(|| value.into()),
             Passed | SearchPath | Removed => None,
         }
     };
@@ -150,10 +173,11 @@ pub fn sandboxed(outside: &[(OsString, OsString)], root: &Path) -> Vec<(OsString
 
 /// What the options `--env` of an engine for containers say: a name alone is passed on from the environment of the client.
 #[cfg(target_os = "linux")]
-pub(crate) fn of_container() -> impl Iterator<Item = String> {
-    TABLE.iter().filter_map(|row| match row.container {
+pub(crate) fn of_container(network: bool) -> impl Iterator<Item = String> {
+    TABLE.iter().filter_map(move |row| match row.container {
         AsOutside => Some(row.name.to_owned()),
         Set(value) => Some(format!("{}={value}", row.name)),
+        SetWithoutNetwork(value) if !network => Some(format!("{}={value}", row.name)),
         _ => None,
     })
 }
@@ -219,8 +243,28 @@ mod tests {
     #[test]
     fn folders_that_are_not_there_are_left_out_inside() {
         let had = of(&[("TMPDIR", "/var/tmp"), ("CARGO_TARGET_DIR", "/p/target"), ("XDG_DATA_HOME", "/home/u/data")]);
-        let inside = sandboxed(&had, Path::new("/p"));
+        let inside = sandboxed(&had, Path::new("/p"), true);
         assert_eq!(inside, of(&[("TMPDIR", "/tmp"), ("CARGO_TARGET_DIR", "/p/target")]));
+    }
+
+    #[test]
+    fn retries_are_off_only_in_a_sandbox_without_network() {
+        let host = outside(of(&[("PIP_RETRIES", "9")]), OsStr::new("/bin"));
+        let value = |all: &[(OsString, OsString)], wanted: &str| {
+            all.iter().find(|(name, _)| name == wanted).and_then(|(_, value)| value.to_str().map(str::to_owned))
+        };
+        let (without, with) = (sandboxed(&host, Path::new("/p"), false), sandboxed(&host, Path::new("/p"), true));
+        for (name, want) in [("npm_config_fetch_retries", "0"), ("PIP_RETRIES", "1"), ("CARGO_NET_RETRY", "0")] {
+            assert_eq!(value(&without, name).as_deref(), Some(want), "{name}");
+            assert_eq!((value(&with, name), value(&host, name)), (None, None), "{name}");
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn retries_are_off_in_a_container_without_network() {
+        let has = |network: bool| of_container(network).any(|option| option == "CARGO_NET_RETRY=0");
+        assert_eq!((has(false), has(true)), (true, false));
     }
 
     #[test]
@@ -229,8 +273,12 @@ mod tests {
         assert_eq!(names.len(), TABLE.len());
         for row in TABLE {
             assert!(matches!(row.outside, Passed | Set(_) | SearchPath | Removed), "{}", row.name);
-            assert!(matches!(row.sandboxed, AsOutside | InProjectOr(_) | Set(_) | Removed), "{}", row.name);
-            assert!(matches!(row.container, AsOutside | Set(_) | Removed), "{}", row.name);
+            assert!(
+                matches!(row.sandboxed, AsOutside | InProjectOr(_) | Set(_) | SetWithoutNetwork(_) | Removed),
+                "{}",
+                row.name
+            );
+            assert!(matches!(row.container, AsOutside | Set(_) | SetWithoutNetwork(_) | Removed), "{}", row.name);
             let secret = ["TOKEN", "SECRET", "PASS", "CREDENTIAL", "API", "AUTH"];
             assert!(!secret.iter().any(|word| row.name.contains(word)), "{}", row.name);
             assert!(!row.why.is_empty(), "{}", row.name);

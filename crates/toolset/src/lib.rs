@@ -356,7 +356,9 @@ fn bash() -> ToolSpec {
         .param(Param::new("command", ParamKind::Command, "the command").required().aliases(["cmd", "script", "code"]))
         .param(timeout())
         .param(Param::new("cwd", ParamKind::Path, "folder to run in").aliases(["workdir", "working_directory"]))
-        .param(flag("background", "keep it running as a job").aliases(["run_in_background"]).requests(Request::Background))
+        .param(
+            flag("background", "keep it running as a job").aliases(["run_in_background"]).requests(Request::Background),
+        )
         .param(flag("network", "let it use the network; always asks").requests(Request::Network))
         .param(flag("outside_sandbox", "run it without the sandbox; always asks").requests(Request::OutsideSandbox))
         .effect(|_| Effect::Execute)

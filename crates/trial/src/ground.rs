@@ -114,7 +114,7 @@ impl Ground {
         };
         let entry = self.enclosure.entry(&request).ok_or_else(|| io::Error::other("there is no sandbox"))?;
         let arguments: Vec<&OsStr> = entry.arguments.iter().map(OsString::as_os_str).collect();
-        let environment = environment::sandboxed(&self.environment, self.workspace.root().path());
+        let environment = environment::sandboxed(&self.environment, self.workspace.root().path(), false);
         let job = Job {
             program: &entry.program,
             args: &arguments,

@@ -23,10 +23,10 @@ use tokio::signal::unix::{SignalKind, signal};
 use toolfence::agent::Canceller;
 use toolfence::parts::files::Stop;
 use toolfence::policy::Pending;
+use toolfence::program::text;
 use toolfence::session::Answer;
 use toolfence::toolbox::BoxFuture;
 use toolfence::tools::CommandRunner;
-use toolfence::program::text;
 use toolfence::{Language, Text};
 
 /// Columns by which what continues a row of ours is set in.
@@ -218,11 +218,18 @@ fn question(pending: &Pending, shown: &str, hooks: &str, place: Option<(usize, u
     let line = |text: &str| escaped(&one_line(text)).into_owned();
     let row = |text: Text| row(&text);
     let said = call.reason.as_deref().map(|reason| row(messages::model_says(line(reason)))).unwrap_or_default();
-    let why = row(messages::asked_because(line(&pending.decision().reason.words())));
+    // The reason is never cut: its end can be what matters.
+    let why = pending.decision().reason.words();
+    let why = why.split_whitespace().collect::<Vec<_>>().join(" ");
+    let why = row(messages::asked_because(escaped(&why).into_owned()));
     let name = line(&call.name);
     let (bold, plain) = if colours(true) { codes(Style::Name) } else { ("", "") };
     match place {
-        None => format!("\n? {bold}{name}{plain}\n{said}{why}{shown}{hooks}{}{}", offered(pending), offered_for_project(pending)),
+        None => format!(
+            "\n? {bold}{name}{plain}\n{said}{why}{shown}{hooks}{}{}",
+            offered(pending),
+            offered_for_project(pending)
+        ),
         Some((at, of)) => {
             let name = messages::one_of_several(at, of, name);
             format!("\n? {bold}{}{plain}\n{said}{why}{shown}{hooks}", name.words())

@@ -69,8 +69,7 @@ impl Preview {
     /// What a command changed on its private copy of the project. The removals, which come first, are always shown.
     pub(crate) fn of_changes(changes: &str, colour: bool, room: usize) -> Preview {
         let is_diff = |line: &&str| line.starts_with("--- ");
-        let removals: usize =
-            changes.split_inclusive('\n').take_while(|line| !is_diff(line)).map(str::len).sum();
+        let removals: usize = changes.split_inclusive('\n').take_while(|line| !is_diff(line)).map(str::len).sum();
         let (removals, rest) = changes.split_at(removals);
         let rows = plain(rest, room);
         Preview::of(plain(removals, room), if colour { rows.into_iter().map(tinted).collect() } else { rows })
@@ -127,12 +126,15 @@ pub(crate) fn label(call: &ToolCall) -> String {
     one_line(&format!("{} {first}{dots}", call.name))
 }
 
-/// Somebody's words as one short line, so that they cannot look like ours.
+/// Returns words of the model as one short line, so that they cannot look like the program's own. Ends a line that is too long after a
+/// whole word, if there is one.
 pub(crate) fn one_line(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().take(MOST_CHARS).collect();
     let line = words.join(" ");
-    let shown: String = line.chars().take(MOST_CHARS).collect();
-    if shown.len() < line.len() { format!("{shown} ...") } else { shown }
+    let Some((end, next)) = line.char_indices().nth(MOST_CHARS) else { return line };
+    let shown = &line[..end];
+    let whole = if next == ' ' { shown } else { shown.rsplit_once(' ').map_or(shown, |(whole, _)| whole) };
+    format!("{whole} ...")
 }
 
 /// The file that is really written, whole, then what the model called it.
@@ -398,5 +400,8 @@ mod tests {
             "harmless asked because $ ls Run it?"
         );
         assert!(one_line(&"a b ".repeat(500)).chars().count() < MOST_CHARS + 8);
+        assert_eq!(one_line(&"x".repeat(500)), format!("{} ...", "x".repeat(MOST_CHARS)));
+        let long = format!("{} word after", "x ".repeat(79).trim_end());
+        assert_eq!(one_line(&long), format!("{} ...", "x ".repeat(79).trim_end()), "the cut is between words");
     }
 }

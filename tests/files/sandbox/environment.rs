@@ -37,11 +37,12 @@ fn a_command_sees_what_the_table_says() {
     let outside = outside(&place);
     let mut settings = vec![Settings::new().mode(Mode::Off)];
     settings.extend([Kind::Namespaces, Kind::Bubblewrap].map(|kind| Settings::new().at_most(kind)));
+    settings.push(Settings::new().network(true));
     for settings in settings {
         let kind = super::runner(&place.root, settings.clone()).sandbox_report().kind;
         let want = match kind {
             Kind::Nothing => outside.clone(),
-            Kind::Namespaces | Kind::Bubblewrap => environment::sandboxed(&outside, &place.root),
+            Kind::Namespaces | Kind::Bubblewrap => environment::sandboxed(&outside, &place.root, settings.network),
             other => {
                 eprintln!("skipped: {other:?} shows no process");
                 continue;
@@ -60,7 +61,7 @@ fn a_command_in_a_container_sees_what_the_table_says() {
     for row in TABLE {
         let want = match row.container {
             Rule::AsOutside => outside.get(row.name).cloned(),
-            Rule::Set(value) => Some(value.to_owned()),
+            Rule::Set(value) | Rule::SetWithoutNetwork(value) => Some(value.to_owned()),
             // The image may have its own.
             _ if row.name == "PATH" => seen.get(row.name).cloned(),
             _ => None,

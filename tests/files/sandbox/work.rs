@@ -1,7 +1,7 @@
 //! Work goes on as usual: toolchains, output, arguments; and the policy knows of the sandbox.
 
 use super::{Place, stands};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::net::TcpListener;
 use toolfence::policy::Effective;
 use toolfence::policy::{AskMode, Facts, Policy};
@@ -48,6 +48,19 @@ fn the_network_is_there_when_it_was_allowed() {
     assert_eq!(result.output, "reached\n");
     let result = place.run(&format!("({command}) 2>&1")).expect("they stood a moment ago");
     assert!(result.output.contains("Connection refused"), "{}", result.output);
+}
+
+#[test]
+fn a_failed_lookup_without_network_is_noted() {
+    const NOTE: &str = "[The command ran without network. ";
+    let place = Place::new();
+    let lookup = "python3 -c 'import socket; socket.getaddrinfo(\"example.invalid\", 80)'";
+    let Some(result) = place.run_with(Settings::new(), json!({"command": lookup})) else { return };
+    assert_eq!((result.exit_code, result.output.matches(NOTE).count()), (Some(1), 1), "{}", result.output);
+    let notes = |args: Value| place.run_with(Settings::new(), args).expect("it is there").output.matches(NOTE).count();
+    assert_eq!(notes(json!({"command": lookup, "network": true})), 0, "it had network");
+    assert_eq!(notes(json!({"command": format!("{lookup}; true")})), 0, "it did not fail");
+    assert_eq!(notes(json!({"command": "echo no such file; false"})), 0, "no lookup failed");
 }
 
 #[test]

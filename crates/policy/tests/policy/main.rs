@@ -175,6 +175,23 @@ fn network_and_outside_the_sandbox_always_ask() {
 }
 
 #[test]
+fn the_reason_names_the_network_if_another_rule_asks_too() {
+    for (flag, want) in [("network", "It wants to use the network. "), ("outside_sandbox", "It wants to run outside ")]
+    {
+        let call = call("bash", serde_json::json!({"command": "npm install left-pad", flag: true}));
+        match Policy::default().review(call, &catalog(), &World { sandbox: true }) {
+            Verdict::Ask(pending) => {
+                let decision = pending.decision();
+                assert_ne!(decision.rule, flag, "another rule asks");
+                let reason = decision.reason.to_string();
+                assert!(reason.starts_with(want) && reason.len() > want.len() + 20, "{reason}");
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
 fn a_python_file_is_judged_like_the_command_that_runs_it() {
     let cases = [
         (serde_json::json!({"path": "x.py"}), "python3 x.py"),

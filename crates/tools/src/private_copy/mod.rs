@@ -6,8 +6,8 @@
 mod question;
 mod sorted;
 
-use crate::runner::CommandRunner;
 use crate::blocking;
+use crate::runner::CommandRunner;
 use serde_json::json;
 use sorted::Sorted;
 use std::collections::HashSet;
@@ -97,7 +97,8 @@ pub(crate) async fn settle(
             Ok(put_into_project(workspace, &commands, &run, &sorted, (wanted_changes, wanted_output)))
         }
     };
-    let put = if wanted_changes || wanted_output { blocking(commands.workspace(), keep).await? } else { Put::default() };
+    let put =
+        if wanted_changes || wanted_output { blocking(commands.workspace(), keep).await? } else { Put::default() };
     settled.notes = put.notes;
     let changed: Vec<PathBuf> = sorted.changes.iter().map(|change| change.path.clone()).collect();
     match (keeps_changes, put.changes) {
@@ -144,7 +145,8 @@ fn put_into_project(
     if output {
         let wanted = sorted.paths_of_output(&run.changes, &kept);
         if let Err(failure) = exchange(workspace, commands, run, &wanted) {
-            put.notes.push(text!("The output of the command was not put into the project: {why}", why = failure.message));
+            put.notes
+                .push(text!("The output of the command was not put into the project: {why}", why = failure.message));
             put.output = Err(Text::default());
         }
     }
@@ -177,7 +179,10 @@ fn exchange_failure(error: &ExchangeError) -> ToolFailure {
     match error {
         ExchangeError::Conflict(paths) => {
             let named = named(paths.iter().map(PathBuf::as_path), paths.len());
-            ToolFailure::new(ErrorCode::Conflict, text!("another process changed {names} in the meantime", names = named))
+            ToolFailure::new(
+                ErrorCode::Conflict,
+                text!("another process changed {names} in the meantime", names = named),
+            )
         }
         ExchangeError::System(path, errno) => {
             let error = Text::from(&std::io::Error::from(*errno));

@@ -158,11 +158,7 @@ impl Details<'_> {
                             self.text += &diff;
                         }
                         None if is_cut => rest.push(change.path.as_path()),
-                        None => self.line(&text!(
-                            "changed: {path} ({count} {count|byte|bytes})",
-                            path,
-                            count = *bytes
-                        )),
+                        None => self.line(&text!("changed: {path} ({count} {count|byte|bytes})", path, count = *bytes)),
                     }
                 }
             }

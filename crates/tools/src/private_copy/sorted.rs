@@ -43,7 +43,10 @@ impl Sorted {
             let reason = match change.kind {
                 ChangeKind::Special => Some(text!("it is not a file, a link or a folder")),
                 ChangeKind::Hidden => Some(text!("a blocked file is there, or in it")),
-                _ => workspace.root().rule_against(&change.path).map(|rule| text!("it is blocked by the rule {rule}", rule)),
+                _ => workspace
+                    .root()
+                    .rule_against(&change.path)
+                    .map(|rule| text!("it is blocked by the rule {rule}", rule)),
             };
             if let Some(reason) = reason {
                 sorted.left_out.push((change.path.clone(), reason));

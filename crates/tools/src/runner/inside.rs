@@ -156,7 +156,8 @@ impl CommandRunner {
     async fn run_masked(&self, job: &Job<'_>, inside: &Inside<'_>, masks: &MaskSet) -> io::Result<Outcome> {
         let Inside { words, folder, network, looks, writes_git, shared } = *inside;
         let only_git = writes_git && !masks.with_hooks();
-        let mut environment = environment::sandboxed(job.environment, self.workspace().root().path());
+        let mut environment =
+            environment::sandboxed(job.environment, self.workspace().root().path(), self.has_network(network));
         if writes_git {
             git_call::only_git(&mut environment, self.workspace().masks(), masks.with_hooks());
         }

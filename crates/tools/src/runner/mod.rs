@@ -9,6 +9,7 @@ mod facts;
 mod git_call;
 mod inside;
 mod made;
+mod network;
 mod on_copy;
 mod refused;
 mod report;
@@ -213,6 +214,11 @@ impl CommandRunner {
         masks.find(Access::WriteWithHooks, stop).map_or_else(|_| Hooks::default(), |set| masks.hooks_of(&set))
     }
 
+    /// Returns `true` if a command in the sandbox may use the network: its call asks for it, or the settings open it to all.
+    fn has_network(&self, of_call: bool) -> bool {
+        of_call || self.enclosure().settings().network
+    }
+
     /// Whether there is a sandbox here; it is tried out at the first call.
     pub(super) async fn is_sandboxed(&self) -> Result<bool, ToolError> {
         blocking(&self.project, |project, _| Ok(project.enclosure().report().kind > Kind::Nothing)).await
@@ -327,7 +333,8 @@ impl CommandRunner {
         }
         let looks = sandboxed && wanted.looks && self.enclosure().report().holds;
         let on_copy = sandboxed && wanted.on_private_copy && self.has_private_copies().await?;
-        let told = if on_copy || self.cannot_write(sandboxed, looks) { None } else { Some(self.tell_beginning().await?) };
+        let told =
+            if on_copy || self.cannot_write(sandboxed, looks) { None } else { Some(self.tell_beginning().await?) };
         let started = Instant::now();
         let writes_git = sandboxed && wanted.writes_git;
         let network = wanted.network;
@@ -375,7 +382,9 @@ impl CommandRunner {
         };
         let notes = told.into_iter().chain(notes).chain(uncovered).collect();
         let command = wanted.words.last().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
-        Ok(Ran { outcome, layered, notes, file, seconds: wanted.seconds, most_seconds: wanted.most_seconds, command })
+        let (seconds, most_seconds) = (wanted.seconds, wanted.most_seconds);
+        let has_network = !sandboxed || self.has_network(network);
+        Ok(Ran { outcome, layered, notes, file, seconds, most_seconds, command, has_network })
     }
 
     /// Runs it without a sandbox: supervised, so that it leaves nothing behind, wherever there is a helper for that.

@@ -31,7 +31,8 @@ impl Sandboxed {
         if let Some(mount) = mount_inside(self.workspace.root_path()) {
             return Err(text!("Something is mounted inside the project, at {path}.", path = names::shown(&mount)));
         }
-        let failed = |error: &dyn std::fmt::Display| text!("A private copy cannot be made: {error}", error = error.to_string());
+        let failed =
+            |error: &dyn std::fmt::Display| text!("A private copy cannot be made: {error}", error = error.to_string());
         DirBuilder::new().recursive(true).mode(0o700).create(state).map_err(|error| failed(&error))?;
         let place = layer::place(self.workspace.root_path(), state).map_err(|error| failed(&error))?;
         layer::delete_leftovers(&layer::layers_in(&place));
@@ -97,7 +98,8 @@ impl CommandRunner {
                 Err(ToolFailure::new(ErrorCode::TooLarge, message).into())
             }
             Err(RunError::Unread(mut outcome, error)) => {
-                let note = text!("Not kept: the changes of the command cannot be read: {error}", error = error.to_string());
+                let note =
+                    text!("Not kept: the changes of the command cannot be read: {error}", error = error.to_string());
                 outcome.output.push_str(&format!("\n[{note}]\n"));
                 Ok((outcome, None))
             }

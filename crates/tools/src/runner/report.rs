@@ -1,12 +1,13 @@
 //! What is told of a command that has ended, or that was not run.
 
+use super::network::mentions_failed_lookup;
 use super::{CommandRunner, refused};
 use crate::{messages, terminal};
 use serde_json::{Value, json};
 use std::io;
 use std::sync::atomic::Ordering;
-use toolfence_protocol::{ErrorCode, Output, Text, ToolFailure};
 use toolfence_commands::run::LayerRun;
+use toolfence_protocol::{ErrorCode, Output, Text, ToolFailure, text};
 use toolfence_sandbox::process::Outcome;
 use toolfence_workspace::overflow_file;
 
@@ -24,12 +25,14 @@ pub(crate) struct Ran {
     pub(super) most_seconds: u64,
     /// The last of its words: to a shell, the command line.
     pub(super) command: String,
+    /// Whether it could use the network.
+    pub(super) has_network: bool,
 }
 
 impl CommandRunner {
     /// The answer to a call, once the command has ended.
     pub(crate) fn output(&self, ran: Ran) -> Output {
-        let Ran { outcome, notes, file, seconds, most_seconds, command, .. } = ran;
+        let Ran { outcome, notes, file, seconds, most_seconds, command, has_network, .. } = ran;
         let row = if outcome.timed_out { self.late.fetch_add(1, Ordering::Relaxed) + 1 } else { 0 };
         self.late.store(row, Ordering::Relaxed);
         let memory = self.enclosure().settings().memory;
@@ -37,8 +40,10 @@ impl CommandRunner {
         let missed = terminal::missed(&command, &outcome);
         let left = left_running(outcome.lingered, outcome.escaped);
         let masked = refused::masked_from_git(outcome.exit_code, &outcome.output);
+        let lookup_failed = failure.is_some() && !has_network && mentions_failed_lookup(&outcome.output);
+        let offline = lookup_failed.then(without_network);
         let mut text = Text::from(outcome.output);
-        for note in left.into_iter().chain(missed).chain(masked).chain(notes) {
+        for note in left.into_iter().chain(missed).chain(masked).chain(offline).chain(notes) {
             noted(&mut text, note);
         }
         let mut output = Output::text(text);
@@ -73,6 +78,14 @@ pub(crate) fn spilled(name: &str, all: bool, of_job: bool) -> Text {
         (true, true) => messages::all_since_in_file(name),
         (true, false) => messages::first_since_in_file(name),
     }
+}
+
+/// Returns the note for a command that may have failed because it had no network. The command can have printed the message of a
+/// failed lookup for another reason, so the note does not state one.
+fn without_network() -> Text {
+    text!(
+        "The command ran without network. If it needs the network, run it with bash and \"network\": true; the user may be asked."
+    )
 }
 
 fn left_running(lingered: bool, escaped: bool) -> Option<Text> {

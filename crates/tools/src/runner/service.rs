@@ -79,7 +79,7 @@ impl CommandRunner {
         };
         let sandboxed = self.is_sandboxed().await.map_err(told)?;
         let mut environment = match sandboxed {
-            true => environment::sandboxed(&self.environment, root.path()),
+            true => environment::sandboxed(&self.environment, root.path(), self.has_network(wanted.network)),
             false => self.environment.clone(),
         };
         for (name, value) in &wanted.environment {

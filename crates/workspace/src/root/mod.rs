@@ -340,7 +340,8 @@ impl Root {
     pub fn rule_against(&self, name: &Path) -> Option<String> {
         let text = names::text_of(name);
         let protects = |spelling: &String| self.rules.protects(spelling).map(str::to_owned);
-        self.blocks(&text).or_else(|| names::spellings(&text).iter().find_map(|spelling| protects(&spelling.to_string())))
+        self.blocks(&text)
+            .or_else(|| names::spellings(&text).iter().find_map(|spelling| protects(&spelling.to_string())))
     }
 
     /// Refuses a file that is also a blocked one, under another name.

@@ -64,7 +64,7 @@ impl Line<'_> {
         if !self.plan.network {
             line.push("--network=none".into());
         }
-        line.extend(environment::of_container().map(|variable| format!("--env={variable}").into()));
+        line.extend(environment::of_container(self.plan.network).map(|variable| format!("--env={variable}").into()));
         let more = self.variables.iter().filter(|name| !environment::is_in_table(name));
         line.extend(more.map(|name| option("--env=", name)));
         line.extend(self.mounts());
