@@ -10,7 +10,7 @@ mod parts;
 use std::collections::BTreeMap;
 use toolfence::Language;
 use toolfence::parts::patch::{self, LineEdit, Plan, Source};
-use toolfence_patch::Failure;
+use toolfence_patch::{Base, Failure};
 
 /// Files in memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -23,14 +23,14 @@ impl Source for Files {
         Ok(self.0.get(path).cloned())
     }
 
-    fn has_folder(&mut self, name: &str) -> bool {
-        self.0.keys().any(|path| path.split_once('/').is_some_and(|(folder, _)| folder == name))
+    fn has_folder(&mut self, path: &str) -> bool {
+        self.0.keys().any(|name| name.strip_prefix(path).is_some_and(|rest| rest.starts_with('/')))
     }
 }
 
 /// The plan of a patch, or what the model would be told.
-pub(crate) fn planned(text: &str, files: &Files) -> Result<Plan, String> {
-    toolfence_patch::plan_text(text, |_| None, &mut files.clone()).map_err(|failure| match failure {
+pub(crate) fn planned(text: &str, base: &Base, files: &Files) -> Result<Plan, String> {
+    toolfence_patch::plan_text(text, base, |_| None, &mut files.clone()).map_err(|failure| match failure {
         Failure::Unreadable(problem) => problem.to_string(),
         Failure::Source(error) => error,
         Failure::Refused(refusals) => refusals.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"),

@@ -81,6 +81,7 @@ pub use data::{DataEdit, DataProblem, edit_data};
 pub use lines::{LineEdit, LineProblem, edit_lines};
 pub use miss::{Closest, Miss, Why};
 pub use model::{FilePatch, Hunk, Kind, Line, Name, Patch, Problem, Sign};
+pub use names::Base;
 pub use neighbours::restated_neighbours;
 pub use passage::{Indentation, Nearest, PassageProblem, Replaced, replace_passage};
 pub use plan::{Change, Done, Failure, Plan, Reason, Refusal, Source, plan, plan_text};
@@ -97,25 +98,30 @@ pub const MOST_BYTES: usize = 16 << 20;
 /// Over 16 MB; no patch in it; a `*** Begin Patch` without its end; binary files, links and submodules; names that lead out
 /// of the root; a file about which nothing is said; lines of a change that stand outside of any hunk or file.
 pub fn parse(text: &str) -> Result<Patch<'_>, Problem> {
-    parse_below(text, |_| None)
+    parse_below(text, &Base::default(), |_| None)
 }
 
-/// Reads a patch as [`parse`] does, and takes absolute names where `relative` says what they are relative to the root.
+/// Reads a patch as [`parse`] does, with its names joined to the folder `base`. Absolute names are accepted if `relative` returns what
+/// they are relative to the root.
 ///
 /// # Errors
 /// As for [`parse`]; `None` of `relative` is a name that leads out of the root.
 ///
 /// ```
 /// # mod toolfence { pub mod parts { pub use toolfence_patch as patch; } }
-/// use toolfence::parts::patch;
+/// use toolfence::parts::patch::{self, Base};
 ///
 /// let text = "--- /project/x\n+++ /project/x\n@@ -1 +1 @@\n-1\n+2\n";
 /// let below = |name: &str| name.strip_prefix("/project/").map(str::to_owned);
-/// assert_eq!(patch::parse_below(text, below).unwrap().files[0].old.path, "x");
+/// assert_eq!(patch::parse_below(text, &Base::default(), below).unwrap().files[0].old.path, "x");
 /// assert!(patch::parse(text).is_err());
 /// ```
-pub fn parse_below(text: &str, relative: impl Fn(&str) -> Option<String>) -> Result<Patch<'_>, Problem> {
-    let mut patch = parse_anywhere(text)?;
+pub fn parse_below<'t>(
+    text: &'t str,
+    base: &Base,
+    relative: impl Fn(&str) -> Option<String>,
+) -> Result<Patch<'t>, Problem> {
+    let mut patch = parse_anywhere(text, base)?;
     for file in &mut patch.files {
         for name in [&mut file.old, &mut file.new] {
             if names::is_absolute(&name.path) {
@@ -126,8 +132,10 @@ pub fn parse_below(text: &str, relative: impl Fn(&str) -> Option<String>) -> Res
     Ok(patch)
 }
 
-/// Absolute names stay as they are.
-fn parse_anywhere(text: &str) -> Result<Patch<'_>, Problem> {
+/// Reads a patch and joins its names to `base`. Absolute names stay as they are.
+///
+/// This is the only place that joins names. What judges a patch and what carries it out both read it here, so they cannot disagree.
+fn parse_anywhere<'t>(text: &'t str, base: &Base) -> Result<Patch<'t>, Problem> {
     if text.len() > MOST_BYTES {
         return Err(Problem::new(1, messages::longer_than(MOST_BYTES >> 20)));
     }
@@ -137,9 +145,17 @@ fn parse_anywhere(text: &str) -> Result<Patch<'_>, Problem> {
         lines.pop();
     }
     begin::straighten(&mut lines);
-    let patch = if begin::begins(&lines) { begin::read(&lines)? } else { unified::read(&lines, 0)? };
+    let mut patch = if begin::begins(&lines) { begin::read(&lines)? } else { unified::read(&lines, 0)? };
     if patch.files.is_empty() {
         return Err(Problem::new(1, messages::no_patch()));
+    }
+    patch.base = base.clone();
+    // Prefixes are recognised in the names as they are written, so joining comes last.
+    for file in &mut patch.files {
+        for name in [&mut file.old, &mut file.new] {
+            name.path = base.join(&name.path);
+            name.other = name.other.as_deref().map(|other| base.join(other));
+        }
     }
     Ok(patch)
 }
@@ -155,23 +171,27 @@ pub struct Names {
     pub read: bool,
 }
 
-/// Every file that carrying out the text could read or change, and perhaps more. Absolute names are given as they stand.
+/// Every file that carrying out the text in the folder `base` could read or change, and perhaps more. Absolute names are given as they
+/// are.
 ///
 /// ```
 /// # mod toolfence { pub mod parts { pub use toolfence_patch as patch; } }
-/// let named = toolfence::parts::patch::names("*** Begin Patch\n*** Create File: x\n+1\n*** End Patch\n");
+/// use toolfence::parts::patch::{self, Base};
+///
+/// let named = patch::names("*** Begin Patch\n*** Create File: x\n+1\n*** End Patch\n", &Base::default());
 /// assert_eq!((named.names, named.read), (vec!["x".to_owned()], true));
 /// ```
-pub fn names(text: &str) -> Names {
+pub fn names(text: &str, base: &Base) -> Names {
     let both = |name: Name| [Some(name.path), name.other];
     let named = |patch: Patch<'_>| -> Vec<String> {
         patch.files.into_iter().flat_map(|file| [file.old, file.new]).flat_map(both).flatten().collect()
     };
-    let mut readings: Vec<Vec<String>> = parse_anywhere(text).map(named).into_iter().collect();
+    let mut readings: Vec<Vec<String>> = parse_anywhere(text, base).map(named).into_iter().collect();
     let undone = forms::undone(text).chain(forms::unescaped(text));
-    readings.extend(undone.filter_map(|text| parse_anywhere(&text).map(named).ok()));
+    readings.extend(undone.filter_map(|text| parse_anywhere(&text, base).map(named).ok()));
     let read = !readings.is_empty();
-    let all = if read { readings.concat() } else { grammar::loose_names(text) };
+    let loose = || grammar::loose_names(text).iter().map(|name| base.join(name)).collect();
+    let all = if read { readings.concat() } else { loose() };
     let mut names: Vec<String> = Vec::new();
     let mut seen = std::collections::HashSet::new();
     names.extend(all.into_iter().filter(|name: &String| seen.insert(name.clone())));

@@ -1,7 +1,7 @@
 //! What a patch says, as data: files, hunks, lines. Texts are slices of the patch.
 
 use super::messages;
-use super::names::starts_like_prefix;
+use super::names::{Base, starts_like_prefix};
 use std::fmt;
 use toolfence_protocol::Text;
 
@@ -11,6 +11,8 @@ use toolfence_protocol::Text;
 pub struct Patch<'a> {
     /// In the order of the text; at least one. A file may come twice: the second part is for what the first one made.
     pub files: Vec<FilePatch<'a>>,
+    /// The folder that all its names have been joined to.
+    pub(super) base: Base,
 }
 
 /// What shall become of one file.
@@ -36,10 +38,11 @@ pub struct FilePatch<'a> {
 }
 
 impl FilePatch<'_> {
-    /// Whether `path`, if it is a new file, may be the name of another one with a prefix before it.
-    pub(super) fn may_have_prefix(&self, path: &str) -> bool {
+    /// Whether `path`, if it is a new file, may be the name of another one with a prefix before it. `written` is the path as the patch
+    /// has it.
+    pub(super) fn may_have_prefix(&self, path: &str, written: &str) -> bool {
         let is_stripped = self.new.other.as_ref().is_some_and(|other| other.len() > self.new.path.len());
-        self.doubtful && self.new.path == path && !is_stripped && starts_like_prefix(path)
+        self.doubtful && self.new.path == path && !is_stripped && starts_like_prefix(written)
     }
 }
 

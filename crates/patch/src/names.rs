@@ -17,6 +17,47 @@ const PAIRS: [(&str, &str); 7] =
 /// Different prefixes that the heads of a patch may show: a real one has one or two.
 const MOST_PREFIXES: usize = 64;
 
+/// The folder that the names of a patch are relative to.
+///
+/// ```
+/// # mod toolfence { pub mod parts { pub use toolfence_patch as patch; } }
+/// use toolfence::parts::patch::{self, Base};
+///
+/// let base = Base::new("./crates//core/").unwrap();
+/// let text = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-1\n+2\n";
+/// assert_eq!(patch::names(text, &base).names, ["crates/core/x", "crates/core/a/x", "crates/core/b/x"]);
+/// assert!(Base::new("../core").is_err());
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Base {
+    /// What precedes each name: empty for the root, otherwise a path with a slash at its end.
+    prefix: String,
+}
+
+impl Base {
+    /// Reads the path of a folder: relative to the root, which is "" or ".", or absolute.
+    ///
+    /// # Errors
+    /// The path contains `..`, or it is no path of this system.
+    pub fn new(folder: &str) -> Result<Base, Text> {
+        let mut prefix = cleaned(folder).map_err(|why| why.then(messages::give_relative_paths()))?;
+        if !prefix.is_empty() && !prefix.ends_with('/') {
+            prefix.push('/');
+        }
+        Ok(Base { prefix })
+    }
+
+    /// Returns the name as seen from the root. An absolute name does not depend on the folder.
+    pub(super) fn join(&self, name: &str) -> String {
+        if is_absolute(name) { name.to_owned() } else { format!("{}{name}", self.prefix) }
+    }
+
+    /// Returns the name of the patch from which [`Base::join`] made `path`.
+    pub(super) fn strip<'n>(&self, path: &'n str) -> &'n str {
+        path.strip_prefix(self.prefix.as_str()).unwrap_or(path)
+    }
+}
+
 /// What tools put before the old and the new name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Prefixes {
@@ -202,22 +243,27 @@ fn text_of(bytes: &[u8], line: usize) -> Result<&str, Problem> {
     std::str::from_utf8(bytes).map_err(|_| Problem::new(line, messages::name_not_utf8()))
 }
 
-/// The name without `.` and doubled slashes.
+/// The name of a file without `.` and doubled slashes.
 fn clean(text: &str, line: usize) -> Result<String, Problem> {
-    let wrong = |why: Text| Err(wrong(line, why));
+    let path = cleaned(text).map_err(|why| wrong(line, why))?;
+    if matches!(path.as_str(), "" | "/") || text.ends_with('/') {
+        return Err(wrong(line, messages::names_no_file(format!("{text:?}"))));
+    }
+    Ok(path)
+}
+
+/// The path of a file or folder without `.`, doubled slashes and a slash at its end.
+fn cleaned(text: &str) -> Result<String, Text> {
     if text.len() > LONGEST || text.contains('\0') {
-        return wrong(messages::name_too_long_or_nul());
+        return Err(messages::name_too_long_or_nul());
     }
     let drive = matches!(text.as_bytes(), [letter, b':', b'/' | b'\\', ..] if letter.is_ascii_alphabetic());
     if text.starts_with('\\') || drive || text == "~" || text.starts_with("~/") {
-        return wrong(messages::no_path_below_root(format!("{text:?}")));
+        return Err(messages::no_path_below_root(format!("{text:?}")));
     }
     let parts: Vec<&str> = text.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
     if parts.iter().any(|part| *part == ".." || part.split('\\').any(|piece| piece == "..")) {
-        return wrong(messages::leads_upwards(format!("{text:?}")));
-    }
-    if parts.is_empty() || text.ends_with('/') {
-        return wrong(messages::names_no_file(format!("{text:?}")));
+        return Err(messages::leads_upwards(format!("{text:?}")));
     }
     Ok(format!("{}{}", if is_absolute(text) { "/" } else { "" }, parts.join("/")))
 }
@@ -315,5 +361,25 @@ mod tests {
             assert!(single(bad, 1).is_err(), "{bad:?}");
         }
         assert_eq!(single("a..b/...", 1).unwrap().path, "a..b/...");
+    }
+
+    #[test]
+    fn names_are_joined_to_the_folder() {
+        for (folder, name, want) in [
+            ("", "x", "x"),
+            (".", "x", "x"),
+            ("./", "a/x", "a/x"),
+            ("src", "x", "src/x"),
+            (".//src/./deep//", "x", "src/deep/x"),
+            ("/root/src/", "x", "/root/src/x"),
+            ("/", "x", "/x"),
+            ("src", "/root/x", "/root/x"),
+        ] {
+            let base = Base::new(folder).unwrap();
+            assert_eq!(base.join(name), want, "{folder} {name}");
+        }
+        for bad in ["..", "src/..", "src/../src", "/root/..", "~", "~/src", "C:\\src", "\\src", "src\\..", "a\0"] {
+            assert!(Base::new(bad).is_err(), "{bad:?}");
+        }
     }
 }

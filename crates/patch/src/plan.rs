@@ -3,6 +3,7 @@
 use super::messages;
 use super::miss::{Miss, Why};
 use super::model::{FilePatch, Hunk, Kind, Patch, Problem, Sign};
+use super::names::Base;
 use super::resolve::{Readings, readings};
 use super::{Placed, apply, forms, parse_below};
 use std::collections::{BTreeMap, HashSet};
@@ -20,8 +21,8 @@ pub trait Source {
     /// When there may be one and its bytes cannot be had. Then nothing is planned.
     fn read(&mut self, path: &str) -> Result<Option<Vec<u8>>, Self::Error>;
 
-    /// Whether the root contains a folder of this name, which has no slash.
-    fn has_folder(&mut self, name: &str) -> bool;
+    /// Whether there is a folder at `path`.
+    fn has_folder(&mut self, path: &str) -> bool;
 }
 
 /// What a patch would do.
@@ -109,7 +110,12 @@ pub enum Reason {
     /// Files exist under both readings of the name, with a prefix such as `a/` and without.
     TwoReadings(String),
     /// The name of a new file starts like a prefix that other names do not have, and there is no such folder.
-    UnknownPrefix,
+    UnknownPrefix {
+        /// The name as it is in the patch.
+        written: String,
+        /// The folder that does not exist, relative to the root.
+        folder: String,
+    },
     /// Hunks have no place.
     Hunks(Vec<Miss>),
 }
@@ -133,11 +139,12 @@ pub fn plan<S: Source>(patch: &Patch<'_>, source: &mut S) -> Result<Plan, Failur
 /// As for [`parse_below`] and [`plan`], for the text as it is.
 pub fn plan_text<S: Source>(
     text: &str,
+    base: &Base,
     relative: impl Fn(&str) -> Option<String>,
     source: &mut S,
 ) -> Result<Plan, Failure<S::Error>> {
     let mut cache = Cache { source, files: BTreeMap::new() };
-    let patch = parse_below(text, &relative);
+    let patch = parse_below(text, base, &relative);
     let strict = patch.clone().map_err(Failure::Unreadable).and_then(|patch| plan_from(&patch, &mut cache));
     match &strict {
         Err(Failure::Unreadable(_)) => {}
@@ -149,11 +156,11 @@ pub fn plan_text<S: Source>(
     let numbers = patch.as_ref().and_then(forms::without_line_numbers);
     let mut plans: Vec<Plan> = numbers.and_then(|patch| plan_from(&patch, &mut cache).ok()).into_iter().collect();
     for text in forms::undone(text) {
-        let patch = parse_below(&text, &relative).ok();
+        let patch = parse_below(&text, base, &relative).ok();
         plans.extend(patch.and_then(|patch| plan_from(&patch, &mut cache).ok()));
     }
     if let (Some(written), Some(text)) = (patch, forms::unescaped(text)) {
-        let patch = parse_below(&text, &relative).ok();
+        let patch = parse_below(&text, base, &relative).ok();
         plans.extend(patch.and_then(|patch| plan_unescaped(&written, &patch, &mut cache)));
     }
     for plan in plans {
@@ -211,7 +218,8 @@ impl<S: Source> Cache<'_, S> {
 }
 
 fn plan_from<S: Source>(patch: &Patch<'_>, source: &mut Cache<'_, S>) -> Result<Plan, Failure<S::Error>> {
-    let mut planner = Planner { source, files: BTreeMap::new(), readings: Readings::Path, freed: HashSet::new() };
+    let mut planner =
+        Planner { source, base: &patch.base, files: BTreeMap::new(), readings: Readings::Path, freed: HashSet::new() };
     planner.readings = readings(patch, |path| planner.read(path).map(|there| there.is_some()))?;
     if let Readings::Both(at) = planner.readings {
         let file = &patch.files[at];
@@ -245,6 +253,7 @@ fn plan_from<S: Source>(patch: &Patch<'_>, source: &mut Cache<'_, S>) -> Result<
 
 struct Planner<'p, 's, S> {
     source: &'p mut Cache<'s, S>,
+    base: &'p Base,
     files: BTreeMap<String, State>,
     readings: Readings,
     /// Names that files of the patch lose: another file may get them, before or after that.
@@ -324,8 +333,12 @@ impl<S: Source> Planner<'_, '_, S> {
     }
 
     fn create(&mut self, file: &FilePatch<'_>, path: &str) -> Result<Vec<Placed>, Failure<S::Error>> {
-        if file.may_have_prefix(path) && !self.source.source.has_folder(&path[..1]) {
-            return Err(refused(file, path, Reason::UnknownPrefix));
+        let written = self.base.strip(path);
+        if file.may_have_prefix(path, written) {
+            let folder = self.base.join(&written[..1]);
+            if !self.source.source.has_folder(&folder) {
+                return Err(refused(file, path, Reason::UnknownPrefix { written: written.to_owned(), folder }));
+            }
         }
         let done = apply(&file.hunks, b"").map_err(|misses| refused(file, path, Reason::Hunks(misses)))?;
         if !self.is_free(file, path)? {
@@ -441,12 +454,13 @@ impl Refusal {
                 path
             ),
             Reason::TwoReadings(other) => messages::two_readings(path, format!("{other:?}")),
-            Reason::UnknownPrefix => {
-                let (folder, bare) = self.path.split_once('/').unwrap_or_default();
+            Reason::UnknownPrefix { written, folder } => {
+                // The model repeats the patch, whose names are relative to its folder.
+                let (_, bare) = written.split_once('/').unwrap_or_default();
                 text!(
                     "{path} starts like a prefix, but the patch does not show that names have one, and there is no folder \
                      {folder}. Write {bare}, or a/ and b/ before every name of the patch.",
-                    path,
+                    path = format!("{written:?}"),
                     folder = format!("{folder:?}"),
                     bare = format!("{bare:?}")
                 )

@@ -273,7 +273,7 @@ impl Policy {
             return decision;
         }
         let mut files = Vec::new();
-        for (path, _) in &named {
+        for (path, _) in named.iter().filter(|(_, folder)| !folder) {
             match facts.path("", path) {
                 PathFact::Inside { names } if !names.is_empty() => files.push(Rule::file(&spec.name, &names[0])),
                 // Nothing exact can be said of one of them.

@@ -4,43 +4,64 @@ use crate::decision::Target;
 use crate::{Facts, PathFact};
 use serde_json::Value;
 use std::collections::HashSet;
-use toolfence_patch as patch;
+use toolfence_patch::{self as patch, Base};
 use toolfence_protocol::{Args, Param, ParamKind, ToolSpec};
 
 /// Whether every file that the call would change is among its [`paths`]: a patch that cannot be read may name any.
 pub(crate) fn names_all(spec: &ToolSpec, args: &Args) -> bool {
+    let base = base_of(&spec.params, args);
+    patch_texts(spec, args).all(|text| base.as_ref().is_some_and(|base| patch::names(text, base).read))
+}
+
+/// The texts of the patches of a call.
+fn patch_texts<'a>(spec: &'a ToolSpec, args: &'a Args) -> impl Iterator<Item = &'a str> {
     let patches = spec.params.iter().filter(|param| param.kind == ParamKind::Patch);
-    let mut texts = patches.filter_map(|param| args.get(param.name.as_ref())?.as_str());
-    texts.all(|text| patch::names(text).read)
+    patches.filter_map(|param| args.get(param.name.as_ref())?.as_str())
+}
+
+/// The folder that the names in the patches of a call are relative to; `None` if no tool accepts it.
+fn base_of(params: &[Param], args: &Args) -> Option<Base> {
+    let param = params.iter().find(|param| param.patch_base);
+    match param.and_then(|param| args.get(param.name.as_ref())?.as_str()) {
+        Some(folder) => Base::new(folder).ok(),
+        None => Some(Base::default()),
+    }
 }
 
 /// Every path a call names, with whether it is a folder to start from and not a file to change.
 pub(crate) fn paths(spec: &ToolSpec, args: &Args) -> Vec<(String, bool)> {
     let runs = spec.params.iter().any(|param| param.kind == ParamKind::Command);
-    spec.params.iter().flat_map(|param| paths_of(param, args, runs)).collect()
+    paths_of(&spec.params, args, runs)
 }
 
-fn paths_of(param: &Param, args: &Args, runs: bool) -> Vec<(String, bool)> {
-    let Some(value) = args.get(param.name.as_ref()) else { return Vec::new() };
-    match (&param.kind, value) {
-        (ParamKind::Path, Value::String(path)) => vec![(path.clone(), runs)],
-        (ParamKind::Patch, Value::String(patch)) => {
-            patch::names(patch).names.into_iter().map(|path| (path, false)).collect()
+fn paths_of(params: &[Param], args: &Args, runs: bool) -> Vec<(String, bool)> {
+    let mut paths = Vec::new();
+    for param in params {
+        let Some(value) = args.get(param.name.as_ref()) else { continue };
+        match (&param.kind, value) {
+            (ParamKind::Path, Value::String(path)) if param.patch_base && path.is_empty() => {}
+            (ParamKind::Path, Value::String(path)) => paths.push((path.clone(), runs || param.patch_base)),
+            (ParamKind::Patch, Value::String(text)) => {
+                // A folder that cannot be read is refused by the tool. The names are judged all the same.
+                let base = base_of(params, args).unwrap_or_default();
+                paths.extend(patch::names(text, &base).names.into_iter().map(|path| (path, false)));
+            }
+            (ParamKind::Objects(fields), Value::Array(items)) => {
+                let objects = items.iter().filter_map(Value::as_object);
+                paths.extend(objects.flat_map(|item| paths_of(fields, item, runs)));
+            }
+            _ => {}
         }
-        (ParamKind::Objects(fields), Value::Array(items)) => {
-            let objects = items.iter().filter_map(Value::as_object);
-            objects.flat_map(|item| fields.iter().flat_map(move |field| paths_of(field, item, runs))).collect()
-        }
-        _ => Vec::new(),
     }
+    paths
 }
 
 /// The names of the files that a call says it changes, without having looked at any: in a patch those without a prefix such as
 /// `a/`.
 pub fn changed_names(spec: &ToolSpec, args: &Args) -> Vec<String> {
     let path = spec.sole(&ParamKind::Path, args).map(|(_, path)| path.to_owned());
-    let text = spec.sole(&ParamKind::Patch, args);
-    let patch = text.and_then(|(_, text)| patch::parse_below(text, |name| Some(name.to_owned())).ok());
+    let text = spec.sole(&ParamKind::Patch, args).zip(base_of(&spec.params, args));
+    let patch = text.and_then(|((_, text), base)| patch::parse_below(text, &base, |name| Some(name.to_owned())).ok());
     let mut names: Vec<String> = path.into_iter().collect();
     for file in patch.into_iter().flat_map(|patch| patch.files) {
         match file.kind {
@@ -69,10 +90,10 @@ pub(crate) fn targets(spec: &ToolSpec, args: &Args, facts: &dyn Facts) -> Vec<Ta
 
 /// The spellings in patches, with a prefix such as `a/` or without, that are not taken because the file is under the other.
 fn unused_spellings(spec: &ToolSpec, args: &Args, facts: &dyn Facts) -> HashSet<String> {
-    let patches = spec.params.iter().filter(|param| param.kind == ParamKind::Patch);
-    let texts = patches.filter_map(|param| args.get(param.name.as_ref())?.as_str());
     let (mut used, mut unused) = (HashSet::new(), HashSet::new());
-    for patch in texts.filter_map(|text| patch::parse_below(text, |name| Some(name.to_owned())).ok()) {
+    let base = base_of(&spec.params, args).unwrap_or_default();
+    let read = |text| patch::parse_below(text, &base, |name| Some(name.to_owned())).ok();
+    for patch in patch_texts(spec, args).filter_map(read) {
         let there = |path: &str| facts.is_there(path).ok_or(());
         // What the host does not know may be read in both ways.
         let readings = patch::readings(&patch, there).ok().filter(|all| !matches!(all, patch::Readings::Both(_)));
@@ -103,6 +124,7 @@ pub(crate) fn instead(spec: &ToolSpec, args: &Args, facts: &dyn Facts) -> Vec<St
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn a_call_says_which_files_it_changes() {
@@ -114,5 +136,32 @@ mod tests {
                     --- a/old.rs\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n";
         assert_eq!(names("patch", text), ["x.rs", "new.rs", "old.rs"]);
         assert!(names("patch", "no patch").is_empty());
+        let spec = spec.param(Param::new("folder", ParamKind::Path, "").patch_base());
+        let args = json!({"patch": text, "folder": "./src//"});
+        let args = args.as_object().expect("it is an object");
+        assert_eq!(changed_names(&spec, args), ["src/x.rs", "src/new.rs", "src/old.rs"]);
+    }
+
+    #[test]
+    fn the_folder_of_a_patch_is_judged_and_joined_to_its_names() {
+        let folder = Param::new("folder", ParamKind::Path, "").patch_base();
+        let fields = vec![Param::new("patch", ParamKind::Patch, ""), folder];
+        let spec = ToolSpec::new("t", "").param(Param::new("all", ParamKind::Objects(fields.clone()), ""));
+        let spec = fields.into_iter().fold(spec, ToolSpec::param);
+        let text = "*** Begin Patch\n*** Delete File: x\n*** End Patch\n";
+        let named = |folder: &str| {
+            let one = json!({"patch": text, "folder": folder});
+            let whole = one.as_object().expect("it is an object");
+            let nested = json!({"all": [one]});
+            let nested = nested.as_object().expect("it is an object");
+            assert_eq!(paths(&spec, whole), paths(&spec, nested), "{folder}");
+            (paths(&spec, whole), names_all(&spec, whole))
+        };
+        let path = |path: &str, is_folder: bool| (path.to_owned(), is_folder);
+        assert_eq!(named(""), (vec![path("x", false)], true));
+        assert_eq!(named("."), (vec![path("x", false), path(".", true)], true));
+        assert_eq!(named("a//b/"), (vec![path("a/b/x", false), path("a//b/", true)], true));
+        assert_eq!(named("/a"), (vec![path("/a/x", false), path("/a", true)], true));
+        assert_eq!(named("a/.."), (vec![path("x", false), path("a/..", true)], false));
     }
 }

@@ -31,9 +31,11 @@ impl Tool for Patch {
 
     fn run<'a>(&'a self, permit: Permit<'a>, _: &'a dyn Progress) -> BoxFuture<'a, Result<Output, ToolError>> {
         let patch = permit.text("patch").unwrap_or_default().to_owned();
+        let folder = permit.text("base_path").unwrap_or_default().to_owned();
         let how = How::of(&permit);
-        let draft =
-            move |workspace: &Workspace, _: &Views| workspace.changes().up_to(how.file_bytes).draft_patch(&patch);
+        let draft = move |workspace: &Workspace, _: &Views| {
+            workspace.changes().up_to(how.file_bytes).draft_patch_in(&folder, &patch)
+        };
         Box::pin(self.pipeline.make(how, draft, Views::patched, move |done| output_of(done, how)))
     }
 }

@@ -37,7 +37,7 @@ pub fn preview(workspace: &Workspace, call: &ToolCall) -> Option<Result<Option<S
             let edits = edits.into_iter().map(edit).collect();
             changes.draft_data(&EditData::new(path, edits)).map(|draft| draft.into_report().diff)
         }
-        Change::Patch(patch) => changes.draft_patch(patch).map(|draft| draft.into_report().diff),
+        Change::Patch { folder, text } => changes.draft_patch_in(folder, text).map(|draft| draft.into_report().diff),
     })
 }
 
@@ -93,6 +93,9 @@ mod tests {
             ("apply_patch", json!({"patch": patch("two")}), "asks"),
             ("apply_patch", json!({"patch": patch("three")}), "no_match"),
             ("apply_patch", json!({"patch": "no patch"}), "invalid_argument"),
+            ("apply_patch", json!({"patch": patch("two"), "base_path": ""}), "asks"),
+            ("apply_patch", json!({"patch": patch("two"), "base_path": "a"}), "invalid_argument"),
+            ("apply_patch", json!({"patch": patch("two"), "base_path": "b"}), "not_found"),
             ("write_file", json!({"path": "new", "content": "x"}), "asks"),
             ("write_file", json!({"path": "", "content": "x"}), "invalid_argument"),
             ("run_python", json!({"path": "no.py"}), "not_found"),

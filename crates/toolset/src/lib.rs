@@ -102,8 +102,13 @@ pub enum Change<'a> {
         /// The place of each value, the new value, and whether the old one is removed.
         edits: Vec<(&'a str, Option<&'a Value>, bool)>,
     },
-    /// The text of a patch.
-    Patch(&'a str),
+    /// A patch.
+    Patch {
+        /// The folder that its names are relative to; "" is the root.
+        folder: &'a str,
+        /// Its text.
+        text: &'a str,
+    },
 }
 
 /// The change of files that a call asks for; `None` if it changes none, or its arguments do not say which.
@@ -143,7 +148,7 @@ fn data_changed(args: &Args) -> Option<Change<'_>> {
 }
 
 fn patch_applied(args: &Args) -> Option<Change<'_>> {
-    text_of(args, "patch").map(Change::Patch)
+    Some(Change::Patch { folder: text_of(args, "base_path").unwrap_or_default(), text: text_of(args, "patch")? })
 }
 
 fn reads(_: &Args) -> Effect {
@@ -192,11 +197,8 @@ fn folder(help: &'static str) -> Param {
     Param::new("path", ParamKind::Path, help).default(".").aliases(aliases)
 }
 
-/// The names in a patch start at the root of the project, and only a call that agrees can be applied.
 fn base_path() -> Param {
-    Param::new("base_path", ParamKind::Choice(vec![".".into()]), "where the patch's names start: the project")
-        .synonyms([("", "."), ("./", ".")])
-        .untaught()
+    Param::new("base_path", ParamKind::Path, "folder that the patch's names are relative to").patch_base().untaught()
 }
 
 fn dry_run() -> Param {

@@ -1,7 +1,7 @@
 //! The case files in `tests/cases/patch`.
 //!
 //! A case begins with `=== title`. Its parts begin with `#### ` and go on up to the next one: `file NAME` is a file before,
-//! `patch` the patch, `want NAME` a file afterwards, `gone NAME` one that is no more, `mode NAME OCTAL` permissions to set,
+//! `base FOLDER` the folder that names are relative to, `patch` the patch, `want NAME` a file afterwards, `gone NAME` one that is no more, `mode NAME OCTAL` permissions to set,
 //! `report` a line for each hunk (`NAME fuzz F line L distance D`), `error` lines that the refusal must hold; then no file
 //! may have changed. A file without `want` or `gone` must be as it was.
 //!
@@ -11,10 +11,12 @@
 use super::{Files, carried_out, planned};
 use std::fmt::Write;
 use toolfence_kit::{CaseFiles, Comparison, Expected, Section, signs};
+use toolfence_patch::Base;
 
 struct Case {
     title: String,
     before: Files,
+    base: Base,
     patch: String,
     after: Files,
     wants: Vec<(String, Expected)>,
@@ -34,6 +36,7 @@ impl Case {
         let mut case = Case {
             title: section.title.clone(),
             before: Files::default(),
+            base: Base::default(),
             patch: String::new(),
             after: Files::default(),
             wants: Vec::new(),
@@ -51,6 +54,7 @@ impl Case {
                     case.after.0.insert(name.clone(), body.into());
                     case.wants.push((name, part.body.clone()));
                 }
+                "base" => case.base = Base::new(&name).expect("it is a folder"),
                 "patch" => case.patch = body,
                 "gone" => case.gone.push(name),
                 "mode" => case.modes.push(name),
@@ -65,7 +69,7 @@ impl Case {
     /// Whether a patch is refused, and which files it changes, a person decides; what stands in them and what is told of
     /// it, `UPDATE=1` writes anew.
     fn compare(&self, comparison: &mut Comparison) {
-        let plan = match (planned(&self.patch, &self.before), &self.error) {
+        let plan = match (planned(&self.patch, &self.base, &self.before), &self.error) {
             (Err(told), Some(error)) => return comparison.expect_fragments(error, &self.title, &told),
             (Err(told), None) => return comparison.wrong(&self.end, &self.title, format!("refused:\n{told}")),
             (Ok(plan), Some(error)) => {
@@ -116,10 +120,10 @@ fn shown(files: &Files) -> String {
 fn every_name_that_is_touched_is_named() {
     let mut planned_cases = 0;
     for case in all() {
-        let named = toolfence_patch::names(&case.patch);
-        let anywhere = toolfence_patch::parse_below(&case.patch, |name| Some(name.to_owned()));
+        let named = toolfence_patch::names(&case.patch, &case.base);
+        let anywhere = toolfence_patch::parse_below(&case.patch, &case.base, |name| Some(name.to_owned()));
         assert!(named.read || anywhere.is_err(), "{}", case.title);
-        let Ok(plan) = planned(&case.patch, &case.before) else { continue };
+        let Ok(plan) = planned(&case.patch, &case.base, &case.before) else { continue };
         planned_cases += 1;
         let touched = plan.changes.iter().map(|change| &change.path);
         let done = plan.files.iter().flat_map(|done| [&done.old, &done.new]);
@@ -154,7 +158,7 @@ fn cases_hold_with_other_ends_of_lines() {
         let crlf = |text: &[u8]| String::from_utf8_lossy(text).replace('\n', "\r\n").into_bytes();
         let files = Files(case.before.0.iter().map(|(name, text)| (name.clone(), crlf(text))).collect());
         for patch in [case.patch.clone(), case.patch.replace('\n', "\r\n")] {
-            let plan = planned(&patch, &files).unwrap_or_else(|told| panic!("{}: {told}", case.title));
+            let plan = planned(&patch, &case.base, &files).unwrap_or_else(|told| panic!("{}: {told}", case.title));
             let after = carried_out(&plan, &files);
             let had_lines = |name: &String| case.before.0.get(name).is_some_and(|text| !text.is_empty());
             for (name, text) in case.after.0.iter().filter(|(name, _)| had_lines(name)) {

@@ -10,6 +10,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use toolfence::parts::patch;
 use toolfence_kit::Random;
+use toolfence_patch::Base;
 
 #[test]
 fn where_git_accepts_we_do_the_same() {
@@ -78,7 +79,7 @@ fn where_git_accepts_a_head_we_do_the_same() {
         let patch = headed(&mut random);
         let theirs = tree_by_git(Path::new(&git), &patch);
         let files = Files([("x".to_owned(), b"one\n".to_vec())].into());
-        let ours = planned(&patch, &files).map(|plan| {
+        let ours = planned(&patch, &Base::default(), &files).map(|plan| {
             let modes: BTreeMap<_, _> = plan.changes.iter().map(|change| (&change.path, change.mode)).collect();
             let runs = |name: &String| modes.get(name).copied().flatten().is_some_and(|mode| mode & 0o111 != 0);
             carried_out(&plan, &files).0.into_iter().map(|(name, text)| (runs(&name), name, text)).collect()

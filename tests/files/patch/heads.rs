@@ -2,6 +2,7 @@
 
 use super::{Files, carried_out, planned};
 use toolfence_kit::Random;
+use toolfence_patch::Base;
 
 /// The prefixes of the old and the new name, by the options of git that make them.
 const PREFIXES: [(&str, &str); 11] = [
@@ -72,7 +73,7 @@ fn the_pair_of_names_decides_which_file_changes() {
             }
             _ => continue,
         };
-        let plan = planned(&patch, &files).unwrap_or_else(|problem| panic!("{problem}\n{patch}"));
+        let plan = planned(&patch, &Base::default(), &files).unwrap_or_else(|problem| panic!("{problem}\n{patch}"));
         assert_eq!(carried_out(&plan, &files), wanted, "{patch}");
     }
 }
@@ -92,7 +93,7 @@ fn names_without_a_head_of_git_have_one_reading() {
             true => format!("--- {before}\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-one\n-two\n"),
             false => format!("--- {before}\n+++ {after}\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n"),
         };
-        let Ok(plan) = planned(&patch, &files) else {
+        let Ok(plan) = planned(&patch, &Base::default(), &files) else {
             refused += 1;
             continue;
         };
@@ -160,7 +161,7 @@ fn a_head_with_a_foreign_line_is_refused() {
             _ => lines.insert(1 + random.below(metadata), foreign),
         }
         let patch = lines.join("\n") + "\n";
-        assert!(planned(&patch, &files).is_err(), "{patch}");
+        assert!(planned(&patch, &Base::default(), &files).is_err(), "{patch}");
     }
 }
 
@@ -194,7 +195,7 @@ fn lines_after_a_hunk_are_not_skipped() {
                 format!("{begin}*** End Patch\n{between}{end}"),
             ];
             for text in texts {
-                let Ok(plan) = planned(&text, &files) else { continue };
+                let Ok(plan) = planned(&text, &Base::default(), &files) else { continue };
                 let changed: Vec<&str> = plan.changes.iter().map(|change| change.path.as_str()).collect();
                 assert_eq!(changed, ["x", "y"], "{text}");
             }

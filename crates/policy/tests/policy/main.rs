@@ -241,6 +241,7 @@ fn a_python_file_is_judged_like_the_command_that_runs_it() {
 
 #[test]
 fn every_builtin_has_its_verdict() {
+    let in_folder = |folder: &str, name: &str| serde_json::json!({"patch": format!("*** Begin Patch\n*** Delete File: {name}\n*** End Patch\n"), "base_path": folder});
     let edits = serde_json::json!([{"start_line": 1, "end_line": 1, "replacement": "x"}]);
     let cases = [
         ("read_file", serde_json::json!({"path": "src/main.rs"}), "allow"),
@@ -265,6 +266,16 @@ fn every_builtin_has_its_verdict() {
             "deny",
         ),
         ("apply_patch", serde_json::json!({"patch": "--- a/x\n+++ b/../../x\n"}), "deny"),
+        ("apply_patch", in_folder("src", "x"), "ask"),
+        ("apply_patch", in_folder("", "x"), "ask"),
+        ("apply_patch", in_folder("sub/", ".env"), "deny"),
+        ("apply_patch", in_folder(".//.git/./", "config"), "deny"),
+        ("apply_patch", in_folder(".ssh", "x"), "deny"),
+        ("apply_patch", in_folder(".", "toolfence.toml"), "deny"),
+        ("apply_patch", in_folder("..", "x"), "deny"),
+        ("apply_patch", in_folder("src/../..", "x"), "deny"),
+        ("apply_patch", in_folder("/etc", "x"), "deny"),
+        ("apply_patch", in_folder("/proj/.git", "config"), "deny"),
         ("bash", serde_json::json!({"command": "ls"}), "allow"),
         ("bash", serde_json::json!({"command": "ls", "cwd": "/etc"}), "deny"),
         ("bash", serde_json::json!({"command": "cat ../x", "cwd": "src"}), "allow"),

@@ -121,6 +121,8 @@ pub struct Param {
     pub printable: bool,
     /// Whether instructions name the argument. One that only models trained on other tools give is understood all the same.
     pub taught: bool,
+    /// Whether it is the folder that the names in the call's patches are relative to. An empty string is the root.
+    pub patch_base: bool,
     /// The keys of the limits that are the default and the most of a number; see [`limited`](Param::limited).
     limited: Option<(&'static str, &'static str)>,
 }
@@ -139,6 +141,7 @@ impl Param {
             request: None,
             printable: false,
             taught: true,
+            patch_base: false,
             limited: None,
         }
     }
@@ -154,6 +157,13 @@ impl Param {
     #[must_use]
     pub fn untaught(mut self) -> Param {
         self.taught = false;
+        self
+    }
+
+    /// Makes the names in the call's patches relative to the folder that this argument names.
+    #[must_use]
+    pub fn patch_base(mut self) -> Param {
+        self.patch_base = true;
         self
     }
 
@@ -363,9 +373,10 @@ impl ToolSpec {
     }
 
     /// The argument of this kind with its text, where the tool has one such argument and the call gives a string for it: the
-    /// command of a call, the path, the content of a file. `None` where the tool has several, such as an old and a new text.
+    /// command of a call, the path, the content of a file. `None` where the tool has several, such as an old and a new text. The folder
+    /// of a patch is not the path of a call.
     pub fn sole<'a>(&self, kind: &ParamKind, args: &'a Args) -> Option<(&Param, &'a str)> {
-        let mut params = self.params.iter().filter(|param| param.kind == *kind);
+        let mut params = self.params.iter().filter(|param| param.kind == *kind && !param.patch_base);
         match (params.next(), params.next()) {
             (Some(param), None) => Some((param, args.get(param.name.as_ref())?.as_str()?)),
             _ => None,

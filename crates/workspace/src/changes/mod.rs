@@ -158,7 +158,17 @@ impl Changes {
     /// # Errors
     /// The errors of the patch, as far as they can be known before.
     pub fn draft_patch(&self, text: &str) -> Result<Draft<Patched>, ToolFailure> {
-        patch::draft(&self.root, self.file_bytes, text)
+        self.draft_patch_in("", text)
+    }
+
+    /// Plans a patch whose names are relative to `folder`, a path as other tools take it; "" is the root. The paths of the report are
+    /// relative to the root.
+    ///
+    /// # Errors
+    /// Those of [`draft_patch`](Changes::draft_patch); `invalid_argument` for a folder that is a file or contains `..`, and `not_found`
+    /// for one that does not exist, unless the patch only creates files.
+    pub fn draft_patch_in(&self, folder: &str, text: &str) -> Result<Draft<Patched>, ToolFailure> {
+        patch::draft(&self.root, self.file_bytes, folder, text)
     }
 
     /// Makes a change as it was planned.

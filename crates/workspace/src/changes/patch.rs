@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use std::collections::HashMap;
 use std::path::Path;
 use toolfence_patch as patch;
-use toolfence_patch::{Change, Done, Failure, Kind, Placed, Plan, Reason, Refusal, Source, Why};
+use toolfence_patch::{Base, Change, Done, Failure, Kind, Placed, Plan, Reason, Refusal, Source, Why};
 use toolfence_protocol::{ErrorCode, Text, ToolFailure};
 
 /// Each takes some descriptors until all are in place, and a process has but so many.
@@ -67,11 +67,13 @@ impl Report for Patched {
     }
 }
 
-/// Plans a unified diff or a `*** Begin Patch` text for all of its files.
-pub(super) fn draft(root: &Root, most: u64, text: &str) -> Result<Draft<Patched>, ToolFailure> {
+/// Plans a unified diff or a `*** Begin Patch` text for all of its files. Its names are relative to `folder`; "" is the root.
+pub(super) fn draft(root: &Root, most: u64, folder: &str, text: &str) -> Result<Draft<Patched>, ToolFailure> {
+    let base = base_of(root, folder)?;
     let relative = |name: &str| root.relative(name).ok()?.into_os_string().into_string().ok();
     let mut found = Targets { root, most, targets: HashMap::new(), bytes: 0, real: HashMap::new() };
-    let plan = patch::plan_text(text, relative, &mut found).map_err(|failure| found.told(failure))?;
+    let plan = patch::plan_text(text, &base, relative, &mut found)
+        .map_err(|failure| explain_by_folder(root, folder, found.told(failure)))?;
     found.refuse_links(&plan)?;
     let report = patched(&plan);
     let likes: HashMap<String, _> = plan
@@ -109,6 +111,23 @@ pub(super) fn draft(root: &Root, most: u64, text: &str) -> Result<Draft<Patched>
         });
     }
     Draft::new(files, report)
+}
+
+/// Reads the folder of a patch. An absolute path becomes relative to the root, as paths of other tools do.
+fn base_of(root: &Root, folder: &str) -> Result<Base, ToolFailure> {
+    if folder.is_empty() {
+        return Ok(Base::default());
+    }
+    let relative = names::text_of(&root.relative(folder)?);
+    Base::new(&relative).map_err(|why| invalid(messages::nothing_changed_because(why)))
+}
+
+/// If the folder of a patch cannot be opened, that is why its files do not exist. A patch that only creates files needs no folder.
+fn explain_by_folder(root: &Root, folder: &str, failure: ToolFailure) -> ToolFailure {
+    if failure.code != ErrorCode::NotFound || folder.is_empty() {
+        return failure;
+    }
+    root.folder(folder).err().unwrap_or(failure)
 }
 
 /// The files of the project as the planner asks for them.
@@ -149,8 +168,8 @@ impl Source for Targets<'_> {
         Ok(content)
     }
 
-    fn has_folder(&mut self, name: &str) -> bool {
-        self.root.folder(name).is_ok()
+    fn has_folder(&mut self, path: &str) -> bool {
+        self.root.folder(path).is_ok()
     }
 }
 

@@ -10,7 +10,7 @@ pub(crate) fn tool_words(text: &str, language: Language) -> &str {
 
 /// English and Portuguese.
 pub(crate) const PORTUGUESE_TOOLS: &[(&str, &str)] = &[
-    ("where the patch's names start: the project", "onde começam os nomes do patch: o projeto"),
+    ("folder that the patch's names are relative to", "pasta à qual os nomes do patch são relativos"),
     (
         "Read a text file, or a 1-based inclusive range of its lines.",
         "Lê um arquivo de texto ou um intervalo de linhas (a partir de 1, inclusivo).",
