@@ -3,16 +3,19 @@
 //! A *stash* is a folder on the project's file system. It has an entry for each path that is to change: the next version of the
 //! project's file, link or folder, or none if the path is to be removed. [`Stash::exchange`] swaps them with what the project has.
 //! Nothing is copied and nothing is deleted, so a folder of any size costs one rename, and the stash then has the previous versions:
-//! [`Stash::restore`] undoes the change and makes it again.
+//! [`Stash::restore`] undoes the change and makes it again. [`Changes::exchange`](crate::Changes::exchange) makes the exchange a part
+//! of the turn, which needs the stash no more.
 //!
 //! Each swap is one rename, which keeps the inode number of what it moves. So the state of an exchange that was cut short can be read
 //! from the disk: [`recover`] finishes it.
 
 mod plan;
+mod record;
 mod remove;
 #[cfg(test)]
 pub(crate) mod tests;
 
+pub(crate) use record::Survey;
 pub use remove::remove_tree;
 
 use crate::fault;
@@ -243,9 +246,7 @@ impl Stash {
     /// Another process changed one of the project's entries, or the system refused. The project is then as it was before, with what
     /// the other process changed.
     pub fn exchange(&mut self, root: &Root) -> Result<(), ExchangeError> {
-        if !self.conflicts.is_empty() {
-            return Err(ExchangeError::Conflict(std::mem::take(&mut self.conflicts)));
-        }
+        self.refuse_conflicts()?;
         self.sync_entries().map_err(ExchangeError::Plan)?;
         let all = (0..self.plan.swaps.len()).collect();
         let order = self.begin(all, true)?;
