@@ -442,3 +442,29 @@ fn paths_that_are_longer_than_the_kernel_takes_are_undone() {
     assert_eq!(project.undo().refused.len(), 52);
     assert_eq!(read_deep(&new).as_deref(), Some("by the user\n"));
 }
+
+/// Nothing but another process can bring this about in a plan of a command; here the plan itself changes a folder that it has swapped.
+#[test]
+fn what_cannot_be_swapped_back_is_recorded() {
+    let project = Project::new();
+    project.put("next/made/in/x", "new\n");
+    project.put("next/f", "new\n");
+    project.put("next/taken", "new\n");
+    let root = project.workspace.root();
+    let since = project.moment();
+    let mut stash = Stash::create(&project.place()).expect("a stash can be made");
+    let next = open(&project.next());
+    for (path, name) in [("made", "made"), ("made/in/f", "f"), ("taken", "taken")] {
+        stash.put(root, Path::new(path), (next.as_fd(), name.as_ref()), false, since).expect("it can be planned");
+    }
+    project.put("root/taken", "by the user\n");
+    let turn = project.history.begin(&project.workspace, "a turn");
+    let error = project.workspace.changes().exchange(&mut stash, &|_| true).expect_err("a path is taken");
+    turn.end();
+    assert!(matches!(error, ExchangeError::Conflict(_)), "{error}");
+    assert!(picture(&project.root()).contains_key(Path::new("made/in/x")));
+    stash.delete().expect("it can be deleted");
+    assert!(project.undo().refused.is_empty());
+    let left: Vec<PathBuf> = picture(&project.root()).into_keys().collect();
+    assert_eq!(left, [Path::new("taken")]);
+}
