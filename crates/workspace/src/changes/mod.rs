@@ -1,7 +1,7 @@
 //! Changing files: all of a change or nothing.
 //!
 //! Every change is planned as a [`Draft`], which can be looked at, and made by [`Changes::commit`]. Architecture invariant: only
-//! a commit, an undo and the exchange of a [`stash`](crate::stash) change a file of the project. The first two notify the
+//! a commit, an undo and the exchange of a [`stash`](crate::stash) change a file of the project, and all three notify the
 //! [`Recorder`] before.
 
 #[cfg(test)]
@@ -11,6 +11,7 @@ mod commit;
 mod crash;
 pub(crate) mod draft;
 pub(crate) mod edit;
+mod exchange;
 pub(crate) mod journal;
 pub(crate) mod patch;
 pub(crate) mod record;

@@ -123,6 +123,11 @@ impl<'w> RecordedBy<'w> {
         RecordedBy { recorder: recorder.filter(|recorder| recorder.is_recording()), most }
     }
 
+    /// The recorder, and the bytes of a file whose old content it keeps.
+    pub(super) fn parts(self) -> (Option<&'w dyn Recorder>, u64) {
+        (self.recorder, self.most)
+    }
+
     /// Tells the recorder of files that are about to be changed together, and of folders that were made for them.
     pub(super) fn change<'c>(self, files: impl IntoIterator<Item = Coming<'c>>, made: &[&Made]) -> Recording<'w> {
         let Some(recorder) = self.recorder else { return Recording { told: None } };

@@ -3,16 +3,19 @@
 //! A *stash* is a folder on the project's file system. It has an entry for each path that is to change: the next version of the
 //! project's file, link or folder, or none if the path is to be removed. [`Stash::exchange`] swaps them with what the project has.
 //! Nothing is copied and nothing is deleted, so a folder of any size costs one rename, and the stash then has the previous versions:
-//! [`Stash::restore`] undoes the change and makes it again.
+//! [`Stash::restore`] undoes the change and makes it again. [`Changes::exchange`](crate::Changes::exchange) makes the exchange a part
+//! of the turn, which needs the stash no more.
 //!
 //! Each swap is one rename, which keeps the inode number of what it moves. So the state of an exchange that was cut short can be read
 //! from the disk: [`recover`] finishes it.
 
 mod plan;
+mod record;
 mod remove;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
+pub(crate) use record::Survey;
 pub use remove::remove_tree;
 
 use crate::fault;
@@ -22,7 +25,7 @@ use plan::{Plan, Side, Swap};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, CWD, FileType, FlockOperation, Mode, OFlags, RenameFlags, Stat};
 use rustix::io::Errno;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::fs::DirBuilder;
 use std::io;
@@ -35,6 +38,9 @@ const ENTRIES: &str = "entries";
 
 /// What is written down before the first swap.
 const PLAN: &str = "plan.json";
+
+/// A plan that is being written.
+const NEW_PLAN: &str = "plan.new";
 
 /// A folder that is there while an exchange is under way: a folder is made and removed in one step.
 const UNDER_WAY: &str = "under-way";
@@ -134,8 +140,18 @@ impl Stash {
     /// The folder cannot be created or locked.
     pub fn create(place: &Path) -> io::Result<Stash> {
         DirBuilder::new().recursive(true).mode(0o700).create(place)?;
-        let path = place.join(random_name()?);
-        rustix::fs::mkdir(&path, Mode::RWXU)?;
+        loop {
+            let path = place.join(random_name()?);
+            rustix::fs::mkdir(&path, Mode::RWXU)?;
+            match Stash::create_in(path) {
+                // Until it is locked, the recovery of another session can mistake the folder for a leftover.
+                Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::WouldBlock) => {}
+                created => return created,
+            }
+        }
+    }
+
+    fn create_in(path: PathBuf) -> io::Result<Stash> {
         let folder = locked(&path)?;
         rustix::fs::mkdirat(&folder, ENTRIES, Mode::RWXU)?;
         let entries = rustix::fs::openat(&folder, ENTRIES, FOLDER, Mode::empty())?;
@@ -147,10 +163,13 @@ impl Stash {
     /// # Errors
     /// It is in use, or its plan cannot be read.
     pub fn open(path: &Path) -> io::Result<Stash> {
-        let folder = locked(path)?;
+        Stash::read(path.to_owned(), locked(path)?)
+    }
+
+    fn read(path: PathBuf, folder: OwnedFd) -> io::Result<Stash> {
         let entries = rustix::fs::openat(&folder, ENTRIES, FOLDER, Mode::empty())?;
         let plan = Plan::read(&folder)?;
-        Ok(Stash { path: path.to_owned(), folder, entries, plan, conflicts: Vec::new() })
+        Ok(Stash { path, folder, entries, plan, conflicts: Vec::new() })
     }
 
     /// The folder of the stash.
@@ -190,7 +209,7 @@ impl Stash {
             let mode = Mode::from_raw_mode(stat.st_mode & 0o7777);
             rustix::fs::chmodat(&self.entries, number.as_str(), mode, AtFlags::empty()).map_err(failed)?;
         }
-        let after = Side::of(self.entries.as_fd(), number.as_str().as_ref()).map_err(failed)?;
+        let after = self.stashed_side(&number).map_err(failed)?;
         self.plan.swaps.push(Swap::new(path, before, after));
         Ok(())
     }
@@ -227,9 +246,7 @@ impl Stash {
     /// Another process changed one of the project's entries, or the system refused. The project is then as it was before, with what
     /// the other process changed.
     pub fn exchange(&mut self, root: &Root) -> Result<(), ExchangeError> {
-        if !self.conflicts.is_empty() {
-            return Err(ExchangeError::Conflict(std::mem::take(&mut self.conflicts)));
-        }
+        self.refuse_conflicts()?;
         self.sync_entries().map_err(ExchangeError::Plan)?;
         let all = (0..self.plan.swaps.len()).collect();
         let order = self.begin(all, true)?;
@@ -297,7 +314,7 @@ impl Stash {
         let (from, to) = if is_forward { (&swap.before, &swap.after) } else { (&swap.after, &swap.before) };
         let above = root.open_exact(swap.path.parent().unwrap_or(Path::new("")))?;
         let name = swap.path.file_name().ok_or(Errno::INVAL)?;
-        let now = Side::of(above.as_fd(), name);
+        let now = stat_at(above.as_fd(), name).map(|stat| Side::of(above.as_fd(), name, &stat));
         let new_from = match from {
             Side::Entry { .. } => {
                 Some(now?).filter(|now| now.has_content_of(from)).ok_or(Errno::BUSY)?.with_latest(from)
@@ -307,7 +324,7 @@ impl Stash {
             Side::Absent | Side::Mode(_) => return Err(Errno::BUSY),
         };
         let new_to = match to {
-            Side::Entry { .. } => Side::of(self.entries.as_fd(), number.to_string().as_ref())?.with_latest(to),
+            Side::Entry { .. } => self.stashed_side(&number.to_string())?.with_latest(to),
             Side::Absent => Side::Absent,
             Side::Mode(mode) => Side::Mode(*mode),
         };
@@ -414,27 +431,30 @@ impl Stash {
 
     /// What the project has at a path. Notes a conflict if it changed since.
     fn project_side(&mut self, root: &Root, path: &Path, since: Moment) -> Result<Side, ExchangeError> {
-        let stat = match root.stat_exact(path) {
-            Ok(stat) => stat,
+        let failed = |errno| ExchangeError::System(path.to_owned(), errno);
+        let name = path.file_name().ok_or_else(|| failed(Errno::INVAL))?;
+        let above = root.open_exact(path.parent().unwrap_or(Path::new("")));
+        let (above, stat) = match above.and_then(|above| stat_at(above.as_fd(), name).map(|stat| (above, stat))) {
+            Ok(found) => found,
             Err(Errno::NOENT | Errno::NOTDIR) => return Ok(Side::Absent),
-            Err(errno) => return Err(ExchangeError::System(path.to_owned(), errno)),
+            Err(errno) => return Err(failed(errno)),
         };
+        let mut side = Side::of(above.as_fd(), name, &stat);
         let mut has_changed = Moment::of(&stat) >= since;
-        let is_folder = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
-        if is_folder && !has_changed {
-            let failed = |errno| ExchangeError::System(path.to_owned(), errno);
-            let above = root.open_exact(path.parent().unwrap_or(Path::new(""))).map_err(failed)?;
-            let name = path.file_name().unwrap_or_default();
+        if side.is_folder() && !has_changed {
             has_changed = !remove::walk(above.as_fd(), name, &mut |stat| Moment::of(stat) < since).map_err(failed)?;
         }
         if has_changed {
             self.conflicts.push(path.to_owned());
         }
-        let failed = |errno| ExchangeError::System(path.to_owned(), errno);
-        let above = root.open_exact(path.parent().unwrap_or(Path::new(""))).map_err(failed)?;
-        let mut side = Side::of(above.as_fd(), path.file_name().unwrap_or_default()).map_err(failed)?;
         side.set_latest((since.0, since.1));
         Ok(side)
+    }
+
+    /// What the stash has under this name.
+    fn stashed_side(&self, name: &str) -> rustix::io::Result<Side> {
+        let stat = stat_at(self.entries.as_fd(), name.as_ref())?;
+        Ok(Side::of(self.entries.as_fd(), name.as_ref(), &stat))
     }
 
     /// The overlay that the entries come from does not sync them.
@@ -466,47 +486,66 @@ impl Stash {
     /// # Errors
     /// Something in it cannot be deleted.
     pub fn delete(self) -> io::Result<()> {
-        let (Some(place), Some(name)) = (self.path.parent(), self.path.file_name()) else { return Ok(()) };
-        let place = rustix::fs::open(place, FOLDER, Mode::empty())?;
-        Ok(remove_tree(place.as_fd(), name)?)
+        delete(&self.path, &self.folder)
     }
 }
 
-/// Finishes the exchanges in `place` that were cut short because their process was killed, and returns their stashes. A swap whose
-/// entry another process has changed since is left as it is. Stashes whose exchange never began are deleted.
-pub fn recover(root: &Root, place: &Path) -> Vec<PathBuf> {
-    let mut recovered = Vec::new();
+/// Finishes the exchanges whose process was killed, and deletes all stashes that no session uses. Returns the number of finished
+/// exchanges. A swap whose entry another process has changed since is left as it is.
+///
+/// A host calls this when it opens a project, before it asks its [`History`](crate::undo::History) for anything: the history compares
+/// what the killed process had recorded with the project, so the exchange must be whole by then. `place` has the stashes of this
+/// project only.
+pub fn recover(root: &Root, place: &Path) -> usize {
+    let mut finished = 0;
     for entry in std::fs::read_dir(place).into_iter().flatten().flatten() {
-        let Ok(folder) = locked(&entry.path()) else { continue };
-        let has = |name: &str| rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW).is_ok();
-        if !has(UNDER_WAY) {
-            let never_began = match Plan::read(&folder) {
-                Ok(plan) => !plan.was_made,
-                // The plan of another version of this program, for one, stays with what it names.
-                Err(error) => error.kind() == io::ErrorKind::NotFound,
-            };
-            if never_began && has(ENTRIES) {
-                drop(folder);
-                if let Ok(place) = rustix::fs::open(place, FOLDER, Mode::empty()) {
-                    let _ = remove_tree(place.as_fd(), &entry.file_name());
-                }
+        let path = entry.path();
+        let Ok(folder) = locked(&path) else { continue };
+        if stat_at(folder.as_fd(), UNDER_WAY.as_ref()).is_err() {
+            if is_stash(&folder) {
+                let _ = delete(&path, &folder);
             }
             continue;
         }
-        drop(folder);
-        let Ok(mut stash) = Stash::open(&entry.path()) else { continue };
-        let is_forward = stash.plan.is_forward;
-        for number in stash.plan.chosen.clone() {
-            // What another process has changed stays as it is.
-            let is_made = !stash.is_pending(root, number, is_forward) || stash.swap(root, number, is_forward).is_ok();
-            if is_made {
-                stash.plan.swaps[number].is_exchanged = is_forward;
-            }
+        // The plan of another version of this program, for one, stays with the entries that it names.
+        let Ok(stash) = Stash::read(path, folder) else { continue };
+        let Plan { chosen, is_forward, .. } = &stash.plan;
+        // Another process may have changed an entry. If the system refuses, the next start tries it again.
+        let is_made = |number: &usize| {
+            let is_pending = stash.is_pending(root, *number, *is_forward);
+            !is_pending || !matches!(stash.swap(root, *number, *is_forward), Err(ExchangeError::System(..)))
+        };
+        if chosen.iter().filter(|number| !is_made(number)).count() == 0 {
+            finished += 1;
+            let _ = stash.delete();
         }
-        let _ = stash.finish();
-        recovered.push(entry.path());
     }
-    recovered
+    finished
+}
+
+/// Returns `true` if a folder has only entries that a stash has too. It can be empty, because its process was killed.
+fn is_stash(folder: &OwnedFd) -> bool {
+    let is_ours = |name: &OsString| [ENTRIES, PLAN, NEW_PLAN].iter().any(|ours| name == ours);
+    remove::names(folder.as_fd()).is_ok_and(|names| names.iter().all(is_ours))
+}
+
+/// Deletes a stash. If the process is killed, [`recover`] still sees that what is left is a stash, and that it has no exchange to
+/// finish.
+fn delete(path: &Path, folder: &OwnedFd) -> io::Result<()> {
+    let (Some(place), Some(name)) = (path.parent(), path.file_name()) else { return Ok(()) };
+    fault::point();
+    match rustix::fs::unlinkat(folder, UNDER_WAY, AtFlags::REMOVEDIR) {
+        Ok(()) | Err(Errno::NOENT) => {}
+        Err(errno) => return Err(errno.into()),
+    }
+    fault::point();
+    match remove_tree(folder.as_fd(), ENTRIES.as_ref()) {
+        Ok(()) | Err(Errno::NOENT) => {}
+        Err(errno) => return Err(errno.into()),
+    }
+    fault::point();
+    let place = rustix::fs::open(place, FOLDER, Mode::empty())?;
+    Ok(remove_tree(place.as_fd(), name)?)
 }
 
 impl Stash {

@@ -26,8 +26,6 @@ pub(super) struct Plan {
     pub(super) chosen: Vec<usize>,
     /// Whether that exchange puts the entries of the command into the project.
     pub(super) is_forward: bool,
-    /// Whether an exchange was ever begun.
-    pub(super) was_made: bool,
 }
 
 /// A path, and what the project has there before and after the exchange. The stash has the other side.
@@ -67,10 +65,9 @@ pub(super) enum Side {
 }
 
 impl Side {
-    /// The entry with this name.
-    pub(super) fn of(folder: BorrowedFd<'_>, name: &OsStr) -> rustix::io::Result<Side> {
-        let stat = super::stat_at(folder, name)?;
-        let stamp = Stamp::of(&stat);
+    /// The entry with this name and status.
+    pub(super) fn of(folder: BorrowedFd<'_>, name: &OsStr, stat: &Stat) -> Side {
+        let stamp = Stamp::of(stat);
         let digest = match FileType::from_raw_mode(stat.st_mode) {
             FileType::RegularFile if stamp.bytes() <= MOST_HASHED => digest_of(folder, name),
             FileType::Symlink => {
@@ -78,7 +75,7 @@ impl Side {
             }
             _ => None,
         };
-        Ok(Side::Entry { stamp, mode: stat.st_mode, digest, latest: None })
+        Side::Entry { stamp, mode: stat.st_mode, digest, latest: None }
     }
 
     /// Returns `true` if both are entries with the same content: one file that was not written since, or two with the same bytes and
@@ -146,7 +143,7 @@ impl Plan {
 
     /// Writes it to the disk, in place of the one that is there.
     pub(super) fn write(&self, folder: &OwnedFd) -> io::Result<()> {
-        let new = "plan.new";
+        let new = super::NEW_PLAN;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mut file = File::from(rustix::fs::openat(folder, new, flags, Mode::RUSR | Mode::WUSR)?);
         fault::point();
@@ -160,7 +157,6 @@ impl Plan {
     pub(super) fn choose(&mut self, chosen: Vec<usize>, is_forward: bool) {
         self.chosen = self.ordered(chosen, is_forward);
         self.is_forward = is_forward;
-        self.was_made = true;
     }
 
     /// The order in which swaps are made. Entries can only be moved in a folder that its owner may write to, so folders that

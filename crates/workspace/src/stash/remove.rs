@@ -8,7 +8,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
 /// Folders one in the other that [`walk`] enters.
-const DEEPEST: usize = 256;
+pub(super) const DEEPEST: usize = 256;
 
 /// Deletes the folder `name` in `place`, also if there are folders in it that have no permission for their owner.
 ///
@@ -86,12 +86,12 @@ pub(super) fn walk(
     enter(place, name, 0, accepts)
 }
 
-fn open(place: BorrowedFd<'_>, name: &OsStr) -> rustix::io::Result<OwnedFd> {
+pub(super) fn open(place: BorrowedFd<'_>, name: &OsStr) -> rustix::io::Result<OwnedFd> {
     rustix::fs::openat(place, name, FOLDER, Mode::empty())
 }
 
 /// The names in a folder.
-fn names(folder: BorrowedFd<'_>) -> rustix::io::Result<Vec<OsString>> {
+pub(super) fn names(folder: BorrowedFd<'_>) -> rustix::io::Result<Vec<OsString>> {
     let mut names = Vec::new();
     for entry in Dir::read_from(folder)? {
         let entry = entry?;

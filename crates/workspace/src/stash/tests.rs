@@ -17,8 +17,9 @@ use toolfence_rules::PathRules;
 
 const HOME: &str = "TOOLFENCE_TEST_STASH";
 const TWICE: &str = "TOOLFENCE_TEST_STASH_TWICE";
+const ACT: &str = "TOOLFENCE_TEST_STASH_ACT";
 
-type Picture = BTreeMap<PathBuf, String>;
+pub(crate) type Picture = BTreeMap<PathBuf, String>;
 
 fn open(root: &Path) -> Root {
     Root::open(root, PathRules::default(), None).expect("it is a folder")
@@ -77,7 +78,7 @@ fn stash(home: &Path, root: &Root, since: Moment) -> Result<Stash, ExchangeError
 }
 
 /// Every entry with its mode and content.
-fn picture(root: &Path) -> Picture {
+pub(crate) fn picture(root: &Path) -> Picture {
     let mut found = Picture::new();
     let mut pending = vec![root.to_owned()];
     while let Some(folder) = pending.pop() {
@@ -87,14 +88,23 @@ fn picture(root: &Path) -> Picture {
                 format!("{:?}", fs::read_link(&path).expect("it is a link"))
             } else if meta.is_dir() {
                 pending.push(path.clone());
-                format!("folder {:o}", meta.mode() & 0o777)
+                format!("folder {:o}", meta.mode() & 0o7777)
             } else {
-                fs::read_to_string(&path).expect("it is text")
+                format!("{:o} {}", meta.mode() & 0o7777, fs::read_to_string(&path).expect("it is text"))
             };
             found.insert(path.strip_prefix(root).expect("it is below").to_owned(), what);
         }
     }
     found
+}
+
+fn is_under_way(stashes: &Path) -> bool {
+    let mut entries = fs::read_dir(stashes).expect("it is there");
+    entries.any(|entry| entry.expect("it can be read").path().join(UNDER_WAY).exists())
+}
+
+fn count(stashes: &Path) -> usize {
+    fs::read_dir(stashes).expect("it is there").count()
 }
 
 fn child(home: &Path, twice: bool, kill_at: usize) -> Command {
@@ -112,6 +122,10 @@ fn child(home: &Path, twice: bool, kill_at: usize) -> Command {
 fn one_exchange() {
     let Some(home) = std::env::var_os(HOME).map(PathBuf::from) else { return };
     let root = open(&home.join("root"));
+    if std::env::var_os(ACT).is_some_and(|act| act == "recover") {
+        recover(&root, &home.join("stashes"));
+        return;
+    }
     let since = Moment::next(&home.join("stashes")).expect("a file can be made");
     let mut stash = stash(&home, &root, since).expect("it can be planned");
     stash.exchange(&root).expect("nothing else changes it");
@@ -143,27 +157,60 @@ fn killed_at_every_step_an_exchange_is_made_as_a_whole_or_not_at_all() {
             let ended = child(home.path(), twice, point).status().expect("it can be started");
             assert_eq!(ended.signal(), Some(9), "{point}");
             let (root, stashes) = (open(&home.path().join("root")), home.path().join("stashes"));
-            let had_begun = fs::read_dir(&stashes)
-                .expect("it is there")
-                .any(|entry| entry.expect("it can be read").path().join(UNDER_WAY).exists());
-            let recovered = recover(&root, &stashes);
+            let had_begun = is_under_way(&stashes);
+            assert_eq!(recover(&root, &stashes), usize::from(had_begun), "killed at {point}");
             let now = picture(&home.path().join("root"));
             assert!(now == old || now == new, "killed at {point}: {now:#?}");
             // With `twice`, it may be the second exchange that had begun.
             assert!(!had_begun || twice || now == new, "killed at {point}: it had begun and was not finished");
-            assert!(recover(&root, &stashes).is_empty(), "killed at {point}: it was recovered once");
-            // What was made can be taken back.
-            if let [path] = &recovered[..]
-                && now == new
-            {
-                let skipped = Stash::open(path).expect("it is there").restore(&root, false);
-                assert!(skipped.expect("it can be taken back").is_empty(), "killed at {point}");
-                assert_eq!(picture(&home.path().join("root")), old, "killed at {point}");
-            }
+            assert_eq!(count(&stashes), 0, "killed at {point}: a stash is left");
             kills += 1;
         }
     }
     println!("{kills} kills survived");
+}
+
+/// The process is killed at every step of the recovery, after it was killed in an exchange, before it, or when it deleted the stash.
+#[test]
+fn killed_at_every_step_a_recovery_is_finished_by_the_next_one() {
+    let (mut kills, mut points) = (0, 0);
+    let run = |home: &Path, act: &str, kill_at: usize| {
+        let ended = child(home, false, kill_at).env(ACT, act).status().expect("it can be started");
+        assert!(ended.success() || ended.signal() == Some(9), "{act} at {kill_at}: {ended}");
+        ended.success()
+    };
+    let mut killed = 0;
+    while killed <= points {
+        let mut point = 0;
+        let mut is_killed = true;
+        while is_killed {
+            point += 1;
+            let home = tempfile::tempdir().expect("a temporary folder can be made");
+            scene(home.path());
+            let at = home.path().join("root");
+            let old = picture(&at);
+            // The first run is not killed, and its stash is left.
+            if run(home.path(), "exchange", killed) && killed == 0 {
+                points =
+                    fs::read_to_string(home.path().join("points")).expect("it is there").parse().expect("a number");
+            }
+            let stashes = home.path().join("stashes");
+            let had_begun = is_under_way(&stashes);
+            let before = picture(&at);
+            is_killed = !run(home.path(), "recover", point);
+            let root = open(&at);
+            recover(&root, &stashes);
+            let now = picture(&at);
+            let when = format!("killed at {killed}, and then at {point}");
+            assert!(if had_begun { now != old } else { now == before }, "{when}");
+            assert_eq!(recover(&root, &stashes), 0, "{when}");
+            assert_eq!(count(&stashes), 0, "{when}: a stash is left");
+            kills += usize::from(is_killed);
+        }
+        killed += 1;
+    }
+    println!("{kills} kills survived");
+    assert!(kills > 50, "{kills}");
 }
 
 #[test]
@@ -282,7 +329,7 @@ fn what_changed_since_is_skipped_and_the_rest_is_put_back() {
     for (path, entry) in old.iter().filter(|(path, _)| !is_skipped(path)) {
         assert_eq!(now.get(path), Some(entry), "{path:?}");
     }
-    assert_eq!(now[Path::new("made/deep/more")], "user");
+    assert_eq!(now[Path::new("made/deep/more")], "644 user");
     fs::remove_file(at.join("made/deep/more")).expect("it is there");
     fs::remove_file(at.join("tree")).expect("it is there");
     // And again, all of it.
@@ -329,23 +376,51 @@ fn what_was_reported_is_what_recovery_leaves() {
     let path = stash.path().to_owned();
     drop(stash);
     fs::remove_dir(path.join("plan.new")).expect("it is there");
-    assert!(recover(&root, &home.path().join("stashes")).is_empty());
+    assert_eq!(recover(&root, &home.path().join("stashes")), 0);
     assert_eq!(picture(&at), old);
 }
 
 #[test]
-fn a_stash_with_a_plan_of_another_version_stays() {
+fn an_exchange_whose_plan_another_version_wrote_stays() {
     let home = tempfile::tempdir().expect("a temporary folder can be made");
     let since = scene(home.path());
     let root = open(&home.path().join("root"));
     let mut stash = stash(home.path(), &root, since).expect("it can be planned");
-    stash.exchange(&root).expect("nothing else changes it");
+    let all = (0..stash.plan.swaps.len()).collect();
+    stash.begin(all, true).expect("it can be written");
     let path = stash.path().to_owned();
     drop(stash);
     let plan = fs::read_to_string(path.join("plan.json")).expect("it is there");
     fs::write(path.join("plan.json"), plan.replace("swaps", "exchanges")).expect("it can be written");
-    assert!(recover(&root, &home.path().join("stashes")).is_empty());
+    assert_eq!(recover(&root, &home.path().join("stashes")), 0);
     assert!(path.join("entries").is_dir());
+}
+
+/// Recovery deletes stashes that no session uses, also one whose exchange could not begin, and nothing else.
+#[test]
+fn only_stashes_are_deleted() {
+    let home = tempfile::tempdir().expect("a temporary folder can be made");
+    let since = scene(home.path());
+    let root = open(&home.path().join("root"));
+    let stashes = home.path().join("stashes");
+    let mut refused = stash(home.path(), &root, since).expect("it can be planned");
+    // In the way of the mark.
+    fs::write(refused.path().join(UNDER_WAY), "").expect("it can be written");
+    assert!(matches!(refused.exchange(&root), Err(ExchangeError::Plan(_))));
+    fs::remove_file(refused.path().join(UNDER_WAY)).expect("it is there");
+    let used = Stash::create(&stashes).expect("a stash can be made");
+    fs::create_dir_all(stashes.join("other/entries")).expect("a folder can be made");
+    fs::write(stashes.join("other/file"), "user").expect("it can be written");
+    fs::create_dir(stashes.join("empty")).expect("a folder can be made");
+    fs::write(stashes.join("file"), "user").expect("it can be written");
+    drop(refused);
+    assert_eq!(recover(&root, &stashes), 0);
+    let mut left: Vec<PathBuf> =
+        fs::read_dir(&stashes).expect("it is there").map(|entry| entry.expect("it can be read").path()).collect();
+    left.sort();
+    let mut expected = vec![used.path().to_owned(), stashes.join("file"), stashes.join("other")];
+    expected.sort();
+    assert_eq!(left, expected);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use crate::Workspace;
 use crate::root::Root;
 use crate::stat::Stamp;
 use crate::state::{Change, State};
-use crate::undo::format::{Kind, Net, lines, net};
+use crate::undo::format::{self, Kind, Net, lines, net};
 use crate::undo::restore::{self, Unrestored};
 use crate::undo::{History, Listed, plan};
 use crate::{messages, names};
@@ -244,14 +244,36 @@ impl History {
 
     /// What a record changed, the other way round.
     fn backwards(&self, record: u64) -> Result<Net> {
-        let path = crate::undo::format::path_of(&self.turns(), record);
+        let path = format::path_of(&self.turns(), record);
         let lines =
             lines(&path).map_err(|cause| Error::because(messages::read_record(path.display().to_string()), cause))?;
-        let Net { changes, by_others, later } = net(&lines);
+        let Net { mut changes, by_others, later } = net(&lines);
+        self.follow(record, &mut changes);
         let turned = |changes: BTreeMap<PathBuf, (State, State)>| {
             changes.into_iter().map(|(name, (before, after))| (name, (after, before))).collect()
         };
         Ok(Net { changes: turned(changes), by_others, later: turned(later) })
+    }
+
+    /// Follows what later undos and redos of a turn made of its names. One that was cut short may have removed an entry and not yet
+    /// put the one of another kind into its place.
+    fn follow(&self, turn: u64, changes: &mut BTreeMap<PathBuf, (State, State)>) {
+        let mut undos = BTreeSet::new();
+        for head in format::heads(&self.turns()) {
+            match head.begin.kind {
+                Kind::Undo(undone) if undone == turn => drop(undos.insert(head.number)),
+                Kind::Redo(undo) if undos.contains(&undo) => {}
+                _ => continue,
+            }
+            let Ok(lines) = lines(&head.path) else { continue };
+            for (name, (before, after)) in net(&lines).changes {
+                if let Some((_, left)) = changes.get_mut(&name)
+                    && left.is(&before)
+                {
+                    *left = after;
+                }
+            }
+        }
     }
 
     fn apply(&self, root: &Root, kind: Kind, turn: Listed, net: Net) -> Result<Outcome> {
@@ -277,11 +299,20 @@ impl History {
             if let Some((at, stamp)) = moves.get(name) {
                 match restore::move_back(root, at, name, stamp, self) {
                     Ok(()) => outcome.push_moved(name, at),
-                    Err(why) => outcome.tell(step, Err(why), &net.by_others),
+                    Err(why) => {
+                        failed.insert(at);
+                        outcome.tell(step, Err(why), &net.by_others);
+                    }
                 }
                 continue;
             }
-            let done = self.content(&step.after).and_then(|content| restore::restore(root, step, &content, self));
+            // The system reports this too, but for a path longer than it takes `restore` would remove what is left.
+            let is_kept =
+                step.after == State::Nothing && failed.range(name..).next().is_some_and(|left| left.starts_with(name));
+            let done = match is_kept {
+                true => Err(Unrestored::NotEmpty),
+                false => self.content(&step.after).and_then(|content| restore::restore(root, step, &content, self)),
+            };
             let whole = Change::new(step.name.clone(), from.clone(), to.clone());
             if done.is_err() {
                 failed.insert(&step.name);

@@ -4,8 +4,10 @@
 //! The test runs itself again as a child, which may not live to its end.
 
 use crate::fault::counted;
+use crate::stash::{self, Moment, Stash};
 use crate::undo::{History, Limits};
 use crate::{Recorder, Stop, Workspace};
+use rustix::fd::AsFd;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
@@ -27,7 +29,32 @@ fn opened(home: &Path) -> (Arc<History>, Arc<Workspace>) {
     let history = History::open(&History::folder(&home.join("state"), &root), Limits::default());
     let history = Arc::new(history.expect("there is randomness"));
     let workspace = Workspace::open(&root, PathRules::default()).expect("it is a folder").recorder(history.clone());
+    stash::recover(workspace.root(), &home.join("stashes"));
     (history, Arc::new(workspace))
+}
+
+/// Exchanges what is in the folder `next` with what the project has, and removes the paths in `gone`. Returns `true` if undo covers
+/// all of it.
+fn exchange(home: &Path, workspace: &Workspace, next: &[(&str, &str)], gone: &[&str], replaces: &[&str]) -> bool {
+    let at = home.join("next");
+    let (root, place) = (workspace.root(), home.join("stashes"));
+    for (name, text) in next {
+        fs::create_dir_all(at.join(name).parent().expect("it has one")).expect("a folder can be made");
+        fs::write(at.join(name), text).expect("it can be written");
+    }
+    let since = Moment::next(&place).expect("a file can be made");
+    let mut stash = Stash::create(&place).expect("a stash can be made");
+    let folder = fs::File::open(&at).expect("it is there");
+    for entry in fs::read_dir(&at).expect("it is there").map(|entry| entry.expect("it can be read").file_name()) {
+        let is_there = replaces.iter().any(|name| entry == *name);
+        stash.put(root, entry.as_ref(), (folder.as_fd(), &entry), is_there, since).expect("it can be planned");
+    }
+    for name in gone {
+        stash.remove(root, name.as_ref(), since).expect("it can be planned");
+    }
+    let uncovered = workspace.changes().exchange(&mut stash, &|_| true).expect("nothing else changes it");
+    stash.delete().expect("it can be deleted");
+    uncovered.is_none()
 }
 
 fn scene(home: &Path) {
@@ -82,6 +109,22 @@ fn act(what: &str, home: &Path) {
             workspace.changes().write("d/x", "old\nand new\n").expect("it can be written");
             workspace.changes().write("d/made", "first\n").expect("it can be written");
         }
+        "exchanges" => {
+            let _turn = history.begin(&workspace, "a turn");
+            workspace.changes().write("a", "by the tool\n").expect("it can be written");
+            let next = [("a", "by the command\n"), ("b/in/f", "new\n"), ("e/f", "new\n"), ("run", "new\n")];
+            assert!(exchange(home, &workspace, &next, &["d"], &["a", "b", "run"]));
+            workspace.changes().write("e/f", "by the tool\n").expect("it can be written");
+            workspace.changes().write("d/again", "by the tool\n").expect("it can be written");
+            let next = [("b", "a file again\n"), ("a/f", "new\n")];
+            assert!(exchange(home, &workspace, &next, &["e", "c"], &["a", "b"]));
+            workspace.changes().write("a/f", "by the tool\n").expect("it can be written");
+        }
+        "large" => {
+            let _turn = history.begin(&workspace, "a turn");
+            assert!(!exchange(home, &workspace, &[("a", "new\n")], &["d"], &["a"]));
+        }
+        "undo all" => while history.undo(&workspace).expect("it can be written").is_some() {},
         "undo" => drop(history.undo(&workspace).expect("it can be written").expect("there is a turn")),
         _ => drop(history.redo(&workspace).expect("it can be written").expect("there is an undo")),
     }
@@ -151,6 +194,63 @@ fn killed_at_every_step_the_history_opens_and_undoes() {
     println!("{survived} kills survived");
 }
 
+/// The process is killed at every step of a turn with exchanges, and at some of them also in the recovery and the undo that follow.
+#[test]
+fn killed_at_every_step_exchanges_are_recovered_and_undone() {
+    let mut survived = 0;
+    let whole = tempfile::tempdir().expect("a temporary folder can be made");
+    scene(whole.path());
+    let old = stash::tests::picture(&whole.path().join("root"));
+    let points = child("exchanges", whole.path(), 0).expect("it is not killed");
+    assert!(points > 60, "{points} points");
+    for point in 0..=points {
+        let mut undo_at = 0;
+        loop {
+            let home = tempfile::tempdir().expect("a temporary folder can be made");
+            scene(home.path());
+            assert_eq!(child("exchanges", home.path(), point).is_none(), point > 0, "at {point}");
+            let is_killed = undo_at > 0 && child("undo all", home.path(), undo_at).is_none();
+            let when = format!("at {point}, and then at {undo_at}");
+            let (history, workspace) = opened(home.path());
+            while let Some(outcome) = history.undo(&workspace).expect("it can be written") {
+                assert!(outcome.refused.is_empty(), "{when}: {outcome:?}");
+            }
+            assert_eq!(stash::tests::picture(&home.path().join("root")), old, "{when}");
+            assert_eq!(fs::read_dir(home.path().join("stashes")).map_or(0, Iterator::count), 0, "{when}");
+            survived += 1;
+            if point % 16 != 0 || (undo_at > 0 && !is_killed) {
+                break;
+            }
+            undo_at += 1 + undo_at / 3;
+        }
+    }
+    println!("{survived} kills survived");
+}
+
+#[test]
+fn a_file_too_large_to_be_kept_is_refused_only_if_the_exchange_was_made() {
+    let (mut removed, mut point) = (0, 0);
+    let mut is_killed = true;
+    while is_killed {
+        point += 1;
+        let home = tempfile::tempdir().expect("a temporary folder can be made");
+        scene(home.path());
+        let path = home.path().join("root/d/large");
+        let large = fs::File::create(&path).expect("it can be made");
+        large.set_len(11 << 20).expect("it can grow");
+        is_killed = child("large", home.path(), point).is_none();
+        let (history, workspace) = opened(home.path());
+        let refused =
+            history.undo(&workspace).expect("it can be written").map_or(Vec::new(), |outcome| outcome.refused);
+        let expected = if path.exists() { Vec::new() } else { vec!["d/large"] };
+        assert_eq!(refused.iter().map(|refused| &refused.name).collect::<Vec<_>>(), expected, "at {point}");
+        assert_eq!(fs::read_to_string(home.path().join("root/a")).expect("it is there"), "old\n", "at {point}");
+        assert_eq!(fs::read_to_string(home.path().join("root/d/x")).expect("it is there"), "old\n", "at {point}");
+        removed += usize::from(!path.exists());
+    }
+    assert!(removed > 3 && point - removed > 3, "{removed} of {point}");
+}
+
 /// What becomes of what was not on the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Unsettled {
@@ -189,7 +289,14 @@ fn lose_power(home: &Path, unsettled: Unsettled) {
 #[test]
 fn without_power_at_any_step_what_tools_changed_is_undone() {
     let mut survived = 0;
-    for (what, before) in [("tools", &[][..]), ("undo", &["tools"]), ("redo", &["tools", "undo"])] {
+    let acts = [
+        ("tools", &[][..]),
+        ("exchanges", &[]),
+        ("undo", &["tools"]),
+        ("undo", &["exchanges"]),
+        ("redo", &["tools", "undo"]),
+    ];
+    for (what, before) in acts {
         for unsettled in [Unsettled::Gone, Unsettled::Zeros] {
             // Not killed at first: then all of it was done.
             let (mut point, mut points) = (0, None);

@@ -23,7 +23,10 @@ mod turn;
 pub use apply::{Done, Outcome, Refused};
 pub use difference::Difference;
 pub use restore::Unrestored;
+pub(crate) use restore::is_protected;
 pub use snapshot::LeftOut;
+pub(crate) use snapshot::Uncovered;
+pub(crate) use turn::uncovered_text;
 
 use crate::Workspace;
 use crate::digest::Digest;

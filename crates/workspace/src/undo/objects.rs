@@ -11,6 +11,9 @@ use std::path::{Path, PathBuf};
 /// What is being written, in a name of its own that nobody reads.
 const UNFINISHED: &str = "unfinished";
 
+/// Contents that are synced one by one. Of more, the whole file system is synced.
+const MOST_SYNCED: usize = 64;
+
 /// A folder of contents. Only who holds the lock of the history writes to it.
 #[derive(Debug)]
 pub(crate) struct Objects {
@@ -64,12 +67,21 @@ impl Objects {
         Ok(())
     }
 
-    /// Waits until a content that was put is on the disk.
-    pub(crate) fn settle(&self, digest: Digest) -> io::Result<()> {
-        let path = self.path(digest);
-        fault::point();
-        // After the rename, so that the name is on the disk with the content.
-        settled(&File::open(&path)?, &path)
+    /// Waits until contents that were put are on the disk.
+    pub(crate) fn settle(&self, digests: &HashSet<Digest>) -> io::Result<()> {
+        if digests.len() > MOST_SYNCED {
+            fault::point();
+            rustix::fs::syncfs(File::open(&self.folder)?)?;
+            digests.iter().for_each(|digest| fault::settled(&self.path(*digest)));
+            return Ok(());
+        }
+        for digest in digests {
+            let path = self.path(*digest);
+            fault::point();
+            // After the rename, so that the name is on the disk with the content.
+            settled(&File::open(&path)?, &path)?;
+        }
+        Ok(())
     }
 
     /// Whether a content of so many bytes seems to be there.

@@ -104,12 +104,28 @@ fn most_read(state: &State) -> u64 {
     if matches!(state, State::Unkept { .. }) { 0 } else { MOST }
 }
 
+/// Returns `true` if a file is in the state in which a change left it. An exchange renames files, which changes only the time that
+/// no process can set.
+fn is_as_left(now: &State, left: &State) -> bool {
+    match (now, left) {
+        (State::Unkept { stamp }, State::Unkept { stamp: left }) => stamp.is_content_of(left),
+        _ => now.is(left),
+    }
+}
+
+/// Returns `true` if a name is in this state.
+pub(super) fn is_still(root: &Root, name: &Path, state: &State) -> bool {
+    let most = if matches!(state, State::Unkept { .. }) { 0 } else { u64::MAX };
+    let now = seen(root, name, most, &mut |content| Digest::of(content));
+    now.is_some_and(|(now, _)| is_as_left(&now, state))
+}
+
 /// Checks that a name still is what it was, and that its content was kept: what undo removes or replaces may be the only copy.
 fn check_present(from: &State, now: &State, stat: Option<&Stat>) -> Result<(), Unrestored> {
     let is_file = stat.is_some_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile);
     match now {
-        now if !now.is(from) => Err(Unrestored::Changed),
-        State::Unkept { .. } if is_file => Err(Unrestored::NotKept),
+        State::Unkept { .. } if is_file && is_as_left(now, from) => Err(Unrestored::NotKept),
+        now if !is_as_left(now, from) => Err(Unrestored::Changed),
         _ => Ok(()),
     }
 }
@@ -243,11 +259,16 @@ pub(super) fn file_time(root: &Root) -> Option<i128> {
 fn restorable<'n>(root: &Root, name: &'n Path, to: &State) -> Result<&'n OsStr, Stopped> {
     let is_name = name.components().all(|part| matches!(part, Component::Normal(_)));
     let last = name.file_name().filter(|_| is_name).ok_or(Stopped(Unrestored::NoName))?;
-    let in_git = name.components().any(|part| part.as_os_str().eq_ignore_ascii_case(".git"));
-    if in_git || root.refuse_unwritable(&names::text_of(name), name).is_err() {
+    if is_protected(root, name) {
         return Err(Stopped(Unrestored::Protected));
     }
     if matches!(to, State::Unkept { .. }) { Err(Stopped(Unrestored::NotKept)) } else { Ok(last) }
+}
+
+/// Returns `true` if undo must not touch a name: tools may not open it or not write to it.
+pub(crate) fn is_protected(root: &Root, name: &Path) -> bool {
+    let in_git = name.components().any(|part| part.as_os_str().eq_ignore_ascii_case(".git"));
+    in_git || root.refuse_unwritable(&names::text_of(name), name).is_err()
 }
 
 /// The folder that a name stands in, reached without any link.

@@ -308,18 +308,19 @@ impl History {
         if !open.is_recorded() {
             return;
         }
+        let mut unsettled = HashSet::new();
         for change in changes {
             let is_own = open.left.get(&change.name).is_some_and(|(_, left)| left.is(&change.before));
             let Some((digest, bytes)) = change.before.content().filter(|_| !is_own) else { continue };
-            // One that is not there was not kept, which was said.
-            if settled.contains(&digest) || !self.objects.has(digest, bytes) {
-                continue;
+            // One that does not exist was not kept, which has a note already.
+            if !settled.contains(&digest) && self.objects.has(digest, bytes) {
+                unsettled.insert(digest);
             }
-            match self.objects.settle(digest) {
-                Ok(()) if settled.len() < MOST_SETTLED => drop(settled.insert(digest)),
-                Ok(()) => {}
-                Err(error) => self.not_kept(open, &error, notes),
-            }
+        }
+        match self.objects.settle(&unsettled) {
+            Ok(()) if settled.len() < MOST_SETTLED => settled.extend(unsettled),
+            Ok(()) => {}
+            Err(error) => self.not_kept(open, &error, notes),
         }
     }
 
@@ -481,16 +482,15 @@ impl History {
         self.inner().heart.iter().for_each(Heart::beat);
     }
 
-    /// A change that was told of last may not have been made.
+    /// Writes down that the last recorded change, or a part of it, was not made.
     fn revoke_undone(&self, open: &mut Open, lines: &[Line], root: &Root) {
         let last = lines.iter().rev().find_map(|line| match line {
             Line::Change { number, changes } => Some((*number, changes)),
             _ => None,
         });
         let Some((number, changes)) = last else { return };
-        let is = |change: &Change| restore::state(root, &change.name, u64::MAX, &mut |content| Digest::of(content));
         let made: Vec<Change> =
-            changes.iter().filter(|change| !is(change).is_some_and(|now| now.is(&change.before))).cloned().collect();
+            changes.iter().filter(|change| !restore::is_still(root, &change.name, &change.before)).cloned().collect();
         if made.len() < changes.len() {
             let _ = open.write(&Line::Unchanged { number }, Sync::Later);
             let _ = open.write(&Line::Change { number: open.next, changes: made }, Sync::Later);
@@ -509,7 +509,7 @@ fn aside_note(aside: &BTreeSet<PathBuf>) -> Option<Note> {
 }
 
 /// What undo will not take back of a command.
-fn uncovered_text(uncovered: &[(PathBuf, Uncovered)]) -> Option<Text> {
+pub(crate) fn uncovered_text(uncovered: &[(PathBuf, Uncovered)]) -> Option<Text> {
     /// So many are named.
     const MOST: usize = 10;
     let reason = |(name, why): &(PathBuf, Uncovered)| {
