@@ -134,17 +134,21 @@ fn put_into_project(
     (changes, output): (bool, bool),
 ) -> Put {
     let mut put = Put::default();
+    let is_output = |path: &Path| sorted.is_output(path);
     let mut kept: HashSet<&Path> = HashSet::new();
     if changes {
         let wanted = sorted.paths_of_changes(output);
-        match exchange(workspace, commands, run, &wanted) {
-            Ok(()) => kept = wanted,
+        match exchange(workspace, commands, run, &wanted, &is_output) {
+            Ok(uncovered) => {
+                kept = wanted;
+                put.notes.extend(uncovered);
+            }
             Err(failure) => put.changes = Err(failure.message),
         }
     }
     if output {
         let wanted = sorted.paths_of_output(&run.changes, &kept);
-        if let Err(failure) = exchange(workspace, commands, run, &wanted) {
+        if let Err(failure) = exchange(workspace, commands, run, &wanted, &is_output) {
             put.notes
                 .push(text!("The output of the command was not put into the project: {why}", why = failure.message));
             put.output = Err(Text::default());
@@ -155,24 +159,26 @@ fn put_into_project(
     put
 }
 
-/// Exchanges these entries of the layer with those of the project: all or none.
+/// Exchanges these entries of the layer with those of the project: all or none. Returns a sentence for the result if undo does not cover
+/// all of it; undo leaves `output` out.
 fn exchange(
     workspace: &Workspace,
     commands: &CommandRunner,
     run: &LayerRun,
     wanted: &HashSet<&Path>,
-) -> Result<(), ToolFailure> {
+    is_output: &dyn Fn(&Path) -> bool,
+) -> Result<Option<Text>, ToolFailure> {
     if wanted.is_empty() {
-        return Ok(());
+        return Ok(None);
     }
     let place = commands.stashes().ok_or_else(|| failure(text!("there is no place for it")))?;
     let is_wanted = |change: &Change| wanted.contains(change.path.as_path());
-    let kept = keep::plan(&run.layer, workspace.root(), &run.changes, &is_wanted, &place, run.since);
-    let mut stash = kept.map_err(|error| exchange_failure(&error))?;
-    let exchanged = stash.exchange(workspace.root()).map_err(|error| exchange_failure(&error));
+    let planned = keep::plan(&run.layer, workspace.root(), &run.changes, &is_wanted, &place, run.since);
+    let mut stash = planned.map_err(|error| exchange_failure(&error))?;
+    let exchanged = workspace.changes().exchange(&mut stash, &|path| !is_output(path));
     // What cannot be deleted now is deleted at the next start.
     let _ = stash.delete();
-    exchanged
+    exchanged.map_err(|error| exchange_failure(&error))
 }
 
 fn exchange_failure(error: &ExchangeError) -> ToolFailure {

@@ -64,6 +64,10 @@ impl Sorted {
         sorted
     }
 
+    pub(super) fn is_output(&self, path: &Path) -> bool {
+        self.output_paths.contains(path)
+    }
+
     /// The paths to keep if the changes are kept: with `output`, also the output in folders that are new.
     pub(super) fn paths_of_changes(&self, output: bool) -> HashSet<&Path> {
         let mut paths: HashSet<&Path> = self.changes.iter().map(|change| change.path.as_path()).collect();
