@@ -79,13 +79,15 @@ impl Hop {
         self.open(root, at).map_or_else(|_| self.clone(), |folder| self.with(folder, at))
     }
 
-    /// Keeps the folder `at`, which is open, unless the walk has too many open.
-    pub(crate) fn keep(&self, folder: Option<OwnedFd>, at: &Path) -> Hop {
+    /// Two hops for the entries of the folder `at`, which is open: one to use at once, and one to keep, which is the same unless the
+    /// walk has too many folders open.
+    pub(crate) fn keep(&self, folder: Option<OwnedFd>, at: &Path) -> (Hop, Hop) {
+        let Some(folder) = folder else { return (self.clone(), self.clone()) };
         let most = if self.is_far(at) { MOST_NEAR + MOST } else { MOST_NEAR };
-        match folder {
-            Some(folder) if self.open.load(Ordering::Relaxed) < most => self.with(folder, at),
-            _ => self.clone(),
-        }
+        let may_stay = self.open.load(Ordering::Relaxed) < most;
+        let here = self.with(folder, at);
+        let kept = if may_stay { here.clone() } else { self.clone() };
+        (here, kept)
     }
 
     /// The folder `at`, to open its entries.

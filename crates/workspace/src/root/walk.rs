@@ -3,6 +3,8 @@
 //! A walk is made of jobs: to read a folder, or to visit a few entries of one. Every thread takes the open job that comes first in
 //! the order, and only the thread that began the walk takes outcomes, in the order. It does a job itself if no other thread has begun
 //! it, so one thread does everything in the order. How far the others are ahead is bounded by what their outcomes hold.
+//! Breadth first, all entries of a folder come before what is below them, so the job that reads the folder visits them too, while
+//! the folder is open.
 //!
 //! Links are shown and never followed. A folder or file is opened by its one name in the descriptor of the folder where it was
 //! listed, and the kernel refuses a link, so nothing that is swapped in during the walk leads out of the root. Such a descriptor
@@ -235,14 +237,16 @@ impl<'w> Walk<'w> {
         let mut nodes = items.into_iter().filter_map(|item| self.child(folder, item, ignores.as_ref())).peekable();
         let mut work = Vec::new();
         if nodes.peek().is_some() {
-            let hop = folder.hop.keep(kept, &folder.name);
+            let (here, hop) = folder.hop.keep(kept, &folder.name);
+            // Breadth first, the entries are visited at once.
+            let run_hop = if self.order == Order::Breadth { here } else { hop.clone() };
             let depth = folder.depth + 1;
             let mut run = Vec::new();
             while let Some(node) = nodes.next() {
                 let inner = self.descends(&node, depth).then(|| node.name.clone());
                 run.push(node);
                 if inner.is_some() || run.len() == MOST_IN_RUN || nodes.peek().is_none() {
-                    work.push(Task::Run { nodes: mem::take(&mut run), depth, hop: hop.clone() });
+                    work.push(Task::Run { nodes: mem::take(&mut run), depth, hop: run_hop.clone() });
                 }
                 if let Some(name) = inner {
                     work.push(Task::Folder(WalkFolder { name, depth, ignores: ignores.clone(), hop: hop.clone() }));
@@ -316,16 +320,18 @@ struct Expansion {
 }
 
 enum TaskOutcome<F> {
-    Folder { expanded: Result<(Vec<NextTask>, usize, bool), Errno>, is_start: bool },
+    Folder { expanded: Result<(Vec<NextTask<F>>, usize, bool), Errno>, is_start: bool },
     Run(F),
 }
 
 /// What the walk comes to in its order.
-enum NextTask {
+enum NextTask<F> {
     /// A job that any thread may do.
     Shared(Arc<TaskPlace>),
     /// Task of a walk on one thread.
     Own(Task),
+    /// Entries that were visited when their folder was read.
+    Visited(F),
 }
 
 /// A place in the order of the walk.
@@ -362,7 +368,7 @@ struct TaskQueue<F> {
 
 impl<F> TaskQueue<F> {
     /// Adds an open job, if there are threads that could do it.
-    fn add(&mut self, work: Task, walk: &Walk<'_>) -> NextTask {
+    fn add(&mut self, work: Task, walk: &Walk<'_>) -> NextTask<F> {
         if walk.threads == 1 {
             return NextTask::Own(work);
         }
@@ -455,9 +461,19 @@ impl<V: Visitor> SharedWalk<'_, V> {
                     seen += entries;
                     walk.stop.saw(entries);
                     report.complete &= complete;
-                    match walk.order {
-                        Order::Depth => pending.extend(turns.into_iter().rev()),
-                        Order::Breadth => pending.extend(turns),
+                    if walk.order == Order::Depth {
+                        pending.extend(turns.into_iter().rev());
+                        continue;
+                    }
+                    for turn in turns {
+                        match turn {
+                            NextTask::Visited(found) => {
+                                if take(found).is_break() {
+                                    return report;
+                                }
+                            }
+                            later => pending.push_back(later),
+                        }
                     }
                 }
                 TaskOutcome::Folder { expanded: Err(errno), is_start: true } => report.not_begun = Some(errno),
@@ -467,10 +483,11 @@ impl<V: Visitor> SharedWalk<'_, V> {
     }
 
     /// The outcome of the job whose turn it is. `None` if another thread ended the walk by a panic.
-    fn outcome(&self, turn: NextTask, state: &mut V::State) -> Option<TaskOutcome<V::Found>> {
+    fn outcome(&self, turn: NextTask<V::Found>, state: &mut V::State) -> Option<TaskOutcome<V::Found>> {
         let job = match turn {
             NextTask::Shared(job) => job,
             NextTask::Own(work) => return Some(self.run(work, state).0),
+            NextTask::Visited(found) => return Some(TaskOutcome::Run(found)),
         };
         let mut queue = self.lock();
         loop {
@@ -518,23 +535,38 @@ impl<V: Visitor> SharedWalk<'_, V> {
         let walk = self.walk;
         match work {
             Task::Run { nodes, hop, .. } => {
-                let folder = nodes[0].name.parent().unwrap_or(Path::new("")).to_owned();
-                let run = EntryRun { nodes, folder, hop, root: walk.root, stop: walk.stop, is_over: &self.is_over };
-                let found = self.visitor.visit(state, run);
+                let found = self.visit(nodes, hop, state);
                 let size = V::size(&found);
                 (TaskOutcome::Run(found), size)
             }
             Task::Folder(folder) => {
-                let expanded = walk.expand(&folder);
-                let size = expanded.as_ref().map_or(0, |expansion| expansion.seen * NODE_SIZE);
-                let expanded = expanded.map(|Expansion { work, seen, complete }| {
-                    let mut queue = self.lock();
-                    let turns = work.into_iter().map(|work| queue.add(work, walk)).collect();
-                    (turns, seen, complete)
-                });
-                (TaskOutcome::Folder { expanded, is_start: folder.depth == 0 }, size)
+                let is_start = folder.depth == 0;
+                let Expansion { work, seen, complete } = match walk.expand(&folder) {
+                    Ok(expansion) => expansion,
+                    Err(errno) => return (TaskOutcome::Folder { expanded: Err(errno), is_start }, 0),
+                };
+                let mut size = seen * NODE_SIZE;
+                let mut turns = Vec::with_capacity(work.len());
+                for work in work {
+                    turns.push(match work {
+                        Task::Run { nodes, hop, .. } if walk.order == Order::Breadth => {
+                            let found = self.visit(nodes, hop, state);
+                            size += V::size(&found);
+                            NextTask::Visited(found)
+                        }
+                        work => self.lock().add(work, walk),
+                    });
+                }
+                (TaskOutcome::Folder { expanded: Ok((turns, seen, complete)), is_start }, size)
             }
         }
+    }
+
+    fn visit(&self, nodes: Vec<Node>, hop: Hop, state: &mut V::State) -> V::Found {
+        let walk = self.walk;
+        let folder = nodes[0].name.parent().unwrap_or(Path::new("")).to_owned();
+        let run = EntryRun { nodes, folder, hop, root: walk.root, stop: walk.stop, is_over: &self.is_over };
+        self.visitor.visit(state, run)
     }
 }
 

@@ -105,7 +105,10 @@ impl Sink for Collector<'_> {
             self.found.has_more = true;
             return Ok(false);
         }
-        let at = self.matcher.find(found.bytes()).ok().flatten().map_or(0, |found| found.start());
+        // A short line is shown whole, wherever the match is.
+        let is_long = found.bytes().len() > self.snippet_chars;
+        let place = if is_long { self.matcher.find(found.bytes()).ok().flatten() } else { None };
+        let at = place.map_or(0, |place| place.start());
         let line = self.line(found.line_number(), snippet::around(found.bytes(), at, self.snippet_chars), true);
         self.found.starts.push(self.found.lines.len());
         self.found.lines.append(&mut self.before);

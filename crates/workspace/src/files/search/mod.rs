@@ -29,6 +29,10 @@ use toolfence_protocol::{ErrorCode, Limits, ToolFailure};
 /// The longest line that is searched, in bytes: memory is bounded by it.
 const LONGEST_LINE: usize = 8 << 20;
 
+/// A file of fewer bytes fits into the buffer of a new searcher, which is twice as large: UTF-16 takes up to half as many bytes
+/// more as UTF-8.
+const FITS_BUFFER: i64 = 32 << 10;
+
 /// Bytes a compiled pattern may take.
 const PATTERN_SIZE: usize = 4 << 20;
 
@@ -279,6 +283,11 @@ impl Search<'_> {
         let mut sink = Collector::new(matcher, &name, bounds, &still_allowed);
         let result = searcher.search_reader(&*matcher, Stoppable::new(&file, is_over), &mut sink);
         let lines = sink.found;
+        // A long line leaves a larger buffer, and a NUL hides the lines of a file that precede it in the buffer. The next file must not
+        // be searched with a buffer that depends on this one.
+        if stat.st_size >= FITS_BUFFER {
+            *searcher = searcher_of(self.wanted);
+        }
         let end = match result {
             Ok(()) if sink.is_binary => FileEnd::Binary,
             Ok(()) => FileEnd::Text,
@@ -372,6 +381,19 @@ fn not_a_pattern(wanted: &SearchFiles, error: &grep_regex::Error) -> ToolFailure
 mod tests {
     use super::*;
     use std::fs;
+
+    #[test]
+    fn a_long_line_does_not_change_what_is_found_in_the_next_file() {
+        let home = tempfile::tempdir().expect("a temporary folder can be made");
+        let late_nul = format!("hit\n{}\0", "filler\n".repeat(20_000));
+        fs::write(home.path().join("b"), late_nul).expect("a file can be written");
+        let root = Root::open(home.path(), Default::default(), None).expect("it is there");
+        let (wanted, stop) = (SearchFiles::new("hit"), Stop::default());
+        let find = || search(&root, &wanted, &stop, Some(1)).expect("it can be searched").lines;
+        let alone = find();
+        fs::write(home.path().join("a"), "x".repeat(1 << 20)).expect("a file can be written");
+        assert_eq!(find(), alone);
+    }
 
     #[test]
     fn a_folder_moved_out_of_the_root_during_the_walk_shows_no_line() {

@@ -7,6 +7,10 @@ pub(crate) fn around(line: &[u8], at: usize, shown: usize) -> String {
     let window = 4 * (shown + 4);
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     let line = line.strip_suffix(b"\r").unwrap_or(line);
+    if line.len() <= shown {
+        // No character is shorter than a byte.
+        return String::from_utf8_lossy(line).into_owned();
+    }
     let at = at.min(line.len());
     let from = at.saturating_sub(window);
     let to = line.len().min(at + window);
