@@ -10,6 +10,9 @@ const CHANGES: &str = "changes";
 /// The rule that asks whether to put build output into the project.
 const OUTPUT: &str = "output";
 
+/// The rule that asks whether a command may use the network.
+const NETWORK: &str = "network";
+
 /// What becomes of files that a command wrote on its private copy of the project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keeping {
@@ -26,6 +29,8 @@ pub enum Keeping {
 pub(crate) struct Kept {
     pub(crate) changes: Keeping,
     pub(crate) output: Keeping,
+    /// Whether the command may run a second time with network.
+    pub(crate) network: Keeping,
     /// What "always" would store in the question about its changes; or why nothing can be stored.
     pub(crate) always: Result<Rule, Text>,
 }
@@ -33,7 +38,12 @@ pub(crate) struct Kept {
 impl Kept {
     /// For calls that do not run on a private copy.
     pub(crate) fn nothing() -> Kept {
-        Kept { changes: Keeping::Discard, output: Keeping::Discard, always: Err(Text::default()) }
+        Kept {
+            changes: Keeping::Discard,
+            output: Keeping::Discard,
+            network: Keeping::Discard,
+            always: Err(Text::default()),
+        }
     }
 }
 
@@ -46,6 +56,18 @@ impl Cleared {
     /// What becomes of its build output.
     pub fn keeping_of_output(&self) -> Keeping {
         self.kept.output
+    }
+
+    /// Whether the command may run a second time with network if it failed without: `Keep` stands for yes, `Discard` for no.
+    pub fn network_again(&self) -> Keeping {
+        self.kept.network
+    }
+
+    /// The question whether to run the command a second time, with network. `summary` is the question as a sentence.
+    pub fn ask_about_network(&self, summary: Text) -> Pending {
+        let mut call = self.call().clone();
+        call.args.insert("network".into(), true.into());
+        Pending::new(call, self.effect(), self.question(NETWORK, summary), Kept::nothing())
     }
 
     /// The question whether to keep what the command changed. `summary` is the question as a sentence, `files` are the changed

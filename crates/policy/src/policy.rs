@@ -307,6 +307,11 @@ impl Policy {
             }
         };
         let may_use_network = spec.asks_for(Request::Network, &call.args);
+        let network = match self.settings.ask {
+            _ if may_use_network => Keeping::Discard,
+            AskMode::Never => Keeping::Keep,
+            _ => Keeping::Ask,
+        };
         let (changes, output) = match self.settings.ask {
             _ if self.read_only => (Keeping::Discard, Keeping::Discard),
             AskMode::Sandboxed | AskMode::Never => (Keeping::Keep, Keeping::Keep),
@@ -323,7 +328,7 @@ impl Policy {
             }
         };
         let always = if self.settings.ask == AskMode::Always { Err(messages::all_is_asked()) } else { Ok(rule) };
-        Kept { changes, output, always }
+        Kept { changes, output, network, always }
     }
 
     /// Allows what a person has said "always" to, as long as this policy lives. What is denied stays denied.

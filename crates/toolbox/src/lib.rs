@@ -88,6 +88,16 @@ impl<'a> Permit<'a> {
         self.cleared.keeping_of_output()
     }
 
+    /// Whether a command that failed without network may run a second time with network: see [`Cleared::network_again`].
+    pub fn network_again(&self) -> Keeping {
+        self.cleared.network_again()
+    }
+
+    /// The question whether to run the command a second time, with network.
+    pub fn ask_about_network(&self, summary: Text) -> Pending {
+        self.cleared.ask_about_network(summary)
+    }
+
     /// The question whether to keep what the command changed: see [`Cleared::ask_about_changes`].
     pub fn ask_about_changes(&self, summary: Text, files: Vec<Target>, details: String) -> Pending {
         self.cleared.ask_about_changes(summary, files, details)

@@ -42,14 +42,23 @@ pub(crate) struct Settled {
     notes: Vec<Text>,
 }
 
+/// What decides about the files of one command.
+pub(crate) struct Asks<'a> {
+    /// The permit of the call; without one, changes are dropped and output is kept.
+    pub(crate) permit: Option<&'a Permit<'a>>,
+    pub(crate) progress: &'a dyn Progress,
+    /// Whether the user has approved the network for the command while the call ran.
+    pub(crate) has_network: bool,
+}
+
 /// Decides what becomes of the files that a command wrote, and puts what is kept into the project.
 pub(crate) async fn settle(
     commands: &Arc<CommandRunner>,
     run: LayerRun,
     command: &str,
-    permit: Option<&Permit<'_>>,
-    progress: &dyn Progress,
+    asks: &Asks<'_>,
 ) -> Result<Settled, ToolError> {
+    let Asks { permit, progress, has_network } = *asks;
     let run = Arc::new(run);
     let sort = {
         let run = Arc::clone(&run);
@@ -83,6 +92,7 @@ pub(crate) async fn settle(
     if !sorted.output.is_empty() {
         keeps_output = match (permit.map_or(Keeping::Keep, Permit::keeping_of_output), permit) {
             (Keeping::Keep, _) => true,
+            (Keeping::Ask, _) if has_network => true,
             (Keeping::Ask, Some(permit)) => {
                 let (summary, details) = question::about_output(&sorted.output, command, language);
                 progress.ask(permit.ask_about_output(summary, details)).await.is_ok()

@@ -35,8 +35,9 @@ use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
+use toolfence_policy::Keeping;
 use toolfence_protocol::limits::size;
-use toolfence_protocol::{Error, ErrorKind, Language, Limits, Output, Text, ToolFailure};
+use toolfence_protocol::{Error, ErrorKind, Language, Limits, Output, Text, ToolFailure, text};
 use toolfence_sandbox::environment;
 use toolfence_sandbox::isolation::{self, Enclosure, Kind, Report};
 use toolfence_sandbox::process::{self, Background, Job, Outcome, Overflow, Prespawn};
@@ -274,11 +275,30 @@ impl CommandRunner {
         permit: &Permit<'_>,
         progress: &dyn Progress,
     ) -> Result<Output, ToolError> {
-        let mut ran = self.run(wanted, progress).await?;
+        let mut ran = self.run(wanted.clone(), progress).await?;
+        let mut has_run_again = false;
+        if ran.misses_network() && permit.on_private_copy() {
+            has_run_again = match permit.network_again() {
+                Keeping::Keep => true,
+                Keeping::Ask => progress.ask(permit.ask_about_network(run_again_with_network())).await.is_ok(),
+                Keeping::Discard => false,
+            };
+        }
+        if has_run_again {
+            // What the first run wrote on its private copy is dropped.
+            ran = self.run(Wanted { network: true, ..wanted }, progress).await?;
+        }
         let layered = ran.layered.take();
         let mut output = self.output(ran);
+        if has_run_again {
+            noted(
+                &mut output.text,
+                text!("This is the second run, with network. The first one failed without network."),
+            );
+        }
         if let Some(run) = layered {
-            private_copy::settle(self, run, shown, Some(permit), progress).await?.put_into(&mut output);
+            let asks = private_copy::Asks { permit: Some(permit), progress, has_network: has_run_again };
+            private_copy::settle(self, run, shown, &asks).await?.put_into(&mut output);
         }
         Ok(output)
     }
@@ -292,7 +312,8 @@ impl CommandRunner {
     ) -> Result<Outcome, ToolError> {
         let mut ran = self.run(wanted, progress).await?;
         if let Some(run) = ran.layered.take() {
-            private_copy::settle(self, run, shown, None, progress).await?;
+            let asks = private_copy::Asks { permit: None, progress, has_network: false };
+            private_copy::settle(self, run, shown, &asks).await?;
         }
         Ok(ran.outcome)
     }
@@ -460,6 +481,10 @@ impl CommandRunner {
         let path = path.to_owned();
         blocking(self.workspace(), move |workspace, _| workspace.root().named_folder(&path)).await
     }
+}
+
+fn run_again_with_network() -> Text {
+    text!("It failed without network, and its output mentions a failed name lookup. Run it again with network?")
 }
 
 /// Runs a command to its end on the calling thread.

@@ -29,10 +29,20 @@ pub(crate) struct Ran {
     pub(super) has_network: bool,
 }
 
+impl Ran {
+    /// Returns `true` if the command failed without network, and its output mentions a failed name lookup.
+    pub(super) fn misses_network(&self) -> bool {
+        let outcome = &self.outcome;
+        let has_failed = outcome.exit_code != 0 || outcome.timed_out || outcome.signal.is_some();
+        has_failed && !outcome.stopped && !self.has_network && mentions_failed_lookup(&outcome.output)
+    }
+}
+
 impl CommandRunner {
     /// The answer to a call, once the command has ended.
     pub(crate) fn output(&self, ran: Ran) -> Output {
-        let Ran { outcome, notes, file, seconds, most_seconds, command, has_network, .. } = ran;
+        let offline = ran.misses_network().then(without_network);
+        let Ran { outcome, notes, file, seconds, most_seconds, command, .. } = ran;
         let row = if outcome.timed_out { self.late.fetch_add(1, Ordering::Relaxed) + 1 } else { 0 };
         self.late.store(row, Ordering::Relaxed);
         let memory = self.enclosure().settings().memory;
@@ -40,8 +50,6 @@ impl CommandRunner {
         let missed = terminal::missed(&command, &outcome);
         let left = left_running(outcome.lingered, outcome.escaped);
         let masked = refused::masked_from_git(outcome.exit_code, &outcome.output);
-        let lookup_failed = failure.is_some() && !has_network && mentions_failed_lookup(&outcome.output);
-        let offline = lookup_failed.then(without_network);
         let mut text = Text::from(outcome.output);
         for note in left.into_iter().chain(missed).chain(masked).chain(offline).chain(notes) {
             noted(&mut text, note);
