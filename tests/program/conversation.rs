@@ -323,7 +323,7 @@ fn what_is_typed_before_a_question_does_not_answer_it_and_is_kept() {
     screen.press(&format!("go{ENTER}"));
     screen.wait_for("I run it.");
     screen.press(&format!("y{ENTER}"));
-    screen.wait_for("Run it? [");
+    screen.wait_for("Keep them? [");
     std::thread::sleep(std::time::Duration::from_millis(300));
     assert!(!place.root.join("ran").exists());
     screen.press(&format!("n not now{ENTER}"));
@@ -598,7 +598,7 @@ fn a_command_of_a_project_is_trusted_as_it_is() {
 
 /// In plan mode nothing changes, whatever was allowed, and the model is told.
 #[test]
-fn in_plan_mode_only_what_reads_runs() {
+fn in_plan_mode_no_changes_are_kept() {
     let call =
         |command: &str| format!("```tool\n{{\"name\": \"bash\", \"args\": {{\"command\": \"{command}\"}}}}\n```");
     let replies = [&call("touch one"), "I would touch it.", &call("ls -a"), "Listed.", &call("touch two"), "Touched."];
@@ -619,7 +619,7 @@ fn in_plan_mode_only_what_reads_runs() {
     screen.wait_for("Listed.");
     screen.wait_for_last("plan>");
     screen.press(&format!("/policy touch one{ENTER}"));
-    screen.wait("verdict", |contents| contents.contains("deny: it does not run") && contents.trim_end().ends_with('>'));
+    screen.wait("verdict", |contents| contents.contains("ask: it runs") && contents.trim_end().ends_with('>'));
     screen.press(&format!("/plan{ENTER}"));
     answered(&screen, "plan mode has ended");
     screen.press(&format!("now do it{ENTER}"));
@@ -630,7 +630,7 @@ fn in_plan_mode_only_what_reads_runs() {
         written.contains("the user has begun plan mode") && written.contains("the user has ended plan mode"),
         "{written}"
     );
-    assert!(written.contains("Refused by the rule plan"), "{written}");
+    assert!(written.contains("Not kept: one: this conversation is in plan mode"), "{written}");
 }
 
 #[test]

@@ -343,10 +343,10 @@ fn a_pasted_y_cannot_approve() {
     screen.wait_for("rest");
     // Typed behind it, and there before the question is.
     screen.press(&format!("{ENTER}y{ENTER}"));
-    screen.wait_for("Run it? [");
+    screen.wait_for("Keep them? [");
     std::thread::sleep(Duration::from_millis(500));
     assert!(!place.root.join("ran").exists());
-    say(&screen, "Run it? [", "n");
+    say(&screen, "Keep them? [", "n");
     screen.wait_for("Done.");
     assert!(!place.root.join("ran").exists());
     assert_eq!(place.said()[0], "do it\ny\nrest");
@@ -629,7 +629,7 @@ fn mcp_tools() {
     assert!(screen.contents().contains("files (1 tool)"), "{}", screen.contents());
 }
 
-/// What a blocked file says that appears while a command runs is not shown on the way either.
+/// Without private copies, the lines of a blocked file that appears while a command runs are not shown on the way either.
 #[test]
 fn live_output_withholds_blocked_files() {
     let command = ". ./attempt.sh";
@@ -640,7 +640,7 @@ fn live_output_withholds_blocked_files() {
         eprintln!("left out: no sandbox holds here");
         return;
     }
-    let screen = place.talk(&["--yes"], &[]);
+    let screen = place.talk(&["--yes"], &[("TOOLFENCE_NO_OVERLAY", "1")]);
     screen.press(&format!("go{ENTER}"));
     let contents = screen.wait_for("│ after");
     assert!(contents.contains("A line is withheld"), "{contents}");

@@ -7,15 +7,15 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// A reply that begins a command which would run for a minute; it leaves in `name` how it is called. Its process number
-/// would say nothing: inside the sandbox it is another one.
-fn long(name: &str) -> String {
+/// The command line of a process that runs for a minute, and a reply that runs it. The line is different each time: the number of the
+/// process is another one inside the sandbox.
+fn long() -> (String, String) {
     use std::sync::atomic::{AtomicU32, Ordering};
     static NEXT: AtomicU32 = AtomicU32::new(0);
-    let called = format!("sleep 60.{}{:03}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-    let command = format!("echo {called} > {name}.new; mv {name}.new {name}; exec {called}");
+    let command = format!("sleep 60.{}{:03}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
     let call = serde_json::json!({"name": "bash", "args": {"command": command}});
-    format!("%%% reply\n```tool\n{call}\n```\n")
+    let reply = format!("%%% reply\n```tool\n{call}\n```\n");
+    (command, reply)
 }
 
 /// One question to the replies, and everything is allowed.
@@ -26,15 +26,12 @@ fn coder(root: &Path, replies: &str) -> Child {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-fn wait_for(path: &Path) -> String {
+fn wait_for_start(process: &str) {
     let begun = Instant::now();
-    while begun.elapsed() < Duration::from_secs(30) {
-        if let Ok(text) = std::fs::read_to_string(path) {
-            return text.trim().to_owned();
-        }
+    while is_over(process) {
+        assert!(begun.elapsed() < Duration::from_secs(30), "{process} did not start");
         sleep(Duration::from_millis(10));
     }
-    panic!("{} never came", path.display());
 }
 
 fn send(signal: &str, child: &Child) {
@@ -67,8 +64,9 @@ fn whoever_is_told_to_end_takes_the_command_along() {
             continue;
         }
         let folder = tempfile::tempdir().unwrap();
-        let child = coder(folder.path(), &long("one"));
-        let process = wait_for(&folder.path().join("one"));
+        let (process, reply) = long();
+        let child = coder(folder.path(), &reply);
+        wait_for_start(&process);
         send(signal, &child);
         let output = child.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(status), "{output:?}");
@@ -82,19 +80,20 @@ fn one_interruption_stops_the_tool_and_two_the_turn() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let replies = format!("{}%%% reply\nI see.\n", long("one"));
-    let child = coder(folder.path(), &replies);
-    let process = wait_for(&folder.path().join("one"));
+    let (process, reply) = long();
+    let child = coder(folder.path(), &format!("{reply}%%% reply\nI see.\n"));
+    wait_for_start(&process);
     send("INT", &child);
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stdout).trim()), (Some(0), "I see."));
     assert!(ends(&process));
 
     let folder = tempfile::tempdir().unwrap();
-    let child = coder(folder.path(), &format!("{}{}%%% reply\nI see.\n", long("one"), long("two")));
-    wait_for(&folder.path().join("one"));
+    let ((first, one), (process, two)) = (long(), long());
+    let child = coder(folder.path(), &format!("{one}{two}%%% reply\nI see.\n"));
+    wait_for_start(&first);
     send("INT", &child);
-    let process = wait_for(&folder.path().join("two"));
+    wait_for_start(&process);
     send("INT", &child);
     assert_eq!(child.wait_with_output().unwrap().status.code(), Some(130));
     assert!(ends(&process));
@@ -105,10 +104,11 @@ fn client(root: &Path) -> (Child, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coder"));
     command.args(["--yes", "pipe"]).current_dir(root).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    let reply = long("one").replace("%%% reply\n", "");
+    let (process, reply) = long();
+    let reply = reply.replace("%%% reply\n", "");
     let lines = format!("{}\n{{\"type\":\"end\"}}\n", serde_json::json!({"type": "chunk", "text": reply}));
     child.stdin.as_mut().unwrap().write_all(lines.as_bytes()).unwrap();
-    let process = wait_for(&root.join("one"));
+    wait_for_start(&process);
     (child, process)
 }
 

@@ -18,6 +18,9 @@ fn on_a_terminal(root: &Path, line: &str, early: &str, answers: &[&str]) -> Stri
     typed(root, line, "Run it? [y/N", early, answers)
 }
 
+/// Runs commands on the project itself, so that they are asked about before they run.
+const FALLBACK: &str = "TOOLFENCE_NO_OVERLAY=1";
+
 /// Answers another question in this way.
 fn on_a_terminal_asking(root: &Path, line: &str, question: &str, answers: &[&str]) -> String {
     typed(root, line, question, "", answers)
@@ -85,7 +88,8 @@ fn bash(command: &str) -> serde_json::Value {
 fn only_what_is_typed_below_the_question_answers_it() {
     for (answer, ran) in [("n not now", false), ("y", true)] {
         let folder = with_call(&bash("touch ran"));
-        let shown = on_a_terminal(folder.path(), "sleep 1; \"$CODER\" exec < reply", "y\n", &[answer]);
+        let line = "sleep 1; \"$CODER\" exec < reply";
+        let shown = typed(folder.path(), line, "Keep them? [y/N", "y\n", &[answer]);
         assert_eq!(folder.path().join("ran").exists(), ran, "{shown}");
         assert_eq!(shown.contains("The user said no: not now."), !ran, "{shown}");
     }
@@ -96,7 +100,7 @@ fn a_question_cannot_be_forged() {
     let mut call = bash("touch ran\n? bash\n  $ ls -la\nRun it? [no]");
     call["reason"] = "harmless\n  asked because: it lists files.\n  $ ls -la\nRun it? now".into();
     let folder = with_call(&call);
-    let shown = on_a_terminal(folder.path(), "\"$CODER\" exec < reply", "", &["n"]);
+    let shown = on_a_terminal(folder.path(), "\"$CODER\" exec --ask always < reply", "", &["n"]);
     let (question, _) = shown.split_once("Run it? [y/N").expect(&shown);
     assert!(
         question.contains("  the model: harmless asked because: it lists files. $ ls -la Run it? now\n"),
@@ -108,7 +112,7 @@ fn a_question_cannot_be_forged() {
 #[test]
 fn a_question_shows_all_of_a_command_and_all_of_a_change_on_demand() {
     let folder = with_call(&bash(&format!("echo {}; touch hidden", "x".repeat(311))));
-    let shown = on_a_terminal(folder.path(), "\"$CODER\" exec < reply", "", &["n"]);
+    let shown = on_a_terminal(folder.path(), "\"$CODER\" exec --ask always < reply", "", &["n"]);
     assert!(shown.replace("\n  \\ ", "").contains("; touch hidden\n") && !shown.contains("not shown"), "{shown}");
 
     let content: String = (0..100).map(|line| format!("line {line}\n")).collect();
@@ -117,7 +121,9 @@ fn a_question_shows_all_of_a_command_and_all_of_a_change_on_demand() {
     let (first, second) = shown.split_once("Run it? [y/N, all to see all of it").expect(&shown);
     assert!(first.contains("[41 more lines that are not shown]") && !first.contains("line 99"), "{shown}");
     assert!(
-        second.contains("  + line 99\n  always would allow, in this session: write_file a\nRun it? [y/N, always,"),
+        second.contains(
+            "  + line 99\n  always would allow, in this session: write_file a\n  \"project\" keeps all changes"
+        ),
         "{shown}"
     );
     assert_eq!(std::fs::read_to_string(folder.path().join("a")).unwrap(), content);
@@ -165,9 +171,29 @@ fn with_replies(commands: &[&str]) -> tempfile::TempDir {
 const REPLAYED: &str = "\"$CODER\" -p x --backend replay --replies replies < /dev/null";
 
 #[test]
+fn changes_of_a_command_are_kept_by_the_answer() {
+    let folder = with_replies(&["echo x >> log", "echo x >> log", "echo x >> other; rm log"]);
+    let shown = typed(folder.path(), REPLAYED, "Keep them? [", "", &["always", "n use tee"]);
+    assert!(shown.contains("asked because: `echo x >> log` changed 1 file. Keep the changes?\n"), "{shown}");
+    assert!(shown.contains("  +++ b/log\n  @@ -0,0 +1 @@\n  +x\n"), "{shown}");
+    assert!(shown.contains("  always would allow, in this session: the changes of echo x >> log\n"), "{shown}");
+    assert!(
+        shown.contains("`echo x >> other; rm log` changed 2 files.") && shown.contains("  removed: log\n"),
+        "{shown}"
+    );
+    assert!(shown.contains("The user said no: use tee."), "{shown}");
+    assert_eq!(std::fs::read_to_string(folder.path().join("log")).unwrap(), "x\nx\n", "{shown}");
+    assert!(!folder.path().join("other").exists() && shown.matches("Keep them? [").count() == 2, "{shown}");
+
+    let folder = with_replies(&["echo x >> log", "echo x >> other"]);
+    let shown = typed(folder.path(), REPLAYED, "Keep them? [", "", &["project"]);
+    assert!(folder.path().join("log").exists() && folder.path().join("other").exists(), "{shown}");
+}
+
+#[test]
 fn the_question_says_what_always_stores() {
     let folder = with_replies(&["mkdir a; echo x >> log", "echo x >> log", "echo x >> other"]);
-    let shown = on_a_terminal(folder.path(), REPLAYED, "", &["always", "n"]);
+    let shown = on_a_terminal(folder.path(), &format!("{FALLBACK} {REPLAYED}"), "", &["always", "n"]);
     assert!(shown.contains("  always would allow, in this session: mkdir a; echo x >> log\n"), "{shown}");
     assert_eq!(std::fs::read_to_string(folder.path().join("log")).unwrap(), "x\nx\n", "{shown}");
     assert!(!folder.path().join("other").exists() && shown.matches("Run it? [").count() == 2, "{shown}");
@@ -176,7 +202,8 @@ fn the_question_says_what_always_stores() {
 #[test]
 fn always_says_why_it_is_not_on_offer_and_asks_again() {
     let folder = with_replies(&["python3 -c 1 *.x", "git commit -m x"]);
-    let shown = on_a_terminal(folder.path(), REPLAYED, "", &["a", "always", "always python3", "n", "always git", "n"]);
+    let answers = ["a", "always", "always python3", "n", "always git", "n"];
+    let shown = on_a_terminal(folder.path(), &format!("{FALLBACK} {REPLAYED}"), "", &answers);
     assert!(shown.contains("Say always to allow it for this session"), "{shown}");
     assert!(shown.contains("Always is not on offer: not every word of it is literal."), "{shown}");
     assert!(shown.contains("\"python3\" begins no command"), "{shown}");
@@ -187,7 +214,7 @@ fn always_says_why_it_is_not_on_offer_and_asks_again() {
 #[test]
 fn a_typed_beginning_holds_for_what_begins_so() {
     let folder = with_replies(&["touch a", "touch b", "mkdir c"]);
-    let shown = on_a_terminal(folder.path(), REPLAYED, "", &["always touch", "n"]);
+    let shown = on_a_terminal(folder.path(), &format!("{FALLBACK} {REPLAYED}"), "", &["always touch", "n"]);
     let made = |name: &str| folder.path().join(name).exists();
     assert!(made("a") && made("b") && !made("c"), "{shown}");
 }
@@ -196,23 +223,23 @@ fn a_typed_beginning_holds_for_what_begins_so() {
 fn a_conversation_tells_what_it_was_allowed() {
     let folder = with_replies(&["touch a"]);
     let line = "printf 'go\\n/allowed\\n' | \"$CODER\" --backend replay --replies replies";
-    let shown = on_a_terminal(folder.path(), line, "", &["always"]);
+    let shown = on_a_terminal_asking(folder.path(), line, "Keep them? [", &["always"]);
     let (_, after) = shown.split_once("Done.").expect(&shown);
-    assert!(after.contains("> touch a\n"), "{shown}");
+    assert!(after.contains("> the changes of touch a\n"), "{shown}");
 }
 
 #[test]
 fn what_was_changed_is_asked_about_again() {
     let folder = with_replies(&["touch a"]);
-    let shown = on_a_terminal(folder.path(), REPLAYED, "", &["edit touch b", "y"]);
+    let shown = on_a_terminal(folder.path(), &format!("{FALLBACK} {REPLAYED}"), "", &["edit touch b", "y"]);
     assert!(shown.contains("  $ touch b\n") && folder.path().join("b").exists(), "{shown}");
     assert!(!folder.path().join("a").exists(), "{shown}");
     let folder = with_replies(&["touch a"]);
-    let line = format!("EDITOR=\"sed -i s/a/from-editor/\" VISUAL= {REPLAYED}");
+    let line = format!("{FALLBACK} EDITOR=\"sed -i s/a/from-editor/\" VISUAL= {REPLAYED}");
     let shown = on_a_terminal(folder.path(), &line, "", &["e", "y"]);
     assert!(folder.path().join("from-editor").exists() && !folder.path().join("a").exists(), "{shown}");
     let folder = with_replies(&["touch a"]);
-    let line = format!("EDITOR=false VISUAL= {REPLAYED}");
+    let line = format!("{FALLBACK} EDITOR=false VISUAL= {REPLAYED}");
     let shown = on_a_terminal(folder.path(), &line, "", &["e", "n"]);
     assert!(shown.contains("nothing was changed") && !folder.path().join("a").exists(), "{shown}");
 }
@@ -220,12 +247,13 @@ fn what_was_changed_is_asked_about_again() {
 #[test]
 fn the_question_shows_exact_parts() {
     let folder = with_call(&bash("ls\u{a0}; touch a && echo x\u{200b}"));
-    let shown = on_a_terminal(folder.path(), "\"$CODER\" exec < reply", "", &["n"]);
+    let shown = on_a_terminal(folder.path(), &format!("{FALLBACK} \"$CODER\" exec < reply"), "", &["n"]);
     assert!(shown.contains("  $ ls\\u{a0}; touch a && echo x\\u{200b}\n"), "odd characters are written out: {shown}");
     let folder = with_call(&bash("ls; touch a && echo x"));
-    let shown = on_a_terminal(folder.path(), "\"$CODER\" exec < reply", "", &["n"]);
+    let shown = on_a_terminal(folder.path(), &format!("{FALLBACK} \"$CODER\" exec < reply"), "", &["n"]);
     assert!(shown.contains("  $ ls; touch a && echo x\n        ^^^^^^^\n"), "{shown}");
-    let coloured = on_a_terminal(folder.path(), "\"$CODER\" exec --color always < reply", "", &["n"]);
+    let coloured =
+        on_a_terminal(folder.path(), &format!("{FALLBACK} \"$CODER\" exec --color always < reply"), "", &["n"]);
     assert!(coloured.contains("  $ ls; \u{1b}[4mtouch a\u{1b}[24m && echo x\n"), "{coloured}");
 }
 
@@ -247,14 +275,14 @@ fn a_question_about_a_command_with_network_names_the_network_first() {
 fn a_question_in_portuguese_takes_answers_in_portuguese() {
     for (answer, ran) in [("s", true), ("sim", true), ("não outro dia", false), ("n agora não", false)] {
         let folder = with_replies(&["touch ran"]);
-        let line = format!("{REPLAYED} --lang pt");
+        let line = format!("{FALLBACK} {REPLAYED} --lang pt");
         let shown = typed(folder.path(), &line, "Executar? [", "", &[answer]);
         assert_eq!(folder.path().join("ran").exists(), ran, "{shown}");
         assert!(shown.contains("  motivo da pergunta: ") && !shown.contains("Run it?"), "{shown}");
         assert_eq!(shown.contains("O usuário disse não"), !ran, "{shown}");
     }
     let folder = with_replies(&["touch ran"]);
-    let shown = on_a_terminal(folder.path(), REPLAYED, "", &["s", "n"]);
+    let shown = on_a_terminal_asking(folder.path(), REPLAYED, "Keep them? [", &["s", "n"]);
     assert!(!folder.path().join("ran").exists(), "s is no yes in English: {shown}");
 }
 
@@ -262,23 +290,25 @@ fn a_question_in_portuguese_takes_answers_in_portuguese() {
 #[test]
 fn any_other_sentence_is_a_no_with_that_reason() {
     let folder = with_replies(&["touch ran"]);
-    let shown = on_a_terminal(folder.path(), REPLAYED, "", &["sure", "use another file name please"]);
-    assert!(shown.contains("  Say y to run it, n not to, or in a sentence why not.\n"), "{shown}");
+    let answers = ["sure", "use another file name please"];
+    let shown = on_a_terminal_asking(folder.path(), REPLAYED, "Keep them? [", &answers);
+    assert!(shown.contains("  Say y to keep them, n not to, or in a sentence why not.\n"), "{shown}");
     assert!(shown.contains("The user said no: use another file name please."), "{shown}");
     assert!(!folder.path().join("ran").exists(), "{shown}");
 }
 
 /// A folder with one reply of several calls, and an answer.
-fn with_calls(commands: &[&str]) -> tempfile::TempDir {
+fn with_calls(calls: &[serde_json::Value]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
-    let calls: String = commands.iter().map(|command| format!("```tool\n{}\n```\n", bash(command))).collect();
+    let calls: String = calls.iter().map(|call| format!("```tool\n{call}\n```\n")).collect();
     std::fs::write(folder.path().join("replies"), format!("%%% reply\n{calls}%%% reply\nDone.\n")).unwrap();
     folder
 }
 
 #[test]
 fn several_calls_of_a_reply_are_one_question() {
-    let calls = ["touch a", "ls", "touch b", "touch c"];
+    let write = |name: &str| serde_json::json!({"name": "write_file", "args": {"path": name, "content": ""}});
+    let calls = [write("a"), bash("ls"), write("b"), write("c")];
     let made = |folder: &tempfile::TempDir| -> Vec<&str> {
         ["a", "b", "c"].into_iter().filter(|name| folder.path().join(name).exists()).collect()
     };
@@ -292,7 +322,7 @@ fn several_calls_of_a_reply_are_one_question() {
         let folder = with_calls(&calls);
         let shown = typed(folder.path(), REPLAYED, "Run them? [", "", answers);
         assert_eq!(made(&folder), wanted, "{answers:?}: {shown}");
-        assert!(shown.contains("? 1 of 3: bash\n") && shown.contains("? 3 of 3: bash\n"), "{shown}");
+        assert!(shown.contains("? 1 of 3: write_file\n") && shown.contains("? 3 of 3: write_file\n"), "{shown}");
         assert_eq!(shown.matches("Run them? [").count(), answers.len(), "{shown}");
         assert!(!shown.contains("Run it? [") && shown.contains("Done."), "{shown}");
     }

@@ -150,18 +150,26 @@ async fn asked(asked: &Asked<'_>) -> io::Result<(Answer, usize)> {
             },
             Said::Project => match pending.all_changes() {
                 Some(rule) => return Ok((Answer::Always(Some(rule)), hidden)),
-                None => messages::yes_no_or_why(),
+                None => yes_no_or_why(pending),
             },
-            Said::Edit(_) if pending.changes().is_some() => messages::yes_no_or_why(),
+            Said::Edit(_) if pending.changes().is_some() => yes_no_or_why(pending),
             Said::Edit(new) => match edit::changed(pending.call(), &new).await {
                 Ok(args) => return Ok((Answer::Edit(args), hidden)),
                 Err(why) => why,
             },
             // Numbers are read where there are several.
-            Said::Numbers(_) | Said::OneByOne => messages::yes_no_or_why(),
+            Said::Numbers(_) | Said::OneByOne => yes_no_or_why(pending),
+            Said::Unclear(_) if pending.changes().is_some() => yes_no_or_why(pending),
             Said::Unclear(why) => why,
         };
         text = row(&note) + &choices(pending, hidden);
+    }
+}
+
+fn yes_no_or_why(pending: &Pending) -> Text {
+    match pending.changes() {
+        Some(_) => text!("Say y to keep them, n not to, or in a sentence why not."),
+        None => messages::yes_no_or_why(),
     }
 }
 

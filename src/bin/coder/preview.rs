@@ -127,13 +127,14 @@ pub(crate) fn label(call: &ToolCall) -> String {
 }
 
 /// Returns words of the model as one short line, so that they cannot look like the program's own. Ends a line that is too long after a
-/// whole word, if there is one.
+/// whole word, unless that would cut off most of the line.
 pub(crate) fn one_line(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().take(MOST_CHARS).collect();
     let line = words.join(" ");
     let Some((end, next)) = line.char_indices().nth(MOST_CHARS) else { return line };
     let shown = &line[..end];
     let whole = if next == ' ' { shown } else { shown.rsplit_once(' ').map_or(shown, |(whole, _)| whole) };
+    let whole = if whole.len() < shown.len() / 2 { shown } else { whole };
     format!("{whole} ...")
 }
 

@@ -85,7 +85,7 @@ pub(crate) async fn settle(
                 let (summary, files, details) = blocking(commands.workspace(), write).await?;
                 progress.ask(permit.ask_about_changes(summary, files, details)).await
             }
-            _ => Err(text!("Changes of commands are not kept in this mode.")),
+            _ => Err(text!("this conversation is in plan mode")),
         };
     }
     let mut keeps_output = false;
