@@ -32,6 +32,8 @@ const MOST_IN_DATA: usize = 500;
 #[derive(Debug, Default)]
 pub(crate) struct Settled {
     kept: Vec<PathBuf>,
+    /// How many files they are: see [`Sorted::count`].
+    count: u64,
     /// Changes that are not in the project, and why.
     not_kept: Option<(Vec<PathBuf>, Text)>,
     /// Entries that can never be kept, each with the reason.
@@ -65,7 +67,7 @@ pub(crate) async fn settle(
         move |workspace: &Workspace, _: &Stop| Ok(Sorted::new(workspace, &run))
     };
     let sorted = Arc::new(blocking(commands.workspace(), sort).await?);
-    let mut settled = Settled { left_out: sorted.left_out.clone(), ..Settled::default() };
+    let mut settled = Settled { left_out: sorted.left_out.clone(), count: sorted.count(), ..Settled::default() };
     let language = permit.map(Permit::language).unwrap_or_default();
     let mut keeps_changes = Ok(());
     if !sorted.changes.is_empty() {
@@ -226,7 +228,7 @@ impl Settled {
     pub(crate) fn put_into(self, output: &mut Output) {
         let mut lines = Vec::new();
         if !self.kept.is_empty() {
-            lines.push(text!("Kept: {count} {count|file|files}", count = self.kept.len() as u64));
+            lines.push(text!("Kept: {count} {count|file|files}", count = self.count));
         }
         if let Some((paths, why)) = &self.not_kept {
             let names = named(paths.iter().map(PathBuf::as_path), paths.len());

@@ -38,7 +38,7 @@ pub(super) fn about_changes(
     command: &str,
     language: Language,
 ) -> (Text, Vec<Target>, String) {
-    let count = sorted.changes.len() as u64;
+    let count = sorted.count();
     let (command, outcome) = (short(command), &run.outcome);
     let summary = if outcome.timed_out {
         text!(
@@ -141,11 +141,14 @@ impl Details<'_> {
                         false => self.line(&text!("link: {path} -> {to}", path, to)),
                     }
                 }
-                Entry::Folder { mode } => {
-                    if matches!(change.kind, ChangeKind::Modified(_)) {
-                        self.line(&text!("mode {mode}: {path}", mode = format!("{mode:o}"), path));
+                Entry::Folder { mode } => match change.kind {
+                    ChangeKind::Modified(_) => {
+                        self.line(&text!("mode {mode}: {path}", mode = format!("{mode:o}"), path))
                     }
-                }
+                    // Of other new folders the entries are shown.
+                    _ if is_empty(change, changes) => self.line(&text!("new folder: {path}", path)),
+                    _ => {}
+                },
                 Entry::File { bytes, mode } => {
                     let is_cut = diffs >= MOST_DIFFS || self.text.len() > MOST_OF_ALL;
                     let diff = if is_cut { None } else { self.diff(change) };
@@ -210,6 +213,12 @@ impl Details<'_> {
         File::from(file).take(MOST_BYTES as u64 + 1).read_to_end(&mut bytes).ok()?;
         Some(bytes)
     }
+}
+
+/// Returns `true` if none of the changes is in this folder.
+fn is_empty(folder: &Change, changes: &[Change]) -> bool {
+    let next = changes.partition_point(|change| change.path <= folder.path);
+    changes.get(next).is_none_or(|change| !change.path.starts_with(&folder.path))
 }
 
 fn kind(entry: &Entry) -> Text {

@@ -64,6 +64,13 @@ impl Sorted {
         sorted
     }
 
+    /// The number of changed files and links, and of removed folders. New folders count only if nothing else was changed.
+    pub(super) fn count(&self) -> u64 {
+        let folders = self.changes.iter().filter(|change| is_new_folder(change)).count();
+        let others = self.changes.len() - folders;
+        (if others == 0 { folders } else { others }) as u64
+    }
+
     pub(super) fn is_output(&self, path: &Path) -> bool {
         self.output_paths.contains(path)
     }
@@ -92,7 +99,7 @@ impl Sorted {
     }
 }
 
-fn is_new_folder(change: &Change) -> bool {
+pub(super) fn is_new_folder(change: &Change) -> bool {
     matches!(change.kind, ChangeKind::Added(Entry::Folder { .. }) | ChangeKind::Replaced(Entry::Folder { .. }))
 }
 

@@ -35,7 +35,9 @@ use std::time::Instant;
 use toolfence::agent::{Agent, Canceller};
 use toolfence::policy::Policy;
 use toolfence::program::backend::models;
+use toolfence::program::text;
 use toolfence::program::workspace::overflow_file;
+use toolfence::tools::CommandRunner;
 use toolfence::{Role, Text, ToolResult, close_names};
 
 /// What stands in front of a line, and in plan mode.
@@ -60,7 +62,7 @@ pub(crate) fn run(options: &Options, start: &Start, first: Option<&str>) -> Resu
     if let Some(serving) = setup.serving() {
         out.styled_line(Style::Dim, &serving)?;
     }
-    out.styled_line(Style::Dim, &what_asks(agent.session().policy().settings().ask))?;
+    out.styled_line(Style::Dim, &what_asks(agent.session().policy().settings().ask, &setup.commands))?;
     show(&resumed, &agent, &mut out)?;
     let (own, notes) = setup.places.as_ref().map(slash::find).unwrap_or_default();
     notes.iter().for_each(tell);
@@ -91,12 +93,13 @@ pub(crate) fn run(options: &Options, start: &Start, first: Option<&str>) -> Resu
 }
 
 /// What a person is asked about, for the first lines of a conversation.
-fn what_asks(mode: toolfence::policy::AskMode) -> Text {
+fn what_asks(mode: toolfence::policy::AskMode, commands: &CommandRunner) -> Text {
     use toolfence::policy::AskMode;
     match mode {
         AskMode::Always => messages::everything_asks(),
         AskMode::Sandboxed => messages::what_no_sandbox_holds_asks(),
         AskMode::Never => messages::nothing_asks(),
+        _ if commands.no_private_copies().is_none() => text!("asks before it keeps changes"),
         _ => messages::what_is_risky_asks(),
     }
 }
