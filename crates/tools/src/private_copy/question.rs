@@ -58,7 +58,13 @@ pub(super) fn about_changes(
     };
     let target = |change: &Change| Target::named(change.path.to_string_lossy());
     let files = sorted.changes.iter().take(MOST_TARGETS).map(target).collect();
-    (summary, files, Details { workspace, run, language, text: String::new() }.of(&sorted.changes))
+    let mut details = Details { workspace, run, language, text: String::new() };
+    for repository in &sorted.repositories {
+        details.line(&text!("new repository: {path}", path = names::shown(repository)));
+    }
+    let shown: Vec<Change> =
+        sorted.changes.iter().filter(|change| !sorted.is_in_new_repository(&change.path)).cloned().collect();
+    (summary, files, details.of(&shown))
 }
 
 /// The question whether to put the output of commands into the project.

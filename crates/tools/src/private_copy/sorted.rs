@@ -17,6 +17,8 @@ pub(super) struct Sorted {
     output_paths: HashSet<PathBuf>,
     /// Entries that are never kept, each with the reason.
     pub(super) left_out: Vec<(PathBuf, Text)>,
+    /// Git folders that are new. They are looked over when they are in the project: one that would make git run a program is renamed.
+    pub(super) repositories: Vec<PathBuf>,
     /// Whether one of the changes is a file that instructs agents.
     pub(super) steers: bool,
 }
@@ -36,6 +38,7 @@ impl Sorted {
             output: Vec::new(),
             output_paths: HashSet::new(),
             left_out: Vec::new(),
+            repositories: new_repositories(&run.changes),
             steers: false,
         };
         let mut groups: BTreeMap<PathBuf, usize> = BTreeMap::new();
@@ -43,10 +46,14 @@ impl Sorted {
             let reason = match change.kind {
                 ChangeKind::Special => Some(text!("it is not a file, a link or a folder")),
                 ChangeKind::Hidden => Some(text!("a blocked file is there, or in it")),
-                _ => workspace
-                    .root()
-                    .rule_against(&change.path)
-                    .map(|rule| text!("it is blocked by the rule {rule}", rule)),
+                _ => {
+                    let root = workspace.root();
+                    let rule = match sorted.is_in_new_repository(&change.path) {
+                        true => root.rule_that_blocks(&change.path),
+                        false => root.rule_against(&change.path),
+                    };
+                    rule.map(|rule| text!("it is blocked by the rule {rule}", rule))
+                }
             };
             if let Some(reason) = reason {
                 sorted.left_out.push((change.path.clone(), reason));
@@ -66,9 +73,15 @@ impl Sorted {
 
     /// The number of changed files and links, and of removed folders. New folders count only if nothing else was changed.
     pub(super) fn count(&self) -> u64 {
-        let folders = self.changes.iter().filter(|change| is_new_folder(change)).count();
-        let others = self.changes.len() - folders;
+        let counts = |change: &&Change| !self.is_in_new_repository(&change.path);
+        let folders = self.changes.iter().filter(counts).filter(|change| is_new_folder(change)).count();
+        let others = self.changes.iter().filter(counts).count() - folders;
         (if others == 0 { folders } else { others }) as u64
+    }
+
+    /// Returns `true` for a git folder that is new, and for everything in it.
+    pub(super) fn is_in_new_repository(&self, path: &Path) -> bool {
+        self.repositories.iter().any(|repository| path.starts_with(repository))
     }
 
     pub(super) fn is_output(&self, path: &Path) -> bool {
@@ -97,6 +110,12 @@ impl Sorted {
         let output = self.output_paths.iter().map(PathBuf::as_path);
         output.filter(|path| !kept.contains(path) && !is_dropped(path)).collect()
     }
+}
+
+fn new_repositories(changes: &[Change]) -> Vec<PathBuf> {
+    let is_git = |change: &&Change| change.path.file_name().is_some_and(|name| name == ".git");
+    let new = changes.iter().filter(|change| matches!(change.kind, ChangeKind::Added(Entry::Folder { .. })));
+    new.filter(is_git).map(|change| change.path.clone()).collect()
 }
 
 pub(super) fn is_new_folder(change: &Change) -> bool {

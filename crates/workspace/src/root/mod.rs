@@ -335,6 +335,11 @@ impl Root {
         Ok(())
     }
 
+    /// The rule that blocks a real name, relative to the root, in any spelling.
+    pub fn rule_that_blocks(&self, name: &Path) -> Option<String> {
+        self.blocks(&names::text_of(name))
+    }
+
     /// The rule that blocks or protects a real name, relative to the root, in any spelling: an entry with this name is not put into the
     /// project.
     pub fn rule_against(&self, name: &Path) -> Option<String> {
