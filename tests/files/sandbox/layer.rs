@@ -102,7 +102,8 @@ fn a_command_on_a_layer_changes_nothing_in_the_project() {
         assert_eq!((said.as_str(), changes), (output, changed.iter().map(ToString::to_string).collect()), "{command}");
         assert_eq!(tree(&place.root), before, "{command}");
     }
-    assert_eq!(fs::read_dir(layered.place()).expect("it is there").count(), 0, "a layer is left");
+    let layers = layered.place().join("layers");
+    assert_eq!(fs::read_dir(layers).expect("it is there").count(), 0, "a layer is left");
 }
 
 #[test]
