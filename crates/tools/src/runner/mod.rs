@@ -363,9 +363,11 @@ impl CommandRunner {
         let mut layered = None;
         let (outcome, notes) = if on_copy {
             let (outcome, run) = self.run_on_copy(&job, &name, network).await?;
-            layered = run;
             drop(left);
-            (outcome, Vec::new())
+            // Repositories are read-only in the copy too.
+            let notes = run.as_ref().map(|run| refused::told(self.workspace(), &run.masks, &outcome));
+            layered = run;
+            (outcome, notes.unwrap_or_default())
         } else if !sandboxed {
             let ran = self.run_outside(&job, &words).await?;
             drop(left);
