@@ -345,8 +345,9 @@ impl Host {
         let _ = child.wait();
     }
 
-    /// Plants the trap, ends the command in this way, and runs git. Answers with whether a program ran.
-    fn falls(&self, trap: &Trap, end: End) -> bool {
+    /// Plants the trap with a command on the project itself or on a private copy, ends the command in this way, and runs git. Answers with
+    /// whether a program ran.
+    fn falls(&self, trap: &Trap, end: End, on_copy: bool) -> bool {
         self.runs(trap.before);
         // In a file: the policy judges what is written, not what a script does.
         let script = format!("{CONFIG}\n( {} )\ntouch begun\nsleep ${{1:-0}}\n", trap.plant);
@@ -356,6 +357,7 @@ impl Host {
             .args(["--exact", "sandbox::traps::a_host_for_the_trap", "--nocapture"])
             .env(HOST, &self.place.root)
             .env(END, format!("{end:?}"))
+            .envs(on_copy.then_some((COPY, "1")))
             .env("HOME", &self.home)
             .env_remove("XDG_CONFIG_HOME")
             .env_remove("XDG_STATE_HOME")
@@ -392,12 +394,22 @@ impl Host {
 
 const HOST: &str = "TOOLFENCE_TEST_TRAP_HOST";
 const END: &str = "TOOLFENCE_TEST_TRAP_END";
+const COPY: &str = "TOOLFENCE_TEST_TRAP_COPY";
 
 /// The host whose command plants the trap.
 #[test]
 fn a_host_for_the_trap() {
     let (Some(root), Ok(end)) = (std::env::var_os(HOST), std::env::var(END)) else { return };
-    let runner = Arc::new(super::runner(Path::new(&root), Settings::new()));
+    let runner = super::runner(Path::new(&root), Settings::new());
+    let runner = match (std::env::var_os(COPY), std::env::var_os("HOME")) {
+        (Some(_), Some(home)) => {
+            let runner = runner.private_copies(&Path::new(&home).join("state"));
+            assert_eq!(runner.no_private_copies(), None);
+            runner
+        }
+        _ => runner,
+    };
+    let runner = Arc::new(runner);
     let (seconds, timeout, patience) = match end.as_str() {
         "ByItself" => (0, 30, None),
         "TimedOut" => (20, 1, None),
@@ -459,8 +471,23 @@ fn no_planted_program_runs_however_the_command_ends() {
     let others = if std::env::var_os("TOOLFENCE_TRAPS").is_some() { OTHER_ENDS } else { &[] };
     let first = Host::new();
     for &end in ENDS.iter().chain(others) {
-        let fell: Vec<&str> = in_parallel(TRAPS, |trap| first.copy().falls(trap, end).then_some(trap.name));
+        let fell: Vec<&str> = in_parallel(TRAPS, |trap| first.copy().falls(trap, end, false).then_some(trap.name));
         println!("{end:?}: {} traps, {} planted programs ran", TRAPS.len(), fell.len());
+        assert!(fell.is_empty(), "{end:?}: {fell:?}");
+    }
+}
+
+/// In the mode `never` everything that can be kept is kept.
+#[test]
+fn no_planted_program_runs_when_changes_of_a_command_are_kept() {
+    if !is_here() {
+        return;
+    }
+    let first = Host::new();
+    let others = if std::env::var_os("TOOLFENCE_TRAPS").is_some() { &[End::TimedOut, End::Cancelled][..] } else { &[] };
+    for &end in [End::ByItself].iter().chain(others) {
+        let fell: Vec<&str> = in_parallel(TRAPS, |trap| first.copy().falls(trap, end, true).then_some(trap.name));
+        println!("{end:?}, on private copies: {} traps, {} planted programs ran", TRAPS.len(), fell.len());
         assert!(fell.is_empty(), "{end:?}: {fell:?}");
     }
 }
