@@ -44,6 +44,7 @@ impl Host {
             network,
             looks: false,
             only_git: false,
+            session: true,
             variables: &[],
         };
         let entry = self.runner.enclosure().entry(&request).expect("they stood a moment ago");
@@ -85,13 +86,13 @@ fn helpers(mark: &OsStr) -> Vec<i32> {
 fn each_is_used_once_and_covers_what_is_there_then() {
     let place = Place::new();
     let Some(host) = Host::new(&place, "72201") else { return };
-    assert_eq!(host.says("echo x > /tmp/left; echo $$; echo one", false), "2\none\n");
+    assert_eq!(host.says("echo x > /dev/shm/left; echo $$; echo one", false), "2\none\n");
     let first = host.waiting();
     assert!(!first.is_empty(), "one is ready");
     // What it was not told when it was started.
     place.file("new/.env", "SECRETVALUE\n");
     place.file("new/.git/HEAD", "ref: refs/heads/main\n");
-    let said = host.says("{ cat new/.env; mv new/.git x; ls -A /tmp; echo $$; } 2>&1", false);
+    let said = host.says("{ cat new/.env; mv new/.git x; ls -A /dev/shm; echo $$; } 2>&1", false);
     assert!(said.contains("new/.env: Permission denied") && said.contains("Device or resource busy"), "{said}");
     assert!(!said.contains("left") && said.ends_with("\n2\n"), "{said}");
     let second = host.waiting();
