@@ -34,6 +34,10 @@ impl Host {
     }
 
     fn says(&self, command: &str, network: bool) -> String {
+        self.run(command, network, false)
+    }
+
+    fn run(&self, command: &str, network: bool, looks: bool) -> String {
         let words = ["/bin/bash", "--noprofile", "--norc", "-c", command].map(OsStr::new);
         let masks = self.runner.workspace().masks().find(Access::Read, &Stop::default()).expect("the project is small");
         let request = Request {
@@ -42,7 +46,7 @@ impl Host {
             masks: masks.list(),
             layer: None,
             network,
-            looks: false,
+            looks,
             only_git: false,
             session: true,
             variables: &[],
@@ -100,6 +104,18 @@ fn each_is_used_once_and_covers_what_is_there_then() {
     let (_, mark) = host.environment.last().expect("it has a mark").clone();
     drop(host);
     assert!((0..100).any(|_| helpers(&mark).is_empty()), "it goes with its host");
+}
+
+/// What another command could give to one that only looks, which nothing watches, comes by a unix socket with a name.
+#[test]
+fn a_command_that_only_looks_has_no_unix_socket_with_a_name() {
+    let place = Place::new();
+    let Some(host) = Host::new(&place, "72203") else { return };
+    let tries = "perl -MSocket -e 'print socket(A, AF_UNIX, SOCK_STREAM, 0) ? 1 : 0; print socket(A, AF_INET, SOCK_STREAM, 0) ? 1 : 0;
+        for (SOCK_STREAM, SOCK_DGRAM, SOCK_RAW) { print socketpair(A, B, AF_UNIX, $_, 0) ? 1 : 0 }'";
+    assert_eq!(host.run(tries, false, false), "11111");
+    assert_eq!(host.run(tries, false, true), "01100");
+    assert_eq!(host.run("echo kept > /tmp/72311; ls -d /tmp/72311", false, true), "/tmp/72311\n");
 }
 
 #[test]

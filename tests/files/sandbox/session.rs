@@ -1,7 +1,7 @@
 //! What the commands of a session share: a home, a `/tmp`, layers over toolchains and the loopback interface.
 
 use super::left::running;
-use super::{HELPER, Place, runner, stands};
+use super::{HELPER, Place, block_on, runner, stands};
 use crate::marks::own;
 use rustix::fd::AsFd;
 use rustix::fs::{Mode, OFlags, openat};
@@ -10,19 +10,23 @@ use rustix::net::{
     recvmsg, sendmsg,
 };
 use serde_json::{Value, json};
+use std::ffi::OsString;
 use std::fs;
 use std::io::{IoSlice, IoSliceMut, Read};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
+use toolfence::program::process::Heard;
 use toolfence::sandbox::Settings;
 use toolfence::tools::{self, CommandRunner};
 use toolfence_kit::Tools;
+use toolfence_tools::WantedService;
 
 /// The tools of one session.
 struct Session<'p> {
     place: &'p Place,
+    runner: Arc<CommandRunner>,
     tools: Tools<CommandRunner>,
 }
 
@@ -31,7 +35,7 @@ impl<'p> Session<'p> {
     fn new(place: &'p Place) -> Option<Session<'p>> {
         let runner = Arc::new(runner(&place.root, Settings::new()));
         let tools = || Tools::new(Arc::clone(&runner), tools::standard(Arc::clone(&runner)));
-        stands(&runner).then(|| Session { place, tools: tools() })
+        stands(&runner).then(|| Session { place, tools: tools(), runner: Arc::clone(&runner) })
     }
 
     fn call(&self, mut args: Value) -> String {
@@ -273,6 +277,34 @@ fn a_call_that_writes_git_has_a_home_of_its_own() {
     let result = session.tools.carry_out(session.tools.cleared("bash", commit));
     assert!(result.success && result.output.is_empty(), "{result:?}");
     git(&["rev-parse", "--verify", "-q", "HEAD"]);
+}
+
+/// An MCP server may have the network and paths that commands do not have.
+#[test]
+fn a_service_has_no_part_in_the_session() {
+    let place = Place::new();
+    let Some(session) = Session::new(&place) else { return };
+    let look = "cat /tmp/72309 ~/72309 2>&1; readlink /proc/self/ns/net";
+    let of_session = session.run(&format!("echo kept > /tmp/72309; echo kept > ~/72309; {look}"));
+    assert_eq!(of_session.matches("kept").count(), 2, "{of_session}");
+    let wanted = WantedService {
+        words: ["bash", "-c", look].map(OsString::from).into(),
+        environment: Vec::new(),
+        network: false,
+        paths: Vec::new(),
+    };
+    let said = block_on(async {
+        let mut service = session.runner.service(&wanted).await.expect("it can be started");
+        let mut said = String::new();
+        while let Some(heard) = service.program.next().await {
+            if let Heard::Output(bytes) = heard {
+                said.push_str(&String::from_utf8_lossy(bytes));
+            }
+        }
+        said
+    });
+    assert_eq!(said.matches("No such file").count(), 2, "{said}");
+    assert_ne!(said.lines().last(), of_session.lines().last());
 }
 
 /// The name of the network namespace of a command, which only this session has.

@@ -26,6 +26,8 @@ pub(super) struct Plan {
     pub(super) network: bool,
     /// Whether it may write in the project.
     pub(super) writable: bool,
+    /// Whether other commands can pass it descriptors, which they do by unix sockets that have a name.
+    pub(super) named_sockets: bool,
     /// Whether files of the project may be run as programs.
     pub(super) executable: bool,
     /// Whether some masks over files of the project may be removed with the files.

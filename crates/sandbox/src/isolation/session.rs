@@ -27,8 +27,7 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, RecvFlags, SocketFlags, SocketType, socketpair};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space};
-use std::io::{self, Read};
-use std::os::unix::net::UnixStream;
+use std::io::{self, PipeWriter, Read};
 
 /// The line with which the descriptors come.
 pub(super) const BEGUN: &str = "begun\n";
@@ -66,8 +65,8 @@ fn begin(plan: &Plan, line: OwnedFd) -> Result<Vec<OwnedFd>, Trouble> {
     Ok(session)
 }
 
-/// Keeps the mount namespaces of commands until their line has no other end any more. With each comes a socket whose other end is
-/// open as long as the command runs; a command that has no answer on it has not started yet.
+/// Keeps the mount namespaces of commands until their line has no other end any more. With each come the
+/// reading end of a pipe that is open as long as the command runs, and the writing end of one for the answer, for which it waits.
 fn keep_for(commands: &OwnedFd) -> io::Result<()> {
     rustix::process::setsid()?;
     rights::drop_all()?;
@@ -78,14 +77,14 @@ fn keep_for(commands: &OwnedFd) -> io::Result<()> {
         match host_line::receive(commands, &mut [0], RecvFlags::empty()) {
             Ok((0, _)) => return Ok(()),
             Ok((_, descriptors)) => {
-                // Without both of them there is no answer, and the command does not start.
-                let Ok([mounts, command]) = <[OwnedFd; 2]>::try_from(descriptors) else { continue };
+                // Without all of them there is no answer, and the command does not start.
+                let Ok([mounts, command, answer]) = <[OwnedFd; 3]>::try_from(descriptors) else { continue };
                 if kept.iter().all(|(_, command)| has_ended(command)) {
                     kept.clear();
                 }
                 kept.push((mounts, command));
                 // A helper that has ended needs no answer.
-                let _ = kept.last().map(|(_, command)| rustix::io::write(command, b"k"));
+                let _ = rustix::io::write(&answer, b"k");
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
@@ -93,7 +92,7 @@ fn keep_for(commands: &OwnedFd) -> io::Result<()> {
     }
 }
 
-/// Returns `true` if the other end of a socket on which nothing is sent is closed.
+/// Returns `true` if the writing end of a pipe into which nothing is written is closed.
 fn has_ended(command: &OwnedFd) -> bool {
     let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
     matches!(poll(&mut [PollFd::new(command, PollFlags::IN)], Some(&at_once)), Ok(1))
@@ -136,12 +135,14 @@ pub(super) fn join(plan: &Plan, session: Vec<OwnedFd>) -> io::Result<(Joined, Sh
 
 impl Joined {
     /// Has the keeper keep the mount namespace of the command, which is about to start. The command runs until the result is closed.
-    pub(super) fn keep_mounts(&self) -> io::Result<UnixStream> {
-        let (mut ours, theirs) = UnixStream::pair()?;
-        send_with(self.keeper.as_fd(), b"k", &[self.mounts.as_fd(), theirs.as_fd()])?;
-        drop(theirs);
-        ours.read_exact(&mut [0])?;
-        Ok(ours)
+    ///
+    /// No sockets for this: the command would see them in /proc/net/unix.
+    pub(super) fn keep_mounts(&self) -> io::Result<PipeWriter> {
+        let ((command, runs), (mut answer, to_answer)) = (io::pipe()?, io::pipe()?);
+        send_with(self.keeper.as_fd(), b"k", &[self.mounts.as_fd(), command.as_fd(), to_answer.as_fd()])?;
+        drop((command, to_answer));
+        answer.read_exact(&mut [0])?;
+        Ok(runs)
     }
 }
 

@@ -11,7 +11,7 @@ use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions};
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, PipeWriter, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
@@ -66,7 +66,7 @@ fn start(
     tree: Option<mounts::Tree>,
     mut line: UnixStream,
     session: Option<&session::Joined>,
-) -> Result<Option<UnixStream>, Trouble> {
+) -> Result<Option<PipeWriter>, Trouble> {
     wait_for(host).map_err(|error| Trouble::new(Barrier::Masks, error))?;
     let masking: Masking = host_line::read(host, Barrier::Masks)?;
     let task = host_line::read_part(host, Barrier::Command)?;

@@ -254,6 +254,8 @@ impl Enclosure {
             tree: kind > Kind::Landlock,
             network,
             writable: self.settings.mode == Mode::ProjectWrite && !request.looks,
+            // Nothing watches a command that only looks, so no other command of the session may give it a writable folder.
+            named_sockets: !(request.looks && request.session),
             executable: !request.only_git,
             removable: request.masks.iter().any(|mask| mask.how == MaskKind::HideRemovable),
             processes: self.settings.processes,
