@@ -127,6 +127,7 @@ impl<'w> Host<'w> {
                     looks: false,
                     layer: None,
                     only_git: false,
+                    session: true,
                     variables: &[],
                 };
                 let entry = self.enclosure.entry(&request).ok_or("there is no sandbox here")?;

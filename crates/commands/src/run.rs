@@ -192,6 +192,7 @@ impl LayeredProject<'_> {
             network,
             looks: false,
             only_git: false,
+            session: true,
             variables: &variables,
         };
         let entry = self.enclosure.entry(&request);

@@ -110,6 +110,7 @@ impl Ground {
             looks: false,
             layer: None,
             only_git: false,
+            session: true,
             variables: &[],
         };
         let entry = self.enclosure.entry(&request).ok_or_else(|| io::Error::other("there is no sandbox"))?;

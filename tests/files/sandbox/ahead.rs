@@ -34,6 +34,10 @@ impl Host {
     }
 
     fn says(&self, command: &str, network: bool) -> String {
+        self.run(command, network, false)
+    }
+
+    fn run(&self, command: &str, network: bool, looks: bool) -> String {
         let words = ["/bin/bash", "--noprofile", "--norc", "-c", command].map(OsStr::new);
         let masks = self.runner.workspace().masks().find(Access::Read, &Stop::default()).expect("the project is small");
         let request = Request {
@@ -42,8 +46,9 @@ impl Host {
             masks: masks.list(),
             layer: None,
             network,
-            looks: false,
+            looks,
             only_git: false,
+            session: true,
             variables: &[],
         };
         let entry = self.runner.enclosure().entry(&request).expect("they stood a moment ago");
@@ -85,13 +90,13 @@ fn helpers(mark: &OsStr) -> Vec<i32> {
 fn each_is_used_once_and_covers_what_is_there_then() {
     let place = Place::new();
     let Some(host) = Host::new(&place, "72201") else { return };
-    assert_eq!(host.says("echo x > /tmp/left; echo $$; echo one", false), "2\none\n");
+    assert_eq!(host.says("echo x > /dev/shm/left; echo $$; echo one", false), "2\none\n");
     let first = host.waiting();
     assert!(!first.is_empty(), "one is ready");
     // What it was not told when it was started.
     place.file("new/.env", "SECRETVALUE\n");
     place.file("new/.git/HEAD", "ref: refs/heads/main\n");
-    let said = host.says("{ cat new/.env; mv new/.git x; ls -A /tmp; echo $$; } 2>&1", false);
+    let said = host.says("{ cat new/.env; mv new/.git x; ls -A /dev/shm; echo $$; } 2>&1", false);
     assert!(said.contains("new/.env: Permission denied") && said.contains("Device or resource busy"), "{said}");
     assert!(!said.contains("left") && said.ends_with("\n2\n"), "{said}");
     let second = host.waiting();
@@ -99,6 +104,18 @@ fn each_is_used_once_and_covers_what_is_there_then() {
     let (_, mark) = host.environment.last().expect("it has a mark").clone();
     drop(host);
     assert!((0..100).any(|_| helpers(&mark).is_empty()), "it goes with its host");
+}
+
+/// What another command could give to one that only looks, which nothing watches, comes by a unix socket with a name.
+#[test]
+fn a_command_that_only_looks_has_no_unix_socket_with_a_name() {
+    let place = Place::new();
+    let Some(host) = Host::new(&place, "72203") else { return };
+    let tries = "perl -MSocket -e 'print socket(A, AF_UNIX, SOCK_STREAM, 0) ? 1 : 0; print socket(A, AF_INET, SOCK_STREAM, 0) ? 1 : 0;
+        for (SOCK_STREAM, SOCK_DGRAM, SOCK_RAW) { print socketpair(A, B, AF_UNIX, $_, 0) ? 1 : 0 }'";
+    assert_eq!(host.run(tries, false, false), "11111");
+    assert_eq!(host.run(tries, false, true), "01100");
+    assert_eq!(host.run("echo kept > /tmp/72311; ls -d /tmp/72311", false, true), "/tmp/72311\n");
 }
 
 #[test]

@@ -22,6 +22,7 @@ mod only;
 #[cfg(feature = "agent")]
 mod project;
 mod secrets;
+mod session;
 mod traps;
 mod users;
 mod work;

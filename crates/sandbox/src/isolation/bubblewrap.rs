@@ -77,7 +77,7 @@ impl BubblewrapLine {
             // It has no layers that would be private to the command.
             Step::Show { at } | Step::Layer { at } => self.pair("--ro-bind", at.path(), at.path()),
             Step::ShowIfThere { at } => self.pair("--ro-bind-try", at.path(), at.path()),
-            Step::Private { at, mode } => {
+            Step::Private { at, mode, .. } => {
                 self.pair("--perms", format!("{mode:o}"), "--tmpfs");
                 self.0.push(at.path().into());
             }

@@ -12,13 +12,20 @@ use super::host_line::{First, is_of_this_build, read_begun, with_host};
 use super::memory::Limit;
 use super::plan::Plan;
 use super::sys::{self, Side};
-use super::{Barrier, Trouble, mounts, rights, stage_one, stage_two};
+use super::{Barrier, Trouble, mounts, rights, session, stage_one, stage_two};
+use rustix::fd::OwnedFd;
+use rustix::thread::UnshareFlags;
 use std::fs::File;
 use std::os::unix::net::UnixStream;
 
 /// Does what the plan on stdin says. Comes back only where that is over.
 pub(super) fn main() -> i32 {
-    with_host(|host, first| read_plan(host, &first).and_then(|plan| run(&plan, host)))
+    with_host(|host, mut first| {
+        let plan = read_plan(host, &first)?;
+        let session = first.take_own(plan.session.into());
+        first.take_input()?;
+        run(&plan, host, session)
+    })
 }
 
 fn read_plan(host: &File, first: &First) -> Result<Plan, Trouble> {
@@ -28,29 +35,45 @@ fn read_plan(host: &File, first: &First) -> Result<Plan, Trouble> {
     Ok(plan)
 }
 
-fn run(plan: &Plan, host: &File) -> Result<i32, Trouble> {
+fn run(plan: &Plan, host: &File, session: Vec<OwnedFd>) -> Result<i32, Trouble> {
     let alone = sys::alone().map_err(|error| Trouble::new(Barrier::Helper, error))?;
     let limit = Limit::new(plan.memory);
     // Where there is no process namespace, what is left of the command comes to this process.
     let subreaper = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
     subreaper.map_err(|error| Trouble::new(Barrier::CommandWatch, error.into()))?;
     rights::limit(plan.processes).map_err(|error| Trouble::new(Barrier::Limits, error))?;
-    let mut tree = None;
+    let (mut tree, mut joined) = (None, None);
     if plan.namespaces {
-        rights::namespaces(plan.network).map_err(|error| Trouble::new(Barrier::Namespaces, error))?;
-        tree = Some(mounts::build(plan)?);
+        let entered = enter_namespaces(plan, session).map_err(|error| Trouble::new(Barrier::Namespaces, error))?;
+        let (session, shared) = entered;
+        joined = session;
+        tree = Some(mounts::build(plan, shared)?);
     }
     let started = |error| Trouble::new(Barrier::FirstProcess, error);
     let (ours, theirs) = UnixStream::pair().map_err(started)?;
     match sys::fork(&alone).map_err(started)? {
         Side::Parent(first) => {
             drop(theirs);
-            stage_two::keep(plan, host, tree, ours, first, limit)
+            stage_two::keep(plan, host, tree, ours, first, limit, joined.as_ref())
         }
         Side::Child => {
-            drop((ours, tree));
+            drop((ours, tree, joined));
             limit.enter();
             stage_one::first(plan, host, theirs, &alone).map(|never| match never {})
         }
     }
+}
+
+/// Enters the namespaces of the command; returns its session, if it has one, and what the commands of that share.
+fn enter_namespaces(
+    plan: &Plan,
+    session: Vec<OwnedFd>,
+) -> std::io::Result<(Option<session::Joined>, Option<mounts::SharedMounts>)> {
+    if !session.is_empty() {
+        let (joined, shared) = session::join(plan, session)?;
+        return Ok((Some(joined), Some(shared)));
+    }
+    let network = if plan.network { UnshareFlags::empty() } else { UnshareFlags::NEWNET };
+    rights::namespaces(rights::OF_A_COMMAND | network)?;
+    Ok((None, None))
 }

@@ -7,6 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// The first argument that asks a program to be the helper.
 pub(super) const ENTER: &str = "--toolfence-enter-sandbox";
 
+/// The one that asks it to create the namespaces of a session.
+pub(super) const BEGIN_SESSION: &str = "--toolfence-begin-session";
+
 /// The one that asks it to keep a container.
 pub(super) const KEEP_CONTAINER: &str = "--toolfence-keep-container";
 

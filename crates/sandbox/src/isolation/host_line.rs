@@ -3,11 +3,13 @@
 use super::plan::LONGEST;
 use super::sys;
 use super::{Barrier, Cause, Trouble};
+use crate::process::{MOST_DESCRIPTORS, send_with};
+use rustix::fd::AsFd;
 use rustix::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags};
-use rustix::io::Errno;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags};
 use serde::de::DeserializeOwned;
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, IoSliceMut, Read, Write};
 use std::mem::MaybeUninit;
@@ -15,12 +17,28 @@ use std::mem::MaybeUninit;
 /// What the helper ends with when the command was not started.
 pub(super) const NOT_STARTED: i32 = 125;
 
-/// The first byte of the host's message. A descriptor that comes with it has become stdin.
+/// The first byte of the host's message, and the descriptors that come with it: those of the helper, then those of the command.
 #[derive(Debug)]
 pub(super) struct First {
     byte: u8,
-    /// The second descriptor that came with it: where a program writes what is for its host alone.
-    pub(super) notes: Option<OwnedFd>,
+    descriptors: VecDeque<OwnedFd>,
+}
+
+impl First {
+    /// Takes the descriptors that are for the helper. The plan says how many there are.
+    pub(super) fn take_own(&mut self, count: usize) -> Vec<OwnedFd> {
+        let count = count.min(self.descriptors.len());
+        self.descriptors.drain(..count).collect()
+    }
+
+    /// Makes the first descriptor of the command its stdin, and returns the second one: where a program writes what is for its host
+    /// alone.
+    pub(super) fn take_input(&mut self) -> Result<Option<OwnedFd>, Trouble> {
+        if let Some(input) = self.descriptors.pop_front() {
+            rustix::stdio::dup2_stdin(input).map_err(|errno| Trouble::new(Barrier::Input, errno.into()))?;
+        }
+        Ok(self.descriptors.pop_front())
+    }
 }
 
 /// Takes the line to the host and the first byte of its message, does `work`, and tells the host what went wrong.
@@ -32,7 +50,7 @@ pub(super) fn with_host(work: impl FnOnce(&File, First) -> Result<i32, Trouble>)
             return NOT_STARTED;
         }
     };
-    match take_input(&host).and_then(|first| work(&host, first)) {
+    match read_first(&host).and_then(|first| work(&host, first)) {
         Ok(code) => code,
         Err(trouble) => {
             tell(&host, &trouble.line());
@@ -59,25 +77,29 @@ fn empty(number: u8) -> io::Result<()> {
     Ok(())
 }
 
-/// The first byte of the plan. The first descriptor that comes with it becomes the command's stdin.
-fn take_input(host: &File) -> Result<First, Trouble> {
-    let trouble = |error: Errno| Trouble::new(Barrier::Input, error.into());
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
-    let mut came = RecvAncillaryBuffer::new(&mut space);
-    let mut first = [0];
-    let flags = RecvFlags::CMSG_CLOEXEC | RecvFlags::WAITALL;
-    let read = rustix::net::recvmsg(host, &mut [IoSliceMut::new(&mut first)], &mut came, flags).map_err(trouble)?;
-    if read.bytes == 0 {
+fn read_first(host: &File) -> Result<First, Trouble> {
+    let mut byte = [0];
+    let (read, descriptors) =
+        receive(host, &mut byte, RecvFlags::WAITALL).map_err(|error| Trouble::new(Barrier::Input, error))?;
+    if read == 0 {
         return Err(Trouble::new(Barrier::Plan, io::ErrorKind::UnexpectedEof.into()));
     }
-    let mut notes = None;
+    Ok(First { byte: byte[0], descriptors: descriptors.into() })
+}
+
+/// Reads bytes, and the descriptors that come with them.
+pub(super) fn receive(line: impl AsFd, into: &mut [u8], flags: RecvFlags) -> io::Result<(usize, Vec<OwnedFd>)> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
+    let mut came = RecvAncillaryBuffer::new(&mut space);
+    let flags = flags | RecvFlags::CMSG_CLOEXEC;
+    let read = rustix::net::recvmsg(line, &mut [IoSliceMut::new(into)], &mut came, flags)?;
+    let mut descriptors = Vec::new();
     for message in came.drain() {
-        if let RecvAncillaryMessage::ScmRights(mut descriptors) = message {
-            descriptors.next().map_or(Ok(()), rustix::stdio::dup2_stdin).map_err(trouble)?;
-            notes = descriptors.next();
+        if let RecvAncillaryMessage::ScmRights(rights) = message {
+            descriptors.extend(rights);
         }
     }
-    Ok(First { byte: first[0], notes })
+    Ok((read.bytes, descriptors))
 }
 
 pub(super) fn is_of_this_build(host: &str) -> Result<(), Trouble> {
@@ -127,6 +149,12 @@ fn parsed<T: DeserializeOwned>(text: &[u8], barrier: Barrier) -> Result<T, Troub
 pub(super) fn tell(mut host: &File, line: &str) {
     // A host that is gone needs to be told nothing.
     let _ = host.write_all(line.as_bytes());
+}
+
+/// Sends the host a line with descriptors.
+pub(super) fn hand_over(host: &File, line: &str, descriptors: &[OwnedFd]) -> io::Result<()> {
+    let descriptors: Vec<_> = descriptors.iter().map(AsFd::as_fd).collect();
+    send_with(host.as_fd(), line.as_bytes(), &descriptors)
 }
 
 /// Tells the host how the command ended.

@@ -195,17 +195,17 @@ impl Building<'_> {
             let to = format!("/proc/self/fd{to}");
             self.steps.push(Step::Link { at: Path::new("/dev").join(name).into(), to: to.as_str().into() });
         }
-        self.steps.push(Step::Private { at: "/dev/shm".into(), mode: 0o1777 });
+        self.steps.push(Step::Private { at: "/dev/shm".into(), mode: 0o1777, shared: false });
     }
 
     fn private(&mut self, ground: &Ground<'_>) {
-        self.steps.push(Step::Private { at: "/tmp".into(), mode: 0o1777 });
+        self.steps.push(Step::Private { at: "/tmp".into(), mode: 0o1777, shared: true });
         self.steps.push(Step::Link { at: "/var/tmp".into(), to: "/tmp".into() });
         let Some(home) = self.home.clone() else { return };
         if let Some(named) = ground.home.as_ref().filter(|named| **named != home) {
             self.steps.push(Step::Link { at: named.as_path().into(), to: home.as_path().into() });
         }
-        self.steps.push(Step::Private { at: home.into(), mode: 0o700 });
+        self.steps.push(Step::Private { at: home.into(), mode: 0o700, shared: true });
     }
 
     fn toolchains(&mut self, ground: &Ground<'_>) {

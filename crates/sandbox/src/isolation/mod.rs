@@ -35,6 +35,8 @@ mod rights;
 #[cfg(target_os = "linux")]
 mod seccomp;
 #[cfg(target_os = "linux")]
+mod session;
+#[cfg(target_os = "linux")]
 mod shared;
 #[cfg(target_os = "linux")]
 mod stage_one;

@@ -30,7 +30,9 @@ const READ_ONLY: Attributes = Attributes { read_only: true, devices: false, no_p
 
 /// Builds the tree; what needs the new process namespace (/proc) comes later, with [`finish`], and what depends on the command
 /// last, with [`mask`].
-pub(super) fn build(plan: &Plan) -> Result<Tree, Trouble> {
+///
+/// `shared` is what a session has: its mounts take the place of new private folders and layers.
+pub(super) fn build(plan: &Plan, shared: Option<SharedMounts>) -> Result<Tree, Trouble> {
     let barrier = Barrier::Tree;
     enter_an_empty_root(plan.temporary).map_err(|error| Trouble::new(barrier, error))?;
     // The old root is unmounted later; the open folder stays usable.
@@ -38,15 +40,90 @@ pub(super) fn build(plan: &Plan) -> Result<Tree, Trouble> {
         Some(_) => Some(open_old(plan.root.path()).map_err(|error| Trouble::at(barrier, plan.root.path(), error))?),
         None => None,
     };
-    let mut layers = 0;
+    let mut building = Building { plan, layers: 0, shared };
     for step in &plan.steps {
-        take(step, plan, &mut layers).map_err(|error| Trouble::at(barrier, step_name(step, plan), error))?;
+        building.take(step).map_err(|error| Trouble::at(barrier, step.at(plan), error))?;
     }
     let blanks = Blanks::new().map_err(|error| Trouble::new(barrier, error))?;
     // What is in the project waits for its guards: they have to find what they guard, and not what lies over it.
     let outside = plan.masks.iter().filter(|at| !at.path().starts_with(plan.root.path()));
     hide_of_host(outside, &open_root()?, &blanks)?;
     Ok(Tree { blanks, below_layer })
+}
+
+/// Builds the tree of a session: its private folders and, at [`layer_of_session`], its layers.
+///
+/// In the private folders it creates everything over which the commands of the session have mounts, so that their helpers create
+/// nothing there. A folder above such a place is mounted onto itself: what is a mount cannot be renamed or removed.
+pub(super) fn build_session(plan: &Plan) -> Result<(), Trouble> {
+    let barrier = Barrier::Tree;
+    enter_an_empty_root(plan.temporary).map_err(|error| Trouble::new(barrier, error))?;
+    let mut building = Building { plan, layers: 0, shared: None };
+    for step in &plan.steps {
+        building.take_for_session(step).map_err(|error| Trouble::at(barrier, step.at(plan), error))?;
+    }
+    leave_the_old_root().map_err(|error| Trouble::new(barrier, error))
+}
+
+/// What a session has mounted, copied for one command.
+pub(super) struct SharedMounts {
+    /// The private folders, each with its place. One in another comes with that one.
+    folders: Vec<(PathBuf, Loose)>,
+    /// The layers in the order of their steps; `None` where no overlay could be mounted.
+    layers: Vec<Option<Loose>>,
+}
+
+/// Copies what is mounted in the session, whose mount namespace the caller has entered.
+pub(super) fn copy_shared(plan: &Plan) -> io::Result<SharedMounts> {
+    let root = open_path(CWD, Path::new("/"), OFlags::DIRECTORY)?;
+    let (mut folders, mut layers) = (Vec::new(), Vec::new());
+    for step in &plan.steps {
+        let at = step.at(plan);
+        // A command that has taken its own permissions away must not stop the next one. Only the session is to be reached here.
+        if let Step::Private { mode, shared: true, .. } = step {
+            rustix::fs::chmod(at, Mode::from(*mode))?;
+        }
+        for folder in pinned_above(plan, at) {
+            rustix::fs::chmod(folder, Mode::from(0o755))?;
+        }
+        if step.is_shared() && !is_in_shared(plan, at) {
+            folders.push((at.to_owned(), clone_of(beneath(&root, at)?.as_fd())?));
+        } else if matches!(step, Step::Layer { .. }) {
+            layers.push(copy_of_layer(&root, layers.len() + 1)?);
+        }
+    }
+    Ok(SharedMounts { folders, layers })
+}
+
+/// Copies a layer of the session, and has the kernel forget the names that it remembers of what lies below: the user may have changed
+/// that since the last command. A remount does so and changes nothing else.
+fn copy_of_layer(root: &OwnedFd, number: usize) -> io::Result<Option<Loose>> {
+    let at = layer_of_session(number);
+    let layer = match beneath(root, Path::new(&at)) {
+        Err(Errno::NOENT) => return Ok(None),
+        layer => layer?,
+    };
+    let _ = rustix::mount::mount_remount(&at, MountFlags::NOSUID | MountFlags::NODEV, "");
+    clone_of(layer.as_fd()).map(Some)
+}
+
+/// Where a layer is in the tree of a session: not in a folder that its commands see.
+fn layer_of_session(number: usize) -> String {
+    format!("/.layer-{number}")
+}
+
+/// Returns `true` if the path is in a folder that the commands of a session share, so that they can write above it.
+fn is_in_shared(plan: &Plan, at: &Path) -> bool {
+    let mut shared = plan.steps.iter().filter(|step| step.is_shared()).map(|step| step.at(plan));
+    shared.any(|top| at.starts_with(top) && at != top)
+}
+
+/// The folders between a shared one and this path, from above, but for those that are above the path of an earlier step too.
+fn pinned_above<'p>(plan: &'p Plan, at: &'p Path) -> Vec<&'p Path> {
+    let earlier = || plan.steps.iter().map(|step| step.at(plan)).take_while(|earlier| *earlier != at);
+    let is_pinned = |folder: &Path| earlier().any(|other| other.starts_with(folder));
+    let above: Vec<&Path> = at.ancestors().skip(1).filter(|folder| is_in_shared(plan, folder)).collect();
+    above.into_iter().rev().filter(|folder| !is_pinned(folder)).collect()
 }
 
 /// What masks are made of, and what they are compared with.
@@ -137,32 +214,121 @@ fn leave_the_old_root() -> io::Result<()> {
     Ok(rustix::fs::rmdir(STORE)?)
 }
 
-fn take(step: &Step, plan: &Plan, layers: &mut usize) -> io::Result<()> {
-    match step {
-        Step::Link { at, to } => link(at.path(), to.path()),
-        Step::Show { at } => show(at.path(), READ_ONLY),
-        Step::ShowIfThere { at } => unless_missing(show(at.path(), READ_ONLY)),
-        Step::Layer { at } => {
-            *layers += 1;
-            layer(at.path(), *layers).or_else(|_| show(at.path(), READ_ONLY))
-        }
-        Step::Private { at, mode } => private(at.path(), *mode),
-        Step::Device { at } => show(at.path(), Attributes { read_only: false, devices: true, no_programs: false }),
-        Step::Project => project(plan),
-        Step::Share { at } => show(at.path(), Attributes { read_only: false, devices: false, no_programs: false }),
-    }
+/// A tree that is being built.
+struct Building<'p> {
+    plan: &'p Plan,
+    /// The layers so far.
+    layers: usize,
+    shared: Option<SharedMounts>,
 }
 
-fn step_name<'a>(step: &'a Step, plan: &'a Plan) -> &'a Path {
-    match step {
-        Step::Project => plan.root.path(),
-        Step::Link { at, .. }
-        | Step::Show { at }
-        | Step::ShowIfThere { at }
-        | Step::Layer { at }
-        | Step::Private { at, .. }
-        | Step::Device { at }
-        | Step::Share { at } => at.path(),
+impl Building<'_> {
+    fn take(&mut self, step: &Step) -> io::Result<()> {
+        let at = step.at(self.plan);
+        match step {
+            // In a session it was created at the beginning, and a command may have removed it.
+            Step::Link { .. } if self.is_given(at) => Ok(()),
+            Step::Link { to, .. } => link(at, to.path()),
+            Step::Show { .. } => self.show(at, READ_ONLY),
+            Step::ShowIfThere { .. } => unless_missing(self.show(at, READ_ONLY)),
+            Step::Layer { .. } => self.layer(at),
+            Step::Private { mode, shared, .. } => self.private(at, *mode, *shared),
+            Step::Device { .. } => self.show(at, Attributes { read_only: false, devices: true, no_programs: false }),
+            Step::Project => self.project(),
+            Step::Share { .. } => self.show(at, Attributes { read_only: false, devices: false, no_programs: false }),
+        }
+    }
+
+    /// Takes a step of the tree of a session, in which no command runs yet.
+    fn take_for_session(&mut self, step: &Step) -> io::Result<()> {
+        let at = step.at(self.plan);
+        let in_shared = is_in_shared(self.plan, at);
+        for folder in pinned_above(self.plan, at) {
+            folders(folder)?;
+            let spot = beneath(&open_path(CWD, Path::new("/"), OFlags::DIRECTORY)?, folder)?;
+            clone_of(spot.as_fd())?.mask(spot.as_fd())?;
+        }
+        match step {
+            Step::Layer { .. } => {
+                self.layers += 1;
+                // Without it each command sees the folder read-only.
+                let _ = self.overlay_on(at, self.layers, Path::new(&layer_of_session(self.layers)));
+            }
+            Step::Private { mode, shared: true, .. } => self.private(at, *mode, false)?,
+            Step::Link { to, .. } if in_shared => return link(at, to.path()),
+            _ => {}
+        }
+        if !in_shared || step.is_shared() {
+            return Ok(());
+        }
+        match open_old(at) {
+            Ok(source) => mount_point(at, is_folder(source.as_fd())?),
+            Err(error) => unless_missing(Err(error)),
+        }
+    }
+
+    /// Returns `true` if what is at this path comes with the session.
+    fn is_given(&self, at: &Path) -> bool {
+        self.shared.is_some() && is_in_shared(self.plan, at)
+    }
+
+    /// Mounts a copy at its place. In a shared folder the place is there already, and nothing is created.
+    fn put(&self, mount: &Loose, at: &Path) -> io::Result<()> {
+        if self.is_given(at) { mount.put_over(at) } else { mount.put(at) }
+    }
+
+    fn show(&self, at: &Path, attributes: Attributes) -> io::Result<()> {
+        let source = open_old(at)?;
+        self.put(&copy_of(source.as_fd(), attributes)?, at)
+    }
+
+    fn project(&self) -> io::Result<()> {
+        let plan = self.plan;
+        let source = open_old(plan.root.path())?;
+        if identity(source.as_fd())? != plan.root_is {
+            return Err(changed(Cause::OtherRoot));
+        }
+        if let Some(layer) = &plan.layer {
+            let at = format!("{STORE}/layer");
+            copy_of(open_old(layer.path())?.as_fd(), Attributes::default())?.put(Path::new(&at))?;
+            return self.put(&overlay(source.as_fd(), &at)?, plan.root.path());
+        }
+        let attributes = Attributes { read_only: !plan.writable, devices: false, no_programs: !plan.executable };
+        self.put(&copy_of(source.as_fd(), attributes)?, plan.root.path())
+    }
+
+    /// A layer for a folder of toolchains: that of the session, or one whose upper folder is in the store and ends with it.
+    fn layer(&mut self, at: &Path) -> io::Result<()> {
+        self.layers += 1;
+        let Some(shared) = &mut self.shared else {
+            return self.overlay_on(at, self.layers, at).or_else(|_| self.show(at, READ_ONLY));
+        };
+        match shared.layers.get_mut(self.layers - 1).and_then(Option::take) {
+            Some(layer) => self.put(&layer, at),
+            None => self.show(at, READ_ONLY),
+        }
+    }
+
+    fn overlay_on(&self, lower: &Path, number: usize, at: &Path) -> io::Result<()> {
+        let store = format!("{STORE}/layer-{number}");
+        for folder in ["", "/upper", "/work"] {
+            rustix::fs::mkdir(format!("{store}{folder}"), Mode::from(0o755))?;
+        }
+        self.put(&overlay(open_old(lower)?.as_fd(), &store)?, at)
+    }
+
+    /// A private folder: that of the session, or an empty one.
+    fn private(&mut self, at: &Path, mode: u32, shared: bool) -> io::Result<()> {
+        if shared && let Some(mounts) = &self.shared {
+            let given = mounts.folders.iter().find(|(place, _)| place == at);
+            // One in another shared folder came with that one.
+            return given.map_or(Ok(()), |(_, mount)| mount.put(at));
+        }
+        let store = below(PRIVATE, at);
+        folders(&store)?;
+        rustix::fs::chmod(&store, Mode::from(mode))?;
+        let source = open_path(CWD, &store, OFlags::NOFOLLOW)?;
+        copy_of(source.as_fd(), Attributes::default())?.put(at)
     }
 }
 
@@ -179,55 +345,21 @@ fn link(at: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
-fn show(at: &Path, attributes: Attributes) -> io::Result<()> {
-    let source = open_old(at)?;
-    copy_of(source.as_fd(), attributes)?.put(at)
-}
-
-fn project(plan: &Plan) -> io::Result<()> {
-    let source = open_old(plan.root.path())?;
-    if identity(source.as_fd())? != plan.root_is {
-        return Err(changed(Cause::OtherRoot));
-    }
-    if let Some(layer) = &plan.layer {
-        let at = format!("{STORE}/layer");
-        copy_of(open_old(layer.path())?.as_fd(), Attributes::default())?.put(Path::new(&at))?;
-        return overlay(source.as_fd(), &at, plan.root.path());
-    }
-    let attributes = Attributes { read_only: !plan.writable, devices: false, no_programs: !plan.executable };
-    copy_of(source.as_fd(), attributes)?.put(plan.root.path())
-}
-
-/// A layer for a folder of toolchains. Its upper folder is in the store and ends with it.
-fn layer(at: &Path, number: usize) -> io::Result<()> {
-    let store = format!("{STORE}/layer-{number}");
-    for folder in ["", "/upper", "/work"] {
-        rustix::fs::mkdir(format!("{store}{folder}"), Mode::from(0o755))?;
-    }
-    overlay(open_old(at)?.as_fd(), &store, at)
-}
-
 /// Mounts an overlay of `lower`, which stays as it is, and of the folder `upper` in `store`.
 ///
-/// `lower` is bound at a path of ours first: the kernel reads `:` and `,` in a path as separators. Without `index` and `xino` the
-/// kernel logs no warning about file handles, and without `volatile` it syncs every file that is copied up.
-fn overlay(lower: BorrowedFd<'_>, store: &str, at: &Path) -> io::Result<()> {
-    let bound = format!("{store}.lower");
+/// `lower` is bound at a path of ours first: the kernel reads `:` and `,` in a path as separators. The overlay is mounted in the store
+/// too, because mount(2) follows links in the path of a mount point. Without `index` and `xino` the kernel logs no warning about file
+/// handles, and without `volatile` it syncs every file that is copied up.
+fn overlay(lower: BorrowedFd<'_>, store: &str) -> io::Result<Loose> {
+    let (bound, merged) = (format!("{store}.lower"), format!("{store}.merged"));
     copy_of(lower, READ_ONLY)?.put(Path::new(&bound))?;
-    folders(at)?;
+    rustix::fs::mkdir(&merged, Mode::from(0o755))?;
     let options =
         format!("lowerdir={bound},upperdir={store}/upper,workdir={store}/work,userxattr,index=off,xino=off,volatile");
     let options = std::ffi::CString::new(options)?;
     let flags = MountFlags::NOSUID | MountFlags::NODEV;
-    Ok(rustix::mount::mount("overlay", at, "overlay", flags, Some(options.as_c_str()))?)
-}
-
-fn private(at: &Path, mode: u32) -> io::Result<()> {
-    let store = below(PRIVATE, at);
-    folders(&store)?;
-    rustix::fs::chmod(&store, Mode::from(mode))?;
-    let source = open_path(CWD, &store, OFlags::NOFOLLOW)?;
-    copy_of(source.as_fd(), Attributes::default())?.put(at)
+    rustix::mount::mount("overlay", &merged, "overlay", flags, Some(options.as_c_str()))?;
+    Ok(Loose(open_path(CWD, Path::new(&merged), OFlags::DIRECTORY)?))
 }
 
 /// `.git` and its kin are mounted onto themselves: what is a mount cannot be renamed or removed.
@@ -296,8 +428,7 @@ impl Blanks {
 
     /// The one that can lie over this.
     fn like(&self, target: &OwnedFd) -> io::Result<BorrowedFd<'_>> {
-        let is_folder = FileType::from_raw_mode(rustix::fs::fstat(target)?.st_mode) == FileType::Directory;
-        Ok(if is_folder { self.folder.as_fd() } else { self.file.as_fd() })
+        Ok(if is_folder(target.as_fd())? { self.folder.as_fd() } else { self.file.as_fd() })
     }
 }
 
@@ -318,7 +449,7 @@ fn changed(how: Cause) -> io::Error {
     io::Error::new(io::ErrorKind::StaleNetworkFileHandle, how)
 }
 
-/// A mount that is nowhere yet.
+/// A mount that is nowhere yet, or one in the store that can be moved.
 struct Loose(OwnedFd);
 
 /// A copy of a tree of files with all that is mounted in it.
@@ -340,15 +471,14 @@ fn clone_of(source: BorrowedFd<'_>) -> io::Result<Loose> {
 impl Loose {
     /// Mounts it at a path of the new tree, which is made where it is missing.
     fn put(&self, at: &Path) -> io::Result<()> {
-        let stat = rustix::fs::fstat(&self.0)?;
-        if FileType::from_raw_mode(stat.st_mode) == FileType::Directory {
-            folders(at)?;
-        } else {
-            folders_above(at)?;
-            unless_shut(rustix::fs::open(at, OFlags::CREATE | OFlags::CLOEXEC, Mode::from(0o600)).map(drop))?;
-        }
-        let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
-        Ok(rustix::mount::move_mount(&self.0, "", CWD, at, flags)?)
+        mount_point(at, is_folder(self.0.as_fd())?)?;
+        self.put_over(at)
+    }
+
+    /// Mounts it over what is at a path of the new tree. A link in the path is an error.
+    fn put_over(&self, at: &Path) -> io::Result<()> {
+        let root = open_path(CWD, Path::new("/"), OFlags::DIRECTORY)?;
+        self.mask(beneath(&root, at)?.as_fd())
     }
 
     /// Mounts it over what is open.
@@ -356,6 +486,19 @@ impl Loose {
         let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
         Ok(rustix::mount::move_mount(&self.0, "", target, "", flags)?)
     }
+}
+
+/// Creates the folder or file over which something is mounted.
+fn mount_point(at: &Path, is_folder: bool) -> io::Result<()> {
+    if is_folder {
+        return folders(at);
+    }
+    folders_above(at)?;
+    unless_shut(rustix::fs::open(at, OFlags::CREATE | OFlags::CLOEXEC, Mode::from(0o600)).map(drop))
+}
+
+fn is_folder(file: BorrowedFd<'_>) -> io::Result<bool> {
+    Ok(FileType::from_raw_mode(rustix::fs::fstat(file)?.st_mode) == FileType::Directory)
 }
 
 /// The folder and those above it.

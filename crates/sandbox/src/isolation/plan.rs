@@ -16,6 +16,8 @@ pub(super) const LONGEST: usize = 16 << 20;
 pub(super) struct Plan {
     /// Of this crate: host and helper must be of one build.
     pub(super) version: String,
+    /// How many of the descriptors that come with the plan are those of a session; 0 for none.
+    pub(super) session: u8,
     /// Whether there are namespaces, or only what a process can do to itself.
     pub(super) namespaces: bool,
     /// Whether the command sees a tree of its own, and not that of the machine: ours, or that of another program.
@@ -24,6 +26,8 @@ pub(super) struct Plan {
     pub(super) network: bool,
     /// Whether it may write in the project.
     pub(super) writable: bool,
+    /// Whether other commands can pass it descriptors, which they do by unix sockets that have a name.
+    pub(super) named_sockets: bool,
     /// Whether files of the project may be run as programs.
     pub(super) executable: bool,
     /// Whether some masks over files of the project may be removed with the files.
@@ -102,16 +106,37 @@ pub(super) enum Step {
     Show { at: Name },
     /// Shows the path where it is there, and nothing where it is not.
     ShowIfThere { at: Name },
-    /// A folder of the host at the same place; what is written goes to a private layer.
+    /// A folder of the host at the same place; what is written goes to a private layer, which the commands of a session share.
     Layer { at: Name },
-    /// An empty private folder.
-    Private { at: Name, mode: u32 },
+    /// An empty private folder. `shared` means that the commands of a session share it.
+    Private { at: Name, mode: u32, shared: bool },
     /// The device of this name.
     Device { at: Name },
     /// The project.
     Project,
     /// A file or folder of the host at the same place, which may be written.
     Share { at: Name },
+}
+
+impl Step {
+    /// The path at which this is made.
+    pub(super) fn at<'a>(&'a self, plan: &'a Plan) -> &'a Path {
+        match self {
+            Step::Project => plan.root.path(),
+            Step::Link { at, .. }
+            | Step::Show { at }
+            | Step::ShowIfThere { at }
+            | Step::Layer { at }
+            | Step::Private { at, .. }
+            | Step::Device { at }
+            | Step::Share { at } => at.path(),
+        }
+    }
+
+    /// Returns `true` if this is a private folder that the commands of a session share.
+    pub(super) fn is_shared(&self) -> bool {
+        matches!(self, Step::Private { shared: true, .. })
+    }
 }
 
 /// A file or folder, and which one is meant.

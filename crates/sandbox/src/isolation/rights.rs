@@ -5,31 +5,36 @@ use rustix::process::{Resource, Rlimit};
 use rustix::thread::{CapabilitySet, CapabilitySets, UnshareFlags};
 use std::io;
 
-/// Enters new namespaces, also a network namespace unless `network` is set. The next child is in the process namespace.
+/// The namespaces that every command has of its own.
+pub(super) const OF_A_COMMAND: UnshareFlags =
+    UnshareFlags::NEWNS.union(UnshareFlags::NEWPID).union(UnshareFlags::NEWIPC);
+
+/// Enters new namespaces of these kinds, and a new user namespace; returns `false` if root did without that one. The next child is
+/// in the process namespace.
 ///
-/// In the network namespace only the loopback interface is up, so that tests and development servers can open ports there.
+/// In a network namespace only the loopback interface is up, so that tests and development servers can open ports there.
 ///
 /// user_namespaces(7): the one user there is, is the one who asks. Where there are none, root needs none.
-pub(super) fn namespaces(network: bool) -> io::Result<()> {
+pub(super) fn namespaces(kinds: UnshareFlags) -> io::Result<bool> {
     let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
-    let mut most = UnshareFlags::NEWNS | UnshareFlags::NEWPID | UnshareFlags::NEWIPC;
-    if !network {
-        most |= UnshareFlags::NEWNET;
-    }
-    match sys::unshare(most | UnshareFlags::NEWUSER) {
+    let has_user = match sys::unshare(kinds | UnshareFlags::NEWUSER) {
         Ok(()) => {
             std::fs::write("/proc/self/setgroups", "deny")?;
             std::fs::write("/proc/self/uid_map", format!("{0} {0} 1", user.as_raw()))?;
             std::fs::write("/proc/self/gid_map", format!("{0} {0} 1", group.as_raw()))?;
+            true
         }
         Err(refused) if !is_able()? => return Err(refused.into()),
-        Err(_) => sys::unshare(most)?,
-    }
-    if !network {
+        Err(_) => {
+            sys::unshare(kinds)?;
+            false
+        }
+    };
+    if kinds.contains(UnshareFlags::NEWNET) {
         // The sandbox also holds without it.
         let _ = sys::bring_up_loopback();
     }
-    Ok(())
+    Ok(has_user)
 }
 
 /// No more processes and threads than this in the namespace whose first process asks, root's too: pid_max, of which each

@@ -75,9 +75,15 @@ fn refusals(plan: &Plan) -> io::Result<BpfProgram> {
     rules.insert(libc::SYS_clone, clone.collect::<io::Result<_>>()?);
     let ioctl = TYPING.iter().map(|&request| rule(1, SeccompCmpOp::Eq, request));
     rules.insert(libc::SYS_ioctl, ioctl.collect::<io::Result<_>>()?);
-    for number in [libc::SYS_socket, libc::SYS_socketpair] {
-        rules.insert(number, sockets(plan)?);
+    rules.insert(libc::SYS_socket, sockets(plan, plan.named_sockets)?);
+    let mut pairs = sockets(plan, true)?;
+    if !plan.named_sockets {
+        // A datagram socket of a pair can still get a name. For unix sockets SOCK_RAW is another word for SOCK_DGRAM.
+        for kind in [libc::SOCK_DGRAM, libc::SOCK_RAW] {
+            pairs.push(rule(1, SeccompCmpOp::MaskedEq(0xF), kind as u64)?);
+        }
     }
+    rules.insert(libc::SYS_socketpair, pairs);
     let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(io::Error::other)?;
     // Calls by another architecture's numbers end the process.
     let refuse = SeccompAction::Errno(libc::EPERM as u32);
@@ -85,12 +91,12 @@ fn refusals(plan: &Plan) -> io::Result<BpfProgram> {
     BpfProgram::try_from(filter).map_err(io::Error::other)
 }
 
-/// The rules that refuse sockets. Unix sockets are allowed; internet sockets if the plan has them; and with the network the
+/// The rules that refuse sockets. Unix sockets are allowed if `unix` is set; internet sockets if the plan has them; and with the network the
 /// netlink(7) protocol by which the C library asks the kernel for the machine's addresses (`getaddrinfo`, `getifaddrs`). Its other
 /// protocols are refused, and so is vsock(7), which leads to the host of a virtual machine.
-fn sockets(plan: &Plan) -> io::Result<Vec<SeccompRule>> {
+fn sockets(plan: &Plan, unix: bool) -> io::Result<Vec<SeccompRule>> {
     let is_not = |family: libc::c_int| condition(0, SeccompCmpOp::Ne, family as u64);
-    let mut allowed = vec![libc::AF_UNIX];
+    let mut allowed = if unix { vec![libc::AF_UNIX] } else { Vec::new() };
     if plan.has_internet_sockets() {
         allowed.extend([libc::AF_INET, libc::AF_INET6]);
     }

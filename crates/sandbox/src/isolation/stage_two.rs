@@ -5,13 +5,13 @@ use super::descendants::PATIENCE;
 use super::memory::Limit;
 use super::plan::{Masking, Plan};
 use super::sys::Signals;
-use super::{Barrier, Cause, Trouble, descendants, host_line, mounts, rights};
+use super::{Barrier, Cause, Trouble, descendants, host_line, mounts, rights, session};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions};
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, PipeWriter, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
@@ -23,13 +23,16 @@ pub(super) fn keep(
     line: UnixStream,
     inner: Pid,
     mut limit: Limit,
+    session: Option<&session::Joined>,
 ) -> Result<i32, Trouble> {
     let watched = |error| Trouble::new(Barrier::CommandWatch, error);
     let inner_is = rustix::process::pidfd_open(inner, rustix::process::PidfdFlags::empty());
     let inner_is = inner_is.map_err(|error| watched(error.into()))?;
     let guard = EndWith(&inner_is);
+    // To be closed at the very end: see `Joined::keep_mounts`.
+    let mut running = None;
     if is_ready(&line) {
-        start(plan, host, tree, line)?;
+        running = start(plan, host, tree, line, session)?;
     }
     host_line::silence().map_err(watched)?;
     rights::drop_all().map_err(watched)?;
@@ -38,6 +41,9 @@ pub(super) fn keep(
     let code = watch(host, inner, &inner_is, &mut limit, top).map_err(watched)?;
     drop(guard);
     let all_ended = descendants::end(PATIENCE);
+    if all_ended {
+        drop(running);
+    }
     if limit.has_killed() {
         host_line::tell(host, "memory\n");
     }
@@ -52,16 +58,29 @@ fn is_ready(mut line: &UnixStream) -> bool {
 }
 
 /// Hears the rest from the host, which may take some time: raises the masks, and lets the command start.
-fn start(plan: &Plan, host: &File, tree: Option<mounts::Tree>, mut line: UnixStream) -> Result<(), Trouble> {
+///
+/// Returns what says that a command of the session runs.
+fn start(
+    plan: &Plan,
+    host: &File,
+    tree: Option<mounts::Tree>,
+    mut line: UnixStream,
+    session: Option<&session::Joined>,
+) -> Result<Option<PipeWriter>, Trouble> {
     wait_for(host).map_err(|error| Trouble::new(Barrier::Masks, error))?;
     let masking: Masking = host_line::read(host, Barrier::Masks)?;
     let task = host_line::read_part(host, Barrier::Command)?;
+    let mut running = None;
     if let Some(tree) = tree {
         mounts::raise(plan, &masking, &tree)?;
+        if let Some(session) = session {
+            let kept = session.keep_mounts().map_err(|error| Trouble::new(Barrier::Namespaces, error))?;
+            running = Some(kept);
+        }
     }
     // One that has ended has told why.
     let _ = line.write_all(&task);
-    Ok(())
+    Ok(running)
 }
 
 /// What is mounted is kept busy by a helper that waits, so none waits for ever. To the host it is as if the project had changed:

@@ -19,10 +19,11 @@ use std::process::Command;
 
 /// Runs and supervises the command that the message on stdin describes. Returns when the command has ended.
 pub(super) fn main() -> i32 {
-    host_line::with_host(|host, first| {
+    host_line::with_host(|host, mut first| {
         let told: Supervised = host_line::read_begun(host, &first, Barrier::Plan)?;
         host_line::is_of_this_build(&told.version)?;
-        run(&told, host, first.notes).map_err(|error| Trouble::new(Barrier::Supervision, error))
+        let notes = first.take_input()?;
+        run(&told, host, notes).map_err(|error| Trouble::new(Barrier::Supervision, error))
     })
 }
 

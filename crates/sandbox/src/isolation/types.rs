@@ -1,5 +1,6 @@
 //! The types in which a host speaks of the sandbox.
 
+use crate::process::Message;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use toolfence_project::Mask;
@@ -238,6 +239,9 @@ pub struct Request<'a> {
     /// Whether no file of the project may be run as a program: for a call that runs nothing but git and no hook, so that no
     /// hook and no filter of the project is started by it.
     pub only_git: bool,
+    /// Whether the command uses the home, `/tmp`, toolchain layers and loopback network of the session. Any other command has its
+    /// own, which end with it. Only [`Kind::Namespaces`] has sessions.
+    pub session: bool,
     /// The names of the variables that the command has. A container gets only those that its engine is told of.
     pub variables: &'a [&'a OsStr],
 }
@@ -254,7 +258,7 @@ pub struct Entry {
     /// The arguments of the helper.
     pub arguments: Vec<OsString>,
     /// The whole message to the helper.
-    pub told: Vec<u8>,
+    pub told: Message,
     /// How many bytes of that are the same for every command that differs in its masks, folder and words only. A helper
     /// that was told them before there is a command has most of the sandbox set up when it comes.
     pub beginning: usize,

@@ -7,6 +7,7 @@
 mod background;
 mod child;
 mod group;
+mod message;
 mod output;
 mod overflow;
 mod piped;
@@ -14,6 +15,9 @@ mod prespawn;
 mod supervisor;
 
 pub use background::{Background, Sent};
+pub use message::Message;
+#[cfg(target_os = "linux")]
+pub(crate) use message::{MOST_DESCRIPTORS, send_with};
 pub use overflow::Overflow;
 pub use piped::{Exit, Heard, Piped, Program};
 pub use prespawn::Prespawn;
@@ -125,7 +129,7 @@ pub async fn run(job: &Job<'_>) -> io::Result<Outcome> {
 ///
 /// # Errors
 /// The errors of [`run`], and the answer of a supervisor that could not start its command; see [`is_changed`].
-pub async fn run_supervised(job: &Job<'_>, told: &[u8]) -> io::Result<Outcome> {
+pub async fn run_supervised(job: &Job<'_>, told: &Message) -> io::Result<Outcome> {
     let (supervisor, theirs) = Supervisor::new()?;
     let (mut running, output) = Running::new(spawned(job, theirs.into())?, Some(supervisor))?;
     let input = job.live.and_then(Background::stdin).map(AsFd::as_fd);
@@ -138,20 +142,20 @@ pub async fn run_supervised(job: &Job<'_>, told: &[u8]) -> io::Result<Outcome> {
 ///
 /// # Errors
 /// The errors of [`run_supervised`].
-pub async fn run_prespawned(job: &Job<'_>, told: &[u8], beginning: usize, ahead: &Prespawn) -> io::Result<Outcome> {
-    let (first, rest) = told.split_at(beginning.min(told.len()));
+pub async fn run_prespawned(job: &Job<'_>, told: &Message, beginning: usize, ahead: &Prespawn) -> io::Result<Outcome> {
+    let (first, rest) = told.split(beginning);
     let wanted = Beginning {
         program: job.program.to_owned(),
         arguments: job.args.iter().map(|&word| word.to_owned()).collect(),
         environment: job.environment.to_vec(),
-        told: first.to_vec(),
+        told: first,
     };
     // A stdin can be given to a supervisor only at its start.
     let ready = if job.live.and_then(Background::stdin).is_none() { ahead.take(&wanted) } else { None };
     let outcome = match ready {
         Some(Started { spawned, line }) => {
             let (mut running, output) = Running::new(spawned, Some(Supervisor::of(line)?))?;
-            running.tell(rest, &[]).await?;
+            running.tell_rest(rest).await?;
             follow(job, running, output).await
         }
         None => run_supervised(job, told).await,
@@ -248,12 +252,15 @@ impl Running {
     }
 
     /// Says to the supervisor what it has to know. One that ends before it has heard it has an answer.
-    async fn tell(&mut self, told: &[u8], descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
+    async fn tell(&mut self, told: &Message, of_command: &[BorrowedFd<'_>]) -> io::Result<()> {
         let Some(supervisor) = &mut self.supervisor else { return Ok(()) };
-        match timeout_at(Instant::now() + LAST_WAIT, supervisor.tell(told, descriptors)).await {
-            Ok(_) => Ok(()),
-            Err(_) => Err(io::Error::other(messages::helper_does_not_listen())),
-        }
+        listens(supervisor.tell(told, of_command)).await
+    }
+
+    /// Sends the rest of the message to a supervisor that was started before.
+    async fn tell_rest(&mut self, rest: &[u8]) -> io::Result<()> {
+        let Some(supervisor) = &mut self.supervisor else { return Ok(()) };
+        listens(supervisor.tell_rest(rest)).await
     }
 
     /// Reads output until the command has ended; `false` if the time is over before. The leader is not reaped, so that the
@@ -308,6 +315,14 @@ impl Running {
         let status = status.ok_or_else(|| io::Error::other(messages::does_not_end()))?;
         self.group.is_over();
         Ok(status)
+    }
+}
+
+/// Waits until the supervisor has a message. If the line is broken, the supervisor has ended, and its answer says why.
+async fn listens(told: impl Future<Output = io::Result<()>>) -> io::Result<()> {
+    match timeout_at(Instant::now() + LAST_WAIT, told).await {
+        Ok(_) => Ok(()),
+        Err(_) => Err(io::Error::other(messages::helper_does_not_listen())),
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::child::Leader;
 use super::supervisor::Supervisor;
-use super::{LINGER, OwnEnd, Running};
+use super::{LINGER, Message, OwnEnd, Running};
 use rustix::fd::{AsFd, OwnedFd};
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -40,7 +40,7 @@ pub struct Program<'a> {
     pub converses: bool,
     /// The message to a supervisor, which starts the program and ends all that it started, also when the caller dies. Without it only
     /// what stays in the group of the program is ended, only while the caller lives, and there is no descriptor 3.
-    pub told: Option<&'a [u8]>,
+    pub told: Option<&'a Message>,
 }
 
 /// A program that runs. Dropping it ends the program and what it started.

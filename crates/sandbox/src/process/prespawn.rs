@@ -1,9 +1,10 @@
 //! A supervisor that is started before there is a command for it: what it does at its beginning is done when the command comes.
 
+use super::Message;
 use super::child::Spawned;
 use std::ffi::OsString;
 use std::io::{self, Write};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -15,7 +16,7 @@ pub(super) struct Beginning {
     pub(super) program: OsString,
     pub(super) arguments: Vec<OsString>,
     pub(super) environment: Vec<(OsString, OsString)>,
-    pub(super) told: Vec<u8>,
+    pub(super) told: Message,
 }
 
 /// One that waits for the rest.
@@ -100,7 +101,8 @@ impl Started {
         let spawned = Spawned::new(command, Stdio::from(OwnedFd::from(theirs)))?;
         line.set_nonblocking(true)?;
         // The line is new and empty, and a beginning is some kilobytes.
-        line.write_all(&beginning.told)?;
+        let rest = beginning.told.begin(line.as_fd(), &[])?;
+        line.write_all(rest)?;
         Ok(Started { spawned, line })
     }
 }

@@ -1,10 +1,8 @@
 //! The line to a supervisor: the message to it, and the one line that it answers.
 
-use super::OwnEnd;
-use crate::{messages, trouble};
-use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags};
+use super::{Message, OwnEnd};
+use crate::trouble;
 use std::io;
-use std::io::IoSlice;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
@@ -42,14 +40,14 @@ impl Supervisor {
         Ok(Supervisor { line: UnixStream::from_std(line)?, heard: Vec::new(), silent: false })
     }
 
-    /// The first byte goes with the descriptors that shall be the command's stdin and its descriptor 3, where there are any: see
-    /// unix(7) for `SCM_RIGHTS`.
-    pub(super) async fn tell(&mut self, told: &[u8], descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
-        let (first, rest) = told.split_at(told.len().min(1));
-        match descriptors {
-            [] => self.line.write_all(first).await?,
-            some => send_with(self.line.as_fd(), first, some)?,
-        }
+    /// Sends a message, with the descriptors that become the command's stdin and its descriptor 3.
+    pub(super) async fn tell(&mut self, told: &Message, of_command: &[BorrowedFd<'_>]) -> io::Result<()> {
+        let rest = told.begin(self.line.as_fd(), of_command)?;
+        self.line.write_all(rest).await
+    }
+
+    /// Sends the rest of a message that has begun.
+    pub(super) async fn tell_rest(&mut self, rest: &[u8]) -> io::Result<()> {
         self.line.write_all(rest).await
     }
 
@@ -108,15 +106,4 @@ impl Supervisor {
         }
         true
     }
-}
-
-/// The line is new and empty, so that a byte is taken at once.
-fn send_with(line: BorrowedFd<'_>, bytes: &[u8], descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
-    let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
-    let mut told = SendAncillaryBuffer::new(&mut space);
-    if !told.push(SendAncillaryMessage::ScmRights(descriptors)) {
-        return Err(io::Error::other(messages::no_room_for_descriptor()));
-    }
-    rustix::net::sendmsg(line, &[IoSlice::new(bytes)], &mut told, SendFlags::empty())?;
-    Ok(())
 }

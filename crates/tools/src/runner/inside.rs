@@ -170,6 +170,8 @@ impl CommandRunner {
             network,
             looks,
             only_git,
+            // A planted configuration of git or a program in a toolchain must not run where the repository can be written.
+            session: !writes_git && shared.is_none(),
             variables: &variables,
         };
         let entry = match shared {

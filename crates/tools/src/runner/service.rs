@@ -106,6 +106,7 @@ impl CommandRunner {
                 looks: true,
                 layer: None,
                 only_git: false,
+                session: false,
                 variables: &variables,
             };
             let shared = shared?;
@@ -122,7 +123,7 @@ impl CommandRunner {
         };
         let own: Vec<OsString> = words.iter().skip(1).map(|word| OsString::from(*word)).collect();
         let (program, args, told) = match &entry {
-            Some(entry) => (entry.program.as_os_str(), &*entry.arguments, Some(&*entry.told)),
+            Some(entry) => (entry.program.as_os_str(), &*entry.arguments, Some(&entry.told)),
             None => (program.as_os_str(), &*own, None),
         };
         let environment: Vec<(&str, Option<OsString>)> =

@@ -291,7 +291,7 @@ impl Command {
         let folder = options.folder.as_deref();
         let supervisor = isolation::supervised(&words);
         let (program, args, told) = match &supervisor {
-            Some(entry) => (entry.program.as_os_str(), &*entry.arguments, Some(&*entry.told)),
+            Some(entry) => (entry.program.as_os_str(), &*entry.arguments, Some(&entry.told)),
             None => (program, &*args, None),
         };
         let environment = &environment;

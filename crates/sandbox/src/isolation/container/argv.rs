@@ -138,6 +138,8 @@ mod tests {
 
     fn plan(writable: bool, network: bool) -> Plan {
         Plan {
+            named_sockets: true,
+            session: 0,
             version: "0".into(),
             namespaces: false,
             tree: true,

@@ -5,11 +5,13 @@ mod probe;
 use super::bubblewrap::Bubblewrap;
 use super::layout::{Ground, Layout};
 use super::plan::{Guard, Masking, Name, Plan, Spot, Step, Supervised, Task, part};
-use super::{Entry, Kind, Mode, Report, Request, Settings, Shared, container, enter, helper, supervise};
+use super::{Entry, Kind, Mode, Report, Request, Settings, Shared, container, enter, helper, session, supervise};
 use crate::messages;
+use crate::process::Message;
 use std::ffi::{OsStr, OsString};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use toolfence_project::{Identity, MaskKind, Project};
 use toolfence_protocol::Text;
 
@@ -21,6 +23,7 @@ use toolfence_protocol::Text;
 pub fn enter_if_asked(settle: fn() -> i32) {
     match std::env::args_os().nth(1) {
         Some(argument) if argument == helper::ENTER => std::process::exit(enter::main()),
+        Some(argument) if argument == helper::BEGIN_SESSION => std::process::exit(session::main()),
         Some(argument) if argument == helper::KEEP_CONTAINER => std::process::exit(container::main()),
         Some(argument) if argument == helper::SETTLE => std::process::exit(settle()),
         Some(argument) if argument == helper::SUPERVISE => std::process::exit(supervise::main()),
@@ -41,10 +44,20 @@ pub fn supervised(command: &[&OsStr]) -> Option<Entry> {
 fn supervised_by(helper: &Path, memory: u64, command: &[&OsStr]) -> Option<Entry> {
     let command = command.iter().map(|word| Name::from(*word)).collect();
     let told = Supervised { version: env!("CARGO_PKG_VERSION").into(), memory, command };
-    Some(Entry { program: helper.into(), arguments: vec![helper::SUPERVISE.into()], told: part(&told)?, beginning: 0 })
+    Some(Entry {
+        program: helper.into(),
+        arguments: vec![helper::SUPERVISE.into()],
+        told: part(&told)?.into(),
+        beginning: 0,
+    })
 }
 
+/// The namespaces of a session: see [`session`].
+type Session = Arc<[OwnedFd]>;
+
 /// The sandbox around the commands of one project: looked up once, set up anew around each command.
+///
+/// It owns the session that commands share if they request it: dropping it, and every [`Entry`] that it gave, ends the session.
 #[derive(Debug)]
 pub struct Enclosure {
     settings: Settings,
@@ -56,6 +69,7 @@ pub struct Enclosure {
     bubblewrap: OnceLock<Result<Bubblewrap, Text>>,
     container: OnceLock<Result<container::Found, Text>>,
     report: OnceLock<Report>,
+    session: OnceLock<Option<Session>>,
 }
 
 impl Enclosure {
@@ -77,6 +91,7 @@ impl Enclosure {
             bubblewrap: OnceLock::new(),
             container: OnceLock::new(),
             report: OnceLock::new(),
+            session: OnceLock::new(),
         }
     }
 
@@ -92,18 +107,22 @@ impl Enclosure {
 
     /// Returns the helper that runs a command in the sandbox that is available here, with its message; `None` if there is no sandbox,
     /// or if it cannot mount the layer of the request.
+    ///
+    /// The first command of a session begins it, which takes some milliseconds.
     pub fn entry(&self, request: &Request<'_>) -> Option<Entry> {
-        self.entry_of(self.report().kind, request)
+        let kind = self.report().kind;
+        let session = if request.session && kind == Kind::Namespaces { self.session() } else { None };
+        self.entry_with(kind, request, &Shared::default(), session)
     }
 
     /// What to start for a program that may also change what is beside the project; `None` where there is no sandbox, or one that
-    /// cannot show it: a container has the project alone.
+    /// cannot show it: a container has the project alone. It has no part in the session.
     pub fn entry_sharing(&self, request: &Request<'_>, shared: &Shared) -> Option<Entry> {
         let kind = self.report().kind;
         if kind == Kind::Container && !shared.is_empty() {
             return None;
         }
-        self.entry_with(kind, request, shared)
+        self.entry_with(kind, request, shared, None)
     }
 
     /// Whether a program in the sandbox sees this absolute path of the host, as far as that is known without a look at what is masked.
@@ -150,10 +169,33 @@ impl Enclosure {
     }
 
     pub(super) fn entry_of(&self, kind: Kind, request: &Request<'_>) -> Option<Entry> {
-        self.entry_with(kind, request, &Shared::default())
+        self.entry_with(kind, request, &Shared::default(), None)
     }
 
-    fn entry_with(&self, kind: Kind, request: &Request<'_>, shared: &Shared) -> Option<Entry> {
+    /// The session of the commands, begun when it is needed; `None` if this machine cannot have one.
+    fn session(&self) -> Option<&Session> {
+        let session = self.session.get_or_init(|| {
+            let (layout, helper) = (self.layout.as_ref().ok()?, self.helper.as_ref()?);
+            let plan = probe::nothing(|request| self.plan(layout, Kind::Namespaces, request));
+            let (program, arguments) = (helper.into(), vec![helper::BEGIN_SESSION.into()]);
+            let begin = Entry { program, arguments, told: part(&plan)?.into(), beginning: 0 };
+            let entry = |request: &Request<'_>, session: &Session| {
+                self.entry_with(Kind::Namespaces, request, &Shared::default(), Some(session))
+            };
+            probe::begin_session(&begin, entry)
+                .inspect_err(|why| tracing::debug!(%why, "no session could be begun"))
+                .ok()
+        });
+        session.as_ref()
+    }
+
+    fn entry_with(
+        &self,
+        kind: Kind,
+        request: &Request<'_>,
+        shared: &Shared,
+        session: Option<&Session>,
+    ) -> Option<Entry> {
         let cannot_mount = request.layer.is_some() && kind != Kind::Namespaces;
         if kind == Kind::Nothing || self.settings.mode == Mode::Off || cannot_mount {
             return None;
@@ -161,6 +203,7 @@ impl Enclosure {
         let layout = self.layout.as_ref().ok()?;
         let (mut plan, masking) = (self.plan(layout, kind, request), self.masking(request));
         shared.put_into(&mut plan);
+        plan.session = session.map_or(0, |session| session.len() as u8);
         let command = request.command.iter().map(|word| Name::from(*word)).collect();
         let task = Task { folder: request.folder.into(), command };
         if kind == Kind::Container {
@@ -180,6 +223,7 @@ impl Enclosure {
             _ => (helper.clone(), Vec::new()),
         };
         arguments.push(helper::ENTER.into());
+        let told = Message::new(told, session.cloned().unwrap_or_default());
         Some(Entry { program: program.into(), arguments, told, beginning })
     }
 
@@ -205,10 +249,13 @@ impl Enclosure {
         }
         Plan {
             version: env!("CARGO_PKG_VERSION").into(),
+            session: 0,
             namespaces: kind == Kind::Namespaces,
             tree: kind > Kind::Landlock,
             network,
             writable: self.settings.mode == Mode::ProjectWrite && !request.looks,
+            // Nothing watches a command that only looks, so no other command of the session may give it a writable folder.
+            named_sockets: !(request.looks && request.session),
             executable: !request.only_git,
             removable: request.masks.iter().any(|mask| mask.how == MaskKind::HideRemovable),
             processes: self.settings.processes,

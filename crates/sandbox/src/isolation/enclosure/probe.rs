@@ -1,11 +1,12 @@
 //! Which sandbox can be set up here: each kind is set up once around a command that does nothing.
 
-use super::super::{Entry, Kind, Mode, Report, Request};
-use super::Enclosure;
+use super::super::{Entry, Kind, Mode, Report, Request, host_line, session};
+use super::{Enclosure, Session};
 use crate::{messages, trouble};
+use rustix::net::RecvFlags;
 use std::ffi::OsStr;
-use std::io::{self, Read, Write};
-use std::os::fd::OwnedFd;
+use std::io::{self, Write};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -83,8 +84,14 @@ fn attempt(enclosure: &Enclosure, kind: Kind) -> Result<(), Text> {
     if let Some(why) = missing {
         return Err(why.clone());
     }
+    let entry = nothing(|request| enclosure.entry_of(kind, request)).ok_or_else(messages::no_plan)?;
+    succeeds(&entry)
+}
+
+/// A command that does nothing.
+pub(super) fn nothing<T>(entry: impl FnOnce(&Request<'_>) -> T) -> T {
     let command = [OsStr::new("/bin/sh"), OsStr::new("-c"), OsStr::new(":")];
-    let request = Request {
+    entry(&Request {
         command: &command,
         folder: Path::new(""),
         masks: &[],
@@ -92,18 +99,46 @@ fn attempt(enclosure: &Enclosure, kind: Kind) -> Result<(), Text> {
         network: false,
         looks: false,
         only_git: false,
+        session: false,
         variables: &[],
-    };
-    let entry = enclosure.entry_of(kind, &request).ok_or_else(messages::no_plan)?;
-    let answer = ask(&entry).map_err(|error| Text::from(&error))?;
-    match answer.lines().next().unwrap_or_default() {
+    })
+}
+
+fn succeeds(entry: &Entry) -> Result<(), Text> {
+    let (answer, _) = ask(entry).map_err(|error| Text::from(&error))?;
+    match answer.as_str() {
         "status 0" => Ok(()),
-        "" => Err(messages::no_answer()),
-        other => Err(trouble::heard(other).map_or_else(|| other.into(), |error| Text::from(&error))),
+        other => Err(said(other)),
     }
 }
 
-fn ask(entry: &Entry) -> io::Result<String> {
+/// Why there was no success, if this is the first line of the answer.
+fn said(line: &str) -> Text {
+    match line {
+        "" => messages::no_answer(),
+        other => trouble::heard(other).map_or_else(|| other.into(), |error| Text::from(&error)),
+    }
+}
+
+/// Begins a session and runs a command in it that does nothing.
+///
+/// # Errors
+/// This machine cannot have one: every command has namespaces, a home and a `/tmp` of its own then.
+pub(super) fn begin_session(
+    begin: &Entry,
+    entry: impl FnOnce(&Request<'_>, &Session) -> Option<Entry>,
+) -> Result<Session, Text> {
+    let (answer, namespaces) = ask(begin).map_err(|error| Text::from(&error))?;
+    if answer != session::BEGUN.trim_end() {
+        return Err(said(&answer));
+    }
+    let session: Session = namespaces.into();
+    let entry = nothing(|request| entry(request, &session)).ok_or_else(messages::no_plan)?;
+    succeeds(&entry).map(|()| session)
+}
+
+/// Starts a helper; returns the first line of its answer and the descriptors that come with it.
+fn ask(entry: &Entry) -> io::Result<(String, Vec<OwnedFd>)> {
     let (mut ours, theirs) = UnixStream::pair()?;
     ours.set_read_timeout(Some(PATIENCE))?;
     ours.set_write_timeout(Some(PATIENCE))?;
@@ -114,7 +149,8 @@ fn ask(entry: &Entry) -> io::Result<String> {
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()?;
-    let answer = ours.write_all(&entry.told).and_then(|()| first_line(&mut ours));
+    let told = entry.told.begin(ours.as_fd(), &[]).and_then(|rest| ours.write_all(rest));
+    let answer = told.and_then(|()| first_line(&ours));
     // The helper ends when the line to it does. A program that is no helper may hear nothing of that, and is killed.
     drop(ours);
     if answer.is_err() || !matches!(child.wait_timeout(ENDING), Ok(Some(_))) {
@@ -124,17 +160,20 @@ fn ask(entry: &Entry) -> io::Result<String> {
     answer
 }
 
-fn first_line(from: &mut UnixStream) -> io::Result<String> {
+fn first_line(from: &UnixStream) -> io::Result<(String, Vec<OwnedFd>)> {
     const LONGEST: usize = 4096;
-    let (mut line, mut chunk) = (Vec::new(), [0; 512]);
+    let (mut line, mut chunk, mut all) = (Vec::new(), [0; 512], Vec::new());
     while !line.contains(&b'\n') && line.len() < LONGEST {
-        match from.read(&mut chunk) {
-            Ok(0) => break,
-            Ok(read) => line.extend(&chunk[..read]),
+        match host_line::receive(from, &mut chunk, RecvFlags::empty()) {
+            Ok((0, _)) => break,
+            Ok((read, descriptors)) => {
+                line.extend(&chunk[..read]);
+                all.extend(descriptors);
+            }
             // A signal of the host's, such as the end of another child.
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
     }
-    Ok(String::from_utf8_lossy(&line).into_owned())
+    Ok((String::from_utf8_lossy(&line).lines().next().unwrap_or_default().to_owned(), all))
 }
