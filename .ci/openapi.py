@@ -27,7 +27,7 @@ REPLIES = [
     call("read_file", {"path": "seen.txt"}),
     call("write_file", {"path": "Makefile", "content": "all:\n"}),
     "Both are done.",
-    call("bash", {"command": "touch Makefile; rm -r /nowhere"}),
+    call("bash", {"command": "rm Makefile"}),
     "Then not.",
     "A new conversation.",
     "It goes on.",
@@ -122,8 +122,9 @@ def used(url, project, described, package):
     assert gone.error.code == "not_found"
     waits = ask("run_turn", 202, body=models.ModelRequest(prompt="go", tool_type="auto"))
     over = ask("answer_approval", 200, waits.data.pending.approval, body=models.Denial(decision="deny", reason="Not today."))
-    denied = over.data.calls[-1]
-    assert over.success and not denied.success and denied.error.code == "denied" and "Not today." in denied.error.message
+    removal = over.data.calls[-1]
+    assert removal.output.startswith("[Not kept: Makefile: ") and "Not today." in removal.output, removal
+    assert os.path.exists(project + "/Makefile")
 
     # A tool without a model, and what is wrong with a request.
     def direct(**args):
