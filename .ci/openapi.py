@@ -182,7 +182,7 @@ def measured(text):
     assert values["toolfence_approvals_total", ("answer", "approved")] == 1
     assert values["toolfence_calls_total", ("outcome", "success"), ("tool", "read_file")] == 2
     assert values["toolfence_calls_total", ("outcome", "failure"), ("tool", "read_file")] == 1
-    assert values["toolfence_denied_total", ("by", "person")] == 1
+    assert values["toolfence_approvals_total", ("answer", "denied")] == 1
     assert values["toolfence_reply_seconds_count",] == 7
     assert families["toolfence_call_seconds"].type == "summary"
     print(f"metrics: {len(values)} values of {len(families)} families")
