@@ -58,7 +58,7 @@ impl Cleared {
         self.kept.output
     }
 
-    /// Whether the command may run a second time with network if it failed without: `Keep` stands for yes, `Discard` for no.
+    /// Whether the command may run a second time with network if it failed without: `Keep` means yes, `Discard` means no.
     pub fn network_again(&self) -> Keeping {
         self.kept.network
     }

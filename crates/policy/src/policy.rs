@@ -376,8 +376,9 @@ impl Policy {
         shell::judge(command, cwd, ground, held)
     }
 
-    /// The catalog with the tools marked of which calls usually ask, by their effect and the setting `ask`, so that the
-    /// instructions tell the model. A rule about a single call may decide otherwise.
+    /// The catalog with the tools marked of which calls usually ask, by their effect and the setting `ask`, and with those whose
+    /// commands run on a private copy of the project, so that the instructions tell the model. A rule about a single call may decide
+    /// otherwise.
     pub fn marked(&self, catalog: &Catalog, facts: &dyn Facts) -> Catalog {
         let asks = |effect, served| match (self.settings.ask, effect) {
             (AskMode::Never, _) => false,
@@ -399,6 +400,8 @@ impl Policy {
             let allowed =
                 spec.served && self.settings.ask != AskMode::Always && self.answers.has(&Rule::tool(&spec.name));
             spec.asks_first = !allowed && asks(spec.effect_of(&args), spec.served);
+            let takes_command = spec.params.iter().any(|param| param.kind == ParamKind::Command);
+            spec.on_private_copy = takes_command && !spec.served && facts.has_private_copy();
             spec
         });
         marked.collect()

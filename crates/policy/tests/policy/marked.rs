@@ -1,6 +1,6 @@
 //! The instructions mark the tools whose calls the policy usually asks about.
 
-use toolfence_policy::{AskMode, NoFacts};
+use toolfence_policy::{AskMode, Facts, NoFacts, PathFact, ProgramFact};
 use toolfence_protocol::prompt::instructions;
 use toolfence_protocol::{Catalog, Language};
 use toolfence_toolset::catalog;
@@ -26,12 +26,7 @@ fn tools_that_usually_ask_are_marked() {
                 "A no has a reason",
                 "Add `\"reason\"` next to them if the call changes or runs something",
             ),
-            (
-                Language::Portuguese,
-                "(pergunta antes)",
-                "Um não traz um motivo",
-                "executa algo, acrescente `\"reason\"`",
-            ),
+            (Language::Portuguese, "(pergunta)", "Um não traz um motivo", "executa algo, acrescente `\"reason\"`"),
         ] {
             let text = instructions(&marked, language);
             let lines = text.lines().filter(|line| line.ends_with(mark));
@@ -43,4 +38,40 @@ fn tools_that_usually_ask_are_marked() {
     }
     let reading: Catalog = catalog.specs().iter().filter(|spec| spec.name == "read_file").cloned().collect();
     assert!(instructions(&reading, Language::English).contains("An optional `\"reason\"`"));
+}
+
+/// A host whose commands run on private copies of the project.
+struct OnCopies;
+
+impl Facts for OnCopies {
+    fn path(&self, cwd: &str, path: &str) -> PathFact {
+        NoFacts.path(cwd, path)
+    }
+
+    fn program(&self, program: &str) -> ProgramFact {
+        NoFacts.program(program)
+    }
+
+    fn sandbox_holds(&self) -> bool {
+        true
+    }
+
+    fn has_private_copy(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn the_model_learns_of_private_copies_only_where_commands_run_on_them() {
+    let policy = toolfence_kit::policy(AskMode::Risky);
+    let sentences = [
+        (Language::English, "Commands run on a private copy of the project."),
+        (Language::Portuguese, "Os comandos rodam em uma cópia do projeto"),
+    ];
+    for (language, sentence) in sentences {
+        assert!(instructions(&policy.marked(&catalog(), &OnCopies), language).contains(sentence));
+        assert!(!instructions(&policy.marked(&catalog(), &NoFacts), language).contains(sentence));
+        let reading: Catalog = catalog().specs().iter().filter(|spec| spec.name == "read_file").cloned().collect();
+        assert!(!instructions(&policy.marked(&reading, &OnCopies), language).contains(sentence));
+    }
 }

@@ -124,8 +124,10 @@ fn rules(catalog: &Catalog, words: &Words, plain: bool) -> String {
     let cancelled = if ours { words.cancelled } else { "" };
     let paths = if paths { words.paths } else { "" };
     let asking = if catalog.specs().iter().any(|spec| spec.asks_first) { words.asking } else { "" };
+    let is_on_copy = catalog.specs().iter().any(|spec| spec.on_private_copy);
+    let on_copy = if is_on_copy { words.on_private_copy } else { "" };
     let (several, quoting) = if plain { (words.several_in, words.quoting_in) } else { (words.several, words.quoting) };
-    format!("{several}{}{cancelled}{asking}{quoting}{paths}", words.rules)
+    format!("{several}{}{cancelled}{asking}{on_copy}{quoting}{paths}", words.rules)
 }
 
 /// The reminder for a model after a reply whose call could not be found or read.

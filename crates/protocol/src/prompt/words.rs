@@ -22,6 +22,8 @@ pub(super) struct Words {
     pub(super) asks_first: &'static str,
     /// The meaning of that mark.
     pub(super) asking: &'static str,
+    /// What becomes of the changes of a command, if commands run on private copies of the project.
+    pub(super) on_private_copy: &'static str,
     /// Introduces the example of a verbatim body.
     pub(super) verbatim: &'static str,
     /// The text of that body.
@@ -75,6 +77,7 @@ static ENGLISH: Words = Words {
     fields_with_reason: "`args` holds the tool's arguments. Add `\"reason\"` next to them if the call changes or runs something: why you make it.",
     asks_first: " (asks first)",
     asking: "\n- The user is usually asked before a tool marked `(asks first)` runs. A no has a reason: follow it, and do not try the same in another way.",
+    on_private_copy: "\n- Commands run on a private copy of the project. Their changes reach it only once accepted; the result begins with `[Kept: ...]` or `[Not kept: ...]`.",
     verbatim: "Text of several lines needs no escaping: set the value to `\"<<EOF\"`, write the text below the object as it is, and end it with a line that is EOF alone. If the text contains `<<EOF`, use another word in capitals.",
     sample: "# Notes\nIn here \"quotes\", \\ and ``` are plain text.",
     call_in: "# Tools\nYou have tools. To call one, write it in exactly this form, at the start of a line and outside of code blocks:",
@@ -105,15 +108,16 @@ Write the call again in this form, or answer without a call.",
 };
 
 static PORTUGUESE: Words = Words {
-    call: "# Ferramentas\nPara chamar uma ferramenta, escreva um bloco de código que começa com ```` ```tool ```` no início da linha e contém um objeto JSON:",
+    call: "# Ferramentas\nPara chamar uma, escreva um bloco de código que começa com ```` ```tool ```` no início da linha e contém um objeto JSON:",
     result: "O resultado vem na mensagem seguinte:",
-    worked: ("     1\tLançamento: sexta-feira\n", "Então responda (\"O lançamento é na sexta-feira.\") ou faça a próxima chamada."),
+    worked: ("     1\tLançamento: sexta-feira\n", "Então responda (\"O lançamento é na sexta.\") ou faça a próxima chamada."),
     answer: "Então responda ou faça a próxima chamada.",
     fields: "`args` contém os argumentos da ferramenta. `\"reason\"`, opcional, diz por que você faz a chamada.",
-    fields_with_reason: "`args` contém os argumentos da ferramenta. Se a chamada muda ou executa algo, acrescente `\"reason\"` ao lado deles: por que você a faz.",
-    asks_first: " (pergunta antes)",
-    asking: "\n- O usuário costuma ser consultado antes de uma ferramenta com `(pergunta antes)`. Um não traz um motivo: siga-o e não tente o mesmo de outro jeito.",
-    verbatim: "Texto de várias linhas não precisa de escapes: use `\"<<EOF\"` como valor, escreva o texto abaixo do objeto como ele é e termine com uma linha só com EOF. Se o texto contém `<<EOF`, use outra palavra em maiúsculas.",
+    fields_with_reason: "`args` contém os argumentos. Se a chamada muda ou executa algo, acrescente `\"reason\"` ao lado: o motivo.",
+    asks_first: " (pergunta)",
+    asking: "\n- Uma ferramenta com `(pergunta)` costuma exigir um sim do usuário. Um não traz um motivo: siga-o e não tente o mesmo de outro jeito.",
+    on_private_copy: "\n- Os comandos rodam em uma cópia do projeto. O que muda só entra nele se aceito: `[Mantido: ...]` ou `[Não mantido: ...]` inicia o resultado.",
+    verbatim: "Texto de várias linhas não precisa de escapes: use `\"<<EOF\"` como valor, escreva o texto como ele é abaixo do objeto e termine com uma linha só com EOF. Se o texto contém `<<EOF`, use outra palavra em maiúsculas.",
     sample: "# Notas\nAqui \"aspas\", \\ e ``` são texto comum.",
     call_in: "# Ferramentas\nVocê tem ferramentas. Para chamar uma, escreva exatamente nesta forma, no início de uma linha e fora de blocos de código:",
     several: "\
@@ -128,7 +132,7 @@ Regras:
     cancelled: " Se uma mudança ou comando falhar, os seguintes da resposta são cancelados.",
     quoting_in: "\n- Para mostrar uma chamada sem executá-la, ponha-a em um bloco de código.",
     below: " Conteúdo longo vai abaixo do objeto.",
-    quoting: "\n- Para mostrar uma chamada sem executá-la, ponha-a em um bloco de código com mais crases (````).",
+    quoting: "\n- Para só mostrar uma chamada, ponha-a em um bloco com mais crases (````).",
     paths: "\n- Os caminhos são relativos à raiz do projeto.",
     tools: "As ferramentas (`?` marca argumentos opcionais):",
     reminder: "\
@@ -141,14 +145,14 @@ Nenhuma chamada foi executada: nenhum dos seus blocos é uma chamada. Uma chamad
 Escreva a chamada de novo nesta forma ou responda sem chamada.",
     purposes: &[
         ("read_file", "Lê um arquivo de texto ou um intervalo de linhas (a partir de 1, inclusivo)."),
-        ("list_files", "Lista arquivos e pastas abaixo de uma pasta, com tipo e tamanho."),
-        ("search", "Busca no conteúdo dos arquivos; responde arquivo:linha:trecho."),
+        ("list_files", "Lista arquivos e pastas, com tipo e tamanho."),
+        ("search", "Busca nos arquivos; responde arquivo:linha:trecho."),
         ("write_file", "Escreve um arquivo inteiro; cria as pastas. Conteúdo longo vai abaixo do objeto."),
-        ("edit_file", "Troca intervalos de linhas de um arquivo, todos ou nenhum; end_line = start_line - 1 insere."),
-        ("replace_text", "Troca um trecho que ocorre exatamente uma vez no arquivo."),
+        ("edit_file", "Troca intervalos de linhas, tudo ou nada; end_line = start_line - 1 insere."),
+        ("replace_text", "Troca um trecho que ocorre uma só vez no arquivo."),
         ("edit_data", "Define ou remove valores de um arquivo JSON, com ou sem comentários; todo o resto fica como está."),
-        ("apply_patch", "Aplica um diff unificado ou um texto *** Begin Patch; todos os arquivos ou nenhum."),
-        ("bash", "Roda um comando de shell; sem terminal e sem stdin."),
+        ("apply_patch", "Aplica um diff unificado ou *** Begin Patch; tudo ou nada."),
+        ("bash", "Roda um comando de shell, sem terminal nem stdin."),
         ("run_python", "Roda um arquivo Python do projeto."),
         ("job", "Consulta, escreve para ou encerra um trabalho em segundo plano."),
         ("plan", "Guarda o plano de uma tarefa longa: todos os passos a cada vez, no máximo um deles ativo."),

@@ -241,6 +241,8 @@ pub struct ToolSpec {
     pub example: Option<Str>,
     /// Whether a person is usually asked before a call runs, as far as the host knows. The model is told.
     pub asks_first: bool,
+    /// Whether its calls usually run on a private copy of the project, as far as the host knows. The instructions mention it.
+    pub on_private_copy: bool,
     /// Whether a program that is not ours runs its calls, such as a server of the Model Context Protocol. No sandbox around commands
     /// answers for it, and "always" allows the tool by its name, whatever the arguments.
     pub served: bool,
@@ -272,6 +274,7 @@ impl ToolSpec {
             params: Vec::new(),
             example: None,
             asks_first: false,
+            on_private_copy: false,
             served: false,
             open: false,
             schema: None,
