@@ -2,7 +2,7 @@
 
 use crate::layer::{Change, ChangeKind, Layer, Limits, ReadError, layers_in};
 use crate::output;
-use rustix::fd::AsFd;
+use rustix::fd::{AsFd, BorrowedFd};
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::io;
@@ -147,21 +147,7 @@ impl LayeredProject<'_> {
             None => "mkdir -- \"$1\"",
         };
         let name = file.clone().unwrap_or_else(|| OsString::from("toolfence trial"));
-        let args = [OsStr::new("-c"), script.as_ref(), OsStr::new("sh"), &name];
-        let job = Job {
-            program: OsStr::new("/bin/sh"),
-            args: &args,
-            folder: root.as_fd(),
-            environment,
-            limit: TRIAL,
-            keep: 1000,
-            overflow: None,
-            live: None,
-        };
-        let outcome = self.run_on(&layer, &job, Path::new(""), false, &[]).await?;
-        if outcome.exit_code != 0 {
-            return Err(io::Error::other(outcome.output.trim().to_owned()).into());
-        }
+        self.run_trial(&layer, root.as_fd(), script, &name, environment).await?;
         let changes = layer.changes(root.as_fd(), self.limits, &|| false).map_err(io::Error::other)?;
         match changes.as_slice() {
             [Change { path, kind: ChangeKind::Added(_) | ChangeKind::Replaced(_), .. }] if path.as_os_str() == name => {
@@ -169,6 +155,42 @@ impl LayeredProject<'_> {
             }
             _ => Err(io::Error::other("the layer does not have the changes of the trial").into()),
         }
+    }
+
+    /// Tries out whether a command on a layer can change this entry of the project, which belongs to another user or group. Inside a
+    /// user namespace it cannot: the overlay would have to give its copy an owner or a group that the namespace does not have
+    /// (`EOVERFLOW`). Root without a user namespace can. Nothing of the project is changed.
+    ///
+    /// # Errors
+    /// A layer cannot be mounted, or the entry cannot be changed in it.
+    pub async fn try_to_change(&self, entry: &Path, environment: &[(OsString, OsString)]) -> Result<(), RunError> {
+        let root = self.workspace.root().folder(".").map_err(RunError::Masks)?;
+        let layer = Layer::create(&layers_in(self.place), root.as_fd())?;
+        self.run_trial(&layer, root.as_fd(), "touch -c -h -- \"$1\"", entry.as_os_str(), environment).await
+    }
+
+    /// Runs a script of the shell with one argument on a layer.
+    async fn run_trial(
+        &self,
+        layer: &Layer,
+        root: BorrowedFd<'_>,
+        script: &str,
+        argument: &OsStr,
+        environment: &[(OsString, OsString)],
+    ) -> Result<(), RunError> {
+        let args = [OsStr::new("-c"), script.as_ref(), OsStr::new("sh"), argument];
+        let job = Job {
+            program: OsStr::new("/bin/sh"),
+            args: &args,
+            folder: root,
+            environment,
+            limit: TRIAL,
+            keep: 1000,
+            overflow: None,
+            live: None,
+        };
+        let outcome = self.run_on(layer, &job, Path::new(""), false, &[]).await?;
+        if outcome.exit_code == 0 { Ok(()) } else { Err(io::Error::other(outcome.output.trim().to_owned()).into()) }
     }
 
     /// Runs the program on a layer, and ends it if it fills the disk.

@@ -29,6 +29,7 @@ use toolfence::program::mcp::ServedTool;
 use toolfence::program::persona::Persona;
 use toolfence::program::probe::Mangling;
 use toolfence::program::settings::{CheckRule, Value};
+use toolfence::program::text;
 use toolfence::program::tools::complete;
 use toolfence::program::transcript::{Store, rfc3339};
 use toolfence::redact::Redactor;
@@ -212,10 +213,7 @@ impl Setup {
         });
         debug::root(workspace.root_path());
         let commands = CommandRunner::new(workspace.clone(), sandbox(&config)?);
-        let commands = Arc::new(match state.filter(|_| std::env::var_os(NO_OVERLAY).is_none()) {
-            Some(state) => commands.private_copies(state),
-            None => commands,
-        });
+        let commands = Arc::new(with_copies(commands, state));
         let toolbox = toolbox(&commands, &config, &persona)?;
         let language = shown::language();
         let format = config.format(language);
@@ -656,6 +654,17 @@ pub(crate) fn checkers(config: &Config) -> Result<Vec<Checker>, Failure> {
             })
         })
         .collect()
+}
+
+/// The runner with private copies of the project in this folder of the state, unless the user has switched them off.
+pub(crate) fn with_copies(commands: CommandRunner, state: Option<&Path>) -> CommandRunner {
+    match state {
+        Some(_) if std::env::var_os(NO_OVERLAY).is_some() => {
+            commands.without_private_copies(text!("The variable {name} is set.", name = NO_OVERLAY))
+        }
+        Some(state) => commands.private_copies(state),
+        None => commands,
+    }
 }
 
 /// What the layers want around every command.

@@ -6,6 +6,7 @@ mod audit;
 mod calls;
 mod checks;
 mod container;
+mod copies;
 mod deep;
 #[cfg(feature = "cli")]
 mod doctor;

@@ -31,7 +31,7 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
@@ -80,13 +80,37 @@ struct Sandboxed {
     enclosure: OnceLock<Enclosure>,
     /// Of checkers; `None` where none can be shared with them.
     cache: OnceLock<Option<CacheFolder>>,
-    /// The folder of the host's state for this project, if commands are to run on private copies of the project.
-    state: Option<PathBuf>,
+    copies: PrivateCopies,
     /// The folder with the layers and stashes; or why commands do not run on private copies.
     private: OnceLock<Result<PathBuf, Text>>,
+    /// Whether a result has said why commands do not run on private copies.
+    said_why: AtomicBool,
+}
+
+/// Whether the host wants commands to run on private copies of the project.
+#[derive(Debug, Clone)]
+enum PrivateCopies {
+    /// The host did not ask for them.
+    Unwanted,
+    /// They are kept in this folder of the host's state.
+    In(PathBuf),
+    /// The user has switched them off, in this way.
+    Off(Text),
 }
 
 impl Sandboxed {
+    fn new(workspace: Arc<Workspace>, settings: isolation::Settings, copies: PrivateCopies) -> Sandboxed {
+        Sandboxed {
+            workspace,
+            settings,
+            enclosure: OnceLock::new(),
+            cache: OnceLock::new(),
+            copies,
+            private: OnceLock::new(),
+            said_why: AtomicBool::new(false),
+        }
+    }
+
     fn enclosure(&self) -> &Enclosure {
         self.enclosure.get_or_init(|| Enclosure::new(self.settings.clone(), self.workspace.root().as_ref()))
     }
@@ -157,14 +181,7 @@ impl CommandRunner {
     pub fn new(workspace: Arc<Workspace>, settings: isolation::Settings) -> CommandRunner {
         let environment = environment::outside(std::env::vars_os(), workspace.root().programs().search_path());
         CommandRunner {
-            project: Arc::new(Sandboxed {
-                workspace,
-                settings,
-                enclosure: OnceLock::new(),
-                cache: OnceLock::new(),
-                state: None,
-                private: OnceLock::new(),
-            }),
+            project: Arc::new(Sandboxed::new(workspace, settings, PrivateCopies::Unwanted)),
             environment,
             ahead: [Prespawn::new(), Prespawn::new()],
             late: AtomicU32::new(0),
@@ -175,17 +192,24 @@ impl CommandRunner {
     /// Runs commands on private copies of the project, if the sandbox can mount them: what a command changes reaches the project only
     /// after the rules or the user have accepted it. `state` is the folder of the host's state, in which the copies are kept.
     #[must_use]
-    pub fn private_copies(mut self, state: &Path) -> CommandRunner {
+    pub fn private_copies(self, state: &Path) -> CommandRunner {
+        let folder = History::folder(state, self.workspace().root_path());
+        match folder.parent() {
+            Some(folder) => self.with_copies(PrivateCopies::In(folder.to_owned())),
+            None => self,
+        }
+    }
+
+    /// Runs commands on the project itself, because the user has switched private copies off. `why` is a sentence for the user and the
+    /// model.
+    #[must_use]
+    pub fn without_private_copies(self, why: Text) -> CommandRunner {
+        self.with_copies(PrivateCopies::Off(why))
+    }
+
+    fn with_copies(mut self, copies: PrivateCopies) -> CommandRunner {
         let Sandboxed { workspace, settings, .. } = &*self.project;
-        let folder = History::folder(state, workspace.root_path());
-        self.project = Arc::new(Sandboxed {
-            workspace: Arc::clone(workspace),
-            settings: settings.clone(),
-            enclosure: OnceLock::new(),
-            cache: OnceLock::new(),
-            state: folder.parent().map(Path::to_owned),
-            private: OnceLock::new(),
-        });
+        self.project = Arc::new(Sandboxed::new(Arc::clone(workspace), settings.clone(), copies));
         self
     }
 
@@ -289,6 +313,8 @@ impl CommandRunner {
             ran = self.run(Wanted { network: true, ..wanted }, progress).await?;
         }
         let layered = ran.layered.take();
+        let is_folder_stuck = layered.is_some() && report::failed_to_rename_a_folder(&ran.outcome);
+        let on_copy = layered.is_some();
         let mut output = self.output(ran);
         if has_run_again {
             noted(
@@ -296,9 +322,15 @@ impl CommandRunner {
                 text!("This is the second run, with network. The first one failed without network."),
             );
         }
+        if is_folder_stuck {
+            noted(&mut output.text, report::folders_move_by_mv());
+        }
         if let Some(run) = layered {
             let asks = private_copy::Asks { permit: Some(permit), progress, has_network: has_run_again };
             private_copy::settle(self, run, shown, &asks).await?.put_into(&mut output);
+        }
+        if !on_copy && let Some(why) = self.take_reason_against_copies() {
+            noted(&mut output.text, text!("Commands do not run on a private copy of the project: {why}", why));
         }
         Ok(output)
     }

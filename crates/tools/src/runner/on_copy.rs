@@ -1,19 +1,20 @@
 //! Commands on private copies of the project: whether that is possible here, and one run.
 
 use super::inside::not_sandboxed;
-use super::{CommandRunner, Sandboxed};
+use super::{CommandRunner, PrivateCopies, Sandboxed};
 use crate::{blocking, private_copy};
 use std::ffi::OsString;
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 use toolfence_commands::layer::{self, Limits};
 use toolfence_commands::run::{LayerRun, LayeredProject, RunError};
 use toolfence_protocol::{ErrorCode, Text, ToolFailure, text};
 use toolfence_sandbox::isolation::{Kind, Mode};
 use toolfence_sandbox::process::{Job, Outcome};
 use toolfence_toolbox::ToolError;
-use toolfence_workspace::{names, stash};
+use toolfence_workspace::{Stop, names, stash};
 
 impl Sandboxed {
     /// The folder with the layers and stashes of the project; or why commands do not run on private copies. The first call tries it
@@ -24,7 +25,11 @@ impl Sandboxed {
     }
 
     fn prepare_private(&self, environment: &[(OsString, OsString)]) -> Result<PathBuf, Text> {
-        let Some(state) = &self.state else { return Err(text!("The host has no folder for private copies.")) };
+        let state = match &self.copies {
+            PrivateCopies::In(state) => state,
+            PrivateCopies::Off(why) => return Err(why.clone()),
+            PrivateCopies::Unwanted => return Err(text!("The host did not ask for private copies.")),
+        };
         if self.enclosure().report().kind != Kind::Namespaces || self.settings.mode != Mode::ProjectWrite {
             return Err(text!("The sandbox that is used here mounts no private copies."));
         }
@@ -43,23 +48,44 @@ impl Sandboxed {
             place: &place,
             limits: Limits::default(),
         };
-        // The caller's thread may belong to a runtime, which cannot wait for another one.
-        let tried = std::thread::scope(|scope| {
-            let trial = scope.spawn(|| {
-                let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-                runtime.block_on(project.try_out(environment))
-            });
-            trial.join().unwrap_or_else(|_| Err(std::io::Error::other("the trial panicked").into()))
-        });
-        tried.map_err(|error: RunError| failed(&error))?;
+        wait_for(project.try_out(environment)).map_err(|error| failed(&error))?;
+        if let Some(foreign) = self.workspace.masks().first_foreign(&Stop::default())
+            && wait_for(project.try_to_change(&foreign, environment)).is_err()
+        {
+            return Err(text!(
+                "{path} belongs to another user or group, so a private copy of it cannot be changed.",
+                path = names::shown(&foreign)
+            ));
+        }
         Ok(place)
     }
+}
+
+/// Waits for a trial on a thread of its own: the caller's may belong to a runtime, which cannot wait for another one.
+fn wait_for(trial: impl Future<Output = Result<(), RunError>> + Send) -> Result<(), RunError> {
+    std::thread::scope(|scope| {
+        let thread = scope.spawn(|| {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+            runtime.block_on(trial)
+        });
+        thread.join().unwrap_or_else(|_| Err(std::io::Error::other("the trial panicked").into()))
+    })
 }
 
 impl CommandRunner {
     /// Why commands do not run on private copies of the project; `None` if they do. The first call tries it out.
     pub fn no_private_copies(&self) -> Option<&Text> {
         self.project.private(&self.environment).err()
+    }
+
+    /// Why commands do not run on private copies, for the first result of a session whose host wants them. Where commands can change
+    /// nothing of the project anyway, there is nothing to say.
+    pub(super) fn take_reason_against_copies(&self) -> Option<Text> {
+        let project = &self.project;
+        let is_unwanted = matches!(project.copies, PrivateCopies::Unwanted) || project.settings.mode == Mode::ReadOnly;
+        // The trial was made before the command: the policy asks for it.
+        let why = if is_unwanted { None } else { project.private.get()?.as_ref().err() };
+        why.filter(|_| !project.said_why.swap(true, Ordering::Relaxed)).cloned()
     }
 
     pub(super) async fn has_private_copies(&self) -> Result<bool, ToolError> {

@@ -96,6 +96,29 @@ fn without_network() -> Text {
     )
 }
 
+/// How programs print `EXDEV`.
+const OTHER_DEVICE: &[&str] = &[
+    "nvalid cross-device link",
+    "cross-device link not permitted",
+    "Link entre dispositivos inválido",
+    "[Errno 18]",
+    "os error 18",
+];
+
+/// Returns `true` if the output of a failed command mentions that something could not be renamed because it is on another device. On a
+/// private copy this is so for every folder of the project: an overlay that a user mounts cannot redirect it.
+pub(super) fn failed_to_rename_a_folder(outcome: &Outcome) -> bool {
+    let mentions = |message: &&str| memchr::memmem::find(outcome.output.as_bytes(), message.as_bytes()).is_some();
+    outcome.exit_code != 0 && OTHER_DEVICE.iter().any(mentions)
+}
+
+/// Returns the advice to a command that could not rename a folder on a private copy of the project.
+pub(super) fn folders_move_by_mv() -> Text {
+    text!(
+        "On the private copy of the project, a folder cannot be renamed in one step. Use `mv`, which copies it; `git mv` takes the names of the files in it."
+    )
+}
+
 fn left_running(lingered: bool, escaped: bool) -> Option<Text> {
     if escaped {
         return Some(messages::may_go_on_running());

@@ -8,6 +8,7 @@ mod appeared;
 mod configurations;
 mod folders;
 mod hooks;
+mod owners;
 mod replaced;
 mod repositories;
 mod running;
@@ -63,6 +64,11 @@ impl Masks {
     /// The walk was stopped, or there is too much to be sure of.
     pub fn find(&self, access: Access, stop: &Stop) -> Result<MaskSet, ToolFailure> {
         scan::find(self, access, stop)
+    }
+
+    /// The first entry of the project whose owner or group is not that of this process, at any depth; what is in `.git` does not count.
+    pub fn first_foreign(&self, stop: &Stop) -> Option<PathBuf> {
+        owners::first_foreign(&self.root, stop)
     }
 
     /// While a command runs: the name of something that has appeared and would make git run something outside the sandbox.

@@ -63,6 +63,10 @@ pub(crate) fn run(options: &Options, start: &Start, first: Option<&str>) -> Resu
         out.styled_line(Style::Dim, &serving)?;
     }
     out.styled_line(Style::Dim, &what_asks(agent.session().policy().settings().ask, &setup.commands))?;
+    if let Some(why) = setup.commands.no_private_copies() {
+        let note = text!("Commands do not run on a private copy of the project: {why}", why = why.clone());
+        out.styled_line(Style::Dim, &note)?;
+    }
     show(&resumed, &agent, &mut out)?;
     let (own, notes) = setup.places.as_ref().map(slash::find).unwrap_or_default();
     notes.iter().for_each(tell);

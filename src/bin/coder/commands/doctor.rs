@@ -3,7 +3,8 @@
 
 use crate::args::{DoctorArguments, Options};
 use crate::checks;
-use crate::config::{Layers, profile};
+use crate::config::places::Places;
+use crate::config::{Config, Layers, profile};
 use crate::failure::{Failure, UNSUCCESSFUL};
 use crate::messages;
 use crate::runtime::cannot_start;
@@ -12,11 +13,17 @@ use crate::setup::{self, Setup};
 use crate::shown::Words;
 use crate::terminal::{Style, Terminal, tell};
 use serde_json::{Value, json};
+use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 use toolfence::Text;
+use toolfence::policy::Policy;
 use toolfence::program::probe::{self, Step, Verdict};
+use toolfence::program::text;
 use toolfence::program::trial::{self, Finding, Held, Trial};
 use toolfence::sandbox::{Kind, Mode, Settings};
+use toolfence::tools::CommandRunner;
+use toolfence::workspace::Workspace;
 
 /// Tries the sandbox of the settings, or asks their backend, and tells.
 pub(crate) fn run(options: &Options, arguments: &DoctorArguments) -> Result<ExitCode, Failure> {
@@ -30,21 +37,42 @@ pub(crate) fn run(options: &Options, arguments: &DoctorArguments) -> Result<Exit
     let trial = tried(&settings)?;
     let standing = checks::standing(&config, &options.root)?;
     let proposed = checks::proposed(&config, &options.root);
+    let no_copies = no_private_copies(&config, &layers.places, &options.root)?;
     let mut out = Terminal::stdout();
     match arguments.json {
         true => {
             let mut told = told(&trial, &settings);
+            told["private_copies"] = json!({"on": no_copies.is_none(), "why": no_copies});
             told["checks"] = checks::told(&standing);
             told["checks"]["proposed"] = json!(proposed);
             out.line(&told.to_string())?;
         }
         false => {
             shown(&trial, &settings, &mut out)?;
+            show_private_copies(no_copies, &mut out)?;
             checks::shown(&standing, &mut out)?;
             checks::propose(&proposed, &layers.places, &mut out)?;
         }
     }
     Ok(if trial.all_held() { ExitCode::SUCCESS } else { UNSUCCESSFUL.into() })
+}
+
+/// Tries out whether commands run on private copies of this project. Returns the reason if they do not.
+fn no_private_copies(config: &Config, places: &Places, root: &Path) -> Result<Option<Text>, Failure> {
+    let policy = Policy::new(config.merged.settings()).map_err(Failure::wrong_use)?;
+    let workspace = Workspace::open(root, policy.paths().clone()).map_err(Failure::broken)?;
+    let commands = CommandRunner::new(Arc::new(workspace), setup::sandbox(config)?);
+    Ok(setup::with_copies(commands, places.state.as_deref()).no_private_copies().cloned())
+}
+
+fn show_private_copies(no_copies: Option<Text>, out: &mut Terminal) -> Result<(), Failure> {
+    out.write("\n")?;
+    match no_copies {
+        None => out.styled_line(Style::Good, &text!("Commands run on a private copy of the project.")),
+        Some(why) => {
+            out.styled_line(Style::Bad, &text!("Commands do not run on a private copy of the project: {why}", why))
+        }
+    }
 }
 
 /// Asks the backend of the settings what it does to texts, tells, and keeps what it shows.

@@ -1,0 +1,100 @@
+//! Commands on private copies of the project: the reasons against one, and the notes in results.
+
+use super::{Place, bash, runner, stands};
+use serde_json::json;
+use std::os::unix::fs::chown;
+use std::path::PathBuf;
+use std::sync::Arc;
+use toolfence::Language;
+use toolfence::program::text;
+use toolfence::sandbox::{Mode, Settings};
+use toolfence::tools::CommandRunner;
+
+/// Of no user or group here.
+const FOREIGN: u32 = 54_321;
+
+impl Place {
+    fn on_copies(&self, settings: Settings) -> CommandRunner {
+        let state: PathBuf = self.root.parent().expect("the project is in a folder").join("state");
+        runner(&self.root, settings).private_copies(&state)
+    }
+}
+
+fn reason(runner: &CommandRunner) -> Option<String> {
+    runner.no_private_copies().map(|why| why.render(Language::English))
+}
+
+#[test]
+fn a_folder_that_cannot_be_renamed_in_one_step_is_explained() {
+    let place = Place::new();
+    let runner = Arc::new(place.on_copies(Settings::new()));
+    if !stands(&runner) {
+        return;
+    }
+    assert_eq!(reason(&runner), None);
+    place.file("lib/a.py", "a = 1\n");
+    let renames = json!({"command": "python3 -c 'import os; os.rename(\"lib\", \"other\")'"});
+    let failed = bash(&runner, renames).output;
+    assert!(failed.contains("Invalid cross-device link"), "{failed}");
+    assert!(
+        failed.contains("[On the private copy of the project, a folder cannot be renamed in one step. Use `mv`"),
+        "{failed}"
+    );
+    let moved = bash(&runner, json!({"command": "mv lib other"}));
+    assert!(moved.success && moved.output.starts_with("[Kept: "), "{}", moved.output);
+    assert!(place.root.join("other/a.py").is_file() && !place.root.join("lib").exists());
+    let prints = bash(&runner, json!({"command": "echo Invalid cross-device link; touch new"})).output;
+    assert!(!prints.contains("in one step"), "{prints}");
+}
+
+#[test]
+fn the_first_result_says_why_commands_do_not_run_on_private_copies() {
+    let place = Place::new();
+    let switched_off = runner(&place.root, Settings::new()).without_private_copies(text!("It is switched off."));
+    let without_sandbox = place.on_copies(Settings::new().mode(Mode::Off));
+    for (runner, why) in [
+        (switched_off, "It is switched off."),
+        (without_sandbox, "The sandbox that is used here mounts no private copies."),
+    ] {
+        let runner = Arc::new(runner);
+        let note = format!("[Commands do not run on a private copy of the project: {why}]\n");
+        let first = bash(&runner, json!({"command": "echo one > one"})).output;
+        assert!(first.ends_with(&note), "{first}");
+        let second = bash(&runner, json!({"command": "echo two > two"})).output;
+        assert!(!second.contains("private copy"), "{second}");
+    }
+    let unwanted = Arc::new(runner(&place.root, Settings::new()));
+    let output = bash(&unwanted, json!({"command": "echo three > three"})).output;
+    assert!(!output.contains("private copy"), "{output}");
+}
+
+/// An overlay in a user namespace cannot copy what belongs to another user or group (`EOVERFLOW`).
+#[test]
+fn entries_of_other_users_and_groups_are_a_reason_against_private_copies() {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("skipped: it takes root");
+        return;
+    }
+    let of_group: fn(&std::path::Path) = |path| chown(path, None, Some(FOREIGN)).expect("root may");
+    let of_user: fn(&std::path::Path) = |path| chown(path, Some(FOREIGN), None).expect("root may");
+    for (name, give, counts) in [
+        ("src/deep/a.txt", of_group, true),
+        ("src/deep/a.txt", of_user, true),
+        ("src", of_group, true),
+        (".hidden/a.txt", of_group, true),
+        // Commands on private copies write no repository.
+        (".git/a.txt", of_group, false),
+    ] {
+        let place = Place::new();
+        place.file("src/deep/a.txt", "a\n");
+        place.file(".hidden/a.txt", "a\n");
+        place.file(".git/a.txt", "a\n");
+        let runner = place.on_copies(Settings::new());
+        if !stands(&runner) {
+            return;
+        }
+        give(&place.root.join(name));
+        let why = format!("{name} belongs to another user or group, so a private copy of it cannot be changed.");
+        assert_eq!(reason(&runner), counts.then_some(why), "{name}");
+    }
+}
