@@ -28,7 +28,7 @@ pub enum AskMode {
     Risky,
     /// Asks for everything that is not denied.
     Always,
-    /// Also runs what the sandbox fully holds.
+    /// Also runs what the sandbox fully holds, and keeps changes of files.
     Sandboxed,
     /// Asks for nothing: runs what would be asked, but for text that cannot be read, which is denied.
     Never,

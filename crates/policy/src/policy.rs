@@ -222,7 +222,10 @@ impl Policy {
                 asks
             }
             (None, None, Effect::Read) => Decision::new(Judgement::Allow, "read", messages::only_reads(name)),
-            (None, None, Effect::Write) => Decision::new(Judgement::Ask, CHANGES, messages::changes_files(name)),
+            (None, None, Effect::Write) => Decision {
+                sandbox_suffice: true,
+                ..Decision::new(Judgement::Ask, CHANGES, messages::changes_files(name))
+            },
             (None, None, Effect::Execute) => Decision {
                 sandbox_suffice: true,
                 ..Decision::new(Judgement::Ask, "execute", messages::runs_a_program(name))

@@ -161,14 +161,14 @@ pub const KEYS: &[Key] = &[
         InProject::Stricter,
         "\"risky\"",
         "When you are asked. What is denied is denied with every setting.\n\
-         risky: what is known to be harmless runs, everything else asks.\n\
+         risky: commands run on a private copy of the project, and you are asked about changes.\n\
          always: everything asks.\n\
-         sandboxed: what the sandbox around a command fully holds runs too.\n\
+         sandboxed: changes are kept too; network, git and what leaves the sandbox still ask.\n\
          never: nothing asks, and whatever is not denied runs.",
     ).in_portuguese("Quando você é consultado. O que é negado é negado com qualquer configuração.\n\
-         risky: o que se sabe inofensivo roda, todo o resto pergunta.\n\
+         risky: os comandos rodam em uma cópia privada do projeto, e você é consultado sobre as mudanças.\n\
          always: tudo pergunta.\n\
-         sandboxed: o que o sandbox em torno de um comando segura por inteiro também roda.\n\
+         sandboxed: as mudanças também são mantidas; rede, git e o que sai do sandbox ainda perguntam.\n\
          never: nada pergunta, e o que não é negado roda."),
     Key::new(
         "commands.allow",
