@@ -35,7 +35,7 @@ impl Project {
     /// A pipe that asks in this mode; `None` where commands cannot run on private copies.
     fn pipe(&self, ask: AskMode) -> Option<Pipe> {
         let policy = toolfence_kit::policy(ask);
-        let workspace = Arc::new(Workspace::open(&self.root(), policy.paths().clone()).unwrap());
+        let workspace = Arc::new(Workspace::open(self.root(), policy.paths().clone()).unwrap());
         let settings = Settings::new().helper(env!("CARGO_BIN_EXE_toolfence-sandbox"));
         let state = self.home.path().join("state");
         let runner = Arc::new(CommandRunner::new(workspace, settings).private_copies(&state));
