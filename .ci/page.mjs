@@ -248,6 +248,7 @@ async function scenes() {
   await markdown(first);
   await told(first);
   await questions(first);
+  await changes(first);
   await outputs(first);
   await stops(first);
   await reloads(first, server);
@@ -295,7 +296,7 @@ async function phone(one) {
   check(await height("#prompt") === row, "it is one row again");
   // A question with more than fits, and one that fits, when a keyboard comes.
   const content = "a new line of some length, so that it is broken on a phone\n".repeat(100);
-  model.replies = [call("write_file", { path: "new/Makefile", content }), "It is there.", call("bash", { command: "rm nothing" }), "It is gone."];
+  model.replies = [call("write_file", { path: "new/Makefile", content }), "It is there.", call("bash", { command: "rm nothing", network: true }), "It is gone."];
   await one.ask("Write it.");
   await one.until(ASKED, "it asks");
   check(await seen(".question h2"), "the beginning of a long question is in sight");
@@ -451,7 +452,8 @@ async function pasted(one, token) {
 /** Questions: what they show, and each way to answer. */
 async function questions(one) {
   const content = "all:\n\techo one\n\techo 2\n\ntest:\n\techo test\n\techo \u202e" + HOSTILE + "\n";
-  model.replies = [call("write_file", { path: "Makefile", content }), "Done, and the file is there.", call("bash", { command: `rm -r '${NAME}'` }), "Then not."];
+  const command = `curl https://example.org/ > '${NAME}'`;
+  model.replies = [call("write_file", { path: "Makefile", content }), "Done, and the file is there.", call("bash", { command, network: true }), "Then not."];
   await one.ask("Change the Makefile.");
   await one.until(ASKED, "it asks");
   check(await one.focused() === "question", "the question has the focus, and no button of it");
@@ -467,22 +469,77 @@ async function questions(one) {
   await one.shows("Done, and the file is there.", "the answer comes");
   check(readFileSync(join(project, "Makefile"), "utf8") === content, "the file is written");
   check(await one.focused() === "prompt", "the focus is back at the prompt");
-  await one.ask("Remove it.");
+  await one.ask("Fetch it.");
   await one.until(ASKED, "it asks again");
-  check(await one.run(`document.querySelector(".question pre").textContent`) === `rm -r '${NAME}'`, "the command is there, all of it");
+  check(await one.run(`document.querySelector(".question pre").textContent`) === command, "the command is there, all of it");
   await one.run(`document.querySelector(".question input").focus()`);
   await one.write("Keep it.");
   await one.key("Enter");
   await one.shows("Then not.", "a no goes on");
-  check(await one.run(`[...document.querySelectorAll("#log summary .name")].at(-1).textContent`) === `bash rm -r '${NAME}'`, "the call that did not run says what it was");
+  check(await one.run(`[...document.querySelectorAll("#log summary .name")].at(-1).textContent`) === `bash ${command}`, "the call that did not run says what it was");
   check(model.seen.at(-1).at(-1).content.includes("Keep it."), "the model is told the reason");
-  check(existsSync(join(project, NAME)), "the file is still there");
   await one.click("#undo");
   await one.until(`document.querySelector("#log ul .bad, #log .note ul")?.textContent.includes("Makefile")`, "undo says what it took back");
   check(readFileSync(join(project, "Makefile"), "utf8").includes("echo two"), "the file is as it was");
   await one.press("Redo");
   await one.until(`document.querySelectorAll("#log .note ul").length === 2`, "redo says what it did");
   check(readFileSync(join(project, "Makefile"), "utf8").includes("echo 2"), "the change is there again");
+}
+
+/** Questions about what a command changed on its private copy of the project, and each way to answer. */
+async function changes(one) {
+  const file = (name) => existsSync(join(project, name));
+  const pressed = async (prompt, command, button, reply) => {
+    model.replies = [call("bash", { command }), reply];
+    await one.ask(prompt);
+    await one.until(ASKED, "it asks");
+    if (button) await one.press(button);
+  };
+  const command = `rm '${NAME}'; seq 80 > many.txt`;
+  await pressed("Remove it.", command, "", "Then not.");
+  const title = await one.run(`document.querySelector(".question h2").textContent`);
+  check(title.startsWith(`\`${command.slice(0, 60)}`) && title.endsWith(" changed 2 files. Keep the changes?"), `the question says what happened: ${title}`);
+  check(await one.focused() === "question", "the question has the focus, and no button of it");
+  const lines = await one.run(`document.querySelector(".question .diff").textContent.split("\\n")`);
+  check(lines[0] === `removed: ${NAME}` && lines.includes("+1"), `removals are shown first: ${lines.slice(0, 6)}`);
+  check(await one.run(`[...document.querySelectorAll(".question .row button")].map((one) => one.textContent).join()`) ===
+    "Keep,Always in this turn,All changes in this project,Discard", "its buttons");
+  check(file(NAME) && !file("many.txt"), "nothing is in the project yet");
+  await one.inert("a question about changes");
+  await one.fits("changes");
+  await one.run(`document.querySelector(".question input").focus()`);
+  await one.write("Keep that file.");
+  await one.press("Discard");
+  await one.shows("Then not.", "a no is answered");
+  await one.shows("You discarded the changes. Keep that file.", "the page says what was answered");
+  check(model.seen.at(-1).at(-1).content.includes("Keep that file."), "the model gets the reason");
+  check(file(NAME) && !file("many.txt"), "nothing is kept");
+  await pressed("Make one.", "touch one.txt", "Keep", "One is made.");
+  await one.shows("One is made.", "a yes is answered");
+  check(file("one.txt"), "its change is kept");
+  const again = "date +%N > same.txt";
+  model.replies = [call("bash", { command: again }), call("bash", { command: again }), "Twice."];
+  await one.ask("Do it twice.");
+  await one.until(ASKED, "it asks once");
+  await one.press("Always in this turn");
+  await one.shows("Twice.", "the second one runs unasked");
+  model.replies = [call("bash", { command: "touch two.txt" }), call("write_file", { path: "three.txt", content: "3\n" }), "All are made."];
+  await one.ask("Make two more.");
+  await one.until(ASKED, "it asks once");
+  await one.press("All changes in this project");
+  await one.shows("All are made.", "no other change of the turn asks");
+  check(file("two.txt") && file("three.txt"), "both are kept");
+  await one.click("#undo");
+  await one.until(`[...document.querySelectorAll("#log .note ul")].at(-1)?.textContent.includes("three.txt")`, "undo takes them back");
+  check(!file("two.txt") && !file("three.txt"), "also what the command changed");
+  const removals = 70;
+  await pressed("Make many.", `touch old-{1..${removals}}.txt`, "Keep", "Many are made.");
+  await one.shows("Many are made.", "they are kept");
+  await pressed("Remove them.", `rm old-*.txt; seq 80 > many.txt`, "", "Then not.");
+  check(await one.run(`document.querySelector(".question .diff").textContent.split("\\n").filter((line) => line.startsWith("removed: ")).length`) === removals,
+    "removals are never folded");
+  await one.press("Discard");
+  await one.shows("Then not.", "a no is answered");
 }
 
 /** An output that is too long for the model. */
@@ -612,7 +669,7 @@ async function keyboard(one) {
   await one.key("Escape");
   await one.until(`!document.getElementById("sessions").open`, "Escape closes them");
   check(await one.focused() === "past", "the focus is back where it was");
-  model.replies = [call("bash", { command: "rm -r nothing" }), "Let it be."];
+  model.replies = [call("bash", { command: "rm -r nothing", network: true }), "Let it be."];
   await one.ask("Remove nothing.");
   await one.until(ASKED, "it asks");
   const names = [];

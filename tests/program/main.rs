@@ -27,6 +27,8 @@ mod manifests;
 mod manual;
 #[cfg(all(feature = "cli", target_os = "linux"))]
 mod mcp;
+#[cfg(all(feature = "cli", target_os = "linux"))]
+mod not_kept;
 #[cfg(feature = "cli")]
 mod personas;
 #[cfg(feature = "cli")]

@@ -33,6 +33,8 @@ pub(crate) struct Kept {
     pub(crate) network: Keeping,
     /// What "always" would store in the question about its changes; or why nothing can be stored.
     pub(crate) always: Result<Rule, Text>,
+    /// Whether the question about its changes offers to keep all changes in the project.
+    pub(crate) offers_all: bool,
 }
 
 impl Kept {
@@ -43,6 +45,7 @@ impl Kept {
             output: Keeping::Discard,
             network: Keeping::Discard,
             always: Err(Text::default()),
+            offers_all: false,
         }
     }
 }
@@ -67,7 +70,9 @@ impl Cleared {
     pub fn ask_about_network(&self, summary: Text) -> Pending {
         let mut call = self.call().clone();
         call.args.insert("network".into(), true.into());
-        Pending::new(call, self.effect(), self.question(NETWORK, summary), Kept::nothing())
+        let mut pending = Pending::new(call, self.effect(), self.question(NETWORK, summary), Kept::nothing());
+        pending.has_run = true;
+        pending
     }
 
     /// The question whether to keep what the command changed. `summary` is the question as a sentence, `files` are the changed
@@ -75,8 +80,7 @@ impl Cleared {
     pub fn ask_about_changes(&self, summary: Text, files: Vec<Target>, details: String) -> Pending {
         let mut decision = Decision { targets: files, ..self.question(CHANGES, summary) };
         decision.offer.add(self.kept.always.clone());
-        let offers_all = self.kept.always.is_ok();
-        Pending::about_changes(self, decision, details).offering_all(offers_all)
+        Pending::about_changes(self, decision, details).offering_all(self.kept.offers_all)
     }
 
     /// The question whether to put the output of commands into the project, for the rest of the session. `details` lists the
@@ -97,14 +101,24 @@ impl Pending {
         self.changes.as_deref()
     }
 
+    /// Whether the command has run already, and the question is what becomes of it: its arguments cannot be changed any more.
+    pub fn has_run(&self) -> bool {
+        self.has_run
+    }
+
     /// The rule that keeps all changes in the project for the rest of the session, if the question offers that.
     pub fn all_changes(&self) -> Option<Rule> {
         self.offers_all.then(Rule::all_changes)
     }
 
+    /// Whether the question is whether to put the output of commands into the project.
+    pub fn is_about_output(&self) -> bool {
+        self.changes.is_some() && self.decision().rule == OUTPUT
+    }
+
     /// What to remember if the user answers this question about the output of commands: it is asked once a session. Empty for every
     /// other question.
     pub fn rules_about_output(&self, is_kept: bool) -> Vec<Rule> {
-        if self.decision().rule == OUTPUT { vec![Rule::output(is_kept)] } else { Vec::new() }
+        if self.is_about_output() { vec![Rule::output(is_kept)] } else { Vec::new() }
     }
 }

@@ -331,7 +331,8 @@ impl Policy {
             }
         };
         let always = if self.settings.ask == AskMode::Always { Err(messages::all_is_asked()) } else { Ok(rule) };
-        Kept { changes, output, network, always }
+        // In the other modes the answer would change nothing.
+        Kept { changes, output, network, always, offers_all: self.settings.ask == AskMode::Risky }
     }
 
     /// Allows what a person has said "always" to, as long as this policy lives. What is denied stays denied.
@@ -422,8 +423,11 @@ impl Policy {
                 Effective::Run
             }
             (Judgement::Ask, AskMode::Risky) => Effective::Ask,
-            (Judgement::Ask, AskMode::Sandboxed) if decision.sandbox_suffice && facts.sandbox_holds() => Effective::Run,
-            (Judgement::Ask, AskMode::Sandboxed) => Effective::Ask,
+            (Judgement::Ask, AskMode::Sandboxed) => {
+                // The tools for files need no sandbox: they write nothing but the files that they name.
+                let holds = decision.rule == CHANGES || facts.sandbox_holds();
+                if decision.sandbox_suffice && holds { Effective::Run } else { Effective::Ask }
+            }
             (Judgement::Ask, AskMode::Never) if decision.unreadable || decision.needs_person => Effective::Deny,
             (Judgement::Ask, AskMode::Never) => Effective::Run,
         }

@@ -94,13 +94,15 @@ pub struct Pending {
     kept: Kept,
     /// Set for a call that has run, if the question is about what it changed.
     pub(crate) changes: Option<String>,
+    /// Whether the call has run once already.
+    pub(crate) has_run: bool,
     /// Whether "all changes in this project" is on offer.
     pub(crate) offers_all: bool,
 }
 
 impl Pending {
     pub(crate) fn new(call: ToolCall, effect: Effect, decision: Decision, kept: Kept) -> Pending {
-        Pending { call, effect, decision, kept, changes: None, offers_all: false }
+        Pending { call, effect, decision, kept, changes: None, has_run: false, offers_all: false }
     }
 
     /// Sets whether "all changes in this project" is on offer.
@@ -110,8 +112,8 @@ impl Pending {
 
     pub(crate) fn about_changes(cleared: &Cleared, decision: Decision, changes: String) -> Pending {
         let Cleared { call, effect, .. } = cleared;
-        let kept = Kept::nothing();
-        Pending { call: call.clone(), effect: *effect, decision, kept, changes: Some(changes), offers_all: false }
+        let pending = Pending::new(call.clone(), *effect, decision, Kept::nothing());
+        Pending { changes: Some(changes), has_run: true, ..pending }
     }
 
     /// The call under the taught names of tool and arguments.

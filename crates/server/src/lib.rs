@@ -26,5 +26,7 @@ pub mod told {
 }
 #[cfg(feature = "proxy")]
 pub mod proxy;
+#[cfg(feature = "pipe")]
+mod question;
 #[cfg(any(feature = "proxy", feature = "http"))]
 mod slots;

@@ -6,6 +6,7 @@ use crate::input::modes::{Keys, LONGEST_PAUSE, SILENCE, has_cursor};
 use crate::markdown::{in_rows, line_set_in, rows_of};
 use crate::marks;
 use crate::messages;
+use crate::not_kept::NotKept;
 use crate::preview::{Preview, file_rows, one_line};
 use crate::shown::{Words, escaped, language};
 use crate::status::to_the_first;
@@ -40,6 +41,7 @@ pub(crate) struct AtTheTerminal {
     commands: Arc<CommandRunner>,
     /// The calls that were allowed although not all of what was to be seen of them was shown.
     folded: HashSet<String>,
+    not_kept: NotKept,
 }
 
 impl Person for AtTheTerminal {
@@ -47,7 +49,7 @@ impl Person for AtTheTerminal {
     fn ask<'a>(&'a mut self, pending: &'a Pending) -> BoxFuture<'a, Answer> {
         let shown = self.asked(pending, marks::room(columns_of_the_terminal()));
         Box::pin(async move {
-            let Ok((answer, hidden)) = asked(&shown).await else { return Answer::Nobody(nobody(pending)) };
+            let Ok((answer, hidden)) = asked(&shown).await else { return self.without_terminal(pending) };
             self.note(pending, hidden);
             answer
         })
@@ -73,7 +75,7 @@ impl Person for AtTheTerminal {
         let all: Vec<Asked<'a>> = all.into_iter().map(several).collect();
         Box::pin(async move {
             let Ok(answered) = asked_together(&all).await else {
-                return Some(first.map(|first| vec![Answer::Nobody(nobody(first))]).unwrap_or_default());
+                return Some(first.map(|first| vec![self.without_terminal(first)]).unwrap_or_default());
             };
             let (answers, all_shown) = answered?;
             for asked in &all {
@@ -87,7 +89,17 @@ impl Person for AtTheTerminal {
 impl AtTheTerminal {
     /// Changes are compared to the files that these commands run among.
     pub(crate) fn new(commands: Arc<CommandRunner>) -> AtTheTerminal {
-        AtTheTerminal { commands, folded: HashSet::new() }
+        AtTheTerminal { commands, folded: HashSet::new(), not_kept: NotKept::default() }
+    }
+
+    /// What is not kept because there is no terminal, also after this is moved into a turn.
+    pub(crate) fn not_kept(&self) -> NotKept {
+        self.not_kept.clone()
+    }
+
+    fn without_terminal(&self, pending: &Pending) -> Answer {
+        self.not_kept.record(pending);
+        Answer::Nobody(nobody(pending))
     }
 
     /// Remembers whether rows of a call stayed hidden. Ids may come again with another reply.
@@ -152,7 +164,7 @@ async fn asked(asked: &Asked<'_>) -> io::Result<(Answer, usize)> {
                 Some(rule) => return Ok((Answer::Always(Some(rule)), hidden)),
                 None => yes_no_or_why(pending),
             },
-            Said::Edit(_) if pending.changes().is_some() => yes_no_or_why(pending),
+            Said::Edit(_) if pending.has_run() => yes_no_or_why(pending),
             Said::Edit(new) => match edit::changed(pending.call(), &new).await {
                 Ok(args) => return Ok((Answer::Edit(args), hidden)),
                 Err(why) => why,
@@ -293,6 +305,7 @@ fn choices(pending: &Pending, hidden: usize) -> String {
     let project = if pending.all_changes().is_some() { text!(", project") } else { Text::default() };
     let choices = match pending.changes() {
         Some(_) => text!("Keep them? [y/N{all}{always}{project}, or n and a reason] ", all, always, project),
+        None if pending.has_run() => text!("Run it again? [y/N{all}, or n and a reason] ", all),
         None => text!("Run it? [y/N{all}{always}{project}, edit, or n and a reason] ", all, always, project),
     };
     in_columns(&choices)

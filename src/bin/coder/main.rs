@@ -21,6 +21,7 @@ mod markdown;
 mod marks;
 mod mentions;
 mod messages;
+mod not_kept;
 mod outcome;
 mod personas;
 mod preview;

@@ -9,6 +9,7 @@ use crate::config::{Config, Layers, redactor};
 use crate::debug;
 use crate::failure::Failure;
 use crate::messages;
+use crate::not_kept::NotKept;
 use crate::personas::{self, Folders, Place};
 use crate::program;
 use crate::server::{Server, model_of};
@@ -441,6 +442,11 @@ impl Setup {
     pub(crate) fn tell_notes(&self) {
         let notes = self.history.iter().flat_map(|history| history.take_notes());
         notes.for_each(|note| tell(&note));
+    }
+
+    /// Names what was not kept because no user could be asked, and the option that would keep it.
+    pub(crate) fn tell_not_kept(&self, not_kept: &NotKept) {
+        not_kept.line(self.policy.settings().ask).iter().for_each(tell);
     }
 
     /// What replies cost; also in money, where the settings have the price of the model.

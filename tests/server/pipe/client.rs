@@ -71,6 +71,11 @@ impl Client {
         line
     }
 
+    /// Waits until the next line begins to come, and does not read it.
+    pub(super) async fn peek(&mut self) {
+        assert!(!self.lines.get_mut().fill_buf().await.unwrap().is_empty(), "the pipe is gone");
+    }
+
     /// The next line of this kind.
     pub(super) async fn until(&mut self, kind: &str) -> Value {
         if self.told.last().is_some_and(|line| line["event"] != "ready") {

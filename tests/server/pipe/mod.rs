@@ -1,5 +1,6 @@
 //! The pipe: whole turns with real tools over streams in memory; every line on both sides is checked against the schema.
 
+mod changes;
 mod client;
 mod hostile;
 

@@ -3,7 +3,7 @@
 use super::support::*;
 use crate::proxy::support::Answer;
 use serde_json::{Value, json};
-use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::sleep;
@@ -12,14 +12,16 @@ fn go() -> Value {
     json!({"prompt": "go"})
 }
 
-async fn until_there(path: &Path) {
+/// Waits until a process with this command line runs, or until none does.
+async fn until_runs(line: &str, runs: bool) {
     for _ in 0..1000 {
-        if path.exists() {
+        let found = Command::new("pgrep").args(["-f", &format!("^{line}$")]).status().unwrap().success();
+        if found == runs {
             return;
         }
         sleep(Duration::from_millis(10)).await;
     }
-    panic!("{} never came", path.display());
+    panic!("never: {line} runs: {runs}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -81,14 +83,15 @@ async fn who_asks_twice_at_once_is_answered_twice() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_goes_away_ends_the_command() {
-    let stage = Stage::unasked().await;
-    let command = "touch began; sleep 3; touch ended";
+    let mut stage = Stage::unasked().await;
+    let command = "touch began; sleep 86.25; touch ended";
     let body = json!({"direct": true, "toolType": "bash", "args": {"command": command}});
     let stream = stage.send("POST", "/api/agent", &stage.headers(), body.to_string().as_bytes()).await;
-    until_there(&stage.path().join("began")).await;
+    until_runs("sleep 86.25", true).await;
     drop(stream);
-    sleep(Duration::from_secs(4)).await;
-    assert!(!stage.path().join("ended").exists());
+    until_runs("sleep 86.25", false).await;
+    stage.end().await;
+    assert!(!stage.path().join("began").exists(), "a command that is ended leaves nothing in the project");
 }
 
 /// A call that waits in a stream cannot be answered when its client is gone.

@@ -2,6 +2,7 @@
 //! schema of the pipe.
 
 mod access;
+mod changes;
 mod hostile;
 mod program;
 mod requests;

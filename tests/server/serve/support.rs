@@ -176,6 +176,9 @@ impl Agents for Project {
 /// The server and its folder.
 pub(super) struct Stage {
     pub(super) folder: tempfile::TempDir,
+    _state: tempfile::TempDir,
+    /// Whether commands run on private copies here.
+    pub(super) copies: bool,
     pub(super) address: String,
     pub(super) seen: Arc<Mutex<Seen>>,
     end: Option<oneshot::Sender<()>>,
@@ -209,13 +212,15 @@ impl Stage {
         mode: AskMode,
         change: impl FnOnce(&mut ApiOptions),
     ) -> Stage {
-        let folder = tempfile::tempdir().unwrap();
+        let (folder, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         std::fs::write(folder.path().join("a.txt"), "hi\n").unwrap();
         let seen = Arc::new(Mutex::new(Seen::default()));
         let model = Arc::new(Model { replies: Mutex::new(replies.into_iter().collect()), seen: seen.clone() });
         let policy = toolfence_kit::policy(mode);
         let workspace = Arc::new(Workspace::open(folder.path(), policy.paths().clone()).unwrap());
-        let runner = Arc::new(CommandRunner::new(workspace, Settings::new()));
+        let settings = Settings::new().helper(env!("CARGO_BIN_EXE_toolfence-sandbox"));
+        let runner = Arc::new(CommandRunner::new(workspace, settings).private_copies(state.path()));
+        let copies = runner.no_private_copies().is_none();
         let mut options = ApiOptions::new(TOKEN);
         change(&mut options);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -223,7 +228,16 @@ impl Stage {
         let api = Api::new(options, Arc::new(Project { runner, model, mode }));
         let (end, ended) = oneshot::channel();
         let serving = tokio::spawn(async move { api.serve(listener, async { drop(ended.await) }).await.unwrap() });
-        Stage { folder, address, seen, end: Some(end), serving: Some(serving), checks: Checks::new() }
+        Stage {
+            folder,
+            _state: state,
+            copies,
+            address,
+            seen,
+            end: Some(end),
+            serving: Some(serving),
+            checks: Checks::new(),
+        }
     }
 
     /// Ends the server, and waits for it.

@@ -632,7 +632,8 @@ fn a_batch_reads_the_replies_of_a_transcript() {
 #[test]
 fn the_log_is_printed_and_both_are_replayed() {
     let place = Place::new();
-    let bash = "```tool\n{\"name\": \"bash\", \"args\": {\"command\": \"curl http://x.example\"}}\n```\n";
+    let bash =
+        "```tool\n{\"name\": \"bash\", \"args\": {\"command\": \"curl http://x.example\", \"network\": true}}\n```\n";
     place.replayed(&["```tool\n{\"name\": \"list_files\"}\n```\n", bash, "Done."], &["-p", "Look."], "");
     let log = place.coder(&["audit"], "");
     assert!(

@@ -1,7 +1,9 @@
 //! Calls that wait for a person: each with the name under which its answer comes, for a finite time.
 
+use super::answer::Trouble;
 use super::types::{Approval, ApprovalRequest, Decided, Denial, Edit};
 use crate::messages;
+use crate::question::Choices;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use tokio::sync::oneshot;
@@ -16,6 +18,7 @@ pub(super) struct Approvals<T>(Mutex<HashMap<String, Waiting<T>>>);
 /// A call that waits.
 pub(super) struct Waiting<T> {
     pub(super) answer: oneshot::Sender<Answer>,
+    choices: Choices,
     /// Its turn, where no client waits for what comes of it: the one that answers gets it.
     pub(super) turn: Option<T>,
 }
@@ -32,8 +35,8 @@ impl<T> Approvals<T> {
     }
 
     /// A call waits under this name until what is given is dropped.
-    pub(super) fn open(&self, id: &str, answer: oneshot::Sender<Answer>) -> Open<'_, T> {
-        self.all().insert(id.to_owned(), Waiting { answer, turn: None });
+    pub(super) fn open(&self, id: &str, choices: Choices, answer: oneshot::Sender<Answer>) -> Open<'_, T> {
+        self.all().insert(id.to_owned(), Waiting { answer, choices, turn: None });
         Open { approvals: self, id: id.to_owned() }
     }
 
@@ -47,8 +50,18 @@ impl<T> Approvals<T> {
         drop(left);
     }
 
-    /// Takes what waits under this name.
-    pub(super) fn take(&self, id: &str) -> Option<Waiting<T>> {
+    /// Takes what waits under this name, with the answer of this request.
+    ///
+    /// # Errors
+    /// Nothing waits, or what waits does not take this answer; then it still waits.
+    pub(super) fn answer(&self, id: &str, request: ApprovalRequest) -> Result<(Waiting<T>, Answer, Decided), Trouble> {
+        let gone = || Trouble::not_found(messages::nothing_waits(id));
+        let mut all = self.all();
+        let (answer, decided) = request.answer(&all.get(id).ok_or_else(gone)?.choices)?;
+        Ok((all.remove(id).ok_or_else(gone)?, answer, decided))
+    }
+
+    fn take(&self, id: &str) -> Option<Waiting<T>> {
         self.all().remove(id)
     }
 }
@@ -73,17 +86,25 @@ impl<T> Drop for Open<'_, T> {
 }
 
 impl ApprovalRequest {
-    /// The answer as a turn takes it, and what is said of it.
-    pub(super) fn answer(self) -> (Answer, Decided) {
-        match self {
-            ApprovalRequest::Approval(Approval { always: true }) => (Answer::Always(None), Decided::Approved),
-            ApprovalRequest::Approval(Approval { always: false }) => (Answer::Yes, Decided::Approved),
-            ApprovalRequest::Edit(Edit { args }) => (Answer::Edit(args), Decided::Edited),
+    /// The answer as a turn takes it, and what the client hears of it.
+    ///
+    /// # Errors
+    /// The question does not take it.
+    fn answer(self, choices: &Choices) -> Result<(Answer, Decided), Trouble> {
+        Ok(match self {
+            ApprovalRequest::Approval(Approval { always }) => {
+                let answer = choices.approval(always).map_err(|why| Trouble::field("always", why))?;
+                (answer, Decided::Approved)
+            }
+            ApprovalRequest::Edit(Edit { args }) => {
+                let answer = choices.edit(args).map_err(|why| Trouble::field("decision", why))?;
+                (answer, Decided::Edited)
+            }
             ApprovalRequest::Denial(Denial { reason }) => {
                 let why = reason.map(|reason| reason.chars().take(MOST_OF_REASON).collect::<String>());
                 (Answer::No(why.map_or_else(messages::user_said_no, Into::into)), Decided::Denied)
             }
-        }
+        })
     }
 }
 

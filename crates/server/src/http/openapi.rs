@@ -73,6 +73,10 @@ pub(super) fn effect(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"enum": [Effect::Read, Effect::Write, Effect::Execute]})
 }
 
+pub(super) fn always(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"anyOf": [{"type": "boolean"}, {"const": "project"}], "default": false})
+}
+
 /// A record has a schema of its own: that of the file.
 pub(super) fn records(_: &mut SchemaGenerator) -> Schema {
     let record = json!({

@@ -8,6 +8,7 @@ use super::types::{
     MOST_OF_PROMPT, ModelRequest, TurnRequest, UndoRequest,
 };
 use crate::messages;
+use crate::question::Always;
 use axum::body::{Body, HttpBody as _};
 use axum::extract::{FromRequest, Request};
 use serde_json::{Map, Value};
@@ -17,7 +18,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use tokio::time::timeout;
 use toolfence_protocol::json::strict;
-use toolfence_protocol::{Args, Catalog, Text, close_names};
+use toolfence_protocol::{Args, Catalog, Text, close_names, text};
 use toolfence_session::persona::Persona;
 
 /// Entries of the context that count: the last ones.
@@ -173,6 +174,12 @@ impl Fields {
         Ok(flag.is_some_and(|flag| flag.value))
     }
 
+    fn always(&mut self, name: &'static str) -> Result<Always, Trouble> {
+        let wanted = || text!("true, false or \"project\" is wanted.");
+        let always = self.take(name, name, wanted, |value| Always::try_from(value).ok())?;
+        Ok(always.map_or(Always::No, |always| always.value))
+    }
+
     fn object(&mut self, name: &'static str) -> Result<Option<Given<Args>>, Trouble> {
         self.take(name, name, messages::wants_an_object, |value| match value {
             Value::Object(object) => Some(object),
@@ -288,7 +295,7 @@ impl Asked for Context {
 impl Asked for ApprovalRequest {
     fn read(fields: &mut Fields) -> Result<ApprovalRequest, Trouble> {
         let decision = fields.text("decision", "decision")?;
-        let (mut always, mut args) = (fields.flag("always")?, fields.object("args")?);
+        let (mut always, mut args) = (fields.always("always")?, fields.object("args")?);
         let mut reason = fields.text("reason", "reason")?;
         fields.end()?;
         let decision = decision.ok_or_else(|| fields.missing("decision"))?;
@@ -302,7 +309,9 @@ impl Asked for ApprovalRequest {
             _ => return Err(decision.wrong(messages::no_decision())),
         };
         // What the decision took is gone; what is left has no meaning with it.
-        for (name, is_left) in [("args", args.is_some()), ("always", always), ("reason", reason.is_some())] {
+        for (name, is_left) in
+            [("args", args.is_some()), ("always", always != Always::No), ("reason", reason.is_some())]
+        {
             if is_left {
                 return Err(fields.wrong(name, messages::field_does_not_fit(name)));
             }

@@ -12,6 +12,7 @@ use super::types::{AgentAnswer, Answered, ApprovalRequest, Call, Failure, Pendin
 use crate::body::{Body, Pieces};
 use crate::messages;
 use crate::pipe::words;
+use crate::question::Choices;
 use axum::response::Response;
 use hyper::header::HeaderValue;
 use serde_json::{Value, json};
@@ -30,7 +31,7 @@ use toolfence_policy::Pending;
 use toolfence_project::random_name;
 use toolfence_protocol::parse::Event;
 use toolfence_protocol::{
-    Args, Error, ErrorCode, ErrorKind, FinishReason, Language, Message, Text, ToolCall, ToolResult,
+    Args, Error, ErrorCode, ErrorKind, FinishReason, Language, Message, Text, ToolCall, ToolResult, text,
 };
 use toolfence_session::{Answer, Compacted, StopReason};
 use toolfence_toolbox::BoxFuture;
@@ -121,8 +122,7 @@ fn nobody(error: &Error) -> Trouble {
 /// Takes the answer of a person to a call that waits. Where no client waits for its turn, this one does.
 pub(super) async fn answered(shared: &Arc<Shared>, id: &str, request: ApprovalRequest) -> Result<Response, Trouble> {
     let gone = || Trouble::not_found(messages::nothing_waits(id));
-    let waiting = shared.approvals.take(id).ok_or_else(gone)?;
-    let (answer, decided) = request.answer();
+    let (waiting, answer, decided) = shared.approvals.answer(id, request)?;
     waiting.answer.send(answer).map_err(|_| gone())?;
     Ok(match waiting.turn {
         Some(turn) => turn.wait(shared).await,
@@ -515,10 +515,9 @@ impl Host for Listener {
             // Without randomness the call could be answered by whoever guesses its name.
             let Ok(id) = random_name() else { return nobody() };
             let (answer, answered) = oneshot::channel();
-            let open = self.shared.approvals.open(&id, answer);
+            let open = self.shared.approvals.open(&id, Choices::of(question), answer);
             let diff = match question.changes() {
-                // Of what a command has changed, the beginning with the removals is shown in any case.
-                Some(changes) => Some(changes[..changes.floor_char_boundary(MOST_OF_DIFF)].to_owned()),
+                Some(changes) => Some(beginning(changes, self.language())),
                 None => {
                     let (agents, call) = (self.shared.agents.clone(), question.call().clone());
                     let diff = spawn_blocking(move || agents.preview(&call)).await.ok().flatten();
@@ -528,6 +527,8 @@ impl Host for Listener {
             match &self.out {
                 Out::Events(outbox) => {
                     let mut line = words::ask(question, self.language());
+                    // They are the diff.
+                    line.as_object_mut().map(|line| line.remove("changes"));
                     line["diff"] = diff.into();
                     line["approval"] = id.as_str().into();
                     outbox.tell(&line);
@@ -559,6 +560,17 @@ impl Host for Listener {
             answer
         })
     }
+}
+
+/// The changes of a command, as long as a diff may be: the removals are at the beginning.
+fn beginning(changes: &str, language: Language) -> String {
+    if changes.len() <= MOST_OF_DIFF {
+        return changes.to_owned();
+    }
+    let end = changes.as_bytes()[..MOST_OF_DIFF].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    let count = changes[end..].lines().count() as u64;
+    let rest = text!("and {count} more {count|line|lines}", count);
+    format!("{}{}\n", &changes[..end], rest.render(language))
 }
 
 /// A model that calls one tool, and has nothing to say to its result.

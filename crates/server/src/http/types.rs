@@ -5,6 +5,7 @@
 //! written for whoever uses the API.
 
 use super::request::Given;
+use crate::question::{About, Always};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -96,22 +97,23 @@ pub(super) enum ApprovalRequest {
     Denial(Denial),
 }
 
-/// Run it.
+/// Run it, or keep what it changed.
 #[cfg_attr(test, derive(JsonSchema), schemars(transform = openapi::is("decision", "approve")))]
 pub(super) struct Approval {
-    /// Run also whatever is like it, for the rest of the turn.
-    #[cfg_attr(test, schemars(default))]
-    pub(super) always: bool,
+    /// true: run also whatever is like it, or keep its changes, for the rest of the turn. "project": keep all changes in the project for
+    /// the rest of the turn, if project of the question says that this is on offer.
+    #[cfg_attr(test, schemars(default, schema_with = "openapi::always"))]
+    pub(super) always: Always,
 }
 
-/// Run it with these arguments, if the policy agrees.
+/// Run it with these arguments, if the policy agrees. A call that has run cannot be edited.
 #[cfg_attr(test, derive(JsonSchema), schemars(transform = openapi::is("decision", "edit")))]
 pub(super) struct Edit {
     #[cfg_attr(test, schemars(with = "ToolArgs"))]
     pub(super) args: Args,
 }
 
-/// Do not run it.
+/// Do not run it, or drop what it changed.
 #[cfg_attr(test, derive(JsonSchema), schemars(transform = openapi::is("decision", "deny")))]
 pub(super) struct Denial {
     /// What the model is told.
@@ -264,7 +266,7 @@ pub(super) struct CallError {
     pub(super) suggestions: Vec<String>,
 }
 
-/// A call that waits for an approval.
+/// A call that waits for an approval: before it runs, or before what it changed is kept.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(JsonSchema), schemars(rename = "Pending"))]
 pub(super) struct PendingCall {
@@ -286,7 +288,13 @@ pub(super) struct PendingCall {
     pub(super) targets: Vec<ChangedFile>,
     /// What always would allow for the rest of the turn.
     pub(super) always: Vec<String>,
-    /// What would change, as a unified diff; null where that is no text or cannot be told.
+    /// Whether always: "project" is on offer.
+    pub(super) project: bool,
+    /// call: may it run? changes: it ran on a private copy of the project; is what it changed kept? output: is its build output put into
+    /// the project? network: it failed without network; may it run again with it?
+    pub(super) about: About,
+    /// What would change, as a unified diff; null where that is no text or cannot be told. What did change, if the call has run: removals,
+    /// then diffs, then new files.
     pub(super) diff: Option<String>,
     /// What the path of POST /api/approvals/{id} ends with.
     pub(super) approval: String,
@@ -317,6 +325,8 @@ impl PendingCall {
             commands: decision.commands.clone(),
             targets: decision.targets.iter().map(target).collect(),
             always: pending.always().unwrap_or_default().iter().map(ToString::to_string).collect(),
+            project: pending.all_changes().is_some(),
+            about: About::of(pending),
             diff,
             approval: approval.to_owned(),
         }

@@ -12,6 +12,8 @@
 //! chunk {text} ...                         text, started, progress, call, ... while they come
 //! end {reason}                             ask {id, tool, args, why}
 //! approve {id} | deny {id} | edit {id}     running {id} | run {id}   `run`: the client runs it
+//!                                          ask {id, changes}        keep what the command changed?
+//! approve {id} | deny {id}
 //! tool_result {id, output}                 result {id, success, output}
 //!                                          compacted {note, turn}   where the turn no longer fits the model's window
 //!                                          results {text}           send this to the model, then chunk ... again
@@ -35,6 +37,7 @@ pub(crate) mod words;
 pub use words::{SCHEMA, VERSION};
 
 use crate::messages;
+use crate::question::Choices;
 use futures_util::StreamExt;
 use lines::{Line, Lines};
 use serde_json::Value;
@@ -340,9 +343,14 @@ impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
                 self.reply("end")?.handle(Input::End(reason));
                 self.phase = Phase::Calls;
             }
-            Said::Approve { id, always: true } => self.answer(&id, Answer::Always(None))?,
-            Said::Approve { id, always: false } => self.answer(&id, Answer::Yes)?,
-            Said::Edit { id, args } => self.answer(&id, Answer::Edit(args))?,
+            Said::Approve { id, always } => {
+                let answer = self.choices(&id)?.approval(always)?;
+                self.answer(&id, answer)?;
+            }
+            Said::Edit { id, args } => {
+                let answer = self.choices(&id)?.edit(args)?;
+                self.answer(&id, answer)?;
+            }
             Said::Deny { id, reason } => {
                 let why = reason.map_or_else(messages::user_said_no, Text::from);
                 self.answer(&id, Answer::No(why))?;
@@ -412,6 +420,17 @@ impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
         self.session.as_mut().ok_or_else(messages::no_turn)
     }
 
+    /// The answers that the question about this call takes.
+    ///
+    /// # Errors
+    /// There is no question about it.
+    fn choices(&self, id: &str) -> Result<Choices, Text> {
+        let about_changes = self.changes_asked.as_ref().map(|(question, _)| question);
+        let mut questions = about_changes.into_iter().chain(&self.asked);
+        let question = questions.find(|question| question.call().id == id);
+        question.map(Choices::of).ok_or_else(|| messages::nothing_asked(format!("{id:?}")))
+    }
+
     fn answer(&mut self, id: &str, answer: Answer) -> Result<(), Text> {
         if let Some((question, kept)) = self.changes_asked.take_if(|(question, _)| question.call().id == id) {
             self.log(|audit| audit.asked(&question, &answer));
@@ -448,6 +467,8 @@ impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
         match result {
             Ok(result) => {
                 self.hands.open.retain(|call| call.id != result.id);
+                // A call that has its result asks nothing any more.
+                self.changes_asked.take_if(|(question, _)| question.call().id == result.id);
                 // The client's model reads texts.
                 self.handle(Input::Result(result.without_images(self.language())));
             }

@@ -1,6 +1,7 @@
 //! The lines of the pipe: what may be said, and what is told. `schema.json` beside this file describes both.
 
 use crate::messages;
+use crate::question::{About, Always};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use toolfence_policy::Pending;
@@ -42,7 +43,7 @@ pub(super) enum Said {
     Approve {
         id: String,
         #[serde(default)]
-        always: bool,
+        always: Always,
     },
     /// Yes, with other arguments; they are judged again.
     Edit { id: String, args: Args },
@@ -161,7 +162,7 @@ pub fn shown(event: &Event<'_>, language: Language) -> Value {
     told(&name, fields)
 }
 
-/// Whether a call may run.
+/// Whether a call may run, or whether to keep what one changed.
 pub fn ask(pending: &Pending, language: Language) -> Value {
     let (call, decision) = (pending.call(), pending.decision());
     let always: Vec<String> = pending.always().unwrap_or_default().iter().map(ToString::to_string).collect();
@@ -172,6 +173,8 @@ pub fn ask(pending: &Pending, language: Language) -> Value {
     fields["commands"] = json!(decision.commands);
     fields["targets"] = json!(decision.targets);
     fields["always"] = json!(always);
+    fields["project"] = pending.all_changes().is_some().into();
+    fields["about"] = json!(About::of(pending));
     if let Some(changes) = pending.changes() {
         fields["changes"] = changes.into();
     }

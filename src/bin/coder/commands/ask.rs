@@ -40,6 +40,7 @@ pub(crate) fn run(
     found.texts.iter().for_each(|(name, text)| agent.attach(name, text));
     agent.attach(&messages::what_was_piped_in().words(), &piped);
     let person = AtTheTerminal::new(setup.commands.clone());
+    let not_kept = person.not_kept();
     let stopped = match format {
         OutputFormat::Text => {
             let mut view = View::new(person, agent.canceller(), true);
@@ -58,5 +59,6 @@ pub(crate) fn run(
     setup.tell_notes();
     tell_trouble(&mut agent);
     setup.tell_cost(&agent.turn_usage());
+    setup.tell_not_kept(&not_kept);
     status_of(&stopped.map_err(Failure::broken)?)
 }

@@ -31,12 +31,14 @@ pub(crate) fn run(options: &Options, arguments: &ExecArguments) -> Result<ExitCo
     let pasted = Pasted { text: read_stdin()?, said: AtomicBool::new(false) };
     let mut agent = setup.agent(Arc::new(pasted))?;
     let person = AtTheTerminal::new(setup.commands.clone());
+    let not_kept = person.not_kept();
     let mut listener =
         Listener { person, results: Vec::new(), answer: None, rounds: 0, explain: arguments.explain, unfenced: false };
     let stopped = crate::runtime::run(agent.canceller(), agent.run("", &mut listener))?;
     setup.tell_notes();
     let ended = stopped.map_err(Failure::broken)?;
     listener.print(arguments.json, &setup.format)?;
+    setup.tell_not_kept(&not_kept);
     Ok(match ended {
         StopReason::Cancelled => INTERRUPTED.into(),
         _ if listener.succeeded() => ExitCode::SUCCESS,
@@ -95,8 +97,14 @@ impl Listener {
     /// A reminder instead of results means that something in the text should have been a call.
     fn succeeded(&self) -> bool {
         let reminded = self.results.is_empty() && self.answer.is_some();
-        !reminded && self.results.iter().all(|result| result.success)
+        !reminded && self.results.iter().all(|result| result.success && !has_lost_changes(result))
     }
+}
+
+/// Returns `true` if changes of the command were not kept: as with a call that is denied, what was asked for was not done.
+fn has_lost_changes(result: &ToolResult) -> bool {
+    let not_kept = result.data.as_ref().and_then(|data| data["changes"]["not_kept"].as_array());
+    not_kept.is_some_and(|paths| !paths.is_empty())
 }
 
 fn line(result: &ToolResult) -> String {

@@ -55,11 +55,14 @@ export function diff(text, name) {
 const FIRST = 60;
 const FEW = 8;
 
-/** A diff that is folded where it is long: behind a button with this text and the number of lines is all of it. */
+/** A diff that is folded where it is long: behind a button with this text and the number of lines is all of it. What precedes the first
+    file of the diff, such as removals, is never folded. */
 export function change(text, name, more) {
   const lines = text.replace(/\n$/, "").split("\n");
-  if (lines.length <= FIRST + FEW) return [diff(text, name)];
-  const first = diff(lines.slice(0, FIRST).join("\n"), name);
+  const file = lines.findIndex((line) => line.startsWith("--- "));
+  const shown = Math.max(FIRST, file < 0 ? lines.length : file);
+  if (lines.length <= shown + FEW) return [diff(text, name)];
+  const first = diff(lines.slice(0, shown).join("\n"), name);
   const rest = button(`${more} ${lines.length}`, "", () => {
     const all = diff(text, name);
     first.replaceWith(all);

@@ -259,27 +259,32 @@ function whole(id, output) {
 
 /** A question, whose answer goes to the server. It gets the focus, and no button of it does: whoever types meanwhile must not agree. */
 function question(place, asked) {
+  const hasRun = asked.about !== "call";
+  const texts = words.choices[asked.about];
   const reason = node("input");
   reason.id = `why-${asked.approval}`;
   const named = node("label", "", words.why);
   named.htmlFor = reason.id;
-  const made = node("div", "question", node("h2", "", plain(`${words.asks} ${asked.tool}`)), node("p", "", plain(asked.why)));
+  // About a command that has run, the reason is the question: "`cargo fmt` changed 3 files. Keep the changes?"
+  const title = plain(hasRun ? asked.why : `${words.asks} ${asked.tool}`);
+  const made = node("div", "question", node("h2", "", title), hasRun ? [] : node("p", "", plain(asked.why)));
   made.tabIndex = -1;
   made.setAttribute("role", "group");
-  made.setAttribute("aria-label", plain(`${words.asks} ${asked.tool}`));
+  made.setAttribute("aria-label", title);
   const files = (asked.targets ?? []).map((target) => target.link ? `${target.name} (${target.link})` : target.name);
-  if (files.length) made.append(node("p", "note", plain(`${words.files}: ${files.join(", ")}`)));
+  if (files.length && !hasRun) made.append(node("p", "note", plain(`${words.files}: ${files.join(", ")}`)));
   if (asked.diff) {
     const rest = node("details", "", node("summary", "", words.arguments), fields(asked.args));
     made.append(...change(asked.diff, words.change, words.lines), rest);
   } else made.append(...fields(asked.args));
   if (asked.always.length) made.append(node("p", "note", plain(`${words.always}: ${asked.always.join("; ")}`)));
+  if (asked.project) made.append(node("p", "note", `${words.project}: ${words.project_means}`));
   const answer = async (body) => {
     const inside = [...made.querySelectorAll("button, input")];
     inside.forEach((control) => (control.disabled = true));
     try {
       const response = await ask(`/api/approvals/${asked.approval}`, body);
-      const said = body.decision === "approve" ? words.allowed : `${words.refused} ${body.reason ?? ""}`;
+      const said = body.decision === "approve" ? texts.allowed : `${texts.refused} ${body.reason ?? ""}`;
       if (response.ok) place.say(said);
       else place.say((await response.json()).message, "bad");
       made.remove();
@@ -297,9 +302,10 @@ function question(place, asked) {
       deny();
     }
   });
-  const choices = node("div", "row", button(words.yes, "yes", () => answer({ decision: "approve" })));
+  const choices = node("div", "row", button(texts.yes, "yes", () => answer({ decision: "approve" })));
   if (asked.always.length) choices.append(button(words.always, "", () => answer({ decision: "approve", always: true })));
-  choices.append(button(words.no, "no", deny));
+  if (asked.project) choices.append(button(words.project, "", () => answer({ decision: "approve", always: "project" })));
+  choices.append(button(texts.no, "no", deny));
   made.append(named, reason, choices);
   place.add(made);
   if (view === place) made.focus({ preventScroll: true });
