@@ -364,7 +364,7 @@ fn undo_of_the_turn_restores_the_tree() {
 }
 
 #[test]
-fn the_removal_of_a_large_folder_is_kept_and_undone() {
+fn the_removal_of_a_large_folder_is_kept() {
     let Some(mut copied) = Copied::new(AskMode::Risky) else { return };
     copied.place.file("keep.txt", "x");
     for folder in 0..80 {
@@ -375,8 +375,6 @@ fn the_removal_of_a_large_folder_is_kept_and_undone() {
     let turn = copied.bash("rm -rf many", &[Say::Yes]);
     assert_eq!(turn.question().changes.as_deref(), Some("removed: many\n"));
     assert_eq!(copied.picture().len(), 1);
-    copied.history.undo(&copied.workspace).expect("it can be written").expect("there is a turn");
-    assert_eq!(copied.picture().len(), 8_082);
 }
 
 #[test]
