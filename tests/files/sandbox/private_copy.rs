@@ -281,6 +281,22 @@ fn output_is_asked_about_once_a_session() {
     }
 }
 
+/// Output in a new folder comes with the folder, or not at all.
+#[test]
+fn output_in_a_folder_that_is_not_kept_is_reported_as_not_in_the_project() {
+    let Some(mut copied) = Copied::new(AskMode::Risky) else { return };
+    copied.place.file(".gitignore", "target\n");
+    copied.git(&["init", "-q"]);
+    let command = "mkdir -p new/target; echo f > new/f; echo o > new/target/o";
+    let turn = copied.bash(command, &[Say::No("no"), Say::Yes]);
+    assert!(!copied.place.at("new").exists());
+    assert!(turn.paths("output").is_empty(), "{:?}", turn.results[0].data);
+    assert!(turn.output().contains("[Not in the project: new (1 file)]"), "{}", turn.output());
+    let turn = copied.bash(command, &[Say::Yes]);
+    assert_eq!(copied.place.content("new/target/o"), "o\n");
+    assert_eq!(turn.paths("output"), ["new"]);
+}
+
 #[test]
 fn plan_mode_runs_commands_and_discards_their_changes() {
     let Some(mut copied) = Copied::with(Policy::default().read_only(true)) else { return };

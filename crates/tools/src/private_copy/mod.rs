@@ -9,7 +9,7 @@ mod sorted;
 use crate::blocking;
 use crate::runner::CommandRunner;
 use serde_json::json;
-use sorted::Sorted;
+use sorted::{Sorted, group_of};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -118,9 +118,11 @@ pub(crate) async fn settle(
         (Err(why), _) | (Ok(()), Err(why)) => settled.not_kept = Some((changed, why)),
         (Ok(()), Ok(())) => settled.kept = changed,
     }
-    match put.output {
-        Ok(()) if wanted_output => settled.output = sorted.output.iter().map(|group| group.path.clone()).collect(),
-        _ => settled.output_not_kept = sorted.output.iter().map(|group| (group.path.clone(), group.files)).collect(),
+    for group in &sorted.output {
+        match put.output.contains(&group.path) {
+            true => settled.output.push(group.path.clone()),
+            false => settled.output_not_kept.push((group.path.clone(), group.files)),
+        }
     }
     Ok(settled)
 }
@@ -128,13 +130,14 @@ pub(crate) async fn settle(
 /// What could be put into the project.
 struct Put {
     changes: Result<(), Text>,
-    output: Result<(), Text>,
+    /// The groups of output.
+    output: HashSet<PathBuf>,
     notes: Vec<Text>,
 }
 
 impl Default for Put {
     fn default() -> Put {
-        Put { changes: Ok(()), output: Ok(()), notes: Vec::new() }
+        Put { changes: Ok(()), output: HashSet::new(), notes: Vec::new() }
     }
 }
 
@@ -160,11 +163,16 @@ fn put_into_project(
     }
     if output {
         let wanted = sorted.paths_of_output(&run.changes, &kept);
-        if let Err(failure) = exchange(workspace, commands, run, &wanted, &is_output) {
-            put.notes
-                .push(text!("The output of the command was not put into the project: {why}", why = failure.message));
-            put.output = Err(Text::default());
+        match exchange(workspace, commands, run, &wanted, &is_output) {
+            Ok(_) => put.output.extend(wanted.iter().filter_map(|path| group_of(path))),
+            Err(failure) => {
+                let note =
+                    text!("The output of the command was not put into the project: {why}", why = failure.message);
+                put.notes.push(note);
+            }
         }
+        // Output in a new folder came with the folder.
+        put.output.extend(kept.iter().filter(|path| is_output(path)).filter_map(|path| group_of(path)));
     }
     // A repository that the command made could run programs when git on the host reads it.
     put.notes.extend(workspace.masks().settle(&run.masks));

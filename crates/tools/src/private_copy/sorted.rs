@@ -60,8 +60,7 @@ impl Sorted {
             } else if *is_output {
                 sorted.output_paths.insert(change.path.clone());
                 let is_folder = matches!(change.kind, ChangeKind::Added(Entry::Folder { .. }));
-                let first = change.path.iter().next().map(PathBuf::from).unwrap_or_default();
-                *groups.entry(first).or_default() += usize::from(!is_folder);
+                *groups.entry(group_of(&change.path).unwrap_or_default()).or_default() += usize::from(!is_folder);
             } else if change.kind != ChangeKind::Touched {
                 sorted.steers |= instructs_agents(&change.path);
                 sorted.changes.push(change.clone());
@@ -116,6 +115,11 @@ fn new_repositories(changes: &[Change]) -> Vec<PathBuf> {
     let is_git = |change: &&Change| change.path.file_name().is_some_and(|name| name == ".git");
     let new = changes.iter().filter(|change| matches!(change.kind, ChangeKind::Added(Entry::Folder { .. })));
     new.filter(is_git).map(|change| change.path.clone()).collect()
+}
+
+/// The name of the group of output that a path belongs to.
+pub(super) fn group_of(path: &Path) -> Option<PathBuf> {
+    path.iter().next().map(PathBuf::from)
 }
 
 pub(super) fn is_new_folder(change: &Change) -> bool {
