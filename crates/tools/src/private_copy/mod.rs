@@ -72,7 +72,7 @@ pub(crate) async fn settle(
     let mut keeps_changes = Ok(());
     if !sorted.changes.is_empty() {
         // A command that was ended may have left half of its work.
-        let needs_answer = sorted.steers || run.outcome.timed_out || run.outcome.stopped;
+        let needs_answer = !sorted.instructions.is_empty() || run.outcome.timed_out || run.outcome.stopped;
         let keeping = match permit.map_or(Keeping::Discard, Permit::keeping_of_changes) {
             Keeping::Keep if needs_answer => Keeping::Ask,
             keeping => keeping,
