@@ -232,6 +232,11 @@ fn named<'p>(paths: impl Iterator<Item = &'p Path>, count: usize) -> Text {
 }
 
 impl Settled {
+    /// Nothing that the command wrote is known, so nothing is kept.
+    pub(crate) fn unread(why: Text) -> Settled {
+        Settled { not_kept: Some((vec![PathBuf::from(".")], why)), ..Settled::default() }
+    }
+
     /// Adds to the result of the command what became of the files that it wrote.
     pub(crate) fn put_into(self, output: &mut Output) {
         let mut lines = Vec::new();

@@ -1,6 +1,8 @@
 //! What a command wrote and no answer keeps, and what is asked about in every mode.
 
 use super::{Copied, Say};
+use serde_json::json;
+use toolfence::ErrorCode;
 use toolfence::policy::{AskMode, Policy, Settings};
 
 /// Writes the script to a file, so that its words are not what the policy judges.
@@ -21,9 +23,10 @@ fn a_change_to_a_file_that_instructs_agents_asks_in_every_mode() {
             let details = turn.question().changes.as_deref().expect("it has run");
             assert!(details.contains(path), "{mode:?} {path}: {details}");
             assert_eq!(turn.output(), format!("[Not kept: {path}: mine]\n"));
-            // Whoever always keeps the changes of a command has not seen this one.
+            // `always` does not cover a later change of the same command either.
             script(&mut copied, &text, &[Say::Always]);
-            script(&mut copied, &format!("{text}; echo more >> {path}"), &[Say::No("mine")]);
+            copied.place.file("attempt.sh", format!("{text}; echo more >> {path}"));
+            copied.bash(". ./attempt.sh", &[Say::No("mine")]);
             assert_eq!(copied.place.content(path), "obey\n");
         }
     }
@@ -93,4 +96,53 @@ fn a_blocked_file_of_the_project_stays_when_its_folder_is_removed_or_moved() {
         let turn = script(&mut copied, text, &[]);
         assert_eq!(copied.place.content("conf/.env"), "K=1\n", "{text}: {}", turn.output());
     }
+}
+
+/// Git may ignore such a file, it may be a link to another file, and a folder with it may be removed or replaced.
+#[test]
+fn instructions_are_asked_about_in_every_form() {
+    for text in [
+        "echo obey > CLAUDE.md",
+        "echo obey > docs/rules.md",
+        "rm -r docs",
+        "rm -r .github",
+        "mkdir x; echo obey > x/copilot-instructions.md; rm -r .github; ln -s x .github",
+        "rm AGENTS.md",
+        "mv docs moved",
+        "ln -s README.md sub/AGENTS.md",
+    ] {
+        let Some(mut copied) = Copied::new(AskMode::Never) else { return };
+        for path in ["README.md", "docs/rules.md", ".github/copilot-instructions.md", "sub/f"] {
+            copied.place.file(path, "one\n");
+        }
+        copied.place.link("docs/rules.md", "AGENTS.md");
+        copied.place.file(".gitignore", "CLAUDE.md\n");
+        copied.git(&["init", "-q"]);
+        copied.place.file("attempt.sh", text);
+        let before = copied.picture();
+        let turn = copied.bash(". ./attempt.sh", &[Say::No("mine")]);
+        assert!(turn.output().starts_with("[Not kept: "), "{text}: {}", turn.output());
+        assert_eq!(copied.picture(), before, "{text}");
+    }
+}
+
+/// Nothing of a copy that cannot be read is kept, so later calls of the reply must not build on it.
+#[test]
+fn later_calls_are_cancelled_if_the_changes_cannot_be_read() {
+    let Some(mut copied) = Copied::new(AskMode::Never) else { return };
+    let deep = "echo x > a.txt; for i in {1..300}; do mkdir d && cd d || exit 1; done";
+    let calls = [("bash", json!({"command": deep})), ("bash", json!({"command": "touch second"}))];
+    let turn = copied.turn(&calls, &[]);
+    assert!(
+        turn.output().starts_with("[Not kept: .: the changes of the command cannot be read: "),
+        "{}",
+        turn.output()
+    );
+    assert_eq!(
+        turn.results[1].error.as_ref().map(|error| error.code),
+        Some(ErrorCode::Cancelled),
+        "{:?}",
+        turn.results
+    );
+    assert!(!copied.place.at("a.txt").exists() && !copied.place.at("second").exists());
 }
