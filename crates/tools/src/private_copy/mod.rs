@@ -8,6 +8,7 @@ mod sorted;
 
 use crate::blocking;
 use crate::runner::CommandRunner;
+use rustix::io::Errno;
 use serde_json::json;
 use sorted::{Sorted, group_of};
 use std::collections::HashSet;
@@ -202,14 +203,14 @@ fn exchange(
 }
 
 fn exchange_failure(error: &ExchangeError) -> ToolFailure {
+    let conflict = |paths: &[PathBuf]| {
+        let named = named(paths.iter().map(PathBuf::as_path), paths.len());
+        ToolFailure::new(ErrorCode::Conflict, text!("another process changed {names} in the meantime", names = named))
+    };
     match error {
-        ExchangeError::Conflict(paths) => {
-            let named = named(paths.iter().map(PathBuf::as_path), paths.len());
-            ToolFailure::new(
-                ErrorCode::Conflict,
-                text!("another process changed {names} in the meantime", names = named),
-            )
-        }
+        ExchangeError::Conflict(paths) => conflict(paths),
+        // A folder above the path is a link now: the command did not see it as one.
+        ExchangeError::System(path, Errno::LOOP) => conflict(std::slice::from_ref(path)),
         ExchangeError::System(path, errno) => {
             let error = Text::from(&std::io::Error::from(*errno));
             failure(text!("{path}: {error}", path = names::shown(path), error))

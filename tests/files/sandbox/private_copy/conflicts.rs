@@ -5,11 +5,13 @@ use serde_json::json;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use toolfence::policy::AskMode;
 use toolfence_kit::{Picture, Random, picture};
 
-/// Where the command and the user wait for each other. Changes in it are none of the test's.
+/// Where the command and the user wait for each other. The tests leave it out of what they compare.
 const MARKS: &str = "marks";
 
 /// How the user saves a file.
@@ -75,20 +77,25 @@ fn reaches(layers: &Path, step: usize, has_ended: &AtomicBool) -> bool {
 /// Runs a command of these steps. `saves` has for each moment what the user saves: before the steps, after each one, and last while the
 /// question is open. Returns the output.
 fn run(copied: &mut Copied, steps: &[String], saves: &[Vec<Save>]) -> String {
+    let root = copied.place.root.clone();
+    run_while(copied, steps, &|moment| saves[moment].iter().for_each(|save| save.make(&root)))
+}
+
+/// Runs a command of these steps, and calls `act` with the number of each moment.
+fn run_while(copied: &mut Copied, steps: &[String], act: &(dyn Fn(usize) + Sync)) -> String {
     let (root, layers) = (copied.place.root.clone(), copied.layers());
     copied.place.file("marks/gate", "-");
     copied.place.file("attempt.sh", waiting(steps));
     let has_ended = AtomicBool::new(false);
-    let while_open = &saves[steps.len() + 1];
-    let mut when_asked = || while_open.iter().for_each(|save| save.make(&root));
+    let mut when_asked = || act(steps.len() + 1);
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            for (step, saves) in saves[..=steps.len()].iter().enumerate() {
-                if !reaches(&layers, step, &has_ended) {
+            for moment in 0..=steps.len() {
+                if !reaches(&layers, moment, &has_ended) {
                     return;
                 }
-                saves.iter().for_each(|save| save.make(&root));
-                fs::write(root.join("marks/gate"), format!("{step}\n")).expect("it can be written");
+                act(moment);
+                fs::write(root.join("marks/gate"), format!("{moment}\n")).expect("it can be written");
             }
         });
         let call = json!({"command": ". ./attempt.sh", "timeout": 60});
@@ -246,4 +253,48 @@ fn nothing_that_the_user_saves_at_any_moment_is_lost() {
     }
     println!("{made} saves during {} commands: {kept} kept, {conflicts} with a conflict, 0 lost", kept + conflicts);
     assert!(kept >= 10 && conflicts >= 10, "{kept} {conflicts}");
+}
+
+/// The project stays as the user left it.
+#[test]
+fn a_file_that_the_user_removes_or_renames_during_the_command_is_a_conflict() {
+    for (command, user) in [
+        ("echo x >> a.txt", "rm a.txt"),
+        ("echo x >> a.txt", "mv a.txt b.txt"),
+        ("echo x >> tree/deep/f.txt", "rm -r tree"),
+        ("echo x >> tree/deep/f.txt", "mv tree moved"),
+        ("echo x > tree/deep/new.txt", "mv tree moved"),
+        ("echo x > tree/deep/new.txt", "rm -r tree"),
+        ("echo x >> tree/deep/f.txt", "rm -r tree; echo file > tree"),
+        ("echo x >> tree/deep/f.txt", "mv tree moved; ln -s moved tree"),
+        ("echo x > tree/deep/new.txt", "mv tree moved; ln -s ../home tree; mkdir ../home/deep"),
+        ("rm -rf tree", "mv tree/deep elsewhere; mkdir tree/deep; echo user > tree/deep/f.txt"),
+        ("chmod +x a.txt", "rm a.txt; echo user > a.txt"),
+        ("rm a.txt; ln -s other.txt a.txt", "chmod 600 a.txt"),
+    ] {
+        // Before the step, the command would see what the user did.
+        for moment in 1..3 {
+            let Some(mut copied) = Copied::new(AskMode::Risky) else { return };
+            for path in ["a.txt", "other.txt", "tree/deep/f.txt"] {
+                copied.place.file(path, "one\n");
+            }
+            let root = copied.place.root.clone();
+            let wanted = Mutex::new(Picture::new());
+            let act = || {
+                let done = Command::new("sh").args(["-ec", user]).current_dir(&root).status().expect("there is sh");
+                assert!(done.success(), "{user}");
+                *wanted.lock().expect("it is not poisoned") = tree(&root);
+            };
+            let steps = [format!("{command}; echo x > other.txt")];
+            let output = run_while(&mut copied, &steps, &|at| {
+                if at == moment {
+                    act()
+                }
+            });
+            let what = format!("{command}, {user} at {moment}: {output}");
+            assert!(output.contains("another process changed ") && output.starts_with("[Not kept: "), "{what}");
+            assert_eq!(tree(&root), *wanted.lock().expect("it is not poisoned"), "{what}");
+            assert_eq!(copied.place.home.join("deep/new.txt").exists(), false);
+        }
+    }
 }
