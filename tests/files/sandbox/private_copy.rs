@@ -335,13 +335,13 @@ fn the_changes_of_a_failed_command_are_asked_about() {
 fn the_changes_of_a_command_that_ran_out_of_time_are_not_kept_without_a_user() {
     let Some(mut copied) = Copied::new(AskMode::Never) else { return };
     let late = json!({"command": "echo x > a.txt; sleep 9", "timeout": 1});
-    let turn = copied.turn(&[("bash", late.clone())], &[Say::No("nobody is here")]);
-    assert!(turn.output().starts_with("[Not kept: a.txt: nobody is here]\n"), "{}", turn.output());
+    let turn = copied.turn(&[("bash", late.clone())], &[Say::No("later")]);
+    assert!(turn.output().starts_with("[Not kept: a.txt: later]\n"), "{}", turn.output());
     assert!(!copied.place.at("a.txt").exists());
     // As in `coder -p`: there is no host that could ask.
     let toolbox = tools::standard(copied.runner.clone());
-    let nobody = toolfence_kit::Tools::new(copied.runner.clone(), toolbox);
-    let result = nobody.run("bash", late);
+    let unasked = toolfence_kit::Tools::new(copied.runner.clone(), toolbox);
+    let result = unasked.run("bash", late);
     assert_eq!(result.data.expect("it has data")["changes"]["not_kept"], json!(["a.txt"]));
     assert!(!copied.place.at("a.txt").exists());
 }

@@ -3,14 +3,14 @@
 
 use super::Copied;
 use serde_json::json;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use toolfence::policy::{AskMode, Pending, Policy, Verdict};
 use toolfence::toolbox::{BoxFuture, Progress};
 use toolfence::{Text, ToolCall, tools};
-use toolfence_kit::{CaseFiles, Random, block_on, picture, signs};
+use toolfence_kit::{CaseFiles, Picture, Random, block_on, picture, signs};
 
 /// Set for the copy of this program that runs the commands, to how many of them it runs at most.
 const MOST: &str = "TOOLFENCE_TEST_HOSTILE";
@@ -113,19 +113,24 @@ fn run_all(most: usize) {
     while commands.len() > most {
         commands.swap_remove(random.below(commands.len()));
     }
-    let (before, home_before) = (picture(&copied.place.root), picture(Path::new(&home)));
-    let beside = picture(&copied.place.beside);
+    let (before, home_before) = (project(&copied.place.root), picture(Path::new(&home)));
+    let other = picture(&copied.place.beside);
     let ours = descendants();
     let mut ends: HashMap<String, usize> = HashMap::new();
+    let mut wrong = Vec::new();
     let ran = commands.len();
     for (command, cleared) in commands {
         let result = block_on(toolbox.run(cleared, &KeepsNothing)).expect("no tool fails for the host");
         let left: HashSet<String> = descendants().difference(&ours).cloned().collect();
-        assert!(left.is_empty(), "{command:?} left {left:?}");
-        assert_eq!(picture(&copied.place.root), before, "{command:?}: {result:?}");
-        assert_eq!(picture(Path::new(&home)), home_before, "{command:?}: {result:?}");
-        assert_eq!(picture(&copied.place.beside), beside, "{command:?}: {result:?}");
-        assert!(!result.output.contains("SECRETVALUE"), "{command:?}: {result:?}");
+        let output = result.output.get(..200).unwrap_or(&result.output);
+        let changed = [
+            difference(&before, &project(&copied.place.root)),
+            difference(&home_before, &picture(Path::new(&home))),
+            difference(&other, &picture(&copied.place.beside)),
+        ];
+        if !left.is_empty() || result.output.contains("SECRETVALUE") || changed.iter().any(|paths| !paths.is_empty()) {
+            wrong.push(format!("{command:?} left {left:?}, changed {changed:?}: {output}"));
+        }
         let end = match (&result.error, result.data.as_ref().is_some_and(|data| !data["changes"].is_null())) {
             (Some(error), _) => format!("{:?}", error.code),
             (None, true) => "changed its copy".to_owned(),
@@ -134,7 +139,21 @@ fn run_all(most: usize) {
         *ends.entry(end).or_default() += 1;
     }
     assert_eq!(fs::read_dir(copied.layers()).map_or(0, Iterator::count), 0, "a layer is left");
+    assert!(wrong.is_empty(), "{} of {ran}:\n{}", wrong.len(), wrong.join("\n"));
     println!("{all} hostile commands run on a private copy, {not_run} ask or are denied; {ran} were run: {ends:?}");
+}
+
+/// The project without the files with long output, which are the host's own.
+fn project(root: &Path) -> Picture {
+    let mut project = picture(root);
+    project.retain(|path, _| !path.starts_with(".toolfence"));
+    project
+}
+
+fn difference(one: &Picture, other: &Picture) -> Vec<String> {
+    let differs = |path: &&PathBuf| one.get(*path) != other.get(*path);
+    let paths: BTreeSet<&PathBuf> = one.keys().chain(other.keys()).filter(differs).collect();
+    paths.into_iter().map(|path| path.display().to_string()).collect()
 }
 
 /// The processes that this one or a child of it started, each with its number and name, apart from helpers of the sandbox that wait for
