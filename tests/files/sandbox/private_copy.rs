@@ -183,11 +183,11 @@ fn changes_are_asked_about_with_their_diff_and_kept_on_yes() {
     let turn = copied.bash("echo two >> a.txt; rm -r old.txt tree; mkdir new; echo n > new/n; cat a.txt", &[Say::Yes]);
     let question = turn.question();
     assert_eq!(question.rule, "changes");
-    assert!(question.reason.ends_with("changed 5 files. Keep the changes?"), "{question:?}");
+    assert!(question.reason.ends_with("changed 4 files. Keep the changes?"), "{question:?}");
     let details = question.changes.as_deref().expect("the command has run");
     assert!(details.starts_with("removed: old.txt\nremoved: tree\n") && details.contains("+two\n"), "{details}");
     assert!(question.offers_project);
-    assert_eq!(turn.output(), "[Kept: 5 files]\none\ntwo\n");
+    assert_eq!(turn.output(), "[Kept: 4 files]\none\ntwo\n");
     assert_eq!(turn.paths("kept"), ["a.txt", "new", "new/n", "old.txt", "tree"]);
     assert_eq!(copied.place.content("a.txt"), "one\ntwo\n");
     assert_eq!(copied.place.content("new/n"), "n\n");
@@ -303,7 +303,7 @@ fn plan_mode_runs_commands_and_discards_their_changes() {
     copied.place.file("a.txt", "one\n");
     let before = copied.picture();
     let turn = copied.bash("echo two >> a.txt; cat a.txt", &[]);
-    assert_eq!(turn.output(), "[Not kept: a.txt: Changes of commands are not kept in this mode.]\none\ntwo\n");
+    assert_eq!(turn.output(), "[Not kept: a.txt: this conversation is in plan mode]\none\ntwo\n");
     assert_eq!(copied.picture(), before);
 }
 
