@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use toolfence::policy::{AskMode, Pending, Policy, Verdict};
 use toolfence::toolbox::{BoxFuture, Progress};
-use toolfence::{Text, ToolCall, tools};
+use toolfence::{ErrorCode, Text, ToolCall, tools};
 use toolfence_kit::{CaseFiles, Picture, Random, block_on, picture, signs};
 
 /// Set for the copy of this program that runs the commands, to how many of them it runs at most.
@@ -130,6 +130,9 @@ fn run_all(most: usize) {
         ];
         if !left.is_empty() || result.output.contains("SECRETVALUE") || changed.iter().any(|paths| !paths.is_empty()) {
             wrong.push(format!("{command:?} left {left:?}, changed {changed:?}: {output}"));
+        }
+        if result.error.as_ref().is_some_and(|error| error.code == ErrorCode::IoError) {
+            wrong.push(format!("{command:?} was not run: {result:?}"));
         }
         let end = match (&result.error, result.data.as_ref().is_some_and(|data| !data["changes"].is_null())) {
             (Some(error), _) => format!("{:?}", error.code),
