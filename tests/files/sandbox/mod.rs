@@ -21,6 +21,8 @@ mod looks;
 mod memory;
 mod only;
 #[cfg(feature = "agent")]
+mod private_copy;
+#[cfg(feature = "agent")]
 mod project;
 mod secrets;
 mod session;

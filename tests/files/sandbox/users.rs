@@ -50,7 +50,15 @@ fn an_ordinary_user_has_the_same_sandbox() {
     let user = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"];
     let Some(said) = again(
         &user,
-        &["sandbox::calls::", "sandbox::escape::", "sandbox::git::", "sandbox::left::", "sandbox::session::"],
+        &[
+            "sandbox::calls::",
+            "sandbox::escape::",
+            "sandbox::git::",
+            "sandbox::left::",
+            "sandbox::session::",
+            "sandbox::private_copy::never_kept::",
+            "sandbox::private_copy::conflicts::a_file",
+        ],
     ) else {
         return;
     };

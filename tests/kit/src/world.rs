@@ -115,6 +115,43 @@ impl Facts for Linked {
     }
 }
 
+/// The [`World`] with a sandbox, in which commands run on private copies of the project.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct PrivateCopies;
+
+/// The world in which the private copies are.
+const SANDBOXED: World = World { sandbox: true };
+
+impl Facts for PrivateCopies {
+    fn path(&self, cwd: &str, path: &str) -> PathFact {
+        SANDBOXED.path(cwd, path)
+    }
+
+    fn program(&self, program: &str) -> ProgramFact {
+        SANDBOXED.program(program)
+    }
+
+    fn history_has_blocked(&self, cwd: &str) -> HistoryFact {
+        SANDBOXED.history_has_blocked(cwd)
+    }
+
+    fn seen(&self, cwd: &str, path: &str) -> Seen {
+        SANDBOXED.seen(cwd, path)
+    }
+
+    fn repository(&self, cwd: &str) -> RepositoryFact {
+        SANDBOXED.repository(cwd)
+    }
+
+    fn sandbox_holds(&self) -> bool {
+        true
+    }
+
+    fn has_private_copy(&self) -> bool {
+        true
+    }
+}
+
 /// The arguments that a JSON object means.
 ///
 /// # Panics

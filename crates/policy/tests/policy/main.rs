@@ -8,6 +8,7 @@
 
 #[cfg(target_os = "linux")]
 mod agreement;
+mod copies;
 mod corpus;
 mod credentials;
 mod daily;

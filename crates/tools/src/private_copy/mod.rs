@@ -8,8 +8,9 @@ mod sorted;
 
 use crate::blocking;
 use crate::runner::CommandRunner;
+use rustix::io::Errno;
 use serde_json::json;
-use sorted::Sorted;
+use sorted::{Sorted, group_of};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -72,7 +73,7 @@ pub(crate) async fn settle(
     let mut keeps_changes = Ok(());
     if !sorted.changes.is_empty() {
         // A command that was ended may have left half of its work.
-        let needs_answer = sorted.steers || run.outcome.timed_out || run.outcome.stopped;
+        let needs_answer = !sorted.instructions.is_empty() || run.outcome.timed_out || run.outcome.stopped;
         let keeping = match permit.map_or(Keeping::Discard, Permit::keeping_of_changes) {
             Keeping::Keep if needs_answer => Keeping::Ask,
             keeping => keeping,
@@ -118,9 +119,11 @@ pub(crate) async fn settle(
         (Err(why), _) | (Ok(()), Err(why)) => settled.not_kept = Some((changed, why)),
         (Ok(()), Ok(())) => settled.kept = changed,
     }
-    match put.output {
-        Ok(()) if wanted_output => settled.output = sorted.output.iter().map(|group| group.path.clone()).collect(),
-        _ => settled.output_not_kept = sorted.output.iter().map(|group| (group.path.clone(), group.files)).collect(),
+    for group in &sorted.output {
+        match put.output.contains(&group.path) {
+            true => settled.output.push(group.path.clone()),
+            false => settled.output_not_kept.push((group.path.clone(), group.files)),
+        }
     }
     Ok(settled)
 }
@@ -128,13 +131,14 @@ pub(crate) async fn settle(
 /// What could be put into the project.
 struct Put {
     changes: Result<(), Text>,
-    output: Result<(), Text>,
+    /// The groups of output.
+    output: HashSet<PathBuf>,
     notes: Vec<Text>,
 }
 
 impl Default for Put {
     fn default() -> Put {
-        Put { changes: Ok(()), output: Ok(()), notes: Vec::new() }
+        Put { changes: Ok(()), output: HashSet::new(), notes: Vec::new() }
     }
 }
 
@@ -160,11 +164,16 @@ fn put_into_project(
     }
     if output {
         let wanted = sorted.paths_of_output(&run.changes, &kept);
-        if let Err(failure) = exchange(workspace, commands, run, &wanted, &is_output) {
-            put.notes
-                .push(text!("The output of the command was not put into the project: {why}", why = failure.message));
-            put.output = Err(Text::default());
+        match exchange(workspace, commands, run, &wanted, &is_output) {
+            Ok(_) => put.output.extend(wanted.iter().filter_map(|path| group_of(path))),
+            Err(failure) => {
+                let note =
+                    text!("The output of the command was not put into the project: {why}", why = failure.message);
+                put.notes.push(note);
+            }
         }
+        // Output in a new folder came with the folder.
+        put.output.extend(kept.iter().filter(|path| is_output(path)).filter_map(|path| group_of(path)));
     }
     // A repository that the command made could run programs when git on the host reads it.
     put.notes.extend(workspace.masks().settle(&run.masks));
@@ -194,14 +203,14 @@ fn exchange(
 }
 
 fn exchange_failure(error: &ExchangeError) -> ToolFailure {
+    let conflict = |paths: &[PathBuf]| {
+        let named = named(paths.iter().map(PathBuf::as_path), paths.len());
+        ToolFailure::new(ErrorCode::Conflict, text!("another process changed {names} in the meantime", names = named))
+    };
     match error {
-        ExchangeError::Conflict(paths) => {
-            let named = named(paths.iter().map(PathBuf::as_path), paths.len());
-            ToolFailure::new(
-                ErrorCode::Conflict,
-                text!("another process changed {names} in the meantime", names = named),
-            )
-        }
+        ExchangeError::Conflict(paths) => conflict(paths),
+        // A folder above the path is a link now: the command did not see it as one.
+        ExchangeError::System(path, Errno::LOOP) => conflict(std::slice::from_ref(path)),
         ExchangeError::System(path, errno) => {
             let error = Text::from(&std::io::Error::from(*errno));
             failure(text!("{path}: {error}", path = names::shown(path), error))
@@ -224,6 +233,11 @@ fn named<'p>(paths: impl Iterator<Item = &'p Path>, count: usize) -> Text {
 }
 
 impl Settled {
+    /// Nothing that the command wrote is known, so nothing is kept.
+    pub(crate) fn unread(why: Text) -> Settled {
+        Settled { not_kept: Some((vec![PathBuf::from(".")], why)), ..Settled::default() }
+    }
+
     /// Adds to the result of the command what became of the files that it wrote.
     pub(crate) fn put_into(self, output: &mut Output) {
         let mut lines = Vec::new();

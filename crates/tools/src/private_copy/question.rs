@@ -59,6 +59,9 @@ pub(super) fn about_changes(
     let target = |change: &Change| Target::named(change.path.to_string_lossy());
     let files = sorted.changes.iter().take(MOST_TARGETS).map(target).collect();
     let mut details = Details { workspace, run, language, text: String::new() };
+    for path in &sorted.instructions {
+        details.line(&text!("instructions for agents: {path}", path = names::shown(path)));
+    }
     for repository in &sorted.repositories {
         details.line(&text!("new repository: {path}", path = names::shown(repository)));
     }

@@ -19,8 +19,8 @@ pub(super) struct Sorted {
     pub(super) left_out: Vec<(PathBuf, Text)>,
     /// Git folders that are new. They are looked over when they are in the project: one that would make git run a program is renamed.
     pub(super) repositories: Vec<PathBuf>,
-    /// Whether one of the changes is a file that instructs agents.
-    pub(super) steers: bool,
+    /// The changes that may change what agents are instructed to do.
+    pub(super) instructions: Vec<PathBuf>,
 }
 
 /// Output in one folder, or one file.
@@ -39,8 +39,9 @@ impl Sorted {
             output_paths: HashSet::new(),
             left_out: Vec::new(),
             repositories: new_repositories(&run.changes),
-            steers: false,
+            instructions: Vec::new(),
         };
+        let linked = linked_instructions(workspace.root_path());
         let mut groups: BTreeMap<PathBuf, usize> = BTreeMap::new();
         for (change, is_output) in run.changes.iter().zip(&run.is_output) {
             let reason = match change.kind {
@@ -57,13 +58,15 @@ impl Sorted {
             };
             if let Some(reason) = reason {
                 sorted.left_out.push((change.path.clone(), reason));
-            } else if *is_output {
+            } else if *is_output && (!instructs_agents(&change.path) || sorted.is_in_output(&change.path)) {
                 sorted.output_paths.insert(change.path.clone());
                 let is_folder = matches!(change.kind, ChangeKind::Added(Entry::Folder { .. }));
-                let first = change.path.iter().next().map(PathBuf::from).unwrap_or_default();
-                *groups.entry(first).or_default() += usize::from(!is_folder);
+                *groups.entry(group_of(&change.path).unwrap_or_default()).or_default() += usize::from(!is_folder);
             } else if change.kind != ChangeKind::Touched {
-                sorted.steers |= instructs_agents(&change.path);
+                let leads = replaces_way(change) || linked.iter().any(|file| file.starts_with(&change.path));
+                if leads || instructs_agents(&change.path) {
+                    sorted.instructions.push(change.path.clone());
+                }
                 sorted.changes.push(change.clone());
             }
         }
@@ -86,6 +89,11 @@ impl Sorted {
 
     pub(super) fn is_output(&self, path: &Path) -> bool {
         self.output_paths.contains(path)
+    }
+
+    /// Returns `true` if the path is in a folder that is output. Packages may have files that instruct the agents of their authors.
+    fn is_in_output(&self, path: &Path) -> bool {
+        path.parent().is_some_and(|folder| self.is_output(folder))
     }
 
     /// The paths to keep if the changes are kept: with `output`, also the output in folders that are new.
@@ -118,8 +126,26 @@ fn new_repositories(changes: &[Change]) -> Vec<PathBuf> {
     new.filter(is_git).map(|change| change.path.clone()).collect()
 }
 
+/// The name of the group of output that a path belongs to.
+pub(super) fn group_of(path: &Path) -> Option<PathBuf> {
+    path.iter().next().map(PathBuf::from)
+}
+
 pub(super) fn is_new_folder(change: &Change) -> bool {
     matches!(change.kind, ChangeKind::Added(Entry::Folder { .. }) | ChangeKind::Replaced(Entry::Folder { .. }))
+}
+
+/// The files that the project's instructions are, if links lead to others.
+fn linked_instructions(root: &Path) -> Vec<PathBuf> {
+    let real = AGENTS_FILES.iter().filter_map(|name| root.join(name).canonicalize().ok());
+    real.filter_map(|path| Some(path.strip_prefix(root).ok()?.to_owned())).collect()
+}
+
+/// Returns `true` if instructions may be found elsewhere after the change, because a folder above them was removed or is a link now.
+fn replaces_way(change: &Change) -> bool {
+    let stays =
+        matches!(change.kind, ChangeKind::Added(Entry::Folder { .. }) | ChangeKind::Modified(Entry::Folder { .. }));
+    !stays && AGENTS_FILES.iter().any(|name| Path::new(name).starts_with(&change.path))
 }
 
 fn instructs_agents(path: &Path) -> bool {

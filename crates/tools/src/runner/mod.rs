@@ -21,7 +21,8 @@ pub use made::MadeChanges;
 pub(super) use report::{Ran, in_file, noted, spilled};
 pub use service::{Service, ServiceWatch, WantedService};
 
-use super::{blocking, messages, private_copy};
+use super::private_copy::{self, Settled};
+use super::{blocking, messages};
 use cache::CacheFolder;
 use inside::Inside;
 use report::{no_container, not_started};
@@ -325,9 +326,13 @@ impl CommandRunner {
         if is_folder_stuck {
             noted(&mut output.text, report::folders_move_by_mv());
         }
-        if let Some(run) = layered {
-            let asks = private_copy::Asks { permit: Some(permit), progress, has_network: has_run_again };
-            private_copy::settle(self, run, shown, &asks).await?.put_into(&mut output);
+        match layered {
+            Some(Ok(run)) => {
+                let asks = private_copy::Asks { permit: Some(permit), progress, has_network: has_run_again };
+                private_copy::settle(self, run, shown, &asks).await?.put_into(&mut output);
+            }
+            Some(Err(why)) => Settled::unread(why).put_into(&mut output),
+            None => {}
         }
         if !on_copy && let Some(why) = self.take_reason_against_copies() {
             noted(&mut output.text, text!("Commands do not run on a private copy of the project: {why}", why));
@@ -343,7 +348,7 @@ impl CommandRunner {
         progress: &dyn Progress,
     ) -> Result<Outcome, ToolError> {
         let mut ran = self.run(wanted, progress).await?;
-        if let Some(run) = ran.layered.take() {
+        if let Some(Ok(run)) = ran.layered.take() {
             let asks = private_copy::Asks { permit: None, progress, has_network: false };
             private_copy::settle(self, run, shown, &asks).await?;
         }
@@ -397,8 +402,8 @@ impl CommandRunner {
             let (outcome, run) = self.run_on_copy(&job, &name, network).await?;
             drop(left);
             // Repositories are read-only in the copy too.
-            let notes = run.as_ref().map(|run| refused::told(self.workspace(), &run.masks, &outcome));
-            layered = run;
+            let notes = run.as_ref().ok().map(|run| refused::told(self.workspace(), &run.masks, &outcome));
+            layered = Some(run);
             (outcome, notes.unwrap_or_default())
         } else if !sandboxed {
             let ran = self.run_outside(&job, &words).await?;

@@ -98,13 +98,13 @@ impl CommandRunner {
         self.project.private(&self.environment).ok().map(layer::stashes_in)
     }
 
-    /// Runs a command on a private copy. Without a run, the copy could not be read, and the output says so.
+    /// Runs a command on a private copy. Its changes are missing if the copy cannot be read, for the reason that is returned.
     pub(super) async fn run_on_copy(
         &self,
         job: &Job<'_>,
         folder: &Path,
         network: bool,
-    ) -> Result<(Outcome, Option<LayerRun>), ToolError> {
+    ) -> Result<(Outcome, Result<LayerRun, Text>), ToolError> {
         let place = self.project.private(&self.environment).map_err(|why| private_copy::failure(why.clone()))?;
         let project = LayeredProject {
             workspace: self.workspace(),
@@ -113,7 +113,7 @@ impl CommandRunner {
             limits: Limits::default(),
         };
         match project.run(job, folder, network).await {
-            Ok(run) => Ok((run.outcome.clone(), Some(run))),
+            Ok(run) => Ok((run.outcome.clone(), Ok(run))),
             Err(RunError::Masks(failure)) => Err(failure.into()),
             Err(RunError::System(error)) => Err(not_sandboxed(&error).into()),
             Err(RunError::TooLarge(most)) => {
@@ -123,12 +123,10 @@ impl CommandRunner {
                 );
                 Err(ToolFailure::new(ErrorCode::TooLarge, message).into())
             }
-            Err(RunError::Unread(mut outcome, error)) => {
-                let note =
-                    text!("Not kept: the changes of the command cannot be read: {error}", error = error.to_string());
-                outcome.output.push_str(&format!("\n[{note}]\n"));
-                Ok((outcome, None))
-            }
+            Err(RunError::Unread(outcome, error)) => Ok((
+                outcome,
+                Err(text!("the changes of the command cannot be read: {error}", error = error.to_string())),
+            )),
         }
     }
 }

@@ -15,8 +15,8 @@ use toolfence_workspace::overflow_file;
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) outcome: Outcome,
-    /// What it wrote on a private copy of the project.
-    pub(super) layered: Option<LayerRun>,
+    /// What it wrote on a private copy of the project; or why that cannot be read.
+    pub(super) layered: Option<Result<LayerRun, Text>>,
     pub(super) notes: Vec<Text>,
     /// The overflow file of its output, where there is one.
     pub(super) file: Option<String>,

@@ -1,0 +1,412 @@
+//! Commands on private copies of the project, in real turns of an agent: what is asked, what is kept, and what the model is answered.
+
+mod conflicts;
+mod hostile;
+mod never_kept;
+
+use super::Place;
+use serde_json::{Value, json};
+use std::collections::VecDeque;
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::Arc;
+use toolfence::agent::{Agent, Host};
+use toolfence::backend::Replay;
+use toolfence::policy::{AskMode, PathRules, Pending, Policy};
+use toolfence::sandbox::Settings;
+use toolfence::session::{Answer, Session, SessionOptions};
+use toolfence::toolbox::BoxFuture;
+use toolfence::tools::CommandRunner;
+use toolfence::undo::{History, Limits};
+use toolfence::workspace::Workspace;
+use toolfence::{ErrorCode, ToolResult, tools};
+use toolfence_kit::{Picture, block_on, picture};
+
+/// What the user answers to a question.
+#[derive(Debug, Clone, Copy)]
+enum Say {
+    Yes,
+    No(&'static str),
+    Always,
+    /// Keep all changes in this project for the session.
+    Project,
+}
+
+/// A question that the user was asked.
+#[derive(Debug)]
+struct Question {
+    rule: String,
+    reason: String,
+    /// The changes with their diffs; `None` if the command has not run yet.
+    changes: Option<String>,
+    offers_project: bool,
+}
+
+/// One turn: a user who gives these answers one after the other, and the results. A question without an answer fails the test.
+struct Turn<'a> {
+    answers: VecDeque<Say>,
+    when_asked: &'a mut (dyn FnMut() + Send),
+    asked: Vec<Question>,
+    results: Vec<ToolResult>,
+}
+
+impl Host for Turn<'_> {
+    fn answered(&mut self, result: &ToolResult) {
+        self.results.push(result.clone());
+    }
+
+    fn ask<'a>(&'a mut self, pending: &'a Pending) -> BoxFuture<'a, Answer> {
+        let decision = pending.decision();
+        self.asked.push(Question {
+            rule: decision.rule.clone(),
+            reason: decision.reason.to_string(),
+            changes: pending.changes().map(str::to_owned),
+            offers_project: pending.all_changes().is_some(),
+        });
+        (self.when_asked)();
+        let say = self.answers.pop_front().unwrap_or_else(|| panic!("no answer to {:?}", self.asked));
+        let answer = match say {
+            Say::Yes => Answer::Yes,
+            Say::No(why) => Answer::No(why.into()),
+            Say::Always => Answer::Always(None),
+            Say::Project => Answer::Always(Some(pending.all_changes().expect("it is offered"))),
+        };
+        Box::pin(async { answer })
+    }
+}
+
+impl Turn<'_> {
+    /// The question that the turn asked, which is the only one.
+    fn question(&self) -> &Question {
+        assert_eq!(self.asked.len(), 1, "{:?}", self.asked);
+        &self.asked[0]
+    }
+
+    fn output(&self) -> &str {
+        &self.results[0].output
+    }
+
+    /// The paths that a result has in its data under this name.
+    fn paths(&self, name: &str) -> Vec<&str> {
+        let data = self.results[0].data.as_ref().map(|data| &data["changes"][name]);
+        data.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect()
+    }
+}
+
+/// A session in a project in which commands run on private copies.
+struct Copied {
+    place: Place,
+    workspace: Arc<Workspace>,
+    history: Arc<History>,
+    runner: Arc<CommandRunner>,
+    policy: Policy,
+}
+
+impl Copied {
+    fn new(mode: AskMode) -> Option<Copied> {
+        Copied::with(Policy::default().ask(mode))
+    }
+
+    /// `None`, with a line that says why, if no private copies can be made here.
+    fn with(policy: Policy) -> Option<Copied> {
+        let place = Place::new();
+        let state = place.home.join("state");
+        let history = History::open(&History::folder(&state, &place.root), Limits::default());
+        let history = Arc::new(history.expect("there is randomness"));
+        let workspace = Workspace::open(&place.root, PathRules::default()).expect("it is a folder");
+        let workspace = Arc::new(workspace.recorder(history.clone()));
+        let runner = CommandRunner::new(workspace.clone(), Settings::new().helper(super::HELPER));
+        let runner = Arc::new(runner.private_copies(&state));
+        if let Some(why) = runner.no_private_copies() {
+            eprintln!("skipped: {why}");
+            return None;
+        }
+        Some(Copied { place, workspace, history, runner, policy })
+    }
+
+    fn git(&self, args: &[&str]) {
+        let identity = ["-c", "user.name=a", "-c", "user.email=a@b"];
+        let git = Command::new("git").args(identity).args(args).current_dir(&self.place.root).output();
+        let done = git.expect("git is installed");
+        assert!(done.status.success(), "{args:?}: {done:?}");
+    }
+
+    fn picture(&self) -> Picture {
+        picture(&self.place.root)
+    }
+
+    /// The folder in which the layers of commands are while they run.
+    fn layers(&self) -> PathBuf {
+        let undo = History::folder(&self.place.home.join("state"), &self.place.root);
+        undo.parent().expect("it is in a folder").join("private/layers")
+    }
+
+    /// One reply with these calls, and the user's answers. What the user allowed counts in the next turn.
+    fn turn(&mut self, calls: &[(&str, Value)], answers: &[Say]) -> Turn<'static> {
+        let Turn { asked, results, .. } = self.turn_while(calls, answers, &mut || {});
+        Turn { answers: VecDeque::new(), when_asked: Box::leak(Box::new(|| {})), asked, results }
+    }
+
+    /// The turn, in which `when_asked` is called while a question is open.
+    fn turn_while<'a>(
+        &mut self,
+        calls: &[(&str, Value)],
+        answers: &[Say],
+        when_asked: &'a mut (dyn FnMut() + Send),
+    ) -> Turn<'a> {
+        let call = |(name, args): &(&str, Value)| format!("```tool\n{}\n```\n\n", json!({"name": name, "args": args}));
+        let replies = [calls.iter().map(call).collect(), "Done.".to_owned()];
+        let toolbox = tools::standard(self.runner.clone());
+        let catalog = Arc::new(toolbox.catalog());
+        let session = Session::new(SessionOptions::default(), catalog, self.policy.clone(), self.runner.clone());
+        let agent = Agent::new(session, toolbox, Arc::new(Replay::new(replies)));
+        let mut agent = agent.history(self.history.clone(), self.workspace.clone());
+        let mut turn = Turn { answers: answers.iter().copied().collect(), when_asked, asked: vec![], results: vec![] };
+        block_on(agent.run("begin", &mut turn)).expect("nothing fails for the host");
+        assert!(turn.answers.is_empty(), "not asked: {:?}, but {:?}", turn.answers, turn.asked);
+        self.policy = agent.session().policy().clone();
+        turn
+    }
+
+    fn bash(&mut self, command: &str, answers: &[Say]) -> Turn<'static> {
+        self.turn(&[("bash", json!({"command": command}))], answers)
+    }
+}
+
+#[test]
+fn changes_are_asked_about_with_their_diff_and_kept_on_yes() {
+    let Some(mut copied) = Copied::new(AskMode::Risky) else { return };
+    copied.place.file("a.txt", "one\n");
+    copied.place.file("old.txt", "old\n");
+    copied.place.file("tree/f", "f\n");
+    let turn = copied.bash("echo two >> a.txt; rm -r old.txt tree; mkdir new; echo n > new/n; cat a.txt", &[Say::Yes]);
+    let question = turn.question();
+    assert_eq!(question.rule, "changes");
+    assert!(question.reason.ends_with("changed 4 files. Keep the changes?"), "{question:?}");
+    let details = question.changes.as_deref().expect("the command has run");
+    assert!(details.starts_with("removed: old.txt\nremoved: tree\n") && details.contains("+two\n"), "{details}");
+    assert!(question.offers_project);
+    assert_eq!(turn.output(), "[Kept: 4 files]\none\ntwo\n");
+    assert_eq!(turn.paths("kept"), ["a.txt", "new", "new/n", "old.txt", "tree"]);
+    assert_eq!(copied.place.content("a.txt"), "one\ntwo\n");
+    assert_eq!(copied.place.content("new/n"), "n\n");
+    assert!(!copied.place.at("old.txt").exists() && !copied.place.at("tree").exists());
+}
+
+#[test]
+fn what_is_not_kept_is_named_with_the_reason_and_later_writing_calls_are_cancelled() {
+    let Some(mut copied) = Copied::new(AskMode::Risky) else { return };
+    copied.place.file("a.txt", "one\n");
+    let before = copied.picture();
+    let calls = [
+        ("bash", json!({"command": "echo two >> a.txt; echo ran"})),
+        ("read_file", json!({"path": "a.txt"})),
+        ("bash", json!({"command": "touch second"})),
+        ("write_file", json!({"path": "third", "content": "x"})),
+    ];
+    let turn = copied.turn(&calls, &[Say::No("use tabs")]);
+    assert_eq!(turn.output(), "[Not kept: a.txt: use tabs]\nran\n");
+    assert!(turn.results[0].success, "{:?}", turn.results[0]);
+    assert_eq!((turn.paths("kept"), turn.paths("not_kept")), (vec![], vec!["a.txt"]));
+    assert!(turn.results[1].success && turn.results[1].output.contains("one"), "{:?}", turn.results[1]);
+    for result in &turn.results[2..] {
+        assert_eq!(result.error.as_ref().map(|error| error.code), Some(ErrorCode::Cancelled), "{result:?}");
+    }
+    assert_eq!(copied.picture(), before);
+}
+
+#[test]
+fn always_keeps_the_changes_of_the_exact_command_only() {
+    let Some(mut copied) = Copied::new(AskMode::Risky) else { return };
+    copied.bash("echo x >> a.txt", &[Say::Always]);
+    copied.bash("echo x >> a.txt", &[]);
+    assert_eq!(copied.place.content("a.txt"), "x\nx\n");
+    for other in [
+        json!({"command": "echo x  >> a.txt"}),
+        json!({"command": "echo x >> a.txt; echo y >> b.txt"}),
+        json!({"command": "echo x >> a.txt", "cwd": "sub"}),
+    ] {
+        copied.place.file("sub/f", "f");
+        copied.turn(&[("bash", other)], &[Say::No("no")]);
+    }
+    assert_eq!(copied.place.content("a.txt"), "x\nx\n");
+    // It is not asked about at once in the mode that asks about everything.
+    let Some(mut copied) = Copied::new(AskMode::Always) else { return };
+    let turn = copied.bash("echo x >> a.txt", &[Say::Yes, Say::Always]);
+    assert!(turn.asked[0].changes.is_none() && turn.asked[1].changes.is_some(), "{:?}", turn.asked);
+    copied.bash("echo x >> a.txt", &[Say::Yes, Say::Yes]);
+}
+
+#[test]
+fn all_changes_in_this_project_makes_the_mode_sandboxed() {
+    let Some(mut copied) = Copied::new(AskMode::Risky) else { return };
+    copied.bash("echo x > a.txt", &[Say::Project]);
+    assert_eq!(copied.policy.settings().ask, AskMode::Sandboxed);
+    let calls = [
+        ("bash", json!({"command": "echo y > b.txt"})),
+        ("bash", json!({"command": "rm a.txt"})),
+        ("bash", json!({"command": "echo z > c.txt; sleep 9", "timeout": 1})),
+    ];
+    let turn = copied.turn(&calls, &[Say::Yes]);
+    assert!(turn.question().reason.starts_with("`echo z > c.txt; sleep 9` did not end in time."), "{:?}", turn.asked);
+    assert!(
+        copied.place.at("b.txt").exists() && copied.place.at("c.txt").exists() && !copied.place.at("a.txt").exists()
+    );
+}
+
+#[test]
+fn output_is_asked_about_once_a_session() {
+    for (answer, is_kept) in [(Say::Yes, true), (Say::No("no"), false)] {
+        let Some(mut copied) = Copied::new(AskMode::Risky) else { return };
+        copied.place.file(".gitignore", "/target\n/dist\n");
+        copied.git(&["init", "-q"]);
+        let turn = copied.bash("mkdir target; echo o > target/o; echo p > target/p", &[answer]);
+        let question = turn.question();
+        assert_eq!(
+            (question.rule.as_str(), question.changes.as_deref()),
+            ("output", Some("output: target (2 files)\n"))
+        );
+        let note = "\n[Not in the project: target (2 files)]\n";
+        assert_eq!(turn.output().contains(note.trim()), !is_kept, "{}", turn.output());
+        let turn = copied.bash("mkdir -p dist target; echo q > dist/q; echo o > target/o", &[]);
+        assert_eq!(turn.output().contains("[Not in the project: dist (1 file)]"), !is_kept, "{}", turn.output());
+        for path in ["target/o", "dist/q"] {
+            assert_eq!(copied.place.at(path).exists(), is_kept, "{path}");
+        }
+        // A change is asked about all the same, and what becomes of it says nothing about output.
+        let turn = copied.bash("echo x > a.txt; mkdir -p target; echo r > target/r", &[Say::No("no")]);
+        assert_eq!(turn.question().rule, "changes");
+        assert_eq!(copied.place.at("target/r").exists(), is_kept);
+    }
+}
+
+/// Output in a new folder comes with the folder, or not at all.
+#[test]
+fn output_in_a_folder_that_is_not_kept_is_reported_as_not_in_the_project() {
+    let Some(mut copied) = Copied::new(AskMode::Risky) else { return };
+    copied.place.file(".gitignore", "target\n");
+    copied.git(&["init", "-q"]);
+    let command = "mkdir -p new/target; echo f > new/f; echo o > new/target/o";
+    let turn = copied.bash(command, &[Say::No("no"), Say::Yes]);
+    assert!(!copied.place.at("new").exists());
+    assert!(turn.paths("output").is_empty(), "{:?}", turn.results[0].data);
+    assert!(turn.output().contains("[Not in the project: new (1 file)]"), "{}", turn.output());
+    let turn = copied.bash(command, &[Say::Yes]);
+    assert_eq!(copied.place.content("new/target/o"), "o\n");
+    assert_eq!(turn.paths("output"), ["new"]);
+}
+
+#[test]
+fn plan_mode_runs_commands_and_discards_their_changes() {
+    let Some(mut copied) = Copied::with(Policy::default().read_only(true)) else { return };
+    copied.place.file("a.txt", "one\n");
+    let before = copied.picture();
+    let turn = copied.bash("echo two >> a.txt; cat a.txt", &[]);
+    assert_eq!(turn.output(), "[Not kept: a.txt: this conversation is in plan mode]\none\ntwo\n");
+    assert_eq!(copied.picture(), before);
+}
+
+#[test]
+fn the_modes_sandboxed_and_never_keep_changes_unasked() {
+    for mode in [AskMode::Sandboxed, AskMode::Never] {
+        let Some(mut copied) = Copied::new(mode) else { return };
+        copied.place.file(".gitignore", "/target\n");
+        copied.git(&["init", "-q"]);
+        let turn = copied.bash("echo x > a.txt; mkdir target; echo o > target/o; exit 3", &[]);
+        assert!(turn.output().starts_with("[Kept: 1 file]\n"), "{}", turn.output());
+        assert!(copied.place.at("a.txt").exists() && copied.place.at("target/o").exists());
+    }
+}
+
+#[test]
+fn the_changes_of_a_failed_command_are_asked_about() {
+    let Some(mut copied) = Copied::new(AskMode::Risky) else { return };
+    let turn = copied.bash("echo x > a.txt; exit 3", &[Say::Yes]);
+    assert_eq!(
+        turn.question().reason,
+        "`echo x > a.txt; exit 3` ended with status 3 and changed 1 file. Keep the changes?"
+    );
+    assert_eq!(turn.results[0].exit_code, Some(3));
+    assert_eq!(copied.place.content("a.txt"), "x\n");
+}
+
+#[test]
+fn the_changes_of_a_command_that_ran_out_of_time_are_not_kept_without_a_user() {
+    let Some(mut copied) = Copied::new(AskMode::Never) else { return };
+    let late = json!({"command": "echo x > a.txt; sleep 9", "timeout": 1});
+    let turn = copied.turn(&[("bash", late.clone())], &[Say::No("later")]);
+    assert!(turn.output().starts_with("[Not kept: a.txt: later]\n"), "{}", turn.output());
+    assert!(!copied.place.at("a.txt").exists());
+    // As in `coder -p`: there is no host that could ask.
+    let toolbox = tools::standard(copied.runner.clone());
+    let unasked = toolfence_kit::Tools::new(copied.runner.clone(), toolbox);
+    let result = unasked.run("bash", late);
+    assert_eq!(result.data.expect("it has data")["changes"]["not_kept"], json!(["a.txt"]));
+    assert!(!copied.place.at("a.txt").exists());
+}
+
+#[test]
+fn commands_of_one_reply_see_what_was_kept_before() {
+    let Some(mut copied) = Copied::new(AskMode::Risky) else { return };
+    let calls = [
+        ("bash", json!({"command": "echo one > a.txt"})),
+        ("bash", json!({"command": "cat a.txt; echo two >> a.txt; rm -f b.txt"})),
+        ("bash", json!({"command": "cat a.txt"})),
+    ];
+    let turn = copied.turn(&calls, &[Say::Yes, Say::Yes]);
+    assert_eq!(turn.results[1].output, "[Kept: 1 file]\none\n");
+    assert_eq!(turn.results[2].output, "one\ntwo\n");
+}
+
+#[test]
+fn undo_of_the_turn_restores_the_tree() {
+    let Some(mut copied) = Copied::new(AskMode::Sandboxed) else { return };
+    for path in ["a.txt", "b.txt", "tree/deep/c.txt", "tree/d.txt", "run.sh"] {
+        copied.place.file(path, format!("{path}\n"));
+    }
+    copied.place.link("a.txt", "link");
+    let before = copied.picture();
+    let script =
+        "echo x >> a.txt; rm b.txt link; mv tree moved; mkdir tree; echo x > tree/new; chmod +x run.sh; ln -s b.txt l2";
+    let turn = copied.bash(script, &[]);
+    assert!(turn.output().starts_with("[Kept: "), "{}", turn.output());
+    let after = copied.picture();
+    assert_ne!(after, before);
+    copied.history.undo(&copied.workspace).expect("it can be written").expect("there is a turn");
+    assert_eq!(copied.picture(), before);
+    copied.history.redo(&copied.workspace).expect("it can be written").expect("there is an undo");
+    assert_eq!(copied.picture(), after);
+}
+
+#[test]
+fn the_removal_of_a_large_folder_is_kept() {
+    let Some(mut copied) = Copied::new(AskMode::Risky) else { return };
+    copied.place.file("keep.txt", "x");
+    for folder in 0..80 {
+        let folder = copied.place.at(&format!("many/{folder}"));
+        fs::create_dir_all(&folder).expect("a folder can be made");
+        (0..100).for_each(|file| fs::write(folder.join(file.to_string()), "x").expect("it can be written"));
+    }
+    let turn = copied.bash("rm -rf many", &[Say::Yes]);
+    assert_eq!(turn.question().changes.as_deref(), Some("removed: many\n"));
+    assert_eq!(copied.picture().len(), 1);
+}
+
+#[test]
+fn jobs_and_network_are_asked_about_before_they_run() {
+    let Some(mut copied) = Copied::new(AskMode::Risky) else { return };
+    for argument in ["background", "network"] {
+        let call = json!({"command": "echo begun > made", argument: true});
+        let turn = copied.turn(&[("bash", call)], &[Say::No("no")]);
+        let question = turn.question();
+        assert!(question.changes.is_none(), "{argument}: {question:?}");
+        assert!(argument != "network" || question.reason.contains("use the network"), "{question:?}");
+        assert!(!turn.results[0].success && !copied.place.at("made").exists());
+    }
+    // What a command with network changed is asked about afterwards.
+    let call = json!({"command": "echo x > made", "network": true});
+    let turn = copied.turn(&[("bash", call)], &[Say::Yes, Say::No("no")]);
+    assert!(turn.asked[0].changes.is_none() && turn.asked[1].changes.is_some(), "{:?}", turn.asked);
+    assert!(!copied.place.at("made").exists());
+}
