@@ -50,7 +50,7 @@ enum End {
     /// The job goes on.
     #[default]
     Awaited,
-    Come(Result<Ran, ToolError>),
+    Come(Result<Box<Ran>, ToolError>),
     Told,
 }
 
@@ -99,7 +99,7 @@ impl Jobs {
         self.forget(job);
         match result {
             Ok(ran) => {
-                let mut output = self.commands.output(ran);
+                let mut output = self.commands.output(*ran);
                 let data = output.data.get_or_insert_with(|| json!({}));
                 (data["job"], data["running"]) = (job.id.as_str().into(), false.into());
                 Ok(output)
@@ -158,7 +158,7 @@ impl Running {
         std::thread::Builder::new().name(format!("job {id}")).spawn(move || {
             let _running: mpsc::Sender<()> = running;
             let ran = block_on(commands.run_live(&wanted, &its_live, true, mpsc::channel().0, &its_appeared));
-            *its_end.lock().unwrap_or_else(PoisonError::into_inner) = End::Come(ran);
+            *its_end.lock().unwrap_or_else(PoisonError::into_inner) = End::Come(ran.map(Box::new));
             say_ended.send_replace(true);
         })?;
         Ok(Running { id, live, appeared, ended, end, thread: Mutex::new(thread) })

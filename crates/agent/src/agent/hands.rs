@@ -47,7 +47,7 @@ pub enum Noted {
     /// It asks whether to keep what it changed.
     Asked {
         /// The question.
-        question: Pending,
+        question: Box<Pending>,
         /// Takes the answer: see [`Answer::to_changes`](toolfence_session::Answer::to_changes). Dropped, the answer is no.
         answer: oneshot::Sender<Result<(), Text>>,
     },
@@ -139,7 +139,7 @@ impl Progress for HostProgress {
         Box::pin(async move {
             let (answer, answered) = oneshot::channel();
             // If the turn has ended, there is no answer either.
-            let _ = self.notes.send(Noted::Asked { question, answer }).await;
+            let _ = self.notes.send(Noted::Asked { question: Box::new(question), answer }).await;
             answered.await.unwrap_or_else(|_| Err(text!("The question was not answered.")))
         })
     }

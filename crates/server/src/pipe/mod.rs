@@ -254,7 +254,7 @@ impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
                         Noted::Printed { .. } => {}
                         Noted::Asked { question, answer } => {
                             self.tell(words::ask(&question, self.language()));
-                            self.changes_asked = Some((question, answer));
+                            self.changes_asked = Some((*question, answer));
                         }
                     }
                 }

@@ -152,7 +152,7 @@ impl Details<'_> {
                 }
                 Entry::Folder { mode } => match change.kind {
                     ChangeKind::Modified(_) => {
-                        self.line(&text!("mode {mode}: {path}", mode = format!("{mode:o}"), path))
+                        self.line(&text!("mode {mode}: {path}", mode = format!("{mode:o}"), path));
                     }
                     // Of other new folders the entries are shown.
                     _ if is_empty(change, changes) => self.line(&text!("new folder: {path}", path)),

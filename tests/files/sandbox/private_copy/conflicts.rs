@@ -288,13 +288,13 @@ fn a_file_that_the_user_removes_or_renames_during_the_command_is_a_conflict() {
             let steps = [format!("{command}; echo x > other.txt")];
             let output = run_while(&mut copied, &steps, &|at| {
                 if at == moment {
-                    act()
+                    act();
                 }
             });
             let what = format!("{command}, {user} at {moment}: {output}");
             assert!(output.contains("another process changed ") && output.starts_with("[Not kept: "), "{what}");
             assert_eq!(tree(&root), *wanted.lock().expect("it is not poisoned"), "{what}");
-            assert_eq!(copied.place.home.join("deep/new.txt").exists(), false);
+            assert!(!copied.place.home.join("deep/new.txt").exists());
         }
     }
 }
