@@ -128,6 +128,7 @@ impl<'w> Host<'w> {
                     layer: None,
                     only_git: false,
                     session: true,
+                    sockets: true,
                     variables: &[],
                 };
                 let entry = self.enclosure.entry(&request).ok_or("there is no sandbox here")?;

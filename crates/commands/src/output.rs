@@ -46,7 +46,7 @@ pub fn is_output(git: Option<&Git>, root: &Path, changes: &[Change]) -> Vec<bool
         // Git refuses, for instance, a path in a submodule. Then all of this repository's changes are asked about.
         ignored.insert(repository, git.ignored(&root.join(repository), &paths).unwrap_or_default());
     }
-    let mut removed = 0;
+    let (mut removed, mut tracked_by_outer) = (0, HashMap::new());
     let mut output = Vec::with_capacity(changes.len());
     for (change, query) in changes.iter().zip(&queries) {
         let Some(query) = query else {
@@ -55,7 +55,20 @@ pub fn is_output(git: Option<&Git>, root: &Path, changes: &[Change]) -> Vec<bool
         };
         let is_ignored = |path: &Path| ignored[query.repository.as_path()].contains(path);
         let mut is_output = is_ignored(&query.path) && (!query.was_file || is_ignored(&query.neighbour));
-        if is_output && change.kind == ChangeKind::Removed {
+        // A repository in another one does not make files that the outer one tracks output.
+        is_output = is_output
+            && !outer_repositories(&query.repository, &mut repositories, root).iter().any(|outer| {
+                let folder = (outer.clone(), query.repository.clone());
+                *tracked_by_outer.entry(folder).or_insert_with_key(|(outer, inner)| {
+                    let inner = inner.strip_prefix(outer).unwrap_or(inner);
+                    has_tracked_files_at(git, root, outer, inner, false).unwrap_or(true)
+                })
+            });
+        // A link may lead anywhere, and git reads the ignore rule of a folder otherwise than that of a link.
+        if let ChangeKind::Replaced(Entry::Link { .. }) = change.kind {
+            is_output = false;
+        }
+        if is_output && matches!(change.kind, ChangeKind::Removed | ChangeKind::Replaced(_)) {
             removed += 1;
             is_output = removed <= MOST_REMOVED && !has_tracked_files(git, root, query).unwrap_or(true);
         }
@@ -104,14 +117,37 @@ fn repository_of(root: &Path, folder: &Path, known: &mut HashMap<PathBuf, Option
     repository
 }
 
+/// The repositories around another one, relative to the project.
+fn outer_repositories(inner: &Path, known: &mut HashMap<PathBuf, Option<PathBuf>>, root: &Path) -> Vec<PathBuf> {
+    let mut outer = Vec::new();
+    let mut above = inner.parent().map(Path::to_owned);
+    while let Some(folder) = above {
+        let Some(repository) = repository_of(root, &folder, known) else { break };
+        above = repository.parent().map(Path::to_owned);
+        outer.push(repository);
+    }
+    outer
+}
+
 /// Returns `true` if git tracks a file at the path of a query or below it.
 fn has_tracked_files(git: &Git, root: &Path, query: &Query) -> io::Result<bool> {
     let path = if query.path.ends_with(ANY) { query.path.parent().unwrap_or(&query.path) } else { &query.path };
-    let mut arguments: Vec<std::ffi::OsString> = ["--literal-pathspecs", "ls-files", "-z", "--"].map(Into::into).into();
+    has_tracked_files_at(git, root, &query.repository, path, true)
+}
+
+/// Returns `true` if a repository tracks a file at a path, which is relative to it, or below; with `submodules` also if it tracks a
+/// submodule there.
+fn has_tracked_files_at(git: &Git, root: &Path, repository: &Path, path: &Path, submodules: bool) -> io::Result<bool> {
+    let mut arguments: Vec<std::ffi::OsString> =
+        ["--literal-pathspecs", "ls-files", "--stage", "-z", "--"].map(Into::into).into();
     arguments.push(path.into());
     let limit = Duration::from_secs(60);
-    match git.ask(&root.join(&query.repository), &arguments, &[], limit, 1 << 20) {
-        Ok(tracked) => Ok(!tracked.is_empty()),
+    match git.ask(&root.join(repository), &arguments, &[], limit, 1 << 20) {
+        Ok(tracked) => {
+            let mut entries = tracked.split(|byte| *byte == 0).filter(|entry| !entry.is_empty());
+            // gitformat-index(5): the mode of a submodule.
+            Ok(entries.any(|entry| submodules || !entry.starts_with(b"160000 ")))
+        }
         Err(error) if error.kind() == io::ErrorKind::FileTooLarge => Ok(true),
         Err(error) => Err(error),
     }

@@ -206,6 +206,7 @@ impl LayeredProject<'_> {
         let environment = environment::sandboxed(job.environment, self.workspace.root().path(), has_network);
         let variables: Vec<&OsStr> = environment.iter().map(|(name, _)| name.as_os_str()).collect();
         let words: Vec<&OsStr> = std::iter::once(job.program).chain(job.args.iter().copied()).collect();
+        let in_session = self.enclosure.enter_session();
         let request = Request {
             command: &words,
             folder,
@@ -215,6 +216,7 @@ impl LayeredProject<'_> {
             looks: false,
             only_git: false,
             session: true,
+            sockets: in_session.is_alone(),
             variables: &variables,
         };
         let entry = self.enclosure.entry(&request);

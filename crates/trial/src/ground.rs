@@ -111,6 +111,7 @@ impl Ground {
             layer: None,
             only_git: false,
             session: true,
+            sockets: true,
             variables: &[],
         };
         let entry = self.enclosure.entry(&request).ok_or_else(|| io::Error::other("there is no sandbox"))?;

@@ -49,6 +49,7 @@ impl Host {
             looks,
             only_git: false,
             session: true,
+            sockets: true,
             variables: &[],
         };
         let entry = self.runner.enclosure().entry(&request).expect("they stood a moment ago");

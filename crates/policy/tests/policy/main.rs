@@ -165,7 +165,7 @@ fn what_may_erase_everything_needs_a_person_where_no_sandbox_holds() {
 fn in_sandboxed_mode_changes_by_tools_for_files_are_kept_with_and_without_a_sandbox() {
     let sandboxed = Policy::default().ask(AskMode::Sandboxed);
     for sandbox in [false, true] {
-        for (path, wanted) in [("a.txt", "cleared"), ("AGENTS.md", "ask"), (".env", "denied")] {
+        for (path, wanted) in [("a.txt", "allow"), ("AGENTS.md", "ask"), (".env", "deny")] {
             let call = call("write_file", serde_json::json!({"path": path, "content": "x"}));
             assert_eq!(kind(&sandboxed.review(call, &catalog(), &World { sandbox })), wanted, "{path}");
         }

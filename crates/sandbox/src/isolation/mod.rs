@@ -58,7 +58,7 @@ mod types;
 use crate::trouble::{Barrier, Cause, Trouble};
 #[cfg(not(target_os = "linux"))]
 pub use enclosure::Shared;
-pub use enclosure::{Enclosure, enter_if_asked, supervised};
+pub use enclosure::{Enclosure, InSession, enter_if_asked, supervised};
 #[cfg(target_os = "linux")]
 pub use shared::Shared;
 use types::Engine;

@@ -242,6 +242,8 @@ pub struct Request<'a> {
     /// Whether the command uses the home, `/tmp`, toolchain layers and loopback network of the session. Any other command has its
     /// own, which end with it. Only [`Kind::Namespaces`] has sessions.
     pub session: bool,
+    /// Whether the command of a session may use unix sockets with names: see [`Enclosure::enter_session`](super::Enclosure::enter_session).
+    pub sockets: bool,
     /// The names of the variables that the command has. A container gets only those that its engine is told of.
     pub variables: &'a [&'a OsStr],
 }

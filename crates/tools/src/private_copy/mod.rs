@@ -251,6 +251,9 @@ impl Settled {
         for (path, why) in self.left_out.iter().take(MOST_NAMED) {
             lines.push(text!("Not kept: {names}: {why}", names = names::shown(path), why = why.clone()));
         }
+        if let Some(more) = self.left_out.len().checked_sub(MOST_NAMED).filter(|more| *more > 0) {
+            lines.push(text!("Not kept: {count} more {count|entry|entries}", count = more as u64));
+        }
         let mut text = Text::default();
         for line in lines {
             text.push("[");
@@ -265,6 +268,12 @@ impl Settled {
                 count = *files as u64
             );
             crate::runner::noted(&mut text, note);
+        }
+        if let Some(more) = self.output_not_kept.len().checked_sub(MOST_NAMED).filter(|more| *more > 0) {
+            crate::runner::noted(
+                &mut text,
+                text!("Not in the project: {count} more {count|entry|entries}", count = more as u64),
+            );
         }
         for note in self.notes {
             crate::runner::noted(&mut text, note);

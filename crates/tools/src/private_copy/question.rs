@@ -5,6 +5,7 @@ use rustix::fs::{Mode, OFlags};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 use toolfence_commands::layer::{Change, ChangeKind, Entry};
 use toolfence_commands::run::LayerRun;
@@ -23,6 +24,9 @@ const MOST_BYTES: usize = 1 << 20;
 
 /// Bytes of all diffs.
 const MOST_OF_ALL: usize = 256 << 10;
+
+/// Files that are counted in a folder that was removed.
+const MOST_COUNTED: u64 = 10_000;
 
 /// Characters of the command in the sentence.
 const MOST_OF_COMMAND: usize = 60;
@@ -122,61 +126,100 @@ impl Details<'_> {
     /// Removals come first and are never cut. Changed files follow with their diffs, then new files.
     fn of(mut self, changes: &[Change]) -> String {
         for change in changes {
-            let path = names::shown(&change.path);
-            match &change.kind {
-                ChangeKind::Removed => self.line(&text!("removed: {path}", path)),
-                ChangeKind::Replaced(entry) => {
-                    let kind = kind(entry);
-                    self.line(&text!("replaced by {kind}: {path}", kind, path));
-                }
-                _ => {}
-            }
+            self.heading(change);
         }
         let mut diffs = 0;
         let mut rest = Vec::new();
         let is_modified = |change: &&Change| matches!(change.kind, ChangeKind::Modified(_));
         let is_added = |change: &&Change| matches!(change.kind, ChangeKind::Added(_) | ChangeKind::Replaced(_));
         for change in changes.iter().filter(is_modified).chain(changes.iter().filter(is_added)) {
-            let (ChangeKind::Modified(entry) | ChangeKind::Added(entry) | ChangeKind::Replaced(entry)) = &change.kind
-            else {
-                continue;
-            };
             let path = names::shown(&change.path);
-            match entry {
-                Entry::Link { target } => {
-                    let to = names::shown(target);
-                    match leaves_project(&change.path, target) {
-                        true => self.line(&text!("link: {path} -> {to} (outside the project)", path, to)),
-                        false => self.line(&text!("link: {path} -> {to}", path, to)),
-                    }
+            match &change.kind {
+                // Of other new folders the entries are shown.
+                ChangeKind::Added(Entry::Folder { .. }) | ChangeKind::Replaced(Entry::Folder { .. })
+                    if is_empty(change, changes) =>
+                {
+                    self.line(&text!("new folder: {path}", path));
                 }
-                Entry::Folder { mode } => match change.kind {
-                    ChangeKind::Modified(_) => {
-                        self.line(&text!("mode {mode}: {path}", mode = format!("{mode:o}"), path));
+                ChangeKind::Modified(Entry::File { bytes, .. })
+                | ChangeKind::Added(Entry::File { bytes, .. })
+                | ChangeKind::Replaced(Entry::File { bytes, .. }) => {
+                    if diffs >= MOST_DIFFS || self.text.len() > MOST_OF_ALL {
+                        rest.push(change.path.as_path());
+                        continue;
                     }
-                    // Of other new folders the entries are shown.
-                    _ if is_empty(change, changes) => self.line(&text!("new folder: {path}", path)),
-                    _ => {}
-                },
-                Entry::File { bytes, mode } => {
-                    let is_cut = diffs >= MOST_DIFFS || self.text.len() > MOST_OF_ALL;
-                    let diff = if is_cut { None } else { self.diff(change) };
-                    match diff {
-                        Some(diff) if diff.is_empty() => {
-                            self.line(&text!("mode {mode}: {path}", mode = format!("{mode:o}"), path));
-                        }
+                    let is_new = !matches!(change.kind, ChangeKind::Modified(_));
+                    match self.diff(change) {
+                        Some(diff) if diff.is_empty() && is_new => self.line(&text!("new empty file: {path}", path)),
+                        Some(diff) if diff.is_empty() => {}
                         Some(diff) => {
                             diffs += 1;
                             self.text += &diff;
                         }
-                        None if is_cut => rest.push(change.path.as_path()),
-                        None => self.line(&text!("changed: {path} ({count} {count|byte|bytes})", path, count = *bytes)),
+                        None if is_new => {
+                            self.line(&text!(
+                                "new file, not text: {path} ({count} {count|byte|bytes})",
+                                path,
+                                count = *bytes
+                            ));
+                        }
+                        None => {
+                            self.line(&text!(
+                                "changed, not text: {path} ({count} {count|byte|bytes})",
+                                path,
+                                count = *bytes
+                            ));
+                        }
                     }
                 }
+                _ => {}
             }
         }
         self.count(&rest);
         self.text
+    }
+
+    /// What a diff does not show of a change: removals, links and permission bits.
+    fn heading(&mut self, change: &Change) {
+        let path = names::shown(&change.path);
+        let old = self.workspace.root_path().join(&change.path);
+        match &change.kind {
+            ChangeKind::Removed if old.is_dir() && !old.is_symlink() => match count_files(&old) {
+                Some(count) => self.line(&text!("removed folder: {path} ({count} {count|file|files})", path, count)),
+                None => self.line(&text!("removed folder: {path} (more than {most} files)", path, most = MOST_COUNTED)),
+            },
+            ChangeKind::Removed => self.line(&text!("removed: {path}", path)),
+            ChangeKind::Replaced(entry) => {
+                let kind = kind(entry);
+                self.line(&text!("replaced by {kind}: {path}", kind, path));
+            }
+            _ => {}
+        }
+        let path = names::shown(&change.path);
+        match &change.kind {
+            ChangeKind::Modified(Entry::Link { target })
+            | ChangeKind::Added(Entry::Link { target })
+            | ChangeKind::Replaced(Entry::Link { target }) => {
+                let to = names::shown(target);
+                match leaves_project(&change.path, target) {
+                    true => self.line(&text!("link: {path} -> {to} (outside the project)", path, to)),
+                    false => self.line(&text!("link: {path} -> {to}", path, to)),
+                }
+            }
+            ChangeKind::Modified(Entry::File { mode, .. } | Entry::Folder { mode }) => {
+                let before = old.symlink_metadata().map_or(*mode, |meta| meta.permissions().mode() & 0o777);
+                if before != *mode {
+                    let (before, mode) = (format!("{before:o}"), format!("{mode:o}"));
+                    self.line(&text!("mode {before} -> {mode}: {path}", before, mode, path));
+                }
+            }
+            ChangeKind::Added(Entry::File { mode, .. }) | ChangeKind::Replaced(Entry::File { mode, .. })
+                if mode & 0o111 != 0 =>
+            {
+                self.line(&text!("mode {mode}: {path}", mode = format!("{mode:o}"), path));
+            }
+            _ => {}
+        }
     }
 
     fn line(&mut self, text: &Text) {
@@ -222,6 +265,23 @@ impl Details<'_> {
         File::from(file).take(MOST_BYTES as u64 + 1).read_to_end(&mut bytes).ok()?;
         Some(bytes)
     }
+}
+
+/// The files and links in a folder; `None` if there are too many to count. Paths that are too long are not counted.
+fn count_files(folder: &Path) -> Option<u64> {
+    let (mut count, mut waiting) = (0, vec![folder.to_owned()]);
+    while let Some(folder) = waiting.pop() {
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => waiting.push(entry.path()),
+                _ => count += 1,
+            }
+            if count + waiting.len() as u64 > MOST_COUNTED {
+                return None;
+            }
+        }
+    }
+    Some(count)
 }
 
 /// Returns `true` if none of the changes is in this folder.

@@ -1,6 +1,6 @@
 //! Sorts what a command wrote: changes, build output, and entries that are never kept.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use toolfence_commands::layer::{Change, ChangeKind, Entry};
 use toolfence_commands::run::LayerRun;
@@ -18,7 +18,7 @@ pub(super) struct Sorted {
     /// Entries that are never kept, each with the reason.
     pub(super) left_out: Vec<(PathBuf, Text)>,
     /// Git folders that are new. They are looked over when they are in the project: one that would make git run a program is renamed.
-    pub(super) repositories: Vec<PathBuf>,
+    pub(super) repositories: BTreeSet<PathBuf>,
     /// The changes that may change what agents are instructed to do.
     pub(super) instructions: Vec<PathBuf>,
 }
@@ -84,7 +84,7 @@ impl Sorted {
 
     /// Returns `true` for a git folder that is new, and for everything in it.
     pub(super) fn is_in_new_repository(&self, path: &Path) -> bool {
-        self.repositories.iter().any(|repository| path.starts_with(repository))
+        path.ancestors().any(|above| self.repositories.contains(above))
     }
 
     pub(super) fn is_output(&self, path: &Path) -> bool {
@@ -120,7 +120,7 @@ impl Sorted {
     }
 }
 
-fn new_repositories(changes: &[Change]) -> Vec<PathBuf> {
+fn new_repositories(changes: &[Change]) -> BTreeSet<PathBuf> {
     let is_git = |change: &&Change| change.path.file_name().is_some_and(|name| name == ".git");
     let new = changes.iter().filter(|change| matches!(change.kind, ChangeKind::Added(Entry::Folder { .. })));
     new.filter(is_git).map(|change| change.path.clone()).collect()

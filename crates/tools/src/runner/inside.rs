@@ -10,7 +10,7 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 use toolfence_protocol::{ErrorCode, Text, ToolFailure};
 use toolfence_sandbox::environment;
-use toolfence_sandbox::isolation::{Request, Shared};
+use toolfence_sandbox::isolation::{InSession, Request, Shared};
 use toolfence_sandbox::process::{self, Background, Job, Outcome};
 use toolfence_toolbox::ToolError;
 use toolfence_workspace::{Access, Configurations, Guarded, Hooks, MaskSet, Running, Stop, Unmasked, Workspace};
@@ -162,6 +162,8 @@ impl CommandRunner {
             git_call::only_git(&mut environment, self.workspace().masks(), masks.with_hooks());
         }
         let variables: Vec<&OsStr> = environment.iter().map(|(name, _)| name.as_os_str()).collect();
+        let is_shared = !writes_git && shared.is_none();
+        let in_session = is_shared.then(|| self.enclosure().enter_session());
         let request = Request {
             command: words,
             folder,
@@ -171,7 +173,8 @@ impl CommandRunner {
             looks,
             only_git,
             // A planted configuration of git or a program in a toolchain must not run where the repository can be written.
-            session: !writes_git && shared.is_none(),
+            session: is_shared,
+            sockets: in_session.as_ref().is_none_or(InSession::is_alone),
             variables: &variables,
         };
         let entry = match shared {

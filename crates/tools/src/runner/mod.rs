@@ -523,7 +523,9 @@ impl CommandRunner {
 }
 
 fn run_again_with_network() -> Text {
-    text!("It failed without network, and its output mentions a failed name lookup. Run it again with network?")
+    text!(
+        "It failed without network, and its output mentions a failed name lookup. Run it again with network? What the first run wrote is dropped."
+    )
 }
 
 /// Runs a command to its end on the calling thread.

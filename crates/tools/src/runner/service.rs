@@ -107,6 +107,7 @@ impl CommandRunner {
                 layer: None,
                 only_git: false,
                 session: false,
+                sockets: true,
                 variables: &variables,
             };
             let shared = shared?;

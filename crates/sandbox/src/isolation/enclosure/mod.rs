@@ -11,6 +11,7 @@ use crate::process::Message;
 use std::ffi::{OsStr, OsString};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use toolfence_project::{Identity, MaskKind, Project};
 use toolfence_protocol::Text;
@@ -52,6 +53,26 @@ fn supervised_by(helper: &Path, memory: u64, command: &[&OsStr]) -> Option<Entry
     })
 }
 
+/// A command of a session that runs.
+#[derive(Debug)]
+pub struct InSession {
+    count: Arc<AtomicUsize>,
+    is_alone: bool,
+}
+
+impl InSession {
+    /// Whether no other command of the session ran when this one began, so that it may use unix sockets with names.
+    pub fn is_alone(&self) -> bool {
+        self.is_alone
+    }
+}
+
+impl Drop for InSession {
+    fn drop(&mut self) {
+        self.count.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
 /// The namespaces of a session: see [`session`].
 type Session = Arc<[OwnedFd]>;
 
@@ -70,6 +91,8 @@ pub struct Enclosure {
     container: OnceLock<Result<container::Found, Text>>,
     report: OnceLock<Report>,
     session: OnceLock<Option<Session>>,
+    /// Commands of the session that run.
+    in_session: Arc<AtomicUsize>,
 }
 
 impl Enclosure {
@@ -92,6 +115,7 @@ impl Enclosure {
             container: OnceLock::new(),
             report: OnceLock::new(),
             session: OnceLock::new(),
+            in_session: Arc::default(),
         }
     }
 
@@ -170,6 +194,15 @@ impl Enclosure {
 
     pub(super) fn entry_of(&self, kind: Kind, request: &Request<'_>) -> Option<Entry> {
         self.entry_with(kind, request, &Shared::default(), None)
+    }
+
+    /// Registers a command of the session. The guard must live until all processes of the command have ended.
+    ///
+    /// Of the commands that run at the same time, only one may use unix sockets with names, the first. With such a socket one command
+    /// could give another an open file of its layer, and with it a way to change the file after it was put into the project.
+    pub fn enter_session(&self) -> InSession {
+        let is_alone = self.in_session.fetch_add(1, Ordering::SeqCst) == 0;
+        InSession { count: Arc::clone(&self.in_session), is_alone }
     }
 
     /// The session of the commands, begun when it is needed; `None` if this machine cannot have one.
@@ -255,7 +288,7 @@ impl Enclosure {
             network,
             writable: self.settings.mode == Mode::ProjectWrite && !request.looks,
             // Nothing watches a command that only looks, so no other command of the session may give it a writable folder.
-            named_sockets: !(request.looks && request.session),
+            named_sockets: !request.session || request.sockets && !request.looks,
             executable: !request.only_git,
             removable: request.masks.iter().any(|mask| mask.how == MaskKind::HideRemovable),
             processes: self.settings.processes,

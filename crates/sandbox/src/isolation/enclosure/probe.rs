@@ -100,6 +100,7 @@ pub(super) fn nothing<T>(entry: impl FnOnce(&Request<'_>) -> T) -> T {
         looks: false,
         only_git: false,
         session: false,
+        sockets: true,
         variables: &[],
     })
 }
