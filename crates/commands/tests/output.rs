@@ -55,6 +55,10 @@ fn output_is_what_git_ignores_and_does_not_track() {
         ("target/debug/deps/x", ChangeKind::Added(FILE), true),
         ("target/old", ChangeKind::Modified(FILE), true),
         ("target", ChangeKind::Removed, true),
+        ("target", ChangeKind::Replaced(FILE), true),
+        ("target", ChangeKind::Replaced(Entry::Link { target: "/etc".into() }), false),
+        ("build", ChangeKind::Replaced(FILE), false),
+        ("build", ChangeKind::Replaced(Entry::Link { target: "/etc".into() }), false),
         ("node_modules", ChangeKind::Added(FOLDER), true),
         ("src/node_modules/x/index.js", ChangeKind::Added(FILE), true),
         // A file with this name is not ignored.
@@ -85,6 +89,20 @@ fn output_is_what_git_ignores_and_does_not_track() {
         assert_eq!(found, *expected, "{path} {kind:?}");
     }
     assert!(is_output(None, root.path(), &changes).iter().all(|is_output| !is_output));
+}
+
+/// The ignore rules of a repository in another one do not count for files that the outer one tracks.
+#[test]
+fn a_repository_in_another_one_makes_no_tracked_files_output() {
+    let root = project();
+    let program = Git::find(&std::env::var_os("PATH").expect("there is a PATH")).expect("git is installed");
+    let inner = root.path().join("src");
+    git(&inner, &["init", "-q"]);
+    fs::write(inner.join(".git/info/exclude"), "*\n").expect("it can be written");
+    let change = |path: &str| Change { path: path.into(), kind: ChangeKind::Modified(FILE), is_copy: true };
+    assert_eq!(is_output(Some(&program), root.path(), &[change("src/lib.rs")]), [false]);
+    // The outer repository tracks nothing in `vendor`.
+    assert_eq!(is_output(Some(&program), root.path(), &[change("vendor/b.o")]), [true]);
 }
 
 #[test]

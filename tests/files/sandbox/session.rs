@@ -279,6 +279,22 @@ fn a_call_that_writes_git_has_a_home_of_its_own() {
     git(&["rev-parse", "--verify", "-q", "HEAD"]);
 }
 
+/// With a unix socket, a command could give a job an open file of its layer, and the job could change the file after it was put into the
+/// project.
+#[test]
+fn a_command_next_to_a_job_has_no_unix_sockets() {
+    let place = Place::new();
+    let Some(session) = Session::new(&place) else { return };
+    let connect = "python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"/tmp/\" + \"NAME\"); print(\"bound\")' 2>&1 | tail -1";
+    assert_eq!(session.run(&connect.replace("NAME", "one")), "bound\n");
+    session.call(json!({"command": "sleep 100", "background": true}));
+    let refused = session.run(&connect.replace("NAME", "two"));
+    assert!(refused.contains("PermissionError"), "{refused}");
+    let stop = json!({"id": "j1", "action": "stop"});
+    session.tools.carry_out(session.tools.cleared("job", stop));
+    assert_eq!(session.run(&connect.replace("NAME", "three")), "bound\n");
+}
+
 /// An MCP server may have the network and paths that commands do not have.
 #[test]
 fn a_service_has_no_part_in_the_session() {
