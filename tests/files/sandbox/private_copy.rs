@@ -185,7 +185,10 @@ fn changes_are_asked_about_with_their_diff_and_kept_on_yes() {
     assert_eq!(question.rule, "changes");
     assert!(question.reason.ends_with("changed 4 files. Keep the changes?"), "{question:?}");
     let details = question.changes.as_deref().expect("the command has run");
-    assert!(details.starts_with("removed: old.txt\nremoved folder: tree (1 file)\n") && details.contains("+two\n"), "{details}");
+    assert!(
+        details.starts_with("removed: old.txt\nremoved folder: tree (1 file)\n") && details.contains("+two\n"),
+        "{details}"
+    );
     assert!(question.offers_project);
     assert_eq!(turn.output(), "[Kept: 4 files]\none\ntwo\n");
     assert_eq!(turn.paths("kept"), ["a.txt", "new", "new/n", "old.txt", "tree"]);
