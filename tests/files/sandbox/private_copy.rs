@@ -392,7 +392,7 @@ fn the_removal_of_a_large_folder_is_kept() {
         (0..100).for_each(|file| fs::write(folder.join(file.to_string()), "x").expect("it can be written"));
     }
     let turn = copied.bash("rm -rf many", &[Say::Yes]);
-    assert_eq!(turn.question().changes.as_deref(), Some("removed: many\n"));
+    assert_eq!(turn.question().changes.as_deref(), Some("removed folder: many (8000 files)\n"));
     assert_eq!(copied.picture().len(), 1);
 }
 

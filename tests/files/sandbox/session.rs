@@ -3,17 +3,10 @@
 use super::left::running;
 use super::{HELPER, Place, block_on, runner, stands};
 use crate::marks::own;
-use rustix::fd::AsFd;
-use rustix::fs::{Mode, OFlags, openat};
-use rustix::net::{
-    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
-    recvmsg, sendmsg,
-};
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::fs;
-use std::io::{IoSlice, IoSliceMut, Read};
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -407,65 +400,4 @@ fn a_helper_that_begins_no_session_ends() {
         .spawn()
         .expect("it can be started");
     assert_eq!(helper.wait().expect("it is ours").code(), Some(125));
-}
-/// A job gives the open folder of the project away and ends. Its mounts lie over blocked files and repositories still.
-#[test]
-fn a_folder_that_a_command_gives_away_stays_masked_and_guarded() {
-    const GIVES: &str = "TOOLFENCE_TEST_GIVES";
-    let socket = "/tmp/72308";
-    match std::env::var(GIVES).as_deref() {
-        Ok("away") => return give_folder(socket),
-        Ok(_) => return use_folder(socket),
-        Err(_) => {}
-    }
-    let place = Place::new();
-    let Some(session) = Session::new(&place) else { return };
-    for (name, content) in [("HEAD", "ref: refs/heads/main\n"), ("config", ""), ("objects/x", ""), ("refs/x", "")] {
-        place.file(&format!(".git/{name}"), content);
-    }
-    place.file(".env", "KEY=SECRETVALUE\n");
-    fs::copy(std::env::current_exe().expect("this program has a file"), place.at("program")).expect("it can be copied");
-    let test = "sandbox::session::a_folder_that_a_command_gives_away_stays_masked_and_guarded";
-    let program = format!("./program --exact {test} --nocapture");
-    session.call(json!({"command": format!("{GIVES}=away {program}"), "background": true}));
-    let said = session.run(&format!("{GIVES}=to_me {program}"));
-    assert!(said.contains("read: false, written: false"), "{said}");
-    assert!(!said.contains("SECRETVALUE") && !place.at(".git/planted").exists(), "{said}");
-}
-
-fn give_folder(socket: &str) {
-    let listener = UnixListener::bind(socket).expect("it is free");
-    let (line, _) = listener.accept().expect("a caller comes");
-    let folder = fs::File::open(".").expect("it is there");
-    let descriptors = [folder.as_fd()];
-    let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-    let mut control = SendAncillaryBuffer::new(&mut space);
-    assert!(control.push(SendAncillaryMessage::ScmRights(&descriptors)));
-    sendmsg(&line, &[IoSlice::new(b"x")], &mut control, SendFlags::empty()).expect("it is sent");
-}
-
-fn use_folder(socket: &str) {
-    let line = (0..500).find_map(|_| {
-        std::thread::sleep(std::time::Duration::from_millis(20));
-        UnixStream::connect(socket).ok()
-    });
-    let mut line = line.expect("the other command listens");
-    let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-    let mut control = RecvAncillaryBuffer::new(&mut space);
-    recvmsg(&line, &mut [IoSliceMut::new(&mut [0])], &mut control, RecvFlags::empty()).expect("it is sent");
-    let folder = control.drain().find_map(|message| match message {
-        RecvAncillaryMessage::ScmRights(mut descriptors) => descriptors.next(),
-        _ => None,
-    });
-    let folder = folder.expect("a descriptor comes");
-    // The line ends with the other command, and its namespace soon after.
-    let _ = line.read(&mut [0]);
-    let open = |name: &str, flags| openat(&folder, name, flags, Mode::from(0o600)).is_ok();
-    let (mut read, mut written) = (false, false);
-    for _ in 0..100 {
-        std::thread::sleep(std::time::Duration::from_millis(20));
-        read |= open(".env", OFlags::RDONLY);
-        written |= open(".git/planted", OFlags::WRONLY | OFlags::CREATE);
-    }
-    println!("read: {read}, written: {written}");
 }
