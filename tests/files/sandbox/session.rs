@@ -6,7 +6,6 @@ use crate::marks::own;
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::fs;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
