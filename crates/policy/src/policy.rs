@@ -12,7 +12,7 @@ use toolfence_protocol::{
     Args, Catalog, Effect, ErrorCode, Param, ParamKind, Repair, Request, Result, Text, ToolCall, ToolFailure,
     ToolResult, ToolSpec,
 };
-use toolfence_rules::PathRules;
+use toolfence_rules::{PathRules, instructs_agents};
 
 /// The rules that ask because the text of a command cannot be read.
 const UNREADABLE: &[&str] = &["unreadable", "hidden_text"];
@@ -238,6 +238,8 @@ impl Policy {
         }
         if effect != Effect::Read {
             decision.targets = targets::targets(spec, args, facts);
+            // Files that instruct agents are asked about in the mode `sandboxed` too.
+            decision.sandbox_suffice &= !decision.targets.iter().any(|target| instructs_agents(&target.name));
         }
         // What the sandbox would have to leave open for it.
         for (request, rule, reason) in [

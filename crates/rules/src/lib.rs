@@ -23,3 +23,12 @@ pub use paths::{Blocked, Harmless, PathRules};
 /// Files that instruct agents in a project. Of those in one folder only the first counts: the others usually have the same text, or
 /// are links to it. A command's change to one of them is always asked about.
 pub const AGENTS_FILES: &[&str] = &["AGENTS.md", "CLAUDE.md", "GEMINI.md", ".github/copilot-instructions.md"];
+
+/// Returns `true` if a path, relative to the root, is one of [`AGENTS_FILES`] in any folder and in any case.
+pub fn instructs_agents(path: &str) -> bool {
+    let path = path.to_lowercase();
+    AGENTS_FILES.iter().any(|name| {
+        let before = path.strip_suffix(&name.to_lowercase());
+        before.is_some_and(|before| before.is_empty() || before.ends_with('/'))
+    })
+}

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use toolfence_commands::layer::{Change, ChangeKind, Entry};
 use toolfence_commands::run::LayerRun;
 use toolfence_protocol::{Text, text};
-use toolfence_rules::AGENTS_FILES;
+use toolfence_rules::{AGENTS_FILES, instructs_agents};
 use toolfence_workspace::Workspace;
 
 /// What a command wrote.
@@ -58,13 +58,15 @@ impl Sorted {
             };
             if let Some(reason) = reason {
                 sorted.left_out.push((change.path.clone(), reason));
-            } else if *is_output && (!instructs_agents(&change.path) || sorted.is_in_output(&change.path)) {
+            } else if *is_output
+                && (!instructs_agents(&change.path.to_string_lossy()) || sorted.is_in_output(&change.path))
+            {
                 sorted.output_paths.insert(change.path.clone());
                 let is_folder = matches!(change.kind, ChangeKind::Added(Entry::Folder { .. }));
                 *groups.entry(group_of(&change.path).unwrap_or_default()).or_default() += usize::from(!is_folder);
             } else if change.kind != ChangeKind::Touched {
                 let leads = replaces_way(change) || linked.iter().any(|file| file.starts_with(&change.path));
-                if leads || instructs_agents(&change.path) {
+                if leads || instructs_agents(&change.path.to_string_lossy()) {
                     sorted.instructions.push(change.path.clone());
                 }
                 sorted.changes.push(change.clone());
@@ -146,11 +148,4 @@ fn replaces_way(change: &Change) -> bool {
     let stays =
         matches!(change.kind, ChangeKind::Added(Entry::Folder { .. }) | ChangeKind::Modified(Entry::Folder { .. }));
     !stays && AGENTS_FILES.iter().any(|name| Path::new(name).starts_with(&change.path))
-}
-
-fn instructs_agents(path: &Path) -> bool {
-    AGENTS_FILES.iter().any(|name| {
-        let (path, name) = (path.to_string_lossy().to_lowercase(), name.to_lowercase());
-        path == name || path.ends_with(&format!("/{name}"))
-    })
 }
