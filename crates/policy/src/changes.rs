@@ -52,16 +52,19 @@ impl Kept {
 
 impl Cleared {
     /// What becomes of the changes of a command that ran on a private copy of the project.
+    #[doc(hidden)]
     pub fn keeping_of_changes(&self) -> Keeping {
         self.kept.changes
     }
 
     /// What becomes of its build output.
+    #[doc(hidden)]
     pub fn keeping_of_output(&self) -> Keeping {
         self.kept.output
     }
 
     /// Whether the command may run a second time with network if it failed without: `Keep` means yes, `Discard` means no.
+    #[doc(hidden)]
     pub fn network_again(&self) -> Keeping {
         self.kept.network
     }

@@ -79,16 +79,19 @@ impl<'a> Permit<'a> {
     }
 
     /// What becomes of the changes that a command makes on its private copy of the project.
+    #[doc(hidden)]
     pub fn keeping_of_changes(&self) -> Keeping {
         self.cleared.keeping_of_changes()
     }
 
     /// What becomes of the build output of a command that runs on a private copy of the project.
+    #[doc(hidden)]
     pub fn keeping_of_output(&self) -> Keeping {
         self.cleared.keeping_of_output()
     }
 
     /// Whether a command that failed without network may run a second time with network: see [`Cleared::network_again`].
+    #[doc(hidden)]
     pub fn network_again(&self) -> Keeping {
         self.cleared.network_again()
     }
