@@ -496,7 +496,7 @@ async function changes(one) {
     if (button) await one.press(button);
   };
   const command = `rm '${NAME}'; seq 80 > many.txt`;
-  await pressed("Remove it.", command, "", "Then not.");
+  await pressed("Remove it.", command, "", "Then it stays.");
   const title = await one.run(`document.querySelector(".question h2").textContent`);
   check(title.startsWith(`\`${command.slice(0, 60)}`) && title.endsWith(" changed 2 files. Keep the changes?"), `the question says what happened: ${title}`);
   check(await one.focused() === "question", "the question has the focus, and no button of it");
@@ -510,7 +510,7 @@ async function changes(one) {
   await one.run(`document.querySelector(".question input").focus()`);
   await one.write("Keep that file.");
   await one.press("Discard");
-  await one.shows("Then not.", "a no is answered");
+  await one.shows("Then it stays.", "a no is answered");
   await one.shows("You discarded the changes. Keep that file.", "the page says what was answered");
   check(model.seen.at(-1).at(-1).content.includes("Keep that file."), "the model gets the reason");
   check(file(NAME) && !file("many.txt"), "nothing is kept");
