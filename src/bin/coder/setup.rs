@@ -664,11 +664,10 @@ pub(crate) fn checkers(config: &Config) -> Result<Vec<Checker>, Failure> {
 
 /// The runner with private copies of the project in this folder of the state, unless the user has switched them off.
 pub(crate) fn with_copies(commands: CommandRunner, state: Option<&Path>) -> CommandRunner {
-    match state {
-        Some(_) if std::env::var_os(NO_OVERLAY).is_some() => {
-            commands.without_private_copies(text!("The variable {name} is set.", name = NO_OVERLAY))
-        }
-        Some(state) => commands.private_copies(state),
+    let Some(state) = state else { return commands };
+    let commands = commands.private_copies(state);
+    match std::env::var_os(NO_OVERLAY) {
+        Some(_) => commands.without_private_copies(text!("The variable {name} is set.", name = NO_OVERLAY)),
         None => commands,
     }
 }

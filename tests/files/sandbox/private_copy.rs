@@ -413,3 +413,16 @@ fn jobs_and_network_are_asked_about_before_they_run() {
     assert!(turn.asked[0].changes.is_none() && turn.asked[1].changes.is_some(), "{:?}", turn.asked);
     assert!(!copied.place.at("made").exists());
 }
+
+/// Undo reads the project, so what a killed process left half exchanged is finished when a session begins.
+#[test]
+fn exchanges_of_a_killed_process_are_finished_before_the_first_command() {
+    let place = super::Place::new();
+    let state = place.beside.join("state");
+    let project = toolfence_workspace::undo::History::folder(&state, &place.root);
+    let stashes = project.parent().expect("it is in a folder").join("private/stashes");
+    drop(toolfence_workspace::stash::Stash::create(&stashes).expect("it can be made"));
+    assert_eq!(fs::read_dir(&stashes).expect("it is there").count(), 1);
+    let _commands = super::runner(&place.root, Settings::new()).private_copies(&state);
+    assert_eq!(fs::read_dir(&stashes).expect("it is there").count(), 0);
+}

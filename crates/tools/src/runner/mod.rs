@@ -192,11 +192,16 @@ impl CommandRunner {
 
     /// Runs commands on private copies of the project, if the sandbox can mount them: what a command changes reaches the project only
     /// after the rules or the user have accepted it. `state` is the folder of the host's state, in which the copies are kept.
+    ///
+    /// Finishes what an earlier process was killed in while it put changes into the project. Undo must not begin before that.
     #[must_use]
     pub fn private_copies(self, state: &Path) -> CommandRunner {
         let folder = History::folder(state, self.workspace().root_path());
         match folder.parent() {
-            Some(folder) => self.with_copies(PrivateCopies::In(folder.to_owned())),
+            Some(folder) => {
+                on_copy::finish_exchanges(self.workspace(), folder);
+                self.with_copies(PrivateCopies::In(folder.to_owned()))
+            }
             None => self,
         }
     }

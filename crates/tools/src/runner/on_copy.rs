@@ -14,7 +14,7 @@ use toolfence_protocol::{ErrorCode, Text, ToolFailure, text};
 use toolfence_sandbox::isolation::{Kind, Mode};
 use toolfence_sandbox::process::{Job, Outcome};
 use toolfence_toolbox::ToolError;
-use toolfence_workspace::{Stop, names, stash};
+use toolfence_workspace::{Stop, Workspace, names, stash};
 
 impl Sandboxed {
     /// The folder with the layers and stashes of the project; or why commands do not run on private copies. The first call tries it
@@ -41,7 +41,6 @@ impl Sandboxed {
         DirBuilder::new().recursive(true).mode(0o700).create(state).map_err(|error| failed(&error))?;
         let place = layer::place(self.workspace.root_path(), state).map_err(|error| failed(&error))?;
         layer::delete_leftovers(&layer::layers_in(&place));
-        stash::recover(self.workspace.root(), &layer::stashes_in(&place));
         let project = LayeredProject {
             workspace: &self.workspace,
             enclosure: self.enclosure(),
@@ -58,6 +57,14 @@ impl Sandboxed {
             ));
         }
         Ok(place)
+    }
+}
+
+/// Finishes the exchanges of a process that was killed. `state` is the folder of the host's state for the project.
+pub(super) fn finish_exchanges(workspace: &Workspace, state: &Path) {
+    // Without the folder, there was no exchange.
+    if let Ok(place) = layer::place(workspace.root_path(), state) {
+        stash::recover(workspace.root(), &layer::stashes_in(&place));
     }
 }
 
