@@ -197,6 +197,29 @@ fn changes_are_asked_about_with_their_diff_and_kept_on_yes() {
     assert!(!copied.place.at("old.txt").exists() && !copied.place.at("tree").exists());
 }
 
+/// What no diff shows comes before the diffs, and what must be seen before a yes is never cut.
+#[test]
+fn links_and_modes_are_shown_before_the_diffs() {
+    let Some(mut copied) = Copied::new(AskMode::Risky) else { return };
+    copied.place.file("run.sh", "echo 1\n");
+    let command = "echo 'echo 2' > run.sh; chmod 777 run.sh; for i in $(seq 50); do ln -s run.sh a$i; done; ln -s /etc z; \
+                   printf '\\0' > bin; : > empty; echo x > tool; chmod 755 tool";
+    let turn = copied.bash(command, &[Say::No("no")]);
+    let details = turn.question().changes.as_deref().expect("the command has run");
+    assert!(details.starts_with("link: z -> /etc (outside the project)\nlink: a1 -> run.sh\n"), "{details}");
+    let (head, diffs) = details.split_once("--- a/run.sh\n").expect("there is a diff");
+    assert_eq!(head.lines().count(), 42, "{head}");
+    assert!(head.ends_with("and 12 more links and modes\n"), "{head}");
+    assert!(
+        diffs.contains("new file, not text: bin (1 byte)\n") && diffs.contains("new empty file: empty\n"),
+        "{diffs}"
+    );
+
+    let turn = copied.bash("echo 'echo 2' > run.sh; chmod 777 run.sh; echo x > tool; chmod 755 tool", &[Say::No("no")]);
+    let details = turn.question().changes.as_deref().expect("the command has run");
+    assert!(details.starts_with("mode 644 -> 777: run.sh\nmode 755: tool\n--- a/run.sh\n"), "{details}");
+}
+
 #[test]
 fn what_is_not_kept_is_named_with_the_reason_and_later_writing_calls_are_cancelled() {
     let Some(mut copied) = Copied::new(AskMode::Risky) else { return };

@@ -123,10 +123,17 @@ struct Details<'a> {
 }
 
 impl Details<'_> {
-    /// Removals come first and are never cut. Changed files follow with their diffs, then new files.
+    /// Removals and links out of the project come first and are never cut. Other links and modes follow, then changed files with their diffs, then new files.
     fn of(mut self, changes: &[Change]) -> String {
         for change in changes {
-            self.heading(change);
+            self.danger(change);
+        }
+        let attributes: Vec<Text> = changes.iter().filter_map(|change| self.attribute(change)).collect();
+        for attribute in attributes.iter().take(MOST_LINES) {
+            self.line(attribute);
+        }
+        if let Some(more) = attributes.len().checked_sub(MOST_LINES).filter(|more| *more > 0) {
+            self.line(&text!("and {count} more links and modes", count = more as u64));
         }
         let mut diffs = 0;
         let mut rest = Vec::new();
@@ -179,8 +186,8 @@ impl Details<'_> {
         self.text
     }
 
-    /// What a diff does not show of a change: removals, links and permission bits.
-    fn heading(&mut self, change: &Change) {
+    /// Shows what was removed or replaced, and a link that leaves the project: what must be seen before a yes.
+    fn danger(&mut self, change: &Change) {
         let path = names::shown(&change.path);
         let old = self.workspace.root_path().join(&change.path);
         match &change.kind {
@@ -195,30 +202,32 @@ impl Details<'_> {
             }
             _ => {}
         }
+        if let Some(target) = link_target(&change.kind)
+            && leaves_project(&change.path, target)
+        {
+            let (path, to) = (names::shown(&change.path), names::shown(target));
+            self.line(&text!("link: {path} -> {to} (outside the project)", path, to));
+        }
+    }
+
+    /// A link in the project or a change of permission bits, which no diff shows.
+    fn attribute(&self, change: &Change) -> Option<Text> {
         let path = names::shown(&change.path);
+        if let Some(target) = link_target(&change.kind) {
+            let to = names::shown(target);
+            return (!leaves_project(&change.path, target)).then(|| text!("link: {path} -> {to}", path, to));
+        }
         match &change.kind {
-            ChangeKind::Modified(Entry::Link { target })
-            | ChangeKind::Added(Entry::Link { target })
-            | ChangeKind::Replaced(Entry::Link { target }) => {
-                let to = names::shown(target);
-                match leaves_project(&change.path, target) {
-                    true => self.line(&text!("link: {path} -> {to} (outside the project)", path, to)),
-                    false => self.line(&text!("link: {path} -> {to}", path, to)),
-                }
-            }
             ChangeKind::Modified(Entry::File { mode, .. } | Entry::Folder { mode }) => {
-                let before = old.symlink_metadata().map_or(*mode, |meta| meta.permissions().mode() & 0o777);
-                if before != *mode {
-                    let (before, mode) = (format!("{before:o}"), format!("{mode:o}"));
-                    self.line(&text!("mode {before} -> {mode}: {path}", before, mode, path));
-                }
+                let old = self.workspace.root_path().join(&change.path).symlink_metadata();
+                let before = old.map_or(*mode, |meta| meta.permissions().mode() & 0o777);
+                let (was, is) = (format!("{before:o}"), format!("{mode:o}"));
+                (before != *mode).then(|| text!("mode {before} -> {mode}: {path}", before = was, mode = is, path))
             }
-            ChangeKind::Added(Entry::File { mode, .. }) | ChangeKind::Replaced(Entry::File { mode, .. })
-                if mode & 0o111 != 0 =>
-            {
-                self.line(&text!("mode {mode}: {path}", mode = format!("{mode:o}"), path));
+            ChangeKind::Added(Entry::File { mode, .. }) | ChangeKind::Replaced(Entry::File { mode, .. }) => {
+                (mode & 0o111 != 0).then(|| text!("mode {mode}: {path}", mode = format!("{mode:o}"), path))
             }
-            _ => {}
+            _ => None,
         }
     }
 
@@ -288,6 +297,15 @@ fn count_files(folder: &Path) -> Option<u64> {
 fn is_empty(folder: &Change, changes: &[Change]) -> bool {
     let next = changes.partition_point(|change| change.path <= folder.path);
     changes.get(next).is_none_or(|change| !change.path.starts_with(&folder.path))
+}
+
+fn link_target(kind: &ChangeKind) -> Option<&Path> {
+    match kind {
+        ChangeKind::Modified(Entry::Link { target })
+        | ChangeKind::Added(Entry::Link { target })
+        | ChangeKind::Replaced(Entry::Link { target }) => Some(target),
+        _ => None,
+    }
 }
 
 fn kind(entry: &Entry) -> Text {
