@@ -13,24 +13,25 @@ const OUTPUT: &str = "output";
 /// The rule that asks whether a command may use the network.
 const NETWORK: &str = "network";
 
-/// What becomes of files that a command wrote on its private copy of the project.
+/// Whether the rules and the answers so far agree to something that a command on a private copy of the project needs: that its files are
+/// put into the project, or that it runs again with network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Keeping {
+pub enum Consent {
     /// The user is asked.
     Ask,
-    /// They are put into the project.
-    Keep,
-    /// They are dropped.
-    Discard,
+    /// It is done without a question.
+    Given,
+    /// It is not done.
+    Refused,
 }
 
 /// What becomes of the files that a cleared command writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Kept {
-    pub(crate) changes: Keeping,
-    pub(crate) output: Keeping,
+    pub(crate) changes: Consent,
+    pub(crate) output: Consent,
     /// Whether the command may run a second time with network.
-    pub(crate) network: Keeping,
+    pub(crate) network: Consent,
     /// What "always" would store in the question about its changes; or why nothing can be stored.
     pub(crate) always: Result<Rule, Text>,
     /// Whether the question about its changes offers to keep all changes in the project.
@@ -41,9 +42,9 @@ impl Kept {
     /// For calls that do not run on a private copy.
     pub(crate) fn nothing() -> Kept {
         Kept {
-            changes: Keeping::Discard,
-            output: Keeping::Discard,
-            network: Keeping::Discard,
+            changes: Consent::Refused,
+            output: Consent::Refused,
+            network: Consent::Refused,
             always: Err(Text::default()),
             offers_all: false,
         }
@@ -53,19 +54,19 @@ impl Kept {
 impl Cleared {
     /// What becomes of the changes of a command that ran on a private copy of the project.
     #[doc(hidden)]
-    pub fn keeping_of_changes(&self) -> Keeping {
+    pub fn consent_to_changes(&self) -> Consent {
         self.kept.changes
     }
 
     /// What becomes of its build output.
     #[doc(hidden)]
-    pub fn keeping_of_output(&self) -> Keeping {
+    pub fn consent_to_output(&self) -> Consent {
         self.kept.output
     }
 
     /// Whether the command may run a second time with network if it failed without: `Keep` means yes, `Discard` means no.
     #[doc(hidden)]
-    pub fn network_again(&self) -> Keeping {
+    pub fn consent_to_network(&self) -> Consent {
         self.kept.network
     }
 

@@ -23,12 +23,13 @@ pub enum Judgement {
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum AskMode {
-    /// Runs what is allowed, asks for the rest.
+    /// Runs commands on private copies and asks about their changes. Asks before changes by other tools, and before everything else that
+    /// is not allowed.
     #[default]
     Risky,
     /// Asks for everything that is not denied.
     Always,
-    /// Also runs what the sandbox fully holds, and keeps changes of files.
+    /// Keeps changes of files without a question, and runs what the sandbox fully holds.
     Sandboxed,
     /// Asks for nothing: runs what would be asked, but for text that cannot be read, which is denied.
     Never,

@@ -22,7 +22,7 @@ mod targets;
 mod verdict;
 
 pub use answers::Rule;
-pub use changes::Keeping;
+pub use changes::Consent;
 pub use decision::{AskMode, Decision, Effective, Judgement, Met, Target};
 pub use facts::{Facts, HistoryFact, NoFacts, PathFact, ProgramFact, RepositoryFact, Seen};
 pub use policy::Policy;

@@ -1,8 +1,8 @@
 //! The way of a call through the rules, from what the model wrote to the verdict.
 
 use crate::answers::{self, Answers, Rule, quoted};
-use crate::changes::{Keeping, Kept};
-use crate::decision::{AskMode, Decision, Effective, Judgement};
+use crate::changes::{Consent, Kept};
+use crate::decision::{AskMode, Decision, Effective, Judgement, MOST_MET};
 use crate::facts::AskedOnce;
 use crate::shell::{self, shown};
 use crate::verdict::{Cleared, Pending, Verdict};
@@ -260,13 +260,7 @@ impl Policy {
         let is_apart = !outside && !is_job && !decision.writes_git && !decision.only_reads;
         if is_command && is_apart && facts.has_private_copy() {
             decision.on_private_copy = true;
-            // What cannot be read is no danger to the project either, but it could be what the user's own rules deny.
-            let has_rules = !self.settings.commands.deny.is_empty() || !self.settings.commands.only.is_empty();
-            let asks_only_as_unreadable = decision
-                .met
-                .iter()
-                .all(|met| met.judgement == Judgement::Allow || UNREADABLE.contains(&met.rule.as_str()));
-            decision.sandbox_suffice |= decision.unreadable && !has_rules && asks_only_as_unreadable;
+            decision.sandbox_suffice |= self.asks_only_as_unreadable(&decision);
         }
         // Changes of files that a person has allowed before, where nothing else about them asks.
         let mut asks = decision.met.iter().filter(|met| met.judgement == Judgement::Ask);
@@ -296,6 +290,16 @@ impl Policy {
         decision
     }
 
+    /// Returns `true` if a command asks only because it cannot be read. On a private copy that is no danger to the project. It could
+    /// be what the user's own rules deny, so with such rules it asks.
+    fn asks_only_as_unreadable(&self, decision: &Decision) -> bool {
+        let has_rules = !self.settings.commands.deny.is_empty() || !self.settings.commands.only.is_empty();
+        // A full list of rules may lack the one that matters.
+        let is_complete = decision.met.len() < MOST_MET;
+        let mut asking = decision.met.iter().filter(|met| met.judgement != Judgement::Allow);
+        decision.unreadable && !has_rules && is_complete && asking.all(|met| UNREADABLE.contains(&met.rule.as_str()))
+    }
+
     /// What becomes of the files that a command writes on its private copy of the project.
     fn kept(&self, call: &ToolCall, spec: &ToolSpec, decision: &Decision) -> Kept {
         if !decision.on_private_copy {
@@ -313,21 +317,21 @@ impl Policy {
         };
         let may_use_network = spec.asks_for(Request::Network, &call.args);
         let network = match self.settings.ask {
-            _ if may_use_network => Keeping::Discard,
-            AskMode::Never => Keeping::Keep,
-            _ => Keeping::Ask,
+            _ if may_use_network => Consent::Refused,
+            AskMode::Never => Consent::Given,
+            _ => Consent::Ask,
         };
         let (changes, output) = match self.settings.ask {
-            _ if self.read_only => (Keeping::Discard, Keeping::Discard),
-            AskMode::Sandboxed | AskMode::Never => (Keeping::Keep, Keeping::Keep),
+            _ if self.read_only => (Consent::Refused, Consent::Refused),
+            AskMode::Sandboxed | AskMode::Never => (Consent::Given, Consent::Given),
             ask => {
                 // A command that the user's settings allow may change the project.
                 let is_allowed = self.answers.has(&rule) || decision.rule == "commands.allow";
-                let changes = if is_allowed && ask == AskMode::Risky { Keeping::Keep } else { Keeping::Ask };
+                let changes = if is_allowed && ask == AskMode::Risky { Consent::Given } else { Consent::Ask };
                 let output = match self.answers.output() {
-                    Some(false) => Keeping::Discard,
-                    None if !may_use_network => Keeping::Ask,
-                    _ => Keeping::Keep,
+                    Some(false) => Consent::Refused,
+                    None if !may_use_network => Consent::Ask,
+                    _ => Consent::Given,
                 };
                 (changes, output)
             }
@@ -474,4 +478,21 @@ fn guessed(call: &ToolCall) -> ToolFailure {
         message = message.then(messages::close_each_block());
     }
     ToolFailure::new(ErrorCode::MalformedCall, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The list of the rules that a command met is cut. What it lacks may be a rule that only a user can answer.
+    #[test]
+    fn a_full_list_of_rules_does_not_show_that_a_command_is_only_unreadable() {
+        let policy = Policy::default();
+        let mut decision = Decision::new(Judgement::Ask, "unreadable", "it cannot be read");
+        decision.unreadable = true;
+        assert!(policy.asks_only_as_unreadable(&decision));
+        let met = decision.met[0].clone();
+        decision.met = vec![met; MOST_MET];
+        assert!(!policy.asks_only_as_unreadable(&decision));
+    }
 }

@@ -11,7 +11,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Instant;
-use toolfence_policy::{Cleared, Keeping, Pending, Target};
+use toolfence_policy::{Cleared, Consent, Pending, Target};
 use toolfence_protocol::{
     Args, Catalog, Effect, Error, ErrorCode, Language, Limits, Output, Text, ToolFailure, ToolResult, ToolSpec, text,
 };
@@ -80,20 +80,20 @@ impl<'a> Permit<'a> {
 
     /// What becomes of the changes that a command makes on its private copy of the project.
     #[doc(hidden)]
-    pub fn keeping_of_changes(&self) -> Keeping {
-        self.cleared.keeping_of_changes()
+    pub fn consent_to_changes(&self) -> Consent {
+        self.cleared.consent_to_changes()
     }
 
     /// What becomes of the build output of a command that runs on a private copy of the project.
     #[doc(hidden)]
-    pub fn keeping_of_output(&self) -> Keeping {
-        self.cleared.keeping_of_output()
+    pub fn consent_to_output(&self) -> Consent {
+        self.cleared.consent_to_output()
     }
 
-    /// Whether a command that failed without network may run a second time with network: see [`Cleared::network_again`].
+    /// Whether a command that failed without network may run a second time with network: see [`Cleared::consent_to_network`].
     #[doc(hidden)]
-    pub fn network_again(&self) -> Keeping {
-        self.cleared.network_again()
+    pub fn consent_to_network(&self) -> Consent {
+        self.cleared.consent_to_network()
     }
 
     /// The question whether to run the command a second time, with network.

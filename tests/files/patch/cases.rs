@@ -158,7 +158,7 @@ fn cases_hold_with_other_ends_of_lines() {
         let crlf = |text: &[u8]| String::from_utf8_lossy(text).replace('\n', "\r\n").into_bytes();
         let files = Files(case.before.0.iter().map(|(name, text)| (name.clone(), crlf(text))).collect());
         for patch in [case.patch.clone(), case.patch.replace('\n', "\r\n")] {
-            let plan = planned(&patch, &case.base, &files).unwrap_or_else(|told| panic!("{}: {told}", case.title));
+            let plan = planned(&patch, &case.base, &files).unwrap_or_else(|error| panic!("{}: {error}", case.title));
             let after = carried_out(&plan, &files);
             let had_lines = |name: &String| case.before.0.get(name).is_some_and(|text| !text.is_empty());
             for (name, text) in case.after.0.iter().filter(|(name, _)| had_lines(name)) {

@@ -69,7 +69,7 @@ fn a_deep_tree_is_told_in_short_lines() {
     assert!(!home.path().join("project/folder").exists());
 }
 
-/// Without private copies, the program is killed while a command runs. What the command did in time is taken back, and what somebody does after that,
+/// Without private copies, the program is killed while a command runs. What the command did before is undone, and what the user does after that,
 /// whatever it is, stays: by an undo at once, after another turn, and by a redo.
 #[test]
 fn a_turn_that_was_killed_owns_nothing_of_what_came_after_it() {

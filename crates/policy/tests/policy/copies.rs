@@ -3,7 +3,7 @@
 use super::World;
 use std::collections::BTreeMap;
 use toolfence_kit::{CaseFiles, Comparison, PrivateCopies, call, signs};
-use toolfence_policy::{Facts, Judgement, Keeping, Policy, Verdict};
+use toolfence_policy::{Consent, Facts, Judgement, Policy, Verdict};
 
 /// Commands of the list.
 const COUNT: usize = 217;
@@ -15,7 +15,7 @@ fn verdict(command: &str, facts: &dyn Facts) -> String {
     let verdict =
         Policy::default().review(call("bash", serde_json::json!({"command": command})), &super::catalog(), facts);
     match verdict {
-        Verdict::Cleared(cleared) if cleared.keeping_of_changes() == Keeping::Ask => "diff".to_owned(),
+        Verdict::Cleared(cleared) if cleared.consent_to_changes() == Consent::Ask => "diff".to_owned(),
         Verdict::Cleared(_) => "reads".to_owned(),
         Verdict::Ask(pending) if pending.decision().writes_git => "ask git".to_owned(),
         Verdict::Ask(pending) => format!("ask {}", pending.decision().rule),

@@ -293,7 +293,7 @@ pub(super) struct PendingCall {
     /// call: may it run? changes: it ran on a private copy of the project; is what it changed kept? output: is its build output put into
     /// the project? network: it failed without network; may it run again with it?
     pub(super) about: About,
-    /// What would change, as a unified diff; null where that is no text or cannot be told. What did change, if the call has run: removals,
+    /// Before the call runs, the change as a unified diff; null if it is not text or not known. After it has run, what it changed: removals,
     /// then diffs, then new files.
     pub(super) diff: Option<String>,
     /// What the path of POST /api/approvals/{id} ends with.

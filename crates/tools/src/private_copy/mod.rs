@@ -17,7 +17,7 @@ use std::sync::Arc;
 use toolfence_commands::keep;
 use toolfence_commands::layer::Change;
 use toolfence_commands::run::LayerRun;
-use toolfence_policy::Keeping;
+use toolfence_policy::Consent;
 use toolfence_protocol::{ErrorCode, Output, Text, ToolFailure, text};
 use toolfence_toolbox::{Permit, Progress, ToolError};
 use toolfence_workspace::stash::ExchangeError;
@@ -74,13 +74,13 @@ pub(crate) async fn settle(
     if !sorted.changes.is_empty() {
         // A command that was ended may have left half of its work.
         let needs_answer = !sorted.instructions.is_empty() || run.outcome.timed_out || run.outcome.stopped;
-        let keeping = match permit.map_or(Keeping::Discard, Permit::keeping_of_changes) {
-            Keeping::Keep if needs_answer => Keeping::Ask,
+        let keeping = match permit.map_or(Consent::Refused, Permit::consent_to_changes) {
+            Consent::Given if needs_answer => Consent::Ask,
             keeping => keeping,
         };
         keeps_changes = match (keeping, permit) {
-            (Keeping::Keep, _) => Ok(()),
-            (Keeping::Ask, Some(permit)) => {
+            (Consent::Given, _) => Ok(()),
+            (Consent::Ask, Some(permit)) => {
                 let (run, sorted, command) = (Arc::clone(&run), Arc::clone(&sorted), command.to_owned());
                 let write = move |workspace: &Workspace, _: &Stop| {
                     Ok(question::about_changes(workspace, &run, &sorted, &command, language))
@@ -93,10 +93,10 @@ pub(crate) async fn settle(
     }
     let mut keeps_output = false;
     if !sorted.output.is_empty() {
-        keeps_output = match (permit.map_or(Keeping::Keep, Permit::keeping_of_output), permit) {
-            (Keeping::Keep, _) => true,
-            (Keeping::Ask, _) if has_network => true,
-            (Keeping::Ask, Some(permit)) => {
+        keeps_output = match (permit.map_or(Consent::Given, Permit::consent_to_output), permit) {
+            (Consent::Given, _) => true,
+            (Consent::Ask, _) if has_network => true,
+            (Consent::Ask, Some(permit)) => {
                 let (summary, details) = question::about_output(&sorted.output, command, language);
                 progress.ask(permit.ask_about_output(summary, details)).await.is_ok()
             }

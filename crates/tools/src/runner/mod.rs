@@ -36,7 +36,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
-use toolfence_policy::Keeping;
+use toolfence_policy::Consent;
 use toolfence_protocol::limits::size;
 use toolfence_protocol::{Error, ErrorKind, Language, Limits, Output, Text, ToolFailure, text};
 use toolfence_sandbox::environment;
@@ -308,10 +308,10 @@ impl CommandRunner {
         let mut ran = self.run(wanted.clone(), progress).await?;
         let mut has_run_again = false;
         if ran.misses_network() && permit.on_private_copy() {
-            has_run_again = match permit.network_again() {
-                Keeping::Keep => true,
-                Keeping::Ask => progress.ask(permit.ask_about_network(run_again_with_network())).await.is_ok(),
-                Keeping::Discard => false,
+            has_run_again = match permit.consent_to_network() {
+                Consent::Given => true,
+                Consent::Ask => progress.ask(permit.ask_about_network(run_again_with_network())).await.is_ok(),
+                Consent::Refused => false,
             };
         }
         if has_run_again {

@@ -41,11 +41,11 @@ pub(crate) fn run(options: &Options, arguments: &DoctorArguments) -> Result<Exit
     let mut out = Terminal::stdout();
     match arguments.json {
         true => {
-            let mut told = told(&trial, &settings);
-            told["private_copies"] = json!({"on": no_copies.is_none(), "why": no_copies});
-            told["checks"] = checks::told(&standing);
-            told["checks"]["proposed"] = json!(proposed);
-            out.line(&told.to_string())?;
+            let mut report = told(&trial, &settings);
+            report["private_copies"] = json!({"on": no_copies.is_none(), "why": no_copies});
+            report["checks"] = checks::told(&standing);
+            report["checks"]["proposed"] = json!(proposed);
+            out.line(&report.to_string())?;
         }
         false => {
             shown(&trial, &settings, &mut out)?;
