@@ -28,5 +28,7 @@ pub use facts::{Facts, HistoryFact, NoFacts, PathFact, ProgramFact, RepositoryFa
 pub use policy::Policy;
 use settings::CommandRule;
 pub use settings::Settings;
+#[doc(hidden)]
+pub use shell::parse as shell_parser;
 pub use targets::changed_names;
 pub use verdict::{Cleared, Pending, Verdict};

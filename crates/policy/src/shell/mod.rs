@@ -6,6 +6,7 @@
 mod expand;
 mod judge;
 mod messages;
+pub mod parse;
 mod programs;
 mod syntax;
 

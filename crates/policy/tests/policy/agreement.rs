@@ -2,6 +2,7 @@
 //! program that started must be one that the judge saw. What is allowed must start only what is allowed by itself.
 
 mod grammar;
+mod parser;
 mod shell;
 
 use super::World;

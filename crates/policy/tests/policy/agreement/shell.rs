@@ -21,7 +21,21 @@ pub(super) struct Shell {
 }
 
 impl Shell {
+    /// A shell whose wrappers are real.
     pub(super) fn new() -> Shell {
+        let shell = Shell::with_stubs(PROGRAMS);
+        for name in WRAPPERS {
+            symlink(found(name), shell.folder.path().join("bin").join(name)).unwrap();
+        }
+        shell
+    }
+
+    /// A shell in which wrappers are stubs too, which start nothing.
+    pub(super) fn with_stubs_alone() -> Shell {
+        Shell::with_stubs(&[PROGRAMS, WRAPPERS].concat())
+    }
+
+    fn with_stubs(names: &[&str]) -> Shell {
         let folder = tempfile::tempdir().unwrap();
         for name in ["bin", "work", "commands"] {
             std::fs::create_dir(folder.path().join(name)).unwrap();
@@ -29,11 +43,8 @@ impl Shell {
         for name in ["a.rs", "b.rs", "c"] {
             std::fs::write(folder.path().join("work").join(name), "text\n").unwrap();
         }
-        for name in PROGRAMS {
+        for name in names {
             stub(&folder.path().join("bin").join(name));
-        }
-        for name in WRAPPERS {
-            symlink(found(name), folder.path().join("bin").join(name)).unwrap();
         }
         Shell { folder }
     }
@@ -44,9 +55,9 @@ impl Shell {
         let mut script = String::new();
         for (at, command) in commands.iter().enumerate() {
             std::fs::write(root.join(format!("commands/{at}")), command).unwrap();
-            // A command of its own each: what it sets, and where it cannot be read, ends with it.
+            // A command of its own each: what it sets, and where it cannot be read, ends with it. A loop without an end is killed.
             script.push_str(&format!(
-                "export LOG='{}/commands/{at}.log'\n: > \"$LOG\"\n( eval \"$(<../commands/{at})\"; wait ) </dev/null >/dev/null 2>&1\n",
+                "export LOG='{}/commands/{at}.log'\n: > \"$LOG\"\n( ulimit -t 2; eval \"$(<../commands/{at})\"; wait ) </dev/null >/dev/null 2>&1\n",
                 root.display()
             ));
         }

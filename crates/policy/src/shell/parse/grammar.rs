@@ -1,0 +1,1145 @@
+//! The grammar: one loop over an explicit stack of lists, words and quotes.
+
+use super::builtins;
+use super::documents::Document;
+use super::source::Source;
+use super::words::{Place, WordBuilder};
+use super::{
+    Assignment, MAX_DEPTH, MAX_TEXT_DEPTH, Parsed, Redirection, ShellWord, SimpleCommand, Unreadable, is_name,
+};
+
+pub(super) type Step = Result<(), Unreadable>;
+
+/// What the parser is in the middle of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Frame {
+    List,
+    Word,
+    DoubleQuotes,
+    /// The text after `:-` in `${x:-text}`, up to its `}`.
+    Default,
+    /// A here-document whose text is expanded.
+    Document,
+    For(ForStage),
+    Case(CaseStage),
+    /// `[[ .. ]]`.
+    Test,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ForStage {
+    Name,
+    In,
+    Words,
+    Do,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum CaseStage {
+    Subject,
+    In,
+    /// Before the first pattern of an item, where `esac` can be.
+    Item,
+    /// After `(` or `|`.
+    Pattern,
+    /// After a pattern.
+    Bar,
+}
+
+/// What ends a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Closer {
+    EndOfText,
+    Subshell,
+    Substitution,
+    Brace,
+    Then,
+    Fi,
+    /// `fi` after `else`.
+    OnlyFi,
+    Do,
+    Done,
+    CaseItem,
+}
+
+/// Where in a list the parser is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Spot {
+    /// No command yet.
+    Start,
+    /// After `;`, `&` or a line end.
+    Next,
+    /// After `&&`, `||` or `|`: a command must follow, also on another line.
+    Joined,
+    /// After `!` or `time`.
+    Prefixed,
+    /// After `time`, where `-p` and `--` are its own.
+    Timed,
+    /// After `time -p`, where `--` is its own.
+    TimedPortably,
+    /// In a simple command.
+    Words,
+    /// After a compound command.
+    Compound,
+}
+
+struct List {
+    closer: Closer,
+    spot: Spot,
+    command: SimpleCommand,
+    /// The redirection that waits for its target.
+    redirect: Option<&'static str>,
+    /// How many here-documents wait that began outside of the substitution around this list.
+    outer_documents: usize,
+    in_substitution: bool,
+}
+
+/// The numbers that a `[[` compares.
+#[derive(Default)]
+struct TestWords {
+    after_number: bool,
+    needs_number: bool,
+}
+
+/// A text that is parsed on its own.
+struct NestedText {
+    text: String,
+    depth: usize,
+    /// The here-document whose text this is; otherwise it is the script of backquotes.
+    document: Option<usize>,
+}
+
+/// Everything that is collected from all texts.
+#[derive(Default)]
+pub(super) struct Parser {
+    commands: Vec<SimpleCommand>,
+    /// The text of each here-document.
+    pub(super) documents: Vec<ShellWord>,
+    nested: Vec<NestedText>,
+    /// The variables that arithmetic reads, and those that the text can set to anything but a number.
+    names_in_sums: Vec<String>,
+    not_numbers: Vec<String>,
+    pub(super) steps: usize,
+}
+
+/// The parser in one text.
+struct Reader<'t, 'p> {
+    source: Source<'t>,
+    parser: &'p mut Parser,
+    depth: usize,
+    document: Option<usize>,
+    frames: Vec<Frame>,
+    lists: Vec<List>,
+    words: Vec<WordBuilder>,
+    loops: Vec<(String, bool)>,
+    tests: Vec<TestWords>,
+    pending: Vec<Document>,
+}
+
+impl Parser {
+    /// Parses a text and then the here-documents and backquotes in it.
+    pub(super) fn parse_all(&mut self, text: &str) -> Step {
+        self.nested.push(NestedText { text: text.to_owned(), depth: 0, document: None });
+        while let Some(NestedText { text, depth, document }) = self.nested.pop() {
+            let mut reader = Reader::new(&text, self, depth, document);
+            let result = reader.read();
+            let steps = reader.source.steps;
+            self.steps += steps;
+            result?;
+        }
+        self.check_sums()
+    }
+
+    /// A variable in arithmetic is evaluated as an expression, and a subscript in it runs commands. So each must be a number.
+    fn check_sums(&self) -> Step {
+        if self.names_in_sums.is_empty() {
+            return Ok(());
+        }
+        let is_special =
+            |name: &str| name.starts_with("BASH") || matches!(name, "_" | "PWD" | "OLDPWD" | "REPLY" | "OPTARG");
+        let mut set: Vec<&str> = self.not_numbers.iter().map(String::as_str).collect();
+        set.sort_unstable();
+        let mut reads_anything = false;
+        let mut read: Vec<&str> = Vec::new();
+        for command in &self.commands {
+            match builtins::variables_set(&command.words) {
+                builtins::VariablesSet::Named(names) => read.extend(names),
+                builtins::VariablesSet::Any => reads_anything = true,
+            }
+        }
+        read.sort_unstable();
+        let is_free = |name: &str| {
+            !is_special(name)
+                && !reads_anything
+                && set.binary_search(&name).is_err()
+                && read.binary_search(&name).is_err()
+        };
+        if self.names_in_sums.iter().all(|name| is_free(name)) {
+            return Ok(());
+        }
+        Err(Unreadable { position: 0, construct: "arithmetic with a variable that may be no number" })
+    }
+
+    /// The commands, with the texts of here-documents in their redirections.
+    pub(super) fn finish(self) -> Parsed {
+        let Self { mut commands, documents, names_in_sums, .. } = self;
+        for redirection in commands.iter_mut().flat_map(|command| &mut command.redirections) {
+            if let Some(document) = redirection.document.take() {
+                redirection.target = documents[document].clone();
+            }
+        }
+        Parsed { commands, uses_numbers_by_name: !names_in_sums.is_empty() }
+    }
+}
+
+impl<'t, 'p> Reader<'t, 'p> {
+    fn new(text: &'t str, parser: &'p mut Parser, depth: usize, document: Option<usize>) -> Self {
+        let (source, frames, lists, words) = (Source::new(text), Vec::new(), Vec::new(), Vec::new());
+        let (loops, tests, pending) = (Vec::new(), Vec::new(), Vec::new());
+        Self { source, parser, depth, document, frames, lists, words, loops, tests, pending }
+    }
+
+    fn refuse<T>(&self, construct: &'static str) -> Result<T, Unreadable> {
+        Err(Unreadable { position: self.source.position(), construct })
+    }
+
+    /// Reads the whole text.
+    fn read(&mut self) -> Step {
+        self.check_characters()?;
+        if self.document.is_some() {
+            self.words.push(WordBuilder::new(Place::Plain, 0));
+            self.frames.push(Frame::Document);
+        } else {
+            self.open_list(Closer::EndOfText);
+        }
+        while let Some(&frame) = self.frames.last() {
+            if self.frames.len() > MAX_DEPTH {
+                return self.refuse("deep nesting");
+            }
+            match frame {
+                Frame::List => self.read_list()?,
+                Frame::Word => self.read_word()?,
+                Frame::DoubleQuotes => self.read_double_quotes()?,
+                Frame::Default => self.read_default()?,
+                Frame::Document => self.read_document()?,
+                Frame::For(stage) => self.read_for(stage)?,
+                Frame::Case(stage) => self.read_case(stage)?,
+                Frame::Test => self.read_test()?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses the characters that bash uses inside its words (01, 7F), NUL, and those that a person does not see.
+    fn check_characters(&self) -> Step {
+        match self.source.find_control() {
+            Some(position) => Err(Unreadable { position, construct: "a control character" }),
+            None => Ok(()),
+        }
+    }
+
+    // Lists
+
+    fn open_list(&mut self, closer: Closer) {
+        let outer = self.lists.last();
+        let (outer_documents, in_substitution) = match closer {
+            Closer::Substitution => (self.pending.len(), true),
+            _ => outer.map_or((0, false), |list| (list.outer_documents, list.in_substitution)),
+        };
+        let (spot, command, redirect) = (Spot::Start, SimpleCommand::default(), None);
+        self.lists.push(List { closer, spot, command, redirect, outer_documents, in_substitution });
+        self.frames.push(Frame::List);
+    }
+
+    fn list(&mut self) -> &mut List {
+        self.lists.last_mut().expect("every frame is in a list, but the text of a here-document, which has no commands")
+    }
+
+    /// Drops blanks and a comment: a `#` begins one where a token could begin.
+    fn skip_blanks(&mut self) {
+        while matches!(self.source.peek(), Some(' ' | '\t')) {
+            self.source.take();
+        }
+        if self.source.peek() == Some('#') {
+            self.source.skip_comment();
+        }
+    }
+
+    fn read_list(&mut self) -> Step {
+        self.skip_blanks();
+        let spot = self.list().spot;
+        let Some(next) = self.source.peek() else { return self.end_text() };
+        if self.list().redirect.is_some() && matches!(next, '\n' | ';' | '&' | '|' | '(' | ')') {
+            return self.refuse("a redirection without a target");
+        }
+        match next {
+            '\n' => self.end_line(),
+            ';' => self.end_with_semicolon(),
+            '&' => {
+                self.source.take();
+                if self.source.take_if('>') {
+                    let operator = if self.source.take_if('>') { "&>>" } else { "&>" };
+                    self.begin_redirection(operator)
+                } else if self.source.take_if('&') {
+                    self.join()
+                } else {
+                    self.end_command(Spot::Next)
+                }
+            }
+            '|' => {
+                self.source.take();
+                // `||` and `|&`, which sends both streams.
+                let _ = self.source.take_if('|') || self.source.take_if('&');
+                self.join()
+            }
+            '(' => {
+                self.source.take();
+                if self.source.peek() == Some('(') {
+                    return self.refuse("arithmetic as a command");
+                }
+                if matches!(spot, Spot::Words | Spot::Compound) {
+                    return self.refuse("a function, an array or a pattern in brackets");
+                }
+                self.open_list(Closer::Subshell);
+                Ok(())
+            }
+            ')' => self.close_bracket(),
+            '<' | '>' if !self.source.is_followed_by('(') => self.read_redirection(),
+            _ => {
+                let list = self.list();
+                let place = match list.redirect {
+                    Some("<<<") => Place::Plain,
+                    Some(_) => Place::Target,
+                    None if list.command.words.is_empty() => Place::Leading,
+                    None => Place::Argument,
+                };
+                self.begin_word(place);
+                Ok(())
+            }
+        }
+    }
+
+    fn end_text(&mut self) -> Step {
+        let list = self.list();
+        let is_whole = list.closer == Closer::EndOfText && list.redirect.is_none() && list.spot != Spot::Joined;
+        if !is_whole || !self.pending.is_empty() {
+            return self.refuse("a text that ends too early");
+        }
+        self.flush_command()?;
+        self.lists.pop();
+        self.frames.pop();
+        Ok(())
+    }
+
+    fn end_line(&mut self) -> Step {
+        self.source.take();
+        let spot = match self.list().spot {
+            spot @ (Spot::Start | Spot::Next | Spot::Joined) => spot,
+            Spot::Prefixed | Spot::Timed | Spot::TimedPortably | Spot::Words | Spot::Compound => {
+                self.flush_command()?;
+                Spot::Next
+            }
+        };
+        self.list().spot = spot;
+        self.read_documents()
+    }
+
+    /// Reads the here-documents that wait for the end of this line.
+    fn read_documents(&mut self) -> Step {
+        let list = self.list();
+        let (outer, in_substitution) = (list.outer_documents, list.in_substitution);
+        if outer > 0 {
+            // Versions of bash differ in whose text follows.
+            return self.refuse("a line end in a substitution while a here-document waits");
+        }
+        for document in std::mem::take(&mut self.pending) {
+            let Some(text) = document.read_text(&mut self.source, in_substitution) else {
+                return self.refuse("a here-document without its end");
+            };
+            if document.quoted || !text.contains(['$', '`', '\\']) {
+                self.parser.documents[document.index] = ShellWord::Literal(text);
+            } else {
+                self.add_text(text, Some(document.index))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a text that is parsed on its own.
+    fn add_text(&mut self, text: String, document: Option<usize>) -> Step {
+        if self.depth == MAX_TEXT_DEPTH {
+            return self.refuse("deep nesting");
+        }
+        self.parser.nested.push(NestedText { text, depth: self.depth + 1, document });
+        Ok(())
+    }
+
+    fn end_with_semicolon(&mut self) -> Step {
+        self.source.take();
+        let ends_item = self.source.take_if(';');
+        if ends_item || self.source.peek() == Some('&') {
+            self.source.take_if('&');
+            let list = self.list();
+            if list.closer != Closer::CaseItem
+                || matches!(list.spot, Spot::Joined | Spot::Prefixed | Spot::Timed | Spot::TimedPortably)
+            {
+                return self.refuse("a semicolon without a command");
+            }
+            self.flush_command()?;
+            self.lists.pop();
+            self.frames.pop();
+            self.set_stage(Frame::Case(CaseStage::Item));
+            return Ok(());
+        }
+        self.end_command(Spot::Next)
+    }
+
+    /// Ends a pipeline at `;` or `&`.
+    fn end_command(&mut self, next: Spot) -> Step {
+        if matches!(self.list().spot, Spot::Start | Spot::Next | Spot::Joined) {
+            return self.refuse("an operator without a command");
+        }
+        self.flush_command()?;
+        self.list().spot = next;
+        Ok(())
+    }
+
+    /// Ends a command at `&&`, `||` or `|`.
+    fn join(&mut self) -> Step {
+        if !matches!(self.list().spot, Spot::Words | Spot::Compound) {
+            return self.refuse("an operator without a command");
+        }
+        self.end_command(Spot::Joined)
+    }
+
+    /// Adds the simple command that ends here to the result.
+    fn flush_command(&mut self) -> Step {
+        let command = std::mem::take(&mut self.list().command);
+        if command.words.is_empty() && command.assignments.is_empty() && command.redirections.is_empty() {
+            return Ok(());
+        }
+        if let Err(construct) = builtins::check_command(&command) {
+            return self.refuse(construct);
+        }
+        for (name, value) in builtins::exported_values(&command.words) {
+            if !value.bytes().all(|byte| byte.is_ascii_digit()) {
+                self.parser.not_numbers.push(name.to_owned());
+            }
+        }
+        for assignment in &command.assignments {
+            if !assignment.value.is_number() {
+                self.parser.not_numbers.push(assignment.name.clone());
+            }
+        }
+        self.parser.commands.push(command);
+        Ok(())
+    }
+
+    fn close_bracket(&mut self) -> Step {
+        self.source.take();
+        let (closer, spot, outer) = {
+            let list = self.list();
+            (list.closer, list.spot, list.outer_documents)
+        };
+        let is_empty = spot == Spot::Start;
+        match closer {
+            Closer::Subshell if !is_empty && spot != Spot::Joined => self.close_compound(),
+            Closer::Substitution if spot != Spot::Joined => {
+                if self.pending.len() != outer {
+                    return self.refuse("a here-document without its end");
+                }
+                self.flush_command()?;
+                self.lists.pop();
+                self.frames.pop();
+                Ok(())
+            }
+            _ => self.refuse("a closing bracket"),
+        }
+    }
+
+    /// Ends the list of a compound command, which is a command of the list around it.
+    fn close_compound(&mut self) -> Step {
+        self.flush_command()?;
+        self.lists.pop();
+        self.frames.pop();
+        self.list().spot = Spot::Compound;
+        Ok(())
+    }
+
+    fn set_stage(&mut self, frame: Frame) {
+        *self.frames.last_mut().expect("the frame that is read") = frame;
+    }
+
+    // Simple commands
+
+    fn begin_word(&mut self, place: Place) {
+        self.words.push(WordBuilder::new(place, self.source.position()));
+        self.frames.push(Frame::Word);
+    }
+
+    fn word(&mut self) -> &mut WordBuilder {
+        self.words.last_mut().expect("quotes and expansions are in a word")
+    }
+
+    /// Hands a finished word to the frame around it.
+    fn finish_word(&mut self) -> Step {
+        self.frames.pop();
+        let word = self.words.pop().expect("the word that was read");
+        match self.frames.last() {
+            Some(Frame::For(stage)) => self.take_for_word(*stage, word),
+            Some(Frame::Case(stage)) => self.take_case_word(*stage, &word),
+            Some(Frame::Test) => self.take_test_word(word),
+            _ => self.take_list_word(word),
+        }
+    }
+
+    fn take_list_word(&mut self, word: WordBuilder) -> Step {
+        let is_before_redirection = matches!(self.source.peek(), Some('<' | '>'));
+        let list = self.list();
+        if list.command.words.is_empty() && list.command.assignments.is_empty() && list.command.redirections.is_empty()
+        {
+            list.command.position = word.position;
+        }
+        if let Some(operator) = list.redirect.take() {
+            // Bash reads `> 2>x` as a `2>` without a target for the first `>`.
+            let is_number = word.plain().is_some_and(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
+            if is_before_redirection && is_number && !matches!(operator, "<&" | ">&") {
+                return self.refuse("a redirection without a target");
+            }
+            let mut targets = word.finish();
+            let target = match targets.pop() {
+                Some(target) if targets.is_empty() => target,
+                _ => ShellWord::Unknown { prefix: String::new(), several: true, number: false },
+            };
+            self.list().command.redirections.push(Redirection { operator, target, document: None });
+            return Ok(());
+        }
+        if is_before_redirection && let Some(text) = word.plain() {
+            match redirected_descriptor(text) {
+                Some(true) => return self.begin_descriptor(),
+                Some(false) => return self.refuse("the descriptor of a redirection"),
+                None => {}
+            }
+        }
+        let spot = self.list().spot;
+        if let Some(text) = word.plain() {
+            let is_first = !matches!(spot, Spot::Words | Spot::Compound);
+            if (is_first || spot == Spot::Compound) && is_reserved(text) {
+                return self.take_reserved(text);
+            }
+            match (spot, text) {
+                (Spot::Timed, "-p") => {
+                    self.list().spot = Spot::TimedPortably;
+                    return Ok(());
+                }
+                (Spot::Timed | Spot::TimedPortably, "--") => {
+                    self.list().spot = Spot::Prefixed;
+                    return Ok(());
+                }
+                _ => {}
+            }
+        }
+        if spot == Spot::Compound {
+            return self.refuse("a word after a compound command");
+        }
+        let list = self.list();
+        list.spot = Spot::Words;
+        if list.command.words.is_empty()
+            && let Some(name) = word.assigned_name()
+        {
+            let name = name.to_owned();
+            list.command.assignments.push(Assignment { name, value: word.finish_value() });
+        } else {
+            list.command.words.extend(word.finish());
+        }
+        Ok(())
+    }
+
+    /// Accepts a word such as `2` or `{name}` that is the descriptor of the redirection after it.
+    fn begin_descriptor(&mut self) -> Step {
+        let list = self.list();
+        if list.spot != Spot::Compound {
+            list.spot = Spot::Words;
+        }
+        Ok(())
+    }
+
+    fn read_redirection(&mut self) -> Step {
+        let first = self.source.take();
+        let source = &mut self.source;
+        let operator = match first {
+            Some('<') if source.take_if('<') => {
+                if source.take_if('<') {
+                    "<<<"
+                } else {
+                    let strip = source.take_if('-');
+                    return self.begin_document(strip);
+                }
+            }
+            Some('<') if source.take_if('>') => "<>",
+            Some('<') if source.take_if('&') => "<&",
+            Some('<') => "<",
+            _ if source.take_if('>') => ">>",
+            _ if source.take_if('&') => ">&",
+            _ if source.take_if('|') => ">|",
+            _ => ">",
+        };
+        self.begin_redirection(operator)
+    }
+
+    fn begin_redirection(&mut self, operator: &'static str) -> Step {
+        let position = self.source.position();
+        let list = self.list();
+        if list.redirect.is_some() {
+            return self.refuse("a redirection without a target");
+        }
+        if list.spot != Spot::Compound {
+            list.spot = Spot::Words;
+        }
+        let command = &mut list.command;
+        if command.words.is_empty() && command.assignments.is_empty() && command.redirections.is_empty() {
+            command.position = position;
+        }
+        list.redirect = Some(operator);
+        Ok(())
+    }
+
+    /// Reads the delimiter of a here-document, whose text follows the line.
+    fn begin_document(&mut self, strip: bool) -> Step {
+        self.begin_redirection("<<")?;
+        self.list().redirect = None;
+        let index = self.parser.documents.len();
+        let target = ShellWord::Unknown { prefix: String::new(), several: false, number: false };
+        self.parser.documents.push(target.clone());
+        self.list().command.redirections.push(Redirection { operator: "<<", target, document: Some(index) });
+        let Some(document) = Document::read_delimiter(&mut self.source, strip, index) else {
+            return self.refuse("the delimiter of a here-document");
+        };
+        self.pending.push(document);
+        Ok(())
+    }
+
+    // Reserved words
+
+    fn take_reserved(&mut self, word: &str) -> Step {
+        let (spot, closer) = (self.list().spot, self.list().closer);
+        // `then` and the like end a list that has a command. They also follow a compound command without a `;`.
+        let ends_list = matches!(spot, Spot::Next | Spot::Compound);
+        if spot == Spot::Compound && !matches!(word, "then" | "elif" | "else" | "fi" | "do" | "done" | "esac" | "}") {
+            return self.refuse("a word after a compound command");
+        }
+        match (word, closer) {
+            ("!", _) => self.list().spot = Spot::Prefixed,
+            ("time", _) => self.list().spot = Spot::Timed,
+            ("{", _) => self.open_list(Closer::Brace),
+            ("if", _) => self.open_list(Closer::Then),
+            ("while" | "until", _) => self.open_list(Closer::Do),
+            ("for", _) => self.frames.push(Frame::For(ForStage::Name)),
+            ("case", _) => self.frames.push(Frame::Case(CaseStage::Subject)),
+            ("[[", _) => {
+                self.tests.push(TestWords::default());
+                self.frames.push(Frame::Test);
+            }
+            ("then", Closer::Then) if ends_list => return self.continue_compound(Closer::Fi),
+            ("elif", Closer::Fi) if ends_list => return self.continue_compound(Closer::Then),
+            ("else", Closer::Fi) if ends_list => return self.continue_compound(Closer::OnlyFi),
+            ("do", Closer::Do) if ends_list => return self.continue_compound(Closer::Done),
+            ("fi", Closer::Fi | Closer::OnlyFi) | ("done", Closer::Done) | ("}", Closer::Brace) if ends_list => {
+                return self.close_compound();
+            }
+            ("esac", Closer::CaseItem) if ends_list || spot == Spot::Start => {
+                self.flush_command()?;
+                self.lists.pop();
+                self.frames.pop();
+                return self.close_head();
+            }
+            _ => return self.refuse("a reserved word"),
+        }
+        Ok(())
+    }
+
+    /// Begins the next list of the same compound command.
+    fn continue_compound(&mut self, closer: Closer) -> Step {
+        self.flush_command()?;
+        let list = self.list();
+        list.closer = closer;
+        list.spot = Spot::Start;
+        Ok(())
+    }
+
+    /// Ends a `case` or `[[`, which has no list of its own at its end.
+    fn close_head(&mut self) -> Step {
+        self.frames.pop();
+        self.list().spot = Spot::Compound;
+        Ok(())
+    }
+
+    fn read_for(&mut self, stage: ForStage) -> Step {
+        self.skip_blanks();
+        match (self.source.peek(), stage) {
+            (Some('\n'), ForStage::In | ForStage::Words | ForStage::Do) => {
+                self.source.take();
+                if stage == ForStage::Words {
+                    self.set_stage(Frame::For(ForStage::Do));
+                }
+                self.read_documents()
+            }
+            (Some(';'), ForStage::In | ForStage::Words) => {
+                self.source.take();
+                self.set_stage(Frame::For(ForStage::Do));
+                Ok(())
+            }
+            (None | Some('\n' | ';' | '&' | '|' | '(' | ')'), _) => self.refuse("a loop"),
+            (Some('<' | '>'), _) if !self.source.is_followed_by('(') => self.refuse("a loop"),
+            _ => {
+                self.begin_word(if stage == ForStage::Words { Place::Argument } else { Place::Plain });
+                Ok(())
+            }
+        }
+    }
+
+    fn take_for_word(&mut self, stage: ForStage, word: WordBuilder) -> Step {
+        match (stage, word.plain()) {
+            (ForStage::Name, Some(name)) if is_name(name) => {
+                self.loops.push((name.to_owned(), true));
+                self.set_stage(Frame::For(ForStage::In));
+            }
+            (ForStage::In, Some("in")) => self.set_stage(Frame::For(ForStage::Words)),
+            (ForStage::In | ForStage::Do, Some("do")) => {
+                let (name, is_number) = self.loops.pop().expect("the name of this loop");
+                // Without words, a loop takes the arguments of the script.
+                if !is_number || stage == ForStage::In {
+                    self.parser.not_numbers.push(name);
+                }
+                self.frames.pop();
+                self.open_list(Closer::Done);
+            }
+            (ForStage::Words, _) => {
+                let is_number = word.finish().iter().all(ShellWord::is_number);
+                self.loops.last_mut().expect("the name of this loop").1 &= is_number;
+            }
+            _ => return self.refuse("a loop"),
+        }
+        Ok(())
+    }
+
+    fn read_case(&mut self, stage: CaseStage) -> Step {
+        self.skip_blanks();
+        match (self.source.peek(), stage) {
+            (Some('\n'), CaseStage::In | CaseStage::Item) => {
+                self.source.take();
+                self.read_documents()
+            }
+            (Some('('), CaseStage::Item) => {
+                self.source.take();
+                self.set_stage(Frame::Case(CaseStage::Pattern));
+                Ok(())
+            }
+            (Some('|'), CaseStage::Bar) => {
+                self.source.take();
+                self.set_stage(Frame::Case(CaseStage::Pattern));
+                Ok(())
+            }
+            (Some(')'), CaseStage::Bar) => {
+                self.source.take();
+                self.open_list(Closer::CaseItem);
+                Ok(())
+            }
+            (None | Some('\n' | ';' | '&' | '|' | '(' | ')'), _) => self.refuse("a case"),
+            (Some('<' | '>'), _) if !self.source.is_followed_by('(') => self.refuse("a case"),
+            _ => {
+                self.begin_word(Place::Plain);
+                Ok(())
+            }
+        }
+    }
+
+    fn take_case_word(&mut self, stage: CaseStage, word: &WordBuilder) -> Step {
+        let next = match (stage, word.plain()) {
+            (CaseStage::Subject, _) => CaseStage::In,
+            (CaseStage::In, Some("in")) => CaseStage::Item,
+            (CaseStage::Item, Some("esac")) => return self.close_head(),
+            (CaseStage::Pattern, Some("esac")) | (CaseStage::In | CaseStage::Bar, _) => return self.refuse("a case"),
+            (CaseStage::Item | CaseStage::Pattern, _) => CaseStage::Bar,
+        };
+        self.set_stage(Frame::Case(next));
+        Ok(())
+    }
+
+    fn read_test(&mut self) -> Step {
+        self.skip_blanks();
+        match self.source.peek() {
+            None | Some('\n' | ';' | '(' | ')' | '<' | '>') => self.refuse("an operator in [[ ]]"),
+            Some(operator @ ('&' | '|')) => {
+                self.source.take();
+                if !self.source.take_if(operator) {
+                    return self.refuse("an operator in [[ ]]");
+                }
+                Ok(())
+            }
+            _ => {
+                self.begin_word(Place::Plain);
+                Ok(())
+            }
+        }
+    }
+
+    fn take_test_word(&mut self, word: WordBuilder) -> Step {
+        let ends = word.plain() == Some("]]");
+        let word = word.finish().pop().expect("a plain word is one word");
+        let state = self.tests.last_mut().expect("the test that is read");
+        // Both sides of these are arithmetic, also if they are quoted.
+        let compares = matches!(word.literal(), Some("-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge"));
+        if (state.needs_number && !word.is_number()) || (compares && !state.after_number) {
+            return self.refuse("arithmetic in [[ ]]");
+        }
+        // These evaluate the subscript of a name.
+        if matches!(word.literal(), Some("-v" | "-R")) {
+            return self.refuse("a test of a variable");
+        }
+        state.needs_number = compares;
+        state.after_number = word.is_number();
+        if ends {
+            self.tests.pop();
+            return self.close_head();
+        }
+        Ok(())
+    }
+
+    // Words
+
+    fn read_word(&mut self) -> Step {
+        let Some(next) = self.source.peek() else { return self.finish_word() };
+        match next {
+            ' ' | '\t' | '\n' | ';' | '&' | '|' | ')' => return self.finish_word(),
+            '(' => return self.refuse("a function, an array or a pattern in brackets"),
+            '<' | '>' => {
+                if !self.source.is_followed_by('(') {
+                    return self.finish_word();
+                }
+                self.source.take();
+                self.source.take();
+                self.word().push_unknown(false, false);
+                self.open_list(Closer::Substitution);
+            }
+            '\\' => {
+                self.source.take();
+                let Some(escaped) = self.source.take_raw() else { return self.refuse("a backslash at the end") };
+                self.word().push_quoted(escaped);
+            }
+            '\'' => {
+                self.source.take();
+                let Some(text) = self.source.take_until('\'') else { return self.refuse("an open quote") };
+                let word = self.word();
+                word.mark_quoted();
+                text.chars().for_each(|character| word.push_quoted(character));
+            }
+            '"' => {
+                self.source.take();
+                self.word().mark_quoted();
+                self.frames.push(Frame::DoubleQuotes);
+            }
+            '`' => self.read_backquotes(true)?,
+            '$' => self.read_dollar(Frame::Word)?,
+            '[' if self.word().may_take_subscript() => return self.refuse("a subscript"),
+            _ => {
+                self.source.take();
+                self.word().push_plain(next);
+            }
+        }
+        Ok(())
+    }
+
+    fn read_double_quotes(&mut self) -> Step {
+        match self.source.peek() {
+            None => self.refuse("an open quote"),
+            Some('"') => {
+                self.source.take();
+                self.frames.pop();
+                Ok(())
+            }
+            Some('\\') => self.read_backslash(&['$', '`', '"', '\\']),
+            Some('`') => self.read_backquotes(false),
+            Some('$') => self.read_dollar(Frame::DoubleQuotes),
+            Some(next) => {
+                self.source.take();
+                self.word().push_quoted(next);
+                Ok(())
+            }
+        }
+    }
+
+    /// Reads a backslash in double quotes or a here-document: it escapes only some characters and is text before others.
+    fn read_backslash(&mut self, escapable: &[char]) -> Step {
+        self.source.take();
+        let next = self.source.peek_raw().filter(|next| escapable.contains(next));
+        let character = if next.is_some() { self.source.take_raw() } else { None };
+        self.word().push_quoted(character.unwrap_or('\\'));
+        Ok(())
+    }
+
+    /// Reads the text of a here-document. Quotes are text in it, and hide nothing.
+    fn read_document(&mut self) -> Step {
+        match self.source.peek() {
+            None => {
+                self.frames.pop();
+                let word = self.words.pop().expect("the text of the here-document");
+                let index = self.document.expect("the here-document that this text belongs to");
+                self.parser.documents[index] = word.finish().pop().expect("a plain word is one word");
+                Ok(())
+            }
+            Some('\\') => self.read_backslash(&['$', '`', '\\']),
+            Some('`') => self.read_backquotes(false),
+            Some('$') => self.read_dollar(Frame::Document),
+            Some(next) => {
+                self.source.take();
+                self.word().push_quoted(next);
+                Ok(())
+            }
+        }
+    }
+
+    /// Reads the default in `${x:-text}`.
+    fn read_default(&mut self) -> Step {
+        match self.source.peek() {
+            Some('}') => {
+                self.source.take();
+                self.frames.pop();
+                Ok(())
+            }
+            // Versions and contexts differ in where quotes end and what they protect.
+            None | Some('\'' | '"' | '\\' | '{' | '<' | '>' | '(' | ')') => self.refuse("a quote or bracket in ${ }"),
+            Some('`') => self.read_backquotes(false),
+            Some('$') => self.read_dollar(Frame::Default),
+            Some(_) => {
+                self.source.take();
+                Ok(())
+            }
+        }
+    }
+
+    /// Adds the script in backquotes to the texts. Its end is the next backquote, whatever quotes are before it.
+    fn read_backquotes(&mut self, splits: bool) -> Step {
+        self.source.take();
+        let Some(script) = self.source.take_until('`') else { return self.refuse("an open backquote") };
+        // What a backslash protects depends on the quotes around the backquotes.
+        if script.contains('\\') {
+            return self.refuse("a backslash in backquotes");
+        }
+        self.word().push_unknown(splits, false);
+        self.add_text(script.to_owned(), None)
+    }
+
+    fn read_dollar(&mut self, context: Frame) -> Step {
+        self.source.take();
+        let splits = context == Frame::Word;
+        match self.source.peek() {
+            Some('(') => {
+                self.source.take();
+                if self.source.take_if('(') {
+                    return self.read_arithmetic(splits);
+                }
+                self.word().push_unknown(splits, false);
+                self.open_list(Closer::Substitution);
+            }
+            Some('{') => {
+                self.source.take();
+                return self.read_parameter(splits);
+            }
+            Some('[') => return self.refuse("arithmetic"),
+            Some('\'') if splits => {
+                self.source.take();
+                return self.read_ansi_quotes();
+            }
+            Some('"') if splits => {
+                self.source.take();
+                self.word().mark_quoted();
+                self.frames.push(Frame::DoubleQuotes);
+            }
+            Some(first) if first.is_ascii_alphabetic() || first == '_' => {
+                self.take_name();
+                self.word().push_unknown(splits, false);
+            }
+            Some(first) if first.is_ascii_digit() || "@*#?-$!".contains(first) => {
+                self.source.take();
+                self.word().push_unknown(splits || first == '@', "#?$!".contains(first));
+            }
+            _ => self.word().push_quoted('$'),
+        }
+        Ok(())
+    }
+
+    fn take_name(&mut self) -> String {
+        let mut name = String::new();
+        while let Some(next) = self.source.peek().filter(|next| next.is_ascii_alphanumeric() || *next == '_') {
+            self.source.take();
+            name.push(next);
+        }
+        name
+    }
+
+    /// Reads what follows `${`.
+    fn read_parameter(&mut self, splits: bool) -> Step {
+        let is_length = self.source.take_if('#');
+        if is_length && self.source.take_if('}') {
+            self.word().push_unknown(splits, true);
+            return Ok(());
+        }
+        let Some(first) = self.source.peek() else { return self.refuse("an open ${") };
+        let is_special = "@*?-$!".contains(first);
+        if is_special {
+            self.source.take();
+        } else {
+            let name = self.take_name();
+            let is_position = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit());
+            if !is_name(&name) && !is_position {
+                return self.refuse("a parameter");
+            }
+        }
+        self.word().push_unknown(splits || first == '@', is_length || "?$!".contains(first));
+        if self.source.take_if('}') {
+            return Ok(());
+        }
+        if is_length || is_special {
+            return self.refuse("a parameter");
+        }
+        self.source.take_if(':');
+        match self.source.take() {
+            Some('-' | '+' | '?') => {
+                self.frames.push(Frame::Default);
+                Ok(())
+            }
+            _ => self.refuse("a parameter with an operator"),
+        }
+    }
+
+    /// Reads `$((..))` of numbers, names and operators up to its end.
+    fn read_arithmetic(&mut self, splits: bool) -> Step {
+        let mut depth = 0;
+        loop {
+            match self.source.peek_raw() {
+                Some(')') if depth == 0 => {
+                    self.source.take();
+                    // `$((a) b)` is a substitution that begins with a subshell.
+                    if self.source.peek_raw() != Some(')') {
+                        return self.refuse("arithmetic");
+                    }
+                    self.source.take();
+                    self.word().push_unknown(splits, true);
+                    return Ok(());
+                }
+                Some(')') => depth -= 1,
+                Some('(') => depth += 1,
+                Some('$') => {
+                    self.source.take_raw();
+                    if matches!(self.source.peek_raw(), Some('#' | '?')) {
+                        self.source.take_raw();
+                        continue;
+                    }
+                    let in_braces = self.source.peek_raw() == Some('{');
+                    if in_braces {
+                        self.source.take_raw();
+                    }
+                    let name = self.take_name();
+                    if !is_name(&name) || (in_braces && !self.source.take_if('}')) {
+                        return self.refuse("arithmetic");
+                    }
+                    self.parser.names_in_sums.push(name);
+                    continue;
+                }
+                Some(next) if next.is_ascii_alphanumeric() || next == '_' => {
+                    let name = self.take_name();
+                    if is_name(&name) {
+                        self.parser.names_in_sums.push(name);
+                    }
+                    continue;
+                }
+                Some(next) if " \t\n+-*/%<>=!&|^~?:,".contains(next) => {}
+                _ => return self.refuse("arithmetic"),
+            }
+            self.source.take_raw();
+        }
+    }
+
+    /// Reads `$'..'` with its escapes.
+    fn read_ansi_quotes(&mut self) -> Step {
+        self.word().mark_quoted();
+        loop {
+            match self.source.take_raw() {
+                None => return self.refuse("an open quote"),
+                Some('\'') => return Ok(()),
+                Some('\\') => self.read_ansi_escape()?,
+                Some(next) => self.word().push_quoted(next),
+            }
+        }
+    }
+
+    fn read_ansi_escape(&mut self) -> Step {
+        let Some(kind) = self.source.take_raw() else { return self.refuse("an open quote") };
+        let code = match kind {
+            'a' => 7,
+            'b' => 8,
+            'e' | 'E' => 27,
+            'f' => 12,
+            'n' => 10,
+            'r' => 13,
+            't' => 9,
+            'v' => 11,
+            '\\' | '\'' | '"' | '?' => kind as u32,
+            '0'..='7' => {
+                let first = kind as u32 - '0' as u32;
+                self.take_digits(first, 8, 2).0 & 0xff
+            }
+            'x' | 'u' | 'U' => {
+                let most = if kind == 'x' { 2 } else { if kind == 'u' { 4 } else { 8 } };
+                let (code, count) = self.take_digits(0, 16, most);
+                if count == 0 {
+                    return self.refuse("an escape without digits");
+                }
+                code
+            }
+            'c' => match self.source.take_raw() {
+                Some(letter) if letter.is_ascii_alphabetic() => letter as u32 & 0x1f,
+                _ => return self.refuse("an escape"),
+            },
+            _ => {
+                self.word().push_quoted('\\');
+                self.word().push_quoted(kind);
+                return Ok(());
+            }
+        };
+        match char::from_u32(code) {
+            // NUL ends the text, bash marks its own words with 01 and 7F, and above them the locale decides.
+            Some(character) if !matches!(code, 0 | 1 | 127..) => self.word().push_quoted(character),
+            _ => self.word().push_unknown(false, false),
+        }
+        Ok(())
+    }
+
+    /// Takes up to `most` digits after `value`. Returns the number and how many digits were taken.
+    fn take_digits(&mut self, mut value: u32, radix: u32, most: usize) -> (u32, usize) {
+        let mut count = 0;
+        while count < most
+            && let Some(digit) = self.source.peek_raw().and_then(|next| next.to_digit(radix))
+        {
+            self.source.take_raw();
+            value = value.wrapping_mul(radix).wrapping_add(digit);
+            count += 1;
+        }
+        (value, count)
+    }
+}
+
+/// Reports whether a word directly before `<` or `>` is its descriptor. `Some(false)`: this depends on the version of bash.
+fn redirected_descriptor(text: &str) -> Option<bool> {
+    if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Some(text.len() <= 9);
+    }
+    let name = text.strip_prefix('{')?.strip_suffix('}')?;
+    if is_name(name) { Some(true) } else { name.contains('[').then_some(false) }
+}
+
+fn is_reserved(word: &str) -> bool {
+    let all = "! time { } [[ ]] if then elif else fi while until for do done case esac in select function coproc";
+    all.split(' ').any(|reserved| reserved == word)
+}
