@@ -29,6 +29,6 @@ pub use policy::Policy;
 use settings::CommandRule;
 pub use settings::Settings;
 #[doc(hidden)]
-pub use shell::parse as shell_parser;
+pub use shell::{deny as deny_matcher, parse as shell_parser};
 pub use targets::changed_names;
 pub use verdict::{Cleared, Pending, Verdict};

@@ -3,6 +3,7 @@
 //! The text passes a gate of our own ([`syntax`]), the parser reads it, and every simple command that could be reached is
 //! held against the rules. Nothing is run and no file is opened; words that only a run would tell are asked about.
 
+pub mod deny;
 mod expand;
 mod judge;
 mod messages;

@@ -13,12 +13,14 @@ mod corpus;
 mod credentials;
 mod daily;
 mod deny;
+mod deny_matcher;
 mod git;
 mod hostile;
 #[cfg(target_os = "linux")]
 mod languages;
 mod marked;
 mod names;
+mod readable;
 
 use toolfence_kit::{World, call};
 use toolfence_policy::{AskMode, Decision, Effective, Judgement, NoFacts, Policy, Settings, Verdict};

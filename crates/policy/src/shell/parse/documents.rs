@@ -33,7 +33,7 @@ impl Document {
                 Some(quote @ ('\'' | '"')) => {
                     source.take();
                     let text = source.take_until(quote)?;
-                    // A backslash in double quotes would have to be read as bash does when it removes quotes.
+                    // In double quotes, a backslash escapes only some characters.
                     if quote == '"' && text.contains(['\\', '$', '`']) {
                         return None;
                     }

@@ -34,6 +34,7 @@
 
 mod builtins;
 mod documents;
+mod expansions;
 mod grammar;
 mod source;
 mod words;

@@ -12,6 +12,9 @@ const WRAPPERS: &[&str] = &["bash", "sh", "env", "timeout", "nice", "xargs", "fi
 /// The most seconds of a batch.
 const LONGEST: &str = "120";
 
+/// The most KiB of a log: a stub that cannot write it fails, which ends most loops that would have no end.
+const MAX_LOG: usize = 16;
+
 /// A program with its words, as it was started.
 #[derive(Debug)]
 pub(super) struct Started(pub(super) Vec<String>);
@@ -55,9 +58,11 @@ impl Shell {
         let mut script = String::new();
         for (at, command) in commands.iter().enumerate() {
             std::fs::write(root.join(format!("commands/{at}")), command).unwrap();
-            // A command of its own each: what it sets, and where it cannot be read, ends with it. A loop without an end is killed.
+            let _ = std::fs::remove_file(root.join(format!("commands/{at}.log"))); // of an earlier batch
+            // A command of its own each: what it sets, and where it cannot be read, ends with it. A loop without an end is
+            // killed.
             script.push_str(&format!(
-                "export LOG='{}/commands/{at}.log'\n: > \"$LOG\"\n( ulimit -t 2; eval \"$(<../commands/{at})\"; wait ) </dev/null >/dev/null 2>&1\n",
+                "export LOG='{}/commands/{at}.log'\n: > \"$LOG\"\n( ulimit -t 1 -c 0 -f {MAX_LOG}; eval \"$(<../commands/{at})\"; wait ) </dev/null >/dev/null 2>&1\n",
                 root.display()
             ));
         }
@@ -72,9 +77,12 @@ impl Shell {
             .stdin(Stdio::null())
             .stderr(Stdio::null())
             .status();
-        assert!(status.unwrap().code() != Some(124), "bash did not come to an end");
-        let log = |at| std::fs::read_to_string(root.join(format!("commands/{at}.log"))).unwrap();
-        (0..commands.len()).map(|at| records(&log(at))).collect()
+        let log = |at: usize| root.join(format!("commands/{at}.log"));
+        if status.unwrap().code() == Some(124) {
+            let last = (0..commands.len()).rfind(|&at| log(at).exists()).map(|at| &commands[at]);
+            panic!("bash did not come to an end: {last:?}");
+        }
+        (0..commands.len()).map(|at| read_records(&log(at))).collect()
     }
 }
 
@@ -88,6 +96,16 @@ fn stub(path: &Path) {
 fn found(name: &str) -> PathBuf {
     let places = ["/usr/bin", "/bin", "/usr/local/bin"].map(|folder| Path::new(folder).join(name));
     places.into_iter().find(|path| path.exists()).unwrap_or_else(|| panic!("there is no {name}"))
+}
+
+/// Reads the records of a log. The last one of a log that reached its limit can be incomplete.
+fn read_records(path: &Path) -> Vec<Started> {
+    let log = std::fs::read(path).unwrap();
+    let mut all = records(&String::from_utf8_lossy(&log));
+    if log.len() >= MAX_LOG * 1024 {
+        all.pop();
+    }
+    all
 }
 
 /// The records of a log.

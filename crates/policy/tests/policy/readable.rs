@@ -1,0 +1,19 @@
+//! How much of what is used every day the shell parser reads.
+
+use toolfence_kit::{CaseFiles, signs};
+use toolfence_policy::shell_parser::parse;
+
+/// The least share of the commands of each folder that must be readable, in percent.
+const LEAST_READABLE: &[(&str, usize)] = &[("copies", 97), ("daily", 97), ("everyday", 97), ("git", 97)];
+
+#[test]
+fn everyday_commands_are_readable() {
+    for (folder, least) in LEAST_READABLE {
+        let pairs = CaseFiles::of(&format!("policy/{folder}")).pairs();
+        let commands: Vec<String> = pairs.iter().map(|(_, command)| signs::read_command(command.text())).collect();
+        let unreadable: Vec<&String> = commands.iter().filter(|command| parse(command).is_err()).collect();
+        let readable = commands.len() - unreadable.len();
+        println!("{folder}: {readable} of {} are readable", commands.len());
+        assert!(readable * 100 >= least * commands.len(), "{folder}: {unreadable:#?}");
+    }
+}

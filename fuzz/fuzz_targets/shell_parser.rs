@@ -1,0 +1,67 @@
+//! Any text as a command: the shell parser takes linear time, and lists the same commands whatever is around the text.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use toolfence_policy::shell_parser::{ShellWord, SimpleCommand, parse, parse_counted};
+
+/// The most steps for a byte. Each level of here-documents and backquotes reads its text again.
+const MAX_STEPS: usize = 40;
+
+fuzz_target!(|data: &[u8]| {
+    let text = String::from_utf8_lossy(data);
+    let (result, steps) = parse_counted(&text);
+    assert!(steps <= MAX_STEPS * (text.len() + 10), "{steps} steps: {text:?}");
+    assert_eq!(result, parse(&text), "the same text, another result");
+    assert_quoted(&text);
+    let Ok(parsed) = result else { return };
+    let commands = names_and_words(&parsed.commands);
+    let joined = parse(&format!("{text}\nevil")).expect("another command after a readable text");
+    assert_eq!(with_evil(&commands), names_and_words(&joined.commands), "{text:?}");
+    for around in around(&text) {
+        // A here-document can be unreadable in a substitution, and each frame is a level of nesting.
+        if let Ok(parsed) = parse(&around) {
+            assert_eq!(with_evil(&commands), names_and_words(&parsed.commands), "{around:?}");
+        }
+    }
+});
+
+/// A quoted text is one literal, unless it has what is unreadable anywhere.
+fn assert_quoted(text: &str) {
+    let quoted = format!("echo '{}'", text.replace('\'', r"'\''"));
+    if let Ok(parsed) = parse(&quoted) {
+        assert_eq!(parsed.commands.len(), 1, "{quoted:?}");
+        assert_eq!(parsed.commands[0].words[1..], [ShellWord::Literal(text.to_owned())], "{quoted:?}");
+    }
+}
+
+/// The text with another command in what can be around it.
+fn around(text: &str) -> [String; 7] {
+    [
+        format!("evil\n{text}"),
+        format!("{{ {text}\n}} | evil"),
+        format!("evil && ( {text}\n)"),
+        format!("if {text}\nthen evil; fi"),
+        format!("evil $( {text}\n)"),
+        format!("while evil; do {text}\ndone"),
+        format!("case x in (a) {text}\n;; *) evil;; esac"),
+    ]
+}
+
+/// The first word and the assignments of each command, without what depends on its place.
+fn names_and_words(commands: &[SimpleCommand]) -> Vec<String> {
+    let describe = |command: &SimpleCommand| match command.words.first().map(ShellWord::literal) {
+        Some(Some("evil")) => "evil".to_owned(),
+        _ => format!("{:?} {:?} {:?}", command.words, command.assignments, command.redirections),
+    };
+    let mut all: Vec<String> = commands.iter().map(describe).collect();
+    all.sort();
+    all
+}
+
+fn with_evil(commands: &[String]) -> Vec<String> {
+    let mut all = commands.to_vec();
+    all.push("evil".to_owned());
+    all.sort();
+    all
+}
