@@ -221,6 +221,11 @@ languages() {
     LANGUAGE_SCRIPTS=$1 ran languages cargo test --locked -p toolfence-policy --test policy languages:: -- --nocapture
 }
 
+# Bash starts no program that the shell parser does not list: shell_parser TEXTS.
+shell_parser() {
+    PARSER_COMMANDS=$1 ran shell_parser cargo test --locked -p toolfence-policy --test policy agreement::parser -- --nocapture
+}
+
 # What git on the host would run: every trap, with every end of a command, as root and as an ordinary user.
 traps() {
     TOOLFENCE_TRAPS=1 ran traps \

@@ -1,6 +1,6 @@
 //! Builtins whose words are more than words: they change how bash reads what follows, or evaluate an argument as arithmetic.
 
-use super::{ShellWord, SimpleCommand, is_name};
+use super::{Assignment, ShellWord, SimpleCommand, is_name};
 
 /// These are unreadable with any arguments. `declare` and its kin make values arithmetic; `alias`, `shopt` and `enable` change
 /// the language; `compgen`, `bind`, `complete`, `fc` and `mapfile -C` run commands that are given as text; `hash -p` and the others
@@ -44,6 +44,9 @@ const EVALUATED: &[&str] = &[
     "TEXTDOMAINDIR",
 ];
 
+/// Variables that are numbers from the start: bash evaluates what is assigned to them as arithmetic, also by `read` and `for`.
+const NUMBERS: &[&str] = &["HISTCMD", "OPTIND", "RANDOM", "SECONDS", "SRANDOM"];
+
 /// The options of `set` that leave the language as it is.
 const SET_LETTERS: &str = "CETefuvxa";
 const SET_NAMES: &[&str] = &[
@@ -67,8 +70,11 @@ pub(super) enum VariablesSet<'a> {
 
 /// Refuses a command that is more than its words.
 pub(super) fn check_command(command: &SimpleCommand) -> Result<(), &'static str> {
-    if command.assignments.iter().any(|assignment| EVALUATED.contains(&assignment.name.as_str())) {
-        return Err("a variable that bash evaluates");
+    for Assignment { name, value } in &command.assignments {
+        let is_harmless_number = NUMBERS.contains(&name.as_str()) && value.is_number();
+        if is_evaluated(name) && !is_harmless_number {
+            return Err("a variable that bash evaluates");
+        }
     }
     let words = strip_prefixes(&command.words);
     let Some((name, arguments)) = words.split_first() else { return Ok(()) };
@@ -77,7 +83,10 @@ pub(super) fn check_command(command: &SimpleCommand) -> Result<(), &'static str>
         _ if UNREADABLE.contains(&name) => false,
         "export" => arguments.iter().all(is_plain_export),
         "unset" => arguments.iter().all(|word| word.literal().is_some_and(|text| !text.contains('['))),
-        "read" => arguments.iter().all(|word| word.literal().is_some_and(|text| !has_subscript(text))),
+        "read" => {
+            let is_plain = |text: &str| !has_subscript(text) && !is_evaluated(text);
+            arguments.iter().all(|word| word.literal().is_some_and(is_plain))
+        }
         "wait" | "jobs" => arguments.iter().all(|word| !matches!(word.literal(), Some("-x" | "-p") | None)),
         "set" => is_plain_set(arguments),
         "printf" => is_plain_printf(arguments),
@@ -86,6 +95,11 @@ pub(super) fn check_command(command: &SimpleCommand) -> Result<(), &'static str>
         _ => true,
     };
     if is_readable { Ok(()) } else { Err("a builtin that evaluates its words or changes the language") }
+}
+
+/// Reports whether bash evaluates the values of a variable.
+pub(super) fn is_evaluated(name: &str) -> bool {
+    EVALUATED.contains(&name) || NUMBERS.contains(&name)
 }
 
 /// The words without `command` and `builtin` before them.
@@ -111,7 +125,7 @@ fn is_plain_export(word: &ShellWord) -> bool {
         _ => return false,
     };
     let name = text.split('=').next().unwrap_or("");
-    is_name(name) && !EVALUATED.contains(&name)
+    is_name(name) && !is_evaluated(name)
 }
 
 /// Reports whether a text begins as the element of an array.

@@ -305,6 +305,15 @@ impl<'t, 'p> Reader<'t, 'p> {
             }
             ')' => self.close_bracket(),
             '<' | '>' if !self.source.is_followed_by('(') => self.read_redirection(),
+            // The `-` is a token of its own here: `ls >&-l` closes the output and passes `l`.
+            '-' if matches!(self.list().redirect, Some("<&" | ">&")) => {
+                self.source.take();
+                let list = self.list();
+                let operator = list.redirect.take().expect("the operator before `-`");
+                let target = ShellWord::Literal("-".to_owned());
+                list.command.redirections.push(Redirection { operator, target, document: None });
+                Ok(())
+            }
             _ => {
                 let list = self.list();
                 let place = match list.redirect {
@@ -700,7 +709,7 @@ impl<'t, 'p> Reader<'t, 'p> {
 
     fn take_for_word(&mut self, stage: ForStage, word: WordBuilder) -> Step {
         match (stage, word.plain()) {
-            (ForStage::Name, Some(name)) if is_name(name) => {
+            (ForStage::Name, Some(name)) if is_name(name) && !builtins::is_evaluated(name) => {
                 self.loops.push((name.to_owned(), true));
                 self.set_stage(Frame::For(ForStage::In));
             }

@@ -1,6 +1,6 @@
 //! The shell parser: it lists the simple commands that bash would run, with the words that it would give them.
 //!
-//! Bash is the oracle (`tests/policy/oracle.rs`). For every text that [`parse`] accepts, each program that bash starts is in the
+//! Bash is the oracle (`tests/policy/agreement/parser.rs`). For every text that [`parse`] accepts, each program that bash starts is in the
 //! list, and each word that is a [`ShellWord::Literal`] is exactly what bash passes. Everything else is [`Unreadable`]: a caller
 //! must not allow it for what it seems to be.
 //!
@@ -26,7 +26,8 @@
 //! - parameters beyond a plain default: `${x@P}`, `${!x}`, `${x:=a}`, `${x%a}`, and quotes inside `${..}`. In double quotes and
 //!   here-documents, single quotes pair when bash looks for the `}`, and protect nothing when it expands: `"${x:-'$(a)'}"` runs `a`;
 //! - functions, arrays, extended globs, `select`, `coproc`, brackets and alternatives in `[[ ]]`;
-//! - builtins that change how later words are read, or that evaluate a word (see `builtins.rs`), and variables that do so;
+//! - builtins that change how later words are read, or that evaluate a word (see `builtins.rs`), and variables whose value bash
+//!   evaluates: `RANDOM='a[$(a)]'` runs `a`;
 //! - control characters, which bash uses inside its own words, and CR, which is invisible where it changes a name;
 //! - whatever bash reports as a syntax error, and nesting of more than [`MAX_DEPTH`] levels.
 //!

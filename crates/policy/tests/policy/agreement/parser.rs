@@ -185,6 +185,10 @@ const PARTS: &[&str] = &[
     "\r",
     "\u{1}",
     "\u{b}",
+    "RANDOM=",
+    "SECONDS",
+    "PS4=",
+    "x='a[$(evil)]'; ",
 ];
 
 /// Scripts that a change here and there makes strange.

@@ -62,7 +62,7 @@ impl Shell {
             // A command of its own each: what it sets, and where it cannot be read, ends with it. A loop without an end is
             // killed.
             script.push_str(&format!(
-                "export LOG='{}/commands/{at}.log'\n: > \"$LOG\"\n( ulimit -t 1 -c 0 -f {MAX_LOG}; eval \"$(<../commands/{at})\"; wait ) </dev/null >/dev/null 2>&1\n",
+                "export LOG='{}/commands/{at}.log'\n: > \"$LOG\"\n( ulimit -t 1 -c 0 -f {MAX_LOG}; IFS= read -r -d '' text <../commands/{at}; eval \"$text\"; wait ) </dev/null >/dev/null 2>&1\n",
                 root.display()
             ));
         }
