@@ -92,6 +92,9 @@ struct List {
     /// How many here-documents wait that began outside of the substitution around this list.
     outer_documents: usize,
     in_substitution: bool,
+    /// Set in a substitution after a here-document. Bash 5.2 prints a substitution and parses it again, and loses the `;` between
+    /// commands after a here-document: `$(cat <<E⏎E⏎a; b)` runs `a b`. So nothing may follow.
+    ends_with_document: bool,
 }
 
 /// The numbers that a `[[` compares.
@@ -247,7 +250,15 @@ impl<'t, 'p> Reader<'t, 'p> {
             _ => outer.map_or((0, false), |list| (list.outer_documents, list.in_substitution)),
         };
         let (spot, command, redirect) = (Spot::Start, SimpleCommand::default(), None);
-        self.lists.push(List { closer, spot, command, redirect, outer_documents, in_substitution });
+        self.lists.push(List {
+            closer,
+            spot,
+            command,
+            redirect,
+            outer_documents,
+            in_substitution,
+            ends_with_document: false,
+        });
         self.frames.push(Frame::List);
     }
 
@@ -267,8 +278,11 @@ impl<'t, 'p> Reader<'t, 'p> {
 
     fn read_list(&mut self) -> Step {
         self.skip_blanks();
-        let spot = self.list().spot;
+        let (spot, ends_with_document) = (self.list().spot, self.list().ends_with_document);
         let Some(next) = self.source.peek() else { return self.end_text() };
+        if ends_with_document && spot == Spot::Next && !matches!(next, '\n' | ')') {
+            return self.refuse("a command after a here-document in a substitution");
+        }
         if self.list().redirect.is_some() && matches!(next, '\n' | ';' | '&' | '|' | '(' | ')') {
             return self.refuse("a redirection without a target");
         }
@@ -407,6 +421,9 @@ impl<'t, 'p> Reader<'t, 'p> {
     fn end_command(&mut self, next: Spot) -> Step {
         if matches!(self.list().spot, Spot::Start | Spot::Next | Spot::Joined) {
             return self.refuse("an operator without a command");
+        }
+        if self.list().ends_with_document {
+            return self.refuse("a command after a here-document in a substitution");
         }
         self.flush_command()?;
         self.list().spot = next;
@@ -616,7 +633,12 @@ impl<'t, 'p> Reader<'t, 'p> {
     /// Reads the delimiter of a here-document, whose text follows the line.
     fn begin_document(&mut self, strip: bool) -> Step {
         self.begin_redirection("<<")?;
-        self.list().redirect = None;
+        let list = self.list();
+        list.redirect = None;
+        list.ends_with_document = list.in_substitution;
+        if list.in_substitution && (list.closer != Closer::Substitution || list.spot == Spot::Compound) {
+            return self.refuse("a here-document of a compound command in a substitution");
+        }
         let index = self.parser.documents.len();
         let target = ShellWord::Unknown { prefix: String::new(), several: false, number: false };
         self.parser.documents.push(target.clone());
