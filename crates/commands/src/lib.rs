@@ -13,6 +13,7 @@
 #![forbid(unsafe_code)]
 #![cfg(target_os = "linux")]
 
+pub mod git_settings;
 pub mod keep;
 pub mod layer;
 pub mod output;

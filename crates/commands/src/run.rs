@@ -1,7 +1,7 @@
 //! Runs a command on a private layer of the project.
 
 use crate::layer::{Change, ChangeKind, Layer, Limits, ReadError, layers_in};
-use crate::output;
+use crate::{git_settings, output};
 use rustix::fd::{AsFd, BorrowedFd};
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -58,7 +58,7 @@ pub struct LayerRun {
     pub is_output: Vec<bool>,
     /// A moment before the command began. What was changed in the project since then, another process changed.
     pub since: Moment,
-    /// The names of the project that were hidden or guarded.
+    /// The names of the project that were hidden, and what git uses of it.
     pub masks: MaskSet,
 }
 
@@ -107,7 +107,7 @@ impl LayeredProject<'_> {
         let (outcome, layer, since, masks) = loop {
             tries += 1;
             let since = Moment::next(self.place)?;
-            let masks = self.workspace.masks().find(Access::Read, &Stop::default()).map_err(RunError::Masks)?;
+            let masks = self.workspace.masks().find(Access::Copy, &Stop::default()).map_err(RunError::Masks)?;
             let mut layer = Layer::create(&layers_in(self.place), root.as_fd())?;
             let is_hidden = |mask: &&Mask| matches!(mask.how, MaskKind::Hide | MaskKind::HideRemovable);
             for hidden in masks.list().iter().filter(is_hidden) {
@@ -203,7 +203,8 @@ impl LayeredProject<'_> {
         frozen: &[Mask],
     ) -> Result<Outcome, RunError> {
         let has_network = network || self.enclosure.settings().network;
-        let environment = environment::sandboxed(job.environment, self.workspace.root().path(), has_network);
+        let mut environment = environment::sandboxed(job.environment, self.workspace.root().path(), has_network);
+        git_settings::on_a_layer(&mut environment, self.workspace.masks().git_settings());
         let variables: Vec<&OsStr> = environment.iter().map(|(name, _)| name.as_os_str()).collect();
         let words: Vec<&OsStr> = std::iter::once(job.program).chain(job.args.iter().copied()).collect();
         let in_session = self.enclosure.enter_session();

@@ -11,11 +11,13 @@
 
 #![forbid(unsafe_code)]
 
+pub mod changes;
 pub mod config;
 pub mod diff;
 pub mod hooks;
 pub mod made;
 mod messages;
+pub mod summary;
 pub mod way;
 
 use std::collections::HashSet;

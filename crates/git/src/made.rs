@@ -1,13 +1,13 @@
 //! Whether a repository is as `git init` and `git clone` make it, so that the host's git runs nothing of the project in it.
 //!
-//! A positive list: names in the git directory, lines of its configuration, and no hook but the samples. What is not on the
+//! A positive list: names in the git directory, lines of its configuration that are harmless, and no hook but the samples. What is not on the
 //! list is not known to be harmless. Git is not asked: the repository may have been made to mislead it.
 
 use super::bytes_of;
 use super::config::{plain, pointed};
 use std::fs;
 use std::path::{Path, PathBuf};
-use toolfence_rules::git_config::is_as_cloned;
+use toolfence_rules::git_config::{is_as_cloned, is_harmless};
 
 /// The most bytes of a configuration; one that git makes has some hundred.
 const MOST_BYTES: u64 = 64 << 10;
@@ -135,7 +135,7 @@ fn is_plain_configuration(file: &Path) -> bool {
         let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
         let is_value = value.is_none_or(|value| !value.contains(['"', '\\', '#', ';']));
         let key = format!("{section}.{}", name.to_ascii_lowercase());
-        if !is_name || !is_value || section.is_empty() || !is_as_cloned(&key, value) {
+        if !is_name || !is_value || section.is_empty() || !(is_as_cloned(&key, value) || is_harmless(&key, value)) {
             return false;
         }
     }
@@ -163,12 +163,14 @@ pub fn has_programs_to_run(git_dir: &Path) -> bool {
     LISTS.iter().any(|list| {
         let list = git_dir.join(list);
         fs::symlink_metadata(&list).is_ok()
-            && bytes_of(&list, MOST_BYTES).map_or(true, |text| {
-                let first =
-                    |line: &[u8]| line.trim_ascii_start().split(u8::is_ascii_whitespace).next().map(<[u8]>::to_vec);
-                text.split(|&byte| byte == b'\n').filter_map(first).any(|word| word == b"exec" || word == b"x")
-            })
+            && bytes_of(&list, MOST_BYTES).map_or(true, |text| has_programs_to_run_in(&text))
     })
+}
+
+/// Returns `true` if a list of what a rebase still has to do has lines that run programs.
+pub(super) fn has_programs_to_run_in(list: &[u8]) -> bool {
+    let first = |line: &[u8]| line.trim_ascii_start().split(u8::is_ascii_whitespace).next().map(<[u8]>::to_vec);
+    list.split(|&byte| byte == b'\n').filter_map(first).any(|word| word == b"exec" || word == b"x")
 }
 
 /// Whether a `.git` file at `at` is one that git made for a work tree or a submodule of a repository that `is_safe` accepts:

@@ -29,6 +29,8 @@ pub enum Consent {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Kept {
     pub(crate) changes: Consent,
+    /// Whether changes may be kept that lose history of a repository.
+    pub(crate) lost_history: Consent,
     pub(crate) output: Consent,
     /// Whether the command may run a second time with network.
     pub(crate) network: Consent,
@@ -43,6 +45,7 @@ impl Kept {
     pub(crate) fn nothing() -> Kept {
         Kept {
             changes: Consent::Refused,
+            lost_history: Consent::Refused,
             output: Consent::Refused,
             network: Consent::Refused,
             always: Err(Text::default()),
@@ -56,6 +59,12 @@ impl Cleared {
     #[doc(hidden)]
     pub fn consent_to_changes(&self) -> Consent {
         self.kept.changes
+    }
+
+    /// What becomes of its changes if they lose history of a repository: commits that no branch has any more, stashes, repositories.
+    #[doc(hidden)]
+    pub fn consent_to_lost_history(&self) -> Consent {
+        self.kept.lost_history
     }
 
     /// What becomes of its build output.

@@ -336,9 +336,13 @@ impl Policy {
                 (changes, output)
             }
         };
+        let lost_history = match self.settings.ask {
+            AskMode::Sandboxed if changes == Consent::Given && !self.answers.has(&rule) => Consent::Ask,
+            _ => changes,
+        };
         let always = if self.settings.ask == AskMode::Always { Err(messages::all_is_asked()) } else { Ok(rule) };
         // In the other modes the answer would change nothing.
-        Kept { changes, output, network, always, offers_all: self.settings.ask == AskMode::Risky }
+        Kept { changes, lost_history, output, network, always, offers_all: self.settings.ask == AskMode::Risky }
     }
 
     /// Allows what a person has said "always" to, as long as this policy lives. What is denied stays denied.

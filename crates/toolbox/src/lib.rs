@@ -84,6 +84,12 @@ impl<'a> Permit<'a> {
         self.cleared.consent_to_changes()
     }
 
+    /// What becomes of its changes if they lose history of a repository.
+    #[doc(hidden)]
+    pub fn consent_to_lost_history(&self) -> Consent {
+        self.cleared.consent_to_lost_history()
+    }
+
     /// What becomes of the build output of a command that runs on a private copy of the project.
     #[doc(hidden)]
     pub fn consent_to_output(&self) -> Consent {

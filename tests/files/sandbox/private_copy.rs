@@ -3,6 +3,7 @@
 mod conflicts;
 mod hostile;
 mod never_kept;
+mod repositories;
 
 use super::Place;
 use serde_json::{Value, json};

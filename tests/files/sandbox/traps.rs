@@ -217,6 +217,16 @@ const TRAPS: &[Trap] = &[
         "mkdir sub; cd sub; git init -q .",
         "cp -r sub y; evil > y/.git/config; mv sub x; mv y sub",
     ),
+    trap(
+        "a strategy of an unfinished rebase",
+        "echo 2 > b; git add b; git commit -qm b; git checkout -q -b t; echo 3 > a; git commit -qam t; echo 3 > b; git commit -qam t2; git checkout -q master; echo 4 > a; git commit -qam m; git checkout -q t; git rebase -q master; git checkout -q --theirs a; git add a",
+        "mkdir -p git-merge-x; printf '#!/bin/sh\nPWN\n' > git-merge-x/e; chmod +x git-merge-x/e; echo x/e > .git/rebase-merge/strategy",
+    ),
+    trap(
+        "a strategy of an unfinished cherry-pick",
+        "git checkout -q -b t; echo 3 > a; git commit -qam t; echo 3 > b; git add b; git commit -qm t2; git checkout -q master; echo 4 > a; git commit -qam m; git cherry-pick t~1 t; git checkout -q --theirs a; git add a",
+        "mkdir -p git-merge-x; printf '#!/bin/sh\nPWN\n' > git-merge-x/e; chmod +x git-merge-x/e; printf '[options]\n\tstrategy = x/e\n' > .git/sequencer/opts",
+    ),
     trap("behind a set-aside name", "", "mkdir sub; cd sub; git init -q .; evil > .git/config; cd .git; evil > config"),
 ];
 
@@ -280,7 +290,7 @@ const NOTICED: &[&str] = &[
 /// What prompts, editors and people run, everywhere where git could find a repository.
 const BATTERY: &str = "for at in $(find . -type d \\( -name objects -o -name refs -o -name hooks -o -name info -o -name logs -o -name branches \\) -prune -o -type d -print 2>/dev/null); do (cd \"$at\" 2>/dev/null || exit 0; \
     git submodule update --init; git status; git diff; git log -1 -p; git st; git add -A; git commit -q --allow-empty -m x; git commit -q --amend --allow-empty; git fetch; \
-    git rebase --continue; git checkout -q -b z$$; git stash) >/dev/null 2>&1 </dev/null; [ ! -e PLACE ] || break; done; \
+    git rebase --continue; git cherry-pick --continue; git checkout -q -b z$$; git stash) >/dev/null 2>&1 </dev/null; [ ! -e PLACE ] || break; done; \
     d=$(mktemp -d); (cd $d && git init -q . && git commit -q --allow-empty -m x) >/dev/null 2>&1 </dev/null; rm -rf $d";
 
 struct Host {

@@ -80,6 +80,11 @@ impl Layer {
         &self.path
     }
 
+    /// The path of an entry of the layer. Do not follow links in it: the command wrote it.
+    pub fn path_of(&self, entry: &Path) -> PathBuf {
+        self.path.join(UPPER).join(entry)
+    }
+
     /// Makes a file or folder of the project absent in the layer. `path` is relative to the project, without links.
     ///
     /// The kernel shows an entry as removed if the upper folder has a character device with the number 0/0 in its place, a

@@ -9,15 +9,13 @@ use toolfence_policy::{Consent, Facts, Judgement, Policy, Verdict};
 const COUNT: usize = 217;
 
 /// What becomes of a command: `reads` runs and is known to only read, `diff` runs and is asked about afterwards if it changed
-/// something, `ask git` asks before it runs as it writes a repository, `ask RULE` asks before it runs for another reason, and
-/// `deny RULE` never runs.
+/// something, `ask RULE` asks before it runs, and `deny RULE` never runs.
 fn verdict(command: &str, facts: &dyn Facts) -> String {
     let verdict =
         Policy::default().review(call("bash", serde_json::json!({"command": command})), &super::catalog(), facts);
     match verdict {
         Verdict::Cleared(cleared) if cleared.consent_to_changes() == Consent::Ask => "diff".to_owned(),
         Verdict::Cleared(_) => "reads".to_owned(),
-        Verdict::Ask(pending) if pending.decision().writes_git => "ask git".to_owned(),
         Verdict::Ask(pending) => format!("ask {}", pending.decision().rule),
         Verdict::Denied(_) => {
             let decision = Policy::default().judge_command(command, "", facts);
@@ -61,5 +59,5 @@ fn everyday_commands_run_before_anything_is_asked() {
     }
     comparison.finish();
     let reasons: Vec<&str> = asks.keys().map(String::as_str).collect();
-    assert_eq!(reasons, ["ask git", "deny blocked_path"], "only what writes a repository asks before it runs");
+    assert_eq!(reasons, ["deny blocked_path"], "nothing asks before it runs");
 }

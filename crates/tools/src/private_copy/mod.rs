@@ -4,6 +4,7 @@
 //! and what is kept is exchanged with the project's files: all changes or none.
 
 mod question;
+mod repositories;
 mod sorted;
 
 use crate::blocking;
@@ -33,8 +34,8 @@ const MOST_IN_DATA: usize = 500;
 #[derive(Debug, Default)]
 pub(crate) struct Settled {
     kept: Vec<PathBuf>,
-    /// How many files they are: see [`Sorted::count`].
-    count: u64,
+    /// How much that is: see [`Sorted::amount`].
+    amount: Text,
     /// Changes that are not in the project, and why.
     not_kept: Option<(Vec<PathBuf>, Text)>,
     /// Entries that can never be kept, each with the reason.
@@ -68,13 +69,17 @@ pub(crate) async fn settle(
         move |workspace: &Workspace, _: &Stop| Ok(Sorted::new(workspace, &run))
     };
     let sorted = Arc::new(blocking(commands.workspace(), sort).await?);
-    let mut settled = Settled { left_out: sorted.left_out.clone(), count: sorted.count(), ..Settled::default() };
+    let mut settled = Settled { left_out: sorted.left_out.clone(), amount: sorted.amount(), ..Settled::default() };
     let language = permit.map(Permit::language).unwrap_or_default();
     let mut keeps_changes = Ok(());
     if !sorted.changes.is_empty() {
         // A command that was ended may have left half of its work.
         let needs_answer = !sorted.instructions.is_empty() || run.outcome.timed_out || run.outcome.stopped;
-        let keeping = match permit.map_or(Consent::Refused, Permit::consent_to_changes) {
+        let consent = match sorted.repositories.lose_history() {
+            true => permit.map_or(Consent::Refused, Permit::consent_to_lost_history),
+            false => permit.map_or(Consent::Refused, Permit::consent_to_changes),
+        };
+        let keeping = match consent {
             Consent::Given if needs_answer => Consent::Ask,
             keeping => keeping,
         };
@@ -113,7 +118,7 @@ pub(crate) async fn settle(
     let put =
         if wanted_changes || wanted_output { blocking(commands.workspace(), keep).await? } else { Put::default() };
     settled.notes = put.notes;
-    let changed: Vec<PathBuf> = sorted.changes.iter().map(|change| change.path.clone()).collect();
+    let changed = sorted.changed_names();
     match (keeps_changes, put.changes) {
         _ if changed.is_empty() => {}
         (Err(why), _) | (Ok(()), Err(why)) => settled.not_kept = Some((changed, why)),
@@ -151,10 +156,11 @@ fn put_into_project(
 ) -> Put {
     let mut put = Put::default();
     let is_output = |path: &Path| sorted.is_output(path);
+    let is_undone = |path: &Path| !sorted.is_output(path) && !sorted.is_in_repository(path);
     let mut kept: HashSet<&Path> = HashSet::new();
     if changes {
         let wanted = sorted.paths_of_changes(output);
-        match exchange(workspace, commands, run, &wanted, &is_output) {
+        match exchange(workspace, commands, run, &wanted, &is_undone) {
             Ok(uncovered) => {
                 kept = wanted;
                 put.notes.extend(uncovered);
@@ -164,7 +170,7 @@ fn put_into_project(
     }
     if output {
         let wanted = sorted.paths_of_output(&run.changes, &kept);
-        match exchange(workspace, commands, run, &wanted, &is_output) {
+        match exchange(workspace, commands, run, &wanted, &is_undone) {
             Ok(_) => put.output.extend(wanted.iter().filter_map(|path| group_of(path))),
             Err(failure) => {
                 let note =
@@ -175,19 +181,17 @@ fn put_into_project(
         // Output in a new folder came with the folder.
         put.output.extend(kept.iter().filter(|path| is_output(path)).filter_map(|path| group_of(path)));
     }
-    // A repository that the command made could run programs when git on the host reads it.
-    put.notes.extend(workspace.masks().settle(&run.masks));
     put
 }
 
 /// Exchanges these entries of the layer with those of the project: all or none. Returns a sentence for the result if undo does not cover
-/// all of it; undo leaves `output` out.
+/// all of it, which are the paths for which `is_undone` returns `true`.
 fn exchange(
     workspace: &Workspace,
     commands: &CommandRunner,
     run: &LayerRun,
     wanted: &HashSet<&Path>,
-    is_output: &dyn Fn(&Path) -> bool,
+    is_undone: &dyn Fn(&Path) -> bool,
 ) -> Result<Option<Text>, ToolFailure> {
     if wanted.is_empty() {
         return Ok(None);
@@ -196,7 +200,7 @@ fn exchange(
     let is_wanted = |change: &Change| wanted.contains(change.path.as_path());
     let planned = keep::plan(&run.layer, workspace.root(), &run.changes, &is_wanted, &place, run.since);
     let mut stash = planned.map_err(|error| exchange_failure(&error))?;
-    let exchanged = workspace.changes().exchange(&mut stash, &|path| !is_output(path));
+    let exchanged = workspace.changes().exchange(&mut stash, is_undone);
     // What cannot be deleted now is deleted at the next start.
     let _ = stash.delete();
     exchanged.map_err(|error| exchange_failure(&error))
@@ -242,7 +246,7 @@ impl Settled {
     pub(crate) fn put_into(self, output: &mut Output) {
         let mut lines = Vec::new();
         if !self.kept.is_empty() {
-            lines.push(text!("Kept: {count} {count|file|files}", count = self.count));
+            lines.push(text!("Kept: {amount}", amount = self.amount));
         }
         if let Some((paths, why)) = &self.not_kept {
             let names = named(paths.iter().map(PathBuf::as_path), paths.len());

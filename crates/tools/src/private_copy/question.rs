@@ -42,35 +42,38 @@ pub(super) fn about_changes(
     command: &str,
     language: Language,
 ) -> (Text, Vec<Target>, String) {
-    let count = sorted.count();
-    let (command, outcome) = (short(command), &run.outcome);
+    let (command, outcome, amount) = (short(command), &run.outcome, sorted.amount());
     let summary = if outcome.timed_out {
-        text!(
-            "{command} did not end in time. It had changed {count} {count|file|files}. Keep the changes?",
-            command,
-            count
-        )
+        text!("{command} did not end in time. It had changed {amount}. Keep the changes?", command, amount)
     } else if outcome.exit_code != 0 {
-        text!(
-            "{command} ended with status {status} and changed {count} {count|file|files}. Keep the changes?",
-            command,
-            status = outcome.exit_code,
-            count
-        )
+        let status = outcome.exit_code;
+        text!("{command} ended with status {status} and changed {amount}. Keep the changes?", command, status, amount)
     } else {
-        text!("{command} changed {count} {count|file|files}. Keep the changes?", command, count)
+        text!("{command} changed {amount}. Keep the changes?", command, amount)
     };
-    let target = |change: &Change| Target::named(change.path.to_string_lossy());
-    let files = sorted.changes.iter().take(MOST_TARGETS).map(target).collect();
+    let names = sorted.changed_names();
+    let files = names.iter().take(MOST_TARGETS).map(|path| Target::named(path.to_string_lossy())).collect();
     let mut details = Details { workspace, run, language, text: String::new() };
     for path in &sorted.instructions {
         details.line(&text!("instructions for agents: {path}", path = names::shown(path)));
     }
-    for repository in &sorted.repositories {
+    for (repository, summary) in &sorted.repositories.changed {
+        for line in &summary.lines {
+            let line = line.clone();
+            details.line(&match repository == Path::new(".git") {
+                true => text!("git: {line}", line),
+                false => text!("git in {repository}: {line}", repository = names::shown(repository), line),
+            });
+        }
+    }
+    for repository in &sorted.repositories.removed {
+        details.line(&text!("repository removed: {path}", path = names::shown(repository)));
+    }
+    for repository in &sorted.repositories.new {
         details.line(&text!("new repository: {path}", path = names::shown(repository)));
     }
     let shown: Vec<Change> =
-        sorted.changes.iter().filter(|change| !sorted.is_in_new_repository(&change.path)).cloned().collect();
+        sorted.changes.iter().filter(|change| !sorted.is_in_repository(&change.path)).cloned().collect();
     (summary, files, details.of(&shown))
 }
 

@@ -1,6 +1,7 @@
 //! Sorts what a command wrote: changes, build output, and entries that are never kept.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use super::repositories::{Place, Repositories};
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use toolfence_commands::layer::{Change, ChangeKind, Entry};
 use toolfence_commands::run::LayerRun;
@@ -17,8 +18,7 @@ pub(super) struct Sorted {
     output_paths: HashSet<PathBuf>,
     /// Entries that are never kept, each with the reason.
     pub(super) left_out: Vec<(PathBuf, Text)>,
-    /// Git folders that are new. They are looked over when they are in the project: one that would make git run a program is renamed.
-    pub(super) repositories: BTreeSet<PathBuf>,
+    pub(super) repositories: Repositories,
     /// The changes that may change what agents are instructed to do.
     pub(super) instructions: Vec<PathBuf>,
 }
@@ -38,12 +38,20 @@ impl Sorted {
             output: Vec::new(),
             output_paths: HashSet::new(),
             left_out: Vec::new(),
-            repositories: new_repositories(&run.changes),
+            repositories: Repositories::judge(workspace, run),
             instructions: Vec::new(),
         };
         let linked = linked_instructions(workspace.root_path());
         let mut groups: BTreeMap<PathBuf, usize> = BTreeMap::new();
         for (change, is_output) in run.changes.iter().zip(&run.is_output) {
+            match sorted.repositories.place(&change.path) {
+                Some(Place::Changed) => {
+                    sorted.changes.push(change.clone());
+                    continue;
+                }
+                Some(Place::Dropped) => continue,
+                None => {}
+            }
             let reason = match change.kind {
                 ChangeKind::Special => Some(text!("it is not a file, a link or a folder")),
                 ChangeKind::Hidden => Some(text!("a blocked file is there, or in it")),
@@ -72,21 +80,46 @@ impl Sorted {
                 sorted.changes.push(change.clone());
             }
         }
+        sorted.left_out.append(&mut sorted.repositories.refused);
         sorted.output = groups.into_iter().map(|(path, files)| Group { path, files }).collect();
         sorted
     }
 
     /// The number of changed files and links, and of removed folders. New folders count only if nothing else was changed.
     pub(super) fn count(&self) -> u64 {
-        let counts = |change: &&Change| !self.is_in_new_repository(&change.path);
+        let counts = |change: &&Change| !self.is_in_repository(&change.path);
         let folders = self.changes.iter().filter(counts).filter(|change| is_new_folder(change)).count();
         let others = self.changes.iter().filter(counts).count() - folders;
         (if others == 0 { folders } else { others }) as u64
     }
 
-    /// Returns `true` for a git folder that is new, and for everything in it.
+    /// What was changed, in words: a number of files, the repository, or both.
+    pub(super) fn amount(&self) -> Text {
+        let count = self.count();
+        match (self.repositories.changed.len() as u64, count) {
+            (0, _) => text!("{count} {count|file|files}", count),
+            (repositories, 0) => text!("{repositories|the repository|repositories}", repositories),
+            (repositories, _) => {
+                text!("{count} {count|file|files} and {repositories|the repository|repositories}", count, repositories)
+            }
+        }
+    }
+
+    /// The names of what was changed. A repository has one.
+    pub(super) fn changed_names(&self) -> Vec<PathBuf> {
+        let files = self.changes.iter().filter(|change| self.repositories.place(&change.path).is_none());
+        let repositories = self.repositories.changed.iter().map(|(path, _)| path.clone());
+        files.map(|change| change.path.clone()).chain(repositories).collect()
+    }
+
+    /// Returns `true` for a git directory that is new, and for everything in it.
     pub(super) fn is_in_new_repository(&self, path: &Path) -> bool {
-        path.ancestors().any(|above| self.repositories.contains(above))
+        path.ancestors().any(|above| self.repositories.new.contains(above))
+    }
+
+    /// Returns `true` for what belongs to a repository, which is described as a whole.
+    pub(super) fn is_in_repository(&self, path: &Path) -> bool {
+        self.repositories.place(path).is_some() || self.is_in_new_repository(path)
     }
 
     pub(super) fn is_output(&self, path: &Path) -> bool {
@@ -120,12 +153,6 @@ impl Sorted {
         let output = self.output_paths.iter().map(PathBuf::as_path);
         output.filter(|path| !kept.contains(path) && !is_dropped(path)).collect()
     }
-}
-
-fn new_repositories(changes: &[Change]) -> BTreeSet<PathBuf> {
-    let is_git = |change: &&Change| change.path.file_name().is_some_and(|name| name == ".git");
-    let new = changes.iter().filter(|change| matches!(change.kind, ChangeKind::Added(Entry::Folder { .. })));
-    new.filter(is_git).map(|change| change.path.clone()).collect()
 }
 
 /// The name of the group of output that a path belongs to.

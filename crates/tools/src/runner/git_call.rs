@@ -5,8 +5,8 @@
 //! Hooks alone run where the person approved each one that stands in the project.
 
 use std::ffi::OsString;
+use toolfence_commands::git_settings::{configuration, set_configuration};
 use toolfence_git::config::names_a_program;
-use toolfence_rules::git_config::is_harmless;
 use toolfence_workspace::Masks;
 
 /// Variables that git asks before its configuration.
@@ -32,43 +32,17 @@ pub(super) fn only_git(environment: &mut Vec<(OsString, OsString)>, masks: &Mask
     for (name, value) in VARIABLES {
         set(name, value);
     }
-    let mut keys = configured(environment);
+    let mut keys = configuration(environment);
     if with_hooks {
         keys.retain(|(key, _)| !key.eq_ignore_ascii_case("core.hooksPath"));
     }
+    keys.extend(masks.git_settings());
     if let Some(configured) = masks.git_configuration() {
-        let own = |key: &str| configured.local.iter().any(|(known, _)| known == key);
-        for (key, value) in configured.global.iter().filter(|(key, _)| !own(key)) {
-            if let Some(text) = value.as_deref().filter(|_| is_harmless(key, value.as_deref())) {
-                keys.push((key.clone(), text.to_owned()));
-            }
-        }
         for (key, value) in configured.local.iter().chain(&configured.global) {
             keys.extend(instead(key, value.as_deref().unwrap_or_default()));
         }
     }
-    let is_of_keys = |name: &OsString| {
-        name.to_str().is_some_and(|name| {
-            name.starts_with("GIT_CONFIG_KEY_") || name.starts_with("GIT_CONFIG_VALUE_") || name == "GIT_CONFIG_COUNT"
-        })
-    };
-    environment.retain(|(name, _)| !is_of_keys(name));
-    environment.push(("GIT_CONFIG_COUNT".into(), keys.len().to_string().into()));
-    for (index, (key, value)) in keys.into_iter().enumerate() {
-        environment.push((format!("GIT_CONFIG_KEY_{index}").into(), key.into()));
-        environment.push((format!("GIT_CONFIG_VALUE_{index}").into(), value.into()));
-    }
-}
-
-/// The keys with their values that an environment sets over all files of settings.
-fn configured(environment: &[(OsString, OsString)]) -> Vec<(String, String)> {
-    let get = |name: &str| environment.iter().find(|(known, _)| known == name).and_then(|(_, value)| value.to_str());
-    let count = get("GIT_CONFIG_COUNT").and_then(|count| count.parse::<usize>().ok()).unwrap_or(0);
-    let pair = |index: usize| {
-        let key = get(&format!("GIT_CONFIG_KEY_{index}"))?;
-        Some((key.to_owned(), get(&format!("GIT_CONFIG_VALUE_{index}"))?.to_owned()))
-    };
-    (0..count).map_while(pair).collect()
+    set_configuration(environment, keys);
 }
 
 /// Whether the command may change where git looks for hooks: then those that were looked at may not be those that run.

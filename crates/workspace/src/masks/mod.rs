@@ -21,7 +21,7 @@ pub use appeared::Withheld;
 pub use configurations::Configurations;
 pub use hooks::{Guarded, Hooks};
 pub use replaced::Unmasked;
-pub use repositories::Access;
+pub use repositories::{Access, GitFiles};
 pub use running::Running;
 pub use set::{MaskSet, WalkCost};
 pub(crate) use settings::GitSettings;
@@ -36,6 +36,7 @@ use std::sync::{Arc, OnceLock};
 use toolfence_git::Git;
 use toolfence_git::config::{Configured, Memory, plain, pointed};
 use toolfence_protocol::{Text, ToolFailure};
+use toolfence_rules::git_config::is_harmless;
 
 /// What the sandbox must mask of one project, found anew for each command, and what is known of its repositories.
 #[derive(Debug)]
@@ -134,6 +135,15 @@ impl Masks {
         self.configured(top, &[plain(&git_dir)])
     }
 
+    /// The settings of the user's own configuration of git that are harmless and that the project's repository does not set itself. The
+    /// home, where the configuration is, is hidden from commands.
+    pub fn git_settings(&self) -> Vec<(String, String)> {
+        let Some(configured) = self.git_configuration() else { return Vec::new() };
+        let is_set = |key: &str| configured.local.iter().any(|(other, _)| other == key);
+        let global = configured.global.iter().filter(|(key, value)| is_harmless(key, value.as_deref()) && !is_set(key));
+        global.filter_map(|(key, value)| Some((key.clone(), value.clone()?))).collect()
+    }
+
     /// Whether git on the host would run or read what is at this absolute path, because of a repository in a folder above it.
     pub(crate) fn is_used_by_git(&self, path: &Path) -> bool {
         repositories::is_used_by_git(self, path)
@@ -157,7 +167,7 @@ impl Masks {
     }
 
     /// A relative folder of hooks that the person's own configuration names for every repository.
-    fn hooks_everywhere(&self) -> Option<PathBuf> {
+    pub fn hooks_everywhere(&self) -> Option<PathBuf> {
         // Where there is no repository, git lists the person's and the system's configuration alone.
         self.configured(Path::new("/"), &[])?.hooks_everywhere.clone()
     }

@@ -22,6 +22,8 @@ use toolfence_rules::GIT_HOOKS;
 pub enum Access {
     /// Read them. What their configuration names in the work tree is read-only too.
     Read,
+    /// Write them on a private copy of the project: nothing of them is masked, and their changes are judged afterwards.
+    Copy,
     /// Write them: for a call that runs nothing but git.
     Write,
     /// Write them, but for what git would run of them or read for that: for a call of git in which hooks run, which are
@@ -53,6 +55,16 @@ pub(super) struct Repository {
     pub(super) standing: Standing,
 }
 
+/// What of the project the host's git uses, when a command began. All paths are relative to the root.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct GitFiles {
+    /// The git directories of repositories. One may contain others.
+    pub git_dirs: BTreeSet<PathBuf>,
+    /// Hooks, included files and programs that the configuration names, whether they exist or not, and links on the way to them;
+    /// also `.git` if it is a file or a link.
+    pub used: BTreeSet<PathBuf>,
+}
+
 /// What of a git directory is masked where the project is one itself, so that masking all of it would leave a command
 /// nothing to write to.
 const OF_A_BARE_PROJECT: &[&str] = &["HEAD", "config", "config.worktree", "commondir", "hooks", "modules", "worktrees"];
@@ -64,6 +76,8 @@ pub(super) struct WantedAccess {
     asked: BTreeMap<PathBuf, MaskKind>,
     /// What git would use: the path that leads there, and its way.
     ways: Vec<Used>,
+    /// For a private copy: the git directories in the project, relative to the root.
+    git_dirs: BTreeSet<PathBuf>,
 }
 
 /// What git on the host uses, or would use if it were there: hooks, included files, programs that its configuration names.
@@ -85,6 +99,19 @@ impl WantedAccess {
         let dirs = git_dirs(masks, folder, kind);
         if masks.git.leaves_writable(&names::text_of(&at)) {
             return Standing::Free;
+        }
+        if access == Access::Copy {
+            let inside = dirs.iter().filter_map(|dir| dir.strip_prefix(root).ok()).map(Path::to_owned);
+            self.git_dirs.extend(inside);
+            // A `.git` that is a file or a link says where the git directory is.
+            if kind.is_some_and(|kind| kind != FileType::Directory) {
+                self.mask(at, MaskKind::Freeze);
+            }
+            for target in dirs.iter().flat_map(|dir| links_of(dir)) {
+                self.used(masks, &target);
+            }
+            self.configured(masks, &top, &dirs);
+            return Standing::Protected;
         }
         let is_ignored = || Ignores::above(&masks.root, folder).is_within(folder);
         if !folder.as_os_str().is_empty() && is_ignored() && made::is_as_git_makes_it(&dirs[0], &top, None) {
@@ -165,7 +192,7 @@ impl WantedAccess {
     /// Adds what a repository above the root uses in the project.
     pub(super) fn add_above(&mut self, masks: &Masks, access: Access) {
         let top = masks.root.path().ancestors().skip(1).find(|folder| folder.join(".git").exists());
-        if let Some(top) = top.filter(|_| access == Access::Read) {
+        if let Some(top) = top.filter(|_| matches!(access, Access::Read | Access::Copy)) {
             let dot_git = top.join(".git");
             let git_dir = if dot_git.is_file() { pointed(&dot_git, "gitdir:").unwrap_or(dot_git) } else { dot_git };
             let git_dir = git_dir.canonicalize().unwrap_or(git_dir);
@@ -220,6 +247,17 @@ impl WantedAccess {
     fn mask(&mut self, path: PathBuf, how: MaskKind) {
         let known = self.asked.entry(path).or_insert(how);
         *known = how.max(*known);
+    }
+
+    /// For a private copy: what of the project the host's git uses.
+    pub(super) fn into_git_files(self, root: &Path) -> GitFiles {
+        let links = self.ways.iter().flat_map(|used| used.way.steps.iter().filter(|step| step.link.is_some()));
+        let ends = self.ways.iter().flat_map(|used| [&used.path, &used.way.end]);
+        let relative = |path: &PathBuf| path.strip_prefix(root).ok().map(Path::to_owned);
+        let named =
+            links.map(|step| &step.at).chain(ends).filter_map(relative).filter(|path| !path.as_os_str().is_empty());
+        let used: BTreeSet<PathBuf> = named.chain(self.asked.into_keys()).collect();
+        GitFiles { git_dirs: self.git_dirs, used }
     }
 
     /// A folder stands before what is in it; what is in a read-only one needs no mask of its own.

@@ -271,6 +271,10 @@ impl<'w> Scan<'w> {
     fn repositories(&mut self) -> Result<(), Hitch> {
         let Some((access, mut wanted)) = self.wanted.take() else { return Ok(()) };
         wanted.add_above(self.masks, access);
+        if access == Access::Copy {
+            self.set.git_files = wanted.into_git_files(self.masks.root.path());
+            return Ok(());
+        }
         let (asked, used) = wanted.into_parts();
         self.set.used = used;
         // A mask of a file in a repository has to lie over the mask of the repository.

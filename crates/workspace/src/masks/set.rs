@@ -1,6 +1,6 @@
 //! What was found to be masked, as it was when it was looked for.
 
-use crate::masks::repositories::{Repository, Used};
+use crate::masks::repositories::{GitFiles, Repository, Used};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use toolfence_project::{Mask, MaskKind, Number};
@@ -19,6 +19,7 @@ pub struct MaskSet {
     pub(super) used: Vec<Used>,
     /// Whether hooks run: then not only git writes what is kept.
     pub(super) with_hooks: bool,
+    pub(super) git_files: GitFiles,
     pub(super) cost: WalkCost,
 }
 
@@ -53,6 +54,11 @@ impl MaskSet {
     /// Folders of repositories that are writable but cannot be moved, relative to the root.
     pub fn kept(&self) -> impl Iterator<Item = &Path> {
         self.kept.iter().map(PathBuf::as_path)
+    }
+
+    /// What git uses of the project, if it was looked for with [`Access::Copy`](crate::Access::Copy).
+    pub fn git_files(&self) -> &GitFiles {
+        &self.git_files
     }
 
     /// Whether hooks run in the call.

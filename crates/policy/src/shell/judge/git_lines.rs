@@ -46,6 +46,10 @@ impl GitCalls {
 /// Counts a command, and notes where it would set configuration that only a person may let git have. `system` says whether
 /// the program is one of the system by its name.
 pub(crate) fn count(walker: &mut Walker<'_>, program: &str, argv: &[Word], input: &Input, system: bool) {
+    // There a command may do anything to a repository: what it did is judged afterwards.
+    if walker.ground.facts.has_private_copy() {
+        return;
+    }
     let literal = argv.first().is_some_and(|word| word.literal().is_some());
     if !literal || !system {
         return walker.git.other(shown(program, 80));

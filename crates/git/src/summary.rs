@@ -1,0 +1,438 @@
+//! Describes in git's terms what a command changed in a repository: commits, branches, tags, stashes, settings.
+
+use super::changes::{EntryChange, GitDirChanges};
+use super::config::keys_of;
+use super::{Git, bytes_of};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use toolfence_protocol::{Text, text};
+
+/// How long each question to git may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The most bytes of the list of packed refs, and of an answer of git.
+const MOST_BYTES: u64 = 16 << 20;
+
+/// The most refs that are described one by one.
+const MOST_REFS: usize = 20;
+
+/// The most commits of a branch that are named.
+const MOST_COMMITS: usize = 5;
+
+/// The most characters of a commit's subject.
+const MOST_OF_SUBJECT: usize = 80;
+
+/// What a command changed in a repository.
+#[derive(Debug, Default)]
+pub struct Summary {
+    /// One sentence for each change, such as ``commit ce3a5d4 'Fix median' on main: 2 files``.
+    pub lines: Vec<Text>,
+    /// Whether history may be lost: a ref was rewritten or deleted, a stash dropped, or objects removed.
+    pub loses_history: bool,
+}
+
+/// A ref before and after a command, each as git stores it: the name of an object, or `ref: NAME`.
+#[derive(Debug)]
+struct ChangedRef {
+    name: String,
+    before: Option<String>,
+    after: Option<String>,
+}
+
+impl GitDirChanges<'_> {
+    /// Describes the changes. They must have passed [`check`](GitDirChanges::check). `scratch` is an empty folder for files that git needs
+    /// to read the objects of both sides: it never reads the configuration of either.
+    pub fn summary(&self, git: &Git, scratch: &Path) -> Summary {
+        let mut summary = Summary::default();
+        let Ok(objects) = Objects::open(self, git, scratch) else {
+            // What git cannot be asked about is assumed to be lost.
+            return Summary { lines: vec![text!("changes that git cannot describe")], loses_history: true };
+        };
+        let mut refs = self.changed_refs();
+        let head = refs.iter().position(|changed| changed.name == "HEAD").map(|at| refs.remove(at));
+        for changed in refs.iter().take(MOST_REFS) {
+            self.describe(changed, &objects, &mut summary);
+        }
+        if let Some(more) = refs.len().checked_sub(MOST_REFS).filter(|more| *more > 0) {
+            summary.lines.push(text!("{count} more refs changed", count = more as u64));
+            // They are too many to look at each.
+            summary.loses_history = true;
+        }
+        if let Some(after) = head.and_then(|head| head.after) {
+            summary.lines.push(match after.strip_prefix("ref: refs/heads/") {
+                Some(branch) => text!("switched to branch {branch}", branch = shown(branch)),
+                None => text!("HEAD detached at {commit}", commit = objects.subject(&after)),
+            });
+        }
+        self.describe_others(git, &mut summary);
+        if summary.lines.is_empty() && self.changes.contains_key(Path::new("index")) {
+            summary.lines.push(text!("the list of staged files"));
+        }
+        if summary.lines.is_empty() {
+            summary.lines.push(text!("files that git keeps for itself"));
+        }
+        summary
+    }
+
+    /// Returns `true` if nothing but the index was written, and it lists the same files: git only noted their times. `scratch` is an empty
+    /// folder.
+    pub fn is_refresh(&self, git: &Git, scratch: &Path) -> bool {
+        let written = self.changes.iter().filter(|(_, change)| **change != EntryChange::Folder);
+        let is_index =
+            |(path, change): (&PathBuf, &EntryChange)| path == Path::new("index") && *change == EntryChange::Written;
+        if !written.into_iter().all(is_index) {
+            return false;
+        }
+        let list = |index: &Path, name: &str| -> io::Result<Vec<u8>> {
+            let git_dir = scratch.join(name);
+            bare(&git_dir, self.is_sha256(git), &[])?;
+            fs::copy(index, git_dir.join("index"))?;
+            let args = ["--work-tree=/", "ls-files", "-v", "--stage", "-z"];
+            ask(git, &git_dir, &args.map(OsString::from), &[])
+        };
+        let index = Path::new("index");
+        match (list(&self.before.join(index), "before"), list(&self.after.join(index), "after")) {
+            (Ok(before), Ok(after)) => before == after,
+            _ => false,
+        }
+    }
+
+    fn is_sha256(&self, git: &Git) -> bool {
+        let keys = keys_of(git, &self.before.join("config")).unwrap_or_default();
+        keys.iter().any(|(key, value)| key == "extensions.objectformat" && value.as_deref() == Some("sha256"))
+    }
+
+    /// The refs that have another value than before, `HEAD` among them.
+    fn changed_refs(&self) -> Vec<ChangedRef> {
+        let packed = |bytes: io::Result<Vec<u8>>| packed_refs(&bytes.unwrap_or_default());
+        let file = Path::new("packed-refs");
+        let before = packed(bytes_of(&self.before.join(file), MOST_BYTES));
+        let after = match self.changes.contains_key(file) {
+            true => packed(self.bytes(file)),
+            false => before.clone(),
+        };
+        let mut names: BTreeSet<String> = BTreeSet::new();
+        if self.changes.contains_key(file) {
+            let all = before.iter().chain(&after);
+            names.extend(
+                all.filter(|(name, value)| before.get(*name) != Some(*value) || after.get(*name) != Some(*value))
+                    .map(|(name, _)| name.clone()),
+            );
+        }
+        for (path, change) in &self.changes {
+            let Some(name) = path.to_str().filter(|name| *name == "HEAD" || name.starts_with("refs/")) else {
+                continue;
+            };
+            match change {
+                EntryChange::Removed => loose_refs(&self.before.join(path), name, &mut names),
+                EntryChange::Written => _ = names.insert(name.to_owned()),
+                _ => {}
+            }
+        }
+        let value = |bytes: io::Result<Vec<u8>>, packed: &BTreeMap<String, String>, name: &str| match bytes {
+            Ok(bytes) => Some(String::from_utf8_lossy(bytes.trim_ascii()).into_owned()),
+            Err(_) => packed.get(name).cloned(),
+        };
+        let changed = names.into_iter().filter(|name| !name.ends_with(".lock")).map(|name| ChangedRef {
+            before: value(bytes_of(&self.before.join(&name), MOST_BYTES), &before, &name),
+            after: value(self.bytes(Path::new(&name)), &after, &name),
+            name,
+        });
+        changed.filter(|changed| changed.before != changed.after).collect()
+    }
+
+    fn describe(&self, changed: &ChangedRef, objects: &Objects<'_>, summary: &mut Summary) {
+        let name = changed.name.as_str();
+        if name == "refs/stash" {
+            let log = Path::new("logs/refs/stash");
+            let before = bytes_of(&self.before.join(log), MOST_BYTES).unwrap_or_default();
+            let is_longer = self.bytes(log).is_ok_and(|after| after.starts_with(&before));
+            summary.loses_history |= !is_longer;
+            summary.lines.push(if is_longer { text!("changes stashed") } else { text!("a stash dropped") });
+            return;
+        }
+        // Git makes and deletes these while it works.
+        if ["refs/bisect/", "refs/rewritten/", "refs/worktree/"].iter().any(|own| name.starts_with(own)) {
+            return;
+        }
+        let (kind, short) = kind_and_name(name);
+        match (&changed.before, &changed.after) {
+            (None, Some(after)) => {
+                let known = self.values_before();
+                objects.commits(after, &known, &short, summary);
+                summary.lines.push(text!(
+                    "{kind} {name} created at {commit}",
+                    kind,
+                    name = short,
+                    commit = objects.subject(after)
+                ));
+            }
+            (Some(before), None) => {
+                summary.loses_history = true;
+                summary.lines.push(text!(
+                    "{kind} {name} deleted, it was at {commit}",
+                    kind,
+                    name = short,
+                    commit = objects.subject(before)
+                ));
+            }
+            (Some(before), Some(after)) => match objects.lost(before, after) {
+                Some(0) if kind_is_branch(name) => {
+                    objects.commits(after, std::slice::from_ref(before), &short, summary);
+                }
+                Some(0) => {
+                    summary.lines.push(text!(
+                        "{kind} {name} moved forward to {commit}",
+                        kind,
+                        name = short,
+                        commit = objects.subject(after)
+                    ));
+                }
+                lost => {
+                    summary.loses_history = true;
+                    let (from, to) = (objects.subject(before), objects.subject(after));
+                    summary.lines.push(match lost {
+                        Some(count) => text!(
+                            "{kind} {name} moved from {from} to {to}; {count} {count|commit is|commits are} no longer on it",
+                            kind, name = short, from, to, count
+                        ),
+                        None => text!("{kind} {name} moved from {from} to {to}", kind, name = short, from, to),
+                    });
+                }
+            },
+            (None, None) => {}
+        }
+    }
+
+    /// The commits that branches had before the command, as far as they are stored in files of their own, and `HEAD`'s.
+    fn values_before(&self) -> Vec<String> {
+        let mut names = BTreeSet::new();
+        loose_refs(&self.before.join("refs/heads"), "refs/heads", &mut names);
+        let packed = packed_refs(&bytes_of(&self.before.join("packed-refs"), MOST_BYTES).unwrap_or_default());
+        let loose = names.iter().filter_map(|name| bytes_of(&self.before.join(name), MOST_BYTES).ok());
+        let loose = loose.map(|bytes| String::from_utf8_lossy(bytes.trim_ascii()).into_owned());
+        let packed = packed.into_iter().filter(|(name, _)| name.starts_with("refs/heads/")).map(|(_, value)| value);
+        let detached = bytes_of(&self.before.join("HEAD"), MOST_BYTES).unwrap_or_default();
+        let detached = String::from_utf8_lossy(detached.trim_ascii()).into_owned();
+        loose.chain(packed).chain([detached]).filter(|value| is_object(value)).take(100).collect()
+    }
+
+    /// Describes worktrees, settings, and what is under way or gone.
+    fn describe_others(&self, git: &Git, summary: &mut Summary) {
+        let is_removed = |path: &Path| self.changes.get(path) == Some(&EntryChange::Removed);
+        let mut removed_objects = 0_u64;
+        for (path, change) in &self.changes {
+            let parts: Vec<&str> = path.iter().filter_map(OsStr::to_str).collect();
+            match parts.as_slice() {
+                ["objects", ..] if *change == EntryChange::Removed => removed_objects += 1,
+                ["worktrees", name, "gitdir"] if *change == EntryChange::Written => {
+                    let place = self.bytes(path).unwrap_or_default();
+                    let place = String::from_utf8_lossy(place.trim_ascii()).into_owned();
+                    let place = place.strip_suffix("/.git").unwrap_or(&place);
+                    summary.lines.push(text!(
+                        "worktree {name} added at {place}",
+                        name = shown(name),
+                        place = shown(place)
+                    ));
+                }
+                ["worktrees", name] if *change == EntryChange::Removed => {
+                    summary.lines.push(text!("worktree {name} removed", name = shown(name)));
+                }
+                ["worktrees", name, "HEAD"] if self.before.join(path).exists() => {
+                    summary.lines.push(text!("HEAD of the worktree {name} moved", name = shown(name)));
+                }
+                ["modules", ..] if path.ends_with("HEAD") => {
+                    let module = path.parent().unwrap_or(path).strip_prefix("modules").unwrap_or(path);
+                    summary.lines.push(text!("submodule {name} changed", name = shown(&module.to_string_lossy())));
+                }
+                ["config" | "config.worktree"] => {
+                    let keys = |dir: &Path| keys_of(git, &dir.join(path)).unwrap_or_default();
+                    let (before, after) = (keys(self.before), keys(self.after));
+                    for (key, value) in after.iter().filter(|pair| !before.contains(pair)).take(MOST_REFS) {
+                        let value = shown(value.as_deref().unwrap_or("true"));
+                        summary.lines.push(text!("setting {key} = {value}", key = shown(key), value));
+                    }
+                    for (key, _) in before.iter().filter(|(key, _)| !after.iter().any(|(other, _)| other == key)) {
+                        summary.lines.push(text!("setting {key} removed", key = shown(key)));
+                    }
+                }
+                ["info", "sparse-checkout"] => summary.lines.push(text!("the list of files that are checked out")),
+                _ => {}
+            }
+        }
+        for (name, what) in [
+            ("MERGE_HEAD", text!("merge")),
+            ("CHERRY_PICK_HEAD", text!("cherry-pick")),
+            ("REVERT_HEAD", text!("revert")),
+            ("rebase-merge", text!("rebase")),
+            ("rebase-apply", text!("rebase")),
+            ("BISECT_LOG", text!("bisect")),
+        ] {
+            let path = Path::new(name);
+            if is_removed(path) {
+                summary.lines.push(text!("the {what} that was under way is over", what));
+            } else if self.changes.contains_key(path) {
+                summary.lines.push(text!("a {what} is under way", what));
+            }
+        }
+        if removed_objects > 0 {
+            summary.loses_history = true;
+            summary.lines.push(text!("{count} {count|file|files} of stored objects removed", count = removed_objects));
+        }
+    }
+}
+
+/// The objects of a repository before and after a command, in a git directory without configuration and refs.
+struct Objects<'a> {
+    git: &'a Git,
+    git_dir: PathBuf,
+}
+
+impl<'a> Objects<'a> {
+    fn open(changes: &GitDirChanges<'_>, git: &'a Git, scratch: &Path) -> io::Result<Objects<'a>> {
+        let git_dir = scratch.join("objects-of-both");
+        let folders = [changes.after, changes.before].map(|dir| dir.join("objects"));
+        bare(&git_dir, changes.is_sha256(git), &folders)?;
+        if let Ok(shallow) = changes.bytes(Path::new("shallow")) {
+            fs::write(git_dir.join("shallow"), shallow)?;
+        }
+        Ok(Objects { git, git_dir })
+    }
+
+    fn ask(&self, args: &[&str]) -> io::Result<String> {
+        let args: Vec<OsString> = args.iter().map(OsString::from).collect();
+        Ok(String::from_utf8_lossy(&ask(self.git, &self.git_dir, &args, &[])?).into_owned())
+    }
+
+    /// The short name of a commit and its subject. A value that is no object is returned as it is.
+    fn subject(&self, value: &str) -> String {
+        if !is_object(value) {
+            return shown(value);
+        }
+        let line = self.ask(&["log", "--no-walk", "--format=%h%x00%s", value, "--"]);
+        match line.as_deref().map(|line| line.trim_end().split_once('\0')) {
+            Ok(Some((name, subject))) => format!("{name} '{}'", shown(subject)),
+            _ => value[..7].to_owned(),
+        }
+    }
+
+    /// How many commits can be reached from `before` but not from `after`; `None` if git cannot say.
+    fn lost(&self, before: &str, after: &str) -> Option<u64> {
+        if !is_object(before) || !is_object(after) {
+            return None;
+        }
+        self.ask(&["rev-list", "--count", before, "--not", after, "--"]).ok()?.trim().parse().ok()
+    }
+
+    /// Adds the commits that are reachable from `after` and from none of the others.
+    fn commits(&self, after: &str, others: &[String], branch: &str, summary: &mut Summary) {
+        if !is_object(after) {
+            return;
+        }
+        let most = format!("--max-count={}", MOST_COMMITS + 1);
+        let mut args =
+            vec!["log", most.as_str(), "--format=%x01%h%x00%s", "--name-only", "--first-parent", "-m", after, "--not"];
+        args.extend(others.iter().map(String::as_str));
+        args.push("--");
+        let Ok(log) = self.ask(&args) else { return };
+        let commits: Vec<&str> = log.split('\u{1}').skip(1).collect();
+        for commit in commits.iter().take(MOST_COMMITS).rev() {
+            let mut lines = commit.lines();
+            let (id, subject) = lines.next().and_then(|line| line.split_once('\0')).unwrap_or_default();
+            let count = lines.filter(|line| !line.is_empty()).count() as u64;
+            summary.lines.push(text!(
+                "commit {id} '{subject}' on {branch}: {count} {count|file|files}",
+                id,
+                subject = shown(subject),
+                branch,
+                count
+            ));
+        }
+        if commits.len() > MOST_COMMITS {
+            summary.lines.push(text!("and more commits on {branch}", branch));
+        }
+    }
+}
+
+/// Makes a git directory without refs that reads objects from these folders.
+fn bare(git_dir: &Path, is_sha256: bool, objects: &[PathBuf]) -> io::Result<()> {
+    fs::create_dir_all(git_dir.join("objects/info"))?;
+    fs::create_dir_all(git_dir.join("refs"))?;
+    fs::write(git_dir.join("HEAD"), "ref: refs/heads/none\n")?;
+    let format = if is_sha256 { "1\n[extensions]\n\tobjectformat = sha256" } else { "0" };
+    fs::write(git_dir.join("config"), format!("[core]\n\trepositoryformatversion = {format}\n"))?;
+    let mut alternates = Vec::new();
+    for folder in objects.iter().filter(|folder| folder.is_dir()) {
+        let bytes = folder.as_os_str().as_encoded_bytes();
+        if bytes.contains(&b'\n') {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        alternates.extend_from_slice(bytes);
+        alternates.push(b'\n');
+    }
+    fs::write(git_dir.join("objects/info/alternates"), alternates)
+}
+
+fn ask(git: &Git, git_dir: &Path, args: &[OsString], also: &[i32]) -> io::Result<Vec<u8>> {
+    let mut all = vec![OsString::from("--git-dir"), git_dir.into()];
+    all.extend_from_slice(args);
+    git.ask(Path::new("/"), &all, also, PATIENCE, MOST_BYTES)
+}
+
+/// `branch` and its short name, or what else a ref is.
+fn kind_and_name(name: &str) -> (Text, String) {
+    for (prefix, kind) in
+        [("refs/heads/", text!("branch")), ("refs/tags/", text!("tag")), ("refs/remotes/", text!("remote branch"))]
+    {
+        if let Some(short) = name.strip_prefix(prefix) {
+            return (kind, shown(short));
+        }
+    }
+    (text!("ref"), shown(name))
+}
+
+fn kind_is_branch(name: &str) -> bool {
+    name.starts_with("refs/heads/")
+}
+
+fn is_object(value: &str) -> bool {
+    matches!(value.len(), 40 | 64) && value.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// The refs in git's list of packed ones (git-pack-refs(1)).
+fn packed_refs(bytes: &[u8]) -> BTreeMap<String, String> {
+    let text = String::from_utf8_lossy(bytes);
+    let lines = text.lines().filter(|line| !line.starts_with(['#', '^']));
+    lines.filter_map(|line| line.split_once(' ')).map(|(value, name)| (name.to_owned(), value.to_owned())).collect()
+}
+
+/// Adds the names of the refs at a path and below it.
+fn loose_refs(at: &Path, name: &str, names: &mut BTreeSet<String>) {
+    const MOST: usize = 10_000;
+    let mut waiting = vec![(at.to_owned(), name.to_owned())];
+    while let Some((at, name)) = waiting.pop() {
+        match fs::symlink_metadata(&at) {
+            Ok(meta) if meta.is_dir() => {
+                for entry in fs::read_dir(&at).into_iter().flatten().flatten() {
+                    waiting.push((entry.path(), format!("{name}/{}", entry.file_name().to_string_lossy())));
+                }
+            }
+            Ok(_) if names.len() < MOST => _ = names.insert(name),
+            _ => {}
+        }
+    }
+}
+
+/// A text on one line without control characters, shortened.
+fn shown(text: &str) -> String {
+    let plain = text.chars().map(|character| if character.is_control() { ' ' } else { character });
+    let mut shown: String = plain.take(MOST_OF_SUBJECT).collect();
+    if text.chars().nth(MOST_OF_SUBJECT).is_some() {
+        shown.push_str("...");
+    }
+    shown
+}

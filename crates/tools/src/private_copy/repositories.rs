@@ -1,0 +1,265 @@
+//! Judges what a command changed in repositories: the changes of one are kept as a whole or not at all.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use toolfence_commands::layer::{Change, ChangeKind, Entry};
+use toolfence_commands::run::LayerRun;
+use toolfence_git::changes::{EntryChange, GitDirChanges};
+use toolfence_git::config::{plain, pointed};
+use toolfence_git::made::{is_as_git_makes_it, looks_bare};
+use toolfence_git::summary::Summary;
+use toolfence_protocol::{Text, text};
+use toolfence_workspace::{GitFiles, Workspace};
+
+/// What git looks for in a folder to see whether it is a git directory.
+const OF_A_GIT_DIR: &[&str] = &["HEAD", "objects", "refs", "commondir"];
+
+/// What a command changed in repositories.
+#[derive(Debug, Default)]
+pub(super) struct Repositories {
+    /// The repositories whose changes may be kept, each with a description.
+    pub(super) changed: Vec<(PathBuf, Summary)>,
+    /// Git directories that are new and as git makes them.
+    pub(super) new: BTreeSet<PathBuf>,
+    /// Repositories that were removed with the folder that they were in.
+    pub(super) removed: Vec<PathBuf>,
+    /// Paths that are not kept, each with the reason.
+    pub(super) refused: Vec<(PathBuf, Text)>,
+    /// What becomes of each change that concerns a repository.
+    places: HashMap<PathBuf, Place>,
+}
+
+/// What becomes of a change that concerns a repository.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// It belongs to an existing repository whose changes may be kept.
+    Changed,
+    /// It is not kept.
+    Dropped,
+}
+
+impl Repositories {
+    pub(super) fn judge(workspace: &Workspace, run: &LayerRun) -> Repositories {
+        let files = run.masks.git_files();
+        let mut judging = Judging { workspace, run, files, found: Repositories::default() };
+        judging.judge_existing();
+        judging.judge_new();
+        judging.drop_used();
+        judging.found
+    }
+
+    /// What becomes of a change; `None` if it concerns no existing repository and may be kept as far as git is concerned.
+    pub(super) fn place(&self, path: &Path) -> Option<Place> {
+        self.places.get(path).copied()
+    }
+
+    /// Whether the changes to keep may lose history: commits, stashes or a whole repository.
+    pub(super) fn lose_history(&self) -> bool {
+        !self.removed.is_empty() || self.changed.iter().any(|(_, summary)| summary.loses_history)
+    }
+}
+
+struct Judging<'a> {
+    workspace: &'a Workspace,
+    run: &'a LayerRun,
+    files: &'a GitFiles,
+    found: Repositories,
+}
+
+impl<'a> Judging<'a> {
+    /// Judges the changes in the repositories that existed before.
+    fn judge_existing(&mut self) {
+        let mut by_repository: BTreeMap<&Path, Vec<&Change>> = BTreeMap::new();
+        for (change, is_output) in self.run.changes.iter().zip(&self.run.is_output) {
+            if let Some(dir) = self.git_dir_of(&change.path) {
+                by_repository.entry(dir).or_default().push(change);
+            } else if change.kind == ChangeKind::Removed && !is_output {
+                // The git directory of a worktree is elsewhere and stays.
+                let removed = self.files.git_dirs.iter().filter(|dir| dir.starts_with(&change.path));
+                self.found.removed.extend(removed.cloned());
+            }
+        }
+        for (number, (dir, changes)) in by_repository.into_iter().enumerate() {
+            let place = match self.summarize(dir, &changes, number) {
+                Ok(Some(summary)) => {
+                    self.found.changed.push((dir.to_owned(), summary));
+                    Place::Changed
+                }
+                Ok(None) => Place::Dropped,
+                Err((path, why)) => {
+                    self.found.refused.push((path, why));
+                    Place::Dropped
+                }
+            };
+            for change in changes {
+                let is_kept = place == Place::Changed && change.kind != ChangeKind::Touched;
+                self.found.places.insert(change.path.clone(), if is_kept { Place::Changed } else { Place::Dropped });
+            }
+        }
+    }
+
+    /// The description of the changes of one repository if they may be kept; `None` if there is nothing to keep.
+    fn summarize(&self, dir: &Path, changes: &[&Change], number: usize) -> Result<Option<Summary>, (PathBuf, Text)> {
+        let refuse = |path: PathBuf, why: Text| {
+            let why = text!("{why}. Nothing of this repository was kept; the user can run the command with `!`", why);
+            (path, why)
+        };
+        let itself = changes.iter().find(|change| change.path == dir);
+        if itself.is_some_and(|change| !matches!(change.kind, ChangeKind::Modified(_) | ChangeKind::Touched)) {
+            return Err(refuse(dir.to_owned(), text!("the git directory itself was removed or replaced")));
+        }
+        let (before, after) = (self.workspace.root_path().join(dir), self.run.layer.path_of(dir));
+        let entries = changes.iter().filter(|change| change.path != dir).filter_map(|change| {
+            let path = change.path.strip_prefix(dir).ok()?.to_owned();
+            Some((path, entry_change(&change.kind)?))
+        });
+        let all = GitDirChanges::new(&before, &after, entries);
+        if all.is_empty() {
+            return Ok(None);
+        }
+        let Some(git) = self.workspace.root().programs().git() else {
+            return Err(refuse(dir.to_owned(), text!("there is no git on the host that could describe the changes")));
+        };
+        let scratch = self.run.layer.path().join(format!("git-{number}"));
+        if fs::create_dir(&scratch).is_ok() && all.is_refresh(git, &scratch) {
+            return Ok(None);
+        }
+        all.check(git, self.workspace.root_path()).map_err(|refusal| refuse(dir.join(refusal.path), refusal.why))?;
+        // A git of the user is at work: what it writes next was read before these changes.
+        if ["index.lock", "HEAD.lock"].iter().any(|lock| before.join(lock).exists()) {
+            return Err(refuse(dir.to_owned(), text!("another git is changing the repository")));
+        }
+        Ok(Some(all.summary(git, &scratch)))
+    }
+
+    /// Judges git directories that are new, and `.git` files and links.
+    fn judge_new(&mut self) {
+        let mut halves: BTreeMap<PathBuf, BTreeSet<&str>> = BTreeMap::new();
+        let mut dropped: BTreeSet<PathBuf> = BTreeSet::new();
+        for change in &self.run.changes {
+            let path = &change.path;
+            let is_judged = self.found.places.contains_key(path) || matches!(change.kind, ChangeKind::Removed);
+            if is_judged || is_within(path, &self.found.new) || is_within(path, &dropped) {
+                continue;
+            }
+            if is_git(path) {
+                let is_fine = match &change.kind {
+                    ChangeKind::Added(Entry::Folder { .. }) => self.is_made(path, path.parent().unwrap_or(path)),
+                    ChangeKind::Added(Entry::File { .. }) => self.leads_to_repository(path),
+                    ChangeKind::Touched => continue,
+                    _ => false,
+                };
+                match is_fine {
+                    true => _ = self.found.new.insert(path.clone()),
+                    false => _ = dropped.insert(path.clone()),
+                }
+            } else if let Some(name) = OF_A_GIT_DIR.iter().find(|name| path.file_name() == Some(OsStr::new(name)))
+                && matches!(change.kind, ChangeKind::Added(_) | ChangeKind::Replaced(_))
+            {
+                halves.entry(path.parent().unwrap_or(path).to_owned()).or_default().insert(name);
+            }
+        }
+        for (folder, names) in halves {
+            let there =
+                |name: &&&str| names.contains(**name) || self.workspace.root_path().join(&folder).join(name).exists();
+            let all = OF_A_GIT_DIR.iter().filter(there).map(|name| name.as_bytes());
+            if !looks_bare(all) || is_within(&folder, &self.found.new) || is_within(&folder, &dropped) {
+                continue;
+            }
+            match self.is_made(&folder, &folder) {
+                true => _ = self.found.new.insert(folder),
+                // Without these, git does not take the folder for one of its own.
+                false => dropped.extend(names.into_iter().map(|name| folder.join(name))),
+            }
+        }
+        if dropped.is_empty() {
+            return;
+        }
+        for change in &self.run.changes {
+            if is_within(&change.path, &dropped) {
+                self.found.places.insert(change.path.clone(), Place::Dropped);
+            }
+        }
+        let why = text!("a repository like this could make git run a program. The user can run the command with `!`");
+        self.found.refused.extend(dropped.into_iter().map(|path| (path, why.clone())));
+    }
+
+    /// Returns `true` if a new git directory is as `git init` and `git clone` make it. `top` is the folder of its work tree.
+    fn is_made(&self, dir: &Path, top: &Path) -> bool {
+        let (before, after) = (self.workspace.root_path().join(top), self.run.layer.path_of(top));
+        let everywhere = self.workspace.masks().hooks_everywhere();
+        // Its folder may be one that the project had.
+        everywhere.as_ref().is_none_or(|hooks| plain(&before.join(hooks)).symlink_metadata().is_err())
+            && is_as_git_makes_it(&self.run.layer.path_of(dir), &after, everywhere.as_deref())
+    }
+
+    /// Returns `true` if a new `.git` file names a git directory of the project that was judged.
+    fn leads_to_repository(&self, file: &Path) -> bool {
+        let root = self.workspace.root_path();
+        let Some(target) = pointed(&self.run.layer.path_of(file), "gitdir:") else { return false };
+        // A relative way counts from where the file will be.
+        let target = match target.strip_prefix(self.run.layer.path_of(Path::new(""))) {
+            Ok(inside) => root.join(inside),
+            Err(_) => target,
+        };
+        let target = plain(&target);
+        let Ok(inside) = target.strip_prefix(root) else { return false };
+        let is_link = |path: &Path| root.join(path).is_symlink() || self.run.layer.path_of(path).is_symlink();
+        let is_known = self.git_dir_of(inside).is_some() || is_within(inside, &self.found.new);
+        is_known && !inside.ancestors().filter(|path| !path.as_os_str().is_empty()).any(is_link)
+    }
+
+    /// Drops what git on the host would use outside of the git directories: hooks, included files and programs.
+    fn drop_used(&mut self) {
+        if self.files.used.is_empty() {
+            return;
+        }
+        for change in &self.run.changes {
+            let path = &change.path;
+            let is_folder = matches!(
+                change.kind,
+                ChangeKind::Added(Entry::Folder { .. }) | ChangeKind::Modified(Entry::Folder { .. })
+            );
+            let is_harmless = matches!(change.kind, ChangeKind::Removed | ChangeKind::Touched) || is_folder;
+            let leads_there = |used: &PathBuf| path.starts_with(used) || used.starts_with(path);
+            if is_harmless || self.found.places.contains_key(path) || !self.files.used.iter().any(leads_there) {
+                continue;
+            }
+            let why = text!("git on the host would run or read it. The user can run the command with `!`");
+            self.found.refused.push((path.clone(), why));
+            self.found.places.insert(path.clone(), Place::Dropped);
+        }
+    }
+
+    /// The outermost git directory that existed before and that a path is in.
+    fn git_dir_of(&self, path: &Path) -> Option<&'a Path> {
+        let files: &'a GitFiles = self.files;
+        let outermost = path.ancestors().filter_map(|above| files.git_dirs.get(above)).last();
+        outermost.map(PathBuf::as_path)
+    }
+}
+
+/// Returns `true` if a path is one of these, or in one.
+fn is_within(path: &Path, folders: &BTreeSet<PathBuf>) -> bool {
+    path.ancestors().any(|above| folders.contains(above))
+}
+
+fn entry_change(kind: &ChangeKind) -> Option<EntryChange> {
+    match kind {
+        ChangeKind::Removed => Some(EntryChange::Removed),
+        ChangeKind::Added(entry) | ChangeKind::Modified(entry) | ChangeKind::Replaced(entry) => Some(match entry {
+            Entry::File { .. } => EntryChange::Written,
+            Entry::Folder { .. } => EntryChange::Folder,
+            Entry::Link { .. } => EntryChange::Other,
+        }),
+        ChangeKind::Touched => None,
+        ChangeKind::Special | ChangeKind::Hidden => Some(EntryChange::Other),
+    }
+}
+
+/// Whether a path has the name that git looks for. Some file systems do not tell cases apart.
+fn is_git(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.eq_ignore_ascii_case(".git"))
+}

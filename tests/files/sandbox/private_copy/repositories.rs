@@ -1,0 +1,223 @@
+//! Commands that change repositories on private copies: what is kept, what is asked, and what the repository is like afterwards.
+
+use super::{Copied, Say};
+use std::path::Path;
+use std::process::Command;
+use toolfence::policy::AskMode;
+
+/// Prepares a repository with two commits.
+const BEGIN: &str = "git init -q -b main && git config user.name a && git config user.email a@b && echo one > a.txt && mkdir -p src && \
+                     echo 1 > src/x && git add . && git commit -qm first && echo two >> a.txt && git commit -qam second";
+
+/// Makes the names of commits the same in both runs.
+const DATES: &str = "export GIT_AUTHOR_DATE=2001-01-01T00:00:00Z GIT_COMMITTER_DATE=2001-01-01T00:00:00Z;";
+
+/// A day of work with git. Each line runs as one command.
+const DAY: &[&str] = &[
+    "echo three >> a.txt && git commit -am third",
+    "git add -A && git status --short",
+    "printf '#!/bin/sh\\necho formatted >> log.txt; git add log.txt\\n' > check.sh && chmod +x check.sh",
+    "git add check.sh && git commit -m 'add check'",
+    "git commit --amend -m 'add a check'",
+    "git checkout -b feature && echo f > f.txt && git add f.txt && git commit -m 'feature'",
+    "echo g > g.txt && git add g.txt && git commit -m 'more'",
+    "git switch main && echo m >> a.txt && git commit -am 'on main'",
+    "git merge --no-edit feature",
+    "git branch -m feature done && git branch side HEAD~1",
+    "git switch side && echo side >> a.txt && git commit -am 'on side'",
+    "git merge main; git status --short",
+    "printf 'one\\nresolved\\n' > a.txt && git add a.txt && git commit --no-edit",
+    "git switch -c topic HEAD~1 && echo t > t.txt && git add t.txt && git commit -m topic",
+    "git rebase main || true",
+    "git checkout --theirs a.txt; git add -A; GIT_EDITOR=: git rebase --continue || git rebase --skip || git rebase --abort",
+    "echo dirty >> src/x && git stash",
+    "git stash list && git stash pop",
+    "git checkout -- src/x",
+    "git mv t.txt u.txt && git commit -m 'rename'",
+    "git rm -q u.txt && git commit -m 'remove'",
+    "git revert --no-edit HEAD",
+    "git cherry-pick -x HEAD~1 || git cherry-pick --skip || git cherry-pick --abort",
+    "git tag v1 && git tag -a v2 -m 'second tag' && git tag -d v1",
+    "git worktree add wt -b in-worktree && cd wt && echo w > w.txt && git add w.txt && git commit -m 'in a worktree'",
+    "cd wt && echo w2 >> w.txt && git commit -am 'again'",
+    "git worktree remove wt && git worktree prune",
+    "git reset --soft HEAD~1 && git commit -m 'again'",
+    "git reset --hard HEAD~1",
+    "git sparse-checkout set src && git sparse-checkout disable",
+    "git notes add -m note HEAD",
+    "git config user.name b && git config pull.rebase true",
+    "git remote add origin https://example.invalid/x.git && git remote set-url origin ssh://git@example.invalid/x",
+    "git update-index --split-index && git update-index --no-split-index",
+    "git bisect start HEAD HEAD~3 && git bisect good && git bisect reset",
+    "git pack-refs --all && git gc -q && git repack -adq",
+    "git clean -fdq && git branch -D done && git switch main",
+    "git init -q lib && cd lib && git config user.name c && git config user.email c@d && echo l > l && git add l && git commit -qm lib",
+    "cd lib && echo l2 >> l && git commit -qam lib2",
+    "git clone -q --no-hardlinks lib copy && rm -rf copy",
+];
+
+/// What git says about a repository. Times and numbers of files are not in it.
+fn state(root: &Path) -> String {
+    let questions = "git for-each-ref; git symbolic-ref HEAD; git ls-files -s; git status --porcelain; git stash list; git config --local --list; \
+                     git log --all --format='%H %P %s'; git worktree list --porcelain | sed 's#/.*/##'; git reflog --format='%H %gs'; git fsck --full 2>&1; \
+                     find . -path ./.git -prune -o -type f -print | sort; [ ! -d lib ] || git -C lib log --format='%H %s'";
+    let done = Command::new("sh").args(["-c", questions]).current_dir(root).output().expect("there is a shell");
+    format!("{}{}", String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr))
+}
+
+fn plainly(root: &Path, command: &str) {
+    let mut bash = Command::new("bash");
+    bash.args(["-c", &format!("{DATES} {command}")]).current_dir(root).env("GIT_CONFIG_GLOBAL", "/dev/null");
+    bash.env("GIT_EDITOR", ":").env("GIT_SEQUENCE_EDITOR", ":").output().expect("there is a shell");
+}
+
+/// A project with the repository of [`BEGIN`].
+fn begun(mode: AskMode) -> Option<Copied> {
+    let copied = Copied::new(mode)?;
+    plainly(&copied.place.root, BEGIN);
+    assert!(copied.place.at(".git/index").exists());
+    Some(copied)
+}
+
+#[test]
+fn a_day_of_git_leaves_the_repository_of_a_plain_run() {
+    let Some(mut copied) = begun(AskMode::Never) else { return };
+    let plain = super::Place::new();
+    plainly(&plain.root, BEGIN);
+    for command in DAY {
+        plainly(&plain.root, command);
+        let turn = copied.bash(&format!("{DATES} {command}"), &[]);
+        assert!(!turn.output().contains("Not kept"), "{command}: {}", turn.output());
+        assert_eq!(state(&copied.place.root), state(&plain.root), "{command}: {}", turn.output());
+    }
+}
+
+#[test]
+fn the_question_describes_the_changes_of_a_repository_in_terms_of_git() {
+    let Some(mut copied) = begun(AskMode::Risky) else { return };
+    for (command, summary, lines) in [
+        ("echo x >> a.txt; git commit -qam 'Fix median'", "1 file and the repository", "' on main: 1 file\n"),
+        ("git branch topic", "the repository", "git: branch topic created at "),
+        ("git switch -q topic", "the repository", "git: switched to branch topic\n"),
+        ("echo y > y; git add y; git commit -qm 'Add y'", "1 file and the repository", "'Add y' on topic: 1 file\n"),
+        ("git reset -q --hard HEAD~1", "1 file and the repository", "; 1 commit is no longer on it\n"),
+        ("git switch -q main; git branch -D topic", "the repository", "git: branch topic deleted, it was at "),
+        ("echo z >> a.txt; git stash -q", "the repository", "git: changes stashed\n"),
+        ("git stash drop -q", "the repository", "git: a stash dropped\n"),
+        ("git tag v1", "the repository", "git: tag v1 created at "),
+        ("git config user.name 'A B'", "the repository", "git: setting user.name = A B\n"),
+        ("echo n > n; git add n", "1 file and the repository", "git: the list of staged files\n"),
+        ("git rm -q --cached n", "the repository", "git: the list of staged files\n"),
+    ] {
+        let turn = copied.bash(command, &[Say::Yes]);
+        let question = turn.question();
+        assert!(
+            question.reason.ends_with(&format!(" changed {summary}. Keep the changes?")),
+            "{command}: {question:?}"
+        );
+        let details = question.changes.as_deref().expect("it has run");
+        assert!(details.contains(lines), "{command}: {details}");
+        assert!(turn.output().starts_with(&format!("[Kept: {summary}]")), "{command}: {}", turn.output());
+    }
+}
+
+#[test]
+fn a_repository_that_is_only_read_is_not_asked_about() {
+    let Some(mut copied) = begun(AskMode::Risky) else { return };
+    for command in ["touch a.txt && git status", "git diff", "git log --oneline", "git stash list", "git add ."] {
+        copied.bash(command, &[]);
+    }
+}
+
+#[test]
+fn a_refused_commit_leaves_every_byte_as_it_was() {
+    let Some(mut copied) = begun(AskMode::Risky) else { return };
+    let before = copied.picture();
+    let turn = copied.bash("echo x >> a.txt; git commit -qam no; git branch b", &[Say::No("not now")]);
+    assert_eq!(turn.output(), "[Not kept: a.txt, .git: not now]\n");
+    assert_eq!(copied.picture(), before);
+}
+
+#[test]
+fn what_loses_history_is_asked_about_in_the_mode_sandboxed() {
+    let Some(mut copied) = begun(AskMode::Sandboxed) else { return };
+    copied.bash("echo x >> a.txt; git commit -qam x; git branch b; git switch -q b; echo y >> a.txt; git stash -q; git init -q lib", &[]);
+    for command in [
+        "git commit -q --amend -m y",
+        "git reset -q --hard HEAD~1",
+        "git switch -q main; git branch -D b",
+        "git update-ref refs/heads/main HEAD~1",
+        "git stash drop -q",
+        "git stash pop -q",
+        "git reflog expire --expire=now --all; git gc -q --prune=now",
+        "rm -rf lib",
+        "rm -rf .git; git init -q",
+    ] {
+        let before = copied.picture();
+        copied.bash(command, &[Say::No("no")]);
+        assert_eq!(copied.picture(), before, "{command}");
+    }
+    let Some(mut copied) = begun(AskMode::Never) else { return };
+    copied.bash("git commit -q --amend -m y", &[]);
+    assert!(state(&copied.place.root).contains(" y\n"));
+}
+
+/// The rest of what the command changed is kept.
+#[test]
+fn a_repository_with_a_change_that_could_run_a_program_is_not_kept() {
+    for (command, named) in [
+        ("git config core.fsmonitor ./x", ".git/config"),
+        ("git config --unset user.name; git config core.hooksPath hooks", ".git/config"),
+        ("git config remote.origin.url 'ext::sh -c x'", ".git/config"),
+        ("git config branch.main.mergeOptions -sx", ".git/config"),
+        ("echo x > .git/hooks/post-commit", ".git/hooks/post-commit"),
+        ("mkdir -p .git/info; echo '* filter=x' > .git/info/attributes", ".git/info/attributes"),
+        ("mkdir -p .git/objects/info; echo /tmp/o > .git/objects/info/alternates", ".git/objects/info/alternates"),
+        ("ln -s /etc/passwd .git/refs/heads/x", ".git/refs/heads/x"),
+        ("rm -rf .git", ".git"),
+        (
+            "mkdir .git/rebase-merge; echo 'exec ./x' > .git/rebase-merge/git-rebase-todo",
+            ".git/rebase-merge/git-rebase-todo",
+        ),
+        ("mkdir .git/rebase-merge; echo x/y > .git/rebase-merge/strategy", ".git/rebase-merge/strategy"),
+        (
+            "mkdir .git/sequencer; printf '[options]\\n\\tstrategy = x/y\\n' > .git/sequencer/opts",
+            ".git/sequencer/opts",
+        ),
+        ("mkdir -p .git/worktrees/w; echo ../../../e > .git/worktrees/w/commondir", ".git/worktrees/w/commondir"),
+        ("mkdir -p .git/worktrees/w; echo /etc/.git > .git/worktrees/w/gitdir", ".git/worktrees/w/gitdir"),
+        (
+            "mkdir -p .git/modules/m; cp -r .git/HEAD .git/objects .git/refs .git/hooks .git/modules/m; echo x > .git/modules/m/hooks/x",
+            ".git/modules/m",
+        ),
+        ("git commit --allow-empty -m x; echo x > .git/hooks/pre-push", ".git/hooks/pre-push"),
+        ("mkdir sub; echo \"gitdir: $PWD/e\" > sub/.git; cp -r .git e; echo x > e/hooks/pre-commit", "sub/.git"),
+        ("git init -q sub; echo x > sub/.git/hooks/pre-commit", "sub/.git"),
+        ("ln -s ../.git src/.git", "src/.git"),
+    ] {
+        let Some(mut copied) = begun(AskMode::Never) else { return };
+        let before = super::picture(&copied.place.at(".git"));
+        copied.place.file("attempt.sh", format!("{command}; echo kept > kept.txt"));
+        let turn = copied.bash(". ./attempt.sh", &[]);
+        assert!(turn.output().contains(&format!("[Not kept: {named}")), "{command}: {}", turn.output());
+        assert_eq!(super::picture(&copied.place.at(".git")), before, "{command}: {}", turn.output());
+        assert!(copied.place.at("kept.txt").exists(), "{command}: {}", turn.output());
+        assert!(
+            !copied.place.at(named).exists() || copied.place.at(named).starts_with(copied.place.at(".git")),
+            "{command}"
+        );
+    }
+}
+
+#[test]
+fn hooks_run_confined_and_their_changes_are_kept_with_the_commit() {
+    let Some(mut copied) = begun(AskMode::Never) else { return };
+    copied
+        .place
+        .file(".git/hooks/pre-commit", "#!/bin/sh\necho hook > from-hook; git add from-hook; touch ../outside\n");
+    plainly(&copied.place.root, "chmod +x .git/hooks/pre-commit");
+    copied.bash("git commit -qm hooked --allow-empty", &[]);
+    assert_eq!(copied.place.content("from-hook"), "hook\n");
+    assert!(state(&copied.place.root).contains(" hooked\n"));
+    assert!(!copied.place.root.with_file_name("outside").exists());
+}
