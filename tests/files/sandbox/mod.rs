@@ -1,6 +1,5 @@
 //! The sandbox from inside: what a command reaches, what it leaves behind, and that work goes on as usual.
 
-mod ahead;
 #[cfg(feature = "cli")]
 mod audit;
 mod calls;
@@ -13,6 +12,7 @@ mod doctor;
 mod environment;
 mod escape;
 mod git;
+mod helper;
 mod hooks;
 mod jobs;
 mod layer;

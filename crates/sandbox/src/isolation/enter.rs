@@ -4,9 +4,6 @@
 //! project, and ends everything when the host asks for it or is gone. The *inner* one is the first of the new process
 //! namespace: it takes its own rights away and then starts the *command*. When the inner one ends, the kernel ends all that
 //! is left in the namespace.
-//!
-//! Most of it needs no command. A helper that is told the beginning of a plan raises what it can and waits for the rest, so
-//! that a host can have one ready.
 
 use super::host_line::{First, is_of_this_build, read_begun, with_host};
 use super::memory::Limit;

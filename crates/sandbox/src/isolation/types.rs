@@ -261,7 +261,4 @@ pub struct Entry {
     pub arguments: Vec<OsString>,
     /// The whole message to the helper.
     pub told: Message,
-    /// How many bytes of that are the same for every command that differs in its masks, folder and words only. A helper
-    /// that was told them before there is a command has most of the sandbox set up when it comes.
-    pub beginning: usize,
 }

@@ -30,12 +30,6 @@ impl Message {
         &self.text
     }
 
-    /// Returns a message with the first `length` bytes of this one and its descriptors, and the rest of the text.
-    pub(super) fn split(&self, length: usize) -> (Message, &[u8]) {
-        let (beginning, rest) = self.text.split_at(length.min(self.text.len()));
-        (Message { text: beginning.to_vec(), descriptors: Arc::clone(&self.descriptors) }, rest)
-    }
-
     /// Sends the first byte of the text with the descriptors of the message and then those of the command, and returns the rest of the
     /// text. The line must be new, so that it takes a byte without waiting. See unix(7) for `SCM_RIGHTS`.
     pub(crate) fn begin(&self, line: BorrowedFd<'_>, of_command: &[BorrowedFd<'_>]) -> io::Result<&[u8]> {

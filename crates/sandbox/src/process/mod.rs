@@ -11,7 +11,6 @@ mod message;
 mod output;
 mod overflow;
 mod piped;
-mod prespawn;
 mod supervisor;
 
 pub use background::{Background, Sent};
@@ -20,13 +19,11 @@ pub use message::Message;
 pub(crate) use message::{MOST_DESCRIPTORS, send_with};
 pub use overflow::Overflow;
 pub use piped::{Exit, Heard, Piped, Program};
-pub use prespawn::Prespawn;
 
 use crate::messages;
 use child::{Leader, Spawned};
 use group::Group;
 use output::Output;
-use prespawn::{Beginning, Started};
 use rustix::fd::{AsFd, BorrowedFd};
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -137,33 +134,6 @@ pub async fn run_supervised(job: &Job<'_>, told: &Message) -> io::Result<Outcome
     follow(job, running, output).await
 }
 
-/// Runs a supervisor to its end, like [`run_supervised`], but takes the one that was started in `ahead`, if program, arguments,
-/// environment and the first `beginning` bytes of the message are those it was started with. After it, the next one is made ready.
-///
-/// # Errors
-/// The errors of [`run_supervised`].
-pub async fn run_prespawned(job: &Job<'_>, told: &Message, beginning: usize, ahead: &Prespawn) -> io::Result<Outcome> {
-    let (first, rest) = told.split(beginning);
-    let wanted = Beginning {
-        program: job.program.to_owned(),
-        arguments: job.args.iter().map(|&word| word.to_owned()).collect(),
-        environment: job.environment.to_vec(),
-        told: first,
-    };
-    // A stdin can be given to a supervisor only at its start.
-    let ready = if job.live.and_then(Background::stdin).is_none() { ahead.take(&wanted) } else { None };
-    let outcome = match ready {
-        Some(Started { spawned, line }) => {
-            let (mut running, output) = Running::new(spawned, Some(Supervisor::of(line)?))?;
-            running.tell_rest(rest).await?;
-            follow(job, running, output).await
-        }
-        None => run_supervised(job, told).await,
-    };
-    ahead.prepare(wanted);
-    outcome
-}
-
 /// Whether an error of [`run_supervised`] says that the supervisor was told of files that are not as they were.
 pub fn is_changed(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::StaleNetworkFileHandle
@@ -255,12 +225,6 @@ impl Running {
     async fn tell(&mut self, told: &Message, of_command: &[BorrowedFd<'_>]) -> io::Result<()> {
         let Some(supervisor) = &mut self.supervisor else { return Ok(()) };
         listens(supervisor.tell(told, of_command)).await
-    }
-
-    /// Sends the rest of the message to a supervisor that was started before.
-    async fn tell_rest(&mut self, rest: &[u8]) -> io::Result<()> {
-        let Some(supervisor) = &mut self.supervisor else { return Ok(()) };
-        listens(supervisor.tell_rest(rest)).await
     }
 
     /// Reads output until the command has ended; `false` if the time is over before. The leader is not reaped, so that the

@@ -32,22 +32,13 @@ impl Supervisor {
     pub(super) fn new() -> io::Result<(Supervisor, OwnedFd)> {
         let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
         ours.set_nonblocking(true)?;
-        Ok((Supervisor::of(ours)?, theirs.into()))
-    }
-
-    /// The line to one that was started before; it does not block.
-    pub(super) fn of(line: std::os::unix::net::UnixStream) -> io::Result<Supervisor> {
-        Ok(Supervisor { line: UnixStream::from_std(line)?, heard: Vec::new(), silent: false })
+        let supervisor = Supervisor { line: UnixStream::from_std(ours)?, heard: Vec::new(), silent: false };
+        Ok((supervisor, theirs.into()))
     }
 
     /// Sends a message, with the descriptors that become the command's stdin and its descriptor 3.
     pub(super) async fn tell(&mut self, told: &Message, of_command: &[BorrowedFd<'_>]) -> io::Result<()> {
         let rest = told.begin(self.line.as_fd(), of_command)?;
-        self.line.write_all(rest).await
-    }
-
-    /// Sends the rest of a message that has begun.
-    pub(super) async fn tell_rest(&mut self, rest: &[u8]) -> io::Result<()> {
         self.line.write_all(rest).await
     }
 

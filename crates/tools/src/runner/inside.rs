@@ -184,11 +184,7 @@ impl CommandRunner {
         let entry = entry.ok_or_else(|| io::Error::other(messages::no_plan_for_masks()))?;
         let arguments: Vec<&OsStr> = entry.arguments.iter().map(OsString::as_os_str).collect();
         let helper = Job { program: &entry.program, args: &arguments, environment: &environment, ..*job };
-        if writes_git || shared.is_some() {
-            // A helper that is prepared now would have the plan of this call, and the next call has another one.
-            return process::run_supervised(&helper, &entry.told).await;
-        }
-        process::run_prespawned(&helper, &entry.told, entry.beginning, &self.ahead[usize::from(looks)]).await
+        process::run_supervised(&helper, &entry.told).await
     }
 
     /// Waits until a blocked file is not the one that was hidden: an editor that saves a file by renaming another over it takes the

@@ -41,7 +41,7 @@ use toolfence_protocol::limits::size;
 use toolfence_protocol::{Error, ErrorKind, Language, Limits, Output, Text, ToolFailure, text};
 use toolfence_sandbox::environment;
 use toolfence_sandbox::isolation::{self, Enclosure, Kind, Report};
-use toolfence_sandbox::process::{self, Background, Job, Outcome, Overflow, Prespawn};
+use toolfence_sandbox::process::{self, Background, Job, Outcome, Overflow};
 use toolfence_toolbox::{Permit, Progress, ToolError};
 use toolfence_workspace::undo::History;
 use toolfence_workspace::{Access, Hooks, MaskSet, RecordedCommand, Stop, Workspace, overflow_file};
@@ -65,8 +65,6 @@ const SHELLS: &[&str] = &["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash", "
 pub struct CommandRunner {
     project: Arc<Sandboxed>,
     environment: Vec<(OsString, OsString)>,
-    /// The helper for the next command, and for the next one that only looks.
-    ahead: [Prespawn; 2],
     /// How many ran into their time one after the other.
     late: AtomicU32,
     /// For each command whose caller is gone: closed when its thread is at its end.
@@ -184,7 +182,6 @@ impl CommandRunner {
         CommandRunner {
             project: Arc::new(Sandboxed::new(workspace, settings, PrivateCopies::Unwanted)),
             environment,
-            ahead: [Prespawn::new(), Prespawn::new()],
             late: AtomicU32::new(0),
             left: Mutex::default(),
         }

@@ -96,7 +96,7 @@ impl Found {
             environment: variables.collect(),
         };
         let arguments = vec![helper::KEEP_CONTAINER.into()];
-        Some(Entry { program: helper.into(), arguments, told: part(&told)?.into(), beginning: 0 })
+        Some(Entry { program: helper.into(), arguments, told: part(&told)?.into() })
     }
 }
 

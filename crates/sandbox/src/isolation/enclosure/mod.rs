@@ -45,12 +45,7 @@ pub fn supervised(command: &[&OsStr]) -> Option<Entry> {
 fn supervised_by(helper: &Path, memory: u64, command: &[&OsStr]) -> Option<Entry> {
     let command = command.iter().map(|word| Name::from(*word)).collect();
     let told = Supervised { version: env!("CARGO_PKG_VERSION").into(), memory, command };
-    Some(Entry {
-        program: helper.into(),
-        arguments: vec![helper::SUPERVISE.into()],
-        told: part(&told)?.into(),
-        beginning: 0,
-    })
+    Some(Entry { program: helper.into(), arguments: vec![helper::SUPERVISE.into()], told: part(&told)?.into() })
 }
 
 /// A command of a session that runs.
@@ -211,7 +206,7 @@ impl Enclosure {
             let (layout, helper) = (self.layout.as_ref().ok()?, self.helper.as_ref()?);
             let plan = probe::nothing(|request| self.plan(layout, Kind::Namespaces, request));
             let (program, arguments) = (helper.into(), vec![helper::BEGIN_SESSION.into()]);
-            let begin = Entry { program, arguments, told: part(&plan)?.into(), beginning: 0 };
+            let begin = Entry { program, arguments, told: part(&plan)?.into() };
             let entry = |request: &Request<'_>, session: &Session| {
                 self.entry_with(Kind::Namespaces, request, &Shared::default(), Some(session))
             };
@@ -243,7 +238,6 @@ impl Enclosure {
             return self.container().ok()?.entry(self.helper.as_ref()?, &plan, &masking, &task, request.variables);
         }
         let mut told = part(&plan)?;
-        let beginning = told.len();
         told.extend(part(&masking)?);
         told.extend(part(&task)?);
         let helper = self.helper.as_ref()?;
@@ -257,7 +251,7 @@ impl Enclosure {
         };
         arguments.push(helper::ENTER.into());
         let told = Message::new(told, session.cloned().unwrap_or_default());
-        Some(Entry { program: program.into(), arguments, told, beginning })
+        Some(Entry { program: program.into(), arguments, told })
     }
 
     /// The container's engine, looked for when it is needed, once.
