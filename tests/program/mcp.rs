@@ -583,31 +583,6 @@ fn what_becomes_blocked_beside_the_project_is_not_read() {
     assert!(kept.matches("has <>").count() >= 4 && !kept.contains("hidden-"), "{kept}");
 }
 
-/// The end of stderr goes to the model where a server has ended.
-#[test]
-fn lines_of_a_blocked_file_that_appeared_are_withheld_from_the_end_of_stderr() {
-    let served = Served::new("tells");
-    if !served.is_sandboxed() {
-        eprintln!("skipped: there is no sandbox here");
-        return;
-    }
-    let (begun, blocked) = (served.shared.join("file"), served.project.at(".env"));
-    let writer = std::thread::spawn(move || {
-        let began = Instant::now();
-        while !begun.exists() && began.elapsed() < Duration::from_secs(60) {
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        std::fs::write(blocked.with_file_name("new"), "KEY=appeared-in-the-project\n").unwrap();
-        std::fs::rename(blocked.with_file_name("new"), blocked).unwrap();
-    });
-    let result = served.call().to_string();
-    writer.join().unwrap();
-    assert!(
-        result.contains("A line is withheld: it stands in .env") && !result.contains("appeared-in-the"),
-        "{result}"
-    );
-}
-
 /// A toolchain's packages are nobody's own, but a folder that is called so may be.
 #[test]
 fn blocked_names_are_hidden_in_folders_of_packages_too() {

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout, timeout_at};
-use toolfence_protocol::{Catalog, ErrorCode, Language, Output, Text, ToolFailure, clip};
+use toolfence_protocol::{Catalog, ErrorCode, Output, Text, ToolFailure, clip};
 use toolfence_toolbox::{Permit, Progress, ToolError};
 use toolfence_tools::{CommandRunner, ServiceWatch, WantedService};
 
@@ -182,26 +182,15 @@ impl Server {
         let call = async {
             let params = json!({"name": tool, "arguments": permit.args()});
             let answered = client.request("tools/call", params, &|note| progress.note(note)).await;
-            let delivered = async |text: String| match client.watch() {
-                Some(watch) => watch.deliver(text).await,
-                None => Ok(text),
-            };
             let result = match answered {
                 Ok(result) => result,
-                // What it says of a failure may be what it has read.
-                Err(Fault::Refused(mut refused)) => {
-                    refused.message = delivered(refused.message).await?;
-                    return Err(self.failure(Fault::Refused(refused)));
-                }
-                // Its end may say what it has read, too.
-                Err(Fault::Over(why)) => return Err(self.failure(Fault::Over(withheld(&client, why).await))),
+                Err(fault) => return Err(self.failure(fault)),
             };
             let name = format!("{}.{tool}", self.options.name);
             let mut shown = self.shown.lock().await;
             let (text, images) = content::read(&result, &name, *shown, permit.language());
             *shown += images.len();
             drop(shown);
-            let text = delivered(text).await?;
             let failed = result.get("isError").and_then(Value::as_bool).unwrap_or(false);
             Ok(content::output(&text, images, failed, permit.language(), limits))
         };
@@ -290,21 +279,9 @@ async fn connect(options: &ServerOptions, commands: &Arc<CommandRunner>) -> Resu
         match timeout_at(deadline, greeted).await {
             Ok(Ok(list)) => return Ok((client, list)),
             Ok(Err(_)) if client.was_disturbed() && tries < MOST_TRIES => {}
-            Ok(Err(why)) => return Err(withheld(&client, why).await),
-            Err(_) => return Err(withheld(&client, late(&client, options)).await),
+            Ok(Err(why)) => return Err(why),
+            Err(_) => return Err(late(&client, options)),
         }
-    }
-}
-
-/// This without lines of blocked files that appeared while the server ran: why it is over holds the end of its stderr.
-async fn withheld(client: &Client, why: Text) -> Text {
-    let Some(watch) = client.watch() else { return why };
-    let said = why.render(Language::English);
-    match watch.deliver(said.clone()).await {
-        Ok(delivered) if delivered == said => why,
-        // More of the sentence follows.
-        Ok(delivered) => Text::from(delivered.trim_end()),
-        Err(_) => messages::ended(),
     }
 }
 

@@ -61,8 +61,7 @@ impl Bash {
     async fn wait(&self, wanted: Wanted, most_jobs: u64, progress: &dyn Progress) -> Result<Output, ToolError> {
         let job = self.jobs.start(wanted, false, most_jobs)?;
         let mut waited = Waited { jobs: &self.jobs, job: Some(Arc::clone(&job)) };
-        let withheld = (job.appeared(), self.jobs.commands.workspace());
-        shown(job.live(), progress, withheld, job.ends_within(self.patience)).await;
+        shown(job.live(), progress, job.ends_within(self.patience)).await;
         waited.job = None;
         self.jobs.told(&job).await
     }

@@ -2,7 +2,7 @@
 //! runtime the host has, and end with the session.
 
 use super::messages;
-use super::runner::{Appeared, CommandRunner, Ran, Wanted, block_on, in_file, noted, spilled};
+use super::runner::{CommandRunner, Ran, Wanted, block_on, in_file, noted, spilled};
 use serde_json::json;
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -12,7 +12,7 @@ use tokio::sync::watch;
 use toolfence_protocol::{Error, ErrorCode, ErrorKind, Output, Text, ToolFailure};
 use toolfence_sandbox::process::{Background, Overflow};
 use toolfence_toolbox::ToolError;
-use toolfence_workspace::{Workspace, overflow_file};
+use toolfence_workspace::overflow_file;
 
 /// How long the end of the session waits for the end of all commands. Their processes end in a moment; to look over what they
 /// left takes longer in a large project, and is worth waiting for: what they planted would stay.
@@ -37,7 +37,6 @@ pub struct Jobs {
 pub(super) struct Running {
     id: String,
     live: Arc<Background>,
-    appeared: Appeared,
     ended: watch::Receiver<bool>,
     end: Arc<Mutex<End>>,
     /// Closed when the thread is at its end.
@@ -88,7 +87,7 @@ impl Jobs {
         // The end is there before the word of it is.
         let is_over = job.ended.has_changed().is_err();
         let result = match job.take_end(is_over) {
-            End::Awaited if !is_over => return job.so_far(self.commands.workspace()).await,
+            End::Awaited if !is_over => return job.so_far(),
             End::Awaited => Err(ToolError::Fatal(Error::with_kind(ErrorKind::Internal, messages::job_thread_died()))),
             End::Come(result) => result,
             End::Told => {
@@ -106,9 +105,9 @@ impl Jobs {
             }
             Err(ToolError::Respond(failure)) => {
                 let rest = job.live.take();
-                job.appeared.look(self.commands.workspace()).await?;
-                let text = job.appeared.deliver(rest.text);
-                let mut output = Output::text(text);
+                // A blocked file was replaced, and the job may have printed the new one before it was ended.
+                let is_withheld = failure.code == ErrorCode::Conflict;
+                let mut output = Output::text(if is_withheld { String::new() } else { rest.text });
                 output.truncated = rest.truncated;
                 output.total_bytes = rest.total_bytes;
                 output.failure = Some(failure);
@@ -153,15 +152,14 @@ impl Running {
         let (say_ended, ended) = watch::channel(false);
         let (running, thread) = mpsc::channel();
         let end: Arc<Mutex<End>> = Arc::default();
-        let appeared = Appeared::new(wanted.language);
-        let (its_live, its_end, its_appeared) = (Arc::clone(&live), Arc::clone(&end), appeared.clone());
+        let (its_live, its_end) = (Arc::clone(&live), Arc::clone(&end));
         std::thread::Builder::new().name(format!("job {id}")).spawn(move || {
             let _running: mpsc::Sender<()> = running;
-            let ran = block_on(commands.run_live(&wanted, &its_live, true, mpsc::channel().0, &its_appeared));
+            let ran = block_on(commands.run_live(&wanted, &its_live, true, mpsc::channel().0));
             *its_end.lock().unwrap_or_else(PoisonError::into_inner) = End::Come(ran.map(Box::new));
             say_ended.send_replace(true);
         })?;
-        Ok(Running { id, live, appeared, ended, end, thread: Mutex::new(thread) })
+        Ok(Running { id, live, ended, end, thread: Mutex::new(thread) })
     }
 
     pub(super) fn id(&self) -> &str {
@@ -170,10 +168,6 @@ impl Running {
 
     pub(super) fn live(&self) -> &Background {
         &self.live
-    }
-
-    pub(super) fn appeared(&self) -> &Appeared {
-        &self.appeared
     }
 
     /// Waits for the end, but not longer than this; `false` if it goes on.
@@ -200,20 +194,14 @@ impl Running {
         let _ = self.ended.clone().wait_for(|ended| *ended).await;
     }
 
-    async fn so_far(&self, workspace: &Arc<Workspace>) -> Result<Output, ToolError> {
+    fn so_far(&self) -> Result<Output, ToolError> {
         let taken = self.live.take();
-        if !taken.text.is_empty() {
-            self.appeared.look(workspace).await?;
-        }
-        let mut text = Text::from(self.appeared.deliver(taken.text));
+        let mut text = Text::from(taken.text);
         let mut data = json!({});
         let file = self.live.file().filter(|_| taken.truncated);
-        if let Some((name, all)) = file.filter(|(name, _)| !self.appeared.takes_file(workspace, name)) {
+        if let Some((name, all)) = file {
             noted(&mut text, spilled(&name, all, true));
             data = in_file(&name, taken.total_lines);
-        }
-        if let Some(note) = self.appeared.note() {
-            noted(&mut text, note);
         }
         noted(&mut text, messages::runs_on(&self.id));
         let mut output = Output::text(text);
@@ -282,8 +270,7 @@ mod tests {
         let (say_ended, ended) = watch::channel(false);
         let (running, thread) = mpsc::channel();
         let live = Arc::new(Background::new(1000, false).unwrap());
-        let appeared = Appeared::default();
-        let job = Running { id: id.to_owned(), live, appeared, ended, end: Arc::default(), thread: Mutex::new(thread) };
+        let job = Running { id: id.to_owned(), live, ended, end: Arc::default(), thread: Mutex::new(thread) };
         let job = Arc::new(job);
         jobs.all().push(Arc::clone(&job));
         (job, say_ended, running)

@@ -239,10 +239,6 @@ toolfence_protocol::texts! { "command"
         pt: "Não há um auxiliar que contenha o que um comando inicia (toolfence-sandbox ou coder, no PATH), por isso um \
              processo que deixou o grupo de processos deste pode continuar em execução, e a memória dele não teve limite.",
     }
-    output_file_removed() {
-        en: "The file with all of the output was removed: lines of a blocked file, which appeared meanwhile, may be in it.",
-        pt: "O arquivo com toda a saída foi removido: pode conter linhas de um arquivo bloqueado, que apareceu nesse meio-tempo.",
-    }
     all_in_file(name) {
         en: "All of the output is in {name}: read_file and search can look into it.",
         pt: "Toda a saída está em {name}: read_file e search podem consultá-lo.",

@@ -43,9 +43,7 @@ pub use files::Files;
 pub use files::list::{Entry, EntryKind, ListFiles, Listing};
 pub use files::read::{FileText, ReadFile, ReadLimits, Total};
 pub use files::search::{Found, SearchFiles, SearchLine};
-pub use masks::{
-    Access, Configurations, GitFiles, Guarded, Hooks, MaskSet, Masks, Running, Unmasked, WalkCost, Withheld,
-};
+pub use masks::{Access, Configurations, GitFiles, Guarded, Hooks, MaskSet, Masks, Running, Unmasked, WalkCost};
 pub use names::quoted;
 pub use next_commit::{CommittedFile, NextCommit};
 pub use root::{Programs, Root};

@@ -318,18 +318,6 @@ toolfence_protocol::texts! { "masks"
         en: "files to find the other names of a blocked one",
         pt: "arquivos entre os quais procurar os outros nomes de um bloqueado",
     }
-    lines_withheld(count, file) {
-        en: "[{count|A line is|Lines are} withheld: {count|it stands|they stand} in {file}, which appeared while the command ran \
-             and is not for tools.]\n",
-        pt: "[{count|Uma linha foi omitida: ela está|Linhas foram omitidas: elas estão} em {file}, que apareceu durante a \
-             execução do comando e não é para ferramentas.]\n",
-    }
-    more_than_compared() {
-        en: "Blocked files appeared while the command ran, and more than is compared with its output: do not pass on what \
-             looks like a secret.",
-        pt: "Arquivos bloqueados apareceram durante a execução do comando, em quantidade maior do que a que é comparada com a \
-             saída: não passe adiante o que parecer um segredo.",
-    }
     not_looked_over() {
         en: "The project is too big to be looked over after the command. Look for new .git folders in it before you run git \
              there.",

@@ -82,15 +82,6 @@ call() {
         ;;
     picture) answer '{"content":[{"type":"image","data":"R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7","mimeType":"image/gif"}]}' ;;
     peeks) text "has <$(cat "${2%/*}/.env" "${2%/*}/more/.env" 2>/dev/null)>" ;;
-    tells)
-        # A blocked file appears while the call runs.
-        echo >"$2"
-        for _ in {1..600}; do
-            cat "$3/.env" >&2 2>/dev/null && exit 3
-            sleep 0.05
-        done
-        exit 4
-        ;;
     packages) text "has <$(cat "${2%/*}/node_modules/mine/.env" "${2%/*}/lib/python3.12/.env" 2>/dev/null)>" ;;
     secret) text "the token is $API_TOKEN" ;;
     leaks)

@@ -1,6 +1,6 @@
 //! Commands inside the sandbox: what is hidden from each, the watch while it runs, and what it left behind.
 
-use super::{Appeared, CommandRunner, Sandboxed, git_call, refused};
+use super::{CommandRunner, Sandboxed, git_call, refused};
 use crate::{blocking, messages};
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -35,7 +35,6 @@ impl CommandRunner {
         &self,
         job: &Job<'_>,
         inside: &Inside<'_>,
-        appeared: &Appeared,
     ) -> Result<(Outcome, Vec<Text>), ToolError> {
         let mut tries = 0;
         loop {
@@ -43,31 +42,20 @@ impl CommandRunner {
             let masks = Arc::new(
                 blocking(self.workspace(), |workspace, stop| workspace.masks().find(Access::Read, stop)).await?,
             );
-            appeared.begin(&masks);
             let ended = tokio::select! {
                 biased;
                 ended = self.run_masked(job, inside, &masks) => ended,
-                disturbed = self.disturbed(&masks, job.live, appeared) => return Err(disturbed.into()),
+                disturbed = self.disturbed(&masks) => return Err(disturbed.into()),
             };
             match ended {
                 // A file was put where another was looked at: the masks would be beside it.
                 Err(error) if process::is_changed(&error) && tries < MOST_TRIES => {}
                 ended => {
                     let outcome = ended.map_err(|error| not_sandboxed(&error))?;
-                    return Ok((self.delivered(outcome, appeared).await?, appeared.note().into_iter().collect()));
+                    return Ok((outcome, Vec::new()));
                 }
             }
         }
-    }
-
-    /// What may be told of the output.
-    async fn delivered(&self, mut outcome: Outcome, appeared: &Appeared) -> Result<Outcome, ToolError> {
-        // A command that said nothing has nothing to withhold.
-        if outcome.total_bytes > 0 {
-            appeared.look(self.workspace()).await?;
-        }
-        outcome.output = appeared.deliver(outcome.output);
-        Ok(outcome)
     }
 
     /// Runs what may write in the project inside, or not at all. Afterwards takes away what appeared meanwhile and would make
@@ -78,7 +66,6 @@ impl CommandRunner {
         live: &Background,
         inside: &Inside<'_>,
         left: mpsc::Sender<()>,
-        appeared: &Appeared,
     ) -> Result<(Outcome, Vec<Text>), ToolError> {
         let writes_git = inside.writes_git;
         let mut tries = 0;
@@ -98,11 +85,10 @@ impl CommandRunner {
                 Ok((Arc::new(set), running, guarded, configurations.map(Arc::new), hooks.off))
             };
             let (masks, running, guarded, configurations, off) = blocking(&self.project, look).await?;
-            appeared.begin(&masks);
             let mut disturbance = None;
             let ended = {
                 let mut run = pin!(self.run_masked(job, inside, &masks));
-                let watch = self.watch(&masks, &running, configurations.as_ref(), live, appeared);
+                let watch = self.watch(&masks, &running, configurations.as_ref());
                 tokio::select! {
                     biased;
                     ended = &mut run => ended,
@@ -121,10 +107,6 @@ impl CommandRunner {
                 continue;
             }
             drop(left);
-            let ended = match ended {
-                Ok(outcome) => Ok(self.delivered(outcome, appeared).await?),
-                Err(error) => Err(error),
-            };
             let outcome = ended.as_ref().ok().cloned();
             let settle = move |workspace: &Workspace, _: &Stop| {
                 // First what leads git to other configurations: what is judged behind it is asked of git.
@@ -137,8 +119,7 @@ impl CommandRunner {
                 drop(running);
                 Ok(notes)
             };
-            let mut notes = blocking(self.workspace(), settle).await?;
-            notes.extend(appeared.note());
+            let notes = blocking(self.workspace(), settle).await?;
             return match (disturbance, ended) {
                 (Some(mut failure), _) => {
                     for note in notes {
@@ -188,8 +169,8 @@ impl CommandRunner {
     }
 
     /// Waits until a blocked file is not the one that was hidden: an editor that saves a file by renaming another over it takes the
-    /// mask away with it. One that was not there is noted, so that its lines can be withheld even if it is gone at the end.
-    async fn disturbed(&self, masks: &Arc<MaskSet>, live: Option<&Background>, appeared: &Appeared) -> ToolFailure {
+    /// mask away with it.
+    async fn disturbed(&self, masks: &Arc<MaskSet>) -> ToolFailure {
         let mut pace = Pace::new();
         loop {
             pace.wait().await;
@@ -198,9 +179,6 @@ impl CommandRunner {
             if let Ok(Some(found)) = blocking(self.workspace(), look).await {
                 return unmasked(found);
             }
-            // What cannot be looked at now is looked at before anything is delivered.
-            let _ = appeared.look(self.workspace()).await;
-            appeared.takes_file_of(self.workspace(), live);
         }
     }
 
@@ -211,8 +189,6 @@ impl CommandRunner {
         masks: &Arc<MaskSet>,
         running: &Running,
         configurations: Option<&Arc<Configurations>>,
-        live: &Background,
-        appeared: &Appeared,
     ) -> ToolFailure {
         let mut pace = Pace::new();
         loop {
@@ -228,8 +204,6 @@ impl CommandRunner {
             if let Ok(Some(failure)) = blocking(self.workspace(), look).await {
                 return failure;
             }
-            let _ = appeared.look(self.workspace()).await;
-            appeared.takes_file_of(self.workspace(), Some(live));
         }
     }
 }

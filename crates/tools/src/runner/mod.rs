@@ -3,7 +3,6 @@
 //! It asks the masks of the workspace what to hide, the sandbox which helper to start, and the process module to hold it.
 //! `inside` runs what the sandbox holds, `report` says how a command ended, and `facts` answers the policy.
 
-mod appeared;
 mod cache;
 mod facts;
 mod git_call;
@@ -15,7 +14,6 @@ mod refused;
 mod report;
 mod service;
 
-pub(super) use appeared::Appeared;
 pub(super) use made::MadeChange;
 pub use made::MadeChanges;
 pub(super) use report::{Ran, in_file, noted, spilled};
@@ -277,17 +275,16 @@ impl CommandRunner {
         let live = Arc::new(live.overflow(Overflow::new(move || overflow_file::create(workspace.root()))));
         let (say, ended) = oneshot::channel();
         let ((running, thread), (left, gone)) = (mpsc::channel::<()>(), mpsc::channel());
-        let appeared = Appeared::new(wanted.language);
-        let (commands, its_live, its_appeared) = (Arc::clone(self), Arc::clone(&live), appeared.clone());
+        let (commands, its_live) = (Arc::clone(self), Arc::clone(&live));
         let work = move || {
             let _running = running;
-            let ran = block_on(commands.run_live(&wanted, &its_live, false, left, &its_appeared));
+            let ran = block_on(commands.run_live(&wanted, &its_live, false, left));
             // Nobody may wait for it any more.
             let _ = say.send(ran);
         };
         std::thread::Builder::new().name("command".into()).spawn(work).map_err(started)?;
         let mut waiting = Waiting { commands: self, live: &live, gone, thread: Some(thread) };
-        let ran = shown(&live, progress, (&appeared, self.workspace()), ended)
+        let ran = shown(&live, progress, ended)
             .await
             .map_err(|_| ToolError::Fatal(Error::with_kind(ErrorKind::Internal, messages::thread_died())))?;
         waiting.thread = None;
@@ -373,7 +370,6 @@ impl CommandRunner {
         live: &Background,
         of_job: bool,
         left: mpsc::Sender<()>,
-        appeared: &Appeared,
     ) -> Result<Ran, ToolError> {
         let (folder, name) = self.folder(&wanted.folder).await?;
         let words: Vec<&OsStr> = wanted.words.iter().map(OsString::as_os_str).collect();
@@ -412,9 +408,9 @@ impl CommandRunner {
             drop(left);
             ran
         } else if told.is_some() {
-            self.run_writing(&job, live, &inside, left, appeared).await?
+            self.run_writing(&job, live, &inside, left).await?
         } else {
-            let ran = self.run_inside(&job, &inside, appeared).await?;
+            let ran = self.run_inside(&job, &inside).await?;
             drop(left);
             ran
         };
@@ -434,9 +430,6 @@ impl CommandRunner {
         };
         let (file, told) = match live.file() {
             None => (None, None),
-            Some((name, _)) if appeared.takes_file(self.workspace(), &name) => {
-                (None, Some(messages::output_file_removed()))
-            }
             Some((name, all)) => {
                 let told = spilled(&name, all, of_job);
                 (Some(name), Some(told))
@@ -502,7 +495,7 @@ impl CommandRunner {
             let shared = cache.map(|cache| &cache.shared);
             let inside =
                 Inside { words: &words, folder: &name, network: false, looks: true, writes_git: false, shared };
-            let ran = self.run_inside(&job, &inside, &Appeared::default()).await;
+            let ran = self.run_inside(&job, &inside).await;
             if cache.is_some() {
                 let tidy = |project: &Sandboxed, _: &Stop| {
                     project.cache.get().iter().copied().flatten().for_each(CacheFolder::tidy);
@@ -540,41 +533,23 @@ pub(super) fn block_on(run: impl Future<Output = Result<Ran, ToolError>>) -> Res
     ran
 }
 
-/// Waits for something, and tells meanwhile what a command prints, but for lines of blocked files that appeared.
-pub(super) async fn shown<T>(
-    live: &Background,
-    progress: &dyn Progress,
-    (appeared, workspace): (&Appeared, &Arc<Workspace>),
-    awaited: impl Future<Output = T>,
-) -> T {
-    /// Between two looks: a person sees that as once.
-    const GLANCE: Duration = Duration::from_millis(200);
-    /// Bytes of its end that are told.
+/// Waits for something, and reports meanwhile what a command prints.
+pub(super) async fn shown<T>(live: &Background, progress: &dyn Progress, awaited: impl Future<Output = T>) -> T {
+    /// Between two reports: a person sees that as immediate.
+    const PAUSE: Duration = Duration::from_millis(200);
+    /// Bytes of the end of the output that are reported.
     const MOST: usize = 2048;
-    /// So many times as long as a look took passes until the next one.
-    const PAUSES: u32 = 16;
     let mut awaited = pin!(awaited);
-    let (mut seen, mut pause) = (0, GLANCE);
+    let mut seen = 0;
     loop {
-        if let Ok(done) = tokio::time::timeout(pause, &mut awaited).await {
+        if let Ok(done) = tokio::time::timeout(PAUSE, &mut awaited).await {
             return done;
         }
         let (end, total) = live.last(MOST);
-        if total == std::mem::replace(&mut seen, total) {
-            continue;
-        }
-        // The look comes behind the output, so that nothing of a file is in it that appeared after the look.
-        let begun = Instant::now();
-        let looked = tokio::select! {
-            done = &mut awaited => return done,
-            looked = appeared.look(workspace) => looked,
-        };
-        // In a large project a look takes its time, and the command shall have the machine.
-        pause = GLANCE.max(begun.elapsed() * PAUSES);
-        if looked.is_ok() {
-            // The beginning may stand within a character.
+        if total != std::mem::replace(&mut seen, total) {
+            // The beginning may be within a character.
             let end = String::from_utf8_lossy(&end);
-            progress.printed(&appeared.deliver(end.trim_start_matches(char::REPLACEMENT_CHARACTER).to_owned()));
+            progress.printed(end.trim_start_matches(char::REPLACEMENT_CHARACTER));
         }
     }
 }

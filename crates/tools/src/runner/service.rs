@@ -4,14 +4,14 @@
 //! A service outlives calls, so nobody watches the project while it idles. It cannot write there, so there is nothing to plant or to
 //! undo; what is hidden from it is what is blocked when it starts, and [`ServiceWatch::is_stale`] says when that is no longer enough.
 
-use super::{Appeared, CommandRunner};
+use super::CommandRunner;
 use crate::{blocking, messages};
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use toolfence_project::MaskKind;
-use toolfence_protocol::{Language, Text};
+use toolfence_protocol::Text;
 use toolfence_sandbox::environment;
 use toolfence_sandbox::isolation::{Request, Shared};
 use toolfence_sandbox::process::{Piped, Program};
@@ -52,7 +52,6 @@ pub struct ServiceWatch {
     /// The paths beside the project that it may use, and what is hidden in them.
     paths: Vec<PathBuf>,
     shared: Shared,
-    appeared: Appeared,
 }
 
 impl CommandRunner {
@@ -86,7 +85,6 @@ impl CommandRunner {
             environment.retain(|(known, _)| known.as_os_str() != OsStr::new(name));
             environment.push((name.into(), value.clone()));
         }
-        let appeared = Appeared::new(Language::default());
         let (mut masks, mut hidden, mut beside) = (None, None, Shared::default());
         let entry = if sandboxed {
             let paths = wanted.paths.clone();
@@ -96,7 +94,6 @@ impl CommandRunner {
             };
             let (set, shared) = blocking(self.workspace(), look).await.map_err(told)?;
             let set = masks.insert(Arc::new(set));
-            appeared.begin(set);
             let variables: Vec<&OsStr> = environment.iter().map(|(name, _)| name.as_os_str()).collect();
             let request = Request {
                 command: &words,
@@ -141,7 +138,7 @@ impl CommandRunner {
         });
         let program = started.await.map_err(|error| Text::from(&error))?;
         let (commands, paths) = (Arc::clone(self), wanted.paths.clone());
-        Ok(Service { program, watch: ServiceWatch { commands, masks, paths, shared: beside, appeared }, hidden })
+        Ok(Service { program, watch: ServiceWatch { commands, masks, paths, shared: beside }, hidden })
     }
 }
 
@@ -173,14 +170,5 @@ impl ServiceWatch {
             Ok(hidden(&now).iter().any(|path| !path.ancestors().any(|above| before.contains(above))))
         };
         blocking(self.commands.workspace(), look).await.unwrap_or(true)
-    }
-
-    /// What may be told of what the service said: without lines of blocked files that appeared while it ran.
-    ///
-    /// # Errors
-    /// The project cannot be looked at.
-    pub async fn deliver(&self, text: String) -> Result<String, ToolError> {
-        self.appeared.look(self.commands.workspace()).await?;
-        Ok(self.appeared.deliver(text))
     }
 }

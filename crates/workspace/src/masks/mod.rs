@@ -4,7 +4,6 @@
 //! This module knows git where it matters to masks; what git itself says is asked of the crate `toolfence-git`. It starts no
 //! command and raises no sandbox: the command runner asks it before, while and after a command runs.
 
-mod appeared;
 mod configurations;
 mod folders;
 mod hooks;
@@ -17,7 +16,6 @@ mod set;
 mod settings;
 mod settle;
 
-pub use appeared::Withheld;
 pub use configurations::Configurations;
 pub use hooks::{Guarded, Hooks};
 pub use replaced::Unmasked;
@@ -82,12 +80,6 @@ impl Masks {
     /// it.
     pub fn replaced(&self, before: &MaskSet) -> Option<Unmasked> {
         replaced::find(&self.root, before)
-    }
-
-    /// While a command runs, and before its output is delivered: adds to `withheld` what stands in blocked files that were not
-    /// there before.
-    pub fn appeared(&self, before: &MaskSet, withheld: &mut Withheld, stop: &Stop) {
-        appeared::look(self, before, withheld, stop);
     }
 
     /// After all processes of a command have ended: takes away what appeared meanwhile and would make git run something

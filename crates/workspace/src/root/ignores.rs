@@ -120,11 +120,6 @@ impl Ignores {
         folder.ancestors().filter(|above| !above.as_os_str().is_empty()).any(|above| self.matches(above, true))
     }
 
-    /// Whether a folder above `name` is ignored.
-    pub(crate) fn matches_above(&self, name: &Path) -> bool {
-        name.parent().is_some_and(|above| self.is_within(above))
-    }
-
     /// Whether the nearest file that has something to say of `name` says that it is ignored: now, and also at the first look
     /// where that is remembered.
     pub(crate) fn matches(&self, name: &Path, is_folder: bool) -> bool {
