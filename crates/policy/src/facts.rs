@@ -79,6 +79,12 @@ pub trait Facts: Send + Sync {
         None
     }
 
+    /// What was written to a job since its last line end. A job may be a shell, and a command may come in several pieces.
+    fn unfinished_line(&self, job: &str) -> String {
+        let _ = job;
+        String::new()
+    }
+
     /// Whether a sandbox would be around a command that fully holds: files, processes and network.
     fn sandbox_holds(&self) -> bool;
 
@@ -149,6 +155,10 @@ impl Facts for AskedOnce<'_> {
 
     fn sandbox_holds(&self) -> bool {
         self.host.sandbox_holds()
+    }
+
+    fn unfinished_line(&self, job: &str) -> String {
+        self.host.unfinished_line(job)
     }
 
     fn has_private_copy(&self) -> bool {

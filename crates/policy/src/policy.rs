@@ -241,6 +241,17 @@ impl Policy {
             // Files that instruct agents are asked about in the mode `sandboxed` too.
             decision.sandbox_suffice &= !decision.targets.iter().any(|target| instructs_agents(&target.name));
         }
+        // A job may be a shell or an interpreter, whatever it was started as: text for it is held against the rules for commands.
+        let argument = |name: &str| args.get(name).and_then(Value::as_str);
+        if spec.name == "job"
+            && let (Some(job), Some(text)) = (argument("id"), argument("input"))
+        {
+            let written = self.command(&(facts.unfinished_line(job) + text), "", facts, true);
+            let has_rules = !self.settings.commands.deny.is_empty() || !self.settings.commands.only.is_empty();
+            if written.judgement == Judgement::Deny || written.unreadable && has_rules {
+                decision = decision.stricter(written);
+            }
+        }
         // What the sandbox would have to leave open for it.
         for (request, rule, reason) in [
             (Request::Network, "network", messages::wants_network()),

@@ -51,6 +51,7 @@ impl Job {
         if let Ok(Sent::Nowhere) = sent {
             return Err(ToolFailure::new(ErrorCode::InvalidArgument, messages::no_stdin(job.id())).into());
         }
+        self.jobs.commands.note_input(job.id(), input);
         job.says_within(ANSWER).await;
         let mut output = self.jobs.told(job).await?;
         match sent {

@@ -321,3 +321,29 @@ fn python_runs_inside_the_sandbox() {
     let missing = session.call("run_python", json!({"path": "sub/none.py"})).error.expect("it is not there");
     assert_eq!(missing.code, ErrorCode::NotFound);
 }
+
+/// A job may be a shell, also if its own command does not say so, and a command may be written in pieces.
+#[test]
+fn deny_rules_hold_for_text_that_is_written_to_a_job() {
+    let place = Place::new();
+    let Some(session) = Session::new(&place) else { return };
+    let begun = session.call("bash", json!({"command": "cat | bash", "background": true}));
+    let id = id_of(&begun);
+    let settings =
+        toolfence::policy::Settings::from_toml("ask = \"never\"\n[commands]\ndeny = [\"touch\"]").expect("it is TOML");
+    let policy = Policy::new(settings).expect("there are no globs");
+    let review = |input: &str| {
+        let args = json!({"id": id, "action": "write", "input": input});
+        let args: Args = args.as_object().expect("an object").clone().into_iter().collect();
+        policy.review(ToolCall::new("1", "job", args), &session.toolbox.catalog(), &*session.runner)
+    };
+    for denied in ["touch x\n", "echo a; /usr/bin/touch x", "env touch x\n", "rm -rf /\n", "echo \"\n"] {
+        assert!(!matches!(review(denied), Verdict::Cleared(_)), "{denied}");
+    }
+    assert!(matches!(review("echo hello\n"), Verdict::Cleared(_)));
+    session.call("job", json!({"id": id, "action": "write", "input": "echo a\nto"}));
+    assert!(!matches!(review("uch x\n"), Verdict::Cleared(_)));
+    session.call("job", json!({"id": id, "action": "write", "input": "\n"}));
+    assert!(matches!(review("uch x\n"), Verdict::Cleared(_)));
+    session.job(&id, "stop");
+}

@@ -54,6 +54,10 @@ impl Facts for CommandRunner {
         self.no_private_copies().is_none()
     }
 
+    fn unfinished_line(&self, job: &str) -> String {
+        self.unfinished_lines().get(job).cloned().unwrap_or_default()
+    }
+
     fn sandbox_holds(&self) -> bool {
         // The workspace begins to look into the history of repositories when it is asked.
         self.workspace().sandbox_holds() || self.enclosure().report().holds

@@ -26,12 +26,13 @@ use inside::Inside;
 use report::{no_container, not_started};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
+use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU32};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 use toolfence_policy::Consent;
@@ -65,6 +66,8 @@ pub struct CommandRunner {
     environment: Vec<(OsString, OsString)>,
     /// How many ran into their time one after the other.
     late: AtomicU32,
+    /// What was written to each job since its last line end.
+    unfinished: Mutex<HashMap<String, String>>,
     /// For each command whose caller is gone: closed when its thread is at its end.
     left: Mutex<Vec<mpsc::Receiver<()>>>,
 }
@@ -181,6 +184,7 @@ impl CommandRunner {
             project: Arc::new(Sandboxed::new(workspace, settings, PrivateCopies::Unwanted)),
             environment,
             late: AtomicU32::new(0),
+            unfinished: Mutex::default(),
             left: Mutex::default(),
         }
     }
@@ -352,6 +356,23 @@ impl CommandRunner {
             private_copy::settle(self, run, shown, &asks).await?;
         }
         Ok(ran.outcome)
+    }
+
+    /// Notes what was written to a job, for the rules for commands.
+    pub(super) fn note_input(&self, job: &str, text: &str) {
+        /// Bytes of a line that are kept. A longer one is no command.
+        const LONGEST: usize = 64 << 10;
+        let mut lines = self.unfinished_lines();
+        let line = lines.entry(job.to_owned()).or_default();
+        match text.rsplit_once('\n') {
+            Some((_, rest)) => rest.clone_into(line),
+            None if line.len() < LONGEST => line.push_str(text),
+            None => {}
+        }
+    }
+
+    fn unfinished_lines(&self) -> MutexGuard<'_, HashMap<String, String>> {
+        self.unfinished.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until what commands left is settled whose callers are gone.
