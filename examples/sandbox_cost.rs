@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use toolfence::parts::files::Stop;
 use toolfence::policy::PathRules;
 use toolfence::program::environment;
-use toolfence::program::process::{self, Job, Outcome, Prespawn};
+use toolfence::program::process::{self, Job, Outcome};
 use toolfence::program::sandbox::Enclosure;
 use toolfence::program::sandbox::Request;
 use toolfence::program::workspace::Access;
@@ -57,7 +57,6 @@ struct Host<'w> {
     enclosure: &'w Enclosure,
     root: rustix::fd::OwnedFd,
     environment: Vec<(OsString, OsString)>,
-    ahead: Prespawn,
 }
 
 /// Ways to start a command.
@@ -65,10 +64,7 @@ struct Host<'w> {
 enum Way {
     Bare,
     Bubblewrap,
-    /// With a helper that is started for it.
-    Cold,
-    /// With the one that is ready.
-    Ready,
+    Sandbox,
 }
 
 const BASH: &[&str] = &["/bin/bash", "--noprofile", "--norc", "-c"];
@@ -78,14 +74,13 @@ impl<'w> Host<'w> {
     fn new(workspace: &'w Workspace, enclosure: &'w Enclosure) -> Result<Host<'w>, Box<dyn Error>> {
         let root = workspace.root().folder(".").map_err(|failure| failure.message.to_string())?;
         let environment = environment::outside(std::env::vars_os(), workspace.root().programs().search_path());
-        Ok(Host { workspace, enclosure, root, environment, ahead: Prespawn::new() })
+        Ok(Host { workspace, enclosure, root, environment })
     }
 
     async fn starts(&self, name: &str) -> Result<(), Box<dyn Error>> {
         let ways = [
             ("bare", Way::Bare),
-            ("the whole sandbox", Way::Ready),
-            ("the whole sandbox, nothing prepared", Way::Cold),
+            ("the whole sandbox", Way::Sandbox),
             ("`bwrap`, without Landlock and filter", Way::Bubblewrap),
         ];
         let mut times = vec![Vec::new(); ways.len()];
@@ -117,7 +112,7 @@ impl<'w> Host<'w> {
             Way::Bare => drop(self.run(&bare).await?),
             Way::Bubblewrap if !Path::new(BUBBLEWRAP).exists() => return Ok(None),
             Way::Bubblewrap => drop(self.run(&[&bubblewrap(), &bare[..]].concat()).await?),
-            Way::Cold | Way::Ready => {
+            Way::Sandbox => {
                 let command: Vec<&OsStr> = bare.iter().map(OsStr::new).collect();
                 let request = Request {
                     command: &command,
@@ -134,10 +129,7 @@ impl<'w> Host<'w> {
                 let entry = self.enclosure.entry(&request).ok_or("there is no sandbox here")?;
                 let arguments: Vec<&OsStr> = entry.arguments.iter().map(OsString::as_os_str).collect();
                 let job = self.job(&entry.program, &arguments);
-                match way {
-                    Way::Cold => process::run_supervised(&job, &entry.told).await?,
-                    _ => process::run_prespawned(&job, &entry.told, entry.beginning, &self.ahead).await?,
-                };
+                process::run_supervised(&job, &entry.told).await?;
             }
         }
         Ok(Some(started.elapsed()))

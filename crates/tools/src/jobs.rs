@@ -260,6 +260,7 @@ mod tests {
     use super::*;
     use toolfence_rules::PathRules;
     use toolfence_sandbox::isolation::Settings;
+    use toolfence_workspace::Workspace;
 
     fn block_on_it<T>(future: impl Future<Output = T>) -> T {
         tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
