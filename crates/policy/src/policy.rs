@@ -248,7 +248,10 @@ impl Policy {
         {
             let written = self.command(&(facts.unfinished_line(job) + text), "", facts, true);
             let has_rules = !self.settings.commands.deny.is_empty() || !self.settings.commands.only.is_empty();
-            if written.judgement == Judgement::Deny || written.unreadable && has_rules {
+            // What cannot be read counts only if there is a rule that could apply to it.
+            let is_unread = written.unreadable || written.code == Some(ErrorCode::TooLarge);
+            let counts = if is_unread { has_rules } else { written.judgement == Judgement::Deny };
+            if counts {
                 decision = decision.stricter(written);
             }
         }

@@ -153,8 +153,10 @@ fn what_loses_history_is_asked_about_in_the_mode_sandboxed() {
         "rm -rf lib",
         "rm -rf .git; git init -q",
     ] {
+        copied.place.file("attempt.sh", command);
         let before = copied.picture();
-        copied.bash(command, &[Say::No("no")]);
+        let turn = copied.bash(". ./attempt.sh", &[Say::No("no")]);
+        assert!(turn.question().changes.is_some(), "{command}");
         assert_eq!(copied.picture(), before, "{command}");
     }
     let Some(mut copied) = begun(AskMode::Never) else { return };
