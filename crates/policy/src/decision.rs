@@ -31,7 +31,8 @@ pub enum AskMode {
     Always,
     /// Keeps changes of files without a question, and runs what the sandbox fully holds.
     Sandboxed,
-    /// Asks for nothing: runs what would be asked, but for text that cannot be read, which is denied.
+    /// Asks for nothing: runs what would be asked. Text that cannot be read is denied, and so is a command outside the sandbox, unless
+    /// the settings allow it.
     Never,
 }
 

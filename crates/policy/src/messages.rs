@@ -24,8 +24,8 @@ toolfence_protocol::texts! { "policy"
     every_call_of(tool) { en: "every call of {tool}", pt: "todas as chamadas de {tool}" }
     wants_network() { en: "It wants to use the network.", pt: "A chamada quer usar a rede." }
     wants_out_of_sandbox() {
-        en: "It wants to run outside the sandbox.",
-        pt: "A chamada quer ser executada fora do sandbox.",
+        en: "It wants to run outside the sandbox, where it can read, change and send whatever you can.",
+        pt: "A chamada quer ser executada fora do sandbox, onde pode ler, alterar e enviar tudo o que você pode.",
     }
     file_allowed_before(tool) {
         en: "You allowed {tool} to change this file for the session.",

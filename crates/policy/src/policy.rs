@@ -10,7 +10,7 @@ use crate::{Facts, PathFact, Settings, messages, paths, targets};
 use serde_json::Value;
 use toolfence_protocol::{
     Args, Catalog, Effect, ErrorCode, Param, ParamKind, Repair, Request, Result, Text, ToolCall, ToolFailure,
-    ToolResult, ToolSpec,
+    ToolResult, ToolSpec, text,
 };
 use toolfence_rules::{PathRules, instructs_agents};
 
@@ -134,7 +134,7 @@ impl Policy {
                 Verdict::Ask(Pending::new(call, effect, decision, kept).offering_all(offers_all))
             }
             Effective::Deny => {
-                let mut failure = refusal(&decision);
+                let mut failure = self.refusal(&decision);
                 if decision.rule == paths::OUTSIDE {
                     failure = failure.suggest(targets::instead(spec, &call.args, facts));
                 }
@@ -439,6 +439,7 @@ impl Policy {
     pub fn effective(&self, decision: &Decision, facts: &dyn Facts) -> Effective {
         match (decision.judgement, self.settings.ask) {
             (Judgement::Deny, _) => Effective::Deny,
+            (Judgement::Ask, AskMode::Never) if self.refuses_outside(decision) => Effective::Deny,
             (_, AskMode::Always) => Effective::Ask,
             (Judgement::Allow, _) => Effective::Run,
             (Judgement::Ask, AskMode::Risky | AskMode::Never)
@@ -456,6 +457,35 @@ impl Policy {
             (Judgement::Ask, AskMode::Never) => Effective::Run,
         }
     }
+
+    /// The reason why [`AskMode::Never`] refuses a call that asks to run outside the sandbox, and what to do; `None` for other calls.
+    #[doc(hidden)]
+    pub fn refusal_outside(&self, decision: &Decision) -> Option<Text> {
+        let is_refused = decision.judgement == Judgement::Ask && self.refuses_outside(decision);
+        is_refused.then(|| {
+            text!(
+                "With `--yes` (ask = \"never\") no command leaves the sandbox unless the user's settings file has `outside = true`. Run it without outside_sandbox. If it cannot work in the sandbox, say so: the user can set `outside = true`, or start without `--yes` and be asked."
+            )
+        })
+    }
+
+    fn refuses_outside(&self, decision: &Decision) -> bool {
+        decision.outside_sandbox && self.settings.ask == AskMode::Never && !self.settings.outside
+    }
+
+    /// The answer to a denied call.
+    fn refusal(&self, decision: &Decision) -> ToolFailure {
+        let code = decision.code.unwrap_or(ErrorCode::Denied);
+        if let Some(why) = self.refusal_outside(decision) {
+            return ToolFailure::new(code, why);
+        }
+        let (rule, reason) = (decision.rule.as_str(), decision.reason.clone());
+        let message = match rule {
+            "blocked_path" => messages::refused_in_any_way(rule, reason),
+            _ => messages::refused(rule, reason),
+        };
+        ToolFailure::new(code, message)
+    }
 }
 
 fn echo(source: &str) -> Decision {
@@ -465,17 +495,6 @@ fn echo(source: &str) -> Decision {
 
 fn put_together() -> Decision {
     Decision { needs_person: true, ..Decision::new(Judgement::Ask, "stitched", messages::stitched()) }
-}
-
-/// The answer to a denied call.
-fn refusal(decision: &Decision) -> ToolFailure {
-    let code = decision.code.unwrap_or(ErrorCode::Denied);
-    let (rule, reason) = (decision.rule.as_str(), decision.reason.clone());
-    let message = match rule {
-        "blocked_path" => messages::refused_in_any_way(rule, reason),
-        _ => messages::refused(rule, reason),
-    };
-    ToolFailure::new(code, message)
 }
 
 /// The answer to a call that could only be read by a guess and would do more than read.

@@ -65,6 +65,42 @@ impl Place {
 }
 
 #[test]
+fn yes_does_not_let_a_command_leave_the_sandbox_unless_the_users_own_settings_do() {
+    let block = |args: Value| format!("```tool\n{}\n```\n", json!({"name": "bash", "args": args}));
+    let outside = block(json!({"command": "echo it ran", "outside_sandbox": true}));
+    let replies = format!("%%% reply\n{outside}%%% reply\nDone.\n");
+    let hint = "Run it without outside_sandbox";
+    let explained = ["policy", "explain", "--tool", "bash", "--args", "{\"command\":\"ls\",\"outside_sandbox\":true}"];
+    for (own, is_granted) in [("", false), ("outside = false\n", false), ("outside = true\n", true)] {
+        let place = Place::new().own(own);
+        let ran = place.run(&["exec", "--yes"], &outside);
+        assert_eq!((ran.status == 0, ran.out.contains("it ran")), (is_granted, is_granted), "{}", ran.said());
+        assert_eq!(ran.out.contains(hint), !is_granted, "{}", ran.said());
+
+        place.file_at_home("replies", &replies);
+        let file = place.home.join("replies");
+        let ran = place.run(&["--backend", "replay", "--replies", file.to_str().unwrap(), "-p", "Go.", "--yes"], "");
+        assert_eq!(ran.said().contains(hint), !is_granted, "{}", ran.said());
+
+        let ran = place.run(&[&explained[..], &["--yes"]].concat(), "");
+        assert_eq!(ran.out.contains(hint), !is_granted, "{}", ran.out);
+        assert_eq!(ran.out.contains("it does not run"), !is_granted, "{}", ran.out);
+        let ran = place.run(&[&explained[..], &["--json", "--yes"]].concat(), "");
+        let explained: Value = serde_json::from_str(&ran.out).unwrap();
+        assert_eq!(explained["effective"], if is_granted { "run" } else { "deny" });
+
+        // With the other modes a user is asked, but this run has no terminal.
+        for mode in ["sandboxed", "risky", "always"] {
+            let ran = place.run(&["exec", "--ask", mode], &outside);
+            assert!(ran.status != 0 && !ran.out.contains("it ran"), "{mode}: {}", ran.said());
+        }
+    }
+    let place = Place::new().project("outside = true\n");
+    let ran = place.run(&["exec", "--yes"], &outside);
+    assert!(ran.status != 0 && ran.err.contains("outside") && !ran.out.contains("it ran"), "{}", ran.said());
+}
+
+#[test]
 fn every_layer_counts_over_the_one_below() {
     let place = Place::new();
     assert_eq!(place.value("ask", &[]), ("risky".into(), "default".into()));

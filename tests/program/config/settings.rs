@@ -25,6 +25,7 @@ const LOOSENING: &[(&str, &str, &str)] = &[
     ("commands.only", "[commands]\nonly = [\"ls\"]", "[commands]\nonly = []"),
     ("commands.only", "[commands]\nonly = [\"ls\"]", "[commands]\nonly = [\"make\"]"),
     ("commands.only", "[commands]\nonly = [\"ls -l\"]", "[commands]\nonly = [\"ls\", \"make\"]"),
+    ("outside", "ask = \"never\"\n", "outside = true\n"),
     ("paths.allow", "", "[paths]\nallow = [\"x.pem\"]"),
     ("paths.deny", "[paths]\ndeny = [\"secret\"]", "[paths]\ndeny = []"),
     ("paths.only", "[paths]\nonly = [\"src\"]", "[paths]\nonly = []"),
@@ -176,7 +177,7 @@ fn the_documented_file_holds_every_key_and_can_be_read() {
     for key in KEYS {
         let name = key.name.rsplit('.').next().unwrap();
         assert!(text.contains(&format!("\n#{name} = {}\n", key.default)), "{name}");
-        assert!(key.takes.is_list() || matches!(key.takes, Takes::Choice(_)));
+        assert!(key.takes.is_list() || matches!(key.takes, Takes::Choice(_) | Takes::Flag));
     }
 }
 

@@ -12,6 +12,8 @@ use toolfence_protocol::{Language, Text, close_names};
 pub enum Takes {
     /// One of these words; where a project may set it, from the loosest to the strictest.
     Choice(&'static [&'static str]),
+    /// `true` or `false`.
+    Flag,
     /// Any text.
     Text,
     /// A whole number from the first to the second; where a project may set it, it may only lower it.
@@ -44,7 +46,7 @@ impl Takes {
     /// Whether it is a list or a table, whose items each have an origin.
     pub fn is_list(self) -> bool {
         match self {
-            Takes::Choice(_) | Takes::Text | Takes::Whole(..) | Takes::Number(_) => false,
+            Takes::Choice(_) | Takes::Flag | Takes::Text | Takes::Whole(..) | Takes::Number(_) => false,
             Takes::Commands
             | Takes::Globs
             | Takes::Texts
@@ -164,12 +166,21 @@ pub const KEYS: &[Key] = &[
          risky: commands run on a private copy of the project, and you are asked about changes.\n\
          always: everything asks.\n\
          sandboxed: changes are kept too; network, git and what leaves the sandbox still ask.\n\
-         never: nothing asks, and whatever is not denied runs.",
+         never: nothing asks, and whatever is not denied runs; what leaves the sandbox is refused, unless outside is true.",
     ).in_portuguese("Quando você é consultado. O que é negado é negado com qualquer configuração.\n\
          risky: os comandos rodam em uma cópia privada do projeto, e você é consultado sobre as mudanças.\n\
          always: tudo pergunta.\n\
          sandboxed: as mudanças também são mantidas; rede, git e o que sai do sandbox ainda perguntam.\n\
-         never: nada pergunta, e o que não é negado roda."),
+         never: nada pergunta, e o que não é negado roda; o que sai do sandbox é recusado, a não ser que outside seja true."),
+    Key::new(
+        "outside",
+        Takes::Flag,
+        InProject::Never,
+        "false",
+        "Whether ask = \"never\" (--yes) lets a command run outside the sandbox that asks for it. Such a command can read, change and\n\
+         send whatever you can. With the other values of ask you are asked.",
+    ).in_portuguese("Se ask = \"never\" (--yes) deixa rodar fora do sandbox um comando que pede isso. Um comando assim pode ler, alterar e enviar\n\
+         tudo o que você pode. Com os outros valores de ask, você é consultado."),
     Key::new(
         "commands.allow",
         Takes::Commands,

@@ -56,6 +56,7 @@ impl Merged {
         let globs = |key: &str| self.entries(key).filter_map(glob).cloned().collect();
         Settings {
             ask: self.text("ask").and_then(ask_mode).unwrap_or_default(),
+            outside: self.text("outside") == Some("true"),
             commands: CommandSettings {
                 allow: rules("commands.allow"),
                 deny: rules("commands.deny"),

@@ -63,6 +63,8 @@ use toolfence_rules::PathRules;
 pub struct Settings {
     /// What is done with a judgement.
     pub ask: AskMode,
+    /// Whether [`AskMode::Never`] lets a command run outside the sandbox that asks for it.
+    pub(super) outside: bool,
     /// Rules about shell commands.
     pub(super) commands: CommandSettings,
     /// Rules about names of files.
@@ -96,6 +98,12 @@ impl Settings {
     #[must_use]
     pub fn ask(self, ask: AskMode) -> Settings {
         Settings { ask, ..self }
+    }
+
+    /// Lets a command run outside the sandbox that asks for it, with [`AskMode::Never`] too. Such a command can do whatever the user can.
+    #[must_use]
+    pub fn allow_outside(self) -> Settings {
+        Settings { outside: true, ..self }
     }
 
     /// Lets simple commands that begin with these words run without a question, where nothing else about them asks. No words
@@ -184,9 +192,10 @@ mod tests {
             ("[commands]\ndeny = [\"\"]", "line 2, column 9"),
             ("[commands]\ndeny = \"x\"", "a list"),
             ("commands = 1", "a table"),
+            ("outside = \"true\"", "true or false"),
             ("deny = []", "Did you mean paths.deny or commands.deny?"),
             ("[comands]\ndeny = []", "there is no key comands. Did you mean commands?"),
-            ("xyzzy = 1", "The keys are ask, commands.allow, "),
+            ("xyzzy = 1", "The keys are ask, outside, commands.allow, "),
             ("\"é\" = 1\n", "no key é"),
         ] {
             assert!(error(text).contains(wanted), "{text}: {}", error(text));

@@ -8,7 +8,7 @@ use super::{
 use std::ops::Range;
 use std::sync::Arc;
 use toml::de::{DeTable, DeValue};
-use toolfence_protocol::{Text, close_names};
+use toolfence_protocol::{Text, close_names, text};
 use toolfence_rules::PathRules;
 
 /// The most bytes of a text, and the most values in it.
@@ -149,6 +149,7 @@ impl FileReading<'_> {
                 Ok(value) => self.keep(span.start, key, value),
                 Err(message) => self.wrong(span.start, message),
             },
+            (Takes::Flag, DeValue::Boolean(is_set)) => self.keep(span.start, key, Value::Text(is_set.to_string())),
             (Takes::Text, DeValue::String(text)) => self.keep(span.start, key, Value::Text(text.to_string())),
             (Takes::Whole(least, most), DeValue::Integer(number)) => {
                 match u64::from_str_radix(number.as_str(), number.radix()) {
@@ -197,6 +198,7 @@ impl FileReading<'_> {
             (takes, _) => {
                 let wanted = match takes {
                     Takes::Choice(words) => messages::one_of_in_quotes(words.join(", ")),
+                    Takes::Flag => text!("true or false, without quotes"),
                     Takes::Text => messages::text_in_quotes(),
                     Takes::Whole(least, most) => messages::whole_number(least, most),
                     Takes::Number(most) => messages::number_from_zero_to(most),

@@ -23,6 +23,7 @@ mod names;
 mod readable;
 
 use toolfence_kit::{World, call};
+use toolfence_policy::settings::{KEYS, Key, Layer, read};
 use toolfence_policy::{AskMode, Decision, Effective, Judgement, NoFacts, Policy, Settings, Verdict};
 use toolfence_protocol::{Args, Catalog, Effect, ErrorCode, Repair, ToolCall, ToolFailure, ToolSpec};
 
@@ -186,6 +187,61 @@ fn network_and_outside_the_sandbox_always_ask() {
         let call = self::call("bash", serde_json::json!({"command": "cargo test", flag: true}));
         assert_eq!(kind(&sandboxed.review(call, &catalog(), &World { sandbox: true })), "ask");
     }
+}
+
+/// SPEC 3.4: the row "outside", with and without the user's setting.
+#[test]
+fn a_command_leaves_the_sandbox_only_by_an_answer_or_the_users_own_setting() {
+    let table = [
+        (AskMode::Always, ["ask", "ask"]),
+        (AskMode::Risky, ["ask", "ask"]),
+        (AskMode::Sandboxed, ["ask", "ask"]),
+        (AskMode::Never, ["deny", "allow"]),
+    ];
+    for (mode, wanted) in table {
+        for (setting, wanted) in ["outside = false", "outside = true"].into_iter().zip(wanted) {
+            let policy = settings(setting).ask(mode);
+            for command in ["ls", "cargo test", "docker ps"] {
+                for sandbox in [true, false] {
+                    let review = |args| policy.review(call("bash", args), &catalog(), &World { sandbox });
+                    let verdict = review(serde_json::json!({"command": command, "outside_sandbox": true}));
+                    assert_eq!(kind(&verdict), wanted, "{mode:?} {setting} {command} {sandbox}");
+                    if let Verdict::Denied(result) = verdict {
+                        let message = result.error.expect("a refusal says why").message.to_string();
+                        assert!(message.contains("Run it without outside_sandbox"), "{message}");
+                        assert!(message.contains("`outside = true`"), "{message}");
+                    }
+                    let inside = review(serde_json::json!({"command": command, "outside_sandbox": false}));
+                    assert_ne!(kind(&inside), "deny", "{mode:?} {setting} {command} {sandbox}");
+                }
+            }
+            let denied = review_outside(&policy, "rm -rf /");
+            assert_eq!(kind(&denied), "deny", "{mode:?} {setting}");
+        }
+    }
+}
+
+fn review_outside(policy: &Policy, command: &str) -> Verdict {
+    let args = serde_json::json!({"command": command, "outside_sandbox": true});
+    policy.review(call("bash", args), &catalog(), &World { sandbox: true })
+}
+
+#[test]
+fn a_rule_that_allows_a_command_does_not_let_it_leave_the_sandbox() {
+    let policy = settings("[commands]\nallow = [\"docker\"]").ask(AskMode::Never);
+    assert_eq!(kind(&review_outside(&policy, "docker ps")), "deny");
+    assert_eq!(kind(&review_outside(&policy.ask(AskMode::Risky), "docker ps")), "ask");
+}
+
+#[test]
+fn no_project_lets_a_command_leave_the_sandbox() {
+    let keys: Vec<&Key> = KEYS.iter().collect();
+    for trusted in [false, true] {
+        for text in ["outside = true", "outside = false"] {
+            assert!(read(text, "p", Layer::Project { trusted }, &keys).is_err(), "{text} {trusted}");
+        }
+    }
+    assert!(read("outside = true", "p", Layer::Persona, &keys).is_err());
 }
 
 #[test]

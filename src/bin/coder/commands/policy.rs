@@ -128,6 +128,9 @@ fn shown(
     out.line(&done(policy.effective(decision, commands)))?;
     out.line(&messages::by_rule(&*decision.rule))?;
     out.line(&messages::for_reason(decision.reason.clone()))?;
+    if let Some(why) = policy.refusal_outside(decision) {
+        out.line(&why)?;
+    }
     if decision.writes_git {
         out.line(&messages::git_writable())?;
     }
