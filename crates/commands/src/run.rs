@@ -102,11 +102,40 @@ impl LayeredProject<'_> {
     /// # Errors
     /// See [`RunError`].
     pub async fn run(&self, job: &Job<'_>, folder: &Path, network: bool) -> Result<LayerRun, RunError> {
+        let (outcome, layer, masks, since) =
+            self.run_on_new_layer(job, folder, network, || Moment::next(self.place)).await?;
+        let root = self.workspace.root().folder(".").map_err(RunError::Masks)?;
+        let changes = match layer.changes(root.as_fd(), self.limits, &|| false) {
+            Ok(changes) => changes,
+            Err(error) => return Err(RunError::Unread(outcome, error)),
+        };
+        let git = self.workspace.root().programs().git();
+        let is_output = output::is_output(git, self.workspace.root_path(), &changes);
+        Ok(LayerRun { outcome, layer, changes, is_output, since, masks })
+    }
+
+    /// Runs the program of a job at the top of the project, and drops what it wrote.
+    ///
+    /// # Errors
+    /// See [`RunError`].
+    pub async fn run_and_drop(&self, job: &Job<'_>) -> Result<Outcome, RunError> {
+        let (outcome, ..) = self.run_on_new_layer(job, Path::new(""), false, || Ok(())).await?;
+        Ok(outcome)
+    }
+
+    /// Runs a program on a new layer without the blocked files. `prepare` runs before the project is looked at.
+    async fn run_on_new_layer<T>(
+        &self,
+        job: &Job<'_>,
+        folder: &Path,
+        network: bool,
+        prepare: impl Fn() -> io::Result<T>,
+    ) -> Result<(Outcome, Layer, MaskSet, T), RunError> {
         let root = self.workspace.root().folder(".").map_err(RunError::Masks)?;
         let mut tries = 0;
-        let (outcome, layer, since, masks) = loop {
+        loop {
             tries += 1;
-            let since = Moment::next(self.place)?;
+            let prepared = prepare()?;
             let masks = self.workspace.masks().find(Access::Copy, &Stop::default()).map_err(RunError::Masks)?;
             let mut layer = Layer::create(&layers_in(self.place), root.as_fd())?;
             let is_hidden = |mask: &&Mask| matches!(mask.how, MaskKind::Hide | MaskKind::HideRemovable);
@@ -121,16 +150,9 @@ impl LayeredProject<'_> {
             let frozen: Vec<Mask> = masks.list().iter().filter(|mask| mask.how == MaskKind::Freeze).cloned().collect();
             match self.run_on(&layer, job, folder, network, &frozen).await {
                 Err(RunError::System(error)) if process::is_changed(&error) && tries < MOST_TRIES => {}
-                outcome => break (outcome?, layer, since, masks),
+                outcome => return Ok((outcome?, layer, masks, prepared)),
             }
-        };
-        let changes = match layer.changes(root.as_fd(), self.limits, &|| false) {
-            Ok(changes) => changes,
-            Err(error) => return Err(RunError::Unread(outcome, error)),
-        };
-        let git = self.workspace.root().programs().git();
-        let is_output = output::is_output(git, self.workspace.root_path(), &changes);
-        Ok(LayerRun { outcome, layer, changes, is_output, since, masks })
+        }
     }
 
     /// Tries out whether commands can run on layers here: a shell copies a small file of the project up, removes it and puts a folder in

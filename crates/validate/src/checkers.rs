@@ -167,12 +167,6 @@ impl Checker {
         !self.alone.is_empty()
     }
 
-    /// Whether it can keep a file between two runs, so that the next one takes less time.
-    #[doc(hidden)]
-    pub fn keeps_cache(&self) -> bool {
-        self.command.iter().any(|word| word == CACHE)
-    }
-
     /// The commands for this subject, which are run until one finds nothing wrong. A text in another dialect than its name says has
     /// no command, because the program would refuse it. `cache` is the path of the file that the program keeps.
     #[doc(hidden)]

@@ -16,6 +16,7 @@ use toolfence::tools::Checker;
 use toolfence::tools::CommandRunner;
 use toolfence::workspace::Workspace;
 use toolfence::{Args, ErrorCode, ToolCall, ToolResult, tools};
+use toolfence_kit::picture;
 
 struct Hands {
     runner: Arc<CommandRunner>,
@@ -225,6 +226,48 @@ fn a_checker_only_looks() {
     assert_eq!(fs::read_to_string(place.at("a.x")).expect("it is there"), "new\n");
 }
 
+/// Hands whose commands and checkers run on private copies.
+fn on_copies(place: &Place, own: Vec<Checker>) -> Option<Hands> {
+    let hands = Hands::with(place.on_copies(Settings::new()), own)?;
+    assert_eq!(hands.runner.no_private_copies(), None);
+    Some(hands)
+}
+
+/// It fails if it cannot write, and what it wrote in an earlier run is not there.
+const WRITES_ANYWHERE: &str = "[ ! -e made ] && mkdir made && echo a >made/a && echo a >>a.x && rm project.txt && exit 0; echo 'a.x:1:1: it could not write'; exit 1";
+
+#[test]
+fn a_checker_may_write_anywhere_on_its_private_copy_and_nothing_is_kept() {
+    let place = Place::new();
+    place.file("project.txt", "");
+    place.file("a.x", "old\n");
+    let before = picture(&place.root);
+    let checker = || vec![own(WRITES_ANYWHERE, Reads::Project("project.txt".into()))];
+    let Some(hands) = on_copies(&place, checker()) else { return };
+    for text in ["new\n", "old\n"] {
+        let made = hands.write("a.x", text);
+        assert!(made.success && !made.output.contains("error"), "{made:?}");
+    }
+    assert_eq!(picture(&place.root), before);
+    // Without copies the project is read-only.
+    let read_only = "touch made && exit 0; grep -q old a.x && exit 0; echo 'a.x:1:1: it could not write'; exit 1";
+    let checker = vec![own(read_only, Reads::Project("project.txt".into()))];
+    let Some(hands) = Hands::with(place.runner(), checker) else { return };
+    let message = refused(&place, &hands.write("a.x", "new\n"), "a.x", Some("old\n"));
+    assert!(message.contains("it could not write"), "{message}");
+}
+
+#[test]
+fn a_checker_on_its_private_copy_sees_no_blocked_file() {
+    let place = Place::new();
+    place.file("project.txt", "");
+    place.file(".env", "SECRET=1\n");
+    let command = "[ -e .env ] || exit 0; echo 'a.x:1:1: it is there'; exit 1";
+    let Some(hands) = on_copies(&place, vec![own(command, Reads::Project("project.txt".into()))]) else { return };
+    let made = hands.write("a.x", "new\n");
+    assert!(made.success && !made.output.contains("it is there"), "{made:?}");
+}
+
 #[test]
 fn what_somebody_else_changed_is_not_taken_back() {
     let place = Place::new();
@@ -265,35 +308,40 @@ fn tsc() -> Option<PathBuf> {
 }
 
 /// The tools in a project whose commands find programs in this PATH.
-fn with_path(place: &Place, path: &OsStr) -> Option<Hands> {
+fn with_path(place: &Place, path: &OsStr, has_copies: bool) -> Option<Hands> {
     let workspace = Workspace::open_with_path(&place.root, Default::default(), Some(path));
     let workspace = Arc::new(workspace.expect("the root is there"));
-    Hands::with(CommandRunner::new(workspace, Settings::new().helper(super::HELPER)), Vec::new())
+    let runner = CommandRunner::new(workspace, Settings::new().helper(super::HELPER));
+    Hands::with(if has_copies { runner.private_copies(&place.state()) } else { runner }, Vec::new())
 }
 
 /// The tools where the PATH has a `tsc`.
-fn with_tsc(place: &Place) -> Option<Hands> {
+fn with_tsc(place: &Place, has_copies: bool) -> Option<Hands> {
     let folder = tsc()?;
     let path = std::env::var_os("PATH")?;
     let path = std::env::join_paths([folder].into_iter().chain(std::env::split_paths(&path)));
-    with_path(place, &path.expect("it is a path"))
+    with_path(place, &path.expect("it is a path"), has_copies)
 }
 
-/// A project of TypeScript, where there is a `tsc`.
+/// A project of TypeScript, where there is a `tsc`, which runs on private copies.
 fn typescript(place: &Place) -> Option<Hands> {
+    typescript_with(place, true)
+}
+
+fn typescript_with(place: &Place, has_copies: bool) -> Option<Hands> {
     place.file(
         "tsconfig.json",
         "{\"compilerOptions\": {\"strict\": true, \"module\": \"esnext\"}, \"include\": [\"src\"]}\n",
     );
     place.file("src/a.ts", "export const a: number = 1;\nexport function f(x: number) {\n  return x + a;\n}\n");
     place.file("src/b.ts", "import { f } from \"./a\";\n\nexport const b = f(2);\n");
-    with_tsc(place)
+    with_tsc(place, has_copies)
 }
 
 #[test]
 fn a_type_error_in_a_file_without_a_project_rolls_back() {
     let place = Place::new();
-    let Some(hands) = with_tsc(&place) else { return };
+    let Some(hands) = with_tsc(&place, true) else { return };
     place.file("x/a.ts", "const x: number = 1;\n");
     let edits = json!([{"start_line": 1, "end_line": 1, "replacement": "const x: number = 'invalid';"}]);
     let edit = |validate| hands.call("edit_file", json!({"path": "x/a.ts", "edits": edits, "validate": validate}));
@@ -320,7 +368,7 @@ fn projects_that_a_tsconfig_refers_to_are_checked() {
     place.file("tsconfig.app.json", "{\"include\": [\"src\"]}\n");
     place.file("node/tsconfig.json", "{\"include\": [\".\"]}\n");
     place.file("src/a.ts", "export const a: number = 1;\n");
-    let Some(hands) = with_tsc(&place) else { return };
+    let Some(hands) = with_tsc(&place, true) else { return };
     for (path, before) in [("src/a.ts", Some("export const a: number = 1;\n")), ("node/b.ts", None)] {
         let message = refused(&place, &hands.write(path, "export const a: number = 'a';\n"), path, before);
         assert!(message.contains("read by tsc, at line 1, column 14: TS2322"), "{message}");
@@ -330,7 +378,7 @@ fn projects_that_a_tsconfig_refers_to_are_checked() {
 #[test]
 fn the_tsc_of_the_project_comes_first() {
     let place = Place::new();
-    let Some(hands) = with_path(&place, OsStr::new("/bin:/usr/bin")) else { return };
+    let Some(hands) = with_path(&place, OsStr::new("/bin:/usr/bin"), true) else { return };
     place.file("packages/one/tsconfig.json", "{}");
     place.file("packages/one/a.ts", "export const a = 1;\n");
     place.file(
@@ -351,7 +399,7 @@ fn the_tsc_of_the_project_comes_first() {
 fn a_missing_tsc_is_named() {
     for config in [None, Some("tsconfig.json")] {
         let place = Place::new();
-        let Some(hands) = with_path(&place, OsStr::new("/nowhere")) else { return };
+        let Some(hands) = with_path(&place, OsStr::new("/nowhere"), true) else { return };
         config.iter().for_each(|name| place.file(name, "{}"));
         let made = hands.write("a.ts", "export const a: number = 'a';\n");
         assert!(made.output.ends_with("[a.ts was not checked by tsc: it is not installed.]\n"), "{made:?}");
@@ -359,30 +407,25 @@ fn a_missing_tsc_is_named() {
     }
 }
 
-/// The second run reuses what the first one left, outside of the project, and nothing is left at the end.
+/// The second run reuses what the first one left in the session, and the project has nothing of it.
 #[test]
-fn what_tsc_keeps_between_runs_is_not_in_the_project() {
-    let place = Place::new();
-    let Some(hands) = typescript(&place) else { return };
-    let started = std::time::Instant::now();
-    assert!(
-        hands.write("src/a.ts", "export const a = 1;\nexport function f(x: number) {\n  return x + a;\n}\n").success
-    );
-    let first = started.elapsed();
-    let mine = format!("toolfence-checks-{}-", std::process::id());
-    let folders = || {
-        let all = fs::read_dir(std::env::temp_dir()).expect("there are temporary files").flatten();
-        let all = all.filter(|entry| entry.file_name().to_string_lossy().starts_with(&mine)).map(|entry| entry.path());
-        all.filter(|folder| fs::read_dir(folder).is_ok_and(|all| all.count() > 0)).collect::<Vec<_>>()
-    };
-    let kept = folders();
-    assert!(!kept.is_empty());
-    let again = std::time::Instant::now();
-    assert!(hands.write("src/b.ts", "import { f } from \"./a\";\n\nexport const b = f(3);\n").success);
-    println!("two runs of tsc: {first:?}, and again {:?}", again.elapsed());
-    let names: Vec<_> =
-        fs::read_dir(&place.root).expect("it is there").flatten().map(|entry| entry.file_name()).collect();
-    assert_eq!(names.len(), 2, "{names:?}");
+fn what_tsc_keeps_between_runs_is_in_the_session() {
+    for has_copies in [false, true] {
+        let place = Place::new();
+        let Some(hands) = typescript_with(&place, has_copies) else { return };
+        let kept = || hands.call("bash", json!({"command": "ls /tmp"})).output.matches(".tsbuildinfo").count();
+        let before = picture(&place.root);
+        assert_eq!(kept(), 0);
+        for run in 0..3 {
+            let started = std::time::Instant::now();
+            let text = format!("import {{ f }} from \"./a\";\n\nexport const b = f({run});\n");
+            assert!(hands.write("src/b.ts", &text).success);
+            println!("a change with two runs of tsc, private copies {has_copies}: {:?}", started.elapsed());
+            assert_eq!(kept(), 1);
+        }
+        hands.write("src/b.ts", "import { f } from \"./a\";\n\nexport const b = f(2);\n");
+        assert_eq!(picture(&place.root), before);
+    }
 }
 
 #[test]

@@ -14,9 +14,13 @@ use toolfence::tools::CommandRunner;
 const FOREIGN: u32 = 54_321;
 
 impl Place {
-    fn on_copies(&self, settings: Settings) -> CommandRunner {
-        let state: PathBuf = self.root.parent().expect("the project is in a folder").join("state");
-        runner(&self.root, settings).private_copies(&state)
+    /// The folder for the state of `coder`, on the file system of the project.
+    pub(super) fn state(&self) -> PathBuf {
+        self.root.parent().expect("the project is in a folder").join("state")
+    }
+
+    pub(super) fn on_copies(&self, settings: Settings) -> CommandRunner {
+        runner(&self.root, settings).private_copies(&self.state())
     }
 }
 

@@ -7,6 +7,7 @@ use super::super::runner::Checking;
 use super::Checks;
 use crate::{blocking, messages};
 use std::ffi::OsString;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use toolfence_protocol::{Text, text};
@@ -20,9 +21,6 @@ use toolfence_workspace::Root;
 /// Seconds a checker of a text may take, and one of a project.
 const TEXT_SECONDS: u64 = 10;
 const PROJECT_SECONDS: u64 = 120;
-
-/// The cache of a checker in a sandbox that shares no folder with the host: it ends with the command.
-const PRIVATE_CACHE: &str = "/tmp/checker.tsbuildinfo";
 
 /// What a checker says.
 #[derive(Debug)]
@@ -47,7 +45,7 @@ impl Checks {
         let most = if is_text { TEXT_SECONDS } else { PROJECT_SECONDS };
         let started = Instant::now();
         let mut best = Said::Unfit;
-        let cache = self.cache_for(checker, subject).await?;
+        let cache = cache_for(subject);
         for words in checker.ways(subject, &cache) {
             let seconds = most.saturating_sub(started.elapsed().as_secs());
             if seconds == 0 {
@@ -75,16 +73,6 @@ impl Checks {
         blocking(self.workspace(), move |workspace, _| Ok(program_from(workspace.root(), from.as_deref(), &name))).await
     }
 
-    /// The path of the file that a checker keeps between two runs.
-    async fn cache_for(&self, checker: &Checker, subject: Subject<'_>) -> Result<String, ToolError> {
-        let key = match subject {
-            Subject::Text(_) => return Ok(String::new()),
-            Subject::Project(name) | Subject::File(name) => name,
-        };
-        let path = if checker.keeps_cache() { self.commands().checker_cache(key).await? } else { None };
-        Ok(path.map_or_else(|| PRIVATE_CACHE.to_owned(), |path| path.to_string_lossy().into_owned()))
-    }
-
     async fn ask_so(
         &self,
         checker: &Checker,
@@ -93,8 +81,7 @@ impl Checks {
         seconds: u64,
     ) -> Result<Said, ToolError> {
         let input = if let Subject::Text(text) = subject { text } else { "" };
-        let (harmless, keeps_cache) = (checker.harmless, checker.keeps_cache());
-        let checking = Checking { words, input, seconds, harmless, keeps_cache };
+        let checking = Checking { words, input, seconds, harmless: checker.harmless };
         let outcome = match self.commands().check(&checking).await {
             Ok(Some(outcome)) => outcome,
             Ok(None) => return Ok(Said::Nothing(messages::nothing_holds_it())),
@@ -104,6 +91,17 @@ impl Checks {
         let root = self.workspace().root().path().to_string_lossy().into_owned();
         Ok(said(&outcome, &root, seconds, subject))
     }
+}
+
+/// The path of the file that a checker of this subject keeps between two runs, in the `/tmp` of the session. Without a session, it ends
+/// with the run.
+fn cache_for(subject: Subject<'_>) -> String {
+    let mut hasher = DefaultHasher::new();
+    match subject {
+        Subject::Text(_) => return String::new(),
+        Subject::Project(name) | Subject::File(name) => name.hash(&mut hasher),
+    }
+    format!("/tmp/checker-{:016x}.tsbuildinfo", hasher.finish())
 }
 
 /// The program that a project has in the `node_modules/.bin` of `folder` or above it, or else that of the system.

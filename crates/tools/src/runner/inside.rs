@@ -10,7 +10,7 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 use toolfence_protocol::{ErrorCode, Text, ToolFailure};
 use toolfence_sandbox::environment;
-use toolfence_sandbox::isolation::{InSession, Request, Shared};
+use toolfence_sandbox::isolation::{InSession, Request};
 use toolfence_sandbox::process::{self, Background, Job, Outcome};
 use toolfence_toolbox::ToolError;
 use toolfence_workspace::{Access, Configurations, Guarded, Hooks, MaskSet, Running, Stop, Unmasked, Workspace};
@@ -25,8 +25,6 @@ pub(super) struct Inside<'a> {
     pub(super) network: bool,
     pub(super) looks: bool,
     pub(super) writes_git: bool,
-    /// What it may write besides the project.
-    pub(super) shared: Option<&'a Shared>,
 }
 
 impl CommandRunner {
@@ -135,7 +133,7 @@ impl CommandRunner {
     }
 
     async fn run_masked(&self, job: &Job<'_>, inside: &Inside<'_>, masks: &MaskSet) -> io::Result<Outcome> {
-        let Inside { words, folder, network, looks, writes_git, shared } = *inside;
+        let Inside { words, folder, network, looks, writes_git } = *inside;
         let only_git = writes_git && !masks.with_hooks();
         let mut environment =
             environment::sandboxed(job.environment, self.workspace().root().path(), self.has_network(network));
@@ -143,8 +141,7 @@ impl CommandRunner {
             git_call::only_git(&mut environment, self.workspace().masks(), masks.with_hooks());
         }
         let variables: Vec<&OsStr> = environment.iter().map(|(name, _)| name.as_os_str()).collect();
-        let is_shared = !writes_git && shared.is_none();
-        let in_session = is_shared.then(|| self.enclosure().enter_session());
+        let in_session = (!writes_git).then(|| self.enclosure().enter_session());
         let request = Request {
             command: words,
             folder,
@@ -154,15 +151,11 @@ impl CommandRunner {
             looks,
             only_git,
             // A planted configuration of git or a program in a toolchain must not run where the repository can be written.
-            session: is_shared,
+            session: !writes_git,
             sockets: in_session.as_ref().is_none_or(InSession::is_alone),
             variables: &variables,
         };
-        let entry = match shared {
-            Some(shared) => self.enclosure().entry_sharing(&request, shared),
-            None => self.enclosure().entry(&request),
-        };
-        let entry = entry.ok_or_else(|| io::Error::other(messages::no_plan_for_masks()))?;
+        let entry = self.enclosure().entry(&request).ok_or_else(|| io::Error::other(messages::no_plan_for_masks()))?;
         let arguments: Vec<&OsStr> = entry.arguments.iter().map(OsString::as_os_str).collect();
         let helper = Job { program: &entry.program, args: &arguments, environment: &environment, ..*job };
         process::run_supervised(&helper, &entry.told).await

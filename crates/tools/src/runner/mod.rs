@@ -3,7 +3,6 @@
 //! It asks the masks of the workspace what to hide, the sandbox which helper to start, and the process module to hold it.
 //! `inside` runs what the sandbox holds, `report` says how a command ended, and `facts` answers the policy.
 
-mod cache;
 mod facts;
 mod git_call;
 mod inside;
@@ -21,7 +20,6 @@ pub use service::{Service, ServiceWatch, WantedService};
 
 use super::private_copy::{self, Settled};
 use super::{blocking, messages};
-use cache::CacheFolder;
 use inside::Inside;
 use report::{no_container, not_started};
 use rustix::fd::{AsFd, OwnedFd};
@@ -78,8 +76,6 @@ struct Sandboxed {
     workspace: Arc<Workspace>,
     settings: isolation::Settings,
     enclosure: OnceLock<Enclosure>,
-    /// Of checkers; `None` where none can be shared with them.
-    cache: OnceLock<Option<CacheFolder>>,
     copies: PrivateCopies,
     /// The folder with the layers and stashes; or why commands do not run on private copies.
     private: OnceLock<Result<PathBuf, Text>>,
@@ -104,7 +100,6 @@ impl Sandboxed {
             workspace,
             settings,
             enclosure: OnceLock::new(),
-            cache: OnceLock::new(),
             copies,
             private: OnceLock::new(),
             said_why: AtomicBool::new(false),
@@ -170,10 +165,8 @@ pub(super) struct Checking<'a> {
     /// The stdin of the checker.
     pub(super) input: &'a str,
     pub(super) seconds: u64,
-    /// Whether it may run without a sandbox.
+    /// Whether it reads nothing but its stdin, so that it may run without a sandbox.
     pub(super) harmless: bool,
-    /// Whether it may write in the folder of [`CommandRunner::checker_cache`].
-    pub(super) keeps_cache: bool,
 }
 
 impl CommandRunner {
@@ -415,7 +408,7 @@ impl CommandRunner {
         let started = Instant::now();
         let writes_git = sandboxed && wanted.writes_git;
         let network = wanted.network;
-        let inside = Inside { words: &words, folder: &name, network, looks, writes_git, shared: None };
+        let inside = Inside { words: &words, folder: &name, network, looks, writes_git };
         let mut layered = None;
         let (outcome, notes) = if on_copy {
             let (outcome, run) = self.run_on_copy(&job, &name, network).await?;
@@ -490,8 +483,8 @@ impl CommandRunner {
         blocking(self.workspace(), ended).await
     }
 
-    /// Runs a checker where it cannot change the project: inside, or where no sandbox holds a harmless one far from it. `None`
-    /// where that cannot be.
+    /// Runs a checker where it cannot change the project: on a private copy that is dropped afterwards, with the project read-only if
+    /// there are no copies, or without a sandbox if it reads only its stdin. `None` if none of these is possible.
     pub(super) async fn check(&self, checking: &Checking<'_>) -> Result<Option<Outcome>, ToolError> {
         let report = blocking(&self.project, |project, _| Ok(project.enclosure().report().clone())).await?;
         let live = Background::fed(KEPT_OF_CHECKER, checking.input.as_bytes()).map_err(|error| not_started(&error))?;
@@ -512,18 +505,12 @@ impl CommandRunner {
             live: Some(&live),
         };
         if report.holds {
-            let cache = self.project.cache.get().and_then(Option::as_ref).filter(|_| checking.keeps_cache);
-            let shared = cache.map(|cache| &cache.shared);
-            let inside =
-                Inside { words: &words, folder: &name, network: false, looks: true, writes_git: false, shared };
-            let ran = self.run_inside(&job, &inside).await;
-            if cache.is_some() {
-                let tidy = |project: &Sandboxed, _: &Stop| {
-                    project.cache.get().iter().copied().flatten().for_each(CacheFolder::tidy);
-                    Ok(())
-                };
-                blocking(&self.project, tidy).await?;
+            // One that reads only its stdin misses nothing without a copy.
+            if !checking.harmless && self.has_private_copies().await? {
+                return self.check_on_copy(&job).await.map(Some);
             }
+            let inside = Inside { words: &words, folder: &name, network: false, looks: true, writes_git: false };
+            let ran = self.run_inside(&job, &inside).await;
             return ran.map(|(outcome, _)| Some(outcome));
         }
         if !self.may_run_outside(checking.harmless) {

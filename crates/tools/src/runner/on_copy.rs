@@ -112,29 +112,44 @@ impl CommandRunner {
         folder: &Path,
         network: bool,
     ) -> Result<(Outcome, Result<LayerRun, Text>), ToolError> {
-        let place = self.project.private(&self.environment).map_err(|why| private_copy::failure(why.clone()))?;
-        let project = LayeredProject {
-            workspace: self.workspace(),
-            enclosure: self.enclosure(),
-            place,
-            limits: Limits::default(),
-        };
-        match project.run(job, folder, network).await {
+        match self.layered_project()?.run(job, folder, network).await {
             Ok(run) => Ok((run.outcome.clone(), Ok(run))),
-            Err(RunError::Masks(failure)) => Err(failure.into()),
-            Err(RunError::System(error)) => Err(not_sandboxed(&error).into()),
-            Err(RunError::TooLarge(most)) => {
-                let message = text!(
-                    "The command wrote more than {most} MiB and was ended. Nothing of it is in the project.",
-                    most = most >> 20
-                );
-                Err(ToolFailure::new(ErrorCode::TooLarge, message).into())
-            }
             Err(RunError::Unread(outcome, error)) => Ok((
                 outcome,
                 Err(text!("the changes of the command cannot be read: {error}", error = error.to_string())),
             )),
+            Err(error) => Err(run_failure(error).into()),
         }
+    }
+
+    /// Runs a checker on a private copy and drops what it wrote there.
+    pub(super) async fn check_on_copy(&self, job: &Job<'_>) -> Result<Outcome, ToolError> {
+        Ok(self.layered_project()?.run_and_drop(job).await.map_err(run_failure)?)
+    }
+
+    fn layered_project(&self) -> Result<LayeredProject<'_>, ToolError> {
+        let place = self.project.private(&self.environment).map_err(|why| private_copy::failure(why.clone()))?;
+        let (workspace, enclosure) = (self.workspace(), self.enclosure());
+        Ok(LayeredProject { workspace, enclosure, place, limits: Limits::default() })
+    }
+}
+
+/// The answer for a run on a private copy that failed.
+fn run_failure(error: RunError) -> ToolFailure {
+    match error {
+        RunError::Masks(failure) => failure,
+        RunError::System(error) => not_sandboxed(&error),
+        RunError::TooLarge(most) => {
+            let message = text!(
+                "The command wrote more than {most} MiB and was ended. Nothing of it is in the project.",
+                most = most >> 20
+            );
+            ToolFailure::new(ErrorCode::TooLarge, message)
+        }
+        RunError::Unread(_, error) => private_copy::failure(text!(
+            "the changes of the command cannot be read: {error}",
+            error = error.to_string()
+        )),
     }
 }
 
