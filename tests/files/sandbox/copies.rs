@@ -1,14 +1,17 @@
 //! Commands on private copies of the project: the reasons against one, and the notes in results.
 
-use super::{Place, bash, runner, stands};
+use super::{HELPER, Place, bash, runner, stands};
 use serde_json::json;
 use std::os::unix::fs::chown;
 use std::path::PathBuf;
+use std::process::Command;
 use std::sync::Arc;
 use toolfence::Language;
+use toolfence::policy::PathRules;
 use toolfence::program::text;
 use toolfence::sandbox::{Mode, Settings};
 use toolfence::tools::CommandRunner;
+use toolfence::workspace::Workspace;
 
 /// Of no user or group here.
 const FOREIGN: u32 = 54_321;
@@ -49,6 +52,43 @@ fn a_folder_that_cannot_be_renamed_in_one_step_is_explained() {
     assert!(place.root.join("other/a.py").is_file() && !place.root.join("lib").exists());
     let prints = bash(&runner, json!({"command": "echo Invalid cross-device link; touch new"})).output;
     assert!(!prints.contains("in one step"), "{prints}");
+}
+
+#[test]
+fn a_clone_that_cannot_link_to_the_files_of_the_project_is_explained() {
+    let place = Place::new();
+    let workspace = Workspace::open(&place.root, PathRules::default()).expect("the root is there");
+    // A repository that is masked in the copy is on another mount, where git does not link.
+    let workspace = workspace.writable_repositories(["linked"]).expect("it is a glob");
+    let runner = CommandRunner::new(Arc::new(workspace), Settings::new().helper(HELPER));
+    let runner = Arc::new(runner.private_copies(&place.state()));
+    if !stands(&runner) {
+        return;
+    }
+    let git = |args: &[&str]| {
+        let own = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"];
+        let git = Command::new("git").current_dir(&place.root).args(own).args(args).output().expect("git is installed");
+        assert!(git.status.success(), "{git:?}");
+    };
+    place.file("source/a.txt", "a\n");
+    git(&["init", "-q", "-b", "main", "source"]);
+    git(&["-C", "source", "add", "a.txt"]);
+    git(&["-C", "source", "commit", "-qm", "a"]);
+    // Its files have two names, in both repositories. It becomes a repository only on the private copy.
+    git(&["clone", "-q", "--bare", "source", "linked"]);
+    std::fs::remove_file(place.at("linked/HEAD")).expect("it is there");
+    place.file(
+        "clone.sh",
+        "echo 'ref: refs/heads/main' > linked/HEAD && git clone -q $1 linked copy && cat copy/a.txt\n",
+    );
+    let advice = "Use `git clone --no-hardlinks`.]";
+    let failed = bash(&runner, json!({"command": "sh clone.sh"}));
+    assert!(!failed.success && failed.output.contains("hardlink different from source"), "{}", failed.output);
+    assert!(failed.output.contains(advice), "{}", failed.output);
+    let made = bash(&runner, json!({"command": "sh clone.sh --no-hardlinks"}));
+    assert!(made.success && made.output.contains("\na\n") && !made.output.contains(advice), "{}", made.output);
+    let prints = bash(&runner, json!({"command": "echo hardlink different from source"})).output;
+    assert!(!prints.contains(advice), "{prints}");
 }
 
 #[test]

@@ -310,8 +310,8 @@ impl CommandRunner {
             ran = self.run(Wanted { network: true, ..wanted }, progress).await?;
         }
         let layered = ran.layered.take();
-        let is_folder_stuck = layered.is_some() && report::failed_to_rename_a_folder(&ran.outcome);
         let on_copy = layered.is_some();
+        let advice = if on_copy { report::advice_on_copy(&ran.outcome) } else { None };
         let mut output = self.output(ran);
         if has_run_again {
             noted(
@@ -319,8 +319,8 @@ impl CommandRunner {
                 text!("This is the second run, with network. The first one failed without network."),
             );
         }
-        if is_folder_stuck {
-            noted(&mut output.text, report::folders_move_by_mv());
+        if let Some(advice) = advice {
+            noted(&mut output.text, advice);
         }
         match layered {
             Some(Ok(run)) => {

@@ -105,18 +105,26 @@ const OTHER_DEVICE: &[&str] = &[
     "os error 18",
 ];
 
-/// Returns `true` if the output of a failed command mentions that something could not be renamed because it is on another device. On a
-/// private copy this is so for every folder of the project: an overlay that a user mounts cannot redirect it.
-pub(super) fn failed_to_rename_a_folder(outcome: &Outcome) -> bool {
-    let mentions = |message: &&str| memchr::memmem::find(outcome.output.as_bytes(), message.as_bytes()).is_some();
-    outcome.exit_code != 0 && OTHER_DEVICE.iter().any(mentions)
-}
+/// How `git clone` of a local path ends after it made a hard link: an overlay that a user mounts copies the file instead.
+const OTHER_FILE: &str = "hardlink different from source";
 
-/// Returns the advice to a command that could not rename a folder on a private copy of the project.
-pub(super) fn folders_move_by_mv() -> Text {
-    text!(
-        "On the private copy of the project, a folder cannot be renamed in one step. Use `mv`, which copies it; `git mv` takes the names of the files in it."
-    )
+/// Returns the advice to a command on a private copy that failed because of what an overlay cannot do, as its output shows.
+pub(super) fn advice_on_copy(outcome: &Outcome) -> Option<Text> {
+    let mentions = |message: &&str| memchr::memmem::find(outcome.output.as_bytes(), message.as_bytes()).is_some();
+    if outcome.exit_code == 0 {
+        return None;
+    }
+    // An overlay that a user mounts cannot redirect a folder of the project that is renamed.
+    if OTHER_DEVICE.iter().any(mentions) {
+        return Some(text!(
+            "On the private copy of the project, a folder cannot be renamed in one step. Use `mv`, which copies it; `git mv` takes the names of the files in it."
+        ));
+    }
+    mentions(&OTHER_FILE).then(|| {
+        text!(
+            "On the private copy of the project, `git clone` cannot link to the files of a local repository. Use `git clone --no-hardlinks`."
+        )
+    })
 }
 
 fn left_running(lingered: bool, escaped: bool) -> Option<Text> {
