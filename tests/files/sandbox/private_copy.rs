@@ -324,6 +324,45 @@ fn output_in_a_folder_that_is_not_kept_is_reported_as_not_in_the_project() {
     assert_eq!(turn.paths("output"), ["new"]);
 }
 
+/// It may be data that no build makes again, and undo does not cover what git ignores.
+#[test]
+fn the_question_says_that_ignored_data_was_removed() {
+    let Some(mut copied) = Copied::new(AskMode::Risky) else { return };
+    copied.place.file(".gitignore", "data/\ntarget/\n");
+    copied.git(&["init", "-q"]);
+    for path in ["data/a", "data/deep/b", "target/old"] {
+        copied.place.file(path, "x");
+    }
+    let ends = "put the output of commands into the project in this session?";
+    let turn = copied.bash("rm -rf data/", &[Say::No("no")]);
+    let question = turn.question();
+    assert_eq!(
+        question.reason,
+        format!(
+            "`rm -rf data/` removed ignored files: data. Undo does not bring them back. Remove them from the project too, and {ends}"
+        )
+    );
+    assert_eq!(question.changes.as_deref(), Some("removed folder: data (2 files)\n"));
+    assert_eq!(turn.output(), "[Still in the project: data, of which the command removed files on its private copy]\n");
+    assert!(copied.place.at("data/deep/b").exists());
+
+    let Some(mut copied) = Copied::new(AskMode::Risky) else { return };
+    copied.place.file(".gitignore", "data/\ntarget/\n");
+    copied.git(&["init", "-q"]);
+    for path in ["data/a", "data/deep/b", "target/old"] {
+        copied.place.file(path, "x");
+    }
+    let turn = copied.bash("rm -r data target/old; echo o > target/new", &[Say::Yes]);
+    assert_eq!(
+        turn.question().reason,
+        "`rm -r data target/old; echo o > target/new` wrote 1 file of build output to target and removed ignored files: data and 1 \
+         more folder. Undo does not bring these back. Put the output of commands into the project in this session?"
+    );
+    let listed = "removed folder: data (2 files)\nremoved: target/old\noutput: target (1 file)\n";
+    assert_eq!(turn.question().changes.as_deref(), Some(listed));
+    assert!(!copied.place.at("data").exists() && copied.place.at("target/new").exists());
+}
+
 #[test]
 fn plan_mode_runs_commands_and_discards_their_changes() {
     let Some(mut copied) = Copied::with(Policy::default().read_only(true)) else { return };

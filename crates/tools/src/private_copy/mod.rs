@@ -102,7 +102,11 @@ pub(crate) async fn settle(
             (Consent::Given, _) => true,
             (Consent::Ask, _) if has_network => true,
             (Consent::Ask, Some(permit)) => {
-                let (summary, details) = question::about_output(&sorted.output, command, language);
+                let (run, sorted, command) = (Arc::clone(&run), Arc::clone(&sorted), command.to_owned());
+                let write = move |workspace: &Workspace, _: &Stop| {
+                    Ok(question::about_output(workspace, &run, &sorted, &command, language))
+                };
+                let (summary, details) = blocking(commands.workspace(), write).await?;
                 progress.ask(permit.ask_about_output(summary, details)).await.is_ok()
             }
             _ => false,
@@ -127,6 +131,10 @@ pub(crate) async fn settle(
     for group in &sorted.output {
         match put.output.contains(&group.path) {
             true => settled.output.push(group.path.clone()),
+            false if group.files == 0 && group.removed > 0 => settled.notes.push(text!(
+                "Still in the project: {path}, of which the command removed files on its private copy",
+                path = names::shown(&group.path)
+            )),
             false => settled.output_not_kept.push((group.path.clone(), group.files)),
         }
     }

@@ -1,6 +1,6 @@
 //! The questions about what a command wrote: a sentence, and the changes with their diffs.
 
-use super::sorted::{Group, Sorted};
+use super::sorted::{Group, Sorted, loses};
 use rustix::fs::{Mode, OFlags};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -77,36 +77,58 @@ pub(super) fn about_changes(
     (summary, files, details.of(&shown))
 }
 
-/// The question whether to put the output of commands into the project.
-pub(super) fn about_output(output: &[Group], command: &str, language: Language) -> (Text, String) {
-    let files = output.iter().map(|group| group.files).sum::<usize>() as u64;
-    let first = output.first().map(|group| names::shown(&group.path)).unwrap_or_default();
-    let command = short(command);
-    let summary = match output.len() {
-        1 => text!(
+/// The question whether to put the output of commands into the project. What they removed comes first and is never cut: it may be data
+/// that no build makes again.
+pub(super) fn about_output(
+    workspace: &Workspace,
+    run: &LayerRun,
+    sorted: &Sorted,
+    command: &str,
+    language: Language,
+) -> (Text, String) {
+    let folders = |groups: &[&Group]| {
+        let first = groups.first().map(|group| names::shown(&group.path)).unwrap_or_default();
+        match groups.len().saturating_sub(1) as u64 {
+            0 => Text::from(first),
+            more => text!("{folder} and {more} more {more|folder|folders}", folder = first, more),
+        }
+    };
+    let removed: Vec<&Group> = sorted.output.iter().filter(|group| group.removed > 0).collect();
+    let written: Vec<&Group> = sorted.output.iter().filter(|group| group.files > 0 || group.removed == 0).collect();
+    let files = written.iter().map(|group| group.files).sum::<usize>() as u64;
+    let (command, folder) = (short(command), folders(&written));
+    let summary = match (removed.is_empty(), written.is_empty()) {
+        (true, _) => text!(
             "{command} wrote {files} {files|file|files} of build output to {folder}. Put the output of commands into the project in this session?",
             command,
             files,
-            folder = first
+            folder
         ),
-        folders => text!(
-            "{command} wrote {files} {files|file|files} of build output to {folder} and {more} more {more|folder|folders}. Put the output of commands into the project in this session?",
+        (false, true) => text!(
+            "{command} removed ignored files: {names}. Undo does not bring them back. Remove them from the project too, and put the output of commands into the project in this session?",
+            command,
+            names = folders(&removed)
+        ),
+        (false, false) => text!(
+            "{command} wrote {files} {files|file|files} of build output to {folder} and removed ignored files: {names}. Undo does not bring these back. Put the output of commands into the project in this session?",
             command,
             files,
-            folder = first,
-            more = (folders - 1) as u64
+            folder,
+            names = folders(&removed)
         ),
     };
-    let line = |group: &Group| {
-        let (path, count) = (names::shown(&group.path), group.files as u64);
-        text!("output: {path} ({count} {count|file|files})", path, count).render(language) + "\n"
-    };
-    let mut details: String = output.iter().take(MOST_LINES).map(line).collect();
-    if let Some(more) = output.len().checked_sub(MOST_LINES).filter(|more| *more > 0) {
-        details += &text!("and {count} more", count = more as u64).render(language);
-        details.push('\n');
+    let mut details = Details { workspace, run, language, text: String::new() };
+    for change in run.changes.iter().filter(|change| sorted.is_output(&change.path) && loses(change)) {
+        details.danger(change);
     }
-    (summary, details)
+    for group in written.iter().take(MOST_LINES) {
+        let (path, count) = (names::shown(&group.path), group.files as u64);
+        details.line(&text!("output: {path} ({count} {count|file|files})", path, count));
+    }
+    if let Some(more) = written.len().checked_sub(MOST_LINES).filter(|more| *more > 0) {
+        details.line(&text!("and {count} more", count = more as u64));
+    }
+    (summary, details.text)
 }
 
 /// The command on one line.

@@ -27,8 +27,10 @@ pub(super) struct Sorted {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Group {
     pub(super) path: PathBuf,
-    /// Files that were written or removed.
+    /// Files that were written.
     pub(super) files: usize,
+    /// Entries that were removed or replaced.
+    pub(super) removed: usize,
 }
 
 impl Sorted {
@@ -42,7 +44,7 @@ impl Sorted {
             instructions: Vec::new(),
         };
         let linked = linked_instructions(workspace.root_path());
-        let mut groups: BTreeMap<PathBuf, usize> = BTreeMap::new();
+        let mut groups: BTreeMap<PathBuf, Group> = BTreeMap::new();
         for (change, is_output) in run.changes.iter().zip(&run.is_output) {
             match sorted.repositories.place(&change.path) {
                 Some(Place::Changed) => {
@@ -71,7 +73,10 @@ impl Sorted {
             {
                 sorted.output_paths.insert(change.path.clone());
                 let is_folder = matches!(change.kind, ChangeKind::Added(Entry::Folder { .. }));
-                *groups.entry(group_of(&change.path).unwrap_or_default()).or_default() += usize::from(!is_folder);
+                let path = group_of(&change.path).unwrap_or_default();
+                let group = groups.entry(path.clone()).or_insert(Group { path, files: 0, removed: 0 });
+                group.files += usize::from(!is_folder && change.kind != ChangeKind::Removed);
+                group.removed += usize::from(loses(change));
             } else if change.kind != ChangeKind::Touched {
                 let leads = replaces_way(change) || linked.iter().any(|file| file.starts_with(&change.path));
                 if leads || instructs_agents(&change.path.to_string_lossy()) {
@@ -81,7 +86,7 @@ impl Sorted {
             }
         }
         sorted.left_out.append(&mut sorted.repositories.refused);
-        sorted.output = groups.into_iter().map(|(path, files)| Group { path, files }).collect();
+        sorted.output = groups.into_values().collect();
         sorted
     }
 
@@ -158,6 +163,11 @@ impl Sorted {
 /// The name of the group of output that a path belongs to.
 pub(super) fn group_of(path: &Path) -> Option<PathBuf> {
     path.iter().next().map(PathBuf::from)
+}
+
+/// Returns `true` if the project loses an entry by a change.
+pub(super) fn loses(change: &Change) -> bool {
+    matches!(change.kind, ChangeKind::Removed | ChangeKind::Replaced(_))
 }
 
 pub(super) fn is_new_folder(change: &Change) -> bool {
