@@ -45,6 +45,19 @@ pub struct LayeredProject<'a> {
     pub limits: Limits,
 }
 
+/// A command that has ended, and the layer that it wrote to.
+#[derive(Debug)]
+pub struct EndedRun {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// The layer with the entries that it wrote.
+    pub layer: Layer,
+    /// A moment before the command began.
+    pub since: Moment,
+    /// The names of the project that were hidden or guarded.
+    pub masks: MaskSet,
+}
+
 /// A command that ran, and what it changed.
 #[derive(Debug)]
 pub struct LayerRun {
@@ -72,7 +85,7 @@ pub enum RunError {
     /// It wrote more than this number of bytes, and was ended.
     TooLarge(u64),
     /// It ended, but its layer could not be read.
-    Unread(Outcome, ReadError),
+    Unread(ReadError),
 }
 
 impl fmt::Display for RunError {
@@ -81,7 +94,7 @@ impl fmt::Display for RunError {
             RunError::Masks(failure) => failure.fmt(f),
             RunError::System(error) => error.fmt(f),
             RunError::TooLarge(most) => write!(f, "the command wrote more than {most} bytes"),
-            RunError::Unread(_, error) => error.fmt(f),
+            RunError::Unread(error) => error.fmt(f),
         }
     }
 }
@@ -95,20 +108,26 @@ impl From<io::Error> for RunError {
 }
 
 impl LayeredProject<'_> {
-    /// Runs the program of a job in `folder`, which is relative to the project, and reads its layer when nothing of it runs any more.
+    /// Runs the program of a job in `folder`, which is relative to the project, until nothing of it runs any more.
     ///
-    /// It blocks the thread while the layer is prepared and read.
+    /// It blocks the thread while the layer is prepared.
     ///
     /// # Errors
     /// See [`RunError`].
-    pub async fn run(&self, job: &Job<'_>, folder: &Path, network: bool) -> Result<LayerRun, RunError> {
+    pub async fn run(&self, job: &Job<'_>, folder: &Path, network: bool) -> Result<EndedRun, RunError> {
         let (outcome, layer, masks, since) =
             self.run_on_new_layer(job, folder, network, || Moment::next(self.place)).await?;
+        Ok(EndedRun { outcome, layer, since, masks })
+    }
+
+    /// Reads the layer of a command that has ended. That takes some time for each entry of the layer.
+    ///
+    /// # Errors
+    /// The layer could not be read.
+    pub fn read(&self, ended: EndedRun) -> Result<LayerRun, RunError> {
+        let EndedRun { outcome, layer, since, masks } = ended;
         let root = self.workspace.root().folder(".").map_err(RunError::Masks)?;
-        let changes = match layer.changes(root.as_fd(), self.limits, &|| false) {
-            Ok(changes) => changes,
-            Err(error) => return Err(RunError::Unread(outcome, error)),
-        };
+        let changes = layer.changes(root.as_fd(), self.limits, &|| false).map_err(RunError::Unread)?;
         let git = self.workspace.root().programs().git();
         let is_output = output::is_output(git, self.workspace.root_path(), &changes);
         Ok(LayerRun { outcome, layer, changes, is_output, since, masks })

@@ -46,7 +46,8 @@ impl Layered {
             overflow: None,
             live: None,
         };
-        block_on(project.run(&job, Path::new(""), false))
+        let ended = block_on(project.run(&job, Path::new(""), false))?;
+        project.read(ended)
     }
 
     /// What the command writes, and the paths that it changed, each with the first word of how. Output ends with `(output)`.

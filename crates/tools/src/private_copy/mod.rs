@@ -14,12 +14,14 @@ use serde_json::json;
 use sorted::{Sorted, group_of};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 use toolfence_commands::keep;
 use toolfence_commands::layer::Change;
 use toolfence_commands::run::LayerRun;
 use toolfence_policy::Consent;
-use toolfence_protocol::{ErrorCode, Output, Text, ToolFailure, text};
+use toolfence_protocol::{ErrorCode, Language, Output, Text, ToolFailure, text};
 use toolfence_toolbox::{Permit, Progress, ToolError};
 use toolfence_workspace::stash::ExchangeError;
 use toolfence_workspace::{Stop, Workspace, names};
@@ -55,6 +57,26 @@ pub(crate) struct Asks<'a> {
     pub(crate) has_network: bool,
 }
 
+/// Tells the user what is being done after a command has ended, if it takes long.
+#[derive(Clone, Copy)]
+pub(crate) struct Noting<'a> {
+    pub(crate) progress: &'a dyn Progress,
+    pub(crate) language: Language,
+}
+
+impl Noting<'_> {
+    /// Waits for work. If it takes longer than two seconds, the note says what it is.
+    pub(crate) async fn during<T>(&self, work: impl Future<Output = T>, note: impl FnOnce() -> Text) -> T {
+        const QUIET: Duration = Duration::from_secs(2);
+        let mut work = pin!(work);
+        if let Ok(done) = tokio::time::timeout(QUIET, &mut work).await {
+            return done;
+        }
+        self.progress.note(&note().into_string(self.language));
+        work.await
+    }
+}
+
 /// Decides what becomes of the files that a command wrote, and puts what is kept into the project.
 pub(crate) async fn settle(
     commands: &Arc<CommandRunner>,
@@ -68,9 +90,11 @@ pub(crate) async fn settle(
         let run = Arc::clone(&run);
         move |workspace: &Workspace, _: &Stop| Ok(Sorted::new(workspace, &run))
     };
-    let sorted = Arc::new(blocking(commands.workspace(), sort).await?);
-    let mut settled = Settled { left_out: sorted.left_out.clone(), amount: sorted.amount(), ..Settled::default() };
     let language = permit.map(Permit::language).unwrap_or_default();
+    let (noting, entries) = (Noting { progress, language }, run.changes.len() as u64);
+    let sorting = || text!("Sorting {entries} changed {entries|entry|entries}.", entries);
+    let sorted = Arc::new(noting.during(blocking(commands.workspace(), sort), sorting).await?);
+    let mut settled = Settled { left_out: sorted.left_out.clone(), amount: sorted.amount(), ..Settled::default() };
     let mut keeps_changes = Ok(());
     if !sorted.changes.is_empty() {
         // A command that was ended may have left half of its work.
@@ -119,8 +143,12 @@ pub(crate) async fn settle(
             Ok(put_into_project(workspace, &commands, &run, &sorted, (wanted_changes, wanted_output)))
         }
     };
-    let put =
-        if wanted_changes || wanted_output { blocking(commands.workspace(), keep).await? } else { Put::default() };
+    let putting = || text!("Putting {entries} changed {entries|entry|entries} into the project.", entries);
+    let put = if wanted_changes || wanted_output {
+        noting.during(blocking(commands.workspace(), keep), putting).await?
+    } else {
+        Put::default()
+    };
     settled.notes = put.notes;
     let changed = sorted.changed_names();
     match (keeps_changes, put.changes) {
@@ -307,5 +335,38 @@ impl Settled {
                 "output": shown(&self.output),
             });
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Mutex;
+    use tokio::sync::oneshot;
+
+    /// Ends the work with the first note.
+    struct EndsWork {
+        end: Mutex<Option<oneshot::Sender<()>>>,
+        notes: Mutex<Vec<String>>,
+    }
+
+    impl Progress for EndsWork {
+        fn note(&self, text: &str) {
+            self.notes.lock().unwrap().push(text.to_owned());
+            let _ = self.end.lock().unwrap().take().expect("there is one note").send(());
+        }
+    }
+
+    #[test]
+    fn work_that_takes_long_is_noted_once() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let (end, ended) = oneshot::channel();
+        let progress = EndsWork { end: Mutex::new(Some(end)), notes: Mutex::default() };
+        let noting = Noting { progress: &progress, language: Language::English };
+        let note = || text!("Putting {entries} changed {entries|entry|entries} into the project.", entries = 3_u64);
+        runtime.block_on(noting.during(std::future::ready(()), note));
+        assert!(progress.notes.lock().unwrap().is_empty());
+        runtime.block_on(noting.during(ended, note)).expect("the note ended it");
+        assert_eq!(*progress.notes.lock().unwrap(), ["Putting 3 changed entries into the project."]);
     }
 }

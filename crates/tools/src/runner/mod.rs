@@ -18,7 +18,7 @@ pub use made::MadeChanges;
 pub(super) use report::{Ran, in_file, noted, spilled};
 pub use service::{Service, ServiceWatch, WantedService};
 
-use super::private_copy::{self, Settled};
+use super::private_copy::{self, Noting, Settled};
 use super::{blocking, messages};
 use inside::Inside;
 use report::{no_container, not_started};
@@ -309,8 +309,8 @@ impl CommandRunner {
             // What the first run wrote on its private copy is dropped.
             ran = self.run(Wanted { network: true, ..wanted }, progress).await?;
         }
-        let layered = ran.layered.take();
-        let on_copy = layered.is_some();
+        let copy = ran.copy.take();
+        let on_copy = copy.is_some();
         let advice = if on_copy { report::advice_on_copy(&ran.outcome) } else { None };
         let mut output = self.output(ran);
         if has_run_again {
@@ -322,13 +322,14 @@ impl CommandRunner {
         if let Some(advice) = advice {
             noted(&mut output.text, advice);
         }
-        match layered {
-            Some(Ok(run)) => {
-                let asks = private_copy::Asks { permit: Some(permit), progress, has_network: has_run_again };
-                private_copy::settle(self, run, shown, &asks).await?.put_into(&mut output);
+        if let Some(ended) = copy {
+            match self.read_copy(ended, &Noting { progress, language: permit.language() }).await? {
+                Ok(run) => {
+                    let asks = private_copy::Asks { permit: Some(permit), progress, has_network: has_run_again };
+                    private_copy::settle(self, run, shown, &asks).await?.put_into(&mut output);
+                }
+                Err(why) => Settled::unread(why).put_into(&mut output),
             }
-            Some(Err(why)) => Settled::unread(why).put_into(&mut output),
-            None => {}
         }
         if !on_copy && let Some(why) = self.take_reason_against_copies() {
             noted(&mut output.text, text!("Commands do not run on a private copy of the project: {why}", why));
@@ -343,8 +344,11 @@ impl CommandRunner {
         shown: &str,
         progress: &dyn Progress,
     ) -> Result<Outcome, ToolError> {
+        let noting = Noting { progress, language: wanted.language };
         let mut ran = self.run(wanted, progress).await?;
-        if let Some(Ok(run)) = ran.layered.take() {
+        if let Some(ended) = ran.copy.take()
+            && let Ok(run) = self.read_copy(ended, &noting).await?
+        {
             let asks = private_copy::Asks { permit: None, progress, has_network: false };
             private_copy::settle(self, run, shown, &asks).await?;
         }
@@ -409,14 +413,15 @@ impl CommandRunner {
         let writes_git = sandboxed && wanted.writes_git;
         let network = wanted.network;
         let inside = Inside { words: &words, folder: &name, network, looks, writes_git };
-        let mut layered = None;
+        let mut copy = None;
         let (outcome, notes) = if on_copy {
-            let (outcome, run) = self.run_on_copy(&job, &name, network).await?;
+            let ended = self.run_on_copy(&job, &name, network).await?;
             drop(left);
             // Repositories are read-only in the copy too.
-            let notes = run.as_ref().ok().map(|run| refused::told(self.workspace(), &run.masks, &outcome));
-            layered = Some(run);
-            (outcome, notes.unwrap_or_default())
+            let notes = refused::told(self.workspace(), &ended.masks, &ended.outcome);
+            let outcome = ended.outcome.clone();
+            copy = Some(ended);
+            (outcome, notes)
         } else if !sandboxed {
             let ran = self.run_outside(&job, &words).await?;
             drop(left);
@@ -453,7 +458,7 @@ impl CommandRunner {
         let command = wanted.words.last().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
         let (seconds, most_seconds) = (wanted.seconds, wanted.most_seconds);
         let has_network = !sandboxed || self.has_network(network);
-        Ok(Ran { outcome, layered, notes, file, seconds, most_seconds, command, has_network })
+        Ok(Ran { outcome, copy, notes, file, seconds, most_seconds, command, has_network })
     }
 
     /// Runs it without a sandbox: supervised, so that it leaves nothing behind, wherever there is a helper for that.

@@ -2,14 +2,16 @@
 
 use super::inside::not_sandboxed;
 use super::{CommandRunner, PrivateCopies, Sandboxed};
-use crate::{blocking, private_copy};
+use crate::blocking;
+use crate::private_copy::{self, Noting};
 use std::ffi::OsString;
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use toolfence_commands::layer::{self, Limits};
-use toolfence_commands::run::{LayerRun, LayeredProject, RunError};
+use toolfence_commands::run::{EndedRun, LayerRun, LayeredProject, RunError};
 use toolfence_protocol::{ErrorCode, Text, ToolFailure, text};
 use toolfence_sandbox::isolation::{Kind, Mode};
 use toolfence_sandbox::process::{Job, Outcome};
@@ -105,21 +107,25 @@ impl CommandRunner {
         self.project.private(&self.environment).ok().map(layer::stashes_in)
     }
 
-    /// Runs a command on a private copy. Its changes are missing if the copy cannot be read, for the reason that is returned.
-    pub(super) async fn run_on_copy(
-        &self,
-        job: &Job<'_>,
-        folder: &Path,
-        network: bool,
-    ) -> Result<(Outcome, Result<LayerRun, Text>), ToolError> {
-        match self.layered_project()?.run(job, folder, network).await {
-            Ok(run) => Ok((run.outcome.clone(), Ok(run))),
-            Err(RunError::Unread(outcome, error)) => Ok((
-                outcome,
-                Err(text!("the changes of the command cannot be read: {error}", error = error.to_string())),
-            )),
-            Err(error) => Err(run_failure(error).into()),
-        }
+    /// Runs a command on a private copy.
+    pub(super) async fn run_on_copy(&self, job: &Job<'_>, folder: &Path, network: bool) -> Result<EndedRun, ToolError> {
+        Ok(self.layered_project()?.run(job, folder, network).await.map_err(run_failure)?)
+    }
+
+    /// Reads what a command wrote on its private copy; or returns why that cannot be read.
+    pub(super) async fn read_copy(
+        self: &Arc<CommandRunner>,
+        ended: EndedRun,
+        noting: &Noting<'_>,
+    ) -> Result<Result<LayerRun, Text>, ToolError> {
+        let read = |commands: &CommandRunner, _: &Stop| {
+            Ok(commands.layered_project()?.read(ended).map_err(|error| run_failure(error).message))
+        };
+        noting
+            .during(blocking(self, read), || {
+                text!("The command has ended. What it wrote is compared with the project.")
+            })
+            .await
     }
 
     /// Runs a checker on a private copy and drops what it wrote there.
@@ -127,7 +133,7 @@ impl CommandRunner {
         Ok(self.layered_project()?.run_and_drop(job).await.map_err(run_failure)?)
     }
 
-    fn layered_project(&self) -> Result<LayeredProject<'_>, ToolError> {
+    fn layered_project(&self) -> Result<LayeredProject<'_>, ToolFailure> {
         let place = self.project.private(&self.environment).map_err(|why| private_copy::failure(why.clone()))?;
         let (workspace, enclosure) = (self.workspace(), self.enclosure());
         Ok(LayeredProject { workspace, enclosure, place, limits: Limits::default() })
@@ -146,10 +152,10 @@ fn run_failure(error: RunError) -> ToolFailure {
             );
             ToolFailure::new(ErrorCode::TooLarge, message)
         }
-        RunError::Unread(_, error) => private_copy::failure(text!(
-            "the changes of the command cannot be read: {error}",
-            error = error.to_string()
-        )),
+        RunError::Unread(error) => ToolFailure::new(
+            ErrorCode::IoError,
+            text!("the changes of the command cannot be read: {error}", error = error.to_string()),
+        ),
     }
 }
 

@@ -6,7 +6,7 @@ use crate::{messages, terminal};
 use serde_json::{Value, json};
 use std::io;
 use std::sync::atomic::Ordering;
-use toolfence_commands::run::LayerRun;
+use toolfence_commands::run::EndedRun;
 use toolfence_protocol::{ErrorCode, Output, Text, ToolFailure, text};
 use toolfence_sandbox::process::Outcome;
 use toolfence_workspace::overflow_file;
@@ -15,8 +15,8 @@ use toolfence_workspace::overflow_file;
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) outcome: Outcome,
-    /// What it wrote on a private copy of the project; or why that cannot be read.
-    pub(super) layered: Option<Result<LayerRun, Text>>,
+    /// The private copy of the project that it ran on.
+    pub(super) copy: Option<EndedRun>,
     pub(super) notes: Vec<Text>,
     /// The overflow file of its output, where there is one.
     pub(super) file: Option<String>,
