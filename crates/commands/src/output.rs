@@ -2,18 +2,60 @@
 //!
 //! *Output* is what git ignores: build folders, caches, dependencies. A path that git tracks is never output, even if an ignore rule
 //! matches it, and neither is an ignored file that existed before and is not in an ignored folder: a local database is not built
-//! again. The ignore rules are those of the project, not those that the command wrote into its layer. Without git, nothing is output:
+//! again. Only if its name or its content shows that a tool makes it again, such as an object file of a build in the source folder,
+//! it is output too. The ignore rules are those of the project, not those that the command wrote into its layer. Without git, nothing is output:
 //! the name of a folder does not say whether what is in it can be made again.
 
 use crate::layer::{Change, ChangeKind, Entry};
+use rustix::fs::{Mode, OFlags};
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use toolfence_git::Git;
 
 /// The name of an entry that is made up. Git ignores it if it ignores everything in its folder.
 const ANY: &str = "toolfence any entry";
+
+/// Extensions of files that compilers and test runners make again.
+const EXTENSIONS_OF_OUTPUT: &[&str] = &[
+    "a",
+    "class",
+    "cmi",
+    "cmo",
+    "cmx",
+    "d",
+    "gcda",
+    "gcno",
+    "gcov",
+    "gch",
+    "hi",
+    "lo",
+    "o",
+    "obj",
+    "pdb",
+    "pyc",
+    "rlib",
+    "rmeta",
+    "so",
+    "tsbuildinfo",
+];
+
+/// Names of reports and caches that tools write next to the sources.
+const NAMES_OF_OUTPUT: &[&str] = &[
+    ".coverage",
+    ".eslintcache",
+    ".stylelintcache",
+    "coverage.out",
+    "coverage.xml",
+    "junit.xml",
+    "lcov.info",
+    "next-env.d.ts",
+];
+
+/// First bytes of programs, libraries and object code: ELF, archives, Mach-O with 32 and 64 bits, PE, LLVM bitcode, WebAssembly.
+const BEGINNINGS_OF_OUTPUT: &[&[u8]] =
+    &[b"\x7fELF", b"!<arch>\n", b"\xce\xfa\xed\xfe", b"\xcf\xfa\xed\xfe", b"MZ", b"BC\xc0\xde", b"\0asm"];
 
 /// Removed folders of output that are looked up in the index. With more, they are changes.
 const MOST_REMOVED: usize = 100;
@@ -54,7 +96,8 @@ pub fn is_output(git: Option<&Git>, root: &Path, changes: &[Change]) -> Vec<bool
             continue;
         };
         let is_ignored = |path: &Path| ignored[query.repository.as_path()].contains(path);
-        let mut is_output = is_ignored(&query.path) && (!query.was_file || is_ignored(&query.neighbour));
+        let mut is_output = is_ignored(&query.path)
+            && (!query.was_file || is_ignored(&query.neighbour) || is_made_again(root, change));
         // A repository in another one does not make files that the outer one tracks output.
         is_output = is_output
             && !outer_repositories(&query.repository, &mut repositories, root).iter().any(|outer| {
@@ -68,13 +111,35 @@ pub fn is_output(git: Option<&Git>, root: &Path, changes: &[Change]) -> Vec<bool
         if let ChangeKind::Replaced(Entry::Link { .. }) = change.kind {
             is_output = false;
         }
-        if is_output && matches!(change.kind, ChangeKind::Removed | ChangeKind::Replaced(_)) {
+        // Git ignores no tracked file, so only folders are looked up.
+        if is_output && !query.was_file && matches!(change.kind, ChangeKind::Removed | ChangeKind::Replaced(_)) {
             removed += 1;
             is_output = removed <= MOST_REMOVED && !has_tracked_files(git, root, query).unwrap_or(true);
         }
         output.push(is_output);
     }
     output
+}
+
+/// Returns `true` if the name or the first bytes of the project's file show that a tool has made it again. Undo does not bring output
+/// back, so a file that was removed is a change.
+fn is_made_again(root: &Path, change: &Change) -> bool {
+    if !matches!(change.kind, ChangeKind::Modified(_) | ChangeKind::Touched) {
+        return false;
+    }
+    let file = &root.join(&change.path);
+    let is_file = || file.symlink_metadata().is_ok_and(|meta| meta.is_file());
+    let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let extension = file.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    if NAMES_OF_OUTPUT.contains(&name) || EXTENSIONS_OF_OUTPUT.contains(&extension) {
+        return is_file();
+    }
+    // Without blocking, because a FIFO could be there by now.
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let Ok(opened) = rustix::fs::open(file, flags, Mode::empty()) else { return false };
+    let mut beginning = [0; 8];
+    let Ok(read) = std::fs::File::from(opened).read(&mut beginning) else { return false };
+    BEGINNINGS_OF_OUTPUT.iter().any(|known| beginning[..read].starts_with(known)) && is_file()
 }
 
 /// What to ask about a change; `None` if it is in no repository.

@@ -19,13 +19,21 @@ fn git(folder: &Path, args: &[&str]) {
 fn project() -> tempfile::TempDir {
     let root = tempfile::tempdir().expect("a temporary folder can be made");
     for (name, text) in [
-        (".gitignore", "/target\n*.log\n*.sqlite\n/build/\nnode_modules/\n"),
+        (
+            ".gitignore",
+            "/target\n*.log\n*.sqlite\n/build/\nnode_modules/\n/program\n/script\n*.tsbuildinfo\n/.coverage\n",
+        ),
         ("src/lib.rs", "x"),
         ("target/old", "x"),
         ("build/kept.txt", "x"),
         ("build/made", "x"),
         ("app.log", "x"),
         ("data.sqlite", "x"),
+        ("program", "\u{7f}ELF\u{2}"),
+        ("script", "#!/bin/sh\n"),
+        ("tsconfig.tsbuildinfo", "{}"),
+        (".coverage", "SQLite format 3"),
+        ("src/.coverage", "SQLite format 3"),
         ("vendor/.gitignore", "*.o\n"),
         ("vendor/a.o", "x"),
         ("vendor/a.log", "x"),
@@ -68,13 +76,20 @@ fn output_is_what_git_ignores_and_does_not_track() {
         ("data.sqlite", ChangeKind::Removed, false),
         ("app.log", ChangeKind::Removed, false),
         ("new.log", ChangeKind::Added(FILE), true),
+        // Tools make these again: by their content, by their extension, by their name.
+        ("program", ChangeKind::Modified(FILE), true),
+        ("program", ChangeKind::Removed, true),
+        ("tsconfig.tsbuildinfo", ChangeKind::Modified(FILE), true),
+        (".coverage", ChangeKind::Replaced(FOLDER), true),
+        ("src/.coverage", ChangeKind::Modified(FILE), false),
+        ("script", ChangeKind::Modified(FILE), false),
         // Git tracks a file in an ignored folder.
         ("build/kept.txt", ChangeKind::Modified(FILE), false),
         ("build/made", ChangeKind::Modified(FILE), true),
         ("build/new", ChangeKind::Added(FILE), true),
         ("build", ChangeKind::Removed, false),
         // Another repository has other rules.
-        ("vendor/a.o", ChangeKind::Modified(FILE), false),
+        ("vendor/a.o", ChangeKind::Modified(FILE), true),
         ("vendor/b.o", ChangeKind::Added(FILE), true),
         ("vendor/b.log", ChangeKind::Added(FILE), false),
         // What comes in the place of a link is what the link was.

@@ -1,7 +1,7 @@
 //! What the commands of a session share: a home, a `/tmp`, layers over toolchains and the loopback interface.
 
 use super::left::running;
-use super::{HELPER, Place, block_on, runner, stands};
+use super::{HELPER, Place, bash, block_on, runner, stands};
 use crate::marks::own;
 use serde_json::{Value, json};
 use std::ffi::OsString;
@@ -399,4 +399,16 @@ fn a_helper_that_begins_no_session_ends() {
         .spawn()
         .expect("it can be started");
     assert_eq!(helper.wait().expect("it is ours").code(), Some(125));
+}
+
+#[test]
+fn a_project_below_var_tmp_has_a_sandbox() {
+    if !stands(&Place::new().runner()) {
+        return;
+    }
+    let project = tempfile::tempdir_in("/var/tmp").expect("a temporary folder can be made");
+    let runner = Arc::new(runner(project.path(), Settings::new()));
+    assert!(stands(&runner));
+    let result = bash(&runner, json!({"command": "echo made > file; cat file"}));
+    assert_eq!(result.output.trim(), "made", "{result:?}");
 }

@@ -174,6 +174,7 @@ fn of_the_home_there_is_only_what_a_toolchain_needs() {
         ("../prefix/lib/own.so", "x\n"),
         ("../prefix/lib/server.key", "SECRETVALUE\n"),
         ("../prefix/.env", "SECRETVALUE\n"),
+        ("../prefix/pyvenv.cfg", "home = /usr/bin\n"),
         ("../prefix/conf/settings.ini", "SECRETVALUE\n"),
     ] {
         let path = home.join(path);
@@ -210,7 +211,15 @@ fn of_the_home_there_is_only_what_a_toolchain_needs() {
     assert!(said.contains("./.cargo/bin/tool") && said.contains("./.local/bin/other"), "{said}");
     assert!(!said.contains("npmrc") && !said.contains("history") && !said.contains("keyrings"), "{said}");
     // Known parts of what is beside the project, and of packages everything.
-    for there in ["go/bin/gopls", "of a package", "BEGIN CERTIFICATE", "prefix/bin/own", "prefix/lib/own.so"] {
+    let there = [
+        "go/bin/gopls",
+        "of a package",
+        "BEGIN CERTIFICATE",
+        "prefix/bin/own",
+        "prefix/lib/own.so",
+        "prefix/pyvenv.cfg",
+    ];
+    for there in there {
         assert!(said.contains(there), "{there}: {said}");
     }
     for gone in ["go/src", "uv/credentials", "prefix/.env", "prefix/conf"] {

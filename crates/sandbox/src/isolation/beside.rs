@@ -174,6 +174,7 @@ const PARTS: &[&str] = &[
     "lib64",
     "libx32",
     "libexec",
+    "pyvenv.cfg",
     "share",
     "include",
     "compiler_compat",

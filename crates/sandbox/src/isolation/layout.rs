@@ -199,8 +199,10 @@ impl Building<'_> {
     }
 
     fn private(&mut self, ground: &Ground<'_>) {
-        self.steps.push(Step::Private { at: "/tmp".into(), mode: 0o1777, shared: true });
-        self.steps.push(Step::Link { at: "/var/tmp".into(), to: "/tmp".into() });
+        // No link to the other, because the project or the home can be below either.
+        for at in ["/tmp", "/var/tmp"] {
+            self.steps.push(Step::Private { at: at.into(), mode: 0o1777, shared: true });
+        }
         let Some(home) = self.home.clone() else { return };
         if let Some(named) = ground.home.as_ref().filter(|named| **named != home) {
             self.steps.push(Step::Link { at: named.as_path().into(), to: home.as_path().into() });
