@@ -236,6 +236,17 @@ races() {
     TOOLFENCE_RACE_TRIES=100000 cargo test --locked --test files very_many_tries -- --ignored --nocapture
 }
 
+# Everyday commands in projects outside of the repository, because Cargo and other tools look for settings in the folders above.
+everyday() {
+    local folder
+    packages gdb gdb
+    packages valgrind valgrind
+    cargo build --quiet --locked --bin coder
+    folder=$(mktemp -d)
+    .ci/everyday.py "$target/debug/coder" "$folder"
+    rm -rf "$folder"
+}
+
 demo() {
     cargo run --locked -- demo
 }
