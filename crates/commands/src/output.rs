@@ -96,8 +96,8 @@ pub fn is_output(git: Option<&Git>, root: &Path, changes: &[Change]) -> Vec<bool
             continue;
         };
         let is_ignored = |path: &Path| ignored[query.repository.as_path()].contains(path);
-        let mut is_output = is_ignored(&query.path)
-            && (!query.was_file || is_ignored(&query.neighbour) || is_made_again(root, change));
+        let mut is_output =
+            is_ignored(&query.path) && (!query.was_file || is_ignored(&query.neighbour) || is_made_again(root, change));
         // A repository in another one does not make files that the outer one tracks output.
         is_output = is_output
             && !outer_repositories(&query.repository, &mut repositories, root).iter().any(|outer| {

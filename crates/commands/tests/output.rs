@@ -78,9 +78,9 @@ fn output_is_what_git_ignores_and_does_not_track() {
         ("new.log", ChangeKind::Added(FILE), true),
         // Tools make these again: by their content, by their extension, by their name.
         ("program", ChangeKind::Modified(FILE), true),
-        ("program", ChangeKind::Removed, true),
+        ("program", ChangeKind::Removed, false),
         ("tsconfig.tsbuildinfo", ChangeKind::Modified(FILE), true),
-        (".coverage", ChangeKind::Replaced(FOLDER), true),
+        (".coverage", ChangeKind::Replaced(FOLDER), false),
         ("src/.coverage", ChangeKind::Modified(FILE), false),
         ("script", ChangeKind::Modified(FILE), false),
         // Git tracks a file in an ignored folder.
