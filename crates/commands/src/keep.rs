@@ -4,6 +4,7 @@ use crate::layer::{Change, ChangeKind, Entry, Layer};
 use rustix::fd::AsFd;
 use rustix::fs::AtFlags;
 use rustix::io::Errno;
+use std::io;
 use std::path::Path;
 use toolfence_workspace::Root;
 use toolfence_workspace::stash::{ExchangeError, Moment, Stash, is_unchanged_since, remove_tree};
@@ -93,11 +94,21 @@ fn was_removed(root: &Root, path: &Path, is_folder: bool, since: Moment) -> bool
     is_folder || path.parent().is_none_or(|above| !is_unchanged_since(root, above, since))
 }
 
-fn delete(layer: &Layer, path: &Path) -> rustix::io::Result<()> {
-    let folder = layer.folder_of(path).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+/// Deletes an entry of a layer.
+///
+/// # Errors
+/// The system refused.
+pub fn delete(layer: &Layer, path: &Path) -> rustix::io::Result<()> {
     let name = path.file_name().ok_or(Errno::INVAL)?;
+    let folder = match layer.folder_of(path) {
+        Ok(folder) => folder,
+        // It stays with the session: see `session_output`.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(Errno::from_io_error(&error).unwrap_or(Errno::IO)),
+    };
     match rustix::fs::unlinkat(&folder, name, AtFlags::empty()) {
         Err(Errno::ISDIR) => remove_tree(folder.as_fd(), name),
+        Err(Errno::NOENT) => Ok(()),
         done => done,
     }
 }

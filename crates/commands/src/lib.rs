@@ -18,5 +18,6 @@ pub mod keep;
 pub mod layer;
 pub mod output;
 pub mod run;
+pub mod session_output;
 
 pub use layer::Layer;

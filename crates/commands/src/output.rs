@@ -7,8 +7,9 @@
 //! the name of a folder does not say whether what is in it can be made again.
 
 use crate::layer::{Change, ChangeKind, Entry};
+use crate::session_output::uppermost;
 use rustix::fs::{Mode, OFlags};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -140,6 +141,34 @@ fn is_made_again(root: &Path, change: &Change) -> bool {
     let mut beginning = [0; 8];
     let Ok(read) = std::fs::File::from(opened).read(&mut beginning) else { return false };
     BEGINNINGS_OF_OUTPUT.iter().any(|known| beginning[..read].starts_with(known)) && is_file()
+}
+
+/// Returns the uppermost ignored folder above each of these paths of output, or the path itself if no folder above it is ignored. A path
+/// in another one is left out.
+pub fn ignored_folders(git: Option<&Git>, root: &Path, paths: Vec<PathBuf>) -> Vec<PathBuf> {
+    let Some(git) = git else { return Vec::new() };
+    let mut repositories = HashMap::new();
+    let mut asked: BTreeMap<PathBuf, BTreeSet<PathBuf>> = BTreeMap::new();
+    let paths = uppermost(paths);
+    for path in &paths {
+        let Some(repository) = path.parent().and_then(|above| repository_of(root, above, &mut repositories)) else {
+            continue;
+        };
+        let folders = path.ancestors().filter_map(|folder| folder.strip_prefix(&repository).ok());
+        let folders = folders.filter(|folder| !folder.as_os_str().is_empty()).map(|folder| folder.join(ANY));
+        asked.entry(repository.clone()).or_default().extend(folders);
+    }
+    let mut ignored = HashSet::new();
+    for (repository, folders) in asked {
+        let folders: Vec<&Path> = folders.iter().map(PathBuf::as_path).collect();
+        let found = git.ignored(&root.join(&repository), &folders).unwrap_or_default();
+        ignored.extend(found.iter().filter_map(|path| Some(repository.join(path.parent()?))));
+    }
+    let uppermost_ignored = |path: &PathBuf| {
+        let folder = path.ancestors().filter(|folder| ignored.contains(*folder)).last();
+        folder.unwrap_or(path).to_owned()
+    };
+    uppermost(paths.iter().map(uppermost_ignored).collect())
 }
 
 /// What to ask about a change; `None` if it is in no repository.

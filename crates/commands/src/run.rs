@@ -1,12 +1,13 @@
 //! Runs a command on a private layer of the project.
 
 use crate::layer::{Change, ChangeKind, Layer, Limits, ReadError, layers_in};
+use crate::session_output::{SessionOutput, Unit};
 use crate::{git_settings, output};
 use rustix::fd::{AsFd, BorrowedFd};
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::time::Duration;
 use toolfence_project::{Mask, MaskKind};
@@ -41,6 +42,8 @@ pub struct LayeredProject<'a> {
     pub enclosure: &'a Enclosure,
     /// The private folder, with a folder for layers in it: see [`layer::place`](crate::layer::place).
     pub place: &'a Path,
+    /// The output that the session has not put into the project.
+    pub output: Option<&'a SessionOutput>,
     /// The most that is read of a layer.
     pub limits: Limits,
 }
@@ -54,8 +57,12 @@ pub struct EndedRun {
     pub layer: Layer,
     /// A moment before the command began.
     pub since: Moment,
-    /// The names of the project that were hidden or guarded.
+    /// The names of the project that were hidden, and what git uses of it.
     pub masks: MaskSet,
+    /// The output of earlier commands that was in the layer.
+    pub from_session: Vec<Unit>,
+    /// Output of earlier commands that was deleted, because its folder in the project has changed.
+    pub outdated: Vec<PathBuf>,
 }
 
 /// A command that ran, and what it changed.
@@ -73,6 +80,10 @@ pub struct LayerRun {
     pub since: Moment,
     /// The names of the project that were hidden, and what git uses of it.
     pub masks: MaskSet,
+    /// The output of earlier commands that was in the layer.
+    pub from_session: Vec<Unit>,
+    /// Output of earlier commands that was deleted, because its folder in the project has changed.
+    pub outdated: Vec<PathBuf>,
 }
 
 /// Why a command did not run, or why its changes are not known. Nothing of the project was changed.
@@ -115,48 +126,15 @@ impl LayeredProject<'_> {
     /// # Errors
     /// See [`RunError`].
     pub async fn run(&self, job: &Job<'_>, folder: &Path, network: bool) -> Result<EndedRun, RunError> {
-        let (outcome, layer, masks, since) =
-            self.run_on_new_layer(job, folder, network, || Moment::next(self.place)).await?;
-        Ok(EndedRun { outcome, layer, since, masks })
-    }
-
-    /// Reads the layer of a command that has ended. That takes some time for each entry of the layer.
-    ///
-    /// # Errors
-    /// The layer could not be read.
-    pub fn read(&self, ended: EndedRun) -> Result<LayerRun, RunError> {
-        let EndedRun { outcome, layer, since, masks } = ended;
-        let root = self.workspace.root().folder(".").map_err(RunError::Masks)?;
-        let changes = layer.changes(root.as_fd(), self.limits, &|| false).map_err(RunError::Unread)?;
-        let git = self.workspace.root().programs().git();
-        let is_output = output::is_output(git, self.workspace.root_path(), &changes);
-        Ok(LayerRun { outcome, layer, changes, is_output, since, masks })
-    }
-
-    /// Runs the program of a job at the top of the project, and drops what it wrote.
-    ///
-    /// # Errors
-    /// See [`RunError`].
-    pub async fn run_and_drop(&self, job: &Job<'_>) -> Result<Outcome, RunError> {
-        let (outcome, ..) = self.run_on_new_layer(job, Path::new(""), false, || Ok(())).await?;
-        Ok(outcome)
-    }
-
-    /// Runs a program on a new layer without the blocked files. `prepare` runs before the project is looked at.
-    async fn run_on_new_layer<T>(
-        &self,
-        job: &Job<'_>,
-        folder: &Path,
-        network: bool,
-        prepare: impl Fn() -> io::Result<T>,
-    ) -> Result<(Outcome, Layer, MaskSet, T), RunError> {
         let root = self.workspace.root().folder(".").map_err(RunError::Masks)?;
         let mut tries = 0;
+        let mut outdated = Vec::new();
         loop {
             tries += 1;
-            let prepared = prepare()?;
+            let since = Moment::next(self.place)?;
             let masks = self.workspace.masks().find(Access::Copy, &Stop::default()).map_err(RunError::Masks)?;
             let mut layer = Layer::create(&layers_in(self.place), root.as_fd())?;
+            let from_session = self.move_output_into(&layer, root.as_fd(), &mut outdated)?;
             let is_hidden = |mask: &&Mask| matches!(mask.how, MaskKind::Hide | MaskKind::HideRemovable);
             for hidden in masks.list().iter().filter(is_hidden) {
                 layer.hide(root.as_fd(), &hidden.path)?;
@@ -168,10 +146,62 @@ impl LayeredProject<'_> {
             // A folder with a hidden file need not stay in its place: the file is not in the layer.
             let frozen: Vec<Mask> = masks.list().iter().filter(|mask| mask.how == MaskKind::Freeze).cloned().collect();
             match self.run_on(&layer, job, folder, network, &frozen).await {
-                Err(RunError::System(error)) if process::is_changed(&error) && tries < MOST_TRIES => {}
-                outcome => return Ok((outcome?, layer, masks, prepared)),
+                Err(RunError::System(error)) if process::is_changed(&error) && tries < MOST_TRIES => {
+                    self.store_again(&layer, root.as_fd(), &from_session, since)?;
+                }
+                outcome => return Ok(EndedRun { outcome: outcome?, layer, since, masks, from_session, outdated }),
             }
         }
+    }
+
+    /// Reads the layer of a command that has ended. That takes some time for each entry of the layer.
+    ///
+    /// # Errors
+    /// The layer could not be read.
+    pub fn read(&self, ended: EndedRun) -> Result<LayerRun, RunError> {
+        let EndedRun { outcome, layer, since, masks, from_session, outdated } = ended;
+        let root = self.workspace.root().folder(".").map_err(RunError::Masks)?;
+        let changes = layer.changes(root.as_fd(), self.limits, &|| false).map_err(RunError::Unread)?;
+        let git = self.workspace.root().programs().git();
+        let is_output = output::is_output(git, self.workspace.root_path(), &changes);
+        Ok(LayerRun { outcome, layer, changes, is_output, since, masks, from_session, outdated })
+    }
+
+    /// Runs the program of a job at the top of the project, and drops what it wrote.
+    ///
+    /// # Errors
+    /// See [`RunError`].
+    pub async fn run_and_drop(&self, job: &Job<'_>) -> Result<Outcome, RunError> {
+        let without_output = LayeredProject { output: None, ..*self };
+        Ok(without_output.run(job, Path::new(""), false).await?.outcome)
+    }
+
+    /// Moves the session's output into a layer, without the units whose folder in the project has changed.
+    fn move_output_into(
+        &self,
+        layer: &Layer,
+        root: BorrowedFd<'_>,
+        outdated: &mut Vec<PathBuf>,
+    ) -> io::Result<Vec<Unit>> {
+        let Some(output) = self.output.filter(|output| output.has_any()) else { return Ok(Vec::new()) };
+        let units = output.units()?;
+        let mut moved = Vec::new();
+        for unit in units.list() {
+            if unit.changed_in_project(root).is_none() && units.move_into(layer, root, &unit).is_ok() {
+                moved.push(unit);
+            } else {
+                units.delete(&unit);
+                outdated.push(unit.path);
+            }
+        }
+        Ok(moved)
+    }
+
+    /// Moves output out of a layer that was not mounted.
+    fn store_again(&self, layer: &Layer, root: BorrowedFd<'_>, from_session: &[Unit], since: Moment) -> io::Result<()> {
+        let Some(output) = self.output.filter(|_| !from_session.is_empty()) else { return Ok(()) };
+        let units = output.units()?;
+        from_session.iter().try_for_each(|unit| units.store(layer, root, (&unit.path, unit.files), since))
     }
 
     /// Tries out whether commands can run on layers here: a shell copies a small file of the project up, removes it and puts a folder in
@@ -266,7 +296,9 @@ impl LayeredProject<'_> {
         let arguments: Vec<&OsStr> = entry.arguments.iter().map(OsString::as_os_str).collect();
         let helper = Job { program: &entry.program, args: &arguments, environment: &environment, ..*job };
         let mut run = pin!(process::run_supervised(&helper, &entry.told));
-        let room = Room::of(layer)?;
+        // What the session has in it counts too.
+        let held = if self.output.is_some() { layer.bytes_on_disk() } else { 0 };
+        let room = Room::of(layer, held)?;
         loop {
             tokio::select! {
                 biased;
@@ -297,8 +329,8 @@ struct Room {
 }
 
 impl Room {
-    fn of(layer: &Layer) -> io::Result<Room> {
-        let free = free_bytes(layer)?;
+    fn of(layer: &Layer, held: u64) -> io::Result<Room> {
+        let free = free_bytes(layer)?.saturating_add(held);
         Ok(Room { most: MOST_BYTES.min(free / 2), free })
     }
 

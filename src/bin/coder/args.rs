@@ -235,6 +235,8 @@ pub(crate) enum Command {
     Stats(StatsArguments),
     /// The log of decisions and results
     Audit(AuditArguments),
+    /// List the output of commands that is not in the project, or put it there
+    Keep(KeepArguments),
     /// Take back what the last turn changed in the project's files
     Undo(UndoArguments),
     /// Take the last undo back
@@ -465,6 +467,15 @@ fn age(text: &str) -> Result<Duration, Wrong> {
     };
     let number: u64 = number.parse().map_err(|_| wrong())?;
     Ok(Duration::from_secs(number.saturating_mul(seconds)))
+}
+
+/// Build output that you did not want in the project stays with the session, and the output of the last session stays until the next
+/// one runs a command. If the project's folder has changed since, the project's wins.
+#[derive(Debug, Args)]
+pub(crate) struct KeepArguments {
+    /// The folder or file of output, or a folder above it, relative to the project; without it, all are listed
+    #[arg(value_name = "PATH")]
+    pub(crate) path: Option<PathBuf>,
 }
 
 /// Files changed since the turn are skipped and listed; the rest is restored, and the exit status is 1. A turn of which nothing

@@ -119,6 +119,7 @@ fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         (Some(Command::Export(arguments)), _) => commands::export::run(options, arguments),
         (Some(Command::Stats(arguments)), _) => commands::stats::run(options, arguments),
         (Some(Command::Audit(arguments)), _) => commands::audit::run(options, arguments),
+        (Some(Command::Keep(arguments)), _) => commands::keep::run(options, arguments),
         (Some(Command::Undo(arguments)), _) => commands::undo::undo(options, arguments),
         (Some(Command::Redo(arguments)), _) => commands::undo::redo(options, arguments),
         (Some(Command::Diff(arguments)), _) => commands::undo::diff(options, arguments),

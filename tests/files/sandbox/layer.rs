@@ -34,7 +34,7 @@ impl Layered {
         let workspace = self.runner.workspace();
         let environment = environment::outside(std::env::vars_os(), workspace.root().programs().search_path());
         let (place, enclosure) = (self.place(), self.runner.enclosure());
-        let project = LayeredProject { workspace, enclosure, place: &place, limits: Limits::default() };
+        let project = LayeredProject { workspace, enclosure, place: &place, output: None, limits: Limits::default() };
         let folder = workspace.root().folder(".").expect("it is the root");
         let job = Job {
             program: OsStr::new("/bin/bash"),

@@ -4,6 +4,7 @@ mod conflicts;
 mod hostile;
 mod never_kept;
 mod repositories;
+mod session_output;
 
 use super::Place;
 use serde_json::{Value, json};

@@ -404,7 +404,7 @@ impl Comparison<'_> {
 /// The names in a folder.
 ///
 /// At most one more than `most`, so that a folder of millions is not held in memory.
-pub(super) fn names_in(folder: BorrowedFd<'_>, most: usize) -> rustix::io::Result<Vec<OsString>> {
+pub(crate) fn names_in(folder: BorrowedFd<'_>, most: usize) -> rustix::io::Result<Vec<OsString>> {
     let mut names = Vec::new();
     for entry in Dir::read_from(folder)? {
         if names.len() > most {

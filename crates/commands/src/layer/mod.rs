@@ -2,8 +2,10 @@
 
 mod compare;
 
+pub(crate) use compare::names_in;
 pub use compare::{Change, ChangeKind, Entry, Limits, ReadError};
 
+use crate::session_output::move_entry;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, Stat, Timespec, Timestamps};
 use rustix::io::Errno;
@@ -31,7 +33,8 @@ const MOST_WAITING: usize = 256;
 const MOST_LEFTOVERS: usize = 10_000;
 
 /// Opens a folder to list it or to open its entries.
-const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+pub(crate) const FOLDER: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// The private layer of one command. Dropped, it is deleted.
 ///
@@ -95,8 +98,38 @@ impl Layer {
     pub fn hide(&mut self, root: BorrowedFd<'_>, path: &Path) -> io::Result<()> {
         let is_plain = path.components().all(|part| matches!(part, Component::Normal(_)));
         let name = path.file_name().filter(|_| is_plain).ok_or(io::ErrorKind::InvalidInput)?;
+        let chain = self.folders_above(root, path)?;
+        let (folder, _) = chain.last().expect("the upper folder is in the chain");
+        match rustix::fs::mknodat(folder, name, FileType::CharacterDevice, Mode::empty(), 0) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+        for (folder, stat) in chain.iter().rev() {
+            look_like(folder.as_fd(), stat)?;
+        }
+        self.hidden.push(path.to_owned());
+        Ok(())
+    }
+
+    /// Moves an entry into the layer: it is called `name` in `folder`. `path` is relative to the project, without links.
+    ///
+    /// # Errors
+    /// A folder on the way does not exist in the project, or the entry cannot be moved.
+    pub fn put(&self, root: BorrowedFd<'_>, path: &Path, (folder, name): (BorrowedFd<'_>, &OsStr)) -> io::Result<()> {
+        let last = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+        let chain = self.folders_above(root, path)?;
+        let (above, _) = chain.last().expect("the upper folder is in the chain");
+        move_entry((folder, name), (above.as_fd(), last))?;
+        for (folder, stat) in chain.iter().rev() {
+            look_like(folder.as_fd(), stat)?;
+        }
+        Ok(())
+    }
+
+    /// Creates the folders above a path in the layer and opens them for changes, each with the status that it must have in the end:
+    /// a new entry changes the time of its folder.
+    fn folders_above(&self, root: BorrowedFd<'_>, path: &Path) -> io::Result<Vec<(OwnedFd, Stat)>> {
         let mut below = rustix::io::fcntl_dupfd_cloexec(root, 0)?;
-        // Each folder with the status that it must have in the end: a new entry changes the time of its folder.
         let mut chain = vec![(rustix::io::fcntl_dupfd_cloexec(&self.upper, 0)?, rustix::fs::fstat(&below)?)];
         for part in path.parent().into_iter().flat_map(Path::iter) {
             below = rustix::fs::openat(&below, part, FOLDER, Mode::empty())?;
@@ -112,15 +145,7 @@ impl Layer {
         }
         let (folder, _) = chain.last().expect("the upper folder is in the chain");
         rustix::fs::fchmod(folder, Mode::RWXU)?;
-        match rustix::fs::mknodat(folder, name, FileType::CharacterDevice, Mode::empty(), 0) {
-            Ok(()) | Err(Errno::EXIST) => {}
-            Err(errno) => return Err(errno.into()),
-        }
-        for (folder, stat) in chain.iter().rev() {
-            look_like(folder.as_fd(), stat)?;
-        }
-        self.hidden.push(path.to_owned());
-        Ok(())
+        Ok(chain)
     }
 
     /// Opens the folder of the layer in which the entry at `path` is, to move the entry into the project.
@@ -249,6 +274,6 @@ fn look_like(folder: BorrowedFd<'_>, stat: &Stat) -> io::Result<()> {
 }
 
 /// The status of an entry, a link not followed.
-fn stat_at(folder: BorrowedFd<'_>, name: &OsStr) -> rustix::io::Result<Stat> {
+pub(crate) fn stat_at(folder: BorrowedFd<'_>, name: &OsStr) -> rustix::io::Result<Stat> {
     rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)
 }

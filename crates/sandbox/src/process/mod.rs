@@ -74,7 +74,7 @@ pub struct Job<'a> {
 }
 
 /// How a command ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Outcome {
     /// Stdout and stderr in the order they were written; bytes that are not UTF-8 are U+FFFD.

@@ -5,6 +5,7 @@
 
 mod question;
 mod repositories;
+mod session;
 mod sorted;
 
 use crate::blocking;
@@ -18,7 +19,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 use toolfence_commands::keep;
-use toolfence_commands::layer::Change;
+use toolfence_commands::layer::{Change, stashes_in};
 use toolfence_commands::run::LayerRun;
 use toolfence_policy::Consent;
 use toolfence_protocol::{ErrorCode, Language, Output, Text, ToolFailure, text};
@@ -137,6 +138,10 @@ pub(crate) async fn settle(
         };
     }
     let (wanted_changes, wanted_output) = (keeps_changes.is_ok() && !sorted.changes.is_empty(), keeps_output);
+    settled.notes = run.outdated.iter().map(|path| outdated(path)).collect();
+    if !sorted.output.is_empty() && !keeps_output {
+        settled.notes.extend(leave_output(commands, &run, &sorted, wanted_changes).await?);
+    }
     let keep = {
         let (run, sorted, commands) = (Arc::clone(&run), Arc::clone(&sorted), Arc::clone(commands));
         move |workspace: &Workspace, _: &Stop| {
@@ -149,7 +154,7 @@ pub(crate) async fn settle(
     } else {
         Put::default()
     };
-    settled.notes = put.notes;
+    settled.notes.extend(put.notes);
     let changed = sorted.changed_names();
     match (keeps_changes, put.changes) {
         _ if changed.is_empty() => {}
@@ -163,10 +168,49 @@ pub(crate) async fn settle(
                 "Still in the project: {path}, of which the command removed files on its private copy",
                 path = names::shown(&group.path)
             )),
+            // A result has named it already.
+            false if run.from_session.iter().any(|unit| unit.path.starts_with(&group.path)) => {}
             false => settled.output_not_kept.push((group.path.clone(), group.files)),
         }
     }
     Ok(settled)
+}
+
+fn outdated(path: &Path) -> Text {
+    text!(
+        "The output of earlier commands in {path} was dropped, because the project's {path} has changed since.",
+        path = names::shown(path)
+    )
+}
+
+/// Leaves the output of a command with the session. Returns a note if it cannot stay.
+async fn leave_output(
+    commands: &Arc<CommandRunner>,
+    run: &Arc<LayerRun>,
+    sorted: &Arc<Sorted>,
+    keeps_changes: bool,
+) -> Result<Option<Text>, ToolError> {
+    let (run, sorted, commands) = (Arc::clone(run), Arc::clone(sorted), Arc::clone(commands));
+    let workspace = Arc::clone(commands.workspace());
+    let leave = move |workspace: &Workspace, _: &Stop| {
+        let left = session::leave_with_session(workspace, &commands, &run, &sorted, keeps_changes);
+        Ok(left.err().map(|failure| text!("The output of the command was dropped: {why}", why = failure.message)))
+    };
+    blocking(&workspace, leave).await
+}
+
+/// Gives the session the output back that was in the layer of a command whose changes are dropped.
+pub(crate) async fn discard(commands: &Arc<CommandRunner>, run: LayerRun) -> Result<(), ToolError> {
+    if run.from_session.is_empty() {
+        return Ok(());
+    }
+    let run = Arc::new(run);
+    let sort = {
+        let run = Arc::clone(&run);
+        move |workspace: &Workspace, _: &Stop| Ok(Sorted::new(workspace, &run))
+    };
+    let sorted = Arc::new(blocking(commands.workspace(), sort).await?);
+    leave_output(commands, &run, &sorted, false).await.map(drop)
 }
 
 /// What could be put into the project.
@@ -232,7 +276,8 @@ fn exchange(
     if wanted.is_empty() {
         return Ok(None);
     }
-    let place = commands.stashes().ok_or_else(|| failure(text!("there is no place for it")))?;
+    let place =
+        commands.place().map(|place| stashes_in(&place)).ok_or_else(|| failure(text!("there is no place for it")))?;
     let is_wanted = |change: &Change| wanted.contains(change.path.as_path());
     let planned = keep::plan(&run.layer, workspace.root(), &run.changes, &is_wanted, &place, run.since);
     let mut stash = planned.map_err(|error| exchange_failure(&error))?;

@@ -131,6 +131,10 @@ impl Sorted {
         self.output_paths.contains(path)
     }
 
+    pub(super) fn output_paths(&self) -> impl Iterator<Item = &PathBuf> {
+        self.output_paths.iter()
+    }
+
     /// Returns `true` if the path is in a folder that is output. Packages may have files that instruct the agents of their authors.
     fn is_in_output(&self, path: &Path) -> bool {
         path.parent().is_some_and(|folder| self.is_output(folder))

@@ -33,6 +33,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
+use toolfence_commands::session_output::SessionOutput;
 use toolfence_policy::Consent;
 use toolfence_protocol::limits::size;
 use toolfence_protocol::{Error, ErrorKind, Language, Limits, Output, Text, ToolFailure, text};
@@ -79,6 +80,8 @@ struct Sandboxed {
     copies: PrivateCopies,
     /// The folder with the layers and stashes; or why commands do not run on private copies.
     private: OnceLock<Result<PathBuf, Text>>,
+    /// The output of commands that is not in the project.
+    output: OnceLock<SessionOutput>,
     /// Whether a result has said why commands do not run on private copies.
     said_why: AtomicBool,
 }
@@ -102,6 +105,7 @@ impl Sandboxed {
             enclosure: OnceLock::new(),
             copies,
             private: OnceLock::new(),
+            output: OnceLock::new(),
             said_why: AtomicBool::new(false),
         }
     }
@@ -307,6 +311,11 @@ impl CommandRunner {
         }
         if has_run_again {
             // What the first run wrote on its private copy is dropped.
+            if let Some(ended) = ran.copy.take()
+                && let Ok(run) = self.read_copy(ended, &Noting { progress, language: permit.language() }).await?
+            {
+                private_copy::discard(self, run).await?;
+            }
             ran = self.run(Wanted { network: true, ..wanted }, progress).await?;
         }
         let copy = ran.copy.take();
@@ -406,7 +415,10 @@ impl CommandRunner {
             return Err(no_container(why).into());
         }
         let looks = sandboxed && wanted.looks && self.enclosure().report().holds;
-        let on_copy = sandboxed && wanted.on_private_copy && self.has_private_copies().await?;
+        // A command that only reads sees the project itself, unless the session has output that is not there.
+        let wants_copy =
+            wanted.on_private_copy || looks && !of_job && self.session_output().is_some_and(SessionOutput::has_any);
+        let on_copy = sandboxed && wants_copy && self.has_private_copies().await?;
         let told =
             if on_copy || self.cannot_write(sandboxed, looks) { None } else { Some(self.tell_beginning().await?) };
         let started = Instant::now();

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use toolfence_commands::layer::{self, Limits};
 use toolfence_commands::run::{EndedRun, LayerRun, LayeredProject, RunError};
+use toolfence_commands::session_output::{SessionOutput, outputs_in};
 use toolfence_protocol::{ErrorCode, Text, ToolFailure, text};
 use toolfence_sandbox::isolation::{Kind, Mode};
 use toolfence_sandbox::process::{Job, Outcome};
@@ -47,6 +48,7 @@ impl Sandboxed {
             workspace: &self.workspace,
             enclosure: self.enclosure(),
             place: &place,
+            output: None,
             limits: Limits::default(),
         };
         wait_for(project.try_out(environment)).map_err(|error| failed(&error))?;
@@ -59,6 +61,16 @@ impl Sandboxed {
             ));
         }
         Ok(place)
+    }
+
+    /// The output of the session. The first call deletes that of sessions that have ended. `None` if there is no place for it.
+    fn open_output(&self, place: &Path) -> Option<&SessionOutput> {
+        if self.output.get().is_none() {
+            layer::delete_leftovers(&outputs_in(place));
+            // If another thread was faster, its folder stays and this one is removed.
+            let _ = self.output.set(SessionOutput::create(&outputs_in(place)).ok()?);
+        }
+        self.output.get()
     }
 }
 
@@ -102,9 +114,15 @@ impl CommandRunner {
         blocking(&self.project, move |project, _| Ok(project.private(&environment).is_ok())).await
     }
 
-    /// The folder for stashes.
-    pub(crate) fn stashes(&self) -> Option<PathBuf> {
-        self.project.private(&self.environment).ok().map(layer::stashes_in)
+    /// The folder with the layers and stashes, also if this process has run no command.
+    pub(crate) fn place(&self) -> Option<PathBuf> {
+        let PrivateCopies::In(state) = &self.project.copies else { return None };
+        layer::place(self.workspace().root_path(), state).ok()
+    }
+
+    /// The output that is not in the project; `None` if this process has run no command on a private copy.
+    pub(crate) fn session_output(&self) -> Option<&SessionOutput> {
+        self.project.output.get()
     }
 
     /// Runs a command on a private copy.
@@ -136,7 +154,8 @@ impl CommandRunner {
     fn layered_project(&self) -> Result<LayeredProject<'_>, ToolFailure> {
         let place = self.project.private(&self.environment).map_err(|why| private_copy::failure(why.clone()))?;
         let (workspace, enclosure) = (self.workspace(), self.enclosure());
-        Ok(LayeredProject { workspace, enclosure, place, limits: Limits::default() })
+        let output = self.project.open_output(place);
+        Ok(LayeredProject { workspace, enclosure, place, output, limits: Limits::default() })
     }
 }
 

@@ -56,9 +56,20 @@ const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOF
 pub struct Moment(i64, i64);
 
 impl Moment {
-    fn of(stat: &Stat) -> Moment {
+    /// The time of an entry's last change.
+    pub fn of(stat: &Stat) -> Moment {
         #[allow(clippy::useless_conversion, reason = "the types of these fields differ between systems")]
         Moment(stat.st_ctime.into(), stat.st_ctime_nsec as i64)
+    }
+
+    /// The seconds and nanoseconds since 1970.
+    pub fn parts(self) -> (i64, i64) {
+        (self.0, self.1)
+    }
+
+    /// The moment of these seconds and nanoseconds since 1970.
+    pub fn from_parts(seconds: i64, nanoseconds: i64) -> Moment {
+        Moment(seconds, nanoseconds)
     }
 
     /// Waits for the next tick of the clock of the file system that `place` is on, some milliseconds, and returns it. Changes made

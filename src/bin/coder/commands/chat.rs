@@ -5,7 +5,7 @@ use crate::by_hand;
 use crate::choices::AskMode;
 use crate::clipboard;
 use crate::commands::sessions::{self, Begun, Start};
-use crate::commands::{export, mcp, policy, stats, stdin_lines, undo};
+use crate::commands::{export, keep, mcp, policy, stats, stdin_lines, undo};
 use crate::config::{Layers, trust};
 use crate::confirm::{self, AtTheTerminal};
 use crate::edit;
@@ -292,6 +292,7 @@ impl Conversation {
                 note.into_iter().for_each(|note| agent.note(&note));
                 Ok(())
             }
+            Act::Keep => keep::typed(setup, words, out),
             Act::Last => self.show_last(),
             Act::Thoughts => self.show_thoughts(),
             Act::Copy => self.copy(),

@@ -10,6 +10,7 @@ pub(crate) mod doctor;
 pub(crate) mod exec;
 pub(crate) mod export;
 pub(crate) mod grammar;
+pub(crate) mod keep;
 pub(crate) mod manual;
 pub(crate) mod mcp;
 pub(crate) mod parse;

@@ -67,6 +67,10 @@ toolfence::program::texts! { "coder"
         en: "what the last turn changed, the last N, or all of this session",
         pt: "o que o último turno alterou, os últimos N ou todos desta sessão",
     }
+    slash_keep() {
+        en: "put output of commands into the project that is not there; without PATH, list it",
+        pt: "põe no projeto a saída de comandos que não está nele; sem PATH, lista-a",
+    }
     slash_undo() {
         en: "take back what the last turn changed, or the last N; or list those there are",
         pt: "desfaz o que o último turno alterou, ou os últimos N; ou lista os que existem",

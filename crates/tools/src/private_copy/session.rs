@@ -1,0 +1,163 @@
+//! Output that stays with the session: see [`toolfence_commands::session_output`].
+
+use super::sorted::{Sorted, is_new_folder};
+use super::{exchange, failure};
+use crate::runner::CommandRunner;
+use rustix::fd::AsFd;
+use std::collections::{BTreeMap, HashSet};
+use std::io;
+use std::path::{Path, PathBuf};
+use toolfence_commands::layer::{Change, ChangeKind, Layer, Limits, layers_in};
+use toolfence_commands::run::LayerRun;
+use toolfence_commands::session_output::{SessionOutput, Unit, Units, outputs_in};
+use toolfence_commands::{keep, output};
+use toolfence_protocol::{ErrorCode, Text, ToolFailure, text};
+use toolfence_sandbox::process::Outcome;
+use toolfence_workspace::{Access, Stop, Workspace, names};
+
+/// Moves the output of a command out of its layer, for the next commands of the session. With `keeps_changes`, the changes are put into
+/// the project afterwards, so new folders will be there.
+pub(super) fn leave_with_session(
+    workspace: &Workspace,
+    commands: &CommandRunner,
+    run: &LayerRun,
+    sorted: &Sorted,
+    keeps_changes: bool,
+) -> Result<(), ToolFailure> {
+    let Some(session) = commands.session_output() else { return Ok(()) };
+    let git = workspace.root().programs().git();
+    let folders = output::ignored_folders(git, workspace.root_path(), sorted.output_paths().cloned().collect());
+    let mut files: BTreeMap<&Path, usize> = folders.iter().map(|folder| (folder.as_path(), 0)).collect();
+    let mut refused: HashSet<&Path> = HashSet::new();
+    let left_out: HashSet<&Path> = sorted.left_out.iter().map(|(path, _)| path.as_path()).collect();
+    for change in &run.changes {
+        let path = change.path.as_path();
+        let unit = path.ancestors().find_map(|above| files.get_key_value(above)).map(|(unit, _)| *unit);
+        let Some(unit) = unit else {
+            if is_new_folder(change) && !keeps_changes && !sorted.is_output(path) {
+                // The project will not have this folder.
+                refused.extend(folders.iter().filter(|folder| folder.starts_with(path)).map(PathBuf::as_path));
+            }
+            continue;
+        };
+        let is_new = matches!(change.kind, ChangeKind::Added(_) | ChangeKind::Special);
+        if sorted.is_output(path) {
+            *files.entry(unit).or_default() += usize::from(!is_new_folder(change));
+        } else if left_out.contains(path) && is_new {
+            // What is never kept does not stay either.
+            keep::delete(&run.layer, path).map_err(|errno| failure(Text::from(&io::Error::from(errno))))?;
+        } else if change.kind != ChangeKind::Touched {
+            // Without a part of what the command wrote, the folder could be broken.
+            refused.insert(unit);
+        }
+    }
+    let system = |error: io::Error| failure(Text::from(&error));
+    let root = workspace.root().folder(".")?;
+    let units = session.units().map_err(system)?;
+    for (path, files) in files.into_iter().filter(|(path, _)| !refused.contains(path)) {
+        units.store(&run.layer, root.as_fd(), (path, files), run.since).map_err(system)?;
+    }
+    Ok(())
+}
+
+/// The sessions whose output can be kept: this one, or in a process that has run no command, all.
+fn sessions(commands: &CommandRunner) -> Vec<Session<'_>> {
+    match (commands.session_output(), commands.place()) {
+        (Some(own), _) => vec![Session::Own(own)],
+        (None, Some(place)) => SessionOutput::all(&outputs_in(&place)).into_iter().map(Session::Other).collect(),
+        (None, None) => Vec::new(),
+    }
+}
+
+enum Session<'a> {
+    Own(&'a SessionOutput),
+    Other(SessionOutput),
+}
+
+impl Session<'_> {
+    fn output(&self) -> &SessionOutput {
+        match self {
+            Session::Own(output) => output,
+            Session::Other(output) => output,
+        }
+    }
+}
+
+impl CommandRunner {
+    /// The output of commands that is not in the project: each folder or file, with the number of files that were written in it. It is
+    /// that of this session, or, if this process has run no command on a private copy, that of all sessions that still have some.
+    ///
+    /// # Errors
+    /// The output cannot be looked at.
+    pub fn output_of_session(&self) -> Result<Vec<(PathBuf, usize)>, ToolFailure> {
+        let mut listed = Vec::new();
+        for session in sessions(self) {
+            let units = session.output().units().map_err(|error| failure(Text::from(&error)))?;
+            listed.extend(units.list().into_iter().map(|unit| (unit.path, unit.files)));
+        }
+        listed.sort();
+        Ok(listed)
+    }
+
+    /// Puts output of commands into the project that was not put there: that at `path`, which is relative to the project, and below it.
+    /// Returns the folders and files with the number of files that were written in them, and notes about them.
+    ///
+    /// # Errors
+    /// There is no such output, or the project's folder has changed since the command. Then the project wins.
+    pub fn keep_output(&self, path: &Path) -> Result<(Vec<(PathBuf, usize)>, Vec<Text>), ToolFailure> {
+        let is_wanted =
+            |unit: &Unit| path.as_os_str().is_empty() || path == Path::new(".") || unit.path.starts_with(path);
+        for session in sessions(self) {
+            let units = session.output().units().map_err(|error| failure(Text::from(&error)))?;
+            let wanted: Vec<Unit> = units.list().into_iter().filter(is_wanted).collect();
+            if !wanted.is_empty() {
+                let notes = put_units(self, &units, &wanted)?;
+                return Ok((wanted.into_iter().map(|unit| (unit.path, unit.files)).collect(), notes));
+            }
+        }
+        let message = text!(
+            "There is no output of commands at {path}. Without a path, the folders are listed.",
+            path = names::shown(path)
+        );
+        Err(ToolFailure::new(ErrorCode::NotFound, message))
+    }
+}
+
+/// Puts units into the project, as if one command had just written them.
+fn put_units(commands: &CommandRunner, units: &Units<'_>, wanted: &[Unit]) -> Result<Vec<Text>, ToolFailure> {
+    let workspace = commands.workspace();
+    let system = |error: io::Error| failure(Text::from(&error));
+    let root = workspace.root().folder(".")?;
+    if let Some(newer) = wanted.iter().find_map(|unit| unit.changed_in_project(root.as_fd())) {
+        let message = text!(
+            "{path} in the project is newer than the output of the command, which was not put there. Run the command again.",
+            path = names::shown(&newer)
+        );
+        return Err(ToolFailure::new(ErrorCode::Conflict, message));
+    }
+    let place = commands.place().ok_or_else(|| failure(text!("there is no place for it")))?;
+    let since = wanted.iter().map(|unit| unit.since).min().ok_or_else(|| failure(text!("there is no place for it")))?;
+    let masks = workspace.masks().find(Access::Read, &Stop::default())?;
+    let layer = Layer::create(&layers_in(&place), root.as_fd()).map_err(system)?;
+    for unit in wanted {
+        units.move_into(&layer, root.as_fd(), unit).map_err(system)?;
+    }
+    let changes = layer.changes(root.as_fd(), Limits::default(), &|| false);
+    let changes: Vec<Change> = changes.map_err(|error| failure(error.to_string().into()))?;
+    let is_output = output::is_output(workspace.root().programs().git(), workspace.root_path(), &changes);
+    let run = LayerRun {
+        outcome: Outcome::default(),
+        layer,
+        changes,
+        is_output,
+        since,
+        masks,
+        from_session: Vec::new(),
+        outdated: Vec::new(),
+    };
+    let sorted = Sorted::new(workspace, &run);
+    let paths = sorted.paths_of_output(&run.changes, &HashSet::new());
+    exchange(workspace, commands, &run, &paths, &|path| sorted.is_output(path))?;
+    // A repository in the output could run programs when git on the host reads it.
+    Ok(workspace.masks().settle(&run.masks))
+}
