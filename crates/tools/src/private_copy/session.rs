@@ -15,6 +15,9 @@ use toolfence_protocol::{ErrorCode, Text, ToolFailure, text};
 use toolfence_sandbox::process::Outcome;
 use toolfence_workspace::{Access, Stop, Workspace, names};
 
+/// A folder or file of output, and the number of files that were written in it.
+type OutputCount = (PathBuf, usize);
+
 /// Moves the output of a command out of its layer, for the next commands of the session. With `keeps_changes`, the changes are put into
 /// the project afterwards, so new folders will be there.
 pub(super) fn leave_with_session(
@@ -89,7 +92,7 @@ impl CommandRunner {
     ///
     /// # Errors
     /// The output cannot be looked at.
-    pub fn output_of_session(&self) -> Result<Vec<(PathBuf, usize)>, ToolFailure> {
+    pub fn output_of_session(&self) -> Result<Vec<OutputCount>, ToolFailure> {
         let mut listed = Vec::new();
         for session in sessions(self) {
             let units = session.output().units().map_err(|error| failure(Text::from(&error)))?;
@@ -104,7 +107,7 @@ impl CommandRunner {
     ///
     /// # Errors
     /// There is no such output, or the project's folder has changed since the command. Then the project wins.
-    pub fn keep_output(&self, path: &Path) -> Result<(Vec<(PathBuf, usize)>, Vec<Text>), ToolFailure> {
+    pub fn keep_output(&self, path: &Path) -> Result<(Vec<OutputCount>, Vec<Text>), ToolFailure> {
         let is_wanted =
             |unit: &Unit| path.as_os_str().is_empty() || path == Path::new(".") || unit.path.starts_with(path);
         for session in sessions(self) {
