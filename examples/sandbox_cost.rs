@@ -121,6 +121,7 @@ impl<'w> Host<'w> {
                     network: false,
                     looks: false,
                     layer: None,
+                    writable_folders: &[],
                     only_git: false,
                     session: true,
                     sockets: true,

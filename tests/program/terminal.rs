@@ -18,7 +18,7 @@ fn on_a_terminal(root: &Path, line: &str, early: &str, answers: &[&str]) -> Stri
     typed(root, line, "Run it? [y/N", early, answers)
 }
 
-/// Runs commands on the project itself, so that they are asked about before they run.
+/// Switches private copies off, so that commands that may write are asked about before they run.
 const FALLBACK: &str = "TOOLFENCE_NO_OVERLAY=1";
 
 /// Answers another question in this way.
@@ -82,6 +82,11 @@ fn with_call(call: &serde_json::Value) -> tempfile::TempDir {
 
 fn bash(command: &str) -> serde_json::Value {
     serde_json::json!({"name": "bash", "args": {"command": command}})
+}
+
+/// The call of a command that may change the project if it is read-only for others.
+fn writing(command: &str) -> serde_json::Value {
+    serde_json::json!({"name": "bash", "args": {"command": command, "write": true}})
 }
 
 #[test]
@@ -161,9 +166,18 @@ fn a_yes_to_folded_rows_asks_for_a_look() {
 
 /// Replies of a replayed model: one for each command, and an answer.
 fn with_replies(commands: &[&str]) -> tempfile::TempDir {
+    replies_of(commands, bash)
+}
+
+/// Replies with a call each of a command that may change a read-only project.
+fn with_writing_replies(commands: &[&str]) -> tempfile::TempDir {
+    replies_of(commands, writing)
+}
+
+fn replies_of(commands: &[&str], call: fn(&str) -> serde_json::Value) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let replies: String =
-        commands.iter().map(|command| format!("%%% reply\n```tool\n{}\n```\n", bash(command))).collect();
+        commands.iter().map(|command| format!("%%% reply\n```tool\n{}\n```\n", call(command))).collect();
     std::fs::write(folder.path().join("replies"), replies + "%%% reply\nDone.\n").unwrap();
     folder
 }
@@ -192,7 +206,7 @@ fn changes_of_a_command_are_kept_by_the_answer() {
 
 #[test]
 fn the_question_says_what_always_stores() {
-    let folder = with_replies(&["mkdir a; echo x >> log", "echo x >> log", "echo x >> other"]);
+    let folder = with_writing_replies(&["mkdir a; echo x >> log", "echo x >> log", "echo x >> other"]);
     let shown = on_a_terminal(folder.path(), &format!("{FALLBACK} {REPLAYED}"), "", &["always", "n"]);
     assert!(shown.contains("  always would allow, in this session: mkdir a; echo x >> log\n"), "{shown}");
     assert_eq!(std::fs::read_to_string(folder.path().join("log")).unwrap(), "x\nx\n", "{shown}");
@@ -201,7 +215,7 @@ fn the_question_says_what_always_stores() {
 
 #[test]
 fn always_says_why_it_is_not_on_offer_and_asks_again() {
-    let folder = with_replies(&["python3 -c 1 *.x", "git commit -m x"]);
+    let folder = with_writing_replies(&["python3 -c 1 *.x", "git commit -m x"]);
     let answers = ["a", "always", "always python3", "n", "always git", "n"];
     let shown = on_a_terminal(folder.path(), &format!("{FALLBACK} {REPLAYED}"), "", &answers);
     assert!(shown.contains("Say always to allow it for this session"), "{shown}");
@@ -213,7 +227,7 @@ fn always_says_why_it_is_not_on_offer_and_asks_again() {
 
 #[test]
 fn a_typed_beginning_holds_for_what_begins_so() {
-    let folder = with_replies(&["touch a", "touch b", "mkdir c"]);
+    let folder = with_writing_replies(&["touch a", "touch b", "mkdir c"]);
     let shown = on_a_terminal(folder.path(), &format!("{FALLBACK} {REPLAYED}"), "", &["always touch", "n"]);
     let made = |name: &str| folder.path().join(name).exists();
     assert!(made("a") && made("b") && !made("c"), "{shown}");
@@ -230,15 +244,15 @@ fn a_conversation_tells_what_it_was_allowed() {
 
 #[test]
 fn what_was_changed_is_asked_about_again() {
-    let folder = with_replies(&["touch a"]);
+    let folder = with_writing_replies(&["touch a"]);
     let shown = on_a_terminal(folder.path(), &format!("{FALLBACK} {REPLAYED}"), "", &["edit touch b", "y"]);
     assert!(shown.contains("  $ touch b\n") && folder.path().join("b").exists(), "{shown}");
     assert!(!folder.path().join("a").exists(), "{shown}");
-    let folder = with_replies(&["touch a"]);
+    let folder = with_writing_replies(&["touch a"]);
     let line = format!("{FALLBACK} EDITOR=\"sed -i s/a/from-editor/\" VISUAL= {REPLAYED}");
     let shown = on_a_terminal(folder.path(), &line, "", &["e", "y"]);
     assert!(folder.path().join("from-editor").exists() && !folder.path().join("a").exists(), "{shown}");
-    let folder = with_replies(&["touch a"]);
+    let folder = with_writing_replies(&["touch a"]);
     let line = format!("{FALLBACK} EDITOR=false VISUAL= {REPLAYED}");
     let shown = on_a_terminal(folder.path(), &line, "", &["e", "n"]);
     assert!(shown.contains("nothing was changed") && !folder.path().join("a").exists(), "{shown}");
@@ -246,10 +260,10 @@ fn what_was_changed_is_asked_about_again() {
 
 #[test]
 fn the_question_shows_exact_parts() {
-    let folder = with_call(&bash("ls\u{a0}; touch a && echo x\u{200b}"));
+    let folder = with_call(&writing("ls\u{a0}; touch a && echo x\u{200b}"));
     let shown = on_a_terminal(folder.path(), &format!("{FALLBACK} \"$CODER\" exec < reply"), "", &["n"]);
     assert!(shown.contains("  $ ls\\u{a0}; touch a && echo x\\u{200b}\n"), "odd characters are written out: {shown}");
-    let folder = with_call(&bash("ls; touch a && echo x"));
+    let folder = with_call(&writing("ls; touch a && echo x"));
     let shown = on_a_terminal(folder.path(), &format!("{FALLBACK} \"$CODER\" exec < reply"), "", &["n"]);
     assert!(shown.contains("  $ ls; touch a && echo x\n        ^^^^^^^\n"), "{shown}");
     let coloured =
@@ -274,7 +288,7 @@ fn a_question_about_a_command_with_network_names_the_network_first() {
 #[test]
 fn a_question_in_portuguese_takes_answers_in_portuguese() {
     for (answer, ran) in [("s", true), ("sim", true), ("não outro dia", false), ("n agora não", false)] {
-        let folder = with_replies(&["touch ran"]);
+        let folder = with_writing_replies(&["touch ran"]);
         let line = format!("{FALLBACK} {REPLAYED} --lang pt");
         let shown = typed(folder.path(), &line, "Executar? [", "", &[answer]);
         assert_eq!(folder.path().join("ran").exists(), ran, "{shown}");

@@ -286,6 +286,7 @@ impl LayeredProject<'_> {
             layer: Some(layer.path()),
             network,
             looks: false,
+            writable_folders: &[],
             only_git: false,
             session: true,
             sockets: in_session.is_alone(),

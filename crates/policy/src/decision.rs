@@ -117,7 +117,8 @@ pub struct Decision {
     /// sandbox nothing holds it to that.
     #[serde(skip)]
     pub only_reads: bool,
-    /// Set if the command runs on a private copy of the project: what it changes there is asked about afterwards.
+    /// Set if the command cannot change the project itself: it runs on a private copy, and what it changes there is asked about
+    /// afterwards; or the project is read-only for it.
     #[serde(skip)]
     pub on_private_copy: bool,
     /// Set where the call asks to run outside the sandbox.

@@ -93,6 +93,12 @@ pub trait Facts: Send + Sync {
     fn has_private_copy(&self) -> bool {
         false
     }
+
+    /// Returns `true` if commands see the project itself and cannot change it, except for build folders, unless their call asks for
+    /// [`Write`](toolfence_protocol::Request::Write).
+    fn is_project_read_only(&self) -> bool {
+        false
+    }
 }
 
 /// Asks a host about each path once: several rules look at the same path, and one call gets one answer about it.
@@ -163,6 +169,10 @@ impl Facts for AskedOnce<'_> {
 
     fn has_private_copy(&self) -> bool {
         self.host.has_private_copy()
+    }
+
+    fn is_project_read_only(&self) -> bool {
+        self.host.is_project_read_only()
     }
 }
 

@@ -4,7 +4,7 @@ use crate::answers::{self, Answers, Rule, quoted};
 use crate::changes::{Consent, Kept};
 use crate::decision::{AskMode, Decision, Effective, Judgement, MOST_MET};
 use crate::facts::AskedOnce;
-use crate::shell::{self, shown};
+use crate::shell::{self, View, shown};
 use crate::verdict::{Cleared, Pending, Verdict};
 use crate::{Facts, PathFact, Settings, messages, paths, targets};
 use serde_json::Value;
@@ -19,6 +19,9 @@ const UNREADABLE: &[&str] = &["unreadable", "hidden_text"];
 
 /// The rule that asks before a tool changes files.
 const CHANGES: &str = "write";
+
+/// The rule that asks before a command changes files of a project that is read-only for commands.
+const WRITES: &str = "write_access";
 
 /// The rules, compiled once.
 ///
@@ -130,7 +133,8 @@ impl Policy {
                     decision.offer.refuse(messages::all_is_asked());
                 }
                 let kept = self.kept(&call, spec, &decision);
-                let offers_all = self.settings.ask == AskMode::Risky && decision.rule == CHANGES;
+                let changes_files = [CHANGES, WRITES].contains(&decision.rule.as_str());
+                let offers_all = self.settings.ask == AskMode::Risky && changes_files;
                 Verdict::Ask(Pending::new(call, effect, decision, kept).offering_all(offers_all))
             }
             Effective::Deny => {
@@ -200,9 +204,12 @@ impl Policy {
         let equivalent = spec.equivalent_command(args);
         let equivalent = equivalent.map(|words| words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "));
         let is_command = equivalent.is_some() || command.is_some();
+        let may_write = spec.asks_for(Request::Write, args);
+        let sees_read_only = is_command && !outside && facts.is_project_read_only();
+        let view = View { held: facts.sandbox_holds() && !outside, read_only: sees_read_only && !may_write };
         let mut decision = match (&equivalent, command, effect) {
             (Some(text), ..) => {
-                let decision = self.command(text, "", facts, facts.sandbox_holds() && !outside);
+                let decision = self.command(text, "", facts, view);
                 // Marks are places in a text that the call does not have.
                 Decision { marks: Vec::new(), ..decision }
             }
@@ -210,7 +217,7 @@ impl Policy {
                 // The path of a tool that runs commands is the folder they run in.
                 let folder = spec.params.iter().find(|param| param.kind == ParamKind::Path);
                 let cwd = folder.and_then(|param| args.get(param.name.as_ref())).and_then(Value::as_str).unwrap_or("");
-                self.command(text, cwd, facts, facts.sandbox_holds() && !outside)
+                self.command(text, cwd, facts, view)
             }
             // A server's own hint that a tool only reads does not make it run unasked.
             (None, None, _) if spec.served && self.answers.has(&Rule::tool(&spec.name)) => {
@@ -246,7 +253,8 @@ impl Policy {
         if spec.name == "job"
             && let (Some(job), Some(text)) = (argument("id"), argument("input"))
         {
-            let written = self.command(&(facts.unfinished_line(job) + text), "", facts, true);
+            let written =
+                self.command(&(facts.unfinished_line(job) + text), "", facts, View { held: true, read_only: false });
             let has_rules = !self.settings.commands.deny.is_empty() || !self.settings.commands.only.is_empty();
             // What cannot be read counts only if there is a rule that could apply to it.
             let is_unread = written.unreadable || written.code == Some(ErrorCode::TooLarge);
@@ -272,9 +280,15 @@ impl Policy {
         decision.outside_sandbox = outside;
         let is_job = spec.asks_for(Request::Background, args);
         let is_apart = !outside && !is_job && !decision.writes_git && !decision.only_reads;
-        if is_command && is_apart && facts.has_private_copy() {
+        let on_copy = is_command && is_apart && facts.has_private_copy();
+        if on_copy || view.read_only && !decision.only_reads {
             decision.on_private_copy = true;
+        }
+        if on_copy || sees_read_only {
             decision.sandbox_suffice |= self.asks_only_as_unreadable(&decision);
+        }
+        if sees_read_only && may_write && !decision.only_reads {
+            decision = self.ask_to_write(call, spec, decision);
         }
         // Changes of files that a person has allowed before, where nothing else about them asks.
         let mut asks = decision.met.iter().filter(|met| met.judgement == Judgement::Ask);
@@ -304,6 +318,21 @@ impl Policy {
         decision
     }
 
+    /// Asks before a command changes files of a project that is read-only for other commands. What the user allowed needs no question.
+    fn ask_to_write(&self, call: &ToolCall, spec: &ToolSpec, decision: Decision) -> Decision {
+        let rule = changes_rule(call, spec);
+        let is_allowed = ["commands.allow", answers::ANSWERED].contains(&decision.rule.as_str());
+        if decision.judgement != Judgement::Allow || is_allowed || self.answers.has(&rule) {
+            return decision;
+        }
+        let reason = text!("The command may change files of the project.");
+        let mut asks = Decision::new(Judgement::Ask, WRITES, reason);
+        asks.sandbox_suffice = true;
+        let mut decision = asks.stricter(decision);
+        decision.offer.add(Ok::<_, Text>(rule));
+        decision
+    }
+
     /// Returns `true` if a command asks only because it cannot be read. On a private copy that is no danger to the project. It could
     /// be what the user's own rules deny, so with such rules it asks.
     fn asks_only_as_unreadable(&self, decision: &Decision) -> bool {
@@ -319,16 +348,7 @@ impl Policy {
         if !decision.on_private_copy {
             return Kept::nothing();
         }
-        let argument = |kind: &ParamKind| spec.params.iter().find(|param| param.kind == *kind);
-        let text = |kind: &ParamKind| call.args.get(argument(kind)?.name.as_ref())?.as_str().map(str::to_owned);
-        let equivalent = spec.equivalent_command(&call.args);
-        let rule = match equivalent {
-            Some(words) => Rule::changes(&words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "), ""),
-            None => {
-                let folder = text(&ParamKind::Path).unwrap_or_default();
-                Rule::changes(&text(&ParamKind::Command).unwrap_or_default(), &folder)
-            }
-        };
+        let rule = changes_rule(call, spec);
         let may_use_network = spec.asks_for(Request::Network, &call.args);
         let network = match self.settings.ask {
             _ if may_use_network => Consent::Refused,
@@ -394,14 +414,13 @@ impl Policy {
 
     /// Judges a shell command that would run in `cwd`, a folder relative to the root ("" is the root).
     pub fn judge_command(&self, command: &str, cwd: &str, facts: &dyn Facts) -> Decision {
-        self.command(command, cwd, facts, facts.sandbox_holds())
+        self.command(command, cwd, facts, View { held: facts.sandbox_holds(), read_only: facts.is_project_read_only() })
     }
 
-    /// Judges a shell command; `held` says whether a sandbox that holds would be around this very call.
-    fn command(&self, command: &str, cwd: &str, facts: &dyn Facts, held: bool) -> Decision {
+    fn command(&self, command: &str, cwd: &str, facts: &dyn Facts, view: View) -> Decision {
         let Policy { settings, answers, paths, exact_deny, .. } = self;
         let ground = shell::Ground { settings, answers, paths, facts, exact_deny: *exact_deny };
-        shell::judge(command, cwd, ground, held)
+        shell::judge(command, cwd, ground, view)
     }
 
     /// The catalog with the tools marked of which calls usually ask, by their effect and the setting `ask`, and with those whose
@@ -413,7 +432,7 @@ impl Policy {
             (AskMode::Always, _) => true,
             (_, Effect::Read) => served,
             (AskMode::Sandboxed, Effect::Execute) => served || !facts.sandbox_holds(),
-            (AskMode::Risky, Effect::Execute) => served || !facts.has_private_copy(),
+            (AskMode::Risky, Effect::Execute) => served || !(facts.has_private_copy() || facts.is_project_read_only()),
             (AskMode::Sandboxed | AskMode::Risky, _) => true,
         };
         let marked = catalog.specs().iter().cloned().map(|mut spec| {
@@ -429,6 +448,9 @@ impl Policy {
                 spec.served && self.settings.ask != AskMode::Always && self.answers.has(&Rule::tool(&spec.name));
             spec.asks_first = !allowed && asks(spec.effect_of(&args), spec.served);
             let takes_command = spec.params.iter().any(|param| param.kind == ParamKind::Command);
+            if self.read_only {
+                spec.params.retain(|param| param.request != Some(Request::Write));
+            }
             spec.on_private_copy = takes_command && !spec.served && facts.has_private_copy();
             spec
         });
@@ -453,7 +475,11 @@ impl Policy {
                 let holds = decision.rule == CHANGES || facts.sandbox_holds();
                 if decision.sandbox_suffice && holds { Effective::Run } else { Effective::Ask }
             }
-            (Judgement::Ask, AskMode::Never) if decision.unreadable || decision.needs_person => Effective::Deny,
+            (Judgement::Ask, AskMode::Never)
+                if decision.unreadable && !decision.sandbox_suffice || decision.needs_person =>
+            {
+                Effective::Deny
+            }
             (Judgement::Ask, AskMode::Never) => Effective::Run,
         }
     }
@@ -485,6 +511,19 @@ impl Policy {
             _ => messages::refused(rule, reason),
         };
         ToolFailure::new(code, message)
+    }
+}
+
+/// The rule by which the user accepts the changes of a command for the session.
+fn changes_rule(call: &ToolCall, spec: &ToolSpec) -> Rule {
+    let argument = |kind: &ParamKind| spec.params.iter().find(|param| param.kind == *kind);
+    let text = |kind: &ParamKind| call.args.get(argument(kind)?.name.as_ref())?.as_str().map(str::to_owned);
+    match spec.equivalent_command(&call.args) {
+        Some(words) => Rule::changes(&words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "), ""),
+        None => {
+            let folder = text(&ParamKind::Path).unwrap_or_default();
+            Rule::changes(&text(&ParamKind::Command).unwrap_or_default(), &folder)
+        }
     }
 }
 

@@ -25,7 +25,7 @@ pub struct Bash {
 impl Bash {
     /// Runs commands among these jobs, which other tools see too.
     pub fn new(jobs: Arc<Jobs>) -> Bash {
-        Bash { spec: spec_of("bash"), jobs, patience: YIELD }
+        Bash { spec: jobs.commands.with_write(spec_of("bash")), jobs, patience: YIELD }
     }
 
     /// Sets after how long a command that was given more time becomes a job. The default is 60 s.

@@ -23,7 +23,7 @@ pub struct Python {
 impl Python {
     /// In the company of other tools that run commands.
     pub fn new(jobs: Arc<Jobs>) -> Python {
-        Python { spec: spec_of("run_python"), jobs }
+        Python { spec: jobs.commands.with_write(spec_of("run_python")), jobs }
     }
 
     async fn file(&self, permit: &Permit<'_>, progress: &dyn Progress) -> Result<Output, ToolError> {

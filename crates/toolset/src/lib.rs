@@ -59,6 +59,11 @@ pub fn builtin(name: &str) -> Option<&'static ToolSpec> {
     TABLE.iter().find(|spec| spec.name == name)
 }
 
+/// The argument of the tools that run commands if the project is read-only for commands.
+pub fn write_argument() -> Param {
+    flag("write", "let it change files of the project; may ask").requests(Request::Write)
+}
+
 /// The specs of all ten built-in tools, in the order they are taught.
 pub fn builtins() -> &'static [ToolSpec] {
     &TABLE

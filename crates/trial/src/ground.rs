@@ -108,6 +108,7 @@ impl Ground {
             masks: masks.list(),
             network: false,
             looks: false,
+            writable_folders: &[],
             layer: None,
             only_git: false,
             session: true,

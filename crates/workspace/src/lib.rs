@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 mod attributes;
+mod build_folders;
 mod changes;
 mod diff;
 mod digest;

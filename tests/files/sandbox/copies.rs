@@ -96,13 +96,14 @@ fn the_first_result_says_why_commands_do_not_run_on_private_copies() {
     let place = Place::new();
     let switched_off = runner(&place.root, Settings::new()).without_private_copies(text!("It is switched off."));
     let without_sandbox = place.on_copies(Settings::new().mode(Mode::Off));
-    for (runner, why) in [
-        (switched_off, "It is switched off."),
-        (without_sandbox, "The sandbox that is used here mounts no private copies."),
+    let read_only = if stands(&switched_off) { ", which is read-only for them except for build folders" } else { "" };
+    for (runner, read_only, why) in [
+        (switched_off, read_only, "It is switched off."),
+        (without_sandbox, "", "The sandbox that is used here mounts no private copies."),
     ] {
         let runner = Arc::new(runner);
-        let note = format!("[Commands do not run on a private copy of the project: {why}]\n");
-        let first = bash(&runner, json!({"command": "echo one > one"})).output;
+        let note = format!("[Commands do not run on a private copy of the project{read_only}: {why}]\n");
+        let first = bash(&runner, json!({"command": "python3 -c 1"})).output;
         assert!(first.ends_with(&note), "{first}");
         let second = bash(&runner, json!({"command": "echo two > two"})).output;
         assert!(!second.contains("private copy"), "{second}");

@@ -41,6 +41,7 @@ impl Host {
             layer: None,
             network,
             looks,
+            writable_folders: &[],
             only_git: false,
             session: true,
             sockets: true,

@@ -11,6 +11,7 @@ mod deep;
 mod doctor;
 mod environment;
 mod escape;
+mod fallback;
 mod git;
 mod helper;
 mod hooks;

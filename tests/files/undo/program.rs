@@ -81,7 +81,8 @@ fn a_turn_that_was_killed_owns_nothing_of_what_came_after_it() {
         fs::create_dir(at("theirs")).unwrap();
         fs::write(at("theirs/x"), "old\n").unwrap();
         let script = "echo new > both; echo new > kept.txt; mkdir d; echo new > d/made; echo new > d/more; sleep 1; touch ready; sleep 20";
-        let call = format!("```tool\n{{\"name\": \"bash\", \"args\": {{\"command\": \"{script}\"}}}}\n```\n");
+        let call =
+            format!("```tool\n{{\"name\": \"bash\", \"args\": {{\"command\": \"{script}\", \"write\": true}}}}\n```\n");
         let mut command = Command::new(env!("CARGO_BIN_EXE_coder"));
         command.args(["exec", "--yes"]).current_dir(&project).stdin(Stdio::piped()).stdout(Stdio::null());
         command.env("XDG_CONFIG_HOME", home.path().join("config")).env("XDG_STATE_HOME", home.path().join("state"));

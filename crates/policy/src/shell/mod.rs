@@ -29,9 +29,17 @@ pub(crate) struct Ground<'a> {
     pub(crate) exact_deny: bool,
 }
 
-/// Judges a command that would run in `cwd`, a folder relative to the root; `held` says whether a sandbox would be around it,
-/// in which the repository is read-only but for calls of git alone.
-pub(crate) fn judge(command: &str, cwd: &str, ground: Ground<'_>, held: bool) -> Decision {
+/// How a command would see the project.
+#[derive(Clone, Copy)]
+pub(crate) struct View {
+    /// Whether a sandbox that holds is around the command, in which repositories are read-only except for calls of git alone.
+    pub(crate) held: bool,
+    /// Whether the project is read-only for the command, with its repositories.
+    pub(crate) read_only: bool,
+}
+
+/// Judges a command that would run in `cwd`, a folder relative to the root.
+pub(crate) fn judge(command: &str, cwd: &str, ground: Ground<'_>, View { held, read_only }: View) -> Decision {
     let mut walker = judge::Walker::new(ground, cwd);
     walker.script(command);
     walker.upset_variables();
@@ -41,7 +49,8 @@ pub(crate) fn judge(command: &str, cwd: &str, ground: Ground<'_>, held: bool) ->
     }
     let beyond_sandbox = walker.report.beyond_sandbox;
     let mut decision = walker.report.decide(command);
-    decision.writes_git = git.writes_alone() && !decision.unreadable && decision.judgement != Judgement::Deny;
+    let can_write_git = !read_only && !decision.unreadable && decision.judgement != Judgement::Deny;
+    decision.writes_git = git.writes_alone() && can_write_git;
     // The sandbox does not hold what a call may do to a repository that is writable for it, nor what is committed.
     decision.sandbox_suffice =
         !decision.unreadable && !decision.needs_person && !decision.writes_git && !beyond_sandbox;

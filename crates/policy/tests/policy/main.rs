@@ -20,6 +20,7 @@ mod hostile;
 mod languages;
 mod marked;
 mod names;
+mod read_only;
 mod readable;
 
 use toolfence_kit::{World, call};

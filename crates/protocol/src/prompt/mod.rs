@@ -7,7 +7,7 @@ mod words;
 
 use crate::format::{self, Format};
 use crate::schema::Schema;
-use crate::{Args, Catalog, Dialect, Effect, Language, Output, Param, ParamKind, ToolResult, ToolSpec};
+use crate::{Args, Catalog, Dialect, Effect, Language, Output, Param, ParamKind, Request, ToolResult, ToolSpec};
 use serde_json::{Value, json};
 use words::Words;
 
@@ -126,6 +126,9 @@ fn rules(catalog: &Catalog, words: &Words, plain: bool) -> String {
     let asking = if catalog.specs().iter().any(|spec| spec.asks_first) { words.asking } else { "" };
     let is_on_copy = catalog.specs().iter().any(|spec| spec.on_private_copy);
     let on_copy = if is_on_copy { words.on_private_copy } else { "" };
+    let params = || catalog.specs().iter().flat_map(|spec| &spec.params);
+    let can_ask = params().any(|param| param.request == Some(Request::Write));
+    let on_copy = if can_ask { words.read_only } else { on_copy };
     let (several, quoting) = if plain { (words.several_in, words.quoting_in) } else { (words.several, words.quoting) };
     format!("{several}{}{cancelled}{asking}{on_copy}{quoting}{paths}", words.rules)
 }

@@ -24,6 +24,7 @@ pub(super) struct Words {
     pub(super) asking: &'static str,
     /// What becomes of the changes of a command, if commands run on private copies of the project.
     pub(super) on_private_copy: &'static str,
+    pub(super) read_only: &'static str,
     /// Introduces the example of a verbatim body.
     pub(super) verbatim: &'static str,
     /// The text of that body.
@@ -78,6 +79,7 @@ static ENGLISH: Words = Words {
     asks_first: " (asks first)",
     asking: "\n- The user is usually asked before a tool marked `(asks first)` runs. A no has a reason: follow it, and do not try the same in another way.",
     on_private_copy: "\n- Commands run on a private copy of the project. Their changes reach it only once accepted; the result begins with `[Kept: ...]` or `[Not kept: ...]`.",
+    read_only: "\n- The project is read-only for commands, except for build folders that git ignores. A command that is to change other files needs `\"write\": true`, and the user may be asked.",
     verbatim: "Text of several lines needs no escaping: set the value to `\"<<EOF\"`, write the text below the object as it is, and end it with a line that is EOF alone. If the text contains `<<EOF`, use another word in capitals.",
     sample: "# Notes\nIn here \"quotes\", \\ and ``` are plain text.",
     call_in: "# Tools\nYou have tools. To call one, write it in exactly this form, at the start of a line and outside of code blocks:",
@@ -117,6 +119,7 @@ static PORTUGUESE: Words = Words {
     asks_first: " (pergunta)",
     asking: "\n- Uma ferramenta com `(pergunta)` costuma exigir um sim do usuário. Um não traz um motivo: siga-o e não tente o mesmo de outro jeito.",
     on_private_copy: "\n- Os comandos rodam em uma cópia do projeto. O que muda só entra nele se aceito: `[Mantido: ...]` ou `[Não mantido: ...]` inicia o resultado.",
+    read_only: "\n- O projeto é somente leitura para os comandos, exceto pastas de build que o git ignora. Um comando que deve mudar outros arquivos precisa de `\"write\": true`, e o usuário pode ser consultado.",
     verbatim: "Texto de várias linhas não precisa de escapes: use `\"<<EOF\"` como valor, escreva o texto como ele é abaixo do objeto e termine com uma linha só com EOF. Se o texto contém `<<EOF`, use outra palavra em maiúsculas.",
     sample: "# Notas\nAqui \"aspas\", \\ e ``` são texto comum.",
     call_in: "# Ferramentas\nVocê tem ferramentas. Para chamar uma, escreva exatamente nesta forma, no início de uma linha e fora de blocos de código:",

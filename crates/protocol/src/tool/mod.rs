@@ -92,6 +92,8 @@ pub enum Request {
     Network,
     /// To run outside the sandbox.
     OutsideSandbox,
+    /// To change files of a project that commands see read-only.
+    Write,
     /// To run as a job, which continues after the call.
     Background,
 }

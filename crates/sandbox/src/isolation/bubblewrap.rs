@@ -82,7 +82,10 @@ impl BubblewrapLine {
                 self.0.push(at.path().into());
             }
             Step::Device { at } => self.pair("--dev-bind", at.path(), at.path()),
-            Step::Project => self.pair(writable(plan.writable), plan.root.path(), plan.root.path()),
+            Step::Project => {
+                self.pair(writable(plan.writable), plan.root.path(), plan.root.path());
+                plan.writable_folders.iter().for_each(|at| self.pair(writable(true), at.path(), at.path()));
+            }
             Step::Share { at } => self.pair(writable(true), at.path(), at.path()),
         }
     }

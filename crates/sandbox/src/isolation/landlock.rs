@@ -41,6 +41,10 @@ fn restrict(plan: &Plan) -> Result<RulesetStatus, ::landlock::RulesetError> {
         .create()?
         .add_rules(path_beneath_rules(readable(plan), AccessFs::from_read(KNOWN)))?
         .add_rules(path_beneath_rules([plan.root.path()], project))?
+        .add_rules(path_beneath_rules(
+            plan.writable_folders.iter().map(super::plan::Name::path),
+            AccessFs::from_all(KNOWN),
+        ))?
         .add_rules(path_beneath_rules(plan.scratch.iter().map(super::plan::Name::path), AccessFs::from_all(KNOWN)))?
         .restrict_self()?;
     Ok(status.ruleset)

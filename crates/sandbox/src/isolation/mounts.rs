@@ -294,7 +294,18 @@ impl Building<'_> {
             return self.put(&overlay(source.as_fd(), &at)?, plan.root.path());
         }
         let attributes = Attributes { read_only: !plan.writable, devices: false, no_programs: !plan.executable };
-        self.put(&copy_of(source.as_fd(), attributes)?, plan.root.path())
+        self.put(&copy_of(source.as_fd(), attributes)?, plan.root.path())?;
+        plan.writable_folders.iter().try_for_each(|at| self.writable_folder(at.path()))
+    }
+
+    /// Mounts a folder of the project over its place in the read-only project.
+    fn writable_folder(&self, at: &Path) -> io::Result<()> {
+        let source = match open_old(at) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(changed(Cause::Moved)),
+            source => source?,
+        };
+        let attributes = Attributes { read_only: false, devices: false, no_programs: !self.plan.executable };
+        copy_of(source.as_fd(), attributes)?.put_over(at)
     }
 
     /// A layer for a folder of toolchains: that of the session, or one whose upper folder is in the store and ends with it.

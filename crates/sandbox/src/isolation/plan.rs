@@ -26,6 +26,8 @@ pub(super) struct Plan {
     pub(super) network: bool,
     /// Whether it may write in the project.
     pub(super) writable: bool,
+    /// The folders of the project that it may write even if it may not write in the project.
+    pub(super) writable_folders: Vec<Name>,
     /// Whether other commands can pass it descriptors, which they do by unix sockets that have a name.
     pub(super) named_sockets: bool,
     /// Whether files of the project may be run as programs.

@@ -58,6 +58,10 @@ impl Facts for CommandRunner {
         self.unfinished_lines().get(job).cloned().unwrap_or_default()
     }
 
+    fn is_project_read_only(&self) -> bool {
+        self.project.is_read_only(&self.environment)
+    }
+
     fn sandbox_holds(&self) -> bool {
         // The workspace begins to look into the history of repositories when it is asked.
         self.workspace().sandbox_holds() || self.enclosure().report().holds

@@ -4,7 +4,7 @@ use super::{CommandRunner, Sandboxed, git_call, refused};
 use crate::{blocking, messages};
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
@@ -24,6 +24,8 @@ pub(super) struct Inside<'a> {
     pub(super) folder: &'a Path,
     pub(super) network: bool,
     pub(super) looks: bool,
+    /// Whether it may write build folders although it only looks.
+    pub(super) writes_builds: bool,
     pub(super) writes_git: bool,
 }
 
@@ -133,7 +135,11 @@ impl CommandRunner {
     }
 
     async fn run_masked(&self, job: &Job<'_>, inside: &Inside<'_>, masks: &MaskSet) -> io::Result<Outcome> {
-        let Inside { words, folder, network, looks, writes_git } = *inside;
+        let Inside { words, folder, network, looks, writes_builds, writes_git } = *inside;
+        let writable_folders = match writes_builds {
+            true => self.build_folders().await?,
+            false => Vec::new(),
+        };
         let only_git = writes_git && !masks.with_hooks();
         let mut environment =
             environment::sandboxed(job.environment, self.workspace().root().path(), self.has_network(network));
@@ -149,6 +155,7 @@ impl CommandRunner {
             layer: None,
             network,
             looks,
+            writable_folders: &writable_folders,
             only_git,
             // A planted configuration of git or a program in a toolchain must not run where the repository can be written.
             session: !writes_git,
@@ -159,6 +166,15 @@ impl CommandRunner {
         let arguments: Vec<&OsStr> = entry.arguments.iter().map(OsString::as_os_str).collect();
         let helper = Job { program: &entry.program, args: &arguments, environment: &environment, ..*job };
         process::run_supervised(&helper, &entry.told).await
+    }
+
+    async fn build_folders(&self) -> io::Result<Vec<PathBuf>> {
+        let found = blocking(self.workspace(), |workspace, stop| Ok(workspace.build_folders(stop))).await;
+        match found {
+            Ok(found) => Ok(found),
+            Err(ToolError::Respond(failure)) => Err(io::Error::other(failure.message)),
+            Err(ToolError::Fatal(error)) => Err(io::Error::other(error)),
+        }
     }
 
     /// Waits until a blocked file is not the one that was hidden: an editor that saves a file by renaming another over it takes the

@@ -155,7 +155,7 @@ pub(super) struct Wanted {
     pub(super) looks: bool,
     /// Whether it runs nothing but git and may write the repositories of the project.
     pub(super) writes_git: bool,
-    /// Whether it runs on a private copy of the project.
+    /// Whether it runs on a private copy of the project or, without one, sees the project read-only.
     pub(super) on_private_copy: bool,
     /// Of the words that become a part of its output.
     pub(super) language: Language,
@@ -305,7 +305,9 @@ impl CommandRunner {
         if ran.misses_network() && permit.on_private_copy() {
             has_run_again = match permit.consent_to_network() {
                 Consent::Given => true,
-                Consent::Ask => progress.ask(permit.ask_about_network(run_again_with_network())).await.is_ok(),
+                Consent::Ask => {
+                    progress.ask(permit.ask_about_network(run_again_with_network(ran.copy.is_some()))).await.is_ok()
+                }
                 Consent::Refused => false,
             };
         }
@@ -341,7 +343,7 @@ impl CommandRunner {
             }
         }
         if !on_copy && let Some(why) = self.take_reason_against_copies() {
-            noted(&mut output.text, text!("Commands do not run on a private copy of the project: {why}", why));
+            noted(&mut output.text, self.describe_fallback(why));
         }
         Ok(output)
     }
@@ -419,14 +421,25 @@ impl CommandRunner {
         let wants_copy =
             wanted.on_private_copy || looks && !of_job && self.session_output().is_some_and(SessionOutput::has_any);
         let on_copy = sandboxed && wants_copy && self.has_private_copies().await?;
-        let told =
-            if on_copy || self.cannot_write(sandboxed, looks) { None } else { Some(self.tell_beginning().await?) };
+        let read_only = sandboxed && !on_copy && wanted.on_private_copy && self.is_fallback().await?;
+        let told = if on_copy || read_only || self.cannot_write(sandboxed, looks) {
+            None
+        } else {
+            Some(self.tell_beginning().await?)
+        };
         let started = Instant::now();
         let writes_git = sandboxed && wanted.writes_git;
         let network = wanted.network;
-        let inside = Inside { words: &words, folder: &name, network, looks, writes_git };
+        let inside = Inside {
+            words: &words,
+            folder: &name,
+            network,
+            looks: looks || read_only,
+            writes_builds: read_only,
+            writes_git,
+        };
         let mut copy = None;
-        let (outcome, notes) = if on_copy {
+        let (outcome, mut notes) = if on_copy {
             let ended = self.run_on_copy(&job, &name, network).await?;
             drop(left);
             // Repositories are read-only in the copy too.
@@ -438,13 +451,16 @@ impl CommandRunner {
             let ran = self.run_outside(&job, &words).await?;
             drop(left);
             ran
-        } else if told.is_some() {
+        } else if told.is_some() || read_only {
             self.run_writing(&job, live, &inside, left).await?
         } else {
             let ran = self.run_inside(&job, &inside).await?;
             drop(left);
             ran
         };
+        if read_only && outcome.exit_code != 0 && refused::mentions_read_only(&outcome.output) {
+            notes.push(needs_write());
+        }
         tracing::debug!(
             sandboxed,
             status = outcome.exit_code,
@@ -526,7 +542,14 @@ impl CommandRunner {
             if !checking.harmless && self.has_private_copies().await? {
                 return self.check_on_copy(&job).await.map(Some);
             }
-            let inside = Inside { words: &words, folder: &name, network: false, looks: true, writes_git: false };
+            let inside = Inside {
+                words: &words,
+                folder: &name,
+                network: false,
+                looks: true,
+                writes_builds: false,
+                writes_git: false,
+            };
             let ran = self.run_inside(&job, &inside).await;
             return ran.map(|(outcome, _)| Some(outcome));
         }
@@ -542,10 +565,21 @@ impl CommandRunner {
     }
 }
 
-fn run_again_with_network() -> Text {
+fn needs_write() -> Text {
     text!(
-        "It failed without network, and its output mentions a failed name lookup. Run it again with network? What the first run wrote is dropped."
+        "The project is read-only for commands, except for build folders that git ignores. If the command failed because of that, call it again with `\"write\": true`."
     )
+}
+
+fn run_again_with_network(on_copy: bool) -> Text {
+    match on_copy {
+        true => text!(
+            "It failed without network, and its output mentions a failed name lookup. Run it again with network? What the first run wrote is dropped."
+        ),
+        false => {
+            text!("It failed without network, and its output mentions a failed name lookup. Run it again with network?")
+        }
+    }
 }
 
 /// Runs a command to its end on the calling thread.

@@ -13,10 +13,11 @@ use std::sync::atomic::Ordering;
 use toolfence_commands::layer::{self, Limits};
 use toolfence_commands::run::{EndedRun, LayerRun, LayeredProject, RunError};
 use toolfence_commands::session_output::{SessionOutput, outputs_in};
-use toolfence_protocol::{ErrorCode, Text, ToolFailure, text};
+use toolfence_protocol::{ErrorCode, Text, ToolFailure, ToolSpec, text};
 use toolfence_sandbox::isolation::{Kind, Mode};
 use toolfence_sandbox::process::{Job, Outcome};
 use toolfence_toolbox::ToolError;
+use toolfence_toolset::write_argument;
 use toolfence_workspace::{Stop, Workspace, names, stash};
 
 impl Sandboxed {
@@ -25,6 +26,15 @@ impl Sandboxed {
     pub(super) fn private(&self, environment: &[(OsString, OsString)]) -> Result<&Path, &Text> {
         let place = self.private.get_or_init(|| self.prepare_private(environment));
         place.as_ref().map(PathBuf::as_path)
+    }
+
+    /// Returns `true` if commands see the project read-only, because the host wants private copies and they cannot be used. Without a
+    /// sandbox that has a tree of its own, nothing holds a command to that.
+    pub(super) fn is_read_only(&self, environment: &[(OsString, OsString)]) -> bool {
+        !matches!(self.copies, PrivateCopies::Unwanted)
+            && self.settings.mode == Mode::ProjectWrite
+            && self.enclosure().report().kind > Kind::Landlock
+            && self.private(environment).is_err()
     }
 
     fn prepare_private(&self, environment: &[(OsString, OsString)]) -> Result<PathBuf, Text> {
@@ -107,6 +117,31 @@ impl CommandRunner {
         // The trial was made before the command: the policy asks for it.
         let why = if is_unwanted { None } else { project.private.get()?.as_ref().err() };
         why.filter(|_| !project.said_why.swap(true, Ordering::Relaxed)).cloned()
+    }
+
+    /// The tool with the argument `write`, if the project is read-only for commands.
+    pub(crate) fn with_write(&self, spec: ToolSpec) -> ToolSpec {
+        match self.project.is_read_only(&self.environment) {
+            true => spec.param(write_argument()),
+            false => spec,
+        }
+    }
+
+    /// What commands can do because they do not run on private copies of the project, and why.
+    pub fn describe_fallback(&self, why: Text) -> Text {
+        match self.project.is_read_only(&self.environment) {
+            true => text!(
+                "Commands do not run on a private copy of the project, which is read-only for them except for build folders: {why}",
+                why
+            ),
+            false => text!("Commands do not run on a private copy of the project: {why}", why),
+        }
+    }
+
+    /// Whether the project is read-only for commands: see [`Facts`](toolfence_policy::Facts::is_project_read_only).
+    pub(super) async fn is_fallback(&self) -> Result<bool, ToolError> {
+        let environment = self.environment.clone();
+        blocking(&self.project, move |project, _| Ok(project.is_read_only(&environment))).await
     }
 
     pub(super) async fn has_private_copies(&self) -> Result<bool, ToolError> {

@@ -20,6 +20,30 @@ const REFUSALS: &[&str] = &[
     "os error 16",
 ];
 
+/// How programs print that they could not write in a read-only project. Node reports `ENOENT` if it creates a folder and those above
+/// it, and sqlite and cmake have words of their own.
+const READ_ONLY: &[&str] = &[
+    "ead-only file system",
+    "EROFS",
+    "EBUSY",
+    "Errno 30]",
+    "os error 30",
+    "os error 16",
+    "Device or resource busy",
+    "ENOENT: no such file or directory, mkdir",
+    "ENOENT: no such file or directory, open",
+    "readonly database",
+    "unable to open database file",
+    "Unable to (re)create the private pkgRedirects directory",
+    "error TS5033",
+];
+
+/// Returns `true` if the output has a message of a program that could not write in a read-only project. A command can print such text
+/// itself.
+pub(super) fn mentions_read_only(output: &str) -> bool {
+    READ_ONLY.iter().any(|message| memchr::memmem::find(output.as_bytes(), message.as_bytes()).is_some())
+}
+
 /// How `git diff` says that it cannot read a file.
 const CANNOT_HASH: &str = "fatal: cannot hash ";
 

@@ -101,6 +101,7 @@ impl CommandRunner {
                 masks: set.list(),
                 network: wanted.network,
                 looks: true,
+                writable_folders: &[],
                 layer: None,
                 only_git: false,
                 session: false,

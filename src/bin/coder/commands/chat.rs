@@ -33,7 +33,7 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 use toolfence::agent::{Agent, Canceller};
-use toolfence::policy::Policy;
+use toolfence::policy::{Facts, Policy};
 use toolfence::program::backend::models;
 use toolfence::program::text;
 use toolfence::program::workspace::overflow_file;
@@ -64,8 +64,7 @@ pub(crate) fn run(options: &Options, start: &Start, first: Option<&str>) -> Resu
     }
     out.styled_line(Style::Dim, &what_asks(agent.session().policy().settings().ask, &setup.commands))?;
     if let Some(why) = setup.commands.no_private_copies() {
-        let note = text!("Commands do not run on a private copy of the project: {why}", why = why.clone());
-        out.styled_line(Style::Dim, &note)?;
+        out.styled_line(Style::Dim, &setup.commands.describe_fallback(why.clone()))?;
     }
     show(&resumed, &agent, &mut out)?;
     let (own, notes) = setup.places.as_ref().map(slash::find).unwrap_or_default();
@@ -104,6 +103,7 @@ fn what_asks(mode: toolfence::policy::AskMode, commands: &CommandRunner) -> Text
         AskMode::Sandboxed => messages::what_no_sandbox_holds_asks(),
         AskMode::Never => messages::nothing_asks(),
         _ if commands.no_private_copies().is_none() => text!("asks before it keeps changes"),
+        _ if commands.is_project_read_only() => text!("asks before a command may change files"),
         _ => messages::what_is_risky_asks(),
     }
 }

@@ -42,7 +42,7 @@ pub(crate) fn run(options: &Options, arguments: &DoctorArguments) -> Result<Exit
     match arguments.json {
         true => {
             let mut report = told(&trial, &settings);
-            report["private_copies"] = json!({"on": no_copies.is_none(), "why": no_copies});
+            report["private_copies"] = json!({"on": no_copies.is_none(), "why": no_copies.map(|(why, _)| why)});
             report["checks"] = checks::told(&standing);
             report["checks"]["proposed"] = json!(proposed);
             out.line(&report.to_string())?;
@@ -57,21 +57,22 @@ pub(crate) fn run(options: &Options, arguments: &DoctorArguments) -> Result<Exit
     Ok(if trial.all_held() { ExitCode::SUCCESS } else { UNSUCCESSFUL.into() })
 }
 
-/// Tries out whether commands run on private copies of this project. Returns the reason if they do not.
-fn no_private_copies(config: &Config, places: &Places, root: &Path) -> Result<Option<Text>, Failure> {
+/// Tries out whether commands run on private copies of this project. Returns the reason if they do not, and with it what
+/// commands can do.
+fn no_private_copies(config: &Config, places: &Places, root: &Path) -> Result<Option<(Text, Text)>, Failure> {
     let policy = Policy::new(config.merged.settings()).map_err(Failure::wrong_use)?;
     let workspace = Workspace::open(root, policy.paths().clone()).map_err(Failure::broken)?;
     let commands = CommandRunner::new(Arc::new(workspace), setup::sandbox(config)?);
-    Ok(setup::with_copies(commands, places.state.as_deref()).no_private_copies().cloned())
+    let commands = setup::with_copies(commands, places.state.as_deref());
+    let why = commands.no_private_copies().cloned();
+    Ok(why.map(|why| (why.clone(), commands.describe_fallback(why))))
 }
 
-fn show_private_copies(no_copies: Option<Text>, out: &mut Terminal) -> Result<(), Failure> {
+fn show_private_copies(no_copies: Option<(Text, Text)>, out: &mut Terminal) -> Result<(), Failure> {
     out.write("\n")?;
     match no_copies {
         None => out.styled_line(Style::Good, &text!("Commands run on a private copy of the project.")),
-        Some(why) => {
-            out.styled_line(Style::Bad, &text!("Commands do not run on a private copy of the project: {why}", why))
-        }
+        Some((_, description)) => out.styled_line(Style::Bad, &description),
     }
 }
 

@@ -88,6 +88,7 @@ impl Line<'_> {
     fn mounts(&self) -> Vec<OsString> {
         let root = self.plan.root.path();
         let mut all = vec![bind(root, root, self.plan.writable)];
+        all.extend(self.plan.writable_folders.iter().map(|at| bind(at.path(), at.path(), true)));
         all.extend(
             self.guards.iter().map(|guard| bind(guard.at.path(), guard.at.path(), self.plan.writable && !guard.frozen)),
         );
@@ -145,6 +146,7 @@ mod tests {
             tree: true,
             network,
             writable,
+            writable_folders: Vec::new(),
             executable: true,
             removable: false,
             processes: 77,
@@ -183,6 +185,15 @@ mod tests {
         let remove = line.remove();
         assert_eq!((&remove[..2], &remove[remove.len() - 1]), (&["rm".into(), "--force".into()][..], &"n".into()));
         line.run().into_iter().map(|word| word.into_string().unwrap()).collect()
+    }
+
+    #[test]
+    fn a_build_folder_of_a_read_only_project_is_writable() {
+        let plan = Plan { writable_folders: vec!["/home/u/a,b/target".into()], ..plan(false, false) };
+        let mounts = line(Engine::Podman, (1000, 100), &plan);
+        let mounts: Vec<&String> = mounts.iter().filter(|word| word.starts_with("--mount=type=bind")).collect();
+        assert!(mounts[0].ends_with(",readonly"), "{mounts:?}");
+        assert_eq!(mounts[1], "--mount=type=bind,\"src=/home/u/a,b/target\",\"dst=/home/u/a,b/target\"");
     }
 
     /// A case for every option: what it is there for, and when it stands.

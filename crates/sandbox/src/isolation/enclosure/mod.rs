@@ -281,6 +281,7 @@ impl Enclosure {
             tree: kind > Kind::Landlock,
             network,
             writable: self.settings.mode == Mode::ProjectWrite && !request.looks,
+            writable_folders: request.writable_folders.iter().map(|folder| self.root.join(folder).into()).collect(),
             // Nothing watches a command that only looks, so no other command of the session may give it a writable folder.
             named_sockets: !request.session || request.sockets && !request.looks,
             executable: !request.only_git,

@@ -98,6 +98,7 @@ pub(super) fn nothing<T>(entry: impl FnOnce(&Request<'_>) -> T) -> T {
         layer: None,
         network: false,
         looks: false,
+        writable_folders: &[],
         only_git: false,
         session: false,
         sockets: true,
