@@ -54,6 +54,7 @@ impl Workspace {
     /// build needs.
     ///
     /// A created folder stays, even if it is empty: another command may have it mounted.
+    #[doc(hidden)]
     pub fn build_folders(&self, stop: &Stop) -> Vec<PathBuf> {
         let Some(git) = self.root().programs().git() else { return Vec::new() };
         let root = self.root_path();
