@@ -3,7 +3,14 @@
 use std::ffi::OsString;
 
 /// Settings of every command on a private layer. Git must not leave work to a process in the background, which ends with the command.
-const ON_A_LAYER: &[(&str, &str)] = &[("maintenance.auto", "false"), ("gc.auto", "0")];
+/// Files that only speed git up, or that repeat earlier resolutions of conflicts, are not kept.
+const ON_A_LAYER: &[(&str, &str)] = &[
+    ("maintenance.auto", "false"),
+    ("gc.auto", "0"),
+    ("gc.writeCommitGraph", "false"),
+    ("fetch.writeCommitGraph", "false"),
+    ("rerere.enabled", "false"),
+];
 
 /// Variables of every command on a private layer, where no user sees an editor. Git takes `:` for an editor that leaves every text as it
 /// is.

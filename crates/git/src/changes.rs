@@ -5,6 +5,7 @@
 
 use super::config::keys_of;
 use super::made::{has_programs_to_run_in, is_as_git_makes_it};
+use super::summary::list_index;
 use super::{Git, bytes_of};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -61,6 +62,10 @@ enum Permit {
     ToDo,
     /// The name of a merge strategy.
     Strategy,
+    /// Options that `git am` passes to `git apply`: none may be there.
+    ApplyOptions,
+    /// The list of the files that git tracks: git writes to the paths in it without a further check.
+    Index,
     /// Options of a cherry-pick or revert, in the format of a configuration.
     SequencerOptions,
     /// The place of a worktree, and the way from its folder to the git directory.
@@ -84,11 +89,12 @@ impl<'a> GitDirChanges<'a> {
         self.changes.is_empty()
     }
 
-    /// Checks that every change is on the list. `root` is the project's folder: a new worktree must be in it.
+    /// Checks that every change is on the list. `root` is the project's folder: a new worktree must be in it. `scratch` is a folder for
+    /// files that git needs.
     ///
     /// # Errors
     /// The first change that is not.
-    pub fn check(&self, git: &Git, root: &Path) -> Result<(), Refusal> {
+    pub fn check(&self, git: &Git, root: &Path, scratch: &Path) -> Result<(), Refusal> {
         let mut modules = BTreeSet::new();
         for (path, change) in &self.changes {
             let refuse = |why: Text| Refusal { path: path.clone(), why };
@@ -105,8 +111,9 @@ impl<'a> GitDirChanges<'a> {
                 continue;
             }
             let permit = self.permit(&folder, rest, *change);
-            self.check_content(git, root, path, *change, &permit).map_err(refuse)?;
+            self.check_content(git, root, path, *change, &permit, scratch).map_err(refuse)?;
         }
+        // A new submodule could not be reached: its `.git` file is not kept.
         for module in modules {
             if !is_as_git_makes_it(&self.after.join(&module), self.after, None) {
                 return Err(Refusal { path: module, why: text!("it is not as git makes a submodule") });
@@ -135,9 +142,16 @@ impl<'a> GitDirChanges<'a> {
     fn permit(&self, folder: &Path, rest: &Path, change: EntryChange) -> Permit {
         let Some(parts) = rest.iter().map(OsStr::to_str).collect::<Option<Vec<&str>>>() else { return Permit::Never };
         let shared = |parts: &[&str]| match parts {
-            ["objects", "info", "commit-graph" | "packs"] | ["objects", "info", "commit-graphs", ..] => Permit::Data,
-            ["objects", "info", ..] | ["objects"] => Permit::Never,
-            ["objects" | "rr-cache", _, ..] | ["packed-refs" | "shallow"] => Permit::Data,
+            ["objects", ..] if change == EntryChange::Written && self.is_changed_object(&folder.join(rest)) => {
+                Permit::Never
+            }
+            ["objects", "info", "packs"] => Permit::Data,
+            ["objects", "pack", name] if name.starts_with("pack-") || name.starts_with("multi-pack-index") => {
+                Permit::Data
+            }
+            ["objects", folder] if change == EntryChange::Removed && is_hex(folder, 2) => Permit::Data,
+            ["objects", folder, name] if is_hex(folder, 2) && (is_hex(name, 38) || is_hex(name, 62)) => Permit::Data,
+            ["packed-refs" | "shallow"] => Permit::Data,
             ["info", "refs" | "sparse-checkout"] => Permit::Data,
             ["config"] if change == EntryChange::Written => Permit::Configuration,
             _ => Permit::Never,
@@ -170,6 +184,7 @@ impl<'a> GitDirChanges<'a> {
         path: &Path,
         change: EntryChange,
         permit: &Permit,
+        scratch: &Path,
     ) -> Result<(), Text> {
         if *permit == Permit::Never {
             return Err(text!("git could run a program because of it"));
@@ -189,6 +204,8 @@ impl<'a> GitDirChanges<'a> {
                 };
             }
             Permit::ToDo => !has_programs_to_run_in(&read()?),
+            Permit::ApplyOptions => line()?.is_empty(),
+            Permit::Index => return self.check_index(git, path, scratch),
             Permit::Strategy => STRATEGIES.contains(&line()?.as_str()),
             Permit::SequencerOptions => {
                 let keys = keys_of(git, &self.after.join(path)).map_err(|_| text!("git cannot read it"))?;
@@ -204,6 +221,15 @@ impl<'a> GitDirChanges<'a> {
             Permit::CommonFolder => line()? == "../..",
         };
         if is_fine { Ok(()) } else { Err(text!("git could run a program because of it")) }
+    }
+
+    /// Whether an object that existed has other bytes now: git never changes one.
+    fn is_changed_object(&self, path: &Path) -> bool {
+        !path.ends_with("objects/info/packs") && self.before.join(path).symlink_metadata().is_ok()
+    }
+
+    fn check_index(&self, git: &Git, path: &Path, scratch: &Path) -> Result<(), Text> {
+        check_index(git, &self.after.join(path), scratch, self.is_sha256(git))
     }
 
     /// The first key of a configuration that was changed and may run a program, or read other configuration. The others must be as they
@@ -258,15 +284,18 @@ fn of_a_work_tree(parts: &[&str], change: EntryChange) -> Permit {
     let is_in_capitals = |name: &str| name.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
     match parts {
         ["HEAD"] if change == EntryChange::Removed => Permit::Never,
+        ["index"] if change == EntryChange::Written => Permit::Index,
         ["index" | "HEAD" | "AUTO_MERGE" | "SQUASH_MSG" | "COMMIT_EDITMSG" | "TAG_EDITMSG"] => Permit::Data,
-        [name] if name.starts_with("sharedindex.") => Permit::Data,
         // MERGE_HEAD, MERGE_MSG, ORIG_HEAD, FETCH_HEAD, REBASE_HEAD, BISECT_LOG and the like.
         [name] if is_in_capitals(name) && (name.ends_with("_HEAD") || is_of_a_merge(name)) => Permit::Data,
+        // A replacement shows another object in the place of one.
+        ["refs", "replace", ..] => Permit::Never,
         ["refs", _, ..] | ["logs", ..] => Permit::Data,
         ["info", "sparse-checkout"] => Permit::Data,
         ["config.worktree"] => Permit::Configuration,
         ["rebase-merge", "git-rebase-todo"] | ["sequencer", "todo"] => Permit::ToDo,
         ["rebase-merge" | "rebase-apply", "strategy"] => Permit::Strategy,
+        ["rebase-apply", "apply-opt"] => Permit::ApplyOptions,
         ["sequencer", "opts"] => Permit::SequencerOptions,
         ["rebase-merge" | "rebase-apply" | "sequencer", ..] => Permit::Data,
         _ => Permit::Never,
@@ -274,5 +303,39 @@ fn of_a_work_tree(parts: &[&str], change: EntryChange) -> Permit {
 }
 
 fn is_of_a_merge(name: &str) -> bool {
-    name.starts_with("MERGE_") || name.starts_with("BISECT_")
+    // MERGE_RR has paths that git reads and writes without a check.
+    name.starts_with("MERGE_") && name != "MERGE_RR" || name.starts_with("BISECT_")
+}
+
+fn is_hex(text: &str, length: usize) -> bool {
+    text.len() == length && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// Checks that git can read an index and that each path in it is one that git would accept: git writes to them without a further check.
+/// `scratch` is a folder for files that git needs.
+///
+/// # Errors
+/// The end of a sentence.
+pub fn check_index(git: &Git, index: &Path, scratch: &Path, is_sha256: bool) -> Result<(), Text> {
+    let list = list_index(git, index, &scratch.join("index-to-check"), is_sha256);
+    let list = list.map_err(|_| text!("git cannot read it"))?;
+    let paths = list.split(|byte| *byte == 0).filter(|entry| !entry.is_empty()).map(|entry| {
+        // git-ls-files(1): what precedes the path ends with a tab.
+        let tab = entry.iter().position(|byte| *byte == b'\t');
+        tab.map_or(entry, |tab| &entry[tab + 1..])
+    });
+    match paths.into_iter().all(is_plain_path) {
+        true => Ok(()),
+        false => Err(text!("it names a file outside of the work tree")),
+    }
+}
+
+/// Returns `true` for a path without parts that lead elsewhere or into a git directory, on any file system.
+fn is_plain_path(path: &[u8]) -> bool {
+    let is_plain_part = |part: &[u8]| {
+        let plain: Vec<u8> = part.iter().filter(|byte| byte.is_ascii_graphic()).map(u8::to_ascii_lowercase).collect();
+        let end = plain.iter().rposition(|byte| *byte != b'.').map_or(0, |at| at + 1);
+        !part.is_empty() && part != b"." && part != b".." && !matches!(&plain[..end], b".git" | b"git~1")
+    };
+    path.split(|byte| *byte == b'/').all(is_plain_part)
 }

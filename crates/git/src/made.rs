@@ -19,7 +19,7 @@ const MOST_ENTRIES: usize = 10_000;
 const MOST_DEPTH: usize = 16;
 
 /// Folders of a git directory that hold data. Whatever is in them, git runs nothing of it.
-const DATA: &[&str] = &["objects", "refs", "logs", "info", "branches", "rr-cache", "lfs", "reftable", "worktrees"];
+const DATA: &[&str] = &["objects", "refs", "logs", "info", "branches", "lfs", "reftable"];
 
 /// Files of a git directory that hold data.
 const FILES: &[&str] = &["index", "packed-refs", "description", "shallow", "gc.pid", "gc.log"];
@@ -54,7 +54,7 @@ pub fn is_made_worktree(entry: &Path) -> bool {
     let leads_out = pointed(&entry.join("commondir"), "").is_some_and(|common| common == entry.join("../.."));
     let is_link = |name: &str| fs::symlink_metadata(entry.join(name)).is_ok_and(|meta| meta.is_symlink());
     let own = entry.join("config.worktree");
-    let has_plain = fs::symlink_metadata(&own).is_err() || is_plain_configuration(&own);
+    let has_plain = fs::symlink_metadata(&own).is_err() || is_plain_configuration(&own, false);
     leads_out && has_plain && !is_link("commondir") && !is_link("config.worktree") && !has_programs_to_run(entry)
 }
 
@@ -69,11 +69,12 @@ fn is_made(git_dir: &Path, depth: usize) -> bool {
         let Some(name) = name.to_str().filter(|_| number < MOST_ENTRIES) else { return false };
         let fine = match name {
             // `HEAD` and the like: names of commits, and what was written for a commit's message.
-            _ if kind.is_file() && is_shouted(name) => true,
+            // `MERGE_RR` has paths that git reads and writes without a check.
+            _ if kind.is_file() && is_shouted(name) && name != "MERGE_RR" => true,
             _ if kind.is_file() && (FILES.contains(&name) || name.starts_with("sharedindex.")) => true,
             _ if kind.is_file() && name.ends_with(".lock") => true,
             _ if kind.is_dir() && DATA.contains(&name) => true,
-            "config" => kind.is_file() && is_plain_configuration(&entry.path()),
+            "config" => kind.is_file() && is_plain_configuration(&entry.path(), depth > 0),
             "hooks" => kind.is_dir() && has_only_samples(&entry.path()),
             "modules" => kind.is_dir() && are_made(&entry.path(), depth + 1),
             _ => false,
@@ -113,7 +114,7 @@ fn has_only_samples(hooks: &Path) -> bool {
 
 /// Whether every line is one that git writes: a section, or a key with a value, both without quotes in odd places, comments,
 /// escapes or continued lines, and every key on the list.
-fn is_plain_configuration(file: &Path) -> bool {
+fn is_plain_configuration(file: &Path, of_submodule: bool) -> bool {
     let Some(text) = bytes_of(file, MOST_BYTES).ok().and_then(|bytes| String::from_utf8(bytes).ok()) else {
         return false;
     };
@@ -135,7 +136,14 @@ fn is_plain_configuration(file: &Path) -> bool {
         let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
         let is_value = value.is_none_or(|value| !value.contains(['"', '\\', '#', ';']));
         let key = format!("{section}.{}", name.to_ascii_lowercase());
-        if !is_name || !is_value || section.is_empty() || !(is_as_cloned(&key, value) || is_harmless(&key, value)) {
+        // The work tree of a repository is around it; only that of a submodule is elsewhere.
+        let is_elsewhere = key == "core.worktree" && !of_submodule;
+        if is_elsewhere
+            || !is_name
+            || !is_value
+            || section.is_empty()
+            || !(is_as_cloned(&key, value) || is_harmless(&key, value))
+        {
             return false;
         }
     }
@@ -197,7 +205,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("config");
         fs::write(&file, text).unwrap();
-        is_plain_configuration(&file)
+        is_plain_configuration(&file, false)
     }
 
     #[test]

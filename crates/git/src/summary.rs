@@ -17,6 +17,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// The most bytes of the list of packed refs, and of an answer of git.
 const MOST_BYTES: u64 = 16 << 20;
 
+/// The most bytes of an index and of the list of its files: some 500,000 files.
+const MOST_OF_INDEX: u64 = 128 << 20;
+
 /// The most refs that are described one by one.
 const MOST_REFS: usize = 20;
 
@@ -62,6 +65,12 @@ impl GitDirChanges<'_> {
             // They are too many to look at each.
             summary.loses_history = true;
         }
+        if let Some(before) = head.as_ref().and_then(|head| head.before.as_deref()).filter(|before| is_object(before)) {
+            // Commits of a detached HEAD are lost if no branch has them.
+            let mut others = self.branches_before();
+            others.extend(head.as_ref().and_then(|head| head.after.clone()).filter(|after| is_object(after)));
+            summary.loses_history |= objects.lost(before, &others) != Some(0);
+        }
         if let Some(after) = head.and_then(|head| head.after) {
             summary.lines.push(match after.strip_prefix("ref: refs/heads/") {
                 Some(branch) => text!("switched to branch {branch}", branch = shown(branch)),
@@ -87,13 +96,7 @@ impl GitDirChanges<'_> {
         if !written.into_iter().all(is_index) {
             return false;
         }
-        let list = |index: &Path, name: &str| -> io::Result<Vec<u8>> {
-            let git_dir = scratch.join(name);
-            bare(&git_dir, self.is_sha256(git), &[])?;
-            fs::copy(index, git_dir.join("index"))?;
-            let args = ["--work-tree=/", "ls-files", "-v", "--stage", "-z"];
-            ask(git, &git_dir, &args.map(OsString::from), &[])
-        };
+        let list = |index: &Path, name: &str| list_index(git, index, &scratch.join(name), self.is_sha256(git));
         let index = Path::new("index");
         match (list(&self.before.join(index), "before"), list(&self.after.join(index), "after")) {
             (Ok(before), Ok(after)) => before == after,
@@ -101,7 +104,7 @@ impl GitDirChanges<'_> {
         }
     }
 
-    fn is_sha256(&self, git: &Git) -> bool {
+    pub(super) fn is_sha256(&self, git: &Git) -> bool {
         let keys = keys_of(git, &self.before.join("config")).unwrap_or_default();
         keys.iter().any(|(key, value)| key == "extensions.objectformat" && value.as_deref() == Some("sha256"))
     }
@@ -129,7 +132,11 @@ impl GitDirChanges<'_> {
             };
             match change {
                 EntryChange::Removed => loose_refs(&self.before.join(path), name, &mut names),
-                EntryChange::Written => _ = names.insert(name.to_owned()),
+                EntryChange::Written => {
+                    // There may have been a folder with refs.
+                    loose_refs(&self.before.join(path), name, &mut names);
+                    names.insert(name.to_owned());
+                }
                 _ => {}
             }
         }
@@ -162,7 +169,10 @@ impl GitDirChanges<'_> {
         let (kind, short) = kind_and_name(name);
         match (&changed.before, &changed.after) {
             (None, Some(after)) => {
-                let known = self.values_before();
+                let mut known = self.branches_before();
+                let head = bytes_of(&self.before.join("HEAD"), MOST_BYTES).unwrap_or_default();
+                let head = String::from_utf8_lossy(head.trim_ascii()).into_owned();
+                known.extend(Some(head).filter(|head| is_object(head)));
                 objects.commits(after, &known, &short, summary);
                 summary.lines.push(text!(
                     "{kind} {name} created at {commit}",
@@ -180,11 +190,12 @@ impl GitDirChanges<'_> {
                     commit = objects.subject(before)
                 ));
             }
-            (Some(before), Some(after)) => match objects.lost(before, after) {
-                Some(0) if kind_is_branch(name) => {
+            (Some(before), Some(after)) => match objects.lost(before, std::slice::from_ref(after)) {
+                Some(0) if name.starts_with("refs/heads/") => {
                     objects.commits(after, std::slice::from_ref(before), &short, summary);
                 }
-                Some(0) => {
+                // A tag that is moved may be an object of its own, which is lost.
+                Some(0) if !name.starts_with("refs/tags/") => {
                     summary.lines.push(text!(
                         "{kind} {name} moved forward to {commit}",
                         kind,
@@ -208,25 +219,44 @@ impl GitDirChanges<'_> {
         }
     }
 
-    /// The commits that branches had before the command, as far as they are stored in files of their own, and `HEAD`'s.
-    fn values_before(&self) -> Vec<String> {
+    /// The commits that the branches had before the command.
+    fn branches_before(&self) -> Vec<String> {
+        const MOST: usize = 1000;
         let mut names = BTreeSet::new();
         loose_refs(&self.before.join("refs/heads"), "refs/heads", &mut names);
         let packed = packed_refs(&bytes_of(&self.before.join("packed-refs"), MOST_BYTES).unwrap_or_default());
         let loose = names.iter().filter_map(|name| bytes_of(&self.before.join(name), MOST_BYTES).ok());
         let loose = loose.map(|bytes| String::from_utf8_lossy(bytes.trim_ascii()).into_owned());
         let packed = packed.into_iter().filter(|(name, _)| name.starts_with("refs/heads/")).map(|(_, value)| value);
-        let detached = bytes_of(&self.before.join("HEAD"), MOST_BYTES).unwrap_or_default();
-        let detached = String::from_utf8_lossy(detached.trim_ascii()).into_owned();
-        loose.chain(packed).chain([detached]).filter(|value| is_object(value)).take(100).collect()
+        loose.chain(packed).filter(|value| is_object(value)).take(MOST).collect()
+    }
+
+    /// Returns `true` for a change that may lose history and that is not looked at more closely: in a log that is not only longer, in a
+    /// submodule, of the `HEAD` of another work tree, or of the commits at which a shallow history ends.
+    fn may_lose_history(&self, path: &Path, parts: &[&str], change: EntryChange) -> bool {
+        match parts {
+            ["logs", ..] | ["worktrees", _, "logs", ..] if change == EntryChange::Folder => false,
+            ["logs", ..] | ["worktrees", _, "logs", ..] => {
+                let before = bytes_of(&self.before.join(path), MOST_BYTES);
+                let is_new = self.before.join(path).symlink_metadata().is_err();
+                !is_new && !before.is_ok_and(|before| self.bytes(path).is_ok_and(|after| after.starts_with(&before)))
+            }
+            ["modules", ..] => change != EntryChange::Folder && !parts.contains(&"objects"),
+            ["worktrees", _] => change == EntryChange::Removed,
+            ["worktrees", _, "HEAD"] => self.before.join(path).exists(),
+            ["worktrees", _, "refs", ..] => change == EntryChange::Removed,
+            ["shallow"] => true,
+            _ => false,
+        }
     }
 
     /// Describes worktrees, settings, and what is under way or gone.
     fn describe_others(&self, git: &Git, summary: &mut Summary) {
         let is_removed = |path: &Path| self.changes.get(path) == Some(&EntryChange::Removed);
-        let mut removed_objects = 0_u64;
+        let (mut removed_objects, mut submodules) = (0_u64, BTreeSet::new());
         for (path, change) in &self.changes {
             let parts: Vec<&str> = path.iter().filter_map(OsStr::to_str).collect();
+            summary.loses_history |= self.may_lose_history(path, &parts, *change);
             match parts.as_slice() {
                 ["objects", ..] if *change == EntryChange::Removed => removed_objects += 1,
                 ["worktrees", name, "gitdir"] if *change == EntryChange::Written => {
@@ -245,10 +275,7 @@ impl GitDirChanges<'_> {
                 ["worktrees", name, "HEAD"] if self.before.join(path).exists() => {
                     summary.lines.push(text!("HEAD of the worktree {name} moved", name = shown(name)));
                 }
-                ["modules", ..] if path.ends_with("HEAD") => {
-                    let module = path.parent().unwrap_or(path).strip_prefix("modules").unwrap_or(path);
-                    summary.lines.push(text!("submodule {name} changed", name = shown(&module.to_string_lossy())));
-                }
+                ["modules", name, ..] => _ = submodules.insert(*name),
                 ["config" | "config.worktree"] => {
                     let keys = |dir: &Path| keys_of(git, &dir.join(path)).unwrap_or_default();
                     let (before, after) = (keys(self.before), keys(self.after));
@@ -263,6 +290,9 @@ impl GitDirChanges<'_> {
                 ["info", "sparse-checkout"] => summary.lines.push(text!("the list of files that are checked out")),
                 _ => {}
             }
+        }
+        for name in submodules {
+            summary.lines.push(text!("submodule {name} changed", name = shown(name)));
         }
         for (name, what) in [
             ("MERGE_HEAD", text!("merge")),
@@ -305,7 +335,7 @@ impl<'a> Objects<'a> {
 
     fn ask(&self, args: &[&str]) -> io::Result<String> {
         let args: Vec<OsString> = args.iter().map(OsString::from).collect();
-        Ok(String::from_utf8_lossy(&ask(self.git, &self.git_dir, &args, &[])?).into_owned())
+        Ok(String::from_utf8_lossy(&git_ask(self.git, &self.git_dir, &args, MOST_BYTES)?).into_owned())
     }
 
     /// The short name of a commit and its subject. A value that is no object is returned as it is.
@@ -320,12 +350,15 @@ impl<'a> Objects<'a> {
         }
     }
 
-    /// How many commits can be reached from `before` but not from `after`; `None` if git cannot say.
-    fn lost(&self, before: &str, after: &str) -> Option<u64> {
-        if !is_object(before) || !is_object(after) {
+    /// How many commits can be reached from `before` but from none of the others; `None` if git cannot say.
+    fn lost(&self, before: &str, others: &[String]) -> Option<u64> {
+        if !is_object(before) || !others.iter().all(|other| is_object(other)) {
             return None;
         }
-        self.ask(&["rev-list", "--count", before, "--not", after, "--"]).ok()?.trim().parse().ok()
+        let mut args = vec!["rev-list", "--count", before, "--not"];
+        args.extend(others.iter().map(String::as_str));
+        args.push("--");
+        self.ask(&args).ok()?.trim().parse().ok()
     }
 
     /// Adds the commits that are reachable from `after` and from none of the others.
@@ -358,6 +391,14 @@ impl<'a> Objects<'a> {
     }
 }
 
+/// Lists the files of an index as `git ls-files -v --stage -z` does. `git_dir` is a folder to create.
+pub(super) fn list_index(git: &Git, index: &Path, git_dir: &Path, is_sha256: bool) -> io::Result<Vec<u8>> {
+    bare(git_dir, is_sha256, &[])?;
+    fs::write(git_dir.join("index"), bytes_of(index, MOST_OF_INDEX)?)?;
+    let args = ["--work-tree=/", "ls-files", "-v", "--stage", "-z"];
+    git_ask(git, git_dir, &args.map(OsString::from), MOST_OF_INDEX)
+}
+
 /// Makes a git directory without refs that reads objects from these folders.
 fn bare(git_dir: &Path, is_sha256: bool, objects: &[PathBuf]) -> io::Result<()> {
     fs::create_dir_all(git_dir.join("objects/info"))?;
@@ -377,10 +418,13 @@ fn bare(git_dir: &Path, is_sha256: bool, objects: &[PathBuf]) -> io::Result<()> 
     fs::write(git_dir.join("objects/info/alternates"), alternates)
 }
 
-fn ask(git: &Git, git_dir: &Path, args: &[OsString], also: &[i32]) -> io::Result<Vec<u8>> {
-    let mut all = vec![OsString::from("--git-dir"), git_dir.into()];
+fn git_ask(git: &Git, git_dir: &Path, args: &[OsString], most: u64) -> io::Result<Vec<u8>> {
+    // What speeds git up may be forged: it would say what is in the objects.
+    let settings = ["-c", "core.commitGraph=false", "-c", "core.multiPackIndex=false"];
+    let mut all: Vec<OsString> = settings.map(OsString::from).into();
+    all.extend([OsString::from("--git-dir"), git_dir.into()]);
     all.extend_from_slice(args);
-    git.ask(Path::new("/"), &all, also, PATIENCE, MOST_BYTES)
+    git.ask(Path::new("/"), &all, &[], PATIENCE, most)
 }
 
 /// `branch` and its short name, or what else a ref is.
@@ -393,10 +437,6 @@ fn kind_and_name(name: &str) -> (Text, String) {
         }
     }
     (text!("ref"), shown(name))
-}
-
-fn kind_is_branch(name: &str) -> bool {
-    name.starts_with("refs/heads/")
 }
 
 fn is_object(value: &str) -> bool {

@@ -79,8 +79,8 @@ pub trait Facts: Send + Sync {
         None
     }
 
-    /// What was written to a job since its last line end. A job may be a shell, and a command may come in several pieces.
-    fn unfinished_line(&self, job: &str) -> String {
+    /// What was written to a job so far, or the end of it. A job may be a shell, and a command may come in several pieces.
+    fn written_to(&self, job: &str) -> String {
         let _ = job;
         String::new()
     }
@@ -163,8 +163,8 @@ impl Facts for AskedOnce<'_> {
         self.host.sandbox_holds()
     }
 
-    fn unfinished_line(&self, job: &str) -> String {
-        self.host.unfinished_line(job)
+    fn written_to(&self, job: &str) -> String {
+        self.host.written_to(job)
     }
 
     fn has_private_copy(&self) -> bool {

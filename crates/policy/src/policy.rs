@@ -254,7 +254,7 @@ impl Policy {
             && let (Some(job), Some(text)) = (argument("id"), argument("input"))
         {
             let written =
-                self.command(&(facts.unfinished_line(job) + text), "", facts, View { held: true, read_only: false });
+                self.command(&(facts.written_to(job) + text), "", facts, View { held: true, read_only: false });
             let has_rules = !self.settings.commands.deny.is_empty() || !self.settings.commands.only.is_empty();
             // What cannot be read counts only if there is a rule that could apply to it.
             let is_unread = written.unreadable || written.code == Some(ErrorCode::TooLarge);

@@ -469,8 +469,7 @@ fn age(text: &str) -> Result<Duration, Wrong> {
     Ok(Duration::from_secs(number.saturating_mul(seconds)))
 }
 
-/// Build output that you did not want in the project stays with the session, and the output of the last session stays until the next
-/// one runs a command. If the project's folder has changed since, the project's wins.
+/// Arguments of `coder keep`.
 #[derive(Debug, Args)]
 pub(crate) struct KeepArguments {
     /// The folder or file of output, or a folder above it, relative to the project; without it, all are listed

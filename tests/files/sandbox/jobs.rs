@@ -343,7 +343,9 @@ fn deny_rules_hold_for_text_that_is_written_to_a_job() {
     assert!(matches!(review("echo hello\n"), Verdict::Cleared(_)));
     session.call("job", json!({"id": id, "action": "write", "input": "echo a\nto"}));
     assert!(!matches!(review("uch x\n"), Verdict::Cleared(_)));
-    session.call("job", json!({"id": id, "action": "write", "input": "\n"}));
-    assert!(matches!(review("uch x\n"), Verdict::Cleared(_)));
+    session.call("job", json!({"id": id, "action": "write", "input": "\necho b \\\n"}));
+    assert!(matches!(review("uch x\n"), Verdict::Cleared(_)), "it is an argument");
+    session.call("job", json!({"id": id, "action": "write", "input": "c\nenv \\\n"}));
+    assert!(!matches!(review("touch x\n"), Verdict::Cleared(_)));
     session.job(&id, "stop");
 }

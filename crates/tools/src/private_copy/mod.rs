@@ -164,12 +164,12 @@ pub(crate) async fn settle(
     for group in &sorted.output {
         match put.output.contains(&group.path) {
             true => settled.output.push(group.path.clone()),
+            // A result has named it already.
+            false if run.from_session.iter().any(|unit| unit.path.starts_with(&group.path)) => {}
             false if group.files == 0 && group.removed > 0 => settled.notes.push(text!(
                 "Still in the project: {path}, of which the command removed files on its private copy",
                 path = names::shown(&group.path)
             )),
-            // A result has named it already.
-            false if run.from_session.iter().any(|unit| unit.path.starts_with(&group.path)) => {}
             false => settled.output_not_kept.push((group.path.clone(), group.files)),
         }
     }

@@ -66,7 +66,7 @@ pub(super) fn about_changes(
             });
         }
     }
-    for repository in &sorted.repositories.removed {
+    for (_, repository) in &sorted.repositories.removed {
         details.line(&text!("repository removed: {path}", path = names::shown(repository)));
     }
     for repository in &sorted.repositories.new {

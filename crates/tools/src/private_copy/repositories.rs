@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use toolfence_commands::layer::{Change, ChangeKind, Entry};
 use toolfence_commands::run::LayerRun;
-use toolfence_git::changes::{EntryChange, GitDirChanges};
+use toolfence_git::changes::{EntryChange, GitDirChanges, check_index};
 use toolfence_git::config::{plain, pointed};
 use toolfence_git::made::{is_as_git_makes_it, looks_bare};
 use toolfence_git::summary::Summary;
@@ -16,6 +16,9 @@ use toolfence_workspace::{GitFiles, Workspace};
 /// What git looks for in a folder to see whether it is a git directory.
 const OF_A_GIT_DIR: &[&str] = &["HEAD", "objects", "refs", "commondir"];
 
+/// The most indexes of a new repository and its submodules that are checked.
+const MOST_INDEXES: usize = 50;
+
 /// What a command changed in repositories.
 #[derive(Debug, Default)]
 pub(super) struct Repositories {
@@ -23,8 +26,8 @@ pub(super) struct Repositories {
     pub(super) changed: Vec<(PathBuf, Summary)>,
     /// Git directories that are new and as git makes them.
     pub(super) new: BTreeSet<PathBuf>,
-    /// Repositories that were removed with the folder that they were in.
-    pub(super) removed: Vec<PathBuf>,
+    /// Folders that were removed, each with a repository that was in it.
+    pub(super) removed: Vec<(PathBuf, PathBuf)>,
     /// Paths that are not kept, each with the reason.
     pub(super) refused: Vec<(PathBuf, Text)>,
     /// What becomes of each change that concerns a repository.
@@ -55,6 +58,11 @@ impl Repositories {
         self.places.get(path).copied()
     }
 
+    /// Returns `true` if a repository was removed with this folder.
+    pub(super) fn is_removed_with(&self, folder: &Path) -> bool {
+        self.removed.iter().any(|(removed, _)| removed == folder)
+    }
+
     /// Whether the changes to keep may lose history: commits, stashes or a whole repository.
     pub(super) fn lose_history(&self) -> bool {
         !self.removed.is_empty() || self.changed.iter().any(|(_, summary)| summary.loses_history)
@@ -72,13 +80,13 @@ impl<'a> Judging<'a> {
     /// Judges the changes in the repositories that existed before.
     fn judge_existing(&mut self) {
         let mut by_repository: BTreeMap<&Path, Vec<&Change>> = BTreeMap::new();
-        for (change, is_output) in self.run.changes.iter().zip(&self.run.is_output) {
+        for change in &self.run.changes {
             if let Some(dir) = self.git_dir_of(&change.path) {
                 by_repository.entry(dir).or_default().push(change);
-            } else if change.kind == ChangeKind::Removed && !is_output {
+            } else if matches!(change.kind, ChangeKind::Removed | ChangeKind::Replaced(_)) {
                 // The git directory of a worktree is elsewhere and stays.
                 let removed = self.files.git_dirs.iter().filter(|dir| dir.starts_with(&change.path));
-                self.found.removed.extend(removed.cloned());
+                self.found.removed.extend(removed.map(|dir| (change.path.clone(), dir.clone())));
             }
         }
         for (number, (dir, changes)) in by_repository.into_iter().enumerate() {
@@ -123,10 +131,12 @@ impl<'a> Judging<'a> {
             return Err(refuse(dir.to_owned(), text!("there is no git on the host that could describe the changes")));
         };
         let scratch = self.run.layer.path().join(format!("git-{number}"));
-        if fs::create_dir(&scratch).is_ok() && all.is_refresh(git, &scratch) {
+        fs::create_dir(&scratch).map_err(|_| refuse(dir.to_owned(), text!("there is no place for it")))?;
+        let checked = all.check(git, self.workspace.root_path(), &scratch);
+        checked.map_err(|refusal| refuse(dir.join(refusal.path), refusal.why))?;
+        if all.is_refresh(git, &scratch) {
             return Ok(None);
         }
-        all.check(git, self.workspace.root_path()).map_err(|refusal| refuse(dir.join(refusal.path), refusal.why))?;
         // A git of the user is at work: what it writes next was read before these changes.
         if ["index.lock", "HEAD.lock"].iter().any(|lock| before.join(lock).exists()) {
             return Err(refuse(dir.to_owned(), text!("another git is changing the repository")));
@@ -184,6 +194,12 @@ impl<'a> Judging<'a> {
         }
         let why = text!("a repository like this could make git run a program. The user can run the command with `!`");
         self.found.refused.extend(dropped.into_iter().map(|path| (path, why.clone())));
+        // What was moved away must not be lost.
+        let why = text!("a repository is in it, and one that the command made is not kept");
+        for (folder, _) in std::mem::take(&mut self.found.removed) {
+            self.found.places.insert(folder.clone(), Place::Dropped);
+            self.found.refused.push((folder, why.clone()));
+        }
     }
 
     /// Returns `true` if a new git directory is as `git init` and `git clone` make it. `top` is the folder of its work tree.
@@ -193,22 +209,50 @@ impl<'a> Judging<'a> {
         // Its folder may be one that the project had.
         everywhere.as_ref().is_none_or(|hooks| plain(&before.join(hooks)).symlink_metadata().is_err())
             && is_as_git_makes_it(&self.run.layer.path_of(dir), &after, everywhere.as_deref())
+            && self.has_plain_entries(dir)
     }
 
-    /// Returns `true` if a new `.git` file names a git directory of the project that was judged.
+    /// Returns `true` if a new git directory has no links, and git accepts the paths in each index.
+    fn has_plain_entries(&self, dir: &Path) -> bool {
+        let Some(git) = self.workspace.root().programs().git() else { return false };
+        let first = self.run.changes.partition_point(|change| change.path.as_path() < dir);
+        let inside = self.run.changes[first..].iter().take_while(|change| change.path.starts_with(dir));
+        let mut indexes = 0;
+        for change in inside {
+            let is_ref = change.path.iter().any(|part| part == "refs" || part == "logs");
+            match &change.kind {
+                ChangeKind::Added(Entry::Link { .. }) | ChangeKind::Special | ChangeKind::Hidden => return false,
+                ChangeKind::Added(Entry::File { .. }) if change.path.ends_with("index") && !is_ref => {
+                    indexes += 1;
+                    let scratch = self.run.layer.path().join(format!("index-{}-{indexes}", self.found.new.len()));
+                    let index = self.run.layer.path_of(&change.path);
+                    if indexes > MOST_INDEXES
+                        || fs::create_dir_all(&scratch).is_err()
+                        || check_index(git, &index, &scratch, false).is_err()
+                    {
+                        return false;
+                    }
+                }
+                _ => {}
+            }
+        }
+        true
+    }
+
+    /// Returns `true` if a new `.git` file is that of a new worktree of a repository that existed before. Git would look for hooks and
+    /// programs with relative names in the new work tree too, so the configuration must name none.
     fn leads_to_repository(&self, file: &Path) -> bool {
         let root = self.workspace.root_path();
         let Some(target) = pointed(&self.run.layer.path_of(file), "gitdir:") else { return false };
-        // A relative way counts from where the file will be.
-        let target = match target.strip_prefix(self.run.layer.path_of(Path::new(""))) {
-            Ok(inside) => root.join(inside),
-            Err(_) => target,
-        };
-        let target = plain(&target);
         let Ok(inside) = target.strip_prefix(root) else { return false };
-        let is_link = |path: &Path| root.join(path).is_symlink() || self.run.layer.path_of(path).is_symlink();
-        let is_known = self.git_dir_of(inside).is_some() || is_within(inside, &self.found.new);
-        is_known && !inside.ancestors().filter(|path| !path.as_os_str().is_empty()).any(is_link)
+        let Some(dir) = inside.parent().filter(|above| above.ends_with("worktrees")).and_then(Path::parent) else {
+            return false;
+        };
+        let gitdir = self.run.layer.path_of(&inside.join("gitdir"));
+        self.files.git_dirs.contains(dir)
+            && self.files.used.iter().all(|path| is_git(path) || self.git_dir_of(path).is_some())
+            && self.found.places.get(inside) == Some(&Place::Changed)
+            && pointed(&gitdir, "").is_some_and(|place| place == root.join(file))
     }
 
     /// Drops what git on the host would use outside of the git directories: hooks, included files and programs.
@@ -222,8 +266,12 @@ impl<'a> Judging<'a> {
                 change.kind,
                 ChangeKind::Added(Entry::Folder { .. }) | ChangeKind::Modified(Entry::Folder { .. })
             );
-            let is_harmless = matches!(change.kind, ChangeKind::Removed | ChangeKind::Touched) || is_folder;
-            let leads_there = |used: &PathBuf| path.starts_with(used) || used.starts_with(path);
+            // One that was removed could be created anew by the next command.
+            let is_harmless = matches!(change.kind, ChangeKind::Touched) || is_folder;
+            // A work tree is removed with its `.git` file.
+            let is_gone = change.kind == ChangeKind::Removed;
+            let leads_there =
+                |used: &PathBuf| path.starts_with(used) || used.starts_with(path) && !(is_gone && is_git(used));
             if is_harmless || self.found.places.contains_key(path) || !self.files.used.iter().any(leads_there) {
                 continue;
             }

@@ -69,6 +69,7 @@ impl Sorted {
             if let Some(reason) = reason {
                 sorted.left_out.push((change.path.clone(), reason));
             } else if *is_output
+                && !sorted.repositories.is_removed_with(&change.path)
                 && (!instructs_agents(&change.path.to_string_lossy()) || sorted.is_in_output(&change.path))
             {
                 sorted.output_paths.insert(change.path.clone());

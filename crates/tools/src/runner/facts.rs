@@ -54,8 +54,8 @@ impl Facts for CommandRunner {
         self.no_private_copies().is_none()
     }
 
-    fn unfinished_line(&self, job: &str) -> String {
-        self.unfinished_lines().get(job).cloned().unwrap_or_default()
+    fn written_to(&self, job: &str) -> String {
+        self.written().get(job).cloned().unwrap_or_default()
     }
 
     fn is_project_read_only(&self) -> bool {

@@ -65,8 +65,8 @@ pub struct CommandRunner {
     environment: Vec<(OsString, OsString)>,
     /// How many ran into their time one after the other.
     late: AtomicU32,
-    /// What was written to each job since its last line end.
-    unfinished: Mutex<HashMap<String, String>>,
+    /// What was written to each job.
+    written: Mutex<HashMap<String, String>>,
     /// For each command whose caller is gone: closed when its thread is at its end.
     left: Mutex<Vec<mpsc::Receiver<()>>>,
 }
@@ -181,7 +181,7 @@ impl CommandRunner {
             project: Arc::new(Sandboxed::new(workspace, settings, PrivateCopies::Unwanted)),
             environment,
             late: AtomicU32::new(0),
-            unfinished: Mutex::default(),
+            written: Mutex::default(),
             left: Mutex::default(),
         }
     }
@@ -368,19 +368,20 @@ impl CommandRunner {
 
     /// Notes what was written to a job, for the rules for commands.
     pub(super) fn note_input(&self, job: &str, text: &str) {
-        /// Bytes of a line that are kept. A longer one is no command.
+        /// Bytes that are kept, from the end. A line that is longer is no command.
         const LONGEST: usize = 64 << 10;
-        let mut lines = self.unfinished_lines();
-        let line = lines.entry(job.to_owned()).or_default();
-        match text.rsplit_once('\n') {
-            Some((_, rest)) => rest.clone_into(line),
-            None if line.len() < LONGEST => line.push_str(text),
-            None => {}
+        let mut written = self.written();
+        let written = written.entry(job.to_owned()).or_default();
+        written.push_str(text);
+        let mut cut = written.len().saturating_sub(LONGEST);
+        while !written.is_char_boundary(cut) {
+            cut += 1;
         }
+        written.drain(..cut);
     }
 
-    fn unfinished_lines(&self) -> MutexGuard<'_, HashMap<String, String>> {
-        self.unfinished.lock().unwrap_or_else(PoisonError::into_inner)
+    fn written(&self) -> MutexGuard<'_, HashMap<String, String>> {
+        self.written.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until what commands left is settled whose callers are gone.

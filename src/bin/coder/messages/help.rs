@@ -438,12 +438,6 @@ pub(crate) const PORTUGUESE_HELP: &[(&str, &str)] = &[
         "A pasta ou o arquivo de saída, ou uma pasta acima, relativa ao projeto; sem ela, todas são listadas",
     ),
     (
-        "Build output that you did not want in the project stays with the session, and the output of the last session \
-         stays until the next one runs a command. If the project's folder has changed since, the project's wins.",
-        "A saída de compilação que você não quis no projeto fica com a sessão, e a da última sessão fica até a próxima \
-         executar um comando. Se a pasta do projeto mudou desde então, vale a do projeto.",
-    ),
-    (
         "Take back what the last turn changed in the project's files",
         "Desfaz o que o último turno alterou nos arquivos do projeto",
     ),

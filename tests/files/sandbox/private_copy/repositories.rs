@@ -47,7 +47,6 @@ const DAY: &[&str] = &[
     "git notes add -m note HEAD",
     "git config user.name b && git config pull.rebase true",
     "git remote add origin https://example.invalid/x.git && git remote set-url origin ssh://git@example.invalid/x",
-    "git update-index --split-index && git update-index --no-split-index",
     "git bisect start HEAD HEAD~3 && git bisect good && git bisect reset",
     "git pack-refs --all && git gc -q && git repack -adq",
     "git clean -fdq && git branch -D done && git switch main",
@@ -141,6 +140,8 @@ fn a_refused_commit_leaves_every_byte_as_it_was() {
 #[test]
 fn what_loses_history_is_asked_about_in_the_mode_sandboxed() {
     let Some(mut copied) = begun(AskMode::Sandboxed) else { return };
+    copied.place.file(".git/info/exclude", "build\n");
+    copied.bash("git init -q build/lib; git branch x/y; git tag v1; git worktree add -q wt", &[]);
     copied.bash("echo x >> a.txt; git commit -qam x; git branch b; git switch -q b; echo y >> a.txt; git stash -q; git init -q lib", &[]);
     for command in [
         "git commit -q --amend -m y",
@@ -149,6 +150,12 @@ fn what_loses_history_is_asked_about_in_the_mode_sandboxed() {
         "git update-ref refs/heads/main HEAD~1",
         "git stash drop -q",
         "git stash pop -q",
+        "rm -rf .git/logs",
+        "git branch -q -D x/y; git branch x",
+        "git tag -f v1 HEAD",
+        "git rev-parse HEAD > .git/shallow",
+        "git worktree remove --force wt",
+        "rm -rf build",
         "git reflog expire --expire=now --all; git gc -q --prune=now",
         "rm -rf lib",
         "rm -rf .git; git init -q",
@@ -159,9 +166,28 @@ fn what_loses_history_is_asked_about_in_the_mode_sandboxed() {
         assert!(turn.question().changes.is_some(), "{command}");
         assert_eq!(copied.picture(), before, "{command}");
     }
+    // Commits of a detached HEAD.
+    copied.bash("git switch -q --detach; git commit -q --allow-empty -m lost", &[]);
+    assert!(copied.bash("git switch -q main", &[Say::No("no")]).question().changes.is_some());
     let Some(mut copied) = begun(AskMode::Never) else { return };
     copied.bash("git commit -q --amend -m y", &[]);
     assert!(state(&copied.place.root).contains(" y\n"));
+}
+
+/// An index of one file, with a path that git would not accept (gitformat-index(5), version 2).
+fn index_with_path(path: &str) -> Vec<u8> {
+    let mut index = b"DIRC\0\0\0\x02\0\0\0\x01".to_vec();
+    index.extend([0; 24]);
+    index.extend(0o100_644_u32.to_be_bytes());
+    index.extend([0; 12]);
+    // The name of the empty blob.
+    index.extend(*b"\xe6\x9d\xe2\x9b\xb2\xd1\xd6\x43\x4b\x8b\x29\xae\x77\x5a\xd8\xc2\xe4\x8c\x53\x91");
+    index.extend(u16::try_from(path.len()).expect("it is short").to_be_bytes());
+    index.extend(path.as_bytes());
+    index.extend(vec![0; 8 - (62 + path.len()) % 8]);
+    // Git does not check a sum of zeros (`index.skipHash`).
+    index.extend([0; 20]);
+    index
 }
 
 /// The rest of what the command changed is kept.
@@ -195,10 +221,29 @@ fn a_repository_with_a_change_that_could_run_a_program_is_not_kept() {
         ("git commit --allow-empty -m x; echo x > .git/hooks/pre-push", ".git/hooks/pre-push"),
         ("mkdir sub; echo \"gitdir: $PWD/e\" > sub/.git; cp -r .git e; echo x > e/hooks/pre-commit", "sub/.git"),
         ("git init -q sub; echo x > sub/.git/hooks/pre-commit", "sub/.git"),
+        ("git init -q sub; mkdir sub/.git/logs; ln -s /etc/passwd sub/.git/logs/HEAD", "sub/.git"),
+        ("git init -q sub; git -C sub config core.worktree ../../../x", "sub/.git"),
+        ("git init -q sub; cp bad-index sub/.git/index", "sub/.git"),
+        ("cp bad-index .git/index", ".git/index"),
+        ("head -c 40 .git/index > i; cat i > .git/index; rm i", ".git/index"),
+        (
+            "mkdir -p .git/objects/zz/objects .git/objects/zz/refs; cp .git/HEAD .git/objects/zz; echo \"gitdir: $PWD/.git/objects/zz\" > src/.git",
+            ".git/objects/zz/HEAD",
+        ),
+        ("for f in $(find .git/objects -type f); do chmod u+w $f; : > $f; done", ".git/objects/"),
+        ("echo \"gitdir: ../.git\" > src/.git", "src/.git"),
+        ("printf 'x\\t/etc/passwd\\0' > .git/MERGE_RR", ".git/MERGE_RR"),
+        (
+            "mkdir .git/rebase-apply; echo \" '--build-fake-ancestor=/tmp/x'\" > .git/rebase-apply/apply-opt",
+            ".git/rebase-apply/apply-opt",
+        ),
+        ("git replace HEAD HEAD~1", ".git/refs/replace/"),
         ("ln -s ../.git src/.git", "src/.git"),
     ] {
         let Some(mut copied) = begun(AskMode::Never) else { return };
         let before = super::picture(&copied.place.at(".git"));
+        std::fs::write(copied.place.at("bad-index"), index_with_path(".git/hooks/pre-commit"))
+            .expect("it can be written");
         copied.place.file("attempt.sh", format!("{command}; echo kept > kept.txt"));
         let turn = copied.bash(". ./attempt.sh", &[]);
         assert!(turn.output().contains(&format!("[Not kept: {named}")), "{command}: {}", turn.output());
