@@ -242,7 +242,7 @@ impl GitDirChanges<'_> {
                 !is_new && !before.is_ok_and(|before| self.bytes(path).is_ok_and(|after| after.starts_with(&before)))
             }
             ["modules", ..] => change != EntryChange::Folder && !parts.contains(&"objects"),
-            ["worktrees", _] => change == EntryChange::Removed,
+            ["worktrees"] | ["worktrees", _] => change == EntryChange::Removed,
             ["worktrees", _, "HEAD"] => self.before.join(path).exists(),
             ["worktrees", _, "refs", ..] => change == EntryChange::Removed,
             ["shallow"] => true,
@@ -269,6 +269,8 @@ impl GitDirChanges<'_> {
                         place = shown(place)
                     ));
                 }
+                // With the last one, git removes the folder.
+                ["worktrees"] if *change == EntryChange::Removed => summary.lines.push(text!("all worktrees removed")),
                 ["worktrees", name] if *change == EntryChange::Removed => {
                     summary.lines.push(text!("worktree {name} removed", name = shown(name)));
                 }

@@ -162,6 +162,7 @@ fn what_loses_history_is_asked_about_in_the_mode_sandboxed() {
     ] {
         copied.place.file("attempt.sh", command);
         let before = copied.picture();
+        println!("{command}");
         let turn = copied.bash(". ./attempt.sh", &[Say::No("no")]);
         assert!(turn.question().changes.is_some(), "{command}");
         assert_eq!(copied.picture(), before, "{command}");
