@@ -257,7 +257,9 @@ impl<'a> Judging<'a> {
 
     /// Drops what git on the host would use outside of the git directories: hooks, included files and programs.
     fn drop_used(&mut self) {
-        if self.files.used.is_empty() {
+        // What is in a git directory is judged with the repository.
+        let used: Vec<&PathBuf> = self.files.used.iter().filter(|used| self.git_dir_of(used).is_none()).collect();
+        if used.is_empty() {
             return;
         }
         for change in &self.run.changes {
@@ -271,8 +273,8 @@ impl<'a> Judging<'a> {
             // A work tree is removed with its `.git` file.
             let is_gone = change.kind == ChangeKind::Removed;
             let leads_there =
-                |used: &PathBuf| path.starts_with(used) || used.starts_with(path) && !(is_gone && is_git(used));
-            if is_harmless || self.found.places.contains_key(path) || !self.files.used.iter().any(leads_there) {
+                |used: &&PathBuf| path.starts_with(used) || used.starts_with(path) && !(is_gone && is_git(used));
+            if is_harmless || self.found.places.contains_key(path) || !used.iter().any(leads_there) {
                 continue;
             }
             let why = text!("git on the host would run or read it. The user can run the command with `!`");
