@@ -91,7 +91,9 @@ fn in_kept_folders(changes: &[Change], keep: &dyn Fn(&Change) -> bool) -> Vec<bo
 /// A command cannot rename a folder of the project in a layer; whether it renamed a file, the layer does not say, so a folder of
 /// the project in which something was removed or added since counts.
 fn was_removed(root: &Root, path: &Path, is_folder: bool, since: Moment) -> bool {
-    is_folder || path.parent().is_none_or(|above| !is_unchanged_since(root, above, since))
+    // A folder that the command made is not in the project.
+    let above = path.ancestors().skip(1).find(|above| root.path().join(above).symlink_metadata().is_ok());
+    is_folder || above.is_none_or(|above| !is_unchanged_since(root, above, since))
 }
 
 /// Deletes an entry of a layer.

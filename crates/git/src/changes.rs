@@ -15,7 +15,7 @@ use toolfence_protocol::{Text, text};
 use toolfence_rules::git_config::is_harmless;
 
 /// The most bytes of a small file of git's.
-const MOST_BYTES: u64 = 4 << 20;
+const MOST_BYTES: u64 = 16 << 20;
 
 /// The strategies of a merge that are part of git: git runs a program for any other name.
 const STRATEGIES: &[&str] = &["ort", "recursive", "resolve", "octopus", "ours", "subtree"];
@@ -62,6 +62,8 @@ enum Permit {
     ToDo,
     /// The name of a merge strategy.
     Strategy,
+    /// The list of packed refs.
+    PackedRefs,
     /// Options that `git am` passes to `git apply`: none may be there.
     ApplyOptions,
     /// The list of the files that git tracks: git writes to the paths in it without a further check.
@@ -151,7 +153,8 @@ impl<'a> GitDirChanges<'a> {
             }
             ["objects", folder] if change == EntryChange::Removed && is_hex(folder, 2) => Permit::Data,
             ["objects", folder, name] if is_hex(folder, 2) && (is_hex(name, 38) || is_hex(name, 62)) => Permit::Data,
-            ["packed-refs" | "shallow"] => Permit::Data,
+            ["packed-refs"] => Permit::PackedRefs,
+            ["shallow"] => Permit::Data,
             ["info", "refs" | "sparse-checkout"] => Permit::Data,
             ["config"] if change == EntryChange::Written => Permit::Configuration,
             _ => Permit::Never,
@@ -204,6 +207,7 @@ impl<'a> GitDirChanges<'a> {
                 };
             }
             Permit::ToDo => !has_programs_to_run_in(&read()?),
+            Permit::PackedRefs => are_plain_refs(&read()?),
             Permit::ApplyOptions => line()?.is_empty(),
             Permit::Index => return self.check_index(git, path, scratch),
             Permit::Strategy => STRATEGIES.contains(&line()?.as_str()),
@@ -272,7 +276,9 @@ impl<'a> GitDirChanges<'a> {
     }
 
     fn is_removed(&self, path: &Path) -> bool {
-        path.ancestors().any(|above| self.changes.get(above) == Some(&EntryChange::Removed))
+        // A file that was written took the place of a folder.
+        let replaces = |above| matches!(self.changes.get(above), Some(EntryChange::Removed | EntryChange::Written));
+        path.ancestors().skip(1).any(replaces) || self.changes.get(path) == Some(&EntryChange::Removed)
     }
 }
 
@@ -305,6 +311,19 @@ fn of_a_work_tree(parts: &[&str], change: EntryChange) -> Permit {
 fn is_of_a_merge(name: &str) -> bool {
     // MERGE_RR has paths that git reads and writes without a check.
     name.starts_with("MERGE_") && name != "MERGE_RR" || name.starts_with("BISECT_")
+}
+
+/// Returns `true` if each ref is in the list once, in order, and none replaces an object: git searches the list, and a reader of all lines
+/// would find another value.
+fn are_plain_refs(list: &[u8]) -> bool {
+    let lines = list
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.is_empty() && !line.starts_with(b"^") && !line.starts_with(b"#"));
+    let names: Option<Vec<&[u8]>> =
+        lines.map(|line| line.iter().position(|byte| *byte == b' ').map(|space| &line[space + 1..])).collect();
+    names.is_some_and(|names| {
+        names.windows(2).all(|pair| pair[0] < pair[1]) && !names.iter().any(|name| name.starts_with(b"refs/replace/"))
+    })
 }
 
 fn is_hex(text: &str, length: usize) -> bool {

@@ -68,7 +68,8 @@ impl GitDirChanges<'_> {
         if let Some(before) = head.as_ref().and_then(|head| head.before.as_deref()).filter(|before| is_object(before)) {
             // Commits of a detached HEAD are lost if no branch has them.
             let mut others = self.branches_before();
-            others.extend(head.as_ref().and_then(|head| head.after.clone()).filter(|after| is_object(after)));
+            let after = refs.iter().chain(&head).filter_map(|changed| changed.after.clone());
+            others.extend(after.filter(|after| is_object(after)));
             summary.loses_history |= objects.lost(before, &others) != Some(0);
         }
         if let Some(after) = head.and_then(|head| head.after) {
@@ -164,6 +165,7 @@ impl GitDirChanges<'_> {
         }
         // Git makes and deletes these while it works.
         if ["refs/bisect/", "refs/rewritten/", "refs/worktree/"].iter().any(|own| name.starts_with(own)) {
+            summary.loses_history |= name.starts_with("refs/worktree/") && changed.before.is_some();
             return;
         }
         let (kind, short) = kind_and_name(name);
@@ -241,7 +243,12 @@ impl GitDirChanges<'_> {
                 let is_new = self.before.join(path).symlink_metadata().is_err();
                 !is_new && !before.is_ok_and(|before| self.bytes(path).is_ok_and(|after| after.starts_with(&before)))
             }
+            ["modules", ..] if change == EntryChange::Removed => true,
             ["modules", ..] => change != EntryChange::Folder && !parts.contains(&"objects"),
+            ["MERGE_AUTOSTASH"] => change == EntryChange::Removed,
+            ["rebase-merge" | "rebase-apply"] => {
+                change == EntryChange::Removed && self.before.join(path).join("autostash").exists()
+            }
             ["worktrees"] | ["worktrees", _] => change == EntryChange::Removed,
             ["worktrees", _, "HEAD"] => self.before.join(path).exists(),
             ["worktrees", _, "refs", ..] => change == EntryChange::Removed,

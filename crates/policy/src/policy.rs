@@ -253,11 +253,16 @@ impl Policy {
         if spec.name == "job"
             && let (Some(job), Some(text)) = (argument("id"), argument("input"))
         {
-            let written =
-                self.command(&(facts.written_to(job) + text), "", facts, View { held: true, read_only: false });
+            let text = facts.written_to(job) + text;
+            let written = self.command(&text, "", facts, View { held: true, read_only: false });
             let has_rules = !self.settings.commands.deny.is_empty() || !self.settings.commands.only.is_empty();
             // What cannot be read counts only if there is a rule that could apply to it.
             let is_unread = written.unreadable || written.code == Some(ErrorCode::TooLarge);
+            if has_rules && gives_names(&text) {
+                let reason = text!("It may give a command another name, and rules apply to names of commands.");
+                decision = decision
+                    .stricter(Decision { needs_person: true, ..Decision::new(Judgement::Ask, "unreadable", reason) });
+            }
             let counts = if is_unread { has_rules } else { written.judgement == Judgement::Deny };
             if counts {
                 decision = decision.stricter(written);
@@ -525,6 +530,11 @@ fn changes_rule(call: &ToolCall, spec: &ToolSpec) -> Rule {
             Rule::changes(&text(&ParamKind::Command).unwrap_or_default(), &folder)
         }
     }
+}
+
+/// Returns `true` if a text for a shell may give a command another name: by an alias or a function.
+fn gives_names(text: &str) -> bool {
+    ["alias", "()", "function "].iter().any(|word| text.contains(word))
 }
 
 fn echo(source: &str) -> Decision {

@@ -490,3 +490,17 @@ fn exchanges_of_a_killed_process_are_finished_before_the_first_command() {
     let _commands = super::runner(&place.root, Settings::new()).private_copies(&state);
     assert_eq!(fs::read_dir(&stashes).expect("it is there").count(), 0);
 }
+
+/// A file that the command moved into output is not lost, and a new folder is no change by another process.
+#[test]
+fn files_are_moved_into_new_folders() {
+    let Some(mut copied) = Copied::new(AskMode::Never) else { return };
+    copied.place.file(".gitignore", "build/\n");
+    copied.place.file("src/x", "x\n");
+    copied.place.file("src/y", "y\n");
+    copied.git(&["init", "-q"]);
+    let turn = copied.bash("mkdir -p build/n d; mv src/x build/n/; mv src/y d/", &[]);
+    assert_eq!(turn.output(), "[Kept: 2 files]\n");
+    assert_eq!(copied.place.content("build/n/x") + &copied.place.content("d/y"), "x\ny\n");
+    assert!(!copied.place.at("src/x").exists() && !copied.place.at("src/y").exists());
+}

@@ -19,7 +19,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 use toolfence_commands::keep;
-use toolfence_commands::layer::{Change, stashes_in};
+use toolfence_commands::layer::{Change, ChangeKind, stashes_in};
 use toolfence_commands::run::LayerRun;
 use toolfence_policy::Consent;
 use toolfence_protocol::{ErrorCode, Language, Output, Text, ToolFailure, text};
@@ -237,29 +237,32 @@ fn put_into_project(
     let mut put = Put::default();
     let is_output = |path: &Path| sorted.is_output(path);
     let is_undone = |path: &Path| !sorted.is_output(path) && !sorted.is_in_repository(path);
-    let mut kept: HashSet<&Path> = HashSet::new();
-    if changes {
-        let wanted = sorted.paths_of_changes(output);
-        match exchange(workspace, commands, run, &wanted, &is_undone) {
-            Ok(uncovered) => {
-                kept = wanted;
-                put.notes.extend(uncovered);
-            }
-            Err(failure) => put.changes = Err(failure.message),
-        }
-    }
+    let with_changes = if changes { sorted.paths_of_changes(output) } else { HashSet::new() };
+    // Output comes first: a file that the command moved into it must be there before its removal is kept.
     if output {
-        let wanted = sorted.paths_of_output(&run.changes, &kept);
+        let wanted = sorted.paths_of_output(&run.changes, &with_changes);
         match exchange(workspace, commands, run, &wanted, &is_undone) {
             Ok(_) => put.output.extend(wanted.iter().filter_map(|path| group_of(path))),
             Err(failure) => {
+                if sorted.changes.iter().any(|change| change.kind == ChangeKind::Removed) {
+                    put.changes = Err(failure.message.clone());
+                }
                 let note =
                     text!("The output of the command was not put into the project: {why}", why = failure.message);
                 put.notes.push(note);
             }
         }
-        // Output in a new folder came with the folder.
-        put.output.extend(kept.iter().filter(|path| is_output(path)).filter_map(|path| group_of(path)));
+    }
+    if changes && put.changes.is_ok() {
+        match exchange(workspace, commands, run, &with_changes, &is_undone) {
+            Ok(uncovered) => {
+                // Output in a new folder came with the folder.
+                let output = with_changes.iter().filter(|path| is_output(path));
+                put.output.extend(output.filter_map(|path| group_of(path)));
+                put.notes.extend(uncovered);
+            }
+            Err(failure) => put.changes = Err(failure.message),
+        }
     }
     put
 }

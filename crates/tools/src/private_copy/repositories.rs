@@ -84,8 +84,8 @@ impl<'a> Judging<'a> {
             if let Some(dir) = self.git_dir_of(&change.path) {
                 by_repository.entry(dir).or_default().push(change);
             } else if matches!(change.kind, ChangeKind::Removed | ChangeKind::Replaced(_)) {
-                // The git directory of a worktree is elsewhere and stays.
-                let removed = self.files.git_dirs.iter().filter(|dir| dir.starts_with(&change.path));
+                let links = self.files.used.iter().filter(|used| is_git(used));
+                let removed = self.files.git_dirs.iter().chain(links).filter(|dir| dir.starts_with(&change.path));
                 self.found.removed.extend(removed.map(|dir| (change.path.clone(), dir.clone())));
             }
         }
@@ -178,7 +178,9 @@ impl<'a> Judging<'a> {
             if !looks_bare(all) || is_within(&folder, &self.found.new) || is_within(&folder, &dropped) {
                 continue;
             }
-            match self.is_made(&folder, &folder) {
+            // What the project has in the folder is not looked at.
+            let is_new = self.workspace.root_path().join(&folder).symlink_metadata().is_err();
+            match is_new && self.is_made(&folder, &folder) {
                 true => _ = self.found.new.insert(folder),
                 // Without these, git does not take the folder for one of its own.
                 false => dropped.extend(names.into_iter().map(|name| folder.join(name))),
@@ -219,7 +221,8 @@ impl<'a> Judging<'a> {
         let inside = self.run.changes[first..].iter().take_while(|change| change.path.starts_with(dir));
         let mut indexes = 0;
         for change in inside {
-            let is_ref = change.path.iter().any(|part| part == "refs" || part == "logs");
+            let inside = change.path.strip_prefix(dir).unwrap_or(&change.path);
+            let is_ref = inside.iter().any(|part| part == "refs" || part == "logs");
             match &change.kind {
                 ChangeKind::Added(Entry::Link { .. }) | ChangeKind::Special | ChangeKind::Hidden => return false,
                 ChangeKind::Added(Entry::File { .. }) if change.path.ends_with("index") && !is_ref => {
@@ -301,6 +304,8 @@ fn entry_change(kind: &ChangeKind) -> Option<EntryChange> {
         ChangeKind::Removed => Some(EntryChange::Removed),
         ChangeKind::Added(entry) | ChangeKind::Modified(entry) | ChangeKind::Replaced(entry) => Some(match entry {
             Entry::File { .. } => EntryChange::Written,
+            // What it took the place of is gone. Its entries follow.
+            Entry::Folder { .. } if matches!(kind, ChangeKind::Replaced(_)) => EntryChange::Removed,
             Entry::Folder { .. } => EntryChange::Folder,
             Entry::Link { .. } => EntryChange::Other,
         }),

@@ -368,16 +368,15 @@ impl CommandRunner {
 
     /// Notes what was written to a job, for the rules for commands.
     pub(super) fn note_input(&self, job: &str, text: &str) {
-        /// Bytes that are kept, from the end. A line that is longer is no command.
-        const LONGEST: usize = 64 << 10;
+        /// Bytes that are kept. Then it begins anew with the line that is not finished.
+        const LONGEST: usize = 16 << 10;
         let mut written = self.written();
         let written = written.entry(job.to_owned()).or_default();
         written.push_str(text);
-        let mut cut = written.len().saturating_sub(LONGEST);
-        while !written.is_char_boundary(cut) {
-            cut += 1;
+        if written.len() > LONGEST {
+            let line = written.rfind('\n').map_or(0, |end| end + 1);
+            written.drain(..line);
         }
-        written.drain(..cut);
     }
 
     fn written(&self) -> MutexGuard<'_, HashMap<String, String>> {

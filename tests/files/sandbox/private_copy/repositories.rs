@@ -153,6 +153,9 @@ fn what_loses_history_is_asked_about_in_the_mode_sandboxed() {
         "rm -rf .git/logs",
         "git branch -q -D x/y; git branch x",
         "git tag -f v1 HEAD",
+        "rm -rf .git/refs/heads/x; git rev-parse main > .git/refs/heads/x",
+        "rm .git/logs/refs/stash; mkdir .git/logs/refs/stash",
+        "for f in .git/objects/??/*; do rm -f $f; mkdir $f; done",
         "git rev-parse HEAD > .git/shallow",
         "git worktree remove --force wt",
         "rm -rf build",
@@ -232,6 +235,13 @@ fn a_repository_with_a_change_that_could_run_a_program_is_not_kept() {
         ),
         ("for f in $(find .git/objects -type f); do chmod u+w $f; : > $f; done", ".git/objects/"),
         ("echo \"gitdir: ../.git\" > src/.git", "src/.git"),
+        ("mkdir logs; git init -q logs/sub; cp bad-index logs/sub/.git/index", "logs/sub/.git"),
+        ("echo \"$(git rev-parse HEAD~1) refs/replace/$(git rev-parse HEAD)\" > .git/packed-refs", ".git/packed-refs"),
+        (
+            "h=$(git rev-parse HEAD); printf '%s refs/heads/b\\n%s refs/heads/a\\n' $h $h > .git/packed-refs",
+            ".git/packed-refs",
+        ),
+        ("rm .git/config; mkdir .git/config", ".git/config"),
         ("printf 'x\\t/etc/passwd\\0' > .git/MERGE_RR", ".git/MERGE_RR"),
         (
             "mkdir .git/rebase-apply; echo \" '--build-fake-ancestor=/tmp/x'\" > .git/rebase-apply/apply-opt",
@@ -267,4 +277,15 @@ fn hooks_run_confined_and_their_changes_are_kept_with_the_commit() {
     assert_eq!(copied.place.content("from-hook"), "hook\n");
     assert!(state(&copied.place.root).contains(" hooked\n"));
     assert!(!copied.place.root.with_file_name("outside").exists());
+}
+
+/// What makes git take a folder for a repository is not completed by a second command.
+#[test]
+fn a_folder_that_was_there_does_not_become_a_repository() {
+    let Some(mut copied) = begun(AskMode::Never) else { return };
+    copied.bash("mkdir x; printf '[core]\\n\\tworktree = ..\\n\\tfsmonitor = x\\n' > x/config", &[]);
+    assert!(copied.place.at("x/config").exists());
+    let turn = copied.bash("cd x; mkdir objects refs; echo 'ref: refs/heads/main' > HEAD", &[]);
+    assert!(turn.output().contains("[Not kept: x/HEAD: "), "{}", turn.output());
+    assert!(!copied.place.at("x/HEAD").exists());
 }
