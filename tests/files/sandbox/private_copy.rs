@@ -500,7 +500,7 @@ fn files_are_moved_into_new_folders() {
     copied.place.file("src/y", "y\n");
     copied.git(&["init", "-q"]);
     let turn = copied.bash("mkdir -p build/n d; mv src/x build/n/; mv src/y d/", &[]);
-    assert_eq!(turn.output(), "[Kept: 2 files]\n");
+    assert_eq!(turn.output(), "[Kept: 3 files]\n");
     assert_eq!(copied.place.content("build/n/x") + &copied.place.content("d/y"), "x\ny\n");
     assert!(!copied.place.at("src/x").exists() && !copied.place.at("src/y").exists());
 }

@@ -24,7 +24,7 @@ use toolfence_commands::run::LayerRun;
 use toolfence_policy::Consent;
 use toolfence_protocol::{ErrorCode, Language, Output, Text, ToolFailure, text};
 use toolfence_toolbox::{Permit, Progress, ToolError};
-use toolfence_workspace::stash::ExchangeError;
+use toolfence_workspace::stash::{ExchangeError, Stash};
 use toolfence_workspace::{Stop, Workspace, names};
 
 /// Names in a note for the model; the rest is counted.
@@ -238,44 +238,48 @@ fn put_into_project(
     let is_output = |path: &Path| sorted.is_output(path);
     let is_undone = |path: &Path| !sorted.is_output(path) && !sorted.is_in_repository(path);
     let with_changes = if changes { sorted.paths_of_changes(output) } else { HashSet::new() };
+    // Both are planned before one of them changes the project, which would look like a change by another process.
+    let planned_changes = plan(workspace, commands, run, &with_changes);
     // Output comes first: a file that the command moved into it must be there before its removal is kept.
+    let mut failed = None;
     if output {
         let wanted = sorted.paths_of_output(&run.changes, &with_changes);
-        match exchange(workspace, commands, run, &wanted, &is_undone) {
+        match plan(workspace, commands, run, &wanted).and_then(|stash| exchange(workspace, stash, &is_undone)) {
             Ok(_) => put.output.extend(wanted.iter().filter_map(|path| group_of(path))),
             Err(failure) => {
-                if sorted.changes.iter().any(|change| change.kind == ChangeKind::Removed) {
-                    put.changes = Err(failure.message.clone());
-                }
-                let note =
-                    text!("The output of the command was not put into the project: {why}", why = failure.message);
-                put.notes.push(note);
+                let why = failure.message.clone();
+                put.notes.push(text!("The output of the command was not put into the project: {why}", why));
+                failed =
+                    Some(failure).filter(|_| sorted.changes.iter().any(|change| change.kind == ChangeKind::Removed));
             }
         }
     }
-    if changes && put.changes.is_ok() {
-        match exchange(workspace, commands, run, &with_changes, &is_undone) {
-            Ok(uncovered) => {
-                // Output in a new folder came with the folder.
-                let output = with_changes.iter().filter(|path| is_output(path));
-                put.output.extend(output.filter_map(|path| group_of(path)));
-                put.notes.extend(uncovered);
-            }
-            Err(failure) => put.changes = Err(failure.message),
+    let exchanged = match (planned_changes, failed) {
+        (Ok(stash), None) => exchange(workspace, stash, &is_undone),
+        (Ok(stash), Some(failure)) => {
+            stash.into_iter().for_each(|stash| _ = stash.delete());
+            Err(failure)
         }
+        (Err(failure), _) => Err(failure),
+    };
+    match exchanged {
+        Ok(uncovered) => {
+            // Output in a new folder came with the folder.
+            put.output.extend(with_changes.iter().filter(|path| is_output(path)).filter_map(|path| group_of(path)));
+            put.notes.extend(uncovered);
+        }
+        Err(failure) => put.changes = Err(failure.message),
     }
     put
 }
 
-/// Exchanges these entries of the layer with those of the project: all or none. Returns a sentence for the result if undo does not cover
-/// all of it, which are the paths for which `is_undone` returns `true`.
-fn exchange(
+/// Plans that these entries of the layer are exchanged with those of the project; `None` if there are none.
+fn plan(
     workspace: &Workspace,
     commands: &CommandRunner,
     run: &LayerRun,
     wanted: &HashSet<&Path>,
-    is_undone: &dyn Fn(&Path) -> bool,
-) -> Result<Option<Text>, ToolFailure> {
+) -> Result<Option<Stash>, ToolFailure> {
     if wanted.is_empty() {
         return Ok(None);
     }
@@ -283,7 +287,17 @@ fn exchange(
         commands.place().map(|place| stashes_in(&place)).ok_or_else(|| failure(text!("there is no place for it")))?;
     let is_wanted = |change: &Change| wanted.contains(change.path.as_path());
     let planned = keep::plan(&run.layer, workspace.root(), &run.changes, &is_wanted, &place, run.since);
-    let mut stash = planned.map_err(|error| exchange_failure(&error))?;
+    planned.map(Some).map_err(|error| exchange_failure(&error))
+}
+
+/// Exchanges what was planned with the entries of the project: all or none. Returns a sentence for the result if undo does not cover
+/// all of it, which are the paths for which `is_undone` returns `true`.
+fn exchange(
+    workspace: &Workspace,
+    stash: Option<Stash>,
+    is_undone: &dyn Fn(&Path) -> bool,
+) -> Result<Option<Text>, ToolFailure> {
+    let Some(mut stash) = stash else { return Ok(None) };
     let exchanged = workspace.changes().exchange(&mut stash, is_undone);
     // What cannot be deleted now is deleted at the next start.
     let _ = stash.delete();

@@ -1,7 +1,7 @@
 //! Output that stays with the session: see [`toolfence_commands::session_output`].
 
 use super::sorted::{Sorted, is_new_folder};
-use super::{exchange, failure};
+use super::{exchange, failure, plan};
 use crate::runner::CommandRunner;
 use rustix::fd::AsFd;
 use std::collections::{BTreeMap, HashSet};
@@ -160,7 +160,8 @@ fn put_units(commands: &CommandRunner, units: &Units<'_>, wanted: &[Unit]) -> Re
     };
     let sorted = Sorted::new(workspace, &run);
     let paths = sorted.paths_of_output(&run.changes, &HashSet::new());
-    exchange(workspace, commands, &run, &paths, &|path| sorted.is_output(path))?;
+    let stash = plan(workspace, commands, &run, &paths)?;
+    exchange(workspace, stash, &|path| !sorted.is_output(path))?;
     // A repository in the output could run programs when git on the host reads it.
     Ok(workspace.masks().settle(&run.masks))
 }
