@@ -273,7 +273,7 @@ fn put_into_project(
     put
 }
 
-/// Plans that these entries of the layer are exchanged with those of the project; `None` if there are none.
+/// Plans that these entries of the layer are exchanged with those of the project; `None` if `wanted` is empty.
 fn plan(
     workspace: &Workspace,
     commands: &CommandRunner,
