@@ -260,7 +260,8 @@ fn a_real_container_ends_with_a_host_that_is_killed() {
         .stdin(std::process::Stdio::piped())
         .spawn()
         .expect("it starts");
-    let call = "```tool\n{\"name\": \"bash\", \"args\": {\"command\": \"touch begun; sleep 72303\", \"write\": true}}\n```\n";
+    let call =
+        "```tool\n{\"name\": \"bash\", \"args\": {\"command\": \"touch begun; sleep 72303\", \"write\": true}}\n```\n";
     coder.stdin.take().expect("it is piped").write_all(call.as_bytes()).expect("it reads");
     let begun = (0..200).any(|_| {
         std::thread::sleep(std::time::Duration::from_millis(50));
