@@ -4,10 +4,10 @@
 //! git runs nothing. Hooks, configuration that names programs, links and lists with lines that run programs are not on it.
 
 use super::config::keys_of;
-use super::made::{has_programs_to_run_in, is_as_git_makes_it};
+use super::made::has_programs_to_run_in;
 use super::summary::list_index;
 use super::{Git, bytes_of};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -97,7 +97,6 @@ impl<'a> GitDirChanges<'a> {
     /// # Errors
     /// The first change that is not.
     pub fn check(&self, git: &Git, root: &Path, scratch: &Path) -> Result<(), Refusal> {
-        let mut modules = BTreeSet::new();
         for (path, change) in &self.changes {
             let refuse = |why: Text| Refusal { path: path.clone(), why };
             let (folder, rest) = self.innermost(path);
@@ -105,8 +104,7 @@ impl<'a> GitDirChanges<'a> {
                 return Err(refuse(text!("it is a link or a special file")));
             }
             if !folder.as_os_str().is_empty() && !self.before.join(&folder).exists() {
-                modules.insert(folder);
-                continue;
+                return Err(refuse(text!("commands cannot add submodules")));
             }
             // A folder by itself is nothing to git, but one that is gone takes its entries along.
             if *change == EntryChange::Folder {
@@ -114,12 +112,6 @@ impl<'a> GitDirChanges<'a> {
             }
             let permit = self.permit(&folder, rest, *change);
             self.check_content(git, root, path, *change, &permit, scratch).map_err(refuse)?;
-        }
-        // A new submodule could not be reached: its `.git` file is not kept.
-        for module in modules {
-            if !is_as_git_makes_it(&self.after.join(&module), self.after, None) {
-                return Err(Refusal { path: module, why: text!("it is not as git makes a submodule") });
-            }
         }
         Ok(())
     }
@@ -148,9 +140,9 @@ impl<'a> GitDirChanges<'a> {
                 Permit::Never
             }
             ["objects", "info", "packs"] => Permit::Data,
-            ["objects", "pack", name] if name.starts_with("pack-") || name.starts_with("multi-pack-index") => {
-                Permit::Data
-            }
+            ["objects", "pack", name] if name.starts_with("pack-") => Permit::Data,
+            // Git removes it when it packs anew. A forged one would hide objects.
+            ["objects", "pack", _] if change == EntryChange::Removed => Permit::Data,
             ["objects", folder] if change == EntryChange::Removed && is_hex(folder, 2) => Permit::Data,
             ["objects", folder, name] if is_hex(folder, 2) && (is_hex(name, 38) || is_hex(name, 62)) => Permit::Data,
             ["packed-refs"] => Permit::PackedRefs,

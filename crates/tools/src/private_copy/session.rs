@@ -1,7 +1,7 @@
 //! Output that stays with the session: see [`toolfence_commands::session_output`].
 
 use super::sorted::{Sorted, is_new_folder};
-use super::{exchange, failure, plan};
+use super::{MOST_NAMED, exchange, failure, plan};
 use crate::runner::CommandRunner;
 use rustix::fd::AsFd;
 use std::collections::{BTreeMap, HashSet};
@@ -140,7 +140,7 @@ fn put_units(commands: &CommandRunner, units: &Units<'_>, wanted: &[Unit]) -> Re
     }
     let place = commands.place().ok_or_else(|| failure(text!("there is no place for it")))?;
     let since = wanted.iter().map(|unit| unit.since).min().ok_or_else(|| failure(text!("there is no place for it")))?;
-    let masks = workspace.masks().find(Access::Read, &Stop::default())?;
+    let masks = workspace.masks().find(Access::Copy, &Stop::default())?;
     let layer = Layer::create(&layers_in(&place), root.as_fd()).map_err(system)?;
     for unit in wanted {
         units.move_into(&layer, root.as_fd(), unit).map_err(system)?;
@@ -162,6 +162,8 @@ fn put_units(commands: &CommandRunner, units: &Units<'_>, wanted: &[Unit]) -> Re
     let paths = sorted.paths_of_output(&run.changes, &HashSet::new());
     let stash = plan(workspace, commands, &run, &paths)?;
     exchange(workspace, stash, &|path| !sorted.is_output(path))?;
-    // A repository in the output could run programs when git on the host reads it.
-    Ok(workspace.masks().settle(&run.masks))
+    let note = |(path, why): &(PathBuf, Text)| {
+        text!("Not kept: {names}: {why}", names = names::shown(path), why = why.clone())
+    };
+    Ok(sorted.left_out.iter().take(MOST_NAMED).map(note).collect())
 }

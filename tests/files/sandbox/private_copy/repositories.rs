@@ -242,6 +242,7 @@ fn a_repository_with_a_change_that_could_run_a_program_is_not_kept() {
             ".git/packed-refs",
         ),
         ("rm .git/config; mkdir .git/config", ".git/config"),
+        (": > .git/objects/pack/multi-pack-index", ".git/objects/pack/multi-pack-index"),
         ("printf 'x\\t/etc/passwd\\0' > .git/MERGE_RR", ".git/MERGE_RR"),
         (
             "mkdir .git/rebase-apply; echo \" '--build-fake-ancestor=/tmp/x'\" > .git/rebase-apply/apply-opt",

@@ -176,3 +176,15 @@ fn a_new_folder_with_many_files_is_put_into_the_project_as_a_whole() {
         10_000
     );
 }
+
+/// The user may have let the configuration of git name a folder of the output in the meantime.
+#[test]
+fn output_that_git_would_run_is_not_put_into_the_project() {
+    let Some(mut copied) = without_output() else { return };
+    copied.bash("mkdir -p target/hk; echo x > target/hk/pre-commit; echo y > target/f", &[]);
+    copied.git(&["config", "core.hooksPath", "target/hk"]);
+    let (_, notes) = copied.runner.keep_output(Path::new("target")).expect("it can be kept");
+    assert!(notes.iter().any(|note| note.to_string().contains("target/hk/pre-commit")), "{notes:?}");
+    assert_eq!(copied.place.content("target/f"), "y\n");
+    assert!(is_missing(&copied, "target/hk/pre-commit"));
+}
