@@ -56,7 +56,7 @@ pub mod json {
 /// What else the policy asks of a host, what a decision was made of, and the hooks that git knows.
 #[cfg(feature = "policy")]
 pub mod policy {
-    pub use toolfence_policy::{HistoryFact, Met, RepositoryFact, Seen};
+    pub use toolfence_policy::{Met, Question, Seen};
     pub use toolfence_rules::{AGENTS_FILES, Blocked, GIT_HOOKS, Harmless};
 }
 

@@ -477,22 +477,25 @@ fn the_policy_is_explained() {
     let denied = lines_of(&explain(&["--json", "ls; rm -rf /"], ""));
     assert_eq!((&denied[0]["verdict"], &denied[0]["effective"]), (&"deny".into(), &"deny".into()));
     assert_eq!(denied[0]["commands"], serde_json::json!(["ls", "rm -rf /"]));
-    let met = lines_of(&explain(&["--json", "ls; mkdir m; rm -rf /; mkdir m"], ""));
-    let rules: Vec<&Value> = met[0]["met"].as_array().unwrap().iter().map(|met| &met["verdict"]).collect();
-    assert!(rules.contains(&&"ask".into()) && rules.contains(&&"deny".into()), "{met:?}");
-    let reasons = met[0]["met"].as_array().unwrap().iter().filter_map(|met| met["reason"].as_str());
-    assert_eq!(reasons.filter(|reason| reason.starts_with("mkdir ")).count(), 1, "each once: {met:?}");
-    let told = explain(&["ls; mkdir m; rm -rf /"], "").out;
-    for line in ["  runs    mkdir m\n", "  met     ask by ", "  met     deny by "] {
+    let told = explain(&["ls; mkdir m; rm -rf /; mkfs x"], "").out;
+    for line in [
+        "deny, by the rule blocked_command: ",
+        "  command  mkdir m\n",
+        "  also     deny, by ",
+        "* risky      it does not run\n",
+    ] {
         assert!(told.contains(line), "{line} in {told}");
     }
     let read = lines_of(&explain(&["--json", "--tool", "read_file", "--args", "{\"path\":\"x\"}"], ""));
     assert!(read[0]["met"].as_array().unwrap().iter().any(|met| met["rule"] == "read"), "{read:?}");
-    let batch = lines_of(&explain(&["--batch"], "{\"id\":7,\"command\":\"ls\"}\n{\"id\":8,\"command\":\"mkdir m\"}\n"));
+    let batch = lines_of(&explain(
+        &["--batch"],
+        "{\"id\":7,\"command\":\"ls\"}\n{\"id\":8,\"command\":\"mkdir /dev/../..; mkfs x\"}\n",
+    ));
     assert_eq!((&batch[0]["id"], &batch[0]["verdict"]), (&7.into(), &"allow".into()));
-    assert_eq!((&batch[1]["id"], &batch[1]["verdict"]), (&8.into(), &"ask".into()));
+    assert_eq!((&batch[1]["id"], &batch[1]["verdict"]), (&8.into(), &"deny".into()));
     let tool = explain(&["--tool", "write_file", "--args", "{\"path\":\".env\",\"content\":\"\"}"], "");
-    assert!(tool.out.starts_with("deny: it does not run\n"), "{}", tool.out);
+    assert!(tool.out.starts_with("deny, by the rule blocked_path: "), "{}", tool.out);
 }
 
 #[test]

@@ -366,7 +366,7 @@ fn every_command_is_listed_and_a_wrong_one_is_told() {
     screen.press(&format!("/tools now{ENTER}"));
     answered(&screen, "/tools takes nothing behind it.");
     screen.press(&format!("/policy rm -rf /{ENTER}"));
-    answered(&screen, "deny: it does not run");
+    answered(&screen, "it does not run");
     screen.press(&format!("/last{ENTER}"));
     screen.wait_for("no call has had a result yet");
 }
@@ -619,7 +619,7 @@ fn in_plan_mode_no_changes_are_kept() {
     screen.wait_for("Listed.");
     screen.wait_for_last("plan>");
     screen.press(&format!("/policy touch one{ENTER}"));
-    screen.wait("verdict", |contents| contents.contains("ask: it runs") && contents.trim_end().ends_with('>'));
+    screen.wait("verdict", |contents| contents.contains("runs in the sandbox") && contents.trim_end().ends_with('>'));
     screen.press(&format!("/plan{ENTER}"));
     answered(&screen, "plan mode has ended");
     screen.press(&format!("now do it{ENTER}"));

@@ -19,7 +19,6 @@ const HARMLESS: &[&str] = &[
     "regex",
     "nom",
     "jsonc-parser",
-    "brush-parser",
     "shell-words",
     "glob",
     "toml",

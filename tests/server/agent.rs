@@ -1,7 +1,5 @@
 //! The agent with a recorded model and tools that count what they did.
 
-mod echo;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;

@@ -121,7 +121,7 @@ impl Audit {
         line["verdict"] = json!(decision.judgement);
         line["by"] = if cleared.is_approved() { "person" } else { "policy" }.into();
         if cleared.effect() == Effect::Execute {
-            let outside = decision.outside_sandbox;
+            let outside = cleared.call().args.get("outside_sandbox").is_some_and(|value| value == true);
             let report = self.log.commands.enclosure().report();
             line["sandbox"] = json!(if outside { Kind::Nothing } else { report.kind });
             line["hold"] = (report.holds && !outside).into();

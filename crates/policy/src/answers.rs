@@ -1,26 +1,16 @@
 //! What a person has allowed for the rest of a session, and what an "always" would store.
 //!
-//! Pure and in memory: nothing here is written anywhere, and nothing outlives the policy it was told to. A stored command
-//! is exact; a beginning is stored only where the person types one. What is denied stays denied, whatever is stored.
+//! Pure and in memory: nothing here is written anywhere, and nothing outlives the policy that stores it. A stored command is exact.
+//! What is denied stays denied, whatever is stored.
 
+use super::messages;
 use super::shown::shown;
-use super::{CommandRule, messages};
 use serde::Serialize;
 use std::fmt;
 use toolfence_protocol::{Text, text};
 
 /// The rule that lets something run as the person has allowed it before.
 pub(super) const ANSWERED: &str = "answered";
-
-/// A simple command with all that makes it what it is.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(super) struct Exact {
-    pub(super) words: Vec<String>,
-    /// The real name of its folder, relative to the root; "" is the root.
-    pub(super) cwd: String,
-    pub(super) redirects: Vec<String>,
-    pub(super) assignments: Vec<String>,
-}
 
 /// One thing that a person allows for a session. Only a [`Pending`](super::Pending) makes one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -29,8 +19,8 @@ pub struct Rule(Stored);
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Stored {
-    Command(Exact),
-    Prefix { prefix: Vec<String> },
+    Command { command: String, cwd: String },
+    Network { command: String, cwd: String },
     File { tool: String, path: String },
     Tool { tool: String },
     Changes { command: String, cwd: String },
@@ -39,8 +29,14 @@ enum Stored {
 }
 
 impl Rule {
-    pub(super) fn command(exact: Exact) -> Rule {
-        Rule(Stored::Command(exact))
+    /// A command in this folder relative to the root, word by word.
+    pub(super) fn command(command: &str, cwd: &str) -> Rule {
+        Rule(Stored::Command { command: command.to_owned(), cwd: cwd.to_owned() })
+    }
+
+    /// A command that may use the network.
+    pub(super) fn network(command: &str, cwd: &str) -> Rule {
+        Rule(Stored::Network { command: command.to_owned(), cwd: cwd.to_owned() })
     }
 
     /// A tool that changes files, with the real name of the one it may change.
@@ -73,37 +69,28 @@ impl Rule {
         self.0 == Stored::AllChanges
     }
 
-    /// A beginning, where this is a command that begins so.
-    fn beginning(&self, prefix: &[String]) -> Option<Rule> {
-        let Stored::Command(exact) = &self.0 else { return None };
-        exact.words.starts_with(prefix).then(|| Rule(Stored::Prefix { prefix: prefix.to_vec() }))
-    }
-
     /// What a person reads: `rm build.log > out`, and the folder it runs in where that is not the root.
     pub fn text(&self) -> Text {
         let shown = |text: &str| shown(text, 400);
         match &self.0 {
-            Stored::Command(exact) => {
-                let words = exact.words.iter().map(|word| quoted(word));
-                let all = exact.assignments.iter().cloned().chain(words).chain(exact.redirects.iter().cloned());
-                let line = shown(&all.collect::<Vec<_>>().join(" "));
-                if exact.cwd.is_empty() { line.into() } else { messages::command_in(line, shown(&exact.cwd)) }
+            Stored::Command { command, cwd } => in_folder(shown(command).into(), cwd),
+            Stored::Network { command, cwd } => {
+                in_folder(text!("the network for {command}", command = shown(command)), cwd)
             }
-            Stored::Prefix { prefix } => shown(&format!("{} ...", prefix.join(" "))).into(),
             Stored::File { tool, path } => shown(&format!("{tool} {path}")).into(),
             Stored::Tool { tool } => messages::every_call_of(shown(tool)),
             Stored::Changes { command, cwd } => {
-                let command = shown(command);
-                match cwd.is_empty() {
-                    true => text!("the changes of {command}", command),
-                    false => text!("the changes of {command} (in {folder})", command, folder = shown(cwd)),
-                }
+                in_folder(text!("the changes of {command}", command = shown(command)), cwd)
             }
             Stored::AllChanges => text!("all changes in this project"),
             Stored::Output { kept: true } => text!("the output of commands"),
             Stored::Output { kept: false } => text!("no output of commands"),
         }
     }
+}
+
+fn in_folder(what: Text, cwd: &str) -> Text {
+    if cwd.is_empty() { what } else { text!("{what} (in {folder})", what, folder = shown(cwd, 400)) }
 }
 
 impl fmt::Display for Rule {
@@ -145,6 +132,11 @@ impl Offer {
         }
     }
 
+    /// Why nothing can be stored, if that is certain.
+    pub(super) fn refusal(&self) -> Option<Text> {
+        self.refused.clone()
+    }
+
     /// All of it, or why it would not help.
     pub(super) fn rules(&self) -> Result<&[Rule], Text> {
         match &self.refused {
@@ -153,11 +145,6 @@ impl Offer {
             None => Ok(&self.rules),
         }
     }
-
-    /// The beginning as a rule, where it begins a command that was asked about.
-    pub(super) fn beginning(&self, prefix: &[String]) -> Option<Rule> {
-        self.rules.iter().find_map(|rule| rule.beginning(prefix))
-    }
 }
 
 /// What was allowed so far.
@@ -165,17 +152,11 @@ impl Offer {
 pub(super) struct Answers(Vec<Rule>);
 
 impl Answers {
-    /// Stores a rule once. Gives the beginning it allows, where it is one: that is a rule like those of the settings.
-    pub(super) fn store(&mut self, rule: Rule) -> Option<CommandRule> {
-        if self.0.contains(&rule) {
-            return None;
+    /// Stores a rule once.
+    pub(super) fn store(&mut self, rule: Rule) {
+        if !self.0.contains(&rule) {
+            self.0.push(rule);
         }
-        let beginning = match &rule.0 {
-            Stored::Prefix { prefix } => CommandRule::new(prefix.clone()),
-            _ => None,
-        };
-        self.0.push(rule);
-        beginning
     }
 
     /// Takes back the answer that stored this rule.
@@ -185,10 +166,6 @@ impl Answers {
 
     pub(super) fn all(&self) -> &[Rule] {
         &self.0
-    }
-
-    pub(super) fn holds(&self, command: &Exact) -> bool {
-        self.0.iter().any(|rule| matches!(&rule.0, Stored::Command(exact) if exact == command))
     }
 
     pub(super) fn has(&self, rule: &Rule) -> bool {
@@ -201,21 +178,5 @@ impl Answers {
             Stored::Output { kept } => Some(kept),
             _ => None,
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_rule_is_shown_so_that_its_words_can_be_told_apart() {
-        let exact = Exact {
-            words: vec!["touch".into(), "a b".into(), String::new(), "\u{1b}".into()],
-            cwd: "src".into(),
-            redirects: vec!["2>&1".into()],
-            assignments: vec!["X=1".into()],
-        };
-        assert_eq!(Rule::command(exact).to_string(), "X=1 touch 'a b' '' '\\u{1b}' 2>&1  (in src)");
     }
 }

@@ -36,6 +36,31 @@ pub enum AskMode {
     Never,
 }
 
+impl AskMode {
+    /// The name in settings and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            AskMode::Risky => "risky",
+            AskMode::Always => "always",
+            AskMode::Sandboxed => "sandboxed",
+            AskMode::Never => "never",
+        }
+    }
+}
+
+/// What a decision asks for. Ordered: fewer modes answer a greater one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Question {
+    /// Changes of files: [`AskMode::Sandboxed`] and [`AskMode::Never`] keep them.
+    Changes,
+    /// To run at all, or to use the network: [`AskMode::Never`] answers yes.
+    Right,
+    /// To run outside the sandbox: [`AskMode::Never`] answers no, unless the user's settings have `outside = true`.
+    Outside,
+    /// What only a person can answer, such as a command that a deny rule may match: [`AskMode::Never`] answers no.
+    Person,
+}
+
 /// A rule that was met on the way.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
@@ -47,9 +72,6 @@ pub struct Met {
     pub rule: String,
     /// Why, in a sentence.
     pub reason: Text,
-    /// Which of [`Decision::commands`] met it, where it was one of them: the first that did.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub command: Option<usize>,
 }
 
 /// A file that a call would change.
@@ -73,8 +95,8 @@ impl Target {
     }
 }
 
-/// The most rules that are told of a call.
-pub(crate) const MOST_MET: usize = 64;
+/// The most rules that a decision lists.
+pub(crate) const MAX_MET: usize = 64;
 
 /// A judgement with the rule that made it and the reason, written for the person and the model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -101,29 +123,13 @@ pub struct Decision {
     /// What an "always" would store.
     #[serde(skip)]
     pub(crate) offer: Offer,
-    /// Set where the text could not be read at all: then `never` denies as well.
+    /// Which answer the modes give if it asks.
     #[serde(skip)]
-    pub unreadable: bool,
-    /// Set where only a person may say yes: the setting `ask = "never"` denies it, and a sandbox that holds does not answer it.
+    pub question: Question,
+    /// Set if the call is a command that cannot change the project itself: it runs on a private copy, and what it changes there is asked
+    /// about afterwards; or the project is read-only for it.
     #[serde(skip)]
-    pub needs_person: bool,
-    /// Set for a call of `bash` that writes a git repository: every simple command is git, or one of `cd`, `echo`, `true`
-    /// and `printf`, and makes git run no other program. Only such a call finds the repository writable in the sandbox.
-    pub writes_git: bool,
-    /// Set where the question is what a command could do, which a sandbox that fully holds answers.
-    #[serde(skip)]
-    pub sandbox_suffice: bool,
-    /// Set where every part of a command is known to only read, so that it misses nothing where it cannot write. Without
-    /// sandbox nothing holds it to that.
-    #[serde(skip)]
-    pub only_reads: bool,
-    /// Set if the command cannot change the project itself: it runs on a private copy, and what it changes there is asked about
-    /// afterwards; or the project is read-only for it.
-    #[serde(skip)]
-    pub on_private_copy: bool,
-    /// Set where the call asks to run outside the sandbox.
-    #[serde(skip)]
-    pub outside_sandbox: bool,
+    pub is_confined: bool,
     /// The code a refusal carries, where it is another one than `denied`.
     #[serde(skip)]
     pub code: Option<ErrorCode>,
@@ -134,20 +140,15 @@ impl Decision {
         let (rule, reason) = (rule.into(), reason.into());
         Decision {
             judgement,
-            met: vec![Met { judgement, rule: rule.clone(), reason: reason.clone(), command: None }],
+            met: vec![Met { judgement, rule: rule.clone(), reason: reason.clone() }],
             rule,
             reason,
             commands: Vec::new(),
             targets: Vec::new(),
             marks: Vec::new(),
             offer: Offer::default(),
-            unreadable: false,
-            needs_person: false,
-            writes_git: false,
-            sandbox_suffice: false,
-            only_reads: false,
-            on_private_copy: false,
-            outside_sandbox: false,
+            question: Question::Right,
+            is_confined: false,
             code: None,
         }
     }
@@ -160,23 +161,19 @@ impl Decision {
     pub fn always(&self) -> std::result::Result<&[Rule], Text> {
         match self.judgement {
             Judgement::Ask => self.offer.rules(),
-            _ => Err(messages::nothing_asked()),
+            _ => Err(self.offer.refusal().unwrap_or_else(messages::nothing_asked)),
         }
     }
 
     /// The stricter of two, the first where they are alike; what either found is kept.
     pub(crate) fn stricter(self, other: Decision) -> Decision {
-        let unreadable = self.unreadable | other.unreadable;
-        let needs_person = self.needs_person | other.needs_person;
-        let writes_git = self.writes_git | other.writes_git;
-        let on_private_copy = self.on_private_copy | other.on_private_copy;
-        // An answer by the sandbox must answer every question.
-        let open = |decision: &Decision| decision.judgement == Judgement::Ask && !decision.sandbox_suffice;
-        let sandbox_suffice =
-            (self.sandbox_suffice | other.sandbox_suffice) && !needs_person && !open(&self) && !open(&other);
-        let met = self.met.iter().chain(&other.met).take(MOST_MET).cloned().collect();
-        // Of two questions the one that only a person may answer says why.
-        let rank = |decision: &Decision| (decision.judgement, decision.needs_person);
+        let is_confined = self.is_confined | other.is_confined;
+        // One answer must answer every question.
+        let asked = [&self, &other].into_iter().filter(|decision| decision.judgement == Judgement::Ask);
+        let question = asked.map(|decision| decision.question).max().unwrap_or(self.question);
+        let met = self.met.iter().chain(&other.met).take(MAX_MET).cloned().collect();
+        // Of two questions, the reason of the one that fewer modes answer is shown.
+        let rank = |decision: &Decision| (decision.judgement, decision.question);
         let (mut kept, dropped) = if rank(&other) > rank(&self) { (other, self) } else { (self, other) };
         if kept.commands.is_empty() {
             kept.commands = dropped.commands;
@@ -185,11 +182,10 @@ impl Decision {
         if kept.targets.is_empty() {
             kept.targets = dropped.targets;
         }
-        // So must an answer of the person's.
         if dropped.judgement == Judgement::Ask {
             kept.offer = Offer::default();
         }
-        Decision { unreadable, needs_person, writes_git, sandbox_suffice, on_private_copy, met, ..kept }
+        Decision { question, is_confined, met, ..kept }
     }
 }
 

@@ -5,8 +5,6 @@ use std::sync::{Mutex, PoisonError};
 use toolfence_protocol::{ToolCall, ToolFailure};
 
 /// The host's knowledge of the world. Every answer may be "unknown"; then a person is asked.
-///
-/// What git would do with a repository only the hosts of this library know; its questions are hidden, and "unknown" for others.
 pub trait Facts: Send + Sync {
     /// What `path` names. It is as written: relative to `cwd` (itself relative to the root; "" is the root), or absolute.
     fn path(&self, cwd: &str, path: &str) -> PathFact;
@@ -33,27 +31,11 @@ pub trait Facts: Send + Sync {
     /// What `program`, a name without a slash, resolves to.
     fn program(&self, program: &str) -> ProgramFact;
 
-    /// Every path that `program`, as it is written, leads to: where it is found, and what each link on the way is a link to.
-    /// Its own name is not among them, and nothing where the host cannot tell. A rule that denies a program meets it under
-    /// all of these names.
-    fn program_paths(&self, cwd: &str, program: &str) -> Vec<String> {
-        let _ = (cwd, program);
-        Vec::new()
-    }
-
-    /// What the repository is like that git would find in `cwd`, a folder as in [`Facts::path`].
-    #[doc(hidden)]
-    fn repository(&self, cwd: &str) -> RepositoryFact {
+    /// Returns `true` if the repository that git would find in `cwd`, a folder as in [`Facts::path`], lies in the project and names no
+    /// program that git would run.
+    fn is_plain_repository(&self, cwd: &str) -> bool {
         let _ = cwd;
-        RepositoryFact::Unknown
-    }
-
-    /// Where a blocked name occurs in the history of the repository that git would find in `cwd`, a folder as in
-    /// [`Facts::path`]. The history is every commit that a ref or a reflog leads to, and the index.
-    #[doc(hidden)]
-    fn history_has_blocked(&self, cwd: &str) -> HistoryFact {
-        let _ = cwd;
-        HistoryFact::Unknown
+        false
     }
 
     /// Whether git on this machine would run or read what is at `path`, as in [`Facts::path`] from the root, because the
@@ -135,16 +117,8 @@ impl Facts for AskedOnce<'_> {
         self.host.program(program)
     }
 
-    fn program_paths(&self, cwd: &str, program: &str) -> Vec<String> {
-        self.host.program_paths(cwd, program)
-    }
-
-    fn repository(&self, cwd: &str) -> RepositoryFact {
-        self.host.repository(cwd)
-    }
-
-    fn history_has_blocked(&self, cwd: &str) -> HistoryFact {
-        self.host.history_has_blocked(cwd)
+    fn is_plain_repository(&self, cwd: &str) -> bool {
+        self.host.is_plain_repository(cwd)
     }
 
     fn is_used_by_git(&self, path: &str) -> bool {
@@ -174,27 +148,6 @@ impl Facts for AskedOnce<'_> {
     fn is_project_read_only(&self) -> bool {
         self.host.is_project_read_only()
     }
-}
-
-/// What is known of blocked names in a history.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum HistoryFact {
-    /// No blocked name is in it.
-    Clean,
-    /// Blocked names are in it.
-    Holds {
-        /// Their paths from the top of the repository. A few of them, if there are many.
-        names: Vec<String>,
-        /// Whether these are all.
-        all: bool,
-        /// The folder it was asked about, from the top of the repository: "" or with a slash at the end.
-        prefix: String,
-        /// Whether one of them is in the index.
-        staged: bool,
-    },
-    /// The host cannot tell, or not in time.
-    Unknown,
 }
 
 /// What is at a path.
@@ -240,21 +193,6 @@ pub enum ProgramFact {
     /// No such program.
     Missing,
     /// The host cannot tell.
-    Unknown,
-}
-
-/// What git would find.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum RepositoryFact {
-    /// A repository that makes git run no program and look nowhere else, with its top inside the root.
-    Plain,
-    /// A repository that makes git run no program and look nowhere else, with its top above the root: what it holds is not all of
-    /// the project.
-    Above,
-    /// A repository whose settings name programs, or that holds other repositories.
-    Special,
-    /// No repository, or the host cannot tell.
     Unknown,
 }
 

@@ -31,10 +31,6 @@ toolfence_protocol::texts! { "policy"
         en: "You allowed {tool} to change this file for the session.",
         pt: "Você permitiu que {tool} altere este arquivo nesta sessão.",
     }
-    echo(source) {
-        en: "The same call stands in the result of {source}, which the model has read: it may repeat it.",
-        pt: "A mesma chamada está no resultado de {source}, que o modelo leu: ele pode estar repetindo-a.",
-    }
     stitched() {
         en: "The call broke off with one reply and was finished in the next: look whether the two were put together well.",
         pt: "A chamada foi interrompida em uma resposta e terminada na seguinte: veja se as duas foram bem unidas.",
@@ -101,7 +97,6 @@ toolfence_protocol::texts! { "policy"
 
 // What "always" would store, and why it is not on offer: the end of a sentence.
 toolfence_protocol::texts! { "always"
-    command_in(command, folder) { en: "{command}  (in {folder})", pt: "{command}  (em {folder})" }
     nothing_exact() { en: "there is nothing exact to store", pt: "não há nada exato a guardar" }
     nothing_asked() { en: "nothing is asked", pt: "nada foi perguntado" }
     all_is_asked() {

@@ -1,6 +1,6 @@
 //! A path that a call names, against the rules about names.
 
-use crate::decision::{Decision, Judgement};
+use crate::decision::{Decision, Judgement, Question};
 use crate::shell::shown;
 use crate::{Facts, PathFact, Seen, messages};
 use toolfence_protocol::{Effect, ErrorCode};
@@ -38,7 +38,7 @@ pub(crate) fn judge(rules: &PathRules, path: &str, folder: bool, effect: Effect,
     }
     if writes && every().any(|name| facts.is_used_by_git(name)) {
         let decision = Decision::new(Judgement::Ask, "used_by_git", messages::used_by_git(name));
-        return Decision { needs_person: true, ..decision };
+        return Decision { question: Question::Person, ..decision };
     }
     if fact == PathFact::Unknown {
         return Decision::new(Judgement::Ask, "unknown_path", messages::unknown_path(name));

@@ -2,9 +2,9 @@
 
 use crate::answers::{self, Answers, Rule, quoted};
 use crate::changes::{Consent, Kept};
-use crate::decision::{AskMode, Decision, Effective, Judgement, MOST_MET};
+use crate::decision::{AskMode, Decision, Effective, Judgement, Question};
 use crate::facts::AskedOnce;
-use crate::shell::{self, View, shown};
+use crate::shell::{self, Confinement, WRITES, shown};
 use crate::verdict::{Cleared, Pending, Verdict};
 use crate::{Facts, PathFact, Settings, messages, paths, targets};
 use serde_json::Value;
@@ -14,14 +14,11 @@ use toolfence_protocol::{
 };
 use toolfence_rules::{PathRules, instructs_agents};
 
-/// The rules that ask because the text of a command cannot be read.
-const UNREADABLE: &[&str] = &["unreadable", "hidden_text"];
-
 /// The rule that asks before a tool changes files.
 const CHANGES: &str = "write";
 
-/// The rule that asks before a command changes files of a project that is read-only for commands.
-const WRITES: &str = "write_access";
+/// The tool for text to commands in the background.
+const JOB: &str = "job";
 
 /// The rules, compiled once.
 ///
@@ -32,15 +29,13 @@ const WRITES: &str = "write_access";
 /// let policy = Policy::default();
 /// let decision = policy.judge_command("rm -rf /", "", &NoFacts);
 /// assert_eq!(decision.judgement, Judgement::Deny);
-/// assert_eq!(policy.effective(&decision, &NoFacts), Effective::Deny);
+/// assert_eq!(policy.effective(&decision), Effective::Deny);
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Policy {
     settings: Settings,
     paths: PathRules,
     answers: Answers,
-    /// See [`shell::Ground::exact_deny`].
-    exact_deny: bool,
     /// Whether only what reads may run.
     read_only: bool,
 }
@@ -53,11 +48,6 @@ impl Policy {
     pub fn new(settings: Settings) -> Result<Policy> {
         let paths = settings.path_rules()?;
         Ok(Policy { settings, paths, ..Policy::default() })
-    }
-
-    /// A policy that compares deny rules word by word, as the others are: to try the examples that stand beside a rule.
-    pub(crate) fn exact(settings: Settings) -> Policy {
-        Policy { settings, exact_deny: true, ..Policy::default() }
     }
 
     /// Sets what is done with a judgement.
@@ -93,19 +83,7 @@ impl Policy {
     }
 
     /// Decides a call as the model wrote it. Pure: the same call, catalog and facts give the same verdict.
-    pub fn review(&self, call: ToolCall, catalog: &Catalog, facts: &dyn Facts) -> Verdict {
-        self.review_read(call, catalog, facts, None)
-    }
-
-    /// Decides a call as [`Policy::review`] does. `source` names what the model has read the same call in: then it asks by the
-    /// rule `echo` unless it only reads, and only a person may allow it.
-    pub fn review_read(
-        &self,
-        mut call: ToolCall,
-        catalog: &Catalog,
-        facts: &dyn Facts,
-        source: Option<&str>,
-    ) -> Verdict {
+    pub fn review(&self, mut call: ToolCall, catalog: &Catalog, facts: &dyn Facts) -> Verdict {
         let facts: &dyn Facts = &AskedOnce::new(facts);
         let refused = |call: ToolCall, failure| Verdict::Denied(ToolResult::refused(call.id, call.name, failure));
         // The tool and its arguments, under the names that are taught.
@@ -114,12 +92,12 @@ impl Policy {
             Err(failure) => return refused(call, failure),
         };
         let effect = spec.effect_of(&call.args);
-        let mut decision = match self.judge_as_read(&call, spec, facts, source) {
+        let mut decision = match self.judge_as_read(&call, spec, facts) {
             Ok(decision) => decision,
             Err(failure) => return refused(call, failure),
         };
         // The setting `ask` makes of the decision what is done.
-        match self.effective(&decision, facts) {
+        match self.effective(&decision) {
             Effective::Run => {
                 let kept = self.kept(&call, spec, &decision);
                 Verdict::Cleared(Cleared::by_rules(call, effect, decision, kept))
@@ -131,6 +109,9 @@ impl Policy {
                 if self.settings.ask == AskMode::Always {
                     // What was allowed before is asked about too.
                     decision.offer.refuse(messages::all_is_asked());
+                    if decision.judgement == Judgement::Allow {
+                        decision.reason = text!("With `ask = \"always\"` you are asked about every call.");
+                    }
                 }
                 let kept = self.kept(&call, spec, &decision);
                 let changes_files = [CHANGES, WRITES].contains(&decision.rule.as_str());
@@ -147,8 +128,7 @@ impl Policy {
         }
     }
 
-    /// Judges a call that [`Catalog::resolve`] has been through as [`Policy::judge`] does, and how it was read besides: the repairs
-    /// that it carries, and `source`, which names what the model has read the same call in.
+    /// Judges a call that [`Catalog::resolve`] has been through as [`Policy::judge`] does, and by the repairs that it carries.
     ///
     /// # Errors
     /// The call could only be read by a guess and would do more than read: the answer to the model.
@@ -157,9 +137,8 @@ impl Policy {
         call: &ToolCall,
         spec: &ToolSpec,
         facts: &dyn Facts,
-        source: Option<&str>,
     ) -> std::result::Result<Decision, ToolFailure> {
-        self.judge_as_read(call, spec, &AskedOnce::new(facts), source)
+        self.judge_as_read(call, spec, &AskedOnce::new(facts))
     }
 
     fn judge_as_read(
@@ -167,7 +146,6 @@ impl Policy {
         call: &ToolCall,
         spec: &ToolSpec,
         facts: &dyn Facts,
-        source: Option<&str>,
     ) -> std::result::Result<Decision, ToolFailure> {
         // What could only be read by a guess may read, and do nothing more.
         let effect = spec.effect_of(&call.args);
@@ -178,16 +156,12 @@ impl Policy {
         }
         // Every rule is asked, and the strictest decides.
         let mut decision = self.judge(call, spec, facts);
-        // A call that the model has read somewhere may be repeated without being meant.
-        let reads = effect == Effect::Read || decision.only_reads && decision.judgement == Judgement::Allow;
-        if let Some(source) = source.filter(|_| !reads) {
-            decision = echo(source).stricter(decision);
-        }
-        if self.read_only && !reads && !decision.on_private_copy {
+        let reads = effect == Effect::Read || decision.rule == shell::HARMLESS;
+        if self.read_only && !reads && !decision.is_confined {
             decision = Decision::new(Judgement::Deny, "plan", messages::only_planned()).stricter(decision);
         }
-        // Whether two replies were put together as they were meant, only a person can see.
-        if stitched && !reads {
+        // Only a person sees whether the two replies were joined as they were meant.
+        if stitched && effect != Effect::Read {
             decision = put_together().stricter(decision);
         }
         Ok(decision)
@@ -196,48 +170,7 @@ impl Policy {
     /// Judges a call that [`Catalog::resolve`] has been through. Every rule is asked and the strictest decides.
     pub fn judge(&self, call: &ToolCall, spec: &ToolSpec, facts: &dyn Facts) -> Decision {
         let (args, effect) = (&call.args, spec.effect_of(&call.args));
-        let outside = spec.asks_for(Request::OutsideSandbox, args);
-        // What it does: a command by the judge of commands, where the rules of the settings are met, or else its effect.
-        let command = spec.params.iter().find(|param| param.kind == ParamKind::Command);
-        let command = command.and_then(|param| args.get(param.name.as_ref())).and_then(Value::as_str);
-        let name = shown(&spec.name, 64);
-        let equivalent = spec.equivalent_command(args);
-        let equivalent = equivalent.map(|words| words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "));
-        let is_command = equivalent.is_some() || command.is_some();
-        let may_write = spec.asks_for(Request::Write, args);
-        let sees_read_only = is_command && !outside && facts.is_project_read_only();
-        let view = View { held: facts.sandbox_holds() && !outside, read_only: sees_read_only && !may_write };
-        let mut decision = match (&equivalent, command, effect) {
-            (Some(text), ..) => {
-                let decision = self.command(text, "", facts, view);
-                // Marks are places in a text that the call does not have.
-                Decision { marks: Vec::new(), ..decision }
-            }
-            (None, Some(text), _) => {
-                // The path of a tool that runs commands is the folder they run in.
-                let folder = spec.params.iter().find(|param| param.kind == ParamKind::Path);
-                let cwd = folder.and_then(|param| args.get(param.name.as_ref())).and_then(Value::as_str).unwrap_or("");
-                self.command(text, cwd, facts, view)
-            }
-            // A server's own hint that a tool only reads does not make it run unasked.
-            (None, None, _) if spec.served && self.answers.has(&Rule::tool(&spec.name)) => {
-                Decision::new(Judgement::Allow, answers::ANSWERED, messages::tool_allowed_before(name))
-            }
-            (None, None, _) if spec.served => {
-                let mut asks = Decision::new(Judgement::Ask, "served", messages::calls_a_server(name));
-                asks.offer.add(Ok::<_, Text>(Rule::tool(&spec.name)));
-                asks
-            }
-            (None, None, Effect::Read) => Decision::new(Judgement::Allow, "read", messages::only_reads(name)),
-            (None, None, Effect::Write) => Decision {
-                sandbox_suffice: true,
-                ..Decision::new(Judgement::Ask, CHANGES, messages::changes_files(name))
-            },
-            (None, None, Effect::Execute) => Decision {
-                sandbox_suffice: true,
-                ..Decision::new(Judgement::Ask, "execute", messages::runs_a_program(name))
-            },
-        };
+        let mut decision = self.judge_action(call, spec, facts);
         // The paths that it names.
         let named = targets::paths(spec, args);
         for (path, folder) in &named {
@@ -246,61 +179,110 @@ impl Policy {
         if effect != Effect::Read {
             decision.targets = targets::targets(spec, args, facts);
             // Files that instruct agents are asked about in the mode `sandboxed` too.
-            decision.sandbox_suffice &= !decision.targets.iter().any(|target| instructs_agents(&target.name));
-        }
-        // A job may be a shell or an interpreter, whatever it was started as: text for it is held against the rules for commands.
-        let argument = |name: &str| args.get(name).and_then(Value::as_str);
-        if spec.name == "job"
-            && let (Some(job), Some(text)) = (argument("id"), argument("input"))
-        {
-            let text = facts.written_to(job) + text;
-            let written = self.command(&text, "", facts, View { held: true, read_only: false });
-            let has_rules = !self.settings.commands.deny.is_empty() || !self.settings.commands.only.is_empty();
-            // What cannot be read counts only if there is a rule that could apply to it.
-            let is_unread = written.unreadable || written.code == Some(ErrorCode::TooLarge);
-            if has_rules && gives_names(&text) {
-                let reason = text!("It may give a command another name, and rules apply to names of commands.");
-                decision = decision
-                    .stricter(Decision { needs_person: true, ..Decision::new(Judgement::Ask, "unreadable", reason) });
-            }
-            let counts = if is_unread { has_rules } else { written.judgement == Judgement::Deny };
-            if counts {
-                decision = decision.stricter(written);
+            let instructs = decision.targets.iter().any(|target| instructs_agents(&target.name));
+            if instructs && decision.question == Question::Changes {
+                decision.question = Question::Right;
             }
         }
-        // What the sandbox would have to leave open for it.
-        for (request, rule, reason) in [
-            (Request::Network, "network", messages::wants_network()),
-            (Request::OutsideSandbox, "outside_sandbox", messages::wants_out_of_sandbox()),
-        ] {
-            if spec.asks_for(request, args) {
-                decision = decision.stricter(Decision::new(Judgement::Ask, rule, reason.clone()));
-                decision.sandbox_suffice = false;
-                // A question that another rule asks must say it too.
-                if decision.judgement == Judgement::Ask && decision.rule != rule {
-                    decision.reason = reason.then(decision.reason);
-                }
+        decision = self.judge_text_for_job(call, spec, facts, decision);
+        decision = self.judge_rights(call, spec, decision);
+        self.settle_changes_of_files(call, spec, facts, &named, decision)
+    }
+
+    /// Judges what a call does, apart from the paths and rights in it.
+    fn judge_action(&self, call: &ToolCall, spec: &ToolSpec, facts: &dyn Facts) -> Decision {
+        let name = shown(&spec.name, 64);
+        if let Some((text, cwd)) = command_of(call, spec) {
+            let outside = spec.asks_for(Request::OutsideSandbox, &call.args);
+            let may_write = spec.asks_for(Request::Write, &call.args);
+            let confinement = if outside { Confinement::None } else { confinement(facts, may_write) };
+            let mut decision = self.command(&text, &cwd, facts, confinement);
+            if spec.equivalent_command(&call.args).is_some() {
+                // Marks are places in a text that the call does not have.
+                decision.marks = Vec::new();
             }
+            decision.is_confined = confinement == Confinement::Full;
+            return decision;
         }
-        decision.outside_sandbox = outside;
-        let is_job = spec.asks_for(Request::Background, args);
-        let is_apart = !outside && !is_job && !decision.writes_git && !decision.only_reads;
-        let on_copy = is_command && is_apart && facts.has_private_copy();
-        if on_copy || view.read_only && !decision.only_reads {
-            decision.on_private_copy = true;
+        if spec.served {
+            // A server's own hint that a tool only reads does not make it run without a question.
+            if self.answers.has(&Rule::tool(&spec.name)) {
+                return Decision::new(Judgement::Allow, answers::ANSWERED, messages::tool_allowed_before(name));
+            }
+            let mut asks = Decision::new(Judgement::Ask, "served", messages::calls_a_server(name));
+            asks.offer.add(Ok::<_, Text>(Rule::tool(&spec.name)));
+            return asks;
         }
-        if on_copy || sees_read_only {
-            decision.sandbox_suffice |= self.asks_only_as_unreadable(&decision);
+        match spec.effect_of(&call.args) {
+            Effect::Read => Decision::new(Judgement::Allow, "read", messages::only_reads(name)),
+            Effect::Write => Decision {
+                question: Question::Changes,
+                ..Decision::new(Judgement::Ask, CHANGES, messages::changes_files(name))
+            },
+            // To stop a job, or to write to it, changes nothing outside of the sandbox.
+            Effect::Execute if spec.name == JOB && facts.sandbox_holds() => {
+                Decision::new(Judgement::Allow, "sandbox", text!("The sandbox confines the job."))
+            }
+            Effect::Execute => Decision::new(Judgement::Ask, "execute", messages::runs_a_program(name)),
         }
-        if sees_read_only && may_write && !decision.only_reads {
-            decision = self.ask_to_write(call, spec, decision);
+    }
+
+    /// Holds text for a job against the rules for commands: a job may be a shell or an interpreter, whatever it was started as.
+    fn judge_text_for_job(&self, call: &ToolCall, spec: &ToolSpec, facts: &dyn Facts, decision: Decision) -> Decision {
+        let argument = |name: &str| call.args.get(name).and_then(Value::as_str);
+        let (true, Some(job), Some(text)) = (spec.name == JOB, argument("id"), argument("input")) else {
+            return decision;
+        };
+        let has_rules = !self.settings.commands.deny.is_empty() || !self.settings.commands.only.is_empty();
+        let text = facts.written_to(job) + text;
+        let written = self.command(&text, "", facts, Confinement::Full);
+        let mut decision = decision;
+        if has_rules && gives_names(&text) {
+            let reason = text!("It may give a command another name, and rules apply to names of commands.");
+            let asks = Decision::new(Judgement::Ask, "unreadable", reason);
+            decision = decision.stricter(Decision { question: Question::Person, ..asks });
         }
-        // Changes of files that a person has allowed before, where nothing else about them asks.
+        // What cannot be read counts only if there is a rule that could apply to it.
+        let counts = match written.judgement {
+            Judgement::Deny => has_rules || written.code != Some(ErrorCode::TooLarge),
+            judgement => judgement == Judgement::Ask,
+        };
+        if counts { decision.stricter(written) } else { decision }
+    }
+
+    /// Asks about what the sandbox would have to leave open for the call.
+    fn judge_rights(&self, call: &ToolCall, spec: &ToolSpec, decision: Decision) -> Decision {
+        let mut decision = decision;
+        let outside = spec.asks_for(Request::OutsideSandbox, &call.args);
+        let rule_of = |make: fn(&str, &str) -> Rule| command_of(call, spec).map(|(text, cwd)| make(&text, &cwd));
+        let network = rule_of(Rule::network);
+        let may_use_network = network.as_ref().is_some_and(|rule| self.answers.has(rule));
+        if spec.asks_for(Request::Network, &call.args) && (!may_use_network || outside) {
+            decision = ask_for(decision, "network", messages::wants_network(), Question::Right, network);
+        }
+        if outside {
+            let reason = messages::wants_out_of_sandbox();
+            decision = ask_for(decision, "outside_sandbox", reason, Question::Outside, None);
+        }
+        decision
+    }
+
+    /// Decides about changes of files that the user has allowed before, if nothing else asks; else offers to allow them.
+    fn settle_changes_of_files(
+        &self,
+        call: &ToolCall,
+        spec: &ToolSpec,
+        facts: &dyn Facts,
+        named: &[(String, bool)],
+        decision: Decision,
+    ) -> Decision {
+        let mut decision = decision;
+        let effect = spec.effect_of(&call.args);
         let mut asks = decision.met.iter().filter(|met| met.judgement == Judgement::Ask);
         if decision.judgement != Judgement::Ask || effect != Effect::Write || !asks.all(|met| met.rule == CHANGES) {
             return decision;
         }
-        if !targets::names_all(spec, args) {
+        if !targets::names_all(spec, &call.args) {
             decision.offer.refuse(messages::patch_unreadable());
             return decision;
         }
@@ -308,7 +290,7 @@ impl Policy {
         for (path, _) in named.iter().filter(|(_, folder)| !folder) {
             match facts.path("", path) {
                 PathFact::Inside { names } if !names.is_empty() => files.push(Rule::file(&spec.name, &names[0])),
-                // Nothing exact can be said of one of them.
+                // Nothing exact can be stored for one of them.
                 _ => return decision,
             }
         }
@@ -323,34 +305,9 @@ impl Policy {
         decision
     }
 
-    /// Asks before a command changes files of a project that is read-only for other commands. What the user allowed needs no question.
-    fn ask_to_write(&self, call: &ToolCall, spec: &ToolSpec, decision: Decision) -> Decision {
-        let rule = changes_rule(call, spec);
-        let is_allowed = ["commands.allow", answers::ANSWERED].contains(&decision.rule.as_str());
-        if decision.judgement != Judgement::Allow || is_allowed || self.answers.has(&rule) {
-            return decision;
-        }
-        let reason = text!("The command may change files of the project.");
-        let mut asks = Decision::new(Judgement::Ask, WRITES, reason);
-        asks.sandbox_suffice = true;
-        let mut decision = asks.stricter(decision);
-        decision.offer.add(Ok::<_, Text>(rule));
-        decision
-    }
-
-    /// Returns `true` if a command asks only because it cannot be read. On a private copy that is no danger to the project. It could
-    /// be what the user's own rules deny, so with such rules it asks.
-    fn asks_only_as_unreadable(&self, decision: &Decision) -> bool {
-        let has_rules = !self.settings.commands.deny.is_empty() || !self.settings.commands.only.is_empty();
-        // A full list of rules may lack the one that matters.
-        let is_complete = decision.met.len() < MOST_MET;
-        let mut asking = decision.met.iter().filter(|met| met.judgement != Judgement::Allow);
-        decision.unreadable && !has_rules && is_complete && asking.all(|met| UNREADABLE.contains(&met.rule.as_str()))
-    }
-
     /// What becomes of the files that a command writes on its private copy of the project.
     fn kept(&self, call: &ToolCall, spec: &ToolSpec, decision: &Decision) -> Kept {
-        if !decision.on_private_copy {
+        if !decision.is_confined {
             return Kept::nothing();
         }
         let rule = changes_rule(call, spec);
@@ -390,8 +347,7 @@ impl Policy {
             if rule.is_all_changes() && self.settings.ask == AskMode::Risky {
                 self.settings.ask = AskMode::Sandboxed;
             }
-            let beginning = self.answers.store(rule);
-            self.settings.commands.allow.extend(beginning);
+            self.answers.store(rule);
         }
     }
 
@@ -412,20 +368,25 @@ impl Policy {
         self
     }
 
-    /// What [`Policy::remember`] was told, in order.
+    /// What [`Policy::remember`] stored, in order.
     pub fn remembered(&self) -> &[Rule] {
         self.answers.all()
     }
 
     /// Judges a shell command that would run in `cwd`, a folder relative to the root ("" is the root).
     pub fn judge_command(&self, command: &str, cwd: &str, facts: &dyn Facts) -> Decision {
-        self.command(command, cwd, facts, View { held: facts.sandbox_holds(), read_only: facts.is_project_read_only() })
+        self.command(command, cwd, facts, confinement(facts, false))
     }
 
-    fn command(&self, command: &str, cwd: &str, facts: &dyn Facts, view: View) -> Decision {
-        let Policy { settings, answers, paths, exact_deny, .. } = self;
-        let ground = shell::Ground { settings, answers, paths, facts, exact_deny: *exact_deny };
-        shell::judge(command, cwd, ground, view)
+    fn command(&self, command: &str, cwd: &str, facts: &dyn Facts, confinement: Confinement) -> Decision {
+        let Policy { settings, answers, paths, .. } = self;
+        // An answer for a folder holds for the real one.
+        let real = match facts.path("", cwd) {
+            PathFact::Inside { names } if !cwd.is_empty() => names.into_iter().next(),
+            _ => None,
+        };
+        let cwd = real.as_deref().unwrap_or(cwd);
+        shell::judge(command, cwd, shell::Ground { settings, answers, paths, facts }, confinement)
     }
 
     /// The catalog with the tools marked of which calls usually ask, by their effect and the setting `ask`, and with those whose
@@ -463,29 +424,15 @@ impl Policy {
     }
 
     /// What the setting `ask` makes of a decision.
-    pub fn effective(&self, decision: &Decision, facts: &dyn Facts) -> Effective {
-        match (decision.judgement, self.settings.ask) {
-            (Judgement::Deny, _) => Effective::Deny,
-            (Judgement::Ask, AskMode::Never) if self.refuses_outside(decision) => Effective::Deny,
-            (_, AskMode::Always) => Effective::Ask,
-            (Judgement::Allow, _) => Effective::Run,
-            (Judgement::Ask, AskMode::Risky | AskMode::Never)
-                if decision.on_private_copy && decision.sandbox_suffice =>
-            {
-                Effective::Run
-            }
-            (Judgement::Ask, AskMode::Risky) => Effective::Ask,
-            (Judgement::Ask, AskMode::Sandboxed) => {
-                // The tools for files need no sandbox: they write nothing but the files that they name.
-                let holds = decision.rule == CHANGES || facts.sandbox_holds();
-                if decision.sandbox_suffice && holds { Effective::Run } else { Effective::Ask }
-            }
-            (Judgement::Ask, AskMode::Never)
-                if decision.unreadable && !decision.sandbox_suffice || decision.needs_person =>
-            {
-                Effective::Deny
-            }
-            (Judgement::Ask, AskMode::Never) => Effective::Run,
+    pub fn effective(&self, decision: &Decision) -> Effective {
+        match (decision.judgement, self.settings.ask, decision.question) {
+            (Judgement::Deny, ..) => Effective::Deny,
+            (Judgement::Ask, AskMode::Never, Question::Outside) if !self.settings.outside => Effective::Deny,
+            (Judgement::Ask, AskMode::Never, Question::Person) => Effective::Deny,
+            (_, AskMode::Always, _) => Effective::Ask,
+            (Judgement::Allow, ..) | (_, AskMode::Never, _) => Effective::Run,
+            (Judgement::Ask, AskMode::Sandboxed, Question::Changes) => Effective::Run,
+            (Judgement::Ask, AskMode::Risky | AskMode::Sandboxed, _) => Effective::Ask,
         }
     }
 
@@ -501,7 +448,7 @@ impl Policy {
     }
 
     fn refuses_outside(&self, decision: &Decision) -> bool {
-        decision.outside_sandbox && self.settings.ask == AskMode::Never && !self.settings.outside
+        decision.question == Question::Outside && self.settings.ask == AskMode::Never && !self.settings.outside
     }
 
     /// The answer to a denied call.
@@ -519,17 +466,49 @@ impl Policy {
     }
 }
 
+/// How far the sandbox of a host confines a command.
+fn confinement(facts: &dyn Facts, may_write: bool) -> Confinement {
+    // A host tries out private copies when it is asked, also without a sandbox: its first result says why there are none.
+    let is_apart = facts.has_private_copy() || facts.is_project_read_only() && !may_write;
+    match facts.sandbox_holds() {
+        false => Confinement::None,
+        true if is_apart => Confinement::Full,
+        true => Confinement::ProjectWritable,
+    }
+}
+
 /// The rule by which the user accepts the changes of a command for the session.
 fn changes_rule(call: &ToolCall, spec: &ToolSpec) -> Rule {
-    let argument = |kind: &ParamKind| spec.params.iter().find(|param| param.kind == *kind);
-    let text = |kind: &ParamKind| call.args.get(argument(kind)?.name.as_ref())?.as_str().map(str::to_owned);
-    match spec.equivalent_command(&call.args) {
-        Some(words) => Rule::changes(&words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "), ""),
-        None => {
-            let folder = text(&ParamKind::Path).unwrap_or_default();
-            Rule::changes(&text(&ParamKind::Command).unwrap_or_default(), &folder)
-        }
+    let (text, cwd) = command_of(call, spec).unwrap_or_default();
+    Rule::changes(&text, &cwd)
+}
+
+/// The command that a call runs, and its folder; `None` if the tool runs none.
+fn command_of(call: &ToolCall, spec: &ToolSpec) -> Option<(String, String)> {
+    if let Some(words) = spec.equivalent_command(&call.args) {
+        return Some((words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "), String::new()));
     }
+    let argument = |kind: &ParamKind| {
+        let param = spec.params.iter().find(|param| param.kind == *kind)?;
+        call.args.get(param.name.as_ref())?.as_str().map(str::to_owned)
+    };
+    Some((argument(&ParamKind::Command)?, argument(&ParamKind::Path).unwrap_or_default()))
+}
+
+/// Adds a question about a right to a decision.
+fn ask_for(decision: Decision, rule: &str, reason: Text, question: Question, offer: Option<Rule>) -> Decision {
+    let mut asks = Decision { question, ..Decision::new(Judgement::Ask, rule, reason.clone()) };
+    if decision.judgement != Judgement::Ask
+        && let Some(offer) = offer
+    {
+        asks.offer.add(Ok::<_, Text>(offer));
+    }
+    let mut decision = decision.stricter(asks);
+    // A question that another rule asks must name the right too.
+    if decision.judgement == Judgement::Ask && decision.rule != rule {
+        decision.reason = reason.then(decision.reason);
+    }
+    decision
 }
 
 /// Returns `true` if a text for a shell may give a command another name: by an alias or a function.
@@ -537,13 +516,8 @@ fn gives_names(text: &str) -> bool {
     ["alias", "()", "function "].iter().any(|word| text.contains(word))
 }
 
-fn echo(source: &str) -> Decision {
-    let reason = messages::echo(shown(source, 120));
-    Decision { needs_person: true, ..Decision::new(Judgement::Ask, "echo", reason) }
-}
-
 fn put_together() -> Decision {
-    Decision { needs_person: true, ..Decision::new(Judgement::Ask, "stitched", messages::stitched()) }
+    Decision { question: Question::Person, ..Decision::new(Judgement::Ask, "stitched", messages::stitched()) }
 }
 
 /// The answer to a call that could only be read by a guess and would do more than read.
@@ -564,21 +538,4 @@ fn guessed(call: &ToolCall) -> ToolFailure {
         message = message.then(messages::close_each_block());
     }
     ToolFailure::new(ErrorCode::MalformedCall, message)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The list of the rules that a command met is cut. What it lacks may be a rule that only a user can answer.
-    #[test]
-    fn a_full_list_of_rules_does_not_show_that_a_command_is_only_unreadable() {
-        let policy = Policy::default();
-        let mut decision = Decision::new(Judgement::Ask, "unreadable", "it cannot be read");
-        decision.unreadable = true;
-        assert!(policy.asks_only_as_unreadable(&decision));
-        let met = decision.met[0].clone();
-        decision.met = vec![met; MOST_MET];
-        assert!(!policy.asks_only_as_unreadable(&decision));
-    }
 }

@@ -3,7 +3,8 @@
 use crate::answers::Rule;
 use crate::changes::Kept;
 use crate::decision::Decision;
-use crate::{messages, shell};
+use crate::messages;
+use crate::shell::HARMLESS;
 use toolfence_protocol::{Args, Effect, ErrorCode, Text, ToolCall, ToolFailure, ToolResult};
 
 /// What becomes of a call.
@@ -68,9 +69,9 @@ impl Cleared {
         self.effect
     }
 
-    /// Whether it may change anything: it does more than read, and is no command of which every part only reads.
+    /// Whether it may change anything: it does more than read, and is no command of the short list that runs without a sandbox.
     pub fn may_change(&self) -> bool {
-        self.effect != Effect::Read && !self.decision.only_reads
+        self.effect != Effect::Read && self.decision.rule != HARMLESS
     }
 
     /// What the rules said of it.
@@ -143,15 +144,6 @@ impl Pending {
     /// Why "always" is not on offer.
     pub fn always(&self) -> std::result::Result<&[Rule], Text> {
         self.decision.always()
-    }
-
-    /// A rule for every command that begins with these words, which the person typed. They must begin one of the simple
-    /// commands that ask, and the program must be one that runs nothing else. Redirects, assignments and blocked names
-    /// still count.
-    pub fn beginning(&self, words: &[String]) -> Option<Rule> {
-        // What runs other programs is allowed by nothing but its whole command.
-        let alone = words.first().is_some_and(|name| shell::runs_others(name).is_none());
-        self.decision.offer.beginning(words).filter(|_| alone)
     }
 
     /// The person said yes, now and for the rest of the session. What is given is for [`Policy::remember`](crate::Policy::remember); it is empty

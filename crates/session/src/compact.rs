@@ -14,7 +14,7 @@
 //! and the words of the model stay as they are. The history stays an alternation of user and assistant, and a block of a result
 //! stays a block: it is written anew around its shortened output.
 
-use super::{echo, messages};
+use super::messages;
 use std::collections::HashSet;
 use std::sync::Arc;
 use toolfence_policy::changed_names;
@@ -426,7 +426,7 @@ impl Facts {
             for told in std::mem::take(&mut facts.results) {
                 let call = calls.iter().find(|call| call.id == told.id);
                 if let Some(why) = &told.refusal {
-                    let label = call.map_or_else(|| told.tool.clone(), |call| echo::label(call, context.catalog));
+                    let label = call.map_or_else(|| told.tool.clone(), |call| label(call, context.catalog));
                     facts.refused.push(line(&format!("{label}: {}", why.render(context.format.language))));
                 }
                 if told.success {
@@ -568,6 +568,16 @@ fn line(text: &str) -> String {
         line.push('…');
     }
     line
+}
+
+/// The tool and the path, command or pattern of a call: `read_file README.md`.
+fn label(call: &ToolCall, catalog: &Catalog) -> String {
+    /// Characters of a target that are shown.
+    const LONGEST_TARGET: usize = 80;
+    let telling = catalog.find(&call.name).and_then(|spec| spec.telling(&call.args));
+    let target = telling.map_or("", |(_, text)| text);
+    let line = format!("{} {}", call.name, target.split_whitespace().collect::<Vec<_>>().join(" "));
+    line.trim_end().chars().take(LONGEST_TARGET).collect()
 }
 
 #[cfg(test)]

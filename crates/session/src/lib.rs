@@ -10,7 +10,6 @@
 
 mod announce;
 mod compact;
-mod echo;
 mod guard;
 mod messages;
 pub mod persona;
@@ -69,14 +68,6 @@ pub struct SessionOptions {
 pub enum Input<'a> {
     /// What the user says. While a turn is under way it is kept for the next message to the model.
     User(&'a str),
-    /// The model gets this text with what the user says next: a file that is attached, say. It is only noted here whose words
-    /// they are: `source` names it in the question about a call that stands in it.
-    Attached {
-        /// What it is.
-        source: &'a str,
-        /// The text.
-        text: &'a str,
-    },
     /// The message with which the next turn begins shows the model this image.
     Image(Image),
     /// What the host has to say to the model. It stands before what the user says next.
@@ -277,11 +268,10 @@ impl Session {
         options.parser.limits = (&options.limits).into();
         let catalog = Arc::new(catalog.with_limits(&options.limits));
         options.parser.catalog.get_or_insert_with(|| catalog.clone());
-        let echoes = echo::Echoes::earlier(&history);
         let learning = Learning::from(options.learned);
         Session {
             options,
-            judge: Judge { catalog, policy, facts, echoes },
+            judge: Judge { catalog, policy, facts },
             history,
             state: State::Idle,
             turn: round::Turn::default(),
@@ -354,10 +344,8 @@ impl Session {
         self.options.checks = true;
     }
 
-    /// Takes over what the model has read in a session before this one, so that a call out of it is known again, and what the
-    /// replies of that session have shown of the backend.
+    /// Takes over what the replies of a session before this one have shown of the backend.
     pub fn follows(&mut self, before: &mut Session) {
-        self.judge.echoes = std::mem::take(&mut before.judge.echoes);
         self.learning = std::mem::take(&mut before.learning);
     }
 
@@ -397,10 +385,8 @@ impl Session {
     /// Takes an input; the work is done in [`poll`](Session::poll). What does not fit the state is ignored.
     pub fn handle(&mut self, input: Input<'_>) {
         match (&mut self.state, input) {
-            (_, Input::Attached { source, text }) => self.judge.echoes.text(text, source, &self.judge.catalog),
             (_, Input::Image(image)) => self.images.push(image),
             (State::Idle, Input::User(text)) => {
-                self.judge.echoes.typed(text, &self.judge.catalog);
                 self.remember_before(text);
                 self.begin(text);
             }

@@ -137,16 +137,8 @@ impl Session {
         }
     }
 
-    /// The model is about to read the results. Its calls were written before.
-    fn note_read(&mut self, work: &Work) {
-        let (echoes, catalog) = (&mut self.judge.echoes, &self.judge.catalog);
-        work.outcomes().filter_map(|outcome| outcome.call).for_each(|call| echoes.wrote(call, catalog));
-        work.outcomes().for_each(|outcome| echoes.result(outcome.call, outcome.result, catalog));
-    }
-
     fn abandon_work(&mut self, mut work: Work, notes: Vec<Text>) {
         self.actions.extend(work.cancel().into_iter().map(Action::Answered));
-        self.note_read(&work);
         self.tell_results(&work.into_results(), notes);
     }
 
@@ -212,8 +204,6 @@ impl Session {
 
     fn close_round(&mut self, work: Work, checked: Option<ToolResult>, mut notes: Vec<Text>) {
         let (bad, repeated) = (work.is_bad(), self.repeated(&work));
-        self.note_read(&work);
-        checked.iter().for_each(|result| self.judge.echoes.result(None, result, &self.judge.catalog));
         let mut results = work.into_results();
         results.extend(checked);
         if let Some((tool, times)) = repeated {

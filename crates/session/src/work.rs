@@ -2,7 +2,6 @@
 //!
 //! This module knows no messages and no rounds. It says what to do next and takes what came of it.
 
-use super::echo::Echoes;
 use super::messages;
 use super::reply::Item;
 use std::collections::HashSet;
@@ -15,13 +14,11 @@ pub(super) struct Judge {
     pub(super) catalog: Arc<Catalog>,
     pub(super) policy: Policy,
     pub(super) facts: Arc<dyn Facts>,
-    pub(super) echoes: Echoes,
 }
 
 impl Judge {
     fn review(&mut self, call: &ToolCall) -> Verdict {
-        let source = self.echoes.source(call, &self.catalog);
-        self.policy.review_read(call.clone(), &self.catalog, &*self.facts, source.as_deref())
+        self.policy.review(call.clone(), &self.catalog, &*self.facts)
     }
 
     /// What the call could do as it is written; what nobody knows counts as Execute.
@@ -283,7 +280,8 @@ impl Work {
         slot.cleared = true;
         slot.effect = cleared.effect();
         self.alone = slot.effect != Effect::Read;
-        self.changed |= cleared.may_change();
+        // A confined command has changed the project only if its result names kept changes.
+        self.changed |= cleared.may_change() && !cleared.decision().is_confined;
         self.running += 1;
         self.next += 1;
         cleared
@@ -296,7 +294,8 @@ impl Work {
 
     fn answer(&mut self, index: usize, result: ToolResult) {
         let slot = &mut self.slots[index];
-        if (!result.success || has_lost_changes(&result)) && slot.effect != Effect::Read {
+        self.changed |= lists_changes(&result, "kept");
+        if (!result.success || lists_changes(&result, "not_kept")) && slot.effect != Effect::Read {
             match &slot.server {
                 Some(server) => _ = self.broken_servers.insert(server.clone()),
                 None => self.broken = true,
@@ -316,10 +315,10 @@ impl Slot {
     }
 }
 
-/// Returns `true` if the changes that a command made on its private copy of the project were not kept: later calls may depend on them.
-fn has_lost_changes(result: &ToolResult) -> bool {
-    let not_kept = result.data.as_ref().and_then(|data| data["changes"]["not_kept"].as_array());
-    not_kept.is_some_and(|paths| !paths.is_empty())
+/// Returns `true` if a list of the changes that a command made on its private copy of the project has any: `kept` or `not_kept`.
+fn lists_changes(result: &ToolResult, list: &str) -> bool {
+    let paths = result.data.as_ref().and_then(|data| data["changes"][list].as_array());
+    paths.is_some_and(|paths| !paths.is_empty())
 }
 
 /// Answers find their calls by id, so an id that comes again (the backend's channel and the text do not know of each

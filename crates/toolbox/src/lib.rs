@@ -61,21 +61,10 @@ impl<'a> Permit<'a> {
         self.cleared.effect()
     }
 
-    /// Whether every part of the command that was cleared is known to only read: it may run where it cannot write.
-    pub fn only_reads(&self) -> bool {
-        self.cleared.decision().only_reads
-    }
-
-    /// Whether this is a call of git alone that may write the repository: see
-    /// [`Decision::writes_git`](toolfence_policy::Decision::writes_git).
-    pub fn writes_git(&self) -> bool {
-        self.cleared.decision().writes_git
-    }
-
-    /// Whether the command runs on a private copy of the project: see
-    /// [`Decision::on_private_copy`](toolfence_policy::Decision::on_private_copy).
-    pub fn on_private_copy(&self) -> bool {
-        self.cleared.decision().on_private_copy
+    /// Whether the command cannot change the project itself: see
+    /// [`Decision::is_confined`](toolfence_policy::Decision::is_confined).
+    pub fn is_confined(&self) -> bool {
+        self.cleared.decision().is_confined
     }
 
     /// What becomes of the changes that a command makes on its private copy of the project.

@@ -75,9 +75,9 @@ impl Bash {
             network: permit.flag("network", false),
             outside: permit.flag("outside_sandbox", false),
             keep: kept(permit.limits()),
-            looks: permit.only_reads(),
-            writes_git: permit.writes_git(),
-            on_private_copy: permit.on_private_copy(),
+            looks: false,
+            writes_git: false,
+            on_private_copy: permit.is_confined(),
             language: permit.language(),
         }
     }

@@ -47,7 +47,7 @@ impl Python {
             keep: kept(limits),
             looks: false,
             writes_git: false,
-            on_private_copy: permit.on_private_copy(),
+            on_private_copy: permit.is_confined(),
             language: permit.language(),
         };
         let shown = format!("python3 {}", permit.text("path").unwrap_or_default());

@@ -109,9 +109,9 @@ pub(crate) fn changed_lines<'a>(old: &'a [u8], new: &'a [u8]) -> Vec<LineHunk<'a
 
 /// The hunks of this diff of what follows so many skipped lines.
 ///
-/// The numbers behind `@@` are counted here. `similar` 2.7 takes them from the first and the last operation of a hunk, and does not move
+/// The numbers behind `@@` are counted here. `similar` takes them from the first and the last operation of a hunk, and does not move
 /// their place in the other text along where it moves an operation over lines that are the same.
-fn printed<'a>(diff: &'a TextDiff<'a, 'a, 'a, [u8]>, skipped: usize) -> String {
+fn printed<'a>(diff: &'a TextDiff<'a, 'a, [u8]>, skipped: usize) -> String {
     // An empty range is told by the line before it.
     let range = |start: usize, length: usize| match length {
         0 => format!("{},0", skipped + start),

@@ -53,10 +53,9 @@ pub use state::{Change, State};
 pub use stop::Stop;
 pub use version::Version;
 
-use facts::history::BlockedHistory;
 use std::ffi::OsStr;
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use toolfence_protocol::{Result, Text};
 use toolfence_rules::PathRules;
 
@@ -79,7 +78,6 @@ pub struct Workspace {
     files: Files,
     changes: Changes,
     masks: Masks,
-    history: OnceLock<Arc<BlockedHistory>>,
     notices: Vec<Text>,
 }
 
@@ -106,7 +104,6 @@ impl Workspace {
             files: Files::new(Arc::clone(&root)),
             changes: Changes::new(Arc::clone(&root)),
             masks: Masks::new(Arc::clone(&root), masks::GitSettings::default()),
-            history: OnceLock::new(),
             root,
             notices,
         })
@@ -172,15 +169,5 @@ impl Workspace {
     /// for the person.
     pub fn notices(&self) -> &[Text] {
         &self.notices
-    }
-
-    /// What is known of blocked names in the history of repositories. The first call begins to look.
-    fn history(&self) -> &Arc<BlockedHistory> {
-        self.history.get_or_init(|| {
-            let history = BlockedHistory::new(self.root.rules().clone(), self.root.programs().git().cloned());
-            let history = Arc::new(history);
-            history.begin(self.root.path());
-            history
-        })
     }
 }

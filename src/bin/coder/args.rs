@@ -676,31 +676,8 @@ fn address(text: &str) -> Result<SocketAddr, Wrong> {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PolicyCommand {
-    /// The rules met by a command, or by any call, and what would be done
+    /// The rules that match a command, or any call, and what happens in each mode
     Explain(ExplainArguments),
-    /// What other settings would have decided about recorded calls: those of your files beside those of --config and of the
-    /// options about what may run
-    Replay(ReplayArguments),
-}
-
-/// The calls come as JSON lines, with any of: what `coder parse` prints ({"event":"call","name":..,"args":..}; other
-/// events are passed over) or `coder parse --batch` ({"id":..,"events":[..]}), {"id":..,"tool":..,"args":..}, or
-/// {"id":..,"command":..} for bash, lines of the audit log, and records of transcripts. They are judged in the project as it
-/// is now, each by itself.
-#[derive(Debug, Args)]
-pub(crate) struct ReplayArguments {
-    /// Where the calls are; - for stdin
-    pub(crate) file: PathBuf,
-    /// The other settings: a file in the place of your own
-    #[arg(long, value_name = "FILE")]
-    pub(crate) config: Option<PathBuf>,
-    /// Show the calls too that both decide alike
-    #[arg(long)]
-    pub(crate) all: bool,
-    /// One line for every call, {"v":1,"event":"call","id":..,"tool":..,"now":{"verdict":..,"effective":..,"rule":..,
-    /// "reason":..},"then":{..},"differs":..}, and {"v":1,"event":"summary","calls":..,"differ":..,"unreadable":..}
-    #[arg(long, conflicts_with = "all")]
-    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -708,10 +685,9 @@ pub(crate) struct ExplainArguments {
     /// The shell command to judge
     #[arg(required_unless_present_any = ["batch", "tool"])]
     pub(crate) command: Option<String>,
-    /// {"v":1,"verdict":..,"effective":..,"rule":..,"reason":..,"commands":[..],"met":[..],"marks":[[..]],"always":[..]}:
-    /// `commands` as the parse has them, in `met` the index of the one that met a rule, `marks` the bytes of what is not
-    /// allowed, `writes_git` whether it is a call of git alone for which the repository is writable,
-    /// `always` what that answer would store, or `not_always` why it stores nothing
+    /// {"v":1,"verdict":..,"effective":..,"rule":..,"reason":..,"commands":[..],"met":[..],"marks":[[..]],"modes":{..},"always":[..]}:
+    /// `effective` is what happens now, `modes` what happens in each mode, `marks` the bytes of what is not allowed, `always` what that
+    /// answer would store, or `not_always` why it stores nothing
     #[arg(long)]
     pub(crate) json: bool,
     /// JSON lines in, {"id":..,"command":..} or {"id":..,"tool":..,"args":..}, and the JSON above with the id out, or

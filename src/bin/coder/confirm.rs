@@ -22,7 +22,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::signal::unix::{SignalKind, signal};
 use toolfence::agent::Canceller;
-use toolfence::parts::files::Stop;
 use toolfence::policy::Pending;
 use toolfence::program::text;
 use toolfence::session::Answer;
@@ -61,9 +60,9 @@ impl Person for AtTheTerminal {
 
     fn shows(&self, pending: &Pending) -> Option<String> {
         // What is compared must not depend on the terminal, which may become narrower meanwhile.
-        let Asked { preview, hooks, .. } = self.asked(pending, marks::ROOM);
+        let Asked { preview, .. } = self.asked(pending, marks::ROOM);
         let decision = pending.decision();
-        Some(format!("{}{hooks}{}: {}", preview.whole(), decision.rule, decision.reason.words()))
+        Some(format!("{}{}: {}", preview.whole(), decision.rule, decision.reason.words()))
     }
 
     fn ask_together<'a>(&'a mut self, all: Vec<&'a Pending>) -> BoxFuture<'a, Option<Vec<Answer>>> {
@@ -118,7 +117,7 @@ impl AtTheTerminal {
             Some(changes) => Preview::of_changes(changes, colours(true), room),
             None => Preview::new(pending.call(), pending.decision(), colours(true), room, workspace),
         };
-        Asked { pending, preview, hooks: hooks(pending, &self.commands) }
+        Asked { pending, preview }
     }
 }
 
@@ -126,7 +125,6 @@ impl AtTheTerminal {
 struct Asked<'a> {
     pending: &'a Pending,
     preview: Preview,
-    hooks: String,
 }
 
 /// Says what else to do where the rule knows that.
@@ -138,9 +136,9 @@ fn nobody(pending: &Pending) -> Text {
 
 /// Asks until there is an answer. Gives with it how many rows were not shown.
 async fn asked(asked: &Asked<'_>) -> io::Result<(Answer, usize)> {
-    let Asked { pending, preview, hooks } = asked;
+    let Asked { pending, preview } = asked;
     let mut hidden = preview.hidden();
-    let mut text = question(pending, &preview.shown(), hooks, None) + &choices(pending, hidden);
+    let mut text = question(pending, &preview.shown(), None) + &choices(pending, hidden);
     let mut asked_to_look = false;
     loop {
         let said = said(&put(&text).await?, language());
@@ -153,10 +151,10 @@ async fn asked(asked: &Asked<'_>) -> io::Result<(Answer, usize)> {
             Said::Answer(answer) => return Ok((answer, hidden)),
             Said::All => {
                 hidden = 0;
-                text = question(pending, &preview.whole(), hooks, None) + &choices(pending, hidden);
+                text = question(pending, &preview.whole(), None) + &choices(pending, hidden);
                 continue;
             }
-            Said::Always(beginning) => match always(pending, &beginning) {
+            Said::Always(rest) => match always(pending, &rest) {
                 Ok(answer) => return Ok((answer, hidden)),
                 Err(why) => why,
             },
@@ -192,7 +190,7 @@ async fn asked_together(all: &[Asked<'_>]) -> io::Result<Option<(Vec<Answer>, bo
     let questions = |whole: bool| -> String {
         let one = |(at, asked): (usize, &Asked<'_>)| {
             let shown = if whole { asked.preview.whole() } else { asked.preview.shown() };
-            question(asked.pending, &shown, &asked.hooks, Some((at + 1, count)))
+            question(asked.pending, &shown, Some((at + 1, count)))
         };
         all.iter().enumerate().map(one).collect()
     };
@@ -233,7 +231,7 @@ async fn asked_together(all: &[Asked<'_>]) -> io::Result<Option<(Vec<Answer>, bo
 }
 
 /// What would be done, and why it is asked about. Everything that is not ours is escaped before it stands here.
-fn question(pending: &Pending, shown: &str, hooks: &str, place: Option<(usize, usize)>) -> String {
+fn question(pending: &Pending, shown: &str, place: Option<(usize, usize)>) -> String {
     let call = pending.call();
     let line = |text: &str| escaped(&one_line(text)).into_owned();
     let row = |text: Text| row(&text);
@@ -245,29 +243,14 @@ fn question(pending: &Pending, shown: &str, hooks: &str, place: Option<(usize, u
     let name = line(&call.name);
     let (bold, plain) = if colours(true) { codes(Style::Name) } else { ("", "") };
     match place {
-        None => format!(
-            "\n? {bold}{name}{plain}\n{said}{why}{shown}{hooks}{}{}",
-            offered(pending),
-            offered_for_project(pending)
-        ),
+        None => {
+            format!("\n? {bold}{name}{plain}\n{said}{why}{shown}{}{}", offered(pending), offered_for_project(pending))
+        }
         Some((at, of)) => {
             let name = messages::one_of_several(at, of, name);
-            format!("\n? {bold}{}{plain}\n{said}{why}{shown}{hooks}", name.words())
+            format!("\n? {bold}{}{plain}\n{said}{why}{shown}", name.words())
         }
     }
-}
-
-/// Which hooks would run, where the settings approve some and the call is git alone.
-fn hooks(pending: &Pending, commands: &CommandRunner) -> String {
-    if !pending.decision().writes_git || pending.decision().outside_sandbox {
-        return String::new();
-    }
-    let told = match commands.hooks(&Stop::default()).run.as_slice() {
-        [] => return String::new(),
-        [hook] => messages::hook_may_run(*hook),
-        hooks => messages::hooks_may_run(hooks.join(", ")),
-    };
-    row(&told)
 }
 
 /// A row of ours in a question. What continues it is indented further than anything that is ours, so that no words of a model can
@@ -316,7 +299,7 @@ fn choices(pending: &Pending, hidden: usize) -> String {
 enum Said {
     Answer(Answer),
     All,
-    /// With the beginning that was typed behind it.
+    /// With the text after it.
     Always(String),
     /// Keep all changes in the project.
     Project,
@@ -328,16 +311,14 @@ enum Said {
     OneByOne,
 }
 
-fn always(pending: &Pending, beginning: &str) -> Result<Answer, Text> {
-    if beginning.is_empty() {
+fn always(pending: &Pending, rest: &str) -> Result<Answer, Text> {
+    if rest.is_empty() {
         return match pending.always() {
             Ok(_) => Ok(Answer::Always(None)),
             Err(why) => Err(messages::always_not_on_offer(why)),
         };
     }
-    let words: Vec<String> = beginning.split_whitespace().map(str::to_owned).collect();
-    let rule = pending.beginning(&words).ok_or_else(|| messages::begins_no_command(format!("{beginning:?}")))?;
-    Ok(Answer::Always(Some(rule)))
+    Err(text!("`always` stores exactly this call. Type it alone, or no and a reason."))
 }
 
 /// Asks on the terminal itself, whatever stdin is. The descriptor that is read is our own and does not block, so that a

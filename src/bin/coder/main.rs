@@ -105,9 +105,6 @@ fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         (Some(Command::Policy { command: PolicyCommand::Explain(arguments) }), _) => {
             commands::policy::explain(options, arguments)
         }
-        (Some(Command::Policy { command: PolicyCommand::Replay(arguments) }), _) => {
-            commands::replay::run(options, arguments)
-        }
         (Some(Command::Doctor(arguments)), _) => commands::doctor::run(options, arguments),
         (Some(Command::Sessions(arguments)), _) => commands::sessions::list(options, arguments),
         (Some(Command::Resume(arguments)), _) => match &arguments.prompt {

@@ -89,25 +89,6 @@ fn a_command_runs_in_it_and_its_end_is_told() {
     assert!(open.success && !told(&place).pop().expect("it was told").contains("--network"), "{open:?}");
 }
 
-/// An engine passes on what it is told of: git fails where a key is counted and not there.
-#[test]
-fn a_call_of_git_has_all_its_variables_in_it() {
-    let place = Place::new();
-    let git = |arguments: &[&str]| {
-        let done = std::process::Command::new("git").current_dir(&place.root).args(arguments).status();
-        assert!(done.expect("git is there").success(), "{arguments:?}");
-    };
-    git(&["init", "-q"]);
-    git(&["config", "diff.x.textconv", "cat"]);
-    let runner = std::sync::Arc::new(super::runner(&place.root, settings(&place, "present")));
-    let result = super::bash(&runner, json!({"command": "git add ."}));
-    let last = told(&place).pop().expect("it was told");
-    for name in ["GIT_CONFIG_COUNT", "GIT_CONFIG_KEY_4", "GIT_CONFIG_VALUE_4", "GIT_EDITOR", "GIT_SSH_COMMAND"] {
-        assert!(last.contains(&format!(" --env={name} ")), "{name}: {last}, {result:?}");
-    }
-    assert!(!last.contains("--env=HOME "), "the home of a container is its own: {last}");
-}
-
 #[test]
 fn it_ends_with_the_call() {
     let place = Place::new();

@@ -28,7 +28,11 @@ impl Session {
     }
 
     fn with(place: &Place, settings: Settings) -> Option<Session> {
-        let runner = Arc::new(super::runner(&place.root, settings));
+        Session::of(super::runner(&place.root, settings))
+    }
+
+    fn of(runner: CommandRunner) -> Option<Session> {
+        let runner = Arc::new(runner);
         let jobs = Arc::new(Jobs::new(Arc::clone(&runner)));
         let toolbox = Toolbox::new()
             .with(Bash::new(Arc::clone(&jobs)).yield_after(Duration::from_secs(1)))
@@ -100,6 +104,31 @@ fn a_server_lives_over_several_turns() {
     assert_eq!(running(&place.root.display().to_string()), 0);
     let gone = session.job(&id, "poll").error.expect("it is forgotten");
     assert!(gone.code == ErrorCode::NotFound && gone.message.to_string().contains("There is none now"), "{gone:?}");
+}
+
+/// A private copy would show a job the project as it was when the job began, and could not be put into the project while it runs.
+#[test]
+fn a_job_sees_the_project_live_and_read_only_except_for_build_folders() {
+    let place = Place::new();
+    place.file("Cargo.toml", "[package]\nname = \"x\"\n");
+    place.file(".gitignore", "target/\n");
+    let git = std::process::Command::new("git").args(["init", "-q"]).current_dir(&place.root).status();
+    assert!(git.is_ok_and(|status| status.success()), "git is installed");
+    let runner = super::runner(&place.root, Settings::new()).private_copies(&place.home.join("state"));
+    if let Some(why) = runner.no_private_copies() {
+        return eprintln!("skipped: {why}");
+    }
+    let Some(session) = Session::of(runner) else { return };
+    let command = "echo x > made; echo y > target/y; read line; cat later.txt";
+    let started = session.call("bash", json!({"command": command, "background": true}));
+    let id = id_of(&started);
+    place.file("later.txt", "live\n");
+    let written = session.call("job", json!({"id": id, "action": "write", "input": "on\n"}));
+    let rest = if is_running(&written) { session.rest(&id).0 } else { String::new() };
+    let all = started.output + &written.output + &rest;
+    assert!(all.contains("Read-only file system") && all.contains("live\n"), "{all}");
+    assert!(!place.at("made").exists());
+    assert_eq!(place.content("target/y"), "y\n");
 }
 
 /// Calls of one reply that only look run side by side.

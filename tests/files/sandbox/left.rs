@@ -186,7 +186,7 @@ fn a_cancelled_call_leaves_nothing() {
         return;
     }
     let toolbox = toolfence::tools::standard(Arc::clone(&runner));
-    let args = [("command".to_owned(), json!(own("sleep 72013 & set -m; sleep 72013 & sleep 72013")))];
+    let args = [("command".to_owned(), json!(own("sleep 72013 & setsid sleep 72013 & sleep 72013")))];
     let call = toolfence::ToolCall::new("1", "bash", args.into_iter().collect());
     let policy = toolfence::policy::Policy::default().ask(toolfence::policy::AskMode::Never);
     let toolfence::policy::Verdict::Cleared(cleared) = policy.review(call, &toolbox.catalog(), runner.as_ref()) else {
@@ -216,7 +216,7 @@ fn a_host_that_is_killed_leaves_nothing() {
     if let Some(root) = std::env::var_os(HOST) {
         let mode = if std::env::var_os(NO_SANDBOX).is_some() { Mode::Off } else { Mode::ProjectWrite };
         let runner = Arc::new(super::runner(root.as_ref(), Settings::new().mode(mode)));
-        bash(&runner, json!({"command": "sleep 72014 & set -m; sleep 72014 & sleep 72014", "timeout": 600}));
+        bash(&runner, json!({"command": "sleep 72014 & setsid sleep 72014 & sleep 72014", "timeout": 600}));
         return;
     }
     for no_sandbox in [true, false] {

@@ -14,7 +14,6 @@ mod escape;
 mod fallback;
 mod git;
 mod helper;
-mod hooks;
 mod jobs;
 mod layer;
 mod left;

@@ -461,16 +461,13 @@ fn the_removal_of_a_large_folder_is_kept() {
 }
 
 #[test]
-fn jobs_and_network_are_asked_about_before_they_run() {
+fn the_network_is_asked_about_before_a_command_runs() {
     let Some(mut copied) = Copied::new(AskMode::Risky) else { return };
-    for argument in ["background", "network"] {
-        let call = json!({"command": "echo begun > made", argument: true});
-        let turn = copied.turn(&[("bash", call)], &[Say::No("no")]);
-        let question = turn.question();
-        assert!(question.changes.is_none(), "{argument}: {question:?}");
-        assert!(argument != "network" || question.reason.contains("use the network"), "{question:?}");
-        assert!(!turn.results[0].success && !copied.place.at("made").exists());
-    }
+    let call = json!({"command": "echo begun > made", "network": true});
+    let turn = copied.turn(&[("bash", call)], &[Say::No("no")]);
+    let question = turn.question();
+    assert!(question.changes.is_none() && question.reason.contains("use the network"), "{question:?}");
+    assert!(!turn.results[0].success && !copied.place.at("made").exists());
     // What a command with network changed is asked about afterwards.
     let call = json!({"command": "echo x > made", "network": true});
     let turn = copied.turn(&[("bash", call)], &[Say::Yes, Say::No("no")]);

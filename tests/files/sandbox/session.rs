@@ -247,30 +247,6 @@ fn processes_are_not_shared() {
     assert_eq!(session.run("cat /proc/[0-9]*/cmdline | tr '\\0' ' ' | grep -c 'sleep 7[2]305' || true"), "0\n");
 }
 
-/// A call that may write a repository runs no program and reads no settings that an earlier command left.
-#[test]
-fn a_call_that_writes_git_has_a_home_of_its_own() {
-    let place = Place::new();
-    let Some(session) = Session::new(&place) else { return };
-    let git = |args: &[&str]| {
-        let ran = Command::new("git").args(args).current_dir(&place.root).stdout(Stdio::null()).status();
-        assert!(ran.expect("git can be started").success(), "{args:?}");
-    };
-    git(&["init", "-q"]);
-    git(&["config", "user.email", "a@b"]);
-    git(&["config", "user.name", "own"]);
-    let plant = "git config --global user.name planted; git config --global core.hooksPath ~/hooks; mkdir -p ~/hooks ~/.cargo/bin;
-        git config --global user.name; for at in ~/hooks/pre-commit ~/.cargo/bin/git; do
-            echo 'echo PLANTED; exit 1' > $at; chmod +x $at
-        done";
-    assert_eq!(session.run(plant), "planted\n");
-    assert!(session.run("git config --global user.name; ~/.cargo/bin/git").contains("PLANTED"));
-    let commit = json!({"command": "git commit -q --allow-empty -m first"});
-    let result = session.tools.carry_out(session.tools.cleared("bash", commit));
-    assert!(result.success && result.output.is_empty(), "{result:?}");
-    git(&["rev-parse", "--verify", "-q", "HEAD"]);
-}
-
 /// With a unix socket, a command could give a job an open file of its layer, and the job could change the file after it was put into the
 /// project.
 #[test]

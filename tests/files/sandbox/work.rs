@@ -18,9 +18,9 @@ fn the_policy_knows_that_they_hold() {
     let open = super::runner(&place.root, Settings::new().network(true));
     assert!(!open.sandbox_holds());
     let policy = Policy::default().ask(AskMode::Sandboxed);
-    let decision = policy.judge_command("touch x", "", &runner);
-    assert_eq!(policy.effective(&decision, &runner), Effective::Run, "{decision:?}");
-    assert_eq!(policy.effective(&decision, &open), Effective::Ask, "{decision:?}");
+    let effective =
+        |host: &toolfence::tools::CommandRunner| policy.effective(&policy.judge_command("touch x", "", host));
+    assert_eq!((effective(&runner), effective(&open)), (Effective::Run, Effective::Ask));
 }
 
 #[test]

@@ -194,7 +194,7 @@ fn bash_ends_what_it_left_running() {
     let ended = output(&place, "bash", json!({"command": "sleep 71011 & echo on"}));
     assert_eq!(ended, "on\n[Processes it left running in the background were ended with it.]\n");
     // One that leaves the process group is ended as well, by whoever holds the command.
-    let left = output(&place, "bash", json!({"command": "set -m; sleep 71012 & echo on"}));
+    let left = output(&place, "bash", json!({"command": "setsid sleep 71012 & echo on"}));
     assert!(left.starts_with("on\n") && !left.contains("may go on running"), "{left}");
 }
 

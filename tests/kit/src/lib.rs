@@ -39,4 +39,4 @@ pub use screen::Screen;
 #[cfg(feature = "toolbox")]
 pub use tools::{Tools, block_on};
 #[cfg(feature = "policy")]
-pub use world::{Linked, PrivateCopies, World, args, call, policy};
+pub use world::{Linked, World, args, call, policy};

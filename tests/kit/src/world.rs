@@ -1,14 +1,14 @@
 //! A host that a policy asks, and calls out of JSON.
 
 use serde_json::Value;
-use toolfence_policy::{AskMode, Facts, HistoryFact, PathFact, Policy, ProgramFact, RepositoryFact, Seen};
+use toolfence_policy::{AskMode, Facts, PathFact, Policy, ProgramFact, Seen};
 use toolfence_protocol::{Args, ToolCall};
 
 /// A project at `/proj` with a link to a blocked file and one that leads out, on a system where `deploy` is a program of the
 /// project and `nosuch` does not exist.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct World {
-    /// Whether commands run in a sandbox that holds.
+    /// Whether commands run in a sandbox that holds, on private copies of the project.
     pub sandbox: bool,
 }
 
@@ -39,19 +39,19 @@ impl Facts for World {
         }
     }
 
-    fn history_has_blocked(&self, _: &str) -> HistoryFact {
-        HistoryFact::Clean
-    }
-
     fn seen(&self, _: &str, path: &str) -> Seen {
         if path.ends_with(".yaml") { Seen::File } else { Seen::Missing }
     }
 
-    fn repository(&self, cwd: &str) -> RepositoryFact {
-        if cwd == "vendor" { RepositoryFact::Special } else { RepositoryFact::Plain }
+    fn is_plain_repository(&self, cwd: &str) -> bool {
+        cwd != "vendor"
     }
 
     fn sandbox_holds(&self) -> bool {
+        self.sandbox
+    }
+
+    fn has_private_copy(&self) -> bool {
         self.sandbox
     }
 }
@@ -63,9 +63,6 @@ pub struct Linked {
     pub world: World,
     /// Names in the project that are links or hard links, each with the name that it leads to.
     pub links: &'static [(&'static str, &'static str)],
-    /// Programs that are links, each with all its paths: `./tidy` is the file in the project, wherever it is started from, and
-    /// `tidy` a program of the PATH.
-    pub programs: &'static [(&'static str, &'static [&'static str])],
 }
 
 impl Facts for Linked {
@@ -86,69 +83,20 @@ impl Facts for Linked {
         self.world.program(program)
     }
 
-    fn program_paths(&self, cwd: &str, program: &str) -> Vec<String> {
-        let mut called = program.to_owned();
-        if program.contains('/') {
-            match self.world.path(cwd, program) {
-                PathFact::Inside { names } => called = format!("./{}", names[0]),
-                _ => return Vec::new(),
-            }
-        }
-        let paths = self.programs.iter().find(|(name, _)| *name == called).map(|(_, paths)| *paths);
-        paths.unwrap_or_default().iter().map(|path| (*path).to_owned()).collect()
-    }
-
-    fn history_has_blocked(&self, cwd: &str) -> HistoryFact {
-        self.world.history_has_blocked(cwd)
-    }
-
     fn seen(&self, cwd: &str, path: &str) -> Seen {
         self.world.seen(cwd, path)
     }
 
-    fn repository(&self, cwd: &str) -> RepositoryFact {
-        self.world.repository(cwd)
+    fn is_plain_repository(&self, cwd: &str) -> bool {
+        self.world.is_plain_repository(cwd)
     }
 
     fn sandbox_holds(&self) -> bool {
         self.world.sandbox_holds()
     }
-}
-
-/// The [`World`] with a sandbox, in which commands run on private copies of the project.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct PrivateCopies;
-
-/// The world in which the private copies are.
-const SANDBOXED: World = World { sandbox: true };
-
-impl Facts for PrivateCopies {
-    fn path(&self, cwd: &str, path: &str) -> PathFact {
-        SANDBOXED.path(cwd, path)
-    }
-
-    fn program(&self, program: &str) -> ProgramFact {
-        SANDBOXED.program(program)
-    }
-
-    fn history_has_blocked(&self, cwd: &str) -> HistoryFact {
-        SANDBOXED.history_has_blocked(cwd)
-    }
-
-    fn seen(&self, cwd: &str, path: &str) -> Seen {
-        SANDBOXED.seen(cwd, path)
-    }
-
-    fn repository(&self, cwd: &str) -> RepositoryFact {
-        SANDBOXED.repository(cwd)
-    }
-
-    fn sandbox_holds(&self) -> bool {
-        true
-    }
 
     fn has_private_copy(&self) -> bool {
-        true
+        self.world.has_private_copy()
     }
 }
 

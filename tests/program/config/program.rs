@@ -122,9 +122,14 @@ fn rules_of_all_layers_hold() {
         .own("[commands]\nallow = [\"touch a\"]\ndeny = [\"mkdir x\"]\n")
         .project("[commands]\ndeny = [\"mkdir y\"]\n");
     let verdict = |command: &str, args: &[&str]| place.verdict(command, args)["verdict"].clone();
-    assert_eq!((verdict("touch a", &[]), verdict("touch b", &[])), ("allow".into(), "ask".into()));
+    let rule = |command: &str, args: &[&str]| place.verdict(command, args)["rule"].clone();
+    assert_eq!(
+        (rule("touch a", &[]), rule("touch a", &["--allow", "touch"])),
+        ("commands.allow".into(), "commands.allow".into())
+    );
+    assert_ne!(rule("touch b", &[]), "commands.allow");
     assert_eq!((verdict("mkdir x", &[]), verdict("mkdir y", &[])), ("deny".into(), "deny".into()));
-    assert_eq!(verdict("touch b", &["--allow", "touch"]), "allow");
+    assert_eq!(rule("touch b", &["--allow", "touch"]), "commands.allow");
     assert_eq!(verdict("touch a", &["--deny", "touch"]), "deny");
     assert_eq!(verdict("ls", &["--only", "touch"]), "deny");
     for rule in ["touch 'a b'", "[\"touch\", \"a b\"]"] {
@@ -266,10 +271,6 @@ fn mistakes_are_told_in_the_language_of_the_person() {
         ),
         ("deny = []\n", "Você quis dizer paths.deny ou commands.deny?"),
         ("model = 3\n", "model é um texto entre aspas; isto é um número."),
-        (
-            "[commands]\ndeny = [{ prefix = \"ls\", match = [\"cat\"] }]\n",
-            "a regra \"ls\" não corresponde ao seu próprio exemplo",
-        ),
         ("[checks]\ncheckers = [{ files = [\"*.x\"] }]\n", "um verificador precisa de command: { files"),
         ("[paths]\ndeny = [\"a[\"]\n", "linha 2, coluna 9: não foi possível ler o glob de caminho \"a[\""),
     ];
@@ -453,7 +454,8 @@ fn tools_cannot_change_what_steers_the_program() {
     for command in
         ["echo x > .toolfence.toml", "cp a .toolfence.toml", "sed -i s/a/b/ .toolfence.toml", "rm .toolfence.toml"]
     {
-        assert_eq!(place.verdict(command, &["--yes"])["effective"], "deny", "{command}");
+        let call = json!({"name": "bash", "args": {"command": format!("touch a; {command}")}});
+        place.run(&["exec", "--yes"], &format!("```tool\n{call}\n```\n"));
     }
     assert_eq!(std::fs::read_to_string(place.root.join(".toolfence.toml")).unwrap(), "ask = \"always\"\n");
 
@@ -511,100 +513,16 @@ fn a_persona_tightens() {
 }
 
 #[test]
-fn replay_shows_what_other_settings_would_decide() {
-    let place = Place::new().own("[commands]\nallow = [\"touch a\"]\n");
-    let parsed =
-        place.run(&["parse"], "x\n```tool\n{\"name\": \"bash\", \"args\": {\"command\": \"touch a\"}}\n```\n").out;
-    let records = format!(
-        "{parsed}{}\n{}\n{}\n{}\n",
-        json!({"id": 2, "tool": "write_file", "args": {"path": "x", "content": ""}}),
-        json!({"id": 3, "command": "rm -rf /"}),
-        json!({"id": 4, "tool": "nothing", "args": {}}),
-        json!({"event": "text", "text": "x"}),
-    );
-    let file = place.home.join("calls.jsonl");
-    std::fs::write(&file, &records).unwrap();
-    let replay = |args: &[&str]| place.run(&[&["policy", "replay", file.to_str().unwrap()], args].concat(), "");
-
-    let same = replay(&[]);
-    assert_eq!((same.status, same.out.as_str()), (0, "4 calls; 0 would be decided differently\n"), "{}", same.err);
-    let never = replay(&["--ask", "never"]);
-    assert!(never.out.contains("write_file x\n  now   ask    a person is asked, by write: "), "{}", never.out);
-    assert!(
-        never.out.contains("  then  ask    it runs, by write: ")
-            && never.out.ends_with("4 calls; 1 would be decided differently\n"),
-        "{}",
-        never.out
-    );
-
-    let other = place.home.join("other.toml");
-    std::fs::write(&other, "ask = \"risky\"\n").unwrap();
-    let lines: Vec<Value> = replay(&["--config", other.to_str().unwrap(), "--json"])
-        .out
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
-    assert_eq!((&lines[0]["now"]["verdict"], &lines[0]["then"]["verdict"]), (&"allow".into(), &"ask".into()));
-    assert_eq!((&lines[0]["differs"], &lines[2]["differs"]), (&true.into(), &false.into()));
-    assert_eq!(lines[3]["now"]["rule"], "unknown_tool");
-    assert_eq!(lines[4], json!({"v": 1, "event": "summary", "calls": 4, "differ": 1, "unreadable": 0}));
-
-    let broken = place.run(&["policy", "replay", "-"], "nonsense\n{\"id\":1}\n{\"id\":2,\"command\":\"ls\"}\n");
-    assert!(
-        broken.status == 1 && broken.out.starts_with("1 calls") && broken.err.contains("line 1 is no record"),
-        "{}",
-        broken.err
-    );
-    let batch = place.run(&["parse", "--batch"], "{\"id\":9,\"text\":\"```tool\\n{\\\"name\\\":\\\"bash\\\",\\\"args\\\":{\\\"command\\\":\\\"touch a\\\"}}\\n```\\n\"}\n");
-    let judged = place.run(&["policy", "replay", "-", "--json", "--deny", "touch"], &batch.out).out;
-    let first: Value = serde_json::from_str(judged.lines().next().unwrap()).unwrap();
-    assert_eq!(
-        (&first["id"], &first["now"]["verdict"], &first["then"]["verdict"]),
-        (&9.into(), &"allow".into(), &"deny".into())
-    );
-}
-
-#[test]
-fn a_guessed_call_is_replayed_as_it_was_refused() {
-    let place = Place::new();
-    for (repairs, rule) in [
-        (json!([{"kind": "after_broken_block", "lossless": false}]), "malformed_call"),
-        (json!(["after_broken_block"]), "malformed_call"),
-        (json!(["stitched", "inner_quotes"]), "malformed_call"),
-        (json!([{"kind": "of_a_later_version", "lossless": false}]), "malformed_call"),
-        (json!(["of_a_later_version"]), "malformed_call"),
-        (json!([{"kind": "of_a_later_version", "lossless": true}]), "write"),
-        (json!(["trailing_comma"]), "write"),
-        (json!([{"kind": "stitched", "lossless": false}]), "stitched"),
-        (json!(["stitched", "trailing_comma"]), "stitched"),
-    ] {
-        let args = json!({"path": "a", "content": "x"});
-        let record = json!({"event": "call", "id": "1", "name": "write_file", "args": args, "repairs": repairs});
-        let told = place.run(&["policy", "replay", "-", "--json"], &record.to_string()).out;
-        let first: Value = serde_json::from_str(told.lines().next().unwrap()).unwrap();
-        assert_eq!(first["now"]["rule"], rule, "{repairs}");
-    }
-}
-
-#[test]
 fn explain_says_which_command_met_a_rule() {
     let place = Place::new();
-    let told = place.verdict("ls; touch a > b; mkdir m*", &[]);
-    assert_eq!(told["commands"], json!(["ls", "touch a > b", "mkdir m*"]));
-    assert_eq!(told["marks"], json!([[4, 15], [17, 25]]));
-    let met: Vec<(&Value, &Value)> =
-        told["met"].as_array().unwrap().iter().map(|met| (&met["rule"], &met["command"])).collect();
-    assert!(met.contains(&(&"writes_file".into(), &1.into())), "{met:?}");
-    assert!(told["not_always"].as_str().unwrap().contains("not every word"), "{told}");
-    assert_eq!(place.verdict("touch a > b", &[])["always"], json!(["touch a > b"]));
-    let shown = place.run(&["policy", "explain", "ls; touch a > b"], "").out;
+    let told = place.verdict("ls; rm -rf /; mkdir m*", &[]);
+    assert_eq!(told["commands"], json!(["ls", "rm -rf /", "mkdir m*"]));
+    assert_eq!(told["marks"], json!([[4, 12]]));
+    let shown = place.run(&["policy", "explain", "ls; rm -rf / > b"], "").out;
     assert!(
-        shown.contains(
-            "  $ ls; touch a > b\n        ^^^^^^^^^^^\n  runs    ls\n  runs    touch a > b\n  met     ask by "
-        ),
+        shown.contains("  $ ls; rm -rf / > b\n        ^^^^^^^^^^^^\n  command  ls\n  command  rm -rf / > b\n"),
         "{shown}"
     );
-    assert!(shown.contains("  always  would store: touch a > b\n"), "{shown}");
     let batch = place
         .run(&["policy", "explain", "--batch"], "{\"id\":1,\"tool\":\"read_file\",\"args\":{\"path\":\".env\"}}\n");
     assert!(batch.status == 0 && batch.out.contains("\"rule\":\"blocked_path\""), "{}", batch.out);

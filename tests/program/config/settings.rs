@@ -47,7 +47,7 @@ fn no_key_of_a_project_loosens() {
         for text in ["ls", "ls -l", "make", "cat secret", "cat x.pem", "echo '"] {
             let judged = |policy: &Policy| {
                 let decision = policy.judge_command(text, "", &NoFacts);
-                (decision.judgement, serde_json::to_value(policy.effective(&decision, &NoFacts)).unwrap())
+                (decision.judgement, serde_json::to_value(policy.effective(&decision)).unwrap())
             };
             let ((was, then), (is, now)) = (judged(&before), judged(&after));
             assert!(is >= was, "{key}: {text} was {was:?} and is {is:?}");
@@ -101,29 +101,6 @@ fn a_personas_layer_only_tightens_too() {
 }
 
 #[test]
-fn a_rule_may_carry_examples() {
-    let rule = |rest: &str| layer(&format!("[commands]\nallow = [{{ prefix = {rest} }}]\n"), Layer::User);
-    let good = rule("[\"cargo\", \"test\"], match = [\"cargo test -q\"], not_match = [\"cargo publish\"]").unwrap();
-    assert_eq!(good.settings(), Settings::default().allow_command(["cargo", "test"]));
-    assert!(rule("\"cargo test\", match = [\"cd x && 'cargo' test\"]").is_ok());
-    for (rest, wanted) in [
-        ("\"cargo test\", match = [\"cargo publish\"]", "does not match its own example"),
-        ("\"cargo\", not_match = [\"cargo publish\"]", "matches its own example"),
-        ("\"cargo\", match = [\"cargo '\"]", "cannot be read"),
-        ("\"cargo\", mach = []", "has no mach"),
-        ("3", "this is a number"),
-        ("\"echo $HOME\"", "as a list"),
-        ("\"cargo\", match = \"cargo\"", "a list of texts"),
-    ] {
-        let mistake = rule(rest).unwrap_err();
-        assert!(mistake.message.to_string().contains(wanted), "{rest}: {mistake}");
-        assert_eq!((mistake.line, mistake.column), (2, 10), "{rest}: {mistake}");
-    }
-    let nameless = layer("[commands]\ndeny = [{ match = [] }]", Layer::User).unwrap_err();
-    assert!(nameless.message.to_string().contains("needs a prefix"), "{nameless}");
-}
-
-#[test]
 fn hostile_texts_end_in_a_mistake() {
     let deep = format!("ask = {}", "[".repeat(100_000));
     let tables = format!("[{}]\n", vec!["a"; 50_000].join("."));
@@ -131,8 +108,7 @@ fn hostile_texts_end_in_a_mistake() {
     let long = format!("# {}\n", "x".repeat(300 << 10));
     let stars = format!("[paths]\ndeny = [\"{}\"]", "*a".repeat(200));
     let rule = format!("[commands]\ndeny = [\"{}\"]", "x".repeat(5000));
-    let example = format!("[commands]\ndeny = [{{ prefix = \"x\", match = [\"{}\"] }}]", "(".repeat(900));
-    for text in [deep, tables, many, long, stars, rule, example, "\u{0}".into(), "[commands]\n[commands]".into()] {
+    for text in [deep, tables, many, long, stars, rule, "\u{0}".into(), "[commands]\n[commands]".into()] {
         let started = std::time::Instant::now();
         let mistake = layer(&text, Layer::Project { trusted: false }).unwrap_err();
         let length = mistake.message.to_string().len();

@@ -193,7 +193,7 @@ fn everything_is_told_in_the_language_of_the_session() {
         client.say(end()).await;
         let blocked = client.until("result").await["error"]["message"].as_str().unwrap().to_owned();
         assert!(
-            blocked.starts_with("Recusada pela regra blocked_command: rm em / iria muito além do projeto."),
+            blocked.starts_with("Recusada pela regra blocked_command: rm em / vai muito além do projeto."),
             "{blocked}"
         );
     });

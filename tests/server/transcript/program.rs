@@ -582,7 +582,7 @@ fn a_part_is_exported_as_records() {
 
 /// What two replies were put together of is judged again as it was judged.
 #[test]
-fn a_stitched_change_is_replayed_as_it_was_asked_about() {
+fn a_stitched_change_is_denied_if_nobody_can_be_asked() {
     let place = Place::new();
     let (one, two) = ("A first line of a text that is long.", "A second line that breaks off.");
     let call = "{\"name\": \"write_file\", \"args\": {\"path\": \"a.txt\", \"content\": \"<<EOF\"}}";
@@ -600,20 +600,6 @@ fn a_stitched_change_is_replayed_as_it_was_asked_about() {
     let tool = all.iter().rfind(|record| record["role"] == "tool").unwrap();
     assert_eq!(tool["tool_call"]["repairs"], serde_json::json!(["stitched"]), "{tool}");
     assert_eq!(tool["tool_result"]["error"]["code"], "denied", "{tool}");
-    let audit = place.home.join("state/toolfence/audit.jsonl");
-    for file in [audit, place.newest()] {
-        let judged = |then: &str| {
-            let ran = place.coder(&["policy", "replay", file.to_str().unwrap(), "--json", "--ask", then], "");
-            let lines: Vec<Value> = ran.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-            let last = lines.iter().rfind(|line| line["tool"] == "write_file").unwrap().clone();
-            let of =
-                |side: &str| ["verdict", "effective", "rule"].map(|key| last[side][key].as_str().unwrap().to_owned());
-            (of("now"), of("then"))
-        };
-        let want = |effective: &str| ["ask", effective, "stitched"].map(str::to_owned);
-        assert_eq!(judged("never"), (want("ask"), want("deny")), "{}", file.display());
-        assert_eq!(judged("sandboxed"), (want("ask"), want("ask")), "{}", file.display());
-    }
 }
 
 /// Replies are kept as they were written, so that they can be parsed again.
@@ -630,7 +616,7 @@ fn a_batch_reads_the_replies_of_a_transcript() {
 }
 
 #[test]
-fn the_log_is_printed_and_both_are_replayed() {
+fn the_audit_log_is_printed() {
     let place = Place::new();
     let bash =
         "```tool\n{\"name\": \"bash\", \"args\": {\"command\": \"curl http://x.example\", \"network\": true}}\n```\n";
@@ -661,23 +647,6 @@ fn the_log_is_printed_and_both_are_replayed() {
         assert!(page.out.contains(says), "{}", page.said());
     }
     assert_eq!(place.coder(&["audit", "--since", "soon"], "").status, 2);
-
-    let audit = place.home.join("state/toolfence/audit.jsonl");
-    for file in [audit, place.newest()] {
-        let ran = place.coder(&["policy", "replay", file.to_str().unwrap(), "--json", "--deny", "curl"], "");
-        let last: Value = serde_json::from_str(ran.out.lines().last().unwrap()).unwrap();
-        assert_eq!(
-            (ran.status, &last["event"], &last["unreadable"]),
-            (0, &"summary".into(), &0.into()),
-            "{}",
-            ran.said()
-        );
-        assert!(last["calls"].as_u64().unwrap() >= 2 && last["differ"] == 1, "{last}");
-    }
-    let empty = place.home.join("empty");
-    std::fs::write(&empty, "{\"event\":\"text\"}\n").unwrap();
-    let ran = place.coder(&["policy", "replay", empty.to_str().unwrap()], "");
-    assert!(ran.status == 2 && ran.err.contains("audit log"), "{}", ran.said());
 }
 
 #[test]

@@ -279,11 +279,6 @@ impl Agent {
         self.session.handle(Input::Note(text));
     }
 
-    /// The next message of the user holds this text, which is not the user's own: a file that is attached, say.
-    pub fn attach(&mut self, source: &str, text: &str) {
-        self.session.handle(Input::Attached { source, text });
-    }
-
     /// The next message of the user shows the model this image.
     ///
     /// # Errors

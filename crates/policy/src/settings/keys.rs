@@ -187,13 +187,9 @@ pub const KEYS: &[Key] = &[
         InProject::Never,
         "[]",
         "Commands that run without a question, where nothing else about them asks: a redirect to a file still does.\n\
-         A rule is the first words of a command: \"cargo test\", or [\"echo\", \"a b\"] where a word has blanks.\n\
-         A rule may carry examples, which are checked when the file is read:\n\
-         { prefix = \"cargo test\", match = [\"cargo test -q\"], not_match = [\"cargo publish\"] }",
+         A rule is the first words of a command: \"cargo test\", or [\"echo\", \"a b\"] where a word has blanks.",
     ).in_portuguese("Comandos que rodam sem pergunta, se nada mais neles pergunta: um redirecionamento para um arquivo ainda pergunta.\n\
-         Uma regra são as primeiras palavras de um comando: \"cargo test\", ou [\"echo\", \"a b\"] se uma palavra tem espaços.\n\
-         Uma regra pode trazer exemplos, que são verificados quando o arquivo é lido:\n\
-         { prefix = \"cargo test\", match = [\"cargo test -q\"], not_match = [\"cargo publish\"] }"),
+         Uma regra são as primeiras palavras de um comando: \"cargo test\", ou [\"echo\", \"a b\"] se uma palavra tem espaços."),
     Key::new(
         "commands.deny",
         Takes::Commands,

@@ -96,8 +96,8 @@ toolfence_protocol::texts! { "settings"
     }
     list_of(example) { en: "a list: [{example}]", pt: "uma lista: [{example}]" }
     rule_forms() {
-        en: "\"cargo test\", [\"cargo\", \"test\"] or {{ prefix = .., match = [..], not_match = [..] }}",
-        pt: "\"cargo test\", [\"cargo\", \"test\"] ou {{ prefix = .., match = [..], not_match = [..] }}",
+        en: "\"cargo test\" or [\"cargo\", \"test\"]",
+        pt: "\"cargo test\" ou [\"cargo\", \"test\"]",
     }
     // What it is about, at the beginning of that sentence.
     a_glob() { en: "a glob", pt: "um glob" }
@@ -170,28 +170,6 @@ toolfence_protocol::texts! { "settings"
     rule_too_long(most) {
         en: "a command rule has at most {most} bytes.",
         pt: "uma regra de comando tem no máximo {most} bytes.",
-    }
-    rule_has_no(field) {
-        en: "a command rule has no {field}; it has prefix, match and not_match.",
-        pt: "uma regra de comando não tem {field}; ela tem prefix, match e not_match.",
-    }
-    rule_needs_a_prefix() {
-        en: "a command rule of this form needs a prefix.",
-        pt: "uma regra de comando desta forma precisa de um prefix.",
-    }
-    in_example(field, example, wrong) { en: "{field} {example}: {wrong}", pt: "{field} {example}: {wrong}" }
-    example_too_long(most) { en: "an example has at most {most} bytes.", pt: "um exemplo tem no máximo {most} bytes." }
-    example_unreadable() {
-        en: "the example cannot be read as a command line.",
-        pt: "não é possível ler o exemplo como linha de comando.",
-    }
-    does_not_match(rule, example, field) {
-        en: "the rule {rule} does not match its own example {example} in {field}.",
-        pt: "a regra {rule} não corresponde ao seu próprio exemplo {example} em {field}.",
-    }
-    matches(rule, example, field) {
-        en: "the rule {rule} matches its own example {example} in {field}.",
-        pt: "a regra {rule} corresponde ao seu próprio exemplo {example} em {field}.",
     }
 }
 

@@ -157,8 +157,7 @@ impl Settings {
     /// Reads the text of one settings file that holds the keys of the policy and nothing else.
     ///
     /// # Errors
-    /// Anything that is not TOML, a key that does not exist, a value of the wrong kind, a bad glob, a rule whose examples
-    /// are wrong: with line and column.
+    /// Anything that is not TOML, a key that does not exist, a value of the wrong kind, a bad glob: with line and column.
     pub fn from_toml(text: &str) -> Result<Settings> {
         let keys: Vec<&Key> = KEYS.iter().collect();
         let entries =

@@ -21,7 +21,7 @@ const LONGEST_GLOB: usize = 200;
 ///
 /// # Errors
 /// The first mistake: no TOML, over 256 KiB or 1,000 values, a key that does not exist or may not stand in this layer, a
-/// value of the wrong kind, a bad glob, a rule that its own examples contradict.
+/// value of the wrong kind, a bad glob.
 pub fn read(text: &str, name: &str, layer: Layer, keys: &[&'static Key]) -> Result<Vec<Entry>, Mistake> {
     let mut reader = FileReading { keys, layer, found: Vec::new(), wrong: Vec::new() };
     if text.len() > MOST_BYTES {
@@ -254,7 +254,11 @@ fn item_of(key: &Key, item: &DeValue<'_>) -> Result<Value, Text> {
             Err(messages::has_no(key.name, shown(word, 64), hint))
         }
         (Takes::Words(_), other) => Err(not_a_text(messages::a_name(), other)),
-        (_, DeValue::Table(table)) => with_examples(table).map(Value::Command),
+        // Older versions had rules with examples: `{ prefix = "cargo test", match = [..] }`.
+        (_, DeValue::Table(table)) if table.contains_key("prefix") => {
+            let prefix = table.iter().find(|(key, _)| key.get_ref() == "prefix").map(|(_, value)| value.get_ref());
+            prefix.map_or_else(|| prefix_of(item), prefix_of).map(Value::Command)
+        }
         (_, prefix) => Ok(Value::Command(prefix_of(prefix)?)),
     }
 }
@@ -281,29 +285,6 @@ fn prefix_of(value: &DeValue<'_>) -> Result<CommandRule, Text> {
         DeValue::Array(_) => CommandRule::words_of(texts(value)?),
         other => Err(messages::wrong_kind(messages::a_command_rule(), messages::rule_forms(), kind(other))),
     }
-}
-
-/// `{ prefix = "cargo test", match = ["cargo test -q"], not_match = ["cargo publish"] }`.
-fn with_examples(table: &DeTable<'_>) -> Result<CommandRule, Text> {
-    const FIELDS: &[&str] = &["prefix", "match", "not_match"];
-    if let Some(unknown) = table.keys().find(|key| !FIELDS.contains(&&**key.get_ref())) {
-        return Err(messages::rule_has_no(shown(unknown.get_ref(), 64)));
-    }
-    let field = |name: &str| table.iter().find(|(key, _)| key.get_ref() == name).map(|(_, value)| value.get_ref());
-    let rule = prefix_of(field("prefix").ok_or_else(messages::rule_needs_a_prefix)?)?;
-    for (name, wanted) in [("match", true), ("not_match", false)] {
-        for example in field(name).map(texts).transpose()?.unwrap_or_default() {
-            let quoted = format!("{:?}", shown(&example, 80));
-            let words = || format!("{:?}", rule.words().join(" "));
-            match rule.meets(&example) {
-                Ok(meets) if meets == wanted => {}
-                Ok(true) => return Err(messages::matches(words(), quoted, name)),
-                Ok(false) => return Err(messages::does_not_match(words(), quoted, name)),
-                Err(wrong) => return Err(messages::in_example(name, quoted, wrong)),
-            }
-        }
-    }
-    Ok(rule)
 }
 
 pub(super) fn texts(value: &DeValue<'_>) -> Result<Vec<String>, Text> {

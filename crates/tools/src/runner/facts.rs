@@ -2,7 +2,7 @@
 
 use super::CommandRunner;
 use crate::preview;
-use toolfence_policy::{Facts, HistoryFact, PathFact, ProgramFact, RepositoryFact, Seen};
+use toolfence_policy::{Facts, PathFact, ProgramFact, Seen};
 use toolfence_protocol::{ToolCall, ToolFailure};
 
 impl Facts for CommandRunner {
@@ -26,20 +26,12 @@ impl Facts for CommandRunner {
         self.workspace().program(program)
     }
 
-    fn program_paths(&self, cwd: &str, program: &str) -> Vec<String> {
-        self.workspace().program_paths(cwd, program)
-    }
-
-    fn repository(&self, cwd: &str) -> RepositoryFact {
-        self.workspace().repository(cwd)
+    fn is_plain_repository(&self, cwd: &str) -> bool {
+        self.workspace().is_plain_repository(cwd)
     }
 
     fn is_used_by_git(&self, path: &str) -> bool {
         self.workspace().is_used_by_git(path)
-    }
-
-    fn history_has_blocked(&self, cwd: &str) -> HistoryFact {
-        self.workspace().history_has_blocked(cwd)
     }
 
     fn seen(&self, cwd: &str, path: &str) -> Seen {
@@ -63,7 +55,6 @@ impl Facts for CommandRunner {
     }
 
     fn sandbox_holds(&self) -> bool {
-        // The workspace begins to look into the history of repositories when it is asked.
-        self.workspace().sandbox_holds() || self.enclosure().report().holds
+        self.enclosure().report().holds
     }
 }

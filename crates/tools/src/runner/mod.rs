@@ -302,7 +302,7 @@ impl CommandRunner {
     ) -> Result<Output, ToolError> {
         let mut ran = self.run(wanted.clone(), progress).await?;
         let mut has_run_again = false;
-        if ran.misses_network() && permit.on_private_copy() {
+        if ran.misses_network() && permit.is_confined() {
             has_run_again = match permit.consent_to_network() {
                 Consent::Given => true,
                 Consent::Ask => {
@@ -417,11 +417,10 @@ impl CommandRunner {
             return Err(no_container(why).into());
         }
         let looks = sandboxed && wanted.looks && self.enclosure().report().holds;
-        // A command that only reads sees the project itself, unless the session has output that is not there.
-        let wants_copy =
-            wanted.on_private_copy || looks && !of_job && self.session_output().is_some_and(SessionOutput::has_any);
-        let on_copy = sandboxed && wants_copy && self.has_private_copies().await?;
-        let read_only = sandboxed && !on_copy && wanted.on_private_copy && self.is_fallback().await?;
+        let on_copy = sandboxed && wanted.on_private_copy && !of_job && self.has_private_copies().await?;
+        // A job would see a copy of the project as it was when the job began.
+        let is_apart = sandboxed && !on_copy && wanted.on_private_copy;
+        let read_only = is_apart && (of_job || self.is_fallback().await?);
         let told = if on_copy || read_only || self.cannot_write(sandboxed, looks) {
             None
         } else {

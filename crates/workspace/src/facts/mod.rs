@@ -1,6 +1,5 @@
 //! What the policy asks of the world, answered by the same resolution that opens the files.
 
-pub(crate) mod history;
 mod repository;
 
 use crate::root::resolve::{Last, Spot, Trouble};
@@ -11,7 +10,7 @@ use rustix::fd::AsFd;
 use rustix::fs::{AtFlags, FileType};
 use rustix::io::Errno;
 use std::path::{Path, PathBuf};
-use toolfence_policy::{Facts, HistoryFact, PathFact, ProgramFact, RepositoryFact, Seen};
+use toolfence_policy::{Facts, PathFact, ProgramFact, Seen};
 
 impl Facts for Workspace {
     fn path(&self, cwd: &str, path: &str) -> PathFact {
@@ -47,34 +46,15 @@ impl Facts for Workspace {
         }
     }
 
-    fn program_paths(&self, cwd: &str, program: &str) -> Vec<String> {
-        let start = match program.contains('/') {
-            // An absolute path takes the place of the folders before it.
-            true => Some(self.root().path().join(cwd).join(program)),
-            false => self.root().programs().find(program),
-        };
-        start.filter(|_| !program.contains('\0')).map(links).unwrap_or_default()
-    }
-
-    fn repository(&self, cwd: &str) -> RepositoryFact {
-        let fact = repository::fact(self.root(), cwd);
-        let is = match fact {
-            RepositoryFact::Plain => "plain",
-            RepositoryFact::Above => "above",
-            RepositoryFact::Special => "special",
-            _ => "unknown",
-        };
-        tracing::debug!(cwd, is, "repository judged");
-        fact
+    fn is_plain_repository(&self, cwd: &str) -> bool {
+        let is_plain = repository::is_plain(self.root(), cwd);
+        tracing::debug!(cwd, is_plain, "repository judged");
+        is_plain
     }
 
     fn is_used_by_git(&self, path: &str) -> bool {
         let Ok(relative) = path_arg::relative(path, &self.root().spellings()) else { return false };
         self.masks().is_used_by_git(&self.root().path().join(relative))
-    }
-
-    fn history_has_blocked(&self, cwd: &str) -> HistoryFact {
-        self.history().fact(&self.root().path().join(cwd))
     }
 
     fn seen(&self, cwd: &str, path: &str) -> Seen {
@@ -92,9 +72,7 @@ impl Facts for Workspace {
     }
 
     fn sandbox_holds(&self) -> bool {
-        // The first command is being judged; one of the next may ask.
-        self.history();
-        // A workspace knows files. Whoever runs the commands says whether the sandbox around them holds.
+        // The host that runs the commands knows whether their sandbox holds.
         false
     }
 }
@@ -167,17 +145,4 @@ fn real_name(folder: &Path, last: &Last) -> PathBuf {
         Last::File(name) => folder.join(name),
         Last::Missing(names) => names.iter().fold(folder.to_owned(), |path, name| path.join(name)),
     }
-}
-
-/// A path and what it is a link to, step by step. Folders on the way are the kernel's business.
-fn links(start: PathBuf) -> Vec<String> {
-    /// As many links as the kernel follows in one path (path_resolution(7)).
-    const MOST: usize = 40;
-    let mut all = vec![start.to_string_lossy().into_owned()];
-    let mut here = start;
-    while let (Ok(target), true) = (std::fs::read_link(&here), all.len() <= MOST) {
-        here = here.parent().unwrap_or(Path::new("/")).join(target);
-        all.push(here.to_string_lossy().into_owned());
-    }
-    all
 }

@@ -8,7 +8,6 @@ use std::io;
 use std::path::Path;
 use toolfence_git::bytes_of;
 use toolfence_git::config::{may_make_reads_run_programs, pointed};
-use toolfence_policy::RepositoryFact;
 
 /// The most bytes of settings and of an index that are read: what is bigger is not known.
 const MOST_SETTINGS: u64 = 1 << 20;
@@ -17,30 +16,26 @@ const MOST_INDEX: u64 = 64 << 20;
 /// The mode of another repository inside of this one, as four bytes of the index.
 const GITLINK: [u8; 4] = 0o160_000_u32.to_be_bytes();
 
-/// What a command in `cwd`, relative to the root, would find.
-pub(super) fn fact(root: &Root, cwd: &str) -> RepositoryFact {
-    found(root, cwd).unwrap_or(RepositoryFact::Unknown)
+/// Returns `true` if the repository that git would find in `cwd`, relative to the root, lies in the root and makes git run no program.
+pub(super) fn is_plain(root: &Root, cwd: &str) -> bool {
+    find(root, cwd).unwrap_or(false)
 }
 
-fn found(root: &Root, cwd: &str) -> io::Result<RepositoryFact> {
+fn find(root: &Root, cwd: &str) -> io::Result<bool> {
     let root = root.path();
     let start = root.join(cwd).canonicalize()?;
     let within = start.components().any(|name| name.as_os_str() == ".git");
     let top = start.ancestors().find(|folder| folder.join(".git").exists());
-    let Some(top) = top.filter(|_| !within && start.starts_with(root)) else { return Ok(RepositoryFact::Unknown) };
+    let Some(top) = top.filter(|_| !within && start.starts_with(root)) else { return Ok(false) };
     let dot_git = top.join(".git");
     let named = |file: &Path, prefix: &str| pointed(file, prefix).ok_or_else(|| io::Error::other("it names no folder"));
     let folder = if dot_git.is_dir() { dot_git } else { named(&dot_git, "gitdir:")? };
     let common = folder.join("commondir");
     let shared = if common.exists() { named(&common, "")? } else { folder.clone() };
-    Ok(match is_plain(&folder, &shared)? {
-        false => RepositoryFact::Special,
-        true if top.starts_with(root) => RepositoryFact::Plain,
-        true => RepositoryFact::Above,
-    })
+    Ok(top.starts_with(root) && names_no_program(&folder, &shared)?)
 }
 
-fn is_plain(folder: &Path, shared: &Path) -> io::Result<bool> {
+fn names_no_program(folder: &Path, shared: &Path) -> io::Result<bool> {
     let settings = bytes_of(&shared.join("config"), MOST_SETTINGS)?;
     // A split index has its entries in another file.
     let split = |entry: std::fs::DirEntry| entry.file_name().as_encoded_bytes().starts_with(b"sharedindex");

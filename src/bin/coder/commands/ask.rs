@@ -8,9 +8,7 @@ use crate::confirm::AtTheTerminal;
 use crate::failure::{Failure, status_of};
 use crate::images;
 use crate::mentions::Mentions;
-use crate::messages;
 use crate::setup::Setup;
-use crate::shown::Words;
 use crate::terminal::tell;
 use crate::told::Told;
 use crate::view::View;
@@ -37,8 +35,6 @@ pub(crate) fn run(
     let mut talk = setup.talking()?;
     let mut agent = begin(&setup, start, &talk)?.agent;
     images::attach(&setup, &mut agent, &[shown, &found.images].concat())?;
-    found.texts.iter().for_each(|(name, text)| agent.attach(name, text));
-    agent.attach(&messages::what_was_piped_in().words(), &piped);
     let person = AtTheTerminal::new(setup.commands.clone());
     let not_kept = person.not_kept();
     let stopped = match format {

@@ -368,7 +368,6 @@ impl Conversation {
         let message = slash::message(&text, words);
         if own.is_of_project() {
             // What a project has written are no words of the person, and a call that only repeats them is refused.
-            self.agent.attach(&format!("/{}", own.name), &message);
         }
         self.out.styled_line(Style::Dim, &message)?;
         self.say(&message)
@@ -468,7 +467,6 @@ impl Conversation {
         if let Some(told) = found.told() {
             self.out.styled_line(Style::Dim, &told)?;
         }
-        found.texts.iter().for_each(|(name, text)| self.agent.attach(name, text));
         self.turn(&found.below(message))
     }
 
@@ -483,7 +481,6 @@ impl Conversation {
         let redactor = self.setup.redactor();
         let (line, printed) = (redactor.text(line), ended.printed(&redactor));
         // The words of a command are no words of the person.
-        self.agent.attach(&format!("!{line}"), &printed);
         self.agent.note(&ended.note(&line, &printed));
         self.out.styled_line(Style::Dim, &messages::command_ended(ended.told()))
     }

@@ -19,7 +19,6 @@ pub(crate) mod pipe;
 pub(crate) mod policy;
 pub(crate) mod prompt;
 pub(crate) mod proxy;
-pub(crate) mod replay;
 pub(crate) mod serve;
 pub(crate) mod sessions;
 pub(crate) mod stats;
@@ -32,9 +31,7 @@ use crate::messages;
 use crate::terminal::{Terminal, tell};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
-use std::path::Path;
+use std::io::{BufRead, Read};
 use std::process::ExitCode;
 use toolfence::Text;
 
@@ -89,17 +86,6 @@ fn read_all(reader: impl Read, most: usize) -> Result<Vec<u8>, Failure> {
 /// The lines of stdin, read as they come; each 64 MiB at most.
 pub(crate) fn stdin_lines() -> impl Iterator<Item = Result<String, Failure>> {
     lines(std::io::stdin().lock(), MOST_BYTES).map(|line| line.map(text_of))
-}
-
-/// The lines of a file, or of stdin for `-`, read as they come; each 64 MiB at most.
-pub(crate) fn lines_of(path: &Path) -> Result<Box<dyn Iterator<Item = Result<String, Failure>>>, Failure> {
-    if path == Path::new("-") {
-        return Ok(Box::new(stdin_lines()));
-    }
-    let file = File::open(path);
-    let file = file
-        .map_err(|error| Failure::wrong_use(messages::cannot_read(path.display().to_string(), Text::from(&error))))?;
-    Ok(Box::new(lines(BufReader::new(file), MOST_BYTES).map(|line| line.map(text_of))))
 }
 
 fn lines(mut reader: impl BufRead, most: usize) -> impl Iterator<Item = Result<Vec<u8>, Failure>> {

@@ -9,8 +9,8 @@ use crate::terminal::{Style, Terminal};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::process::ExitCode;
-use toolfence::policy::{Decision, Effective, Judgement, Policy};
-use toolfence::program::policy::Met;
+use toolfence::policy::{AskMode, Decision, Effective, Judgement, Policy};
+use toolfence::program::text;
 use toolfence::tools::CommandRunner;
 use toolfence::{Args, ParamKind, Text, ToolCall, ToolFailure};
 
@@ -35,7 +35,7 @@ pub(crate) fn explain(options: &Options, arguments: &ExplainArguments) -> Result
 pub(crate) fn typed(policy: &Policy, commands: &CommandRunner, line: &str, out: &mut Terminal) -> Result<(), Failure> {
     let mut call = call_of_command(line);
     let catalog = toolfence::tool::catalog();
-    let judged = catalog.resolve(&mut call).and_then(|spec| policy.judge_read(&call, spec, commands, None));
+    let judged = catalog.resolve(&mut call).and_then(|spec| policy.judge_read(&call, spec, commands));
     let decision = judged.map_err(|failure| Failure::wrong_use(failure.message))?;
     shown(policy, commands, Some(line), &decision, out)
 }
@@ -97,16 +97,20 @@ fn asked_call(arguments: &ExplainArguments) -> Result<ToolCall, Failure> {
 pub(crate) fn decide(setup: &Setup, mut call: ToolCall) -> Result<Decision, ToolFailure> {
     let catalog = toolfence::tool::catalog();
     let spec = catalog.resolve(&mut call)?;
-    setup.policy.judge_read(&call, spec, &*setup.commands, None)
+    setup.policy.judge_read(&call, spec, &*setup.commands)
 }
 
 fn told(setup: &Setup, decision: &Decision) -> Value {
-    let effective = setup.policy.effective(decision, &*setup.commands);
+    let effective = setup.policy.effective(decision);
+    let modes: serde_json::Map<String, Value> = MODES
+        .iter()
+        .map(|mode| (mode.name().to_owned(), json!(setup.policy.clone().ask(*mode).effective(decision))))
+        .collect();
     let marks: Vec<[usize; 2]> = decision.marks.iter().map(|mark| [mark.start, mark.end]).collect();
     let mut value = json!({
         "v": super::SCHEMA, "verdict": decision.judgement, "effective": effective, "rule": decision.rule,
         "reason": decision.reason, "commands": decision.commands, "met": decision.met, "marks": marks,
-        "writes_git": decision.writes_git, "targets": decision.targets,
+        "modes": modes, "targets": decision.targets,
     });
     match decision.always() {
         Ok(rules) => value["always"] = rules.iter().map(ToString::to_string).collect(),
@@ -124,24 +128,34 @@ fn shown(
 ) -> Result<(), Failure> {
     let (style, verdict) = named(decision.judgement);
     out.styled(style, verdict)?;
-    out.write(": ")?;
-    out.line(&done(policy.effective(decision, commands)))?;
-    out.line(&messages::by_rule(&*decision.rule))?;
-    out.line(&messages::for_reason(decision.reason.clone()))?;
-    if let Some(why) = policy.refusal_outside(decision) {
-        out.line(&why)?;
-    }
-    if decision.writes_git {
-        out.line(&messages::git_writable())?;
-    }
+    out.line(&text!(", by the rule {rule}: {reason}", rule = &*decision.rule, reason = decision.reason.clone()))?;
     if let Some(text) = command.filter(|_| !decision.marks.is_empty()) {
         marks::rows(text, &decision.marks, false, marks::ROOM).iter().try_for_each(|row| out.write(row))?;
     }
-    for (index, command) in decision.commands.iter().enumerate() {
-        out.line(&messages::would_run(command))?;
-        decision.met.iter().filter(|met| met.command == Some(index)).try_for_each(|met| rule(met, out))?;
+    decision.commands.iter().try_for_each(|command| out.line(&text!("  command  {command}", command)))?;
+    for met in decision.met.iter().filter(|met| met.rule != decision.rule || met.reason != decision.reason) {
+        let verdict = named(met.judgement).1;
+        out.line(&text!(
+            "  also     {verdict}, by {rule}: {reason}",
+            verdict,
+            rule = &*met.rule,
+            reason = met.reason.clone()
+        ))?;
     }
-    decision.met.iter().filter(|met| met.command.is_none()).try_for_each(|met| rule(met, out))?;
+    for mode in MODES {
+        let mine = policy.clone().ask(*mode);
+        let marked = if mine.settings().ask == policy.settings().ask { "*" } else { " " };
+        let name = format!("{:<9}", mode.name());
+        out.line(&text!("{marked} {name}  {outcome}", marked, name, outcome = outcome(&mine, decision)))?;
+    }
+    if let Some(why) = policy.refusal_outside(decision) {
+        out.line(&why)?;
+    }
+    if !commands.enclosure().report().holds {
+        out.line(&text!(
+            "There is no sandbox here, so only a short list of commands runs without a question. See `coder doctor`."
+        ))?;
+    }
     match decision.always() {
         Ok(rules) => rules.iter().try_for_each(|rule| out.line(&messages::always_would_store(rule.to_string()))),
         Err(why) if decision.judgement == Judgement::Ask => out.line(&messages::always_stores_nothing(why)),
@@ -149,8 +163,21 @@ fn shown(
     }
 }
 
-fn rule(met: &Met, out: &mut Terminal) -> Result<(), Failure> {
-    out.line(&messages::met_rule(named(met.judgement).1, &*met.rule, met.reason.clone()))
+/// The modes, the one with the most questions first.
+const MODES: &[AskMode] = &[AskMode::Always, AskMode::Risky, AskMode::Sandboxed, AskMode::Never];
+
+/// What happens with a call, in words.
+fn outcome(policy: &Policy, decision: &Decision) -> Text {
+    let is_allowed = decision.rule == "commands.allow";
+    match (policy.effective(decision), policy.settings().ask) {
+        (Effective::Run, AskMode::Risky) if decision.is_confined && !is_allowed => {
+            text!("runs in the sandbox; you are asked about its changes")
+        }
+        (Effective::Run, AskMode::Risky | AskMode::Sandboxed | AskMode::Never) if decision.is_confined => {
+            text!("runs in the sandbox; its changes are kept")
+        }
+        (effective, _) => done(effective),
+    }
 }
 
 /// What is done, in words.

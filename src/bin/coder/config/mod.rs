@@ -63,22 +63,6 @@ impl Layers {
         Ok(layers)
     }
 
-    /// These layers with another file in the place of the person's own.
-    pub(crate) fn with_own(mut self, path: &Path) -> Result<Layers, Failure> {
-        if !path.exists() {
-            return Err(Failure::wrong_use(messages::no_file(path.display().to_string())));
-        }
-        self.user = own(path)?;
-        Ok(self)
-    }
-
-    /// These layers without what was typed about what may run.
-    pub(crate) fn without_typed_rules(mut self) -> Layers {
-        let rules = keys::of_policy();
-        self.typed.retain(|entry| !rules.iter().any(|key| key.name == entry.key.name));
-        self
-    }
-
     /// These layers with what the persona asks for.
     pub(crate) fn with_persona(mut self, persona: &Persona) -> Result<Layers, Failure> {
         let Some(text) = &persona.policy else { return Ok(self) };

@@ -368,16 +368,6 @@ pub(crate) const PORTUGUESE_HELP: &[(&str, &str)] = &[
          {\"v\":1,\"event\":\"ignored\",\"message\":..} onde não vale nenhuma chamada que se pretendia",
     ),
     (
-        "One line for every call, \
-         {\"v\":1,\"event\":\"call\",\"id\":..,\"tool\":..,\"now\":{\"verdict\":..,\"effective\":..,\"rule\":.., \
-         \"reason\":..},\"then\":{..},\"differs\":..}, and \
-         {\"v\":1,\"event\":\"summary\",\"calls\":..,\"differ\":..,\"unreadable\":..}",
-        "Uma linha por chamada, \
-         {\"v\":1,\"event\":\"call\",\"id\":..,\"tool\":..,\"now\":{\"verdict\":..,\"effective\":..,\"rule\":.., \
-         \"reason\":..},\"then\":{..},\"differs\":..}, e \
-         {\"v\":1,\"event\":\"summary\",\"calls\":..,\"differ\":..,\"unreadable\":..}",
-    ),
-    (
         "Only this tool; may be given several times. Without it all tools are allowed",
         "Só esta ferramenta; pode ser dado várias vezes. Sem isto todas as ferramentas são permitidas",
     ),
@@ -416,7 +406,6 @@ pub(crate) const PORTUGUESE_HELP: &[(&str, &str)] = &[
         "Não executa comandos além dos que começam com uma destas",
     ),
     ("Say what would be done, and change nothing", "Diz o que seria feito e não altera nada"),
-    ("Show the calls too that both decide alike", "Mostra também as chamadas que ambas decidem do mesmo modo"),
     (
         "Show the project's file and its commands, and trust them as they are: then the file may also choose backend and \
          model. What is changed is untrusted again",
@@ -458,7 +447,6 @@ pub(crate) const PORTUGUESE_HELP: &[(&str, &str)] = &[
         "A língua do que você e o modelo leem [padrão: a de LC_ALL, LC_MESSAGES ou LANG, ou então en]",
     ),
     ("The model, as the backend names it", "O modelo, como o backend o chama"),
-    ("The other settings: a file in the place of your own", "As outras configurações: um arquivo no lugar do seu"),
     (
         "The project, but for what is blocked and for hooks and settings of git",
         "O projeto, exceto o que está bloqueado e os hooks e configurações do git",
@@ -472,8 +460,8 @@ pub(crate) const PORTUGUESE_HELP: &[(&str, &str)] = &[
          `finish=cut`",
     ),
     (
-        "The rules met by a command, or by any call, and what would be done",
-        "As regras que um comando, ou qualquer chamada, encontra, e o que seria feito",
+        "The rules that match a command, or any call, and what happens in each mode",
+        "As regras que correspondem a um comando, ou a qualquer chamada, e o que acontece em cada modo",
     ),
     ("The shell command to judge", "O comando de shell a julgar"),
     ("The stream broke off", "O stream foi interrompido"),
@@ -540,12 +528,6 @@ pub(crate) const PORTUGUESE_HELP: &[(&str, &str)] = &[
         "O que se sabe ser inofensivo é executado, todo o resto é perguntado",
     ),
     ("What may run, besides the files of settings", "O que pode ser executado, além dos arquivos de configuração"),
-    (
-        "What other settings would have decided about recorded calls: those of your files beside those of --config \
-         and of the options about what may run",
-        "O que outras configurações teriam decidido sobre chamadas gravadas: as dos seus arquivos ao lado das de \
-         --config e das opções sobre o que pode ser executado",
-    ),
     (
         "What replies and `coder doctor --backend` have shown of the backend and its model, which is kept; or forget it",
         "O que as respostas e `coder doctor --backend` mostraram do backend e do modelo dele, que fica guardado; ou o \
@@ -630,7 +612,6 @@ pub(crate) const PORTUGUESE_HELP: &[(&str, &str)] = &[
          {\"v\":1,\"providers\":[{\"name\":..,\"base_url\":..,\"key_variable\":..,\"key_set\":..,\"models\":[..]}], \
          \"local\":[{\"kind\":..,\"base_url\":..,\"models\":[{\"name\":..,\"loaded\":..}],\"loads\":..}]}",
     ),
-    ("Where the calls are; - for stdin", "Onde estão as chamadas; - para stdin"),
     ("Where the files are", "Onde estão os arquivos"),
     (
         "Whether persona and instructions are sent: external where they are pasted into the backend already \
@@ -666,14 +647,12 @@ pub(crate) const PORTUGUESE_HELP: &[(&str, &str)] = &[
          está",
     ),
     (
-        "{\"v\":1,\"verdict\":..,\"effective\":..,\"rule\":..,\"reason\":..,\"commands\":[..],\"met\":[..],\"marks\":[[..]],\"always\":[..]}: \
-         `commands` as the parse has them, in `met` the index of the one that met a rule, `marks` the bytes of what \
-         is not allowed, `writes_git` whether it is a call of git alone for which the repository is writable, \
+        "{\"v\":1,\"verdict\":..,\"effective\":..,\"rule\":..,\"reason\":..,\"commands\":[..],\"met\":[..],\"marks\":[[..]],\"modes\":{..},\"always\":[..]}: \
+         `effective` is what happens now, `modes` what happens in each mode, `marks` the bytes of what is not allowed, \
          `always` what that answer would store, or `not_always` why it stores nothing",
-        "{\"v\":1,\"verdict\":..,\"effective\":..,\"rule\":..,\"reason\":..,\"commands\":[..],\"met\":[..],\"marks\":[[..]],\"always\":[..]}: \
-         `commands` como a análise os tem, em `met` o índice daquele que encontrou uma regra, `marks` os bytes do \
-         que não é permitido, `writes_git` se é uma chamada só de git para a qual o repositório é gravável, `always` \
-         o que essa resposta guardaria, ou `not_always` por que não guarda nada",
+        "{\"v\":1,\"verdict\":..,\"effective\":..,\"rule\":..,\"reason\":..,\"commands\":[..],\"met\":[..],\"marks\":[[..]],\"modes\":{..},\"always\":[..]}: \
+         `effective` é o que acontece agora, `modes` o que acontece em cada modo, `marks` os bytes do que não é permitido, \
+         `always` o que essa resposta guardaria, ou `not_always` por que não guarda nada",
     ),
     (
         "Below each turn, on stderr: what the replies cost in tokens, and by the prices of the settings",

@@ -10,14 +10,6 @@ toolfence::program::texts! { "coder"
         en: "asked because: {why}",
         pt: "motivo da pergunta: {why}",
     }
-    hook_may_run(hook) {
-        en: "the hook {hook} of the repository may run, as your settings say",
-        pt: "o hook {hook} do repositório pode rodar, como dizem as suas configurações",
-    }
-    hooks_may_run(hooks) {
-        en: "the hooks {hooks} of the repository may run, as your settings say",
-        pt: "os hooks {hooks} do repositório podem rodar, como dizem as suas configurações",
-    }
     always_would_allow(rules) {
         en: "always would allow, in this session: {rules}",
         pt: "sempre permitiria, nesta sessão: {rules}",
@@ -45,10 +37,6 @@ toolfence::program::texts! { "coder"
     always_not_on_offer(why) {
         en: "Always is not on offer: {why}. Say y to run it this time.",
         pt: "Sempre não está disponível: {why}. Diga s para executar desta vez.",
-    }
-    begins_no_command(beginning) {
-        en: "{beginning} begins no command that is asked about here, or its program runs other things.",
-        pt: "{beginning} não inicia nenhum comando desta pergunta, ou o programa dele executa outras coisas.",
     }
     always_or_all() {
         en: "Say always to allow it for this session, or all to see all of it.",

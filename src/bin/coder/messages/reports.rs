@@ -249,25 +249,9 @@ toolfence::program::texts! { "coder"
         en: "it does not run",
         pt: "não é executado",
     }
-    by_rule(rule) {
-        en: "  rule    {rule}",
-        pt: "  regra   {rule}",
-    }
-    for_reason(reason) {
-        en: "  reason  {reason}",
-        pt: "  motivo  {reason}",
-    }
     git_writable() {
         en: "  git     the repository is writable for this call: it is git alone",
         pt: "  git     esta chamada pode escrever no repositório: ela é só git",
-    }
-    would_run(command) {
-        en: "  runs    {command}",
-        pt: "  executa {command}",
-    }
-    met_rule(verdict, rule, reason) {
-        en: "  met     {verdict} by {rule}: {reason}",
-        pt: "  atinge  {verdict} por {rule}: {reason}",
     }
     always_would_store(rule) {
         en: "  always  would store: {rule}",
@@ -276,34 +260,6 @@ toolfence::program::texts! { "coder"
     always_stores_nothing(why) {
         en: "  always  is not on offer: {why}",
         pt: "  sempre  não está disponível: {why}",
-    }
-    decided_now() {
-        en: "now ",
-        pt: "agora ",
-    }
-    decided_then() {
-        en: "then",
-        pt: "depois",
-    }
-    decided_by(done, rule, reason) {
-        en: "{done}, by {rule}: {reason}",
-        pt: "{done}, por {rule}: {reason}",
-    }
-    no_record_of_call(line, why) {
-        en: "line {line} is no record of a call: {why}",
-        pt: "a linha {line} não é registro de uma chamada: {why}",
-    }
-    neither_tool_nor_command() {
-        en: "it has neither a tool nor a command",
-        pt: "não tem nem ferramenta nem comando",
-    }
-    calls_compared(calls, differ) {
-        en: "{calls} calls; {differ} would be decided differently",
-        pt: "{calls} {calls|chamada|chamadas}; {differ} {differ|teria|teriam} outra decisão",
-    }
-    read_by_guess() {
-        en: "It could only be read by a guess, and it does more than read.",
-        pt: "Só foi possível lê-la por um palpite, e ela faz mais do que ler.",
     }
 }
 

@@ -108,12 +108,6 @@ toolfence::program::texts! { "coder"
         en: "{tool} failed, {code}: {message}",
         pt: "{tool} falhou, {code}: {message}",
     }
-    no_record_in_file() {
-        en: "there is no call in this file. It takes lines of `coder parse`, of `coder parse --batch`, of the audit log (run, ask, and \
-             results with args), of transcripts, and `id` with `tool` and `args` or with `command`",
-        pt: "não há nenhuma chamada neste arquivo. Ele aceita linhas de `coder parse`, de `coder parse --batch`, do log de auditoria \
-             (run, ask e resultados com args), de transcrições, e `id` com `tool` e `args` ou com `command`",
-    }
 }
 
 // What the model is told.

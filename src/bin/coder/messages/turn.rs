@@ -173,11 +173,6 @@ toolfence::program::texts! { "coder"
         en: "coder has a question",
         pt: "coder tem uma pergunta",
     }
-    /// What the model is told of the text on standard input beside a question.
-    what_was_piped_in() {
-        en: "what was piped in",
-        pt: "o que veio pela entrada padrão",
-    }
 }
 
 // A conversation.

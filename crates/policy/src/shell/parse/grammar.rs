@@ -121,6 +121,7 @@ pub(super) struct Parser {
     nested: Vec<NestedText>,
     /// The variables that arithmetic reads, and those that the text can set to anything but a number.
     pub(super) names_in_sums: Vec<String>,
+    has_loops: bool,
     not_numbers: Vec<String>,
     pub(super) steps: usize,
 }
@@ -185,13 +186,13 @@ impl Parser {
 
     /// The commands, with the texts of here-documents in their redirections.
     pub(super) fn finish(self) -> Parsed {
-        let Self { mut commands, documents, names_in_sums, .. } = self;
+        let Self { mut commands, documents, names_in_sums, has_loops, .. } = self;
         for redirection in commands.iter_mut().flat_map(|command| &mut command.redirections) {
             if let Some(document) = redirection.document.take() {
                 redirection.target = documents[document].clone();
             }
         }
-        Parsed { commands, uses_numbers_by_name: !names_in_sums.is_empty() }
+        Parsed { commands, uses_numbers_by_name: !names_in_sums.is_empty(), has_loops }
     }
 }
 
@@ -440,7 +441,10 @@ impl<'t, 'p> Reader<'t, 'p> {
 
     /// Adds the simple command that ends here to the result.
     fn flush_command(&mut self) -> Step {
-        let command = std::mem::take(&mut self.list().command);
+        let mut command = std::mem::take(&mut self.list().command);
+        if self.depth == 0 && self.document.is_none() {
+            command.span = Some(command.position..self.source.position());
+        }
         if command.words.is_empty() && command.assignments.is_empty() && command.redirections.is_empty() {
             return Ok(());
         }
@@ -542,7 +546,10 @@ impl<'t, 'p> Reader<'t, 'p> {
         }
         if is_before_redirection && let Some(text) = word.plain() {
             match redirected_descriptor(text) {
-                Some(true) => return self.begin_descriptor(),
+                Some(true) => {
+                    let name = text.trim_matches(['{', '}']).to_owned();
+                    return self.begin_descriptor(name);
+                }
                 Some(false) => return self.refuse("the descriptor of a redirection"),
                 None => {}
             }
@@ -582,8 +589,13 @@ impl<'t, 'p> Reader<'t, 'p> {
     }
 
     /// Accepts a word such as `2` or `{name}` that is the descriptor of the redirection after it.
-    fn begin_descriptor(&mut self) -> Step {
+    fn begin_descriptor(&mut self, name: String) -> Step {
         let list = self.list();
+        if is_name(&name) {
+            // Bash puts the number of the descriptor into the variable.
+            let value = ShellWord::Unknown { prefix: String::new(), several: false, number: true };
+            list.command.assignments.push(Assignment { name, value });
+        }
         if list.spot != Spot::Compound {
             list.spot = Spot::Words;
         }
@@ -664,8 +676,14 @@ impl<'t, 'p> Reader<'t, 'p> {
             ("time", _) => self.list().spot = Spot::Timed,
             ("{", _) => self.open_list(Closer::Brace),
             ("if", _) => self.open_list(Closer::Then),
-            ("while" | "until", _) => self.open_list(Closer::Do),
-            ("for", _) => self.frames.push(Frame::For(ForStage::Name)),
+            ("while" | "until", _) => {
+                self.parser.has_loops = true;
+                self.open_list(Closer::Do);
+            }
+            ("for", _) => {
+                self.parser.has_loops = true;
+                self.frames.push(Frame::For(ForStage::Name));
+            }
             ("case", _) => self.frames.push(Frame::Case(CaseStage::Subject)),
             ("[[", _) => {
                 self.tests.push(TestWords::default());

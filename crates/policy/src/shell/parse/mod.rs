@@ -57,6 +57,8 @@ pub struct Parsed {
     /// Set if arithmetic uses variables. A text that another one runs inherits their values, which can be expressions that run
     /// commands.
     pub uses_numbers_by_name: bool,
+    /// Set if the text has a loop.
+    pub has_loops: bool,
 }
 
 /// A program or builtin with its words.
@@ -70,6 +72,8 @@ pub struct SimpleCommand {
     pub redirections: Vec<Redirection>,
     /// The offset in the text of its first word, assignment or redirection.
     pub position: usize,
+    /// The bytes of the command in the text, up to the operator that ends it. `None` in a here-document or backquotes.
+    pub span: Option<std::ops::Range<usize>>,
 }
 
 /// `NAME=value` or `NAME+=value`.

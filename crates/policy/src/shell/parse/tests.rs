@@ -97,7 +97,7 @@ fn commands_are_listed_wherever_they_are() {
 fn redirections_have_their_targets() {
     assert_described(&[
         (">a b <c 2>>d >|e <>f", "><a> <<c> >><d> >|<e> <><f> <b>"),
-        ("a &>b &>>c >&d 2>&1 >&- {fd}>e", "&><b> &>><c> >&<d> >&<1> >&<-> ><e> <a>"),
+        ("a &>b &>>c >&d 2>&1 >&- {fd}>e", "fd=?# &><b> &>><c> >&<d> >&<1> >&<-> ><e> <a>"),
         ("a <<<b <<<$x", "<<<<b> <<<? <a>"),
         ("a >&-l <& -b", ">&<-> <&<-> <a> <l> <b>"),
         ("a 2 >b", "><b> <a> <2>"),

@@ -1,0 +1,245 @@
+//! The decision about a command: deny rules, blocked names, the settings, and the short table for hosts without a sandbox.
+
+use super::block_list::{display, find_blocked, find_fork_bomb, list_folders};
+use super::blocked_names::{find_blocked_name, find_doubt};
+use super::commands::{CommandList, ListedCommand};
+use super::deny::{RuleMatch, match_rules};
+use super::harmless::is_harmless;
+use super::parse::ShellWord;
+use super::{Confinement, Ground, MAX_BYTES};
+use crate::answers::{ANSWERED, Rule, quoted};
+use crate::decision::{Decision, Judgement, MAX_MET, Met, Question};
+use crate::settings::CommandRule;
+use crate::shown::{deceives, shown};
+use std::ops::Range;
+use toolfence_protocol::{ErrorCode, Text, text};
+
+/// The rule that lets a command run without a sandbox.
+pub(crate) const HARMLESS: &str = "harmless";
+
+/// The rule that asks before a command changes the files of the project itself.
+pub(crate) const WRITES: &str = "write_access";
+
+/// The most commands of a text that runs without a sandbox and without a question.
+const MAX_HARMLESS: usize = 100;
+
+/// The most commands that a decision lists.
+const MAX_LISTED: usize = 64;
+
+/// Judges a command that runs in `cwd`, a folder relative to the root. For a command that is fully confined, only rules that deny count,
+/// and the user's rules if it cannot be read.
+pub(crate) fn judge(command: &str, cwd: &str, ground: Ground<'_>, confinement: Confinement) -> Decision {
+    if command.len() > MAX_BYTES {
+        let reason = text!(
+            "The command has {count} bytes; the limit is {limit}. Split it, or put it into a script file.",
+            count = command.len(),
+            limit = MAX_BYTES
+        );
+        return Decision { code: Some(ErrorCode::TooLarge), ..Decision::new(Judgement::Deny, "too_large", reason) };
+    }
+    let list = CommandList::read(command);
+    let question = Question::Right;
+    let mut findings = Findings { command, question, all: Vec::new(), marks: Vec::new() };
+    find_denied(&list, cwd, ground, &mut findings);
+    let rules = &ground.settings.commands;
+    let has_rules = !rules.deny.is_empty() || !rules.only.is_empty();
+    let is_hidden = command.chars().any(deceives);
+    if has_rules && (!list.is_complete || is_hidden) {
+        findings.add(Judgement::Ask, "unreadable", unread(&list, is_hidden), None);
+    }
+    if findings.worst() == Judgement::Allow {
+        find_permission(&list, cwd, ground, confinement, is_hidden, &mut findings);
+    } else {
+        findings.question = Question::Person;
+    }
+    let question = findings.question;
+    let mut decision = findings.decide();
+    decision.commands =
+        list.commands.iter().filter(|it| it.is_outer).take(MAX_LISTED).map(|it| line_of(it, command)).collect();
+    decision.question = question;
+    if decision.judgement == Judgement::Ask {
+        match question {
+            Question::Changes => decision.offer.add(Ok::<_, Text>(Rule::changes(command, cwd))),
+            Question::Right => decision.offer.add(Ok::<_, Text>(Rule::command(command, cwd))),
+            Question::Outside | Question::Person => {}
+        }
+    }
+    decision
+}
+
+/// Adds what denies the command, whatever the mode.
+fn find_denied(list: &CommandList, cwd: &str, ground: Ground<'_>, findings: &mut Findings<'_>) {
+    let rules = &ground.settings.commands;
+    let folders = list_folders(cwd, &list.commands);
+    // The parser reads no functions.
+    if let Some(reason) = find_fork_bomb(findings.command).filter(|_| list.unreadable.is_some()) {
+        findings.add(Judgement::Deny, "blocked_command", reason, None);
+    }
+    for command in &list.commands {
+        if let Some(reason) = find_blocked(command, &folders) {
+            findings.add(Judgement::Deny, "blocked_command", reason, Some(command));
+        }
+        if let Some(reason) = find_blocked_name(command, ground, &folders) {
+            findings.add(Judgement::Deny, "blocked_path", reason, Some(command));
+        }
+        match match_rules(rules.deny.iter().map(CommandRule::words), &command.words) {
+            RuleMatch::Matched(words) => {
+                let reason = text!("The settings deny commands that begin with {rule}.", rule = in_quotes(words));
+                findings.add(Judgement::Deny, "commands.deny", reason, Some(command));
+            }
+            RuleMatch::Unknown => {
+                let reason = text!("A part of the command that is known only when it runs could match a deny rule.");
+                findings.add(Judgement::Ask, "unreadable", reason, Some(command));
+            }
+            RuleMatch::None => {}
+        }
+        let is_listed = |rule: &CommandRule| rule.begins(command.words.iter().map(ShellWord::literal));
+        if !rules.only.is_empty() && !command.words.is_empty() && !rules.only.iter().any(is_listed) {
+            let reason = text!("`commands.only` does not list this command.");
+            findings.add(Judgement::Deny, "commands.only", reason, Some(command));
+        }
+    }
+}
+
+/// Adds why the command may run, or why the user is asked.
+fn find_permission(
+    list: &CommandList,
+    cwd: &str,
+    ground: Ground<'_>,
+    confinement: Confinement,
+    is_hidden: bool,
+    findings: &mut Findings<'_>,
+) {
+    if ground.answers.has(&Rule::command(findings.command, cwd)) {
+        let reason = text!("You allowed exactly this command for the session.");
+        return findings.add(Judgement::Allow, ANSWERED, reason, None);
+    }
+    let is_readable = list.is_complete && !is_hidden && !list.commands.is_empty();
+    if is_readable && list.commands.iter().all(|command| is_allowed(command, ground)) {
+        let reason = text!("The settings allow it.");
+        return findings.add(Judgement::Allow, "commands.allow", reason, None);
+    }
+    let folders = list_folders(cwd, &list.commands);
+    let is_short = !list.has_loops && list.commands.len() <= MAX_HARMLESS;
+    if confinement == Confinement::Full {
+        let reason = text!("The sandbox confines it.");
+        return findings.add(Judgement::Allow, "sandbox", reason, None);
+    }
+    if confinement == Confinement::ProjectWritable {
+        let rule = Rule::changes(findings.command, cwd);
+        let is_harmless =
+            |command: &ListedCommand| is_allowed(command, ground) || is_harmless(command, ground, &folders);
+        if ground.answers.has(&rule) {
+            let reason = text!("You allowed exactly this command for the session.");
+            findings.add(Judgement::Allow, ANSWERED, reason, None);
+        } else if is_readable && is_short && list.commands.iter().all(is_harmless) {
+            findings.add(Judgement::Allow, HARMLESS, text!("It only reads files of the project."), None);
+        } else {
+            findings.question = Question::Changes;
+            findings.add(Judgement::Ask, WRITES, text!("The command may change files of the project."), None);
+        }
+        return;
+    }
+    if !is_readable {
+        findings.question = Question::Person;
+        return findings.add(Judgement::Ask, "unreadable", unread(list, is_hidden), None);
+    }
+    for command in &list.commands {
+        if let Some(reason) = find_doubt(command, ground, &folders) {
+            findings.question = Question::Person;
+            findings.add(Judgement::Ask, "blocked_path", reason, Some(command));
+        } else if !is_allowed(command, ground) && (!is_short || !is_harmless(command, ground, &folders)) {
+            let reason = text!(
+                "{command} is not on the short list of commands that run without a sandbox.",
+                command = shown(&line_of(command, findings.command), 80)
+            );
+            findings.add(Judgement::Ask, "no_sandbox", reason, Some(command));
+        }
+    }
+    findings.add(Judgement::Allow, HARMLESS, text!("It only reads files of the project."), None);
+}
+
+/// Reports whether a rule of the settings allows a command. Redirections to files and assignments are not part of a rule.
+fn is_allowed(command: &ListedCommand, ground: Ground<'_>) -> bool {
+    let has_more = !command.parsed.assignments.is_empty()
+        || command.parsed.redirections.iter().any(|it| {
+            it.target.literal().is_none_or(|target| {
+                target != "/dev/null" && !(it.operator == ">&" && target.bytes().all(|byte| byte.is_ascii_digit()))
+            })
+        });
+    let words = || command.words.iter().map(ShellWord::literal);
+    !has_more
+        && words().all(|word| word.is_some())
+        && ground.settings.commands.allow.iter().any(|rule| rule.begins(words()))
+}
+
+fn unread(list: &CommandList, is_hidden: bool) -> Text {
+    match list.unreadable {
+        _ if is_hidden => text!("The command has invisible or control characters."),
+        Some(construct) => text!("The command cannot be read with certainty: {construct}.", construct),
+        None => text!("The command starts a program that is known only when it runs."),
+    }
+}
+
+/// A command as a person reads it: its text, or its words if other text is in it.
+fn line_of(command: &ListedCommand, text: &str) -> String {
+    if let Some(line) = command.span(text).and_then(|span| text.get(span)).filter(|line| !line.contains('\n')) {
+        return shown(line, 200);
+    }
+    let word = |word: &ShellWord| match word {
+        ShellWord::Literal(text) => quoted(text),
+        other => display(other),
+    };
+    let parsed = &command.parsed;
+    let assignments = parsed.assignments.iter().map(|it| format!("{}={}", it.name, word(&it.value)));
+    let redirections = parsed.redirections.iter().map(|it| match it.operator {
+        "<<" => "<<..".to_owned(),
+        operator => format!("{operator}{}", word(&it.target)),
+    });
+    let words: Vec<String> = assignments.chain(command.words.iter().map(word)).chain(redirections).collect();
+    shown(&words.join(" "), 200)
+}
+
+fn in_quotes(words: &[String]) -> String {
+    format!("{:?}", shown(&words.join(" "), 80))
+}
+
+/// What the rules say, in the order of the commands.
+struct Findings<'c> {
+    command: &'c str,
+    question: Question,
+    all: Vec<Met>,
+    marks: Vec<Range<usize>>,
+}
+
+impl Findings<'_> {
+    fn add(&mut self, judgement: Judgement, rule: &str, reason: Text, command: Option<&ListedCommand>) {
+        let met = Met { judgement, rule: rule.to_owned(), reason };
+        // A full list must not lack the strictest rule.
+        if self.all.len() == MAX_MET && judgement > self.worst() {
+            self.all.pop();
+        }
+        if self.all.len() < MAX_MET && !self.all.contains(&met) {
+            self.all.push(met);
+        }
+        let span = command.and_then(|command| command.span(self.command));
+        if let Some(span) = span.filter(|span| self.marks.len() < MAX_MET && !self.marks.contains(span)) {
+            self.marks.push(span);
+        }
+    }
+
+    fn worst(&self) -> Judgement {
+        self.all.iter().map(|met| met.judgement).max().unwrap_or(Judgement::Allow)
+    }
+
+    fn decide(self) -> Decision {
+        let worst = self.worst();
+        let Some(first) = self.all.iter().find(|met| met.judgement == worst) else {
+            return Decision::new(Judgement::Allow, HARMLESS, text!("It runs no program."));
+        };
+        let mut decision = Decision::new(worst, first.rule.clone(), first.reason.clone());
+        decision.met = self.all;
+        decision.marks = self.marks;
+        decision
+    }
+}

@@ -1,0 +1,270 @@
+//! The commands that a command runs: under wrappers (`env`, `sudo`, `xargs`, `find -exec`, ..) and in literal scripts (`sh -c`,
+//! `eval`, `trap`, a here-document of a shell).
+
+use super::parse::{ShellWord, SimpleCommand};
+
+/// The most places at which the command of a wrapper with unknown options is looked for.
+const MAX_PLACES: usize = 4;
+
+/// The last part of a program's name.
+pub(super) fn base_name(name: &str) -> &str {
+    name.rsplit('/').next().unwrap_or(name)
+}
+
+/// What a command runs.
+pub(super) enum Inner {
+    Command(Vec<ShellWord>),
+    Script(String),
+    Unknown,
+}
+
+/// The options of some programs.
+pub(super) struct Options {
+    pub(super) programs: &'static str,
+    /// Short options without and with a value.
+    pub(super) flags: &'static str,
+    pub(super) values: &'static str,
+    /// Long options with a value in the next word; all others are flags or have a `=`.
+    pub(super) long_values: &'static str,
+    pub(super) long_flags: &'static str,
+    /// How many operands precede the command.
+    operands: usize,
+}
+
+impl Options {
+    pub(super) const NONE: Options = options("", "", "", "", "", 0);
+}
+
+pub(super) const fn options(
+    programs: &'static str,
+    flags: &'static str,
+    values: &'static str,
+    long_flags: &'static str,
+    long_values: &'static str,
+    operands: usize,
+) -> Options {
+    Options { programs, flags, values, long_values, long_flags, operands }
+}
+
+/// Programs that run the command after their own options.
+const WRAPPERS: &[Options] = &[
+    options("command builtin", "p", "", "", "", 0),
+    options("exec", "cl", "a", "", "", 0),
+    options("nohup setsid busybox toybox fakeroot unbuffer caffeinate", "wfc", "", "fork wait ctty", "", 0),
+    options("nice", "", "n", "", "adjustment", 0),
+    options("ionice", "t", "cnpPu", "ignore", "class classdata pid pgid uid", 0),
+    options("timeout", "v", "sk", "preserve-status foreground verbose", "signal kill-after", 1),
+    options("env", "i0v-", "uC", "ignore-environment null debug", "unset chdir", 0),
+    options(
+        "sudo",
+        "AbBEHiKknPSs",
+        "CDghpRrTtuU",
+        "background preserve-env set-home login non-interactive shell stdin reset-timestamp",
+        "user group host prompt chdir chroot role type close-from other-user command-timeout",
+        0,
+    ),
+    options("doas", "Lns", "Cu", "", "", 0),
+    options("stdbuf", "", "ioe", "", "input output error", 0),
+    options("time", "pvaqV", "fo", "portability verbose append quiet", "format output", 0),
+    options(
+        "xargs",
+        "0rtxpoiel",
+        "adEILnPs",
+        "null no-run-if-empty verbose exit interactive open-tty replace",
+        "arg-file delimiter max-args max-procs max-chars",
+        0,
+    ),
+    options("chroot", "", "", "", "groups userspec", 1),
+    options("strace ltrace", "cCdDfhiknqrtTvVwxyzZ", "abeEIoOpPsSuUX", "follow-forks quiet", "output trace", 0),
+    options("flock", "nsxuoF", "wE", "nonblock shared exclusive close", "timeout wait", 1),
+    options("taskset chrt", "acpbfior", "", "", "", 1),
+];
+
+pub(super) fn find_options(table: &'static [Options], name: &str) -> Option<&'static Options> {
+    table.iter().find(|row| row.programs.split(' ').any(|program| program == name))
+}
+
+/// The places where the words after the options can begin: several, because an option that is in no list can take a value or not.
+pub(super) fn skip_options(words: &[ShellWord], options: &Options) -> Vec<usize> {
+    let has = |list: &str, name: &str| list.split(' ').any(|one| one == name);
+    let (mut at, mut unknown, mut places) = (0, 0, Vec::new());
+    loop {
+        match words.get(at).and_then(ShellWord::literal) {
+            Some("--") => {
+                places.push(at + 1);
+                return places;
+            }
+            Some(text) if text.starts_with("--") => {
+                let name = text[2..].split('=').next().unwrap_or("");
+                let takes_next = has(options.long_values, name) && !text.contains('=');
+                at += if takes_next { 2 } else { 1 };
+                unknown += usize::from(!text.contains('=') && !takes_next && !has(options.long_flags, name));
+            }
+            Some(text) if text.len() > 1 && text.starts_with('-') => {
+                at += 1;
+                for (index, letter) in text.char_indices().skip(1) {
+                    if options.values.contains(letter) {
+                        // The value is the rest of the word, or else the next one.
+                        at += usize::from(index + letter.len_utf8() == text.len());
+                        break;
+                    }
+                    unknown += usize::from(!options.flags.contains(letter) && !letter.is_ascii_digit());
+                }
+            }
+            _ => {
+                places.push(at);
+                if unknown == 0 || at >= words.len() {
+                    return places;
+                }
+                // The word may be the value of an unknown option.
+                unknown -= 1;
+                at += 1;
+            }
+        }
+    }
+}
+
+/// Lists what a command runs.
+pub(super) fn list_inner(words: &[ShellWord], command: &SimpleCommand) -> Vec<Inner> {
+    let Some((name, arguments)) = words.split_first() else { return Vec::new() };
+    let Some(name) = name.literal().map(base_name) else { return vec![Inner::Unknown] };
+    match name {
+        "sh" | "bash" | "dash" | "ash" | "zsh" | "ksh" => vec![read_shell(arguments, command)],
+        // It only looks the name up.
+        "command" if matches!(arguments.first().and_then(ShellWord::literal), Some("-v" | "-V")) => Vec::new(),
+        "eval" => vec![join_script(arguments)],
+        "trap" => match arguments.first() {
+            Some(ShellWord::Literal(text)) if text == "-" => Vec::new(),
+            Some(ShellWord::Literal(text)) if text.starts_with('-') && arguments.len() > 1 => vec![Inner::Unknown],
+            Some(ShellWord::Literal(text)) => vec![Inner::Script(text.clone())],
+            Some(_) => vec![Inner::Unknown],
+            None => Vec::new(),
+        },
+        "watch" | "su" | "script" | "runuser" | "parallel" | "unshare" | "nsenter" | "at" | "batch" => {
+            vec![Inner::Unknown]
+        }
+        "find" => list_executed(arguments),
+        _ => match find_options(WRAPPERS, name) {
+            Some(options) => list_wrapped(name, arguments, options),
+            None => Vec::new(),
+        },
+    }
+}
+
+/// Lists the commands that a wrapper can run.
+fn list_wrapped(name: &str, arguments: &[ShellWord], options: &Options) -> Vec<Inner> {
+    // `env -S text` splits the text by rules of its own, and a name that is not a variable can define a function.
+    let splits =
+        |word: &ShellWord| word.literal().is_some_and(|text| text.starts_with("-S") || text.starts_with("--split"));
+    if name == "env" && arguments.iter().any(splits) {
+        return vec![Inner::Unknown];
+    }
+    let mut all = Vec::new();
+    let places = skip_options(arguments, options);
+    if places.len() > MAX_PLACES {
+        all.push(Inner::Unknown);
+    }
+    for at in places.into_iter().take(MAX_PLACES) {
+        let mut words = arguments.get(at + options.operands..).unwrap_or(&[]);
+        if matches!(name, "env" | "sudo") {
+            let is_assignment = |word: &ShellWord| match word {
+                ShellWord::Literal(text) => text.contains('='),
+                ShellWord::Unknown { prefix, .. } => prefix.contains('='),
+                _ => false,
+            };
+            while let Some((first, rest)) = words.split_first()
+                && is_assignment(first)
+            {
+                // An unquoted value can end in a command of its own.
+                if matches!(first, ShellWord::Unknown { several: true, .. }) {
+                    all.push(Inner::Unknown);
+                }
+                words = rest;
+            }
+        }
+        if words.is_empty() {
+            continue;
+        }
+        let mut words = words.to_vec();
+        if name == "xargs" {
+            // The text that replaces an input can be any word, and inputs follow otherwise.
+            let mark = arguments.iter().filter_map(ShellWord::literal).find_map(|text| text.strip_prefix("-I"));
+            replace_mark(&mut words, mark.filter(|mark| !mark.is_empty()).unwrap_or("{}"));
+            words.push(ShellWord::Unknown { prefix: String::new(), several: true, number: false });
+        }
+        all.push(Inner::Command(words));
+    }
+    all
+}
+
+/// Makes each word unknown that contains the text which a program replaces.
+fn replace_mark(words: &mut [ShellWord], mark: &str) {
+    for word in words {
+        if let Some(at) = word.literal().and_then(|text| text.find(mark)) {
+            let prefix = word.literal().unwrap_or("")[..at].to_owned();
+            *word = ShellWord::Unknown { prefix, several: false, number: false };
+        }
+    }
+}
+
+/// Lists the commands of `find -exec` and the like.
+fn list_executed(arguments: &[ShellWord]) -> Vec<Inner> {
+    let mut all = Vec::new();
+    let mut rest = arguments;
+    while let Some(at) =
+        rest.iter().position(|word| matches!(word.literal(), Some("-exec" | "-execdir" | "-ok" | "-okdir")))
+    {
+        rest = &rest[at + 1..];
+        let end = rest.iter().position(|word| matches!(word.literal(), Some(";" | "+"))).unwrap_or(rest.len());
+        let mut words = rest[..end].to_vec();
+        replace_mark(&mut words, "{}");
+        all.push(Inner::Command(words));
+        rest = &rest[end..];
+    }
+    all
+}
+
+/// Reads the script of `eval`.
+fn join_script(words: &[ShellWord]) -> Inner {
+    let words = words.strip_prefix(&[ShellWord::Literal("--".to_owned())]).unwrap_or(words);
+    let literals: Option<Vec<&str>> = words.iter().map(ShellWord::literal).collect();
+    match literals {
+        Some(literals) => Inner::Script(literals.join(" ")),
+        None => Inner::Unknown,
+    }
+}
+
+/// Reads what a shell runs: the text after `-c`, a here-document, a file, or an input that is unknown.
+fn read_shell(arguments: &[ShellWord], command: &SimpleCommand) -> Inner {
+    let mut words = arguments.iter();
+    let mut takes_text = false;
+    while let Some(word) = words.next() {
+        let Some(text) = word.literal() else { return Inner::Unknown };
+        match text {
+            "--" => break,
+            "--version" | "--help" => return Inner::Script(String::new()),
+            _ if text.starts_with("--") => continue,
+            _ if text.len() > 1 && text.starts_with(['-', '+']) => {
+                takes_text |= text.starts_with('-') && text.contains('c');
+                if text.contains(['o', 'O']) {
+                    words.next();
+                }
+            }
+            _ if takes_text => return Inner::Script(text.to_owned()),
+            // A file is a program like any other.
+            _ if text != "-" && !text.starts_with("/dev/") && !text.starts_with("/proc/") => {
+                return Inner::Script(String::new());
+            }
+            _ => break,
+        }
+    }
+    if takes_text {
+        return words.next().and_then(ShellWord::literal).map_or(Inner::Unknown, |text| Inner::Script(text.to_owned()));
+    }
+    match command.redirections.iter().rfind(|redirection| redirection.operator.starts_with('<')) {
+        Some(document) if document.operator == "<<" || document.operator == "<<<" => {
+            document.target.literal().map_or(Inner::Unknown, |text| Inner::Script(text.to_owned()))
+        }
+        _ => Inner::Unknown,
+    }
+}
