@@ -53,11 +53,11 @@ pub mod json {
     pub use toolfence_protocol::json::{Lexer, MOST_NESTING};
 }
 
-/// What else the policy asks of a host, what a decision was made of, and the hooks that git knows.
+/// What else the policy asks of a host, and what a decision was made of.
 #[cfg(feature = "policy")]
 pub mod policy {
     pub use toolfence_policy::{Met, Question, Seen};
-    pub use toolfence_rules::{AGENTS_FILES, Blocked, GIT_HOOKS, Harmless};
+    pub use toolfence_rules::{AGENTS_FILES, Blocked, Harmless};
 }
 
 /// The sandbox itself, and what its helper is asked for.

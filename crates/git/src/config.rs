@@ -33,8 +33,6 @@ pub struct Configured {
     pub local: Vec<(String, Option<String>)>,
     /// Keys and values of the person's and the system's files.
     pub global: Vec<(String, Option<String>)>,
-    /// The folder of hooks that the repository's own files name, as it is written.
-    pub hooks: Option<String>,
     /// A relative folder of hooks that the person's own configuration names: it holds in every repository.
     pub hooks_everywhere: Option<PathBuf>,
 }
@@ -165,9 +163,6 @@ fn read(text: &[u8], top: &Path) -> (Configured, Vec<PathBuf>) {
             let beside = origin.as_deref().and_then(Path::parent).unwrap_or(top);
             if key == "core.hookspath" {
                 let hooks = path_value(value, top);
-                if local {
-                    configured.hooks = Some(value.clone());
-                }
                 if !local && !Path::new(value).is_absolute() && !value.starts_with('~') {
                     configured.hooks_everywhere = Some(PathBuf::from(value));
                 }
@@ -194,7 +189,7 @@ fn read(text: &[u8], top: &Path) -> (Configured, Vec<PathBuf>) {
 }
 
 /// A value that is a path: relative to `base`, or to the home where it begins with `~/`.
-pub fn path_value(value: &str, base: &Path) -> PathBuf {
+fn path_value(value: &str, base: &Path) -> PathBuf {
     let home = || std::env::var_os("HOME").map(PathBuf::from);
     match value.strip_prefix("~/") {
         Some(rest) => home().map_or_else(|| base.join(value), |home| plain(&home.join(rest))),
@@ -428,7 +423,7 @@ mod tests {
         );
         assert_eq!(files, ["/p/.git/config", "/h/.gitconfig", "/h/more"].map(PathBuf::from));
         assert_eq!(configured.local[1], ("core.bare".to_owned(), None));
-        assert_eq!((configured.global.len(), configured.hooks.as_deref()), (1, Some(".husky/_")));
+        assert_eq!(configured.global.len(), 1);
     }
 
     #[test]

@@ -14,7 +14,6 @@
 pub mod changes;
 pub mod config;
 pub mod diff;
-pub mod hooks;
 pub mod made;
 mod messages;
 pub mod summary;

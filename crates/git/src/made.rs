@@ -48,16 +48,6 @@ pub fn is_as_git_makes_it(git_dir: &Path, top: &Path, hooks_everywhere: Option<&
     !hooks_everywhere.is_some_and(planted) && is_made(git_dir, 0)
 }
 
-/// Whether a folder of `worktrees` in a git directory is as `git worktree add` makes it: git reads its configuration and its
-/// hooks in the git directory around it, and nowhere else.
-pub fn is_made_worktree(entry: &Path) -> bool {
-    let leads_out = pointed(&entry.join("commondir"), "").is_some_and(|common| common == entry.join("../.."));
-    let is_link = |name: &str| fs::symlink_metadata(entry.join(name)).is_ok_and(|meta| meta.is_symlink());
-    let own = entry.join("config.worktree");
-    let has_plain = fs::symlink_metadata(&own).is_err() || is_plain_configuration(&own, false);
-    leads_out && has_plain && !is_link("commondir") && !is_link("config.worktree") && !has_programs_to_run(entry)
-}
-
 fn is_made(git_dir: &Path, depth: usize) -> bool {
     if depth > MOST_DEPTH {
         return false;
@@ -162,7 +152,7 @@ fn section_name(inside: &str) -> Option<String> {
 }
 
 /// The lists of what a rebase or the like still has to do, in a git directory.
-pub const LISTS: &[&str] = &["rebase-merge/git-rebase-todo", "sequencer/todo"];
+const LISTS: &[&str] = &["rebase-merge/git-rebase-todo", "sequencer/todo"];
 
 /// Whether a rebase or the like that is under way in this git directory has lines left that run programs: `exec`, or `x` for
 /// short (git-rebase(1), "INTERACTIVE MODE"). A list that cannot be read counts as one that has.

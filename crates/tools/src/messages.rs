@@ -314,12 +314,6 @@ toolfence_protocol::texts! { "inside"
              comando foi encerrado. O que ele tinha feito até então permaneceu, menos isto. Se o projeto precisa dele, peça ao \
              usuário que o crie ou que o mencione em sandbox.git_writable.",
     }
-    key_got(name) {
-        en: "{name} got a key while a hook ran that would make git on this machine run programs, so the call was ended. What it \
-             had done by then has stayed, but for this.",
-        pt: "{name} recebeu, durante a execução de um hook, uma chave que faria o git desta máquina executar programas, por isso \
-             a chamada foi encerrada. O que ela tinha feito até então permaneceu, menos isto.",
-    }
     blocked_file_changed(name) {
         en: "{name}, whose content is not for commands, changed on disk while the command ran and could not stay hidden, so the \
              command was ended. What it had done by then has stayed. Check before you run it again.",
@@ -348,13 +342,6 @@ toolfence_protocol::texts! { "inside"
              tell the user: `coder doctor` says what is wrong with them.",
         pt: "não foi possível montar o sandbox em volta do comando ({error}), por isso ele não foi executado. Tente de novo; se \
              falhar outra vez, avise o usuário: `coder doctor` diz o que há de errado.",
-    }
-    hooks_are_read_only() {
-        en: "In a call in which hooks run, the folders of hooks and what the configuration of git names are read-only, so that \
-             no hook changes what runs later. Ask the user to run what has to write there.",
-        pt: "Numa chamada em que hooks são executados, as pastas de hooks e o que a configuração do git menciona são somente \
-             leitura, para que nenhum hook altere o que será executado depois. Peça ao usuário que execute o que precisa \
-             gravar ali.",
     }
     repositories_are_read_only() {
         en: "Repositories are read-only to commands, so that nothing is left in .git that git would run later. Send git commands \

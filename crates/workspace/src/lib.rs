@@ -44,7 +44,7 @@ pub use files::Files;
 pub use files::list::{Entry, EntryKind, ListFiles, Listing};
 pub use files::read::{FileText, ReadFile, ReadLimits, Total};
 pub use files::search::{Found, SearchFiles, SearchLine};
-pub use masks::{Access, Configurations, GitFiles, Guarded, Hooks, MaskSet, Masks, Running, Unmasked, WalkCost};
+pub use masks::{Access, Configurations, GitFiles, MaskSet, Masks, Running, Unmasked, WalkCost};
 pub use names::quoted;
 pub use next_commit::{CommittedFile, NextCommit};
 pub use root::{Programs, Root};
@@ -124,17 +124,6 @@ impl Workspace {
     /// A path glob that cannot be read.
     pub fn writable_repositories<S: AsRef<str>>(self, globs: impl IntoIterator<Item = S>) -> Result<Workspace> {
         let settings = self.masks.git().clone().writable(globs)?;
-        Ok(Workspace { masks: Masks::new(Arc::clone(&self.root), settings), ..self })
-    }
-
-    /// Approves hooks of git, such as `pre-commit`, for calls that run nothing but git: whatever program a repository of the
-    /// project has under that name. They run where the sandbox holds, and where each hook that stands in the repositories of
-    /// the project is approved; else none runs.
-    ///
-    /// # Errors
-    /// A name that is no hook of git.
-    pub fn git_hooks<S: AsRef<str>>(self, names: impl IntoIterator<Item = S>) -> Result<Workspace> {
-        let settings = self.masks.git().clone().hooks(names)?;
         Ok(Workspace { masks: Masks::new(Arc::clone(&self.root), settings), ..self })
     }
 

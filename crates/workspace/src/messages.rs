@@ -356,22 +356,6 @@ toolfence_protocol::texts! { "masks"
         pt: "{file} recebeu a chave {key}, que pode fazer o git executar programas, e não foi possível retirá-la ({error}). Não \
              execute git ali antes de examinar o arquivo.",
     }
-    configuration_put_back(file) {
-        en: "{file} was changed so that it could not be read. It was put back as it was before the call.",
-        pt: "{file} foi alterado de um modo que não podia ser lido. Foi restaurado como era antes da chamada.",
-    }
-    configuration_not_put_back(file, error) {
-        en: "{file} was changed so that it cannot be read, and it could not be put back ({error}). Do not run git there before \
-             you have looked at it.",
-        pt: "{file} foi alterado de um modo que não pode ser lido, e não foi possível restaurá-lo ({error}). Não execute git ali \
-             antes de examinar o arquivo.",
-    }
-    too_much_to_look_over(folder) {
-        en: "{folder} has so many work trees and submodules now that they could not be looked over. Do not run git there before \
-             you have looked at them.",
-        pt: "{folder} tem agora tantas árvores de trabalho e submódulos que não foi possível examiná-los. Não execute git ali \
-             antes de examiná-los.",
-    }
 }
 
 // Lists of names.
@@ -379,62 +363,6 @@ toolfence_protocol::texts! { "list"
     and_more(names, count) {
         en: "{names} and {count} more",
         pt: "{names} e mais {count}",
-    }
-}
-
-// Hooks of git.
-toolfence_protocol::texts! { "hooks"
-    no_such_hook(name) {
-        en: "git has no hook {name}.",
-        pt: "o git não tem nenhum hook {name}.",
-    }
-    no_such_hook_but_close(name, close) {
-        en: "git has no hook {name}. Did you mean {close}?",
-        pt: "o git não tem nenhum hook {name}. Você quis dizer {close}?",
-    }
-    none_ran(why) {
-        en: "No hook ran in this call: {why}",
-        pt: "Nenhum hook foi executado nesta chamada: {why}",
-    }
-    not_approved(hooks, count, folders) {
-        en: "{hooks} {count|stands|stand} in {folders} and {count|is|are} not in sandbox.git_hooks.",
-        pt: "{hooks} {count|está|estão} em {folders} e não {count|consta|constam} em sandbox.git_hooks.",
-    }
-    no_work_tree() {
-        en: "the project is a repository without a work tree.",
-        pt: "o projeto é um repositório sem árvore de trabalho.",
-    }
-    not_listed(repository) {
-        en: "git cannot list the configuration of {repository}.",
-        pt: "o git não consegue listar a configuração de {repository}.",
-    }
-    too_many_inside(repository) {
-        en: "{repository} has too many work trees and submodules.",
-        pt: "{repository} tem árvores de trabalho e submódulos demais.",
-    }
-    file_names_more(file) {
-        en: "{file} names a folder of hooks or another file.",
-        pt: "{file} menciona uma pasta de hooks ou outro arquivo.",
-    }
-    hooks_outside(repository) {
-        en: "the folder of hooks of {repository} is not in the project.",
-        pt: "a pasta de hooks de {repository} não está no projeto.",
-    }
-    includes_under_condition(repository) {
-        en: "{repository} includes configuration under a condition.",
-        pt: "{repository} inclui configuração sob uma condição.",
-    }
-    hooks_not_followed(repository) {
-        en: "{repository} names its folder of hooks in a way that cannot be followed.",
-        pt: "{repository} indica a pasta de hooks de um modo que não pode ser seguido.",
-    }
-    hooks_not_named(repository) {
-        en: "{repository} names no folder of hooks where it should.",
-        pt: "{repository} não indica nenhuma pasta de hooks onde deveria.",
-    }
-    hooks_from_outside(repository) {
-        en: "{repository} has its folder of hooks from a configuration outside of the project, which commands do not see.",
-        pt: "{repository} recebe a pasta de hooks de uma configuração fora do projeto, que os comandos não veem.",
     }
 }
 

@@ -617,10 +617,7 @@ pub(crate) fn workspace(config: &Config, root: &Path, paths: PathRules) -> Resul
     for notice in workspace.notices() {
         eprintln!("{}", escaped(&messages::killed_while_running(notice.clone()).words()));
     }
-    workspace
-        .writable_repositories(config.merged.texts("sandbox.git_writable"))
-        .and_then(|workspace| workspace.git_hooks(config.merged.texts("sandbox.git_hooks")))
-        .map_err(Failure::wrong_use)
+    workspace.writable_repositories(config.merged.texts("sandbox.git_writable")).map_err(Failure::wrong_use)
 }
 
 /// What turns changed, unless the person does not want it kept.

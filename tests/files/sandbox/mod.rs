@@ -96,12 +96,7 @@ impl Place {
 }
 
 fn runner(root: &Path, settings: Settings) -> CommandRunner {
-    runner_with(root, &[], settings)
-}
-
-fn runner_with(root: &Path, hooks: &[&str], settings: Settings) -> CommandRunner {
     let workspace = Workspace::open(root, PathRules::default()).expect("the root is there");
-    let workspace = workspace.git_hooks(hooks).expect("they are hooks");
     CommandRunner::new(Arc::new(workspace), settings.helper(HELPER))
 }
 

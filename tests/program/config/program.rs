@@ -167,7 +167,6 @@ fn a_project_cannot_loosen_nor_choose_who_answers() {
         ("persona = \"p.md\"\n", "persona may not stand here"),
         ("replies = \"r\"\n", "replies may not stand here"),
         ("color = \"always\"\n", "color may not stand here"),
-        ("[sandbox]\ngit_hooks = [\"pre-commit\"]\n", "line 2, column 1: sandbox.git_hooks may not stand here"),
         ("[checks]\ncheckers = []\n", "line 2, column 1: checks.checkers may not stand here"),
     ] {
         let ran = Place::new().project(text).run(&["tools"], "");

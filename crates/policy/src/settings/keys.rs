@@ -30,8 +30,6 @@ pub enum Takes {
     Checks,
     /// A list of programs that check files.
     Checkers,
-    /// A list of some of these words.
-    Words(&'static [&'static str]),
     /// A table of what models cost.
     Prices,
     /// A table of headers.
@@ -52,7 +50,6 @@ impl Takes {
             | Takes::Texts
             | Takes::Checks
             | Takes::Checkers
-            | Takes::Words(_)
             | Takes::Prices
             | Takes::Headers
             | Takes::Members

@@ -27,7 +27,6 @@ toolfence_protocol::texts! { "settings"
     did_you_mean(close) { en: "Did you mean {close}?", pt: "Você quis dizer {close}?" }
     or(first, second) { en: "{first} or {second}", pt: "{first} ou {second}" }
     keys_are(list) { en: "The keys are {list}.", pt: "As chaves são {list}." }
-    names_are(list) { en: "The names are {list}.", pt: "Os nomes são {list}." }
     is_a_table(name) { en: "{name} is a table: [{name}]", pt: "{name} é uma tabela: [{name}]" }
     only_where_trusted(key) {
         en: "{key} names what a project may not choose by itself, so it counts only in a file that you trust.",
@@ -82,7 +81,6 @@ toolfence_protocol::texts! { "settings"
         en: "{key} is a whole number from {least} to {most}.",
         pt: "{key} é um número inteiro de {least} a {most}.",
     }
-    has_no(key, word, hint) { en: "{key} has no {word}. {hint}", pt: "{key} não tem {word}. {hint}" }
     wrong_kind(what, wanted, kind) {
         en: "{what} is {wanted}; this is {kind}.",
         pt: "{what} é {wanted}; isto é {kind}.",
@@ -102,7 +100,6 @@ toolfence_protocol::texts! { "settings"
     // What it is about, at the beginning of that sentence.
     a_glob() { en: "a glob", pt: "um glob" }
     a_command_line() { en: "a command line", pt: "uma linha de comando" }
-    a_name() { en: "a name", pt: "um nome" }
     a_command_rule() { en: "a command rule", pt: "uma regra de comando" }
     a_checker() { en: "a checker", pt: "um verificador" }
     texts_wanted(kind) {

@@ -84,6 +84,9 @@ struct Wrong {
     untrusted: bool,
 }
 
+/// Keys of earlier versions. A file that has one still counts; the key has no effect.
+const REMOVED: &[&str] = &["sandbox.git_hooks"];
+
 struct FileReading<'k> {
     keys: &'k [&'static Key],
     layer: Layer,
@@ -108,6 +111,7 @@ impl FileReading<'_> {
                 (None, _) if self.keys.iter().any(holds) => {
                     self.wrong(value.span().start, messages::is_a_table(name));
                 }
+                (None, _) if REMOVED.contains(&&*name) => {}
                 (None, _) => self.unknown(key.span().start, &name),
             }
         }
@@ -202,9 +206,7 @@ impl FileReading<'_> {
                     Takes::Text => messages::text_in_quotes(),
                     Takes::Whole(least, most) => messages::whole_number(least, most),
                     Takes::Number(most) => messages::number_from_zero_to(most),
-                    Takes::Commands | Takes::Globs | Takes::Texts | Takes::Checks | Takes::Words(_) => {
-                        messages::list_of("\"...\"")
-                    }
+                    Takes::Commands | Takes::Globs | Takes::Texts | Takes::Checks => messages::list_of("\"...\""),
                     Takes::Checkers => messages::list_of(CheckerRule::EXAMPLE),
                     Takes::Prices => messages::table_like(PriceRule::EXAMPLE),
                     Takes::Headers => messages::table_like(HeaderRule::EXAMPLE),
@@ -244,16 +246,6 @@ fn item_of(key: &Key, item: &DeValue<'_>) -> Result<Value, Text> {
         (Takes::Texts, DeValue::String(text)) if !text.is_empty() => Ok(Value::Text(text.to_string())),
         (Takes::Texts, other) => Err(not_a_text(messages::a_text(), other)),
         (Takes::Checks, item) => CheckRule::read(item).map(Value::Check),
-        (Takes::Words(words), DeValue::String(word)) if words.contains(&&**word) => Ok(Value::Text(word.to_string())),
-        (Takes::Words(words), DeValue::String(word)) => {
-            let close = close_names(word, words.iter().copied());
-            let hint = match close.first() {
-                Some(close) => messages::did_you_mean(close),
-                None => messages::names_are(words.join(", ")),
-            };
-            Err(messages::has_no(key.name, shown(word, 64), hint))
-        }
-        (Takes::Words(_), other) => Err(not_a_text(messages::a_name(), other)),
         // Older versions had rules with examples: `{ prefix = "cargo test", match = [..] }`.
         (_, DeValue::Table(table)) if table.contains_key("prefix") => {
             let prefix = table.iter().find(|(key, _)| key.get_ref() == "prefix").map(|(_, value)| value.get_ref());

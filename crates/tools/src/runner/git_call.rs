@@ -2,7 +2,6 @@
 //!
 //! Every other call finds them read-only. In this one git starts no program that a repository names: hooks, monitors,
 //! editors, filters, drivers and helpers are off or are the system's, and no file of the project can be run as a program.
-//! Hooks alone run where the person approved each one that stands in the project.
 
 use std::ffi::OsString;
 use toolfence_commands::git_settings::{configuration, set_configuration};
@@ -22,9 +21,9 @@ const VARIABLES: &[(&str, &str)] = &[
     ("GIT_MERGE_AUTOEDIT", "no"),
 ];
 
-/// Changes the environment of a command so that git starts nothing a repository names, hooks apart where `with_hooks` says so,
+/// Changes the environment of a command so that git starts nothing a repository names,
 /// and knows the person's own settings that are harmless: the home, where their file is, is hidden from commands.
-pub(super) fn only_git(environment: &mut Vec<(OsString, OsString)>, masks: &Masks, with_hooks: bool) {
+pub(super) fn only_git(environment: &mut Vec<(OsString, OsString)>, masks: &Masks) {
     let mut set = |name: &str, value: &str| {
         environment.retain(|(known, _)| known != name);
         environment.push((name.into(), value.into()));
@@ -33,9 +32,6 @@ pub(super) fn only_git(environment: &mut Vec<(OsString, OsString)>, masks: &Mask
         set(name, value);
     }
     let mut keys = configuration(environment);
-    if with_hooks {
-        keys.retain(|(key, _)| !key.eq_ignore_ascii_case("core.hooksPath"));
-    }
     keys.extend(masks.git_settings());
     if let Some(configured) = masks.git_configuration() {
         for (key, value) in configured.local.iter().chain(&configured.global) {
@@ -43,12 +39,6 @@ pub(super) fn only_git(environment: &mut Vec<(OsString, OsString)>, masks: &Mask
         }
     }
     set_configuration(environment, keys);
-}
-
-/// Whether the command may change where git looks for hooks: then those that were looked at may not be those that run.
-pub(super) fn moves_hooks(command: &str) -> bool {
-    let command = command.to_ascii_lowercase();
-    ["hookspath", "include.", "includeif.", "-section"].iter().any(|word| command.contains(word))
 }
 
 /// What stands in the place of a key that names a program: nothing, the system's own program, or one that fails where going on
@@ -92,16 +82,6 @@ fn is_large_file_storage(value: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_command_that_may_move_hooks_is_known() {
-        for command in
-            ["git config core.hookspath x", "git config Include.path x", "git config --rename-section a core"]
-        {
-            assert!(moves_hooks(command), "{command}");
-        }
-        assert!(!moves_hooks("git add a && git commit -m 'hooks of the path'"));
-    }
 
     #[test]
     fn programs_are_replaced_by_what_is_safe() {

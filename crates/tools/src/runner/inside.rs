@@ -13,7 +13,7 @@ use toolfence_sandbox::environment;
 use toolfence_sandbox::isolation::{InSession, Request};
 use toolfence_sandbox::process::{self, Background, Job, Outcome};
 use toolfence_toolbox::ToolError;
-use toolfence_workspace::{Access, Configurations, Guarded, Hooks, MaskSet, Running, Stop, Unmasked, Workspace};
+use toolfence_workspace::{Access, Configurations, MaskSet, Running, Stop, Unmasked, Workspace};
 
 /// How often the sandbox is set up anew where the project changes meanwhile.
 const MOST_TRIES: u32 = 4;
@@ -74,21 +74,17 @@ impl CommandRunner {
             let command = inside.words.last().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
             let look = move |project: &Sandboxed, stop: &Stop| {
                 let masks = project.workspace.masks();
-                let (set, hooks) = match writes_git {
-                    true => project.masks_of_git(&command, stop)?,
-                    false => (masks.find(Access::Read, stop)?, Hooks::default()),
-                };
-                let guarded = set.with_hooks().then(|| Guarded::before(masks, &set));
+                let access = if writes_git { Access::Write } else { Access::Read };
+                let set = masks.find(access, stop)?;
                 let configurations = writes_git.then(|| Configurations::before(masks, &set, &command));
-                let of_hooks = guarded.clone().zip(configurations.clone());
-                let running = masks.running(&set, of_hooks, project.enclosure().settler());
-                Ok((Arc::new(set), running, guarded, configurations.map(Arc::new), hooks.off))
+                let running = masks.running(&set, project.enclosure().settler());
+                Ok((Arc::new(set), running, configurations))
             };
-            let (masks, running, guarded, configurations, off) = blocking(&self.project, look).await?;
+            let (masks, running, configurations) = blocking(&self.project, look).await?;
             let mut disturbance = None;
             let ended = {
                 let mut run = pin!(self.run_masked(job, inside, &masks));
-                let watch = self.watch(&masks, &running, configurations.as_ref());
+                let watch = self.watch(&masks, &running);
                 tokio::select! {
                     biased;
                     ended = &mut run => ended,
@@ -109,10 +105,7 @@ impl CommandRunner {
             drop(left);
             let outcome = ended.as_ref().ok().cloned();
             let settle = move |workspace: &Workspace, _: &Stop| {
-                // First what leads git to other configurations: what is judged behind it is asked of git.
-                let mut notes = guarded.map(|guarded| guarded.settle(workspace.masks())).unwrap_or_default();
-                notes.extend(workspace.masks().settle(&masks));
-                notes.extend(off);
+                let mut notes = workspace.masks().settle(&masks);
                 notes.extend(outcome.iter().flat_map(|outcome| refused::told(workspace, &masks, outcome)));
                 notes.extend(configurations.into_iter().flat_map(|before| before.settle(workspace.masks())));
                 // The record goes when there is nothing left to do.
@@ -140,11 +133,10 @@ impl CommandRunner {
             true => self.build_folders().await?,
             false => Vec::new(),
         };
-        let only_git = writes_git && !masks.with_hooks();
         let mut environment =
             environment::sandboxed(job.environment, self.workspace().root().path(), self.has_network(network));
         if writes_git {
-            git_call::only_git(&mut environment, self.workspace().masks(), masks.with_hooks());
+            git_call::only_git(&mut environment, self.workspace().masks());
         }
         let variables: Vec<&OsStr> = environment.iter().map(|(name, _)| name.as_os_str()).collect();
         let in_session = (!writes_git).then(|| self.enclosure().enter_session());
@@ -156,7 +148,7 @@ impl CommandRunner {
             network,
             looks,
             writable_folders: &writable_folders,
-            only_git,
+            only_git: writes_git,
             // A planted configuration of git or a program in a toolchain must not run where the repository can be written.
             session: !writes_git,
             sockets: in_session.as_ref().is_none_or(InSession::is_alone),
@@ -193,21 +185,14 @@ impl CommandRunner {
 
     /// Waits until something has to end a command that may write: a blocked file that is not hidden any more, or something
     /// that git on the host would run. Says meanwhile that this host is there.
-    async fn watch(
-        &self,
-        masks: &Arc<MaskSet>,
-        running: &Running,
-        configurations: Option<&Arc<Configurations>>,
-    ) -> ToolFailure {
+    async fn watch(&self, masks: &Arc<MaskSet>, running: &Running) -> ToolFailure {
         let mut pace = Pace::new();
         loop {
             pace.wait().await;
             running.sign_of_life();
-            let (masks, configurations) = (Arc::clone(masks), configurations.map(Arc::clone));
+            let masks = Arc::clone(masks);
             let look = move |workspace: &Workspace, stop: &Stop| {
-                let configured =
-                    configurations.and_then(|before| before.planted(workspace.masks())).map(|name| changed(&name));
-                let planted = configured.or_else(|| workspace.masks().planted(&masks, stop).map(|name| planted(&name)));
+                let planted = workspace.masks().planted(&masks, stop).map(|name| planted(&name));
                 Ok(planted.or_else(|| workspace.masks().replaced(&masks).map(unmasked)))
             };
             if let Ok(Some(failure)) = blocking(self.workspace(), look).await {
@@ -241,10 +226,6 @@ impl Pace {
 
 fn planted(name: &str) -> ToolFailure {
     ToolFailure::new(ErrorCode::Denied, messages::planted(name))
-}
-
-fn changed(name: &str) -> ToolFailure {
-    ToolFailure::new(ErrorCode::Denied, messages::key_got(name))
 }
 
 fn unmasked(found: Unmasked) -> ToolFailure {

@@ -36,13 +36,13 @@ use tokio::sync::oneshot;
 use toolfence_commands::session_output::SessionOutput;
 use toolfence_policy::Consent;
 use toolfence_protocol::limits::size;
-use toolfence_protocol::{Error, ErrorKind, Language, Limits, Output, Text, ToolFailure, text};
+use toolfence_protocol::{Error, ErrorKind, Language, Limits, Output, Text, text};
 use toolfence_sandbox::environment;
 use toolfence_sandbox::isolation::{self, Enclosure, Kind, Report};
 use toolfence_sandbox::process::{self, Background, Job, Outcome, Overflow};
 use toolfence_toolbox::{Permit, Progress, ToolError};
 use toolfence_workspace::undo::History;
-use toolfence_workspace::{Access, Hooks, MaskSet, RecordedCommand, Stop, Workspace, overflow_file};
+use toolfence_workspace::{RecordedCommand, Stop, Workspace, overflow_file};
 
 /// Bytes of the result of a command that the sentence about the cut and the notes need.
 const AROUND: u64 = 2000;
@@ -112,27 +112,6 @@ impl Sandboxed {
 
     fn enclosure(&self) -> &Enclosure {
         self.enclosure.get_or_init(|| Enclosure::new(self.settings.clone(), self.workspace.root().as_ref()))
-    }
-
-    /// Whether the settings and the sandbox let any hook of git run.
-    fn may_run_hooks(&self) -> bool {
-        self.workspace.masks().approves_hooks()
-            && self.settings.mode != isolation::Mode::ReadOnly
-            && self.enclosure().report().holds
-    }
-
-    /// What has to be masked in a call that is git alone, and what becomes of hooks in it.
-    fn masks_of_git(&self, command: &str, stop: &Stop) -> Result<(MaskSet, Hooks), ToolFailure> {
-        let masks = self.workspace.masks();
-        let mut hooks = Hooks::default();
-        if self.may_run_hooks() && !git_call::moves_hooks(command) {
-            let set = masks.find(Access::WriteWithHooks, stop)?;
-            hooks = masks.hooks_of(&set);
-            if !hooks.run.is_empty() {
-                return Ok((set, hooks));
-            }
-        }
-        Ok((masks.find(Access::Write, stop)?, hooks))
     }
 }
 
@@ -229,16 +208,6 @@ impl CommandRunner {
     #[doc(hidden)]
     pub fn enclosure(&self) -> &Enclosure {
         self.project.enclosure()
-    }
-
-    /// What becomes of hooks of git in a call that is git alone and that would run now.
-    #[doc(hidden)]
-    pub fn hooks(&self, stop: &Stop) -> Hooks {
-        if !self.project.may_run_hooks() {
-            return Hooks::default();
-        }
-        let masks = self.project.workspace.masks();
-        masks.find(Access::WriteWithHooks, stop).map_or_else(|_| Hooks::default(), |set| masks.hooks_of(&set))
     }
 
     /// Returns `true` if a command in the sandbox may use the network: its call asks for it, or the settings open it to all.

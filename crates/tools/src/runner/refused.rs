@@ -71,9 +71,6 @@ pub(super) fn told(workspace: &Workspace, masks: &MaskSet, outcome: &Outcome) ->
             of_cover.get_or_insert_with(|| names::shown(&mask.path));
         }
     }
-    if masks.with_hooks() && (of_git || of_cover.is_some()) {
-        return vec![messages::hooks_are_read_only()];
-    }
     let git = of_git.then(messages::repositories_are_read_only);
     let mask = of_cover.map(messages::kept_as_it_is);
     let hidden = masks.list().iter().filter(|mask| matches!(mask.how, MaskKind::Hide | MaskKind::HideRemovable));

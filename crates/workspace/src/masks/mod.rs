@@ -6,7 +6,6 @@
 
 mod configurations;
 mod folders;
-mod hooks;
 mod owners;
 mod replaced;
 mod repositories;
@@ -17,7 +16,6 @@ mod settings;
 mod settle;
 
 pub use configurations::Configurations;
-pub use hooks::{Guarded, Hooks};
 pub use replaced::Unmasked;
 pub use repositories::{Access, GitFiles};
 pub use running::Running;
@@ -88,34 +86,15 @@ impl Masks {
         settle::settle(self, before)
     }
 
-    /// Writes down what is known of the repositories before a command runs, for the case that the host is killed, and
-    /// `of_hooks` where hooks run in the command. `settler` is the helper that works the record off then, and the argument
-    /// that makes it do so.
-    pub fn running(
-        &self,
-        set: &MaskSet,
-        of_hooks: Option<(Guarded, Configurations)>,
-        settler: Option<(&Path, &str)>,
-    ) -> Running {
-        let running = Running::begin(self, set, of_hooks);
+    /// Writes down what is known of the repositories before a command runs, for the case that the host is killed.
+    /// `settler` is the helper that works the record off then, and the argument that makes it do
+    /// so.
+    pub fn running(&self, set: &MaskSet, settler: Option<(&Path, &str)>) -> Running {
+        let running = Running::begin(self, set);
         if running.is_recorded() {
             self.settler.get_or_init(|| Settler::start(&self.root, settler).ok());
         }
         running
-    }
-
-    /// Whether the person approves any hook of git.
-    pub fn approves_hooks(&self) -> bool {
-        self.git.approves_hooks()
-    }
-
-    /// What becomes of hooks in a call that is git alone, for the repositories that were found with
-    /// [`Access::WriteWithHooks`], where the sandbox lets hooks run.
-    ///
-    /// One repository can have git look into another: a push to one in the project runs the hooks there, an update of a
-    /// submodule those of the submodule. So hooks run where every hook of every repository of the project is approved.
-    pub fn hooks_of(&self, set: &MaskSet) -> Hooks {
-        if self.git.approves_hooks() { hooks::of(self, set) } else { Hooks::default() }
     }
 
     /// The configuration that git reads in the repository of the root, or above it; `None` where there is no repository or no

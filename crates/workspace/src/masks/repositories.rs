@@ -10,9 +10,9 @@ use crate::root::ignores::Ignores;
 use rustix::fs::FileType;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use toolfence_git::config::{links_of, path_value, pointed};
+use toolfence_git::config::{links_of, pointed};
+use toolfence_git::made;
 use toolfence_git::way::Way;
-use toolfence_git::{hooks, made};
 use toolfence_project::{MaskKind, Number};
 use toolfence_rules::GIT_HOOKS;
 
@@ -26,9 +26,6 @@ pub enum Access {
     Copy,
     /// Write them: for a call that runs nothing but git.
     Write,
-    /// Write them, but for what git would run of them or read for that: for a call of git in which hooks run, which are
-    /// programs of the project.
-    WriteWithHooks,
 }
 
 /// What becomes of a repository of the project.
@@ -119,10 +116,6 @@ impl WantedAccess {
         }
         // Lines of a rebase that run a program would run it where the repository is writable.
         let writes = access != Access::Read && !dirs.iter().any(|dir| made::has_programs_to_run(dir));
-        if writes && access == Access::WriteWithHooks {
-            self.add_with_hooks(masks, at, kind, &top, &dirs);
-            return Standing::Protected;
-        }
         if writes {
             // A link can be no mount; the folder behind it is kept.
             if kind != Some(FileType::Symlink) {
@@ -152,41 +145,6 @@ impl WantedAccess {
         }
         self.configured(masks, &top, &dirs);
         Standing::Protected
-    }
-
-    /// Adds what a repository asks for in whose call hooks run. Git and they write its data; what leads git to a program
-    /// is read-only and must not appear, but for the configuration: the call compares it before and after.
-    fn add_with_hooks(&mut self, masks: &Masks, at: PathBuf, kind: Option<FileType>, top: &Path, dirs: &[PathBuf]) {
-        match kind {
-            Some(FileType::Symlink) => {}
-            // A `.git` file says where the git directory is.
-            Some(FileType::RegularFile) => self.mask(at, MaskKind::Freeze),
-            _ => self.mask(at, MaskKind::Keep),
-        }
-        let inner = dirs.iter().filter_map(|dir| hooks::inner(dir)).flat_map(|inner| inner.dirs);
-        let all: BTreeSet<PathBuf> = inner.chain(dirs.iter().cloned()).collect();
-        for dir in &all {
-            self.inside(masks, dir, MaskKind::Keep);
-            // The last two are where old versions of git kept remotes, and it still reads them.
-            for name in ["hooks", "commondir", "branches", "remotes"] {
-                self.used(masks, &dir.join(name));
-            }
-            for target in links_of(dir) {
-                self.used(masks, &target);
-            }
-        }
-        let Some(configured) = masks.configured(top, dirs) else { return };
-        let own: Vec<PathBuf> = dirs
-            .iter()
-            .flat_map(|dir| ["config", "config.worktree"].map(|name| dir.join(name)))
-            .filter_map(|file| file.canonicalize().ok())
-            .collect();
-        let folders = configured.hooks.iter().flat_map(|value| hook_folders(value, top, dirs));
-        for path in configured.used.iter().cloned().chain(folders) {
-            if !path.canonicalize().is_ok_and(|real| own.contains(&real)) {
-                self.used(masks, &path);
-            }
-        }
     }
 
     /// Adds what a repository above the root uses in the project.
@@ -292,14 +250,8 @@ pub(super) fn is_used_by_git(masks: &Masks, path: &Path) -> bool {
     wanted.ways.iter().any(leads_there)
 }
 
-/// Where git looks for the hooks that a value of `core.hooksPath` names. What is relative counts from the top of the work tree,
-/// and from the git directory for hooks of a push that is received.
-pub(super) fn hook_folders(value: &str, top: &Path, dirs: &[PathBuf]) -> BTreeSet<PathBuf> {
-    std::iter::once(top).chain(dirs.iter().map(PathBuf::as_path)).map(|base| path_value(value, base)).collect()
-}
-
 /// The git directory of the repository at `folder`, where `.git` is of this `kind` or it is none itself, and the common one.
-pub(super) fn git_dirs(masks: &Masks, folder: &Path, kind: Option<FileType>) -> Vec<PathBuf> {
+fn git_dirs(masks: &Masks, folder: &Path, kind: Option<FileType>) -> Vec<PathBuf> {
     let top = masks.root.path().join(folder);
     let at = if kind.is_some() { top.join(".git") } else { top };
     let git_dir = match kind {

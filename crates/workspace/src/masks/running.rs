@@ -7,8 +7,6 @@
 
 use crate::digest::Digest;
 use crate::encoding::{path_bytes, path_from};
-use crate::masks::configurations::Configurations;
-use crate::masks::hooks::Guarded;
 use crate::masks::repositories::{Repository, Standing, Used};
 use crate::masks::set::{Held, MaskSet};
 use crate::masks::{GitSettings, Masks, settle};
@@ -151,13 +149,10 @@ struct Record {
     used: Vec<RecordedUse>,
     /// Globs of repositories that are left to commands.
     free: Vec<String>,
-    /// The git directories and configurations that hooks may write.
-    #[serde(default)]
-    of_hooks: Option<(Guarded, Configurations)>,
 }
 
 impl Record {
-    fn of(masks: &Masks, set: &MaskSet, of_hooks: Option<(Guarded, Configurations)>) -> Record {
+    fn of(masks: &Masks, set: &MaskSet) -> Record {
         let repositories = set.repositories.iter();
         let frozen = set.out_of_reach();
         Record {
@@ -183,7 +178,6 @@ impl Record {
                 })
                 .collect(),
             free: masks.git.globs().map(str::to_owned).collect(),
-            of_hooks,
         }
     }
 
@@ -218,9 +212,9 @@ impl Record {
 
 impl Running {
     /// Writes the record of a command that is about to run.
-    pub(super) fn begin(masks: &Masks, set: &MaskSet, of_hooks: Option<(Guarded, Configurations)>) -> Running {
+    pub(super) fn begin(masks: &Masks, set: &MaskSet) -> Running {
         let made = folder(masks.root.path()).ok_or_else(|| io::Error::other("there is no home"));
-        let made = made.and_then(|folder| make(&folder, &Record::of(masks, set, of_hooks)));
+        let made = made.and_then(|folder| make(&folder, &Record::of(masks, set)));
         if let Err(error) = &made {
             tracing::debug!(%error, "no record of the command could be made");
         }
@@ -279,16 +273,13 @@ pub(super) fn recover(root: &Arc<Root>) -> Vec<Text> {
         }
         let alive = file.metadata().and_then(|meta| meta.modified());
         let text = toolfence_git::bytes_of(&at, MOST_BYTES).unwrap_or_default();
-        if let (Ok(mut record), Ok(alive)) = (serde_json::from_slice::<Record>(&text), alive)
+        if let (Ok(record), Ok(alive)) = (serde_json::from_slice::<Record>(&text), alive)
             && record.root == path_bytes(root.path())
         {
             // The settings of this start come later; those of the command count.
             let masks = Masks::new(Arc::clone(root), GitSettings::new().writable(&record.free).unwrap_or_default());
             let until = Some(alive + SLACK);
-            let of_hooks = record.of_hooks.take();
-            said.extend(of_hooks.iter().flat_map(|(guarded, _)| guarded.settle_until(&masks, until)));
             said.extend(settle::settle_until(&masks, &record.set(), until));
-            said.extend(of_hooks.iter().flat_map(|(_, before)| before.settle_until(&masks, until)));
         }
         let _ = fs::remove_file(&at);
     }

@@ -49,7 +49,6 @@ pub(super) fn find(masks: &Masks, access: Access, stop: &Stop) -> Result<MaskSet
                 continue;
             }
         };
-        set.with_hooks = access == Access::WriteWithHooks;
         set.cost.microseconds = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
         let WalkCost { folders, read, microseconds } = set.cost;
         tracing::debug!(folders, read, microseconds, masks = set.list.len(), "the project was walked for the sandbox");

@@ -17,8 +17,6 @@ pub struct MaskSet {
     pub(super) held: Vec<Held>,
     /// What git on the host uses, or would use if it were there, and how it is reached.
     pub(super) used: Vec<Used>,
-    /// Whether hooks run: then not only git writes what is kept.
-    pub(super) with_hooks: bool,
     pub(super) git_files: GitFiles,
     pub(super) cost: WalkCost,
 }
@@ -61,18 +59,13 @@ impl MaskSet {
         &self.git_files
     }
 
-    /// Whether hooks run in the call.
-    pub fn with_hooks(&self) -> bool {
-        self.with_hooks
-    }
-
     /// What a command could not write, or what in its call only git writes. A folder that is kept for a blocked file in it is
     /// neither.
     pub(super) fn out_of_reach(&self) -> impl Iterator<Item = &Mask> {
         let of_git: HashSet<&Path> = self.kept().collect();
         self.list.iter().filter(move |mask| match mask.how {
             MaskKind::Freeze => true,
-            MaskKind::Keep => !self.with_hooks && of_git.contains(mask.path.as_path()),
+            MaskKind::Keep => of_git.contains(mask.path.as_path()),
             _ => false,
         })
     }

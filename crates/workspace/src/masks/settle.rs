@@ -35,15 +35,13 @@ pub(super) enum Suspect {
     Bare(PathBuf),
     /// A file or folder that the configuration of a repository names.
     Used(PathBuf),
-    /// Something in a git directory that a hook has made.
-    Made(PathBuf),
 }
 
 impl Suspect {
     /// The name a person knows it by.
     pub(super) fn path(&self) -> &Path {
         match self {
-            Suspect::Repository(path) | Suspect::Bare(path) | Suspect::Used(path) | Suspect::Made(path) => path,
+            Suspect::Repository(path) | Suspect::Bare(path) | Suspect::Used(path) => path,
         }
     }
 }
@@ -66,11 +64,11 @@ pub(super) fn settle_until(masks: &Masks, before: &MaskSet, until: Option<System
 }
 
 /// Whether a suspect came later than that time, where one is known, so that it is another process's work.
-pub(super) fn is_theirs(masks: &Masks, suspect: &Suspect, until: Option<SystemTime>) -> bool {
+fn is_theirs(masks: &Masks, suspect: &Suspect, until: Option<SystemTime>) -> bool {
     // Whoever uses a repository changes its folder, but not the file that says what git does in it.
     let paths = match suspect {
         Suspect::Repository(path) | Suspect::Bare(path) => vec![path.join("config"), path.join("HEAD"), path.clone()],
-        Suspect::Used(path) | Suspect::Made(path) => vec![path.clone()],
+        Suspect::Used(path) => vec![path.clone()],
     };
     let stat = paths.iter().find_map(|path| masks.root.stat_exact(path).ok());
     stat.is_some_and(|stat| is_later(&stat, until))
@@ -163,22 +161,16 @@ fn judge(masks: &Masks, before: &MaskSet, now: &Repository) -> Option<Suspect> {
             let Ok(inside) = git_dir.strip_prefix(masks.root.path()) else { return false };
             let frozen = before.out_of_reach().any(|mask| inside.starts_with(&mask.path));
             let no_hooks = !everywhere.as_ref().is_some_and(|hooks| top.join(hooks).exists());
-            // Where hooks ran, somebody else than git may have made it: then its common directory is one of the kept.
-            let of_kept = before.with_hooks && {
-                let entry = inside.parent().filter(|folder| folder.file_name().is_some_and(|name| name == "worktrees"));
-                let common = entry.and_then(Path::parent);
-                common.is_some_and(|common| before.kept().any(|kept| kept == common)) && made::is_made_worktree(git_dir)
-            };
-            (frozen || of_kept) && no_hooks || is_made(git_dir)
+            frozen && no_hooks || is_made(git_dir)
         }),
         _ => false,
     };
     (!is_fine).then_some(suspect)
 }
 
-pub(super) fn set_aside(masks: &Masks, suspect: &Suspect) -> Text {
+fn set_aside(masks: &Masks, suspect: &Suspect) -> Text {
     let (path, why) = match suspect {
-        Suspect::Repository(path) | Suspect::Made(path) => (path.clone(), messages::lets_git_run()),
+        Suspect::Repository(path) => (path.clone(), messages::lets_git_run()),
         // Its other entries may be anything; without a HEAD git takes the folder for none of its own.
         Suspect::Bare(path) => (path.join("HEAD"), messages::makes_a_repository()),
         Suspect::Used(path) => (path.clone(), messages::named_by_configuration()),

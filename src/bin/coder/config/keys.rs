@@ -1,7 +1,6 @@
 //! The keys of the program's own, beside those of the policy.
 
 use crate::{theme, thoughts};
-use toolfence::program::policy::GIT_HOOKS;
 use toolfence::program::settings::{InProject, KEYS, Key, Takes, limit_keys};
 
 /// What chooses a server or a model is a project's only where the person trusts it; files that are read, never: trust
@@ -471,17 +470,6 @@ const GIT: &[Key] = &[
          commands that are not git alone. What a command leaves in these, git on this machine may run.",
     ).in_portuguese("Repositórios em que comandos podem escrever: \"target/**\" para os que os testes criam ali. Todo outro é só para leitura em\n\
          comandos que não são apenas git. O que um comando deixa neles, o git desta máquina pode executar."),
-    Key::new(
-        "sandbox.git_hooks",
-        Takes::Words(GIT_HOOKS),
-        InProject::Never,
-        "[]",
-        "Hooks of git that may run in a call that is git alone: [\"pre-commit\", \"commit-msg\"]. Whatever program a repository\n\
-         has under such a name runs inside the sandbox and may write the repository. If one hook of the project is not named\n\
-         here, none runs.",
-    ).in_portuguese("Hooks do git que podem rodar em uma chamada que é apenas git: [\"pre-commit\", \"commit-msg\"]. Qualquer programa que um\n\
-         repositório tenha com esse nome roda dentro do sandbox e pode escrever no repositório. Se um hook do projeto não está\n\
-         nesta lista, nenhum roda."),
 ];
 
 /// What a container is, no project may say.
