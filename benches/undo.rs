@@ -1,15 +1,13 @@
-//! What it costs to be able to take a change back, as a table: a change with and without a history, and a look at the project.
+//! What it costs to be able to take a change back, as a table: a change with and without a history.
 //!
 //! `cargo bench --manifest-path benches/Cargo.toml --features tools --bench undo`. It is wall time, waiting for the disk included, since
-//! that is most of it; `TMPDIR` says which disk. The first look reads and keeps every file, the others only ask for times.
+//! that is most of it; `TMPDIR` says which disk.
 
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use toolfence::parts::files::Stop;
 use toolfence::policy::PathRules;
-use toolfence::program::workspace::Recorder;
 use toolfence::undo::{History, Limits};
 use toolfence::workspace::Workspace;
 
@@ -26,12 +24,6 @@ fn main() {
     ] {
         let [without, with] = [false, true].map(|recorded| milliseconds(change(act, bytes, recorded)));
         println!("| {name} | {without} | {with} |");
-    }
-    println!("\n| ms | first look | before a command | after it |");
-    println!("|---|---:|---:|---:|");
-    for entries in [1_000, 20_000] {
-        let [first, before, after] = look(entries).map(milliseconds);
-        println!("| {entries} files of 3 KB | {first} | {before} | {after} |");
     }
 }
 
@@ -77,32 +69,4 @@ fn change(act: Act, bytes: usize, recorded: bool) -> Duration {
     turn.end();
     times.sort_unstable();
     times[CHANGES / 2]
-}
-
-/// The first look at a project, one at what is known, and the one after a command that changed one file.
-fn look(entries: usize) -> [Duration; 3] {
-    let home = tempfile::tempdir().expect("a folder");
-    let (history, workspace) = opened(home.path(), true);
-    for number in 0..entries {
-        let folder = workspace.root_path().join(format!("{:03}", number / 50));
-        fs::create_dir_all(&folder).expect("a folder can be made");
-        fs::write(folder.join(number.to_string()), format!("{number:08}").repeat(375)).expect("it can be written");
-    }
-    std::thread::sleep(Duration::from_millis(100));
-    let timed = |act: &dyn Fn()| {
-        let started = Instant::now();
-        act();
-        started.elapsed()
-    };
-    let stop = Stop::default();
-    let begins = || history.command_begins(workspace.root(), &stop);
-    let ended = || history.command_ended(workspace.root(), &stop);
-    let turn = history.begin(&workspace, "");
-    let first = timed(&begins);
-    ended();
-    let before = timed(&begins);
-    fs::write(workspace.root_path().join("000/1"), "changed").expect("it can be written");
-    let after = timed(&ended);
-    turn.end();
-    [first, before, after]
 }

@@ -1,35 +1,26 @@
 //! Every turn's changes to files, kept outside the project and outside of git, so that they can be taken back.
 //!
-//! A [`History`] is a folder of the host's own. While a [`Turn`] is open, the workspace tells it of every change before it is
-//! made; what commands change is found by looking at the project before and after them, up to
-//! the bounds of a snapshot in [`Limits`], but for those that run where the sandbox lets them write nothing of it.
-//! [`History::undo`] puts back what the last turn changed, name by
-//! name: one that is not what the turn left is left alone and told. An undo is recorded like a turn, so that
-//! [`History::redo`] takes it back; a new turn that changes something ends what can be redone, as in editors.
+//! A [`History`] is a folder of the host's own. While a [`Turn`] is open, the workspace reports every change before it is
+//! made. [`History::undo`] puts back what the last turn changed, name by name, and skips and lists each name that is not what the
+//! turn left. An undo is recorded like a turn, so that [`History::redo`] takes it back; a new turn that changes something ends what
+//! can be redone, as in editors.
 //!
-//! # What is not covered
-//! Of what commands change: what git ignores and what is in `.git`; names that are blocked or protected, which are never
-//! copied; files that are too large or that nobody may read, and what is beyond the limits of a snapshot. What a job does after
-//! its turn has ended. Owners, times, hard links and holes. FIFOs, sockets and devices. Names in an index of git are never
-//! ignored, and ignore rules count as they were when the session first looked.
-//!
-//! # A turn that was cut short
-//! While commands run, the time is written down four times a second. After a crash, what was not clearly changed before the
-//! last of these times is not counted to the turn ([`Refused`]): it may be what a
-//! person did since. Nor is anything, where the clock was set in between or the files have another one.
+//! # What is covered
+//! What the tools change, and what commands change on a private copy of the project, whatever its size: the replaced files and folders
+//! are moved aside and moved back. Not covered are commands that change the project itself, their build output, and git's own folders.
+//! Owners, times and hard links of files that tools changed are not restored.
 //!
 //! # On the disk
 //! ```text
 //! lock                 held by who writes
-//! alive                when somebody last was alive while commands ran
 //! turns/00000001.jsonl one file a turn, one line a change, written before the change is made
 //! objects/2d/7116...   contents, each once, under its SHA-256
-//! index                the last look at the project, which saves reading what has not changed
 //! ```
+//! What commands replaced is in the folder of the private copies, on the file system of the project.
+//!
 //! What it takes to undo a change of a tool is on the disk before the change is made, its content as well as its line, so that
 //! a loss of power takes nothing of it: one wait for the disk a change, and one for each content that the turn has not left
-//! there itself. Contents found by looking at the project are left to the system's own pace, and so is the index: a record
-//! names the one it means, and what a command did is told by no other. A torn last line is dropped. The files are for the
+//! there itself. A torn last line is dropped. The files are for the
 //! owner alone, and are read as if anybody had written them: names lead nowhere but below the root, and a content that is not
 //! what its name says is not used.
 //!

@@ -61,6 +61,11 @@ impl<'a> Permit<'a> {
         self.cleared.effect()
     }
 
+    /// Whether the call may change anything: see [`Cleared::may_change`].
+    pub fn may_change(&self) -> bool {
+        self.cleared.may_change()
+    }
+
     /// Whether the command cannot change the project itself: see
     /// [`Decision::is_confined`](toolfence_policy::Decision::is_confined).
     pub fn is_confined(&self) -> bool {

@@ -75,7 +75,7 @@ impl Bash {
             network: permit.flag("network", false),
             outside: permit.flag("outside_sandbox", false),
             keep: kept(permit.limits()),
-            looks: false,
+            looks: !permit.may_change(),
             writes_git: false,
             on_private_copy: permit.is_confined(),
             language: permit.language(),

@@ -48,11 +48,6 @@ impl Attributes {
         self.0.is_empty()
     }
 
-    /// Bytes of all names and values.
-    pub(crate) fn bytes(&self) -> usize {
-        self.0.iter().map(|attribute| attribute.name.as_os_str().len() + attribute.value.len()).sum()
-    }
-
     /// Whether others are the same, labels of the system apart.
     pub(crate) fn is_as(&self, other: &Attributes) -> bool {
         fn own(all: &Attributes) -> impl Iterator<Item = &Attribute> {

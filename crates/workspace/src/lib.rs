@@ -37,7 +37,7 @@ pub use changes::Changes;
 pub use changes::draft::{Draft, FileDraft, Report};
 pub use changes::edit::{EditData, EditFile, EditLines, EditValue, ReplaceText};
 pub use changes::patch::{Patched, PatchedFile};
-pub use changes::record::{RecordedCommand, Recorder};
+pub use changes::record::Recorder;
 pub use changes::write::Written;
 pub use digest::Digest;
 pub use files::Files;

@@ -406,56 +406,9 @@ toolfence_protocol::texts! { "undo"
         en: "More than {most} MiB changed in this turn; the rest of it cannot be undone.",
         pt: "Mais de {most} MiB mudaram neste turno; o resto dele não poderá ser desfeito.",
     }
-    project_too_big(entries, most) {
-        en: "The project has more than {entries} files and folders or {most} MiB: what commands change of the rest cannot be \
-             undone.",
-        pt: "O projeto tem mais de {entries} arquivos e pastas ou {most} MiB: o que os comandos alterarem no resto não poderá \
-             ser desfeito.",
-    }
-    job_went_on() {
-        en: "A job went on after it; what that did later is not covered.",
-        pt: "Um job continuou depois dele; o que esse job fez mais tarde não está coberto.",
-    }
-    changed_aside(names) {
-        en: "Changed while its commands ran, and not covered: {names}.",
-        pt: "Mudaram durante a execução dos comandos dele e não estão cobertos: {names}.",
-    }
     cut_short() {
-        en: "It was cut short. What was changed after its last sign of life counts as somebody else's work and is left as it is; \
-             commands that ran outside of the sandbox may have gone on.",
-        pt: "Ele foi interrompido. O que mudou depois do último sinal de vida conta como trabalho de outro processo e fica como \
-             está; comandos que rodavam fora do sandbox podem ter continuado.",
-    }
-    came_after(number, notes) {
-        en: "Turn {number} came after it and is left as it is. {notes}",
-        pt: "O turno {number} veio depois dele e fica como está. {notes}",
-    }
-    titled_came_after(number, title, notes) {
-        en: "Turn {number}, {title}, came after it and is left as it is. {notes}",
-        pt: "O turno {number}, {title}, veio depois dele e fica como está. {notes}",
-    }
-    not_told_apart() {
-        en: "Files that somebody else changed while its commands ran count to it: they cannot be told apart.",
-        pt: "Arquivos que outro processo alterou durante a execução dos comandos dele contam como dele: não há como \
-             distingui-los.",
-    }
-    not_covered(list) {
-        en: "It ran commands; what they did to these names is not covered: {list}.",
-        pt: "Ele executou comandos; o que eles fizeram com estes nomes não está coberto: {list}.",
-    }
-    ignored_names(count) { en: "{count} that git ignores", pt: "{count} que o git ignora" }
-    blocked_names(count) { en: "{count} blocked", pt: "{count} {count|bloqueado|bloqueados}" }
-    large_names(count) {
-        en: "{count} too large or not to be read",
-        pt: "{count} {count|grande demais ou ilegível|grandes demais ou ilegíveis}",
-    }
-    names_by_attributes(count) {
-        en: "{count} by their access control lists and extended attributes",
-        pt: "{count} por suas listas de controle de acesso e seus atributos estendidos",
-    }
-    beyond_limits() {
-        en: "whatever is beyond the limits of a snapshot",
-        pt: "tudo o que passa dos limites de um instantâneo",
+        en: "It was cut short; what was recorded until then can be undone.",
+        pt: "Ele foi interrompido; o que foi registrado até ali pode ser desfeito.",
     }
     removed() { en: "removed", pt: "removido" }
     restored() { en: "restored", pt: "restaurado" }
@@ -475,10 +428,6 @@ toolfence_protocol::texts! { "undo"
     changed_since() {
         en: "it was changed since",
         pt: "foi alterado desde então",
-    }
-    changed_later() {
-        en: "it was changed after the turn was cut short, or in its last moment, and may be somebody else's work",
-        pt: "foi alterado depois que o turno foi interrompido, ou no último momento dele, e pode ser trabalho de outro processo",
     }
     not_empty() {
         en: "there is something else in it by now",
@@ -508,10 +457,6 @@ toolfence_protocol::texts! { "undo"
         en: "the system refuses: {error}",
         pt: "o sistema recusa: {error}",
     }
-    left_by_undo(name, why) {
-        en: "{name}: {why}, so that no undo changes it\n",
-        pt: "{name}: {why}; por isso desfazer não o altera\n",
-    }
     kept_content_lost(name) {
         en: "What was kept of {name} is gone or damaged.\n",
         pt: "O que se guardou de {name} sumiu ou está danificado.\n",
@@ -519,14 +464,6 @@ toolfence_protocol::texts! { "undo"
     differs_without_lines(name) {
         en: "{name} differs, and is no text or too large to compare.\n",
         pt: "{name} é diferente, e não é texto ou é grande demais para comparar.\n",
-    }
-    differs_from_unknown(name) {
-        en: "{name} differs; what it was is not known.\n",
-        pt: "{name} é diferente; não se sabe o que era.\n",
-    }
-    unknown_now(name) {
-        en: "What {name} is now is not known.\n",
-        pt: "Não se sabe o que {name} é agora.\n",
     }
     link_went(name, target) { en: "Link {name} to {target} went.\n", pt: "O link {name} para {target} foi removido.\n" }
     link_made(name, target) { en: "Link {name} to {target} was made.\n", pt: "O link {name} para {target} foi criado.\n" }

@@ -11,11 +11,6 @@ use toolfence_project::number_of;
 /// The bits of a mode that can be set (chmod(2)).
 const BITS: RawMode = 0o7777;
 
-/// A change so soon after a look has the same time as what was looked at: the clock of files ticks every 10 ms at most, or
-/// every 2 s on file systems that keep only seconds.
-const TICK: i128 = 50_000_000;
-const SLOW_TICK: i128 = 2_000_000_000;
-
 /// Tells a file apart from what it was, without reading it: device, inode, length, the time of its content and that of
 /// its last change of any kind, which cannot be set back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -32,12 +27,6 @@ impl Stamp {
             times(stat.st_mtime as i64, stat.st_mtime_nsec as i64),
             times(stat.st_ctime as i64, stat.st_ctime_nsec as i64),
         )
-    }
-
-    /// When the file was last changed in any way, in nanoseconds since 1970, and the length of the tick of that clock.
-    pub(crate) fn changed_at(&self) -> (i128, i128) {
-        let (seconds, nanos) = self.4;
-        (i128::from(seconds) * 1_000_000_000 + i128::from(nanos), if nanos == 0 { SLOW_TICK } else { TICK })
     }
 
     /// The device and the inode.

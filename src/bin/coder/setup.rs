@@ -626,8 +626,6 @@ fn history(config: &Config, state: Option<&Path>, root: &Path) -> Result<Option<
     let mut limits = Limits::default();
     limits.turns = usize::try_from(config.count("undo.turns")).unwrap_or(usize::MAX);
     limits.bytes = config.count("undo.megabytes") << 20;
-    limits.snapshot_entries = usize::try_from(config.count("undo.snapshot_files")).unwrap_or(usize::MAX);
-    limits.snapshot_bytes = config.count("undo.snapshot_megabytes") << 20;
     let history = History::open(&History::folder(state, root), limits).map_err(Failure::broken)?;
     Ok(Some(Arc::new(history)))
 }

@@ -1,86 +1,97 @@
-//! Commands that are known to only read run where they can only read, so that nothing has to be kept for an undo.
+//! Commands that only read cannot write, and the result of a command that can write the project itself says that undo does not cover it.
 
 use super::{HELPER, Place, bash, stands};
 use serde_json::json;
-use std::path::Path;
+use std::fs;
+use std::process::Command;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
-use toolfence::parts::files::Stop;
+use std::time::UNIX_EPOCH;
 use toolfence::policy::PathRules;
-use toolfence::program::workspace::Recorder;
 use toolfence::sandbox::{Kind, Mode, Settings};
 use toolfence::tools::CommandRunner;
+use toolfence::undo::{History, Limits, Turn};
 use toolfence::workspace::Workspace;
-use toolfence_workspace::{Change, Digest, Root};
 
-/// How many commands it was told of, and how many of them have ended.
-#[derive(Debug, Default)]
-struct Counted {
-    begun: AtomicU32,
-    ended: AtomicU32,
-}
+/// What the result of a command says that can write the project itself.
+const NOT_COVERED: &str = "[Undo does not cover what this command changed in the project.]";
 
-impl Counted {
-    fn all(&self) -> [u32; 2] {
-        [&self.begun, &self.ended].map(|count| count.load(Ordering::Relaxed))
-    }
-}
-
-impl Recorder for Counted {
-    fn is_recording(&self) -> bool {
-        false
-    }
-
-    fn keep(&self, content: &[u8]) -> Digest {
-        Digest::of(content)
-    }
-
-    fn changing(&self, _: Vec<Change>) -> u64 {
-        0
-    }
-
-    fn unchanged(&self, _: u64) {}
-
-    fn command_begins(&self, _: &Root, _: &Stop) {
-        self.begun.fetch_add(1, Ordering::Relaxed);
-    }
-
-    fn command_ended(&self, _: &Root, _: &Stop) {
-        self.ended.fetch_add(1, Ordering::Relaxed);
-    }
-
-    fn command_dropped(&self) {}
-}
-
-fn counting(root: &Path, settings: Settings) -> (Arc<CommandRunner>, Arc<Counted>) {
-    let counted = Arc::new(Counted::default());
-    let workspace = Workspace::open(root, PathRules::default()).expect("the root is there").recorder(counted.clone());
-    (Arc::new(CommandRunner::new(Arc::new(workspace), settings.helper(HELPER))), counted)
+/// A runner in a turn that is recorded.
+fn recording(place: &Place, settings: Settings) -> (Arc<CommandRunner>, Turn) {
+    let state = place.beside.join("state");
+    let history =
+        Arc::new(History::open(&History::folder(&state, &place.root), Limits::default()).expect("there is randomness"));
+    let workspace =
+        Workspace::open(&place.root, PathRules::default()).expect("the root is there").recorder(history.clone());
+    let turn = history.begin(&workspace, "a turn");
+    (Arc::new(CommandRunner::new(Arc::new(workspace), settings.helper(HELPER))), turn)
 }
 
 #[test]
-fn where_no_command_can_write_none_is_looked_at() {
+fn what_only_reads_cannot_write_and_needs_no_undo() {
+    let place = Place::new();
+    if !stands(&place.runner()) {
+        return;
+    }
+    place.file("a.txt", "one\ntwo\n");
+    let (runner, _turn) = recording(&place, Settings::new());
+    for (command, said, reads) in [
+        ("cat a.txt | tail -1", "two\n", true),
+        ("test -w a.txt && echo yes", "yes\n", false),
+        ("echo three >> a.txt; wc -l < a.txt", "3\n", false),
+        ("wc -l < a.txt", "3\n", true),
+    ] {
+        let result = bash(&runner, json!({"command": command}));
+        assert!(result.output.starts_with(said), "{command}: {result:?}");
+        assert_eq!(result.output.contains(NOT_COVERED), !reads, "{command}: {result:?}");
+    }
+}
+
+/// `git status` brings its index up to date where it can.
+#[test]
+fn sandbox_hold_what_the_policy_takes_for_reading() {
     let place = Place::new();
     place.file("a.txt", "one\n");
-    let (runner, counted) = counting(&place.root, Settings::new().mode(Mode::ReadOnly));
+    let (runner, _turn) = recording(&place, Settings::new());
+    let git = |args: &[&str]| Command::new("git").args(args).current_dir(&place.root).output();
+    if !stands(&runner) || ![&["init"][..], &["add", "a.txt"]].iter().all(|args| git(args).is_ok()) {
+        return eprintln!("skipped: no sandbox, or no git");
+    }
+    let touched = |name: &str| fs::File::open(place.at(name)).and_then(|file| file.set_modified(UNIX_EPOCH));
+    touched("a.txt").expect("it is ours");
+    let index = || fs::read(place.at(".git/index")).expect("git made one");
+    let before = index();
+    let result = bash(&runner, json!({"command": "git status --short"}));
+    assert_eq!(result.output, "A  a.txt\n", "{result:?}");
+    assert!(index() == before, "it could write");
+    git(&["status"]).expect("it is there");
+    assert!(index() != before, "there was nothing to write");
+}
+
+#[test]
+fn where_no_command_can_write_undo_is_not_mentioned() {
+    let place = Place::new();
+    place.file("a.txt", "one\n");
+    let (runner, _turn) = recording(&place, Settings::new().mode(Mode::ReadOnly));
     if !stands(&runner) {
         return;
     }
     let result = bash(&runner, json!({"command": "echo two >> a.txt; rm a.txt; touch b; chmod 700 a.txt; cat a.txt"}));
     assert!(result.output.ends_with("one\n"), "{result:?}");
-    assert_eq!((counted.all(), place.at("b").exists()), ([0, 0], false));
+    assert!(!place.at("b").exists());
 }
 
-/// Landlock knows nothing of modes, and without a sandbox nothing holds: then even what only reads is looked at.
+/// Landlock knows nothing of modes, and without a sandbox nothing holds: then even a command that only reads can write.
 #[test]
-fn what_does_not_hold_is_looked_at() {
+fn undo_covers_nothing_that_is_not_held() {
     let place = Place::new();
     place.file("a.txt", "one\n");
     for settings in
         [Settings::new().at_most(Kind::Landlock), Settings::new().mode(Mode::Off), Settings::new().network(true)]
     {
-        let (runner, counted) = counting(&place.root, settings);
-        assert_eq!(bash(&runner, json!({"command": "cat a.txt"})).output, "one\n");
-        assert_eq!(counted.all(), [1, 1]);
+        let (runner, turn) = recording(&place, settings.clone());
+        let output = bash(&runner, json!({"command": "cat a.txt"})).output;
+        assert!(output.starts_with("one\n") && output.contains(NOT_COVERED), "{output}");
+        turn.end();
+        assert_eq!(bash(&runner, json!({"command": "cat a.txt"})).output, "one\n", "nothing is recorded");
     }
 }

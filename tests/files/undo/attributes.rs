@@ -110,52 +110,6 @@ fn they_survive_every_tool_and_come_back() {
     }
 }
 
-/// Each script is run by a command; what it does to lists, attributes and modes is undone and redone.
-#[test]
-fn what_commands_do_to_them_is_undone() {
-    let Some(place) = place() else { return };
-    let root = place.root();
-    fs::create_dir(root.join("f")).unwrap();
-    set(&root.join("f"), DEFAULT, &list([7, 7, 0, 7, 0]));
-    fs::write(root.join("f/inside"), "x").unwrap();
-    fs::write(root.join("plain"), "x").unwrap();
-    let names = ["s", "f", "f/inside", "plain"];
-    let known = |path: std::path::PathBuf| path.exists().then(|| (of(&path), fs::read(&path).ok()));
-    let all = || names.map(|name| known(root.join(name)));
-    let acts: [(&str, &dyn Fn()); 9] = [
-        ("content", &|| drop(fs::write(root.join("s"), "changed"))),
-        ("replaced", &|| super::run(&root, "echo new > x; mv x s")),
-        ("gone", &|| super::run(&root, "rm -r s f")),
-        ("moved", &|| super::run(&root, "mv s f/s")),
-        ("mode", &|| super::run(&root, "chmod 600 s; chmod 700 f; chmod 4755 plain")),
-        ("list", &|| set(&root.join("s"), ACCESS, &list([6, 4, 4, 4, 4]))),
-        ("new list", &|| set(&root.join("plain"), ACCESS, &list([6, 6, 4, 6, 4]))),
-        ("folder", &|| {
-            set(&root.join("f"), ACCESS, &list([7, 5, 5, 5, 0]));
-            set(&root.join("f"), DEFAULT, &list([7, 0, 0, 0, 0]));
-        }),
-        ("attribute", &|| {
-            set(&root.join("s"), "user.note", b"theirs");
-            set(&root.join("f"), "user.more", b"x");
-        }),
-    ];
-    for (what, act) in acts {
-        let before = all();
-        place.turn(|| {
-            place.bash("true"); // so that stamps are known
-            super::commands(&place, act);
-        });
-        let after = all();
-        assert_ne!(before, after, "{what}");
-        assert_eq!(place.undo().refused, [], "{what}");
-        assert_eq!(all(), before, "{what}");
-        assert_eq!(place.redo().refused, [], "{what}");
-        assert_eq!(all(), after, "{what}");
-        assert_eq!(place.undo().refused, [], "{what}");
-        assert_eq!(all(), before, "{what}");
-    }
-}
-
 /// The list that new files of a folder inherit would let in whom the old file did not.
 #[test]
 fn a_file_without_a_list_gets_none_from_its_folder() {
@@ -169,35 +123,6 @@ fn a_file_without_a_list_gets_none_from_its_folder() {
     place.turn(|| place.bash("rm plain"));
     assert_eq!(place.undo().refused, []);
     assert_eq!(of(&plain), (0o660, Vec::new()), "it stood there without one");
-}
-
-/// A record of before attributes were kept says nothing of them: what is there stays, and nothing is refused for it.
-#[test]
-fn a_record_without_them_is_read_and_leaves_them() {
-    let Some(mut place) = place() else { return };
-    place.turn(|| place.write("s", "other\n"));
-    let turns = fs::read_dir(place.home.path().join("state/projects")).unwrap().next().unwrap().unwrap().path();
-    let record = turns.join("undo/turns/00000001.jsonl");
-    let lines: Vec<String> = fs::read_to_string(&record).unwrap().lines().map(without).collect();
-    fs::write(&record, lines.join("\n") + "\n").unwrap();
-    place.again();
-    let before = of(&place.root().join("s"));
-    assert_eq!(place.undo().refused, []);
-    assert_eq!(of(&place.root().join("s")), before);
-    assert_eq!(fs::read_to_string(place.root().join("s")).unwrap(), "secret\n");
-}
-
-fn without(line: &str) -> String {
-    let mut line: serde_json::Value = serde_json::from_str(line).unwrap();
-    if line["event"] == "begin" {
-        line["v"] = 1.into();
-    }
-    for change in line["changes"].as_array_mut().into_iter().flatten() {
-        for side in ["before", "after"] {
-            change[side]["file"].as_object_mut().unwrap().remove("attributes").expect("it has some");
-        }
-    }
-    line.to_string()
 }
 
 const CHILD: &str = "TOOLFENCE_TEST_NO_LISTS";

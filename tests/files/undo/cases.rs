@@ -2,8 +2,6 @@
 
 use super::{Place, opened};
 use std::fs;
-use toolfence::parts::files::Stop;
-use toolfence::program::workspace::Recorder;
 use toolfence::undo::Limits;
 
 #[test]
@@ -13,8 +11,6 @@ fn a_call_that_failed_is_no_change() {
         let patch = "*** Begin Patch\n*** Delete File: a\n*** End Patch\n";
         assert!(place.workspace.changes().apply_patch(patch, false).is_err());
         place.bash("true");
-        place.write("b", "x");
-        place.bash("rm b");
     });
     assert!(place.history.undo(&place.workspace).is_ok_and(|outcome| outcome.is_none()));
     assert!(place.history.take_notes().is_empty());
@@ -139,23 +135,6 @@ fn only_one_program_records_at_a_time() {
     turn.end();
     assert_eq!(other.list(&theirs).unwrap().len(), 1);
     assert_eq!(other.undo(&theirs).unwrap().expect("there is a turn").done.len(), 1);
-}
-
-#[test]
-fn a_job_is_covered_until_its_turn_ends() {
-    let place = Place::new();
-    let turn = place.history.begin(&place.workspace, "starts a job");
-    place.history.command_begins(place.workspace.root(), &Stop::default());
-    fs::write(place.root().join("by-job"), "1").unwrap();
-    place.write("by-tool", "1");
-    turn.end();
-    let listed = place.history.list(&place.workspace).unwrap();
-    assert!(listed[0].names == 2 && listed[0].notes[0].to_string().contains("A job went on"), "{listed:?}");
-    // In the next turn it runs from the beginning.
-    place.turn(|| fs::write(place.root().join("by-job"), "2").unwrap());
-    place.history.command_dropped();
-    assert_eq!(place.undo().done.len(), 1);
-    assert_eq!((fs::read_to_string(place.root().join("by-job")).unwrap().as_str(), place.undo().done.len()), ("1", 2));
 }
 
 #[test]

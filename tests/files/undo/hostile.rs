@@ -108,64 +108,6 @@ fn a_torn_last_line_is_dropped_and_nothing_else() {
 }
 
 #[test]
-fn what_is_blocked_is_never_copied_and_what_is_ignored_is_not_covered() {
-    let place = Place::new();
-    fs::write(place.root().join(".gitignore"), "out/\n").unwrap();
-    fs::create_dir(place.root().join("out")).unwrap();
-    fs::write(place.root().join("out/big"), "ignored before").unwrap();
-    fs::write(place.root().join(".env"), "KEY=SECRETVALUE\n").unwrap();
-    fs::hard_link(place.root().join(".env"), place.root().join("twin")).unwrap();
-    place.turn(|| {
-        place.bash("echo KEY=SECRETVALUE2 >> .env; ln -f .env other; rm .gitignore; echo x > new; echo y > out/made");
-    });
-    let turn = &place.history.list(&place.workspace).unwrap()[0];
-    assert!(turn.notes.iter().any(|note| note.to_string().contains("blocked")), "{turn:?}");
-    let outcome = place.undo();
-    assert_eq!(outcome.refused, []);
-    let mut done: Vec<&str> = outcome.done.iter().map(|done| done.name.as_str()).collect();
-    done.sort_unstable();
-    assert_eq!(done, [".gitignore", "new"], "what was ignored before is not taken for new");
-    assert_eq!(fs::read_to_string(place.root().join("out/big")).unwrap(), "ignored before");
-    let kept = below(&place.home.path().join("state"));
-    assert!(kept.len() > 3);
-    for path in kept {
-        let text = fs::read(&path).unwrap();
-        assert!(!String::from_utf8_lossy(&text).contains("SECRETVALUE"), "{}", path.display());
-    }
-}
-
-#[test]
-fn a_project_over_the_limits_is_covered_in_part_and_nothing_old_is_taken_for_new() {
-    let mut limits = Limits::default();
-    (limits.snapshot_entries, limits.snapshot_bytes, limits.snapshot_file_bytes) = (6, 100, 50);
-    let place = Place::with(limits);
-    for name in 0..20 {
-        fs::create_dir_all(place.root().join("deep")).unwrap();
-        fs::write(place.root().join(format!("deep/{name:02}")), "old\n").unwrap();
-    }
-    fs::write(place.root().join("large"), "x".repeat(60)).unwrap();
-    fs::write(place.root().join("small"), "small\n").unwrap();
-    let before = place.picture();
-    place.turn(|| place.bash("for f in deep/* large small; do echo more >> $f; done; echo new > fresh"));
-    let after = place.picture();
-    let turn = &place.history.list(&place.workspace).unwrap()[0];
-    assert!(
-        turn.notes
-            .iter()
-            .any(|note| note.to_string().contains("beyond the limits") && note.to_string().contains("too large")),
-        "{turn:?}"
-    );
-    let outcome = place.undo();
-    assert_eq!(refusals(&outcome), [("large", Unrestored::NotKept)]);
-    let now = place.picture();
-    assert_eq!((now.get(Path::new("small")), now.get(Path::new("fresh"))), (before.get(Path::new("small")), None));
-    for (name, state) in &now {
-        assert!(before.get(name) == Some(state) || after.get(name) == Some(state), "{name:?}");
-    }
-    assert_eq!(now.len(), before.len());
-}
-
-#[test]
 fn a_link_in_the_place_of_a_folder_leads_nowhere() {
     let place = Place::new();
     fs::create_dir(place.home.path().join("beside")).unwrap();
@@ -190,38 +132,29 @@ fn a_root_that_is_gone_is_no_panic() {
     assert!(!place.root().exists());
 }
 
-/// A crash while a command runs leaves it to the index to say what was there before: only one that is of that command, and
-/// whole.
+/// A record can name any folder as a stash, and a folder of the project can look like one.
 #[test]
-fn only_the_look_before_a_command_tells_what_it_changed() {
-    for case in ["its own", "an older one", "cut short", "none"] {
-        let mut place = Place::new();
-        ["a", "b"].iter().for_each(|name| fs::write(place.root().join(name), "one\n").unwrap());
-        let index = || below(&place.home.path().join("state")).into_iter().find(|path| path.ends_with("index"));
-        place.turn(|| place.bash("true"));
-        let old = fs::read(index().unwrap()).unwrap();
-        fs::write(place.root().join("a"), "of a person\n").unwrap();
-        // What is as old as the last sign of life could be somebody else's.
-        place.turn(|| place.bash("echo of the command > b; sleep 0.5"));
-        let (index, record) = (index().unwrap(), records(&place).remove(0));
-        let (own, lines) = (fs::read(&index).unwrap(), fs::read_to_string(&record).unwrap());
-        let running = lines.find("\"event\":\"commands\"").and_then(|at| lines[..at].rfind('\n')).unwrap();
-        fs::write(&record, &lines[..=running]).unwrap();
-        match case {
-            "its own" => {}
-            "an older one" => fs::write(&index, old).unwrap(),
-            "cut short" => {
-                let end = own.iter().rposition(|byte| *byte == b'\n').unwrap();
-                fs::write(&index, &own[..end]).unwrap();
-            }
-            _ => fs::remove_file(&index).unwrap(),
-        }
-        place.again();
-        let undone = place.history.undo(&place.workspace).unwrap();
-        let done = undone.map_or(0, |outcome| outcome.done.len());
-        let now = |name: &str| fs::read_to_string(place.root().join(name)).unwrap();
-        let b = if case == "its own" { "one\n" } else { "of the command\n" };
-        let wanted = (usize::from(case == "its own"), "of a person\n".to_owned(), b.to_owned());
-        assert_eq!((done, now("a"), now("b")), wanted, "{case}");
+fn a_folder_that_does_not_name_its_record_is_no_stash() {
+    let place = Place::new();
+    fs::write(place.root().join("a"), "old").unwrap();
+    place.turn(|| place.bash("echo new > a"));
+    let stash = fs::read_dir(place.home.path().join("stashes")).unwrap().next().unwrap().unwrap().path();
+    let (record, theirs) = (records(&place).remove(0), place.home.path().join("theirs"));
+    assert!(std::process::Command::new("cp").arg("-a").arg(&stash).arg(&theirs).status().unwrap().success());
+    fs::write(theirs.join("record"), "/another/record").unwrap();
+    let text = fs::read_to_string(&record).unwrap();
+    fs::write(&record, text.replace(stash.to_str().unwrap(), theirs.to_str().unwrap())).unwrap();
+    let outcome = place.undo();
+    assert_eq!(refusals(&outcome), [(theirs.to_str().unwrap(), Unrestored::Lost)]);
+    assert_eq!(fs::read_to_string(place.root().join("a")).unwrap(), "new\n");
+    // Nor is it deleted with the turn.
+    let mut limits = Limits::default();
+    limits.turns = 1;
+    let (history, workspace) = super::opened(place.home.path(), limits);
+    for name in ["b", "c"] {
+        let turn = history.begin(&workspace, "a turn");
+        workspace.changes().write(name, "x").unwrap();
+        turn.end();
     }
+    assert!(!record.exists() && theirs.join("entries").exists());
 }

@@ -3,23 +3,25 @@
 #[cfg(target_os = "linux")]
 mod attributes;
 mod cases;
-mod coverage;
 mod disk;
 mod hostile;
 mod laws;
 #[cfg(feature = "cli")]
 mod program;
 
-use std::fs;
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fs::{self, Metadata};
+use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use toolfence::parts::files::Stop;
 use toolfence::policy::PathRules;
-use toolfence::program::workspace::Recorder;
 use toolfence::undo::{History, Limits, Outcome};
 use toolfence::workspace::Workspace;
 use toolfence_kit::{Picture, picture};
+use toolfence_workspace::stash::{Moment, Stash};
 
 /// A project with a history beside it.
 struct Place {
@@ -49,11 +51,43 @@ impl Place {
         (self.history, self.workspace) = opened(self.home.path(), Limits::default());
     }
 
-    /// Runs a command as the tools do it, apart from the sandbox.
+    /// Runs a command on a copy of the project and keeps what it changes, as the tools do it.
     fn bash(&self, script: &str) {
-        self.history.command_begins(self.workspace.root(), &Stop::default());
-        run(&self.root(), script);
-        self.history.command_ended(self.workspace.root(), &Stop::default());
+        let (next, stashes) = (self.home.path().join("next"), self.home.path().join("stashes"));
+        let _ = fs::remove_dir_all(&next);
+        let copied = Command::new("cp").arg("-a").arg(self.root()).arg(&next).status();
+        assert!(copied.is_ok_and(|status| status.success()));
+        let since = Moment::next(&stashes).expect("a file can be made");
+        run(&next, script);
+        let mut stash = Stash::create(&stashes).expect("a stash can be made");
+        self.plan(&mut stash, since, Path::new(""));
+        self.workspace.changes().exchange(stash, &|_| true).expect("nothing else changes it");
+    }
+
+    /// Plans that a folder of the project becomes what the copy has in its place.
+    fn plan(&self, stash: &mut Stash, since: Moment, at: &Path) {
+        let (root, next) = (self.workspace.root(), self.home.path().join("next"));
+        let folders = [self.root().join(at), next.join(at)];
+        let folder = fs::File::open(&folders[1]).expect("it is there");
+        let entries = folders.iter().flat_map(|folder| fs::read_dir(folder).expect("it is there"));
+        let names: BTreeSet<OsString> = entries.map(|entry| entry.expect("it can be read").file_name()).collect();
+        for name in names {
+            let path = at.join(&name);
+            let [old, new] = [self.root(), next.clone()].map(|top| fs::symlink_metadata(top.join(&path)).ok());
+            match (old, new) {
+                (Some(_), None) => stash.remove(root, &path, since),
+                (Some(old), Some(new)) if old.is_dir() && new.is_dir() => {
+                    self.plan(stash, since, &path);
+                    if old.mode() == new.mode() {
+                        continue;
+                    }
+                    stash.set_mode(root, &path, new.mode())
+                }
+                (Some(old), Some(new)) if is_equal(&self.root().join(&path), &old, &next.join(&path), &new) => continue,
+                (old, _) => stash.put(root, &path, (folder.as_fd(), &name), old.is_some(), since),
+            }
+            .expect("it can be planned");
+        }
     }
 
     fn turn(&self, act: impl FnOnce()) {
@@ -87,12 +121,12 @@ fn opened(home: &Path, limits: Limits) -> (Arc<History>, Arc<Workspace>) {
     (history, Arc::new(workspace))
 }
 
-/// Does something as a command would.
-#[cfg(target_os = "linux")]
-fn commands(place: &Place, act: impl FnOnce()) {
-    place.history.command_begins(place.workspace.root(), &Stop::default());
-    act();
-    place.history.command_ended(place.workspace.root(), &Stop::default());
+fn is_equal(path: &Path, one: &Metadata, other_path: &Path, other: &Metadata) -> bool {
+    let content = |path: &Path, metadata: &Metadata| match metadata.is_symlink() {
+        true => fs::read_link(path).map(|target| target.into_os_string().into_encoded_bytes()),
+        false => fs::read(path),
+    };
+    one.mode() == other.mode() && content(path, one).ok() == content(other_path, other).ok()
 }
 
 fn run(root: &Path, script: &str) {

@@ -40,7 +40,7 @@ const HARMLESS: &[Options] = &[
     options("uname", "amnoprsv", "", "all", "", 0),
     options("whoami id hostname nproc", "", "", "", "", 0),
     options("true false : wait", "", "", "", "", 0),
-    options("test [", "abcdefghknoprstuwxzGLNOS", "", "", "", 0),
+    options("test [", "abcdefghknoprstuxzGLNOS", "", "", "", 0),
     options("echo", "neE", "", "", "", 0),
     options("cd", "LP", "", "", "", 0),
 ];
@@ -181,7 +181,7 @@ fn has_only_options(row: &Options, arguments: &[&str], is_test: bool) -> bool {
             }
         } else if let Some(letters) = word.strip_prefix('-').filter(|letters| !letters.is_empty()) {
             // `-eq` and the like are operators.
-            if is_test && letters.bytes().all(|byte| byte.is_ascii_lowercase()) {
+            if is_test && letters.len() == 2 && letters.bytes().all(|byte| byte.is_ascii_lowercase()) {
                 continue;
             }
             for (at, letter) in letters.char_indices() {

@@ -245,7 +245,7 @@ fn put_into_project(
     if output {
         let wanted = sorted.paths_of_output(&run.changes, &with_changes);
         match plan(workspace, commands, run, &wanted).and_then(|stash| exchange(workspace, stash, &is_undone)) {
-            Ok(_) => put.output.extend(wanted.iter().filter_map(|path| group_of(path))),
+            Ok(()) => put.output.extend(wanted.iter().filter_map(|path| group_of(path))),
             Err(failure) => {
                 let why = failure.message.clone();
                 put.notes.push(text!("The output of the command was not put into the project: {why}", why));
@@ -263,10 +263,9 @@ fn put_into_project(
         (Err(failure), _) => Err(failure),
     };
     match exchanged {
-        Ok(uncovered) => {
+        Ok(()) => {
             // Output in a new folder came with the folder.
             put.output.extend(with_changes.iter().filter(|path| is_output(path)).filter_map(|path| group_of(path)));
-            put.notes.extend(uncovered);
         }
         Err(failure) => put.changes = Err(failure.message),
     }
@@ -290,18 +289,10 @@ fn plan(
     planned.map(Some).map_err(|error| exchange_failure(&error))
 }
 
-/// Exchanges what was planned with the entries of the project: all or none. Returns a sentence for the result if undo does not cover
-/// all of it, which are the paths for which `is_undone` returns `true`.
-fn exchange(
-    workspace: &Workspace,
-    stash: Option<Stash>,
-    is_undone: &dyn Fn(&Path) -> bool,
-) -> Result<Option<Text>, ToolFailure> {
-    let Some(mut stash) = stash else { return Ok(None) };
-    let exchanged = workspace.changes().exchange(&mut stash, is_undone);
-    // What cannot be deleted now is deleted at the next start.
-    let _ = stash.delete();
-    exchanged.map_err(|error| exchange_failure(&error))
+/// Exchanges what was planned with the entries of the project: all or none. Undo covers the paths for which `is_undone` returns `true`.
+fn exchange(workspace: &Workspace, stash: Option<Stash>, is_undone: &dyn Fn(&Path) -> bool) -> Result<(), ToolFailure> {
+    let Some(stash) = stash else { return Ok(()) };
+    workspace.changes().exchange(stash, is_undone).map_err(|error| exchange_failure(&error))
 }
 
 fn exchange_failure(error: &ExchangeError) -> ToolFailure {

@@ -42,7 +42,7 @@ use toolfence_sandbox::isolation::{self, Enclosure, Kind, Report};
 use toolfence_sandbox::process::{self, Background, Job, Outcome, Overflow};
 use toolfence_toolbox::{Permit, Progress, ToolError};
 use toolfence_workspace::undo::History;
-use toolfence_workspace::{RecordedCommand, Stop, Workspace, overflow_file};
+use toolfence_workspace::{MaskSet, Stop, Workspace, overflow_file};
 
 /// Bytes of the result of a command that the sentence about the cut and the notes need.
 const AROUND: u64 = 2000;
@@ -390,11 +390,7 @@ impl CommandRunner {
         // A job would see a copy of the project as it was when the job began.
         let is_apart = sandboxed && !on_copy && wanted.on_private_copy;
         let read_only = is_apart && (of_job || self.is_fallback().await?);
-        let told = if on_copy || read_only || self.cannot_write(sandboxed, looks) {
-            None
-        } else {
-            Some(self.tell_beginning().await?)
-        };
+        let writes_project = !on_copy && !read_only && !self.cannot_write(sandboxed, looks);
         let started = Instant::now();
         let writes_git = sandboxed && wanted.writes_git;
         let network = wanted.network;
@@ -419,7 +415,7 @@ impl CommandRunner {
             let ran = self.run_outside(&job, &words).await?;
             drop(left);
             ran
-        } else if told.is_some() || read_only {
+        } else if writes_project || read_only {
             self.run_writing(&job, live, &inside, left).await?
         } else {
             let ran = self.run_inside(&job, &inside).await?;
@@ -438,11 +434,9 @@ impl CommandRunner {
             microseconds = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX),
             "a command ended"
         );
-        // Of a command that nobody waits for, the end of the turn looks at what it left.
-        let uncovered = match told.filter(|_| !live.is_killed()) {
-            Some(told) => self.tell_end(told).await?,
-            None => None,
-        };
+        if writes_project && self.workspace().changes().are_recorded() {
+            notes.push(text!("Undo does not cover what this command changed in the project."));
+        }
         let (file, told) = match live.file() {
             None => (None, None),
             Some((name, all)) => {
@@ -450,7 +444,7 @@ impl CommandRunner {
                 (Some(name), Some(told))
             }
         };
-        let notes = told.into_iter().chain(notes).chain(uncovered).collect();
+        let notes = told.into_iter().chain(notes).collect();
         let command = wanted.words.last().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
         let (seconds, most_seconds) = (wanted.seconds, wanted.most_seconds);
         let has_network = !sandboxed || self.has_network(network);
@@ -473,15 +467,6 @@ impl CommandRunner {
     fn cannot_write(&self, sandboxed: bool, looks: bool) -> bool {
         let enclosure = self.enclosure();
         sandboxed && enclosure.report().holds && (looks || enclosure.settings().mode == isolation::Mode::ReadOnly)
-    }
-
-    async fn tell_beginning(&self) -> Result<RecordedCommand, ToolError> {
-        blocking(self.workspace(), |workspace, stop| Ok(workspace.changes().command_begins(stop))).await
-    }
-
-    async fn tell_end(&self, told: RecordedCommand) -> Result<Option<Text>, ToolError> {
-        let ended = |workspace: &Workspace, stop: &Stop| Ok(workspace.changes().command_ended(told, stop));
-        blocking(self.workspace(), ended).await
     }
 
     /// Runs a checker where it cannot change the project: on a private copy that is dropped afterwards, with the project read-only if

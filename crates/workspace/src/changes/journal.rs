@@ -7,7 +7,6 @@
 
 use crate::root::resolve::LOOK;
 use crate::root::{Root, folder};
-use crate::stat::Stamp;
 use crate::{fault, names};
 use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
@@ -63,13 +62,6 @@ impl Room {
 impl Journal {
     pub(crate) fn begin(root: &Root) -> Journal {
         Journal { file: RefCell::new(make(root).ok()), room: Cell::new(Room::WHOLE) }
-    }
-
-    /// When the file system says it was made, in nanoseconds since 1970; `None` where the root cannot be written to.
-    pub(crate) fn made_at(&self) -> Option<i128> {
-        let file = self.file.borrow();
-        let stat = rustix::fs::fstat(&file.as_ref()?.0).ok()?;
-        Some(Stamp::of(&stat).changed_at().0)
     }
 
     /// A name that cannot be guessed for a file in this folder. The file is taken away with the journal, if it is still there.

@@ -21,18 +21,17 @@ mod utf8;
 pub(crate) mod write;
 
 use crate::root::{Root, conflict};
-use crate::stop::Stop;
 use crate::version::Version;
 use commit::Wanted;
 use draft::{Draft, FileDraft, Report};
 use edit::{EditData, EditFile, ReplaceText};
 use patch::Patched;
-use record::{RecordedBy, RecordedCommand, Recorder};
+use record::{RecordedBy, Recorder};
 use rustix::fs::AtFlags;
 use std::path::Path;
 use std::sync::Arc;
 use target::{Old, Target};
-use toolfence_protocol::{Limits, Text, ToolFailure};
+use toolfence_protocol::{Limits, ToolFailure};
 use write::Written;
 
 /// Changes of files below a root.
@@ -216,23 +215,10 @@ impl Changes {
         Ok(())
     }
 
-    /// Tells the recorder that a command is about to run. Give the value back to
-    /// [`command_ended`](Changes::command_ended), or drop it where the host does not wait for the end.
+    /// Returns `true` if changes are recorded now, so that they can be undone.
     #[doc(hidden)]
-    pub fn command_begins(&self, stop: &Stop) -> RecordedCommand {
-        if let Some(recorder) = &self.recorder {
-            recorder.command_begins(&self.root, stop);
-        }
-        RecordedCommand { recorder: self.recorder.clone() }
-    }
-
-    /// Notifies the recorder of the end of the command, so that it looks at what the command changed. Returns a sentence for the
-    /// command's result if undo does not cover all of it.
-    #[doc(hidden)]
-    pub fn command_ended(&self, mut command: RecordedCommand, stop: &Stop) -> Option<Text> {
-        let recorder = command.recorder.take()?;
-        recorder.command_ended(&self.root, stop);
-        recorder.take_uncovered()
+    pub fn are_recorded(&self) -> bool {
+        self.recorder.as_ref().is_some_and(|recorder| recorder.is_recording())
     }
 
     fn made<R: Report>(&self, draft: Draft<R>, dry_run: bool) -> Result<R, ToolFailure> {

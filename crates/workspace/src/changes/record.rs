@@ -1,20 +1,15 @@
 //! The write-ahead hook: called before every change, so that the undo store can save the old state.
 //!
-//! Every change of a name that a root makes goes through here; what commands change is seen by looking at the project
-//! before and after them.
+//! Every change of a name that a root makes goes through here. A command that changes the project itself does not.
 
 use crate::changes::temp::{Home, Made, Temp};
 use crate::digest::Digest;
-use crate::root::Root;
 use crate::state::{self, Change, State};
-use crate::stop::Stop;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::Stat;
 use std::ffi::OsStr;
 use std::fmt;
-use std::path::Path;
-use std::sync::Arc;
-use toolfence_protocol::Text;
+use std::path::{Path, PathBuf};
 
 /// The write-ahead hook of changes. It keeps what it takes to undo them, and never stops one: what it cannot keep it has to say
 /// itself.
@@ -31,19 +26,10 @@ pub trait Recorder: Send + Sync + fmt::Debug {
     /// The changes of this number came to nothing.
     fn unchanged(&self, number: u64);
 
-    /// A command is about to run. It may change anything.
-    fn command_begins(&self, root: &Root, stop: &Stop);
-
-    /// A command has ended.
-    fn command_ended(&self, root: &Root, stop: &Stop);
-
-    /// What commands that ended since the last call changed and undo does not cover, as a sentence.
-    fn take_uncovered(&self) -> Option<Text> {
-        None
-    }
-
-    /// The host does not wait for the end of a command any more; it is being ended.
-    fn command_dropped(&self);
+    /// The entries of the stash in this folder are about to be exchanged with those of the project at `names` paths, which have files
+    /// of so many `bytes`. The stash then belongs to the recorder. Returns a number for the exchange and the file of the record; `None`
+    /// if it cannot be recorded.
+    fn exchanging(&self, stash: &Path, names: u64, bytes: u64) -> Option<(u64, PathBuf)>;
 }
 
 /// A change that the recorder knows of. Dropped, the change came to nothing.
@@ -123,9 +109,9 @@ impl<'w> RecordedBy<'w> {
         RecordedBy { recorder: recorder.filter(|recorder| recorder.is_recording()), most }
     }
 
-    /// The recorder, and the bytes of a file whose old content it keeps.
-    pub(super) fn parts(self) -> (Option<&'w dyn Recorder>, u64) {
-        (self.recorder, self.most)
+    /// The recorder, while there is something to record.
+    pub(super) fn recorder(self) -> Option<&'w dyn Recorder> {
+        self.recorder
     }
 
     /// Tells the recorder of files that are about to be changed together, and of folders that were made for them.
@@ -146,20 +132,6 @@ impl<'w> RecordedBy<'w> {
                 Recording::of(recorder, vec![gone])
             }
             Err(_) => Recording { told: None },
-        }
-    }
-}
-
-/// A command that the recorder knows of and whose end it waits for.
-#[derive(Debug)]
-pub struct RecordedCommand {
-    pub(super) recorder: Option<Arc<dyn Recorder>>,
-}
-
-impl Drop for RecordedCommand {
-    fn drop(&mut self) {
-        if let Some(recorder) = &self.recorder {
-            recorder.command_dropped();
         }
     }
 }

@@ -233,7 +233,7 @@ impl<'w> Walk<'w> {
         let kept = open.try_clone().ok();
         let (items, complete) = folder::items_until(open, self.most, self.stop)?;
         let seen = items.len();
-        let ignores = folder.ignores.as_ref().map(|above| Ignores::below(above, self.root, &folder.name, &items, None));
+        let ignores = folder.ignores.as_ref().map(|above| Ignores::below(above, self.root, &folder.name, &items));
         let mut nodes = items.into_iter().filter_map(|item| self.child(folder, item, ignores.as_ref())).peekable();
         let mut work = Vec::new();
         if nodes.peek().is_some() {

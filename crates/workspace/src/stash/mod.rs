@@ -4,23 +4,26 @@
 //! project's file, link or folder, or none if the path is to be removed. [`Stash::exchange`] swaps them with what the project has.
 //! Nothing is copied and nothing is deleted, so a folder of any size costs one rename, and the stash then has the previous versions:
 //! [`Stash::restore`] undoes the change and makes it again. [`Changes::exchange`](crate::Changes::exchange) makes the exchange a part
-//! of the turn, which needs the stash no more.
+//! of the turn: its record in the undo history names the stash, and the stash names the record. [`recover`] keeps it as long as that
+//! record exists.
 //!
 //! Each swap is one rename, which keeps the inode number of what it moves. So the state of an exchange that was cut short can be read
 //! from the disk: [`recover`] finishes it.
 
+mod list;
 mod plan;
 mod record;
 mod remove;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub(crate) use record::Survey;
+pub(crate) use record::{Contents, StashedChange, SwapEffect};
 pub use remove::remove_tree;
 
 use crate::fault;
 use crate::root::Root;
 use crate::stat::Stamp;
+use crate::undo::Unrestored;
 use plan::{Plan, Side, Swap};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, CWD, FileType, FlockOperation, Mode, OFlags, RenameFlags, Stat};
@@ -41,6 +44,9 @@ const PLAN: &str = "plan.json";
 
 /// A plan that is being written.
 const NEW_PLAN: &str = "plan.new";
+
+/// The path of the record in the undo history to which the stash belongs.
+const RECORD: &str = "record";
 
 /// A folder that is there while an exchange is under way: a folder is made and removed in one step.
 const UNDER_WAY: &str = "under-way";
@@ -133,6 +139,14 @@ impl fmt::Display for ExchangeError {
 
 impl std::error::Error for ExchangeError {}
 
+/// Whether a path of the project is compared with what a swap left there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Trust {
+    Compare,
+    /// It will be what the swap left: for a dry run.
+    Assume,
+}
+
 /// Entries that are to be exchanged with those of a project, or were.
 #[derive(Debug)]
 pub struct Stash {
@@ -142,6 +156,8 @@ pub struct Stash {
     entries: OwnedFd,
     plan: Plan,
     conflicts: Vec<PathBuf>,
+    /// Bytes of the files that the project has at the planned paths.
+    replaced_bytes: u64,
 }
 
 impl Stash {
@@ -166,7 +182,7 @@ impl Stash {
         let folder = locked(&path)?;
         rustix::fs::mkdirat(&folder, ENTRIES, Mode::RWXU)?;
         let entries = rustix::fs::openat(&folder, ENTRIES, FOLDER, Mode::empty())?;
-        Ok(Stash { path, folder, entries, plan: Plan::default(), conflicts: Vec::new() })
+        Ok(Stash { path, folder, entries, plan: Plan::default(), conflicts: Vec::new(), replaced_bytes: 0 })
     }
 
     /// Opens a stash that was exchanged.
@@ -180,7 +196,7 @@ impl Stash {
     fn read(path: PathBuf, folder: OwnedFd) -> io::Result<Stash> {
         let entries = rustix::fs::openat(&folder, ENTRIES, FOLDER, Mode::empty())?;
         let plan = Plan::read(&folder)?;
-        Ok(Stash { path, folder, entries, plan, conflicts: Vec::new() })
+        Ok(Stash { path, folder, entries, plan, conflicts: Vec::new(), replaced_bytes: 0 })
     }
 
     /// The folder of the stash.
@@ -295,27 +311,105 @@ impl Stash {
     ///
     /// # Errors
     /// The plan cannot be written. Nothing was changed.
-    pub fn restore(&mut self, root: &Root, is_forward: bool) -> Result<Vec<PathBuf>, ExchangeError> {
+    #[cfg(test)]
+    pub(crate) fn restore(&mut self, root: &Root, is_forward: bool) -> Result<Vec<PathBuf>, ExchangeError> {
+        if self.plan.swaps.iter().all(|swap| !swap.is_recorded) {
+            self.plan.swaps.iter_mut().for_each(|swap| swap.is_recorded = true);
+        }
+        let (chosen, mut skipped) = self.choose(root, is_forward, &|_| Ok(Trust::Compare));
+        skipped.extend(self.swap_chosen(root, chosen, is_forward)?);
+        Ok(skipped.into_iter().map(|(number, _)| self.plan.swaps[number].path.clone()).collect())
+    }
+
+    /// Returns the numbers of the swaps that can be made in this direction, and of those that cannot. Swaps that were made already are
+    /// left out, and so are those whose path has by now what the swap would bring. `judge` decides about each path.
+    ///
+    /// If a folder that is to be removed has something else in it by now, its unchanged entries are chosen one by one.
+    pub(crate) fn choose(
+        &mut self,
+        root: &Root,
+        is_forward: bool,
+        judge: &dyn Fn(&Path) -> Result<Trust, Unrestored>,
+    ) -> (Vec<usize>, Vec<(usize, Unrestored)>) {
+        let (mut chosen, mut skipped) = (Vec::new(), Vec::new());
+        let mut number = 0;
+        while let Some(swap) = self.plan.swaps.get(number) {
+            if swap.is_recorded && swap.is_exchanged != is_forward {
+                match judge(&swap.path) {
+                    Ok(Trust::Assume) => chosen.push(number),
+                    Ok(Trust::Compare) if self.renew(root, number, is_forward).is_ok() => chosen.push(number),
+                    Ok(Trust::Compare) if self.is_so_already(root, number, is_forward) => {}
+                    Ok(Trust::Compare) if self.split(root, number, is_forward) => {
+                        skipped.push((number, Unrestored::NotEmpty));
+                    }
+                    Ok(Trust::Compare) => skipped.push((number, Unrestored::Changed)),
+                    Err(why) => skipped.push((number, why)),
+                }
+            }
+            number += 1;
+        }
+        (chosen, skipped)
+    }
+
+    /// Makes the chosen swaps. Returns those that were skipped: another process changed them, or the system refused.
+    ///
+    /// # Errors
+    /// The plan cannot be written. Nothing was changed.
+    pub(crate) fn swap_chosen(
+        &mut self,
+        root: &Root,
+        chosen: Vec<usize>,
+        is_forward: bool,
+    ) -> Result<Vec<(usize, Unrestored)>, ExchangeError> {
         let mut skipped = Vec::new();
-        let mut chosen = Vec::new();
-        for number in 0..self.plan.swaps.len() {
-            if self.plan.swaps[number].is_exchanged == is_forward {
-                continue;
-            }
-            if self.renew(root, number, is_forward).is_ok() {
-                chosen.push(number);
-            } else {
-                skipped.push(self.plan.swaps[number].path.clone());
-            }
+        if chosen.is_empty() {
+            return Ok(skipped);
         }
         for number in self.begin(chosen, is_forward)? {
             match self.swap(root, number, is_forward) {
                 Ok(()) => self.plan.swaps[number].is_exchanged = is_forward,
-                Err(_) => skipped.push(self.plan.swaps[number].path.clone()),
+                Err(ExchangeError::System(_, errno)) => skipped.push((number, Unrestored::System(errno.to_string()))),
+                Err(_) => skipped.push((number, Unrestored::Changed)),
             }
         }
         let _ = self.finish();
         Ok(skipped)
+    }
+
+    /// Plans the entries of a folder that is to be removed as swaps of their own, so that the folder itself stays. Returns `false` if
+    /// there is no such folder.
+    fn split(&mut self, root: &Root, number: usize, is_forward: bool) -> bool {
+        let swap = &self.plan.swaps[number];
+        let (from, to) = if is_forward { (&swap.before, &swap.after) } else { (&swap.after, &swap.before) };
+        let (Side::Entry { mode, latest, list: Some(list), .. }, Side::Absent) = (from, to) else { return false };
+        if !root.stat_exact(&swap.path).is_ok_and(|stat| stat.st_mode == *mode) {
+            return false;
+        }
+        let (folder, is_exchanged) = (swap.path.clone(), swap.is_exchanged);
+        let sides = list::sides(list, *latest);
+        self.plan.swaps[number].is_recorded = false;
+        for (name, side) in sides {
+            let (before, after) = if is_forward { (side, Side::Absent) } else { (Side::Absent, side) };
+            let swap = Swap::new(&folder.join(name), before, after);
+            self.plan.swaps.push(Swap { is_exchanged, is_recorded: true, ..swap });
+        }
+        true
+    }
+
+    /// Returns `true` if the project has by now what a swap would bring.
+    fn is_so_already(&self, root: &Root, number: usize, is_forward: bool) -> bool {
+        let Swap { path, before, after, .. } = &self.plan.swaps[number];
+        let to = if is_forward { after } else { before };
+        let above = root.open_exact(path.parent().unwrap_or(Path::new("")));
+        let (Ok(above), Some(name)) = (above, path.file_name()) else { return matches!(to, Side::Absent) };
+        match (stat_at(above.as_fd(), name), to) {
+            (Err(errno), Side::Absent) => errno == Errno::NOENT,
+            (Ok(stat), Side::Mode(mode)) => stat.st_mode & 0o7777 == *mode,
+            (Ok(stat), Side::Entry { .. }) if !to.is_folder() => {
+                Side::of(above.as_fd(), name, &stat).has_content_of(to)
+            }
+            _ => false,
+        }
     }
 
     /// Compares the project's entry with the one that is to be swapped out, and records both entries as they are now: an entry with
@@ -325,17 +419,26 @@ impl Stash {
         let (from, to) = if is_forward { (&swap.before, &swap.after) } else { (&swap.after, &swap.before) };
         let above = root.open_exact(swap.path.parent().unwrap_or(Path::new("")))?;
         let name = swap.path.file_name().ok_or(Errno::INVAL)?;
-        let now = stat_at(above.as_fd(), name).map(|stat| Side::of(above.as_fd(), name, &stat));
+        let stat = stat_at(above.as_fd(), name);
         let new_from = match from {
             Side::Entry { .. } => {
-                Some(now?).filter(|now| now.has_content_of(from)).ok_or(Errno::BUSY)?.with_latest(from)
+                let stat = stat?;
+                let now = Side::of(above.as_fd(), name, &stat);
+                let is_same = match from.is_folder() {
+                    true => from.is_folder_at(above.as_fd(), name, &stat),
+                    false => now.has_content_of(from),
+                };
+                if !is_same {
+                    return Err(Errno::BUSY);
+                }
+                now.with_content_of(from)
             }
-            Side::Absent if matches!(now, Err(Errno::NOENT)) => Side::Absent,
-            Side::Mode(mode) if stat_at(above.as_fd(), name)?.st_mode & 0o7777 == *mode => Side::Mode(*mode),
+            Side::Absent if matches!(stat, Err(Errno::NOENT)) => Side::Absent,
+            Side::Mode(mode) if stat?.st_mode & 0o7777 == *mode => Side::Mode(*mode),
             Side::Absent | Side::Mode(_) => return Err(Errno::BUSY),
         };
         let new_to = match to {
-            Side::Entry { .. } => self.stashed_side(&number.to_string())?.with_latest(to),
+            Side::Entry { .. } => self.stashed_side(&number.to_string())?.with_content_of(to),
             Side::Absent => Side::Absent,
             Side::Mode(mode) => Side::Mode(*mode),
         };
@@ -351,9 +454,7 @@ impl Stash {
             self.finish().map_err(ExchangeError::Plan)?;
         }
         self.plan.choose(chosen, is_forward);
-        if is_forward {
-            self.bound_folders().map_err(ExchangeError::Plan)?;
-        }
+        self.list_folders().map_err(ExchangeError::Plan)?;
         self.plan.write(&self.folder).map_err(ExchangeError::Plan)?;
         fault::point();
         rustix::fs::mkdirat(&self.folder, UNDER_WAY, Mode::RWXU).map_err(|errno| ExchangeError::Plan(errno.into()))?;
@@ -361,15 +462,24 @@ impl Stash {
         Ok(self.plan.chosen.clone())
     }
 
-    /// Records, for each folder that the project is about to get, that nothing in it changes from now on. A later swap back must not
-    /// take what another process puts into it.
-    fn bound_folders(&mut self) -> io::Result<()> {
-        let chosen = self.plan.chosen.clone();
-        if chosen.iter().any(|number| self.plan.swaps[*number].after.is_folder()) {
-            let now = Moment::next(&self.path)?;
-            for number in chosen {
-                self.plan.swaps[number].after.set_latest((now.0, now.1));
+    /// Records, for each folder that the project is about to get, what is in it. A later swap back must not take what another process
+    /// puts into it.
+    fn list_folders(&mut self) -> io::Result<()> {
+        let Plan { swaps, chosen, is_forward } = &mut self.plan;
+        let mut folders = Vec::new();
+        for number in chosen {
+            let Swap { before, after, .. } = &swaps[*number];
+            if if *is_forward { after } else { before }.is_folder() {
+                folders.push((*number, list::of_folder(self.entries.as_fd(), number.to_string().as_ref())));
             }
+        }
+        if folders.is_empty() {
+            return Ok(());
+        }
+        let now = Moment::next(&self.path)?;
+        for (number, list) in folders {
+            let Swap { before, after, .. } = &mut swaps[number];
+            if *is_forward { after } else { before }.set_content((now.0, now.1), list);
         }
         Ok(())
     }
@@ -423,21 +533,15 @@ impl Stash {
     /// Returns `true` if what a swap moved into the stash is what was looked at before.
     fn is_content(&self, number: usize, is_forward: bool) -> bool {
         let Swap { before, after, .. } = &self.plan.swaps[number];
-        let Side::Entry { stamp, mode, latest, .. } = (if is_forward { before } else { after }) else { return true };
+        let side = if is_forward { before } else { after };
+        let Side::Entry { stamp, mode, .. } = side else { return true };
         let name = number.to_string();
         let Ok(stat) = stat_at(self.entries.as_fd(), name.as_str().as_ref()) else { return false };
         if stat.st_mode != *mode || !Stamp::of(&stat).is_content_of(stamp) {
             return false;
         }
-        match *latest {
-            // The rename itself changed the time of the folder, and only that one.
-            Some((seconds, nanoseconds)) => {
-                let since = Moment(seconds, nanoseconds);
-                remove::walk(self.entries.as_fd(), name.as_str().as_ref(), &mut |stat| Moment::of(stat) < since)
-                    .unwrap_or(false)
-            }
-            None => true,
-        }
+        // The rename itself changed the time of the folder, and only that one.
+        !side.is_folder() || side.is_folder_at(self.entries.as_fd(), name.as_str().as_ref(), &stat)
     }
 
     /// What the project has at a path. Notes a conflict if it changed since.
@@ -452,13 +556,20 @@ impl Stash {
         };
         let mut side = Side::of(above.as_fd(), name, &stat);
         let mut has_changed = Moment::of(&stat) >= since;
-        if side.is_folder() && !has_changed {
-            has_changed = !remove::walk(above.as_fd(), name, &mut |stat| Moment::of(stat) < since).map_err(failed)?;
+        let bytes = |stat: &Stat| u64::try_from(stat.st_size).unwrap_or(0);
+        if side.is_folder() {
+            let mut is_old = |entry: remove::Visited<'_>| {
+                self.replaced_bytes += bytes(entry.stat);
+                Moment::of(entry.stat) < since
+            };
+            has_changed = has_changed || !remove::walk(above.as_fd(), name, &mut is_old).map_err(failed)?;
+        } else {
+            self.replaced_bytes += bytes(&stat);
         }
         if has_changed {
             self.conflicts.push(path.to_owned());
         }
-        side.set_latest((since.0, since.1));
+        side.set_content((since.0, since.1), None);
         Ok(side)
     }
 
@@ -501,8 +612,8 @@ impl Stash {
     }
 }
 
-/// Finishes the exchanges whose process was killed, and deletes all stashes that no session uses. Returns the number of finished
-/// exchanges. A swap whose entry another process has changed since is left as it is.
+/// Finishes the exchanges whose process was killed, and deletes all stashes that neither a session nor the undo history uses. Returns
+/// the number of finished exchanges. A swap whose entry another process has changed since is left as it is.
 ///
 /// A host calls this when it opens a project, before it asks its [`History`](crate::undo::History) for anything: the history compares
 /// what the killed process had recorded with the project, so the exchange must be whole by then. `place` has the stashes of this
@@ -512,23 +623,19 @@ pub fn recover(root: &Root, place: &Path) -> usize {
     for entry in std::fs::read_dir(place).into_iter().flatten().flatten() {
         let path = entry.path();
         let Ok(folder) = locked(&path) else { continue };
+        let is_recorded = record::record_of(&folder).is_some_and(|record| record.exists());
         if stat_at(folder.as_fd(), UNDER_WAY.as_ref()).is_err() {
-            if is_stash(&folder) {
+            if is_stash(&folder) && !is_recorded {
                 let _ = delete(&path, &folder);
             }
             continue;
         }
         // The plan of another version of this program, for one, stays with the entries that it names.
-        let Ok(stash) = Stash::read(path, folder) else { continue };
-        let Plan { chosen, is_forward, .. } = &stash.plan;
-        // Another process may have changed an entry. If the system refuses, the next start tries it again.
-        let is_made = |number: &usize| {
-            let is_pending = stash.is_pending(root, *number, *is_forward);
-            !is_pending || !matches!(stash.swap(root, *number, *is_forward), Err(ExchangeError::System(..)))
-        };
-        if chosen.iter().filter(|number| !is_made(number)).count() == 0 {
+        let Ok(mut stash) = Stash::read(path, folder) else { continue };
+        // If the system refuses, the next start tries it again.
+        if stash.finish_swaps(root).is_ok() {
             finished += 1;
-            let _ = stash.delete();
+            let _ = if is_recorded { stash.finish() } else { stash.delete() };
         }
     }
     finished
@@ -536,7 +643,7 @@ pub fn recover(root: &Root, place: &Path) -> usize {
 
 /// Returns `true` if a folder has only entries that a stash has too. It can be empty, because its process was killed.
 fn is_stash(folder: &OwnedFd) -> bool {
-    let is_ours = |name: &OsString| [ENTRIES, PLAN, NEW_PLAN].iter().any(|ours| name == ours);
+    let is_ours = |name: &OsString| [ENTRIES, PLAN, NEW_PLAN, RECORD].iter().any(|ours| name == ours);
     remove::names(folder.as_fd()).is_ok_and(|names| names.iter().all(is_ours))
 }
 
@@ -560,6 +667,24 @@ fn delete(path: &Path, folder: &OwnedFd) -> io::Result<()> {
 }
 
 impl Stash {
+    /// Makes those of the chosen swaps that were not made. What another process has changed since is left as it is.
+    ///
+    /// # Errors
+    /// The system refused one of them.
+    fn finish_swaps(&mut self, root: &Root) -> Result<(), ExchangeError> {
+        let mut refused = Ok(());
+        let is_forward = self.plan.is_forward;
+        for number in self.plan.chosen.clone() {
+            let swapped =
+                if self.is_pending(root, number, is_forward) { self.swap(root, number, is_forward) } else { Ok(()) };
+            self.plan.swaps[number].is_exchanged = swapped.is_ok() == is_forward;
+            if let Err(error @ ExchangeError::System(..)) = swapped {
+                refused = Err(error);
+            }
+        }
+        refused
+    }
+
     /// Returns `true` if a swap was not made: the entry that should be in the project is still in the stash, or, if the path is to
     /// be removed, the project still has its entry.
     fn is_pending(&self, root: &Root, number: usize, is_forward: bool) -> bool {

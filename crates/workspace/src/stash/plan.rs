@@ -3,6 +3,7 @@
 use crate::digest::Digest;
 use crate::encoding::as_text;
 use crate::fault;
+use crate::stash::list::{self, ListedEntry};
 use crate::stat::Stamp;
 use rustix::fd::{BorrowedFd, OwnedFd};
 use rustix::fs::{FileType, Mode, OFlags, Stat};
@@ -16,7 +17,7 @@ use std::path::{Path, PathBuf};
 const MOST_BYTES: u64 = 256 << 20;
 
 /// Bytes of a file whose digest is recorded. A larger one that is written anew counts as changed.
-const MOST_HASHED: u64 = 64 << 20;
+pub(super) const MOST_HASHED: u64 = 64 << 20;
 
 /// The swaps of a stash.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -37,16 +38,19 @@ pub(super) struct Swap {
     pub(super) after: Side,
     /// Whether the project has the entry of `after`.
     pub(super) is_exchanged: bool,
+    /// Whether the undo history covers it.
+    #[serde(default)]
+    pub(super) is_recorded: bool,
 }
 
 impl Swap {
     pub(super) fn new(path: &Path, before: Side, after: Side) -> Swap {
-        Swap { path: path.to_owned(), before, after, is_exchanged: false }
+        Swap { path: path.to_owned(), before, after, is_exchanged: false, is_recorded: false }
     }
 }
 
 /// One side of a swap.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) enum Side {
     /// No entry.
     Absent,
@@ -59,6 +63,9 @@ pub(super) enum Side {
         digest: Option<Digest>,
         /// For a folder: everything in it was last changed before this moment.
         latest: Option<(i64, i64)>,
+        /// For a folder that the project got: everything in it at that time. What was changed later can still have the same content.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        list: Option<Vec<ListedEntry>>,
     },
     /// A folder on both sides, with these permission bits.
     Mode(u32),
@@ -70,12 +77,10 @@ impl Side {
         let stamp = Stamp::of(stat);
         let digest = match FileType::from_raw_mode(stat.st_mode) {
             FileType::RegularFile if stamp.bytes() <= MOST_HASHED => digest_of(folder, name),
-            FileType::Symlink => {
-                rustix::fs::readlinkat(folder, name, Vec::new()).ok().map(|target| Digest::of(target.as_bytes()))
-            }
+            FileType::Symlink => digest_of_link(folder, name),
             _ => None,
         };
-        Side::Entry { stamp, mode: stat.st_mode, digest, latest: None }
+        Side::Entry { stamp, mode: stat.st_mode, digest, latest: None, list: None }
     }
 
     /// Returns `true` if both are entries with the same content: one file that was not written since, or two with the same bytes and
@@ -92,21 +97,41 @@ impl Side {
         mode == old_mode && (stamp.is_content_of(old) || is_equal)
     }
 
-    /// Takes over the moment since when nothing in the folder was changed.
-    pub(super) fn with_latest(mut self, other: &Side) -> Side {
-        if let Side::Entry { latest: Some(moment), .. } = other {
-            self.set_latest(*moment);
+    /// Takes over what is known of everything in the folder.
+    pub(super) fn with_content_of(mut self, other: &Side) -> Side {
+        let is_folder = self.is_folder();
+        if let Side::Entry { latest, list, .. } = &mut self
+            && let Side::Entry { latest: other_latest, list: other_list, .. } = other
+            && is_folder
+        {
+            (*latest, *list) = (*other_latest, other_list.clone());
         }
         self
     }
 
-    /// Sets the moment before which everything in the folder was last changed. Nothing happens if it is no folder.
-    pub(super) fn set_latest(&mut self, moment: (i64, i64)) {
+    /// The digest of the entry at a path below this one, or of itself if the path is empty; `None` if there is no such entry.
+    pub(super) fn digest_below(&self, path: &Path) -> Option<Option<Digest>> {
+        match self {
+            Side::Absent => None,
+            Side::Mode(_) => path.as_os_str().is_empty().then_some(None),
+            Side::Entry { digest, .. } if path.as_os_str().is_empty() => Some(*digest),
+            Side::Entry { list, .. } => list.as_deref().and_then(|list| list::digest(list, path)),
+        }
+    }
+
+    /// Returns `true` if `name` is a folder with the same permission bits and the same content.
+    pub(super) fn is_folder_at(&self, folder: BorrowedFd<'_>, name: &OsStr, stat: &Stat) -> bool {
+        let Side::Entry { mode, latest, list, .. } = self else { return false };
+        stat.st_mode == *mode && list::is_unchanged(folder, name, *latest, list.as_deref())
+    }
+
+    /// Sets the moment before which everything in the folder was last changed, and what is in it. Nothing happens if it is no folder.
+    pub(super) fn set_content(&mut self, moment: (i64, i64), content: Option<Vec<ListedEntry>>) {
         let is_folder = self.is_folder();
-        if let Side::Entry { latest, .. } = self
+        if let Side::Entry { latest, list, .. } = self
             && is_folder
         {
-            *latest = Some(moment);
+            (*latest, *list) = (Some(moment), content);
         }
     }
 
@@ -178,8 +203,13 @@ impl Plan {
     }
 }
 
+/// The digest of the target of a link.
+pub(super) fn digest_of_link(folder: BorrowedFd<'_>, name: &OsStr) -> Option<Digest> {
+    rustix::fs::readlinkat(folder, name, Vec::new()).ok().map(|target| Digest::of(target.as_bytes()))
+}
+
 /// The digest of a file; `None` if it cannot be read.
-fn digest_of(folder: BorrowedFd<'_>, name: &OsStr) -> Option<Digest> {
+pub(super) fn digest_of(folder: BorrowedFd<'_>, name: &OsStr) -> Option<Digest> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = File::from(rustix::fs::openat(folder, name, flags, Mode::empty()).ok()?);
     let mut content = Vec::new();

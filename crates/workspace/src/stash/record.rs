@@ -1,98 +1,237 @@
-//! What an exchange is about to change, as the undo history records it.
+//! The stash of an exchange that the undo history covers.
 
 use super::plan::{Side, Swap};
 use super::remove::{DEEPEST, names, open};
-use super::{ExchangeError, Stash};
-use crate::changes::record::Recorder;
+use super::{ExchangeError, FOLDER, RECORD, Stash, remove_tree, stat_at};
+use crate::digest::Digest;
+use crate::fault;
 use crate::root::Root;
 use crate::root::twins::Twins;
 use crate::state::{self, Change, State};
-use crate::undo::{Uncovered, is_protected};
-use rustix::fd::{AsFd, BorrowedFd};
+use crate::undo::is_protected;
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{AtFlags, CWD, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
-use std::collections::BTreeMap;
-use std::ffi::OsStr;
+use std::collections::{BTreeMap, HashMap};
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
+use toolfence_protocol::Limits;
 
-/// Entries that one exchange records.
+/// Bytes of the path of a record.
+const MOST_PATH: u64 = 4096;
+
+/// Entries of one exchange that are compared.
 const MOST_ENTRIES: usize = 200_000;
 
-/// Bytes of their paths. A path can be long, and a record has it once for each entry.
-const MOST_BYTES: usize = 32 << 20;
+/// Bytes of all contents that are kept while exchanges are compared.
+const MOST_BYTES: u64 = 256 << 20;
 
-/// Looks at the entries of the project and of a stash. The recorder keeps what the files hold.
-pub(crate) struct Survey<'s> {
+/// The record in the undo history to which a stash belongs.
+pub(super) fn record_of(folder: &OwnedFd) -> Option<PathBuf> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::openat(folder, RECORD, flags, Mode::empty()).ok()?);
+    let mut path = Vec::new();
+    file.take(MOST_PATH).read_to_end(&mut path).ok()?;
+    Some(OsString::from_vec(path).into())
+}
+
+impl Stash {
+    /// Opens the stash of an exchange that this record has. A session that starts locks it for a moment.
+    ///
+    /// # Errors
+    /// Its plan cannot be read, or it does not belong to the record.
+    pub(crate) fn open_recorded(path: &Path, record: &Path) -> io::Result<Stash> {
+        let folder = rustix::fs::openat(CWD, path, FOLDER, Mode::empty())?;
+        rustix::fs::flock(&folder, FlockOperation::LockExclusive)?;
+        if record_of(&folder).is_none_or(|path| path != record) {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        Stash::read(path.to_owned(), folder)
+    }
+
+    /// Refuses an exchange that has conflicts already.
+    pub(crate) fn refuse_conflicts(&mut self) -> Result<(), ExchangeError> {
+        if self.conflicts.is_empty() {
+            return Ok(());
+        }
+        Err(ExchangeError::Conflict(std::mem::take(&mut self.conflicts)))
+    }
+
+    /// The number of planned swaps that undo covers, and the bytes of the files that they replace.
+    pub(crate) fn amount(&self, undoable: &dyn Fn(&Path) -> bool) -> (u64, u64) {
+        let covered = self.plan.swaps.iter().filter(|swap| undoable(&swap.path)).count() as u64;
+        (covered, if covered == 0 { 0 } else { self.replaced_bytes })
+    }
+
+    /// Notes the record that has this exchange, and which swaps undo covers.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub(crate) fn set_record(&mut self, record: &Path, undoable: &dyn Fn(&Path) -> bool) -> io::Result<()> {
+        self.plan.swaps.iter_mut().for_each(|swap| swap.is_recorded = undoable(&swap.path));
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        fault::point();
+        let mut file = File::from(rustix::fs::openat(&self.folder, RECORD, flags, Mode::RUSR | Mode::WUSR)?);
+        fault::point();
+        file.write_all(record.as_os_str().as_bytes())?;
+        file.sync_data()
+    }
+
+    /// Returns `true` if the project has the new side of any swap that undo covers.
+    pub(crate) fn has_exchanged(&self) -> bool {
+        self.plan.swaps.iter().any(|swap| swap.is_recorded && swap.is_exchanged)
+    }
+
+    /// Deletes the entries that undo does not need: those of swaps that it does not cover, and after a refused exchange those of swaps
+    /// that were not made.
+    pub(crate) fn delete_unrecorded(&mut self) {
+        for (number, swap) in self.plan.swaps.iter_mut().enumerate() {
+            swap.is_recorded &= swap.is_exchanged;
+            let name = number.to_string();
+            if swap.is_recorded || stat_at(self.entries.as_fd(), name.as_ref()).is_err() {
+                continue;
+            }
+            fault::point();
+            // What cannot be deleted goes with the stash.
+            if rustix::fs::unlinkat(&self.entries, name.as_str(), AtFlags::empty()) == Err(Errno::ISDIR) {
+                let _ = remove_tree(self.entries.as_fd(), name.as_ref());
+            }
+        }
+        let _ = self.plan.write(&self.folder);
+    }
+
+    /// The bytes of all files in the stash.
+    pub(crate) fn bytes(&self) -> u64 {
+        let mut bytes = 0;
+        let mut add = |entry: super::remove::Visited<'_>| {
+            bytes += u64::try_from(entry.stat.st_size).unwrap_or(0);
+            true
+        };
+        let _ = super::remove::walk(self.folder.as_fd(), super::ENTRIES.as_ref(), &mut add);
+        bytes
+    }
+
+    /// Which path each recorded swap has, and whether undoing it removes or restores an entry.
+    pub(crate) fn effect(&self, number: usize, is_forward: bool) -> (&Path, SwapEffect) {
+        let Swap { path, before, after, .. } = &self.plan.swaps[number];
+        let effect = match if is_forward { (before, after) } else { (after, before) } {
+            (_, Side::Absent) => SwapEffect::Removed,
+            (Side::Absent, _) => SwapEffect::Restored,
+            (_, Side::Mode(mode)) => SwapEffect::Mode(mode & 0o7777),
+            _ => SwapEffect::Replaced,
+        };
+        (path, effect)
+    }
+
+    /// The paths that the exchange changed, with what they were before and what the project has there now.
+    pub(crate) fn changes(&self, root: &Root, contents: &mut Contents) -> Vec<StashedChange> {
+        let mut survey = Survey { root, contents, twins: Twins::of(root), room: MOST_ENTRIES };
+        let mut changes = Vec::new();
+        for (number, swap) in self.plan.swaps.iter().enumerate() {
+            if !swap.is_recorded || !swap.is_exchanged {
+                continue;
+            }
+            let Ok(states) = survey.swap(self, number, swap) else { continue };
+            for (name, [before, after]) in states {
+                let put = swap.after.digest_below(name.strip_prefix(&swap.path).unwrap_or(&name));
+                if put.is_none() && before == State::Nothing {
+                    // Another process made it later.
+                    continue;
+                }
+                let is_current = put.is_none_or(|digest| is_content(&after, digest));
+                changes.push(StashedChange { change: Change::new(name, before, after), is_current });
+            }
+        }
+        changes
+    }
+}
+
+/// Returns `true` if a state has the content with this digest, if there is one.
+fn is_content(state: &State, digest: Option<Digest>) -> bool {
+    match (state, digest) {
+        (State::File { content, .. }, Some(digest)) => *content == digest,
+        (State::Link { target }, Some(digest)) => Digest::of(target.as_os_str().as_bytes()) == digest,
+        (State::File { .. } | State::Link { .. } | State::Nothing, None) => false,
+        (_, digest) => digest.is_none(),
+    }
+}
+
+/// What a swap does to a path of the project.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SwapEffect {
+    Removed,
+    Restored,
+    Replaced,
+    Mode(u32),
+}
+
+/// A path that an exchange changed.
+pub(crate) struct StashedChange {
+    pub(crate) change: Change,
+    /// Whether the project still has what the exchange put there.
+    pub(crate) is_current: bool,
+}
+
+/// The contents of files that are compared.
+#[derive(Debug, Default)]
+pub(crate) struct Contents {
+    kept: HashMap<Digest, Vec<u8>>,
+    bytes: u64,
+}
+
+impl Contents {
+    fn keep(&mut self, content: &[u8]) -> Digest {
+        let digest = Digest::of(content);
+        if self.bytes.saturating_add(content.len() as u64) <= MOST_BYTES && !self.kept.contains_key(&digest) {
+            self.bytes += content.len() as u64;
+            self.kept.insert(digest, content.to_owned());
+        }
+        digest
+    }
+
+    pub(crate) fn get(&self, digest: Digest) -> Option<&[u8]> {
+        self.kept.get(&digest).map(Vec::as_slice)
+    }
+}
+
+/// Looks at the entries of the project and of a stash.
+struct Survey<'s> {
     root: &'s Root,
-    recorder: &'s dyn Recorder,
-    /// Bytes of a file whose content is kept.
-    most: u64,
-    undoable: &'s dyn Fn(&Path) -> bool,
+    contents: &'s mut Contents,
     twins: Twins<'s>,
-    /// Entries and bytes that still fit into the record.
-    room: (usize, usize),
-    /// Paths that undo will not restore.
-    pub(crate) uncovered: Vec<(PathBuf, Uncovered)>,
+    /// Entries that can still be looked at.
+    room: usize,
 }
 
 /// Each path below a swap with its state before and after.
 type States = BTreeMap<PathBuf, [State; 2]>;
 
-impl<'s> Survey<'s> {
-    pub(crate) fn new(
-        root: &'s Root,
-        recorder: &'s dyn Recorder,
-        most: u64,
-        undoable: &'s dyn Fn(&Path) -> bool,
-    ) -> Survey<'s> {
-        let room = (MOST_ENTRIES, MOST_BYTES);
-        Survey { root, recorder, most, undoable, twins: Twins::of(root), room, uncovered: Vec::new() }
-    }
-
-    /// The changes that the exchange is about to make, each with the number of its swap.
-    pub(crate) fn changes(&mut self, stash: &Stash) -> Vec<(usize, Change)> {
-        let mut changes = Vec::new();
-        for (number, swap) in stash.plan.swaps.iter().enumerate() {
-            // A folder of which only a part is known is not covered at all: a part of it would come back.
-            let (room, uncovered) = (self.room, self.uncovered.len());
-            let Ok(states) = self.swap(stash, number, swap) else {
-                self.room = room;
-                self.uncovered.truncate(uncovered);
-                self.uncovered.push((swap.path.clone(), Uncovered::NotKept));
-                continue;
-            };
-            for (name, [before, after]) in states {
-                if [&before, &after].iter().any(|state| matches!(state, State::Unkept { .. })) {
-                    self.uncovered.push((name.clone(), Uncovered::NotKept));
-                }
-                if !before.is(&after) {
-                    changes.push((number, Change::new(name, before, after)));
-                }
-            }
-        }
-        changes
-    }
-
+impl Survey<'_> {
     fn swap(&mut self, stash: &Stash, number: usize, swap: &Swap) -> rustix::io::Result<States> {
         let mut states = States::new();
         let Swap { path, before, after, .. } = swap;
-        let above = self.root.open_exact(path.parent().unwrap_or(Path::new("")))?;
+        let above = self.root.open_exact(path.parent().unwrap_or(Path::new("")));
         let name = path.file_name().ok_or(Errno::INVAL)?;
-        if let Side::Mode(mode) = after {
-            if (self.undoable)(path) {
-                let (state, _) = state::look(above.as_fd(), name, 0, &mut |content| self.recorder.keep(content))?;
-                let State::Folder { attributes, .. } = &state else { return Err(Errno::STALE) };
-                let after = State::Folder { mode: *mode, attributes: attributes.clone() };
-                states.insert(path.clone(), [state, after]);
-            }
+        if let (Side::Mode(before), Side::Mode(after)) = (before, after) {
+            let folder = |mode: u32| State::Folder { mode, attributes: None };
+            states.insert(path.clone(), [folder(*before), folder(*after)]);
             return Ok(states);
         }
         if before.is_entry() {
-            self.enter(above.as_fd(), name, path.clone(), 0, &mut |path, state| set(&mut states, path, 0, state))?;
-        }
-        if after.is_entry() {
             let entry = number.to_string();
-            let entries = stash.entries.as_fd();
-            self.enter(entries, entry.as_ref(), path.clone(), 0, &mut |path, state| set(&mut states, path, 1, state))?;
+            self.enter(stash.entries.as_fd(), entry.as_ref(), path, 0, &mut |path, state| {
+                set(&mut states, path, 0, state);
+            })?;
+        }
+        if after.is_entry()
+            && let Ok(above) = above
+        {
+            self.enter(above.as_fd(), name, path, 0, &mut |path, state| {
+                set(&mut states, path, 1, state);
+            })?;
         }
         Ok(states)
     }
@@ -102,26 +241,23 @@ impl<'s> Survey<'s> {
         &mut self,
         folder: BorrowedFd<'_>,
         name: &OsStr,
-        path: PathBuf,
+        path: &Path,
         depth: usize,
-        found: &mut dyn FnMut(PathBuf, State),
+        found: &mut dyn FnMut(&Path, State),
     ) -> rustix::io::Result<()> {
-        if !(self.undoable)(&path) {
+        if is_protected(self.root, path) {
             return Ok(());
         }
-        if is_protected(self.root, &path) {
-            self.uncovered.push((path, Uncovered::Blocked));
-            return Ok(());
-        }
-        let (entries, bytes) = self.room;
-        let left = (entries.checked_sub(1), bytes.checked_sub(path.as_os_str().len()));
-        let (Some(entries), Some(bytes)) = left else { return Err(Errno::OVERFLOW) };
-        self.room = (entries, bytes);
-        // The history must not keep the content of a blocked file that has a second name.
-        let stat = super::stat_at(folder, name)?;
-        let may_keep = !Twins::possible(&stat) || matches!(self.twins.find(&stat), Ok(None));
-        let most = if may_keep { self.most } else { 0 };
-        let (state, _) = state::look(folder, name, most, &mut |content| self.recorder.keep(content))?;
+        self.room = self.room.checked_sub(1).ok_or(Errno::OVERFLOW)?;
+        let stat = match stat_at(folder, name) {
+            Ok(stat) => stat,
+            Err(Errno::NOENT) => return Ok(()),
+            Err(errno) => return Err(errno),
+        };
+        // Nothing shows the content of a blocked file that has a second name.
+        let may_read = !Twins::possible(&stat) || matches!(self.twins.find(&stat), Ok(None));
+        let most = if may_read { Limits::default().file_bytes } else { 0 };
+        let (state, _) = state::look(folder, name, most, &mut |content| self.contents.keep(content))?;
         if !state.is_folder() {
             found(path, state);
             return Ok(());
@@ -130,29 +266,14 @@ impl<'s> Survey<'s> {
             return Err(Errno::NAMETOOLONG);
         }
         let inner = open(folder, name)?;
-        found(path.clone(), state);
+        found(path, state);
         for name in names(inner.as_fd())? {
-            self.enter(inner.as_fd(), &name, path.join(&name), depth + 1, found)?;
+            self.enter(inner.as_fd(), &name, &path.join(&name), depth + 1, found)?;
         }
         Ok(())
     }
 }
 
-fn set(states: &mut States, path: PathBuf, side: usize, state: State) {
-    states.entry(path).or_insert([State::Nothing, State::Nothing])[side] = state;
-}
-
-impl Stash {
-    /// Refuses an exchange that has conflicts already, so that nothing is read for it.
-    pub(crate) fn refuse_conflicts(&mut self) -> Result<(), ExchangeError> {
-        if self.conflicts.is_empty() {
-            return Ok(());
-        }
-        Err(ExchangeError::Conflict(std::mem::take(&mut self.conflicts)))
-    }
-
-    /// Returns `true` if the project has the new side of this swap.
-    pub(crate) fn is_exchanged(&self, number: usize) -> bool {
-        self.plan.swaps[number].is_exchanged
-    }
+fn set(states: &mut States, path: &Path, side: usize, state: State) {
+    states.entry(path.to_owned()).or_insert([State::Nothing, State::Nothing])[side] = state;
 }

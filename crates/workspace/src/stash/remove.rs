@@ -6,6 +6,7 @@ use rustix::fs::{AtFlags, Dir, FileType, Mode, RenameFlags, Stat};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 /// Folders one in the other that [`walk`] enters.
 pub(super) const DEEPEST: usize = 256;
@@ -54,21 +55,30 @@ fn clear(folder: &OwnedFd, top: &OwnedFd, number: &mut u64, waiting: &mut Vec<Os
     Ok(())
 }
 
-/// Calls `accepts` with the status of everything below the folder `name`, until it returns `false`. Returns whether it always
-/// returned `true`.
+/// An entry that [`walk`] found.
+pub(super) struct Visited<'v> {
+    pub(super) folder: BorrowedFd<'v>,
+    pub(super) name: &'v OsStr,
+    /// Relative to the folder of the walk.
+    pub(super) path: &'v Path,
+    pub(super) stat: &'v Stat,
+}
+
+/// Calls `accepts` with everything below the folder `name`, until it returns `false`. Returns whether it always returned `true`.
 ///
 /// # Errors
 /// A folder cannot be read, or there are more than 256 folders one in the other.
 pub(super) fn walk(
     place: BorrowedFd<'_>,
     name: &OsStr,
-    accepts: &mut dyn FnMut(&Stat) -> bool,
+    accepts: &mut dyn FnMut(Visited<'_>) -> bool,
 ) -> rustix::io::Result<bool> {
     fn enter(
         place: BorrowedFd<'_>,
         name: &OsStr,
+        at: &Path,
         depth: usize,
-        accepts: &mut dyn FnMut(&Stat) -> bool,
+        accepts: &mut dyn FnMut(Visited<'_>) -> bool,
     ) -> rustix::io::Result<bool> {
         if depth == DEEPEST {
             return Err(Errno::NAMETOOLONG);
@@ -77,13 +87,15 @@ pub(super) fn walk(
         for name in names(folder.as_fd())? {
             let stat = stat_at(folder.as_fd(), &name)?;
             let is_folder = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
-            if !accepts(&stat) || (is_folder && !enter(folder.as_fd(), &name, depth + 1, accepts)?) {
+            let path = at.join(&name);
+            let visited = Visited { folder: folder.as_fd(), name: &name, path: &path, stat: &stat };
+            if !accepts(visited) || (is_folder && !enter(folder.as_fd(), &name, &path, depth + 1, accepts)?) {
                 return Ok(false);
             }
         }
         Ok(true)
     }
-    enter(place, name, 0, accepts)
+    enter(place, name, Path::new(""), 0, accepts)
 }
 
 pub(super) fn open(place: BorrowedFd<'_>, name: &OsStr) -> rustix::io::Result<OwnedFd> {

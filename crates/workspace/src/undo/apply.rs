@@ -2,16 +2,16 @@
 
 use crate::Workspace;
 use crate::root::Root;
-use crate::stat::Stamp;
+use crate::stash::{Stash, SwapEffect, Trust};
 use crate::state::{Change, State};
-use crate::undo::format::{self, Kind, Net, lines, net};
+use crate::undo::format::{self, Kind, Net, RecordPart, lines, parts};
 use crate::undo::restore::{self, Unrestored};
 use crate::undo::{History, Listed, plan};
 use crate::{messages, names};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
-use toolfence_protocol::{Error, ErrorKind, Result, Text, text};
+use toolfence_protocol::{Error, ErrorKind, Result, Text};
 
 /// Contents of more bytes are not put back.
 const MOST: u64 = 64 << 20;
@@ -122,16 +122,12 @@ impl History {
         turn.map(|turn| self.undo_listed(workspace, turn)).transpose()
     }
 
-    /// The turns that are not undone and have changed something that undo covers, newest first. If there are none, the newest
-    /// of those that changed only what it does not cover.
+    /// The turns that are not undone, newest first.
     pub fn undoable(&self, workspace: &Workspace) -> Vec<Listed> {
         self.stack(workspace.root()).undoable().collect()
     }
 
     fn undo_listed(&self, workspace: &Workspace, turn: Listed) -> Result<Outcome> {
-        if turn.is_bare() {
-            return Ok(Outcome::new(turn));
-        }
         self.apply(workspace.root(), Kind::Undo(turn.number), turn.clone(), self.backwards(turn.number)?)
     }
 
@@ -190,93 +186,101 @@ impl History {
         turns: impl Iterator<Item = (Listed, u64)>,
         most: usize,
     ) -> Result<Vec<Outcome>> {
-        // What the turns before would leave, where they say something of a name.
-        let mut left: BTreeMap<PathBuf, State> = BTreeMap::new();
-        let mut would = |(turn, record): (Listed, u64)| -> Result<Outcome> {
-            let net = self.backwards(record)?;
-            let mut outcome = Outcome::new(turn);
-            let moves = moves(net.steps());
-            let sources: BTreeSet<&Path> = moves.values().map(|(at, _)| *at).collect();
-            for (name, (from, to)) in &net.changes {
-                let change = Change::new(name.clone(), from.clone(), to.clone());
-                if let Some((at, stamp)) = moves.get(name.as_path())
-                    && left.get(name).is_none_or(|state| *state == State::Nothing)
-                {
-                    match restore::could_move_back(root, at, name, stamp) {
-                        Ok(()) => outcome.push_moved(name, at),
-                        Err(why) => outcome.tell(&change, Err(why), &net.by_others),
-                    }
-                    continue;
-                }
-                if sources.contains(name.as_path()) {
-                    continue;
-                }
-                let could = match left.get(name) {
-                    Some(state) if state.is(from) => Ok(Vec::new()),
-                    Some(state) if state.is(to) => continue,
-                    Some(_) => Err(Unrestored::Changed),
-                    None => restore::could_restore(root, &change).and_then(|()| self.content(to).map(|_| Vec::new())),
-                };
-                let there = || Change::new(name.clone(), to.clone(), to.clone());
-                if could.is_err() && !left.contains_key(name) && restore::could_restore(root, &there()).is_ok() {
-                    continue;
-                }
-                if could.is_ok() {
-                    left.insert(name.clone(), to.clone());
-                }
-                outcome.tell(&change, could, &net.by_others);
-            }
-            outcome.leave(root, &net);
-            Ok(outcome)
-        };
+        let mut dry_run = DryRun::default();
         let mut outcomes = Vec::new();
         let mut remaining = most;
-        for turn in turns {
+        for (turn, record) in turns {
             if remaining == 0 {
                 break;
             }
-            let outcome = would(turn)?;
+            let of_turn = format::path_of(&self.turns(), turn.number);
+            let mut outcome = Outcome::new(turn);
+            for part in self.backwards(record)? {
+                match part {
+                    RecordPart::Names(net) => self.would_put_back(root, &net, &mut dry_run, &mut outcome),
+                    RecordPart::Exchange(stash, is_forward) => match Stash::open_recorded(&stash, &of_turn) {
+                        Ok(stash) => would_swap(root, stash, is_forward, &mut dry_run, &mut outcome),
+                        Err(error) => outcome.push_lost(&stash, &error),
+                    },
+                }
+            }
+            outcome.done.sort_by(|a, b| a.name.cmp(&b.name));
             remaining -= usize::from(!outcome.is_refused());
             outcomes.push(outcome);
         }
         Ok(outcomes)
     }
 
-    /// What a record changed, the other way round.
-    fn backwards(&self, record: u64) -> Result<Net> {
+    fn would_put_back(&self, root: &Root, net: &Net, dry_run: &mut DryRun, outcome: &mut Outcome) {
+        for (name, (from, to)) in &net.changes {
+            let change = Change::new(name.clone(), from.clone(), to.clone());
+            let is_seen =
+                |state: &State| restore::could_restore(root, &Change::new(name.clone(), state.clone(), to.clone()));
+            let could = match dry_run.left.get(name) {
+                Some(state) if state.is(from) => Ok(Vec::new()),
+                Some(state) if state.is(to) => continue,
+                Some(_) => Err(Unrestored::Changed),
+                None if name.ancestors().any(|above| dry_run.swapped.contains(above)) => Ok(Vec::new()),
+                None if is(root, name, to) => continue,
+                None => is_seen(from).and_then(|()| self.content(to).map(|_| Vec::new())),
+            };
+            if could.is_ok() {
+                dry_run.left.insert(name.clone(), to.clone());
+            }
+            outcome.tell(&change, could, &net.by_others);
+        }
+    }
+
+    /// The parts of a record, from the last to the first, each the other way round.
+    fn backwards(&self, record: u64) -> Result<Vec<RecordPart>> {
         let path = format::path_of(&self.turns(), record);
         let lines =
             lines(&path).map_err(|cause| Error::because(messages::read_record(path.display().to_string()), cause))?;
-        let Net { mut changes, by_others, later } = net(&lines);
-        self.follow(record, &mut changes);
-        let turned = |changes: BTreeMap<PathBuf, (State, State)>| {
-            changes.into_iter().map(|(name, (before, after))| (name, (after, before))).collect()
+        let mut parts = parts(&lines);
+        self.follow(record, &mut parts);
+        let turned = |part| match part {
+            RecordPart::Names(Net { changes, by_others }) => {
+                let changes = changes.into_iter().map(|(name, (before, after))| (name, (after, before))).collect();
+                RecordPart::Names(Net { changes, by_others })
+            }
+            RecordPart::Exchange(stash, is_forward) => RecordPart::Exchange(stash, !is_forward),
         };
-        Ok(Net { changes: turned(changes), by_others, later: turned(later) })
+        Ok(parts.into_iter().rev().map(turned).collect())
     }
 
     /// Follows what later undos and redos of a turn made of its names. One that was cut short may have removed an entry and not yet
     /// put the one of another kind into its place.
-    fn follow(&self, turn: u64, changes: &mut BTreeMap<PathBuf, (State, State)>) {
+    fn follow(&self, turn: u64, of_turn: &mut [RecordPart]) {
         let mut undos = BTreeSet::new();
         for head in format::heads(&self.turns()) {
-            match head.begin.kind {
-                Kind::Undo(undone) if undone == turn => drop(undos.insert(head.number)),
-                Kind::Redo(undo) if undos.contains(&undo) => {}
+            let is_undo = match head.begin.kind {
+                Kind::Undo(undone) if undone == turn => undos.insert(head.number),
+                Kind::Redo(undo) if undos.contains(&undo) => false,
                 _ => continue,
-            }
+            };
             let Ok(lines) = lines(&head.path) else { continue };
-            for (name, (before, after)) in net(&lines).changes {
-                if let Some((_, left)) = changes.get_mut(&name)
-                    && left.is(&before)
-                {
-                    *left = after;
+            let last = of_turn.len() - 1;
+            // An undo has the parts of the turn in the opposite order. If it was cut short, the last ones are missing.
+            for (at, part) in parts(&lines).into_iter().enumerate().take(of_turn.len()) {
+                let at = if is_undo { last - at } else { at };
+                let (RecordPart::Names(net), RecordPart::Names(of_turn)) = (part, &mut of_turn[at]) else { continue };
+                for (name, (before, after)) in net.changes {
+                    if let Some((_, left)) = of_turn.changes.get_mut(&name)
+                        && left.is(&before)
+                    {
+                        *left = after;
+                    }
                 }
+            }
+        }
+        for part in of_turn {
+            if let RecordPart::Names(net) = part {
+                net.changes.retain(|_, (before, left)| !before.is(left));
             }
         }
     }
 
-    fn apply(&self, root: &Root, kind: Kind, turn: Listed, net: Net) -> Result<Outcome> {
+    fn apply(&self, root: &Root, kind: Kind, turn: Listed, parts: Vec<RecordPart>) -> Result<Outcome> {
         if root.is_gone() {
             let gone = messages::project_gone(root.path().display().to_string());
             return Err(Error::with_kind(ErrorKind::NotFound, gone));
@@ -285,48 +289,75 @@ impl History {
             return Err(Error::with_kind(ErrorKind::Busy, messages::turn_under_way()));
         }
         self.begin_at_once(kind, &turn.title)?;
+        let record = format::path_of(&self.turns(), turn.number);
         let mut outcome = Outcome::new(turn);
-        let moves = moves(net.steps());
-        let sources: BTreeSet<&Path> = moves.values().map(|(at, _)| *at).collect();
-        let mut failed: BTreeSet<&Path> = BTreeSet::new();
-        let steps = plan::steps(&net.changes);
-        for step in &steps {
+        let mut failed = BTreeSet::new();
+        for part in parts {
+            match part {
+                RecordPart::Names(net) => self.put_back(root, &net, &mut failed, &mut outcome),
+                RecordPart::Exchange(stash, is_forward) => match Stash::open_recorded(&stash, &record) {
+                    Ok(stash) => self.swap(root, stash, is_forward, &mut failed, &mut outcome),
+                    Err(error) => outcome.push_lost(&stash, &error),
+                },
+            }
+        }
+        self.end_applied(outcome.refused.is_empty());
+        outcome.done.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(outcome)
+    }
+
+    /// Puts names back, one by one. `failed` has the names that could not be put back.
+    fn put_back(&self, root: &Root, net: &Net, failed: &mut BTreeSet<PathBuf>, outcome: &mut Outcome) {
+        for step in &plan::steps(&net.changes) {
             let (from, to) = &net.changes[&step.name];
             let name = step.name.as_path();
-            if failed.contains(name) || sources.contains(name) || is(root, name, to) {
-                continue;
-            }
-            if let Some((at, stamp)) = moves.get(name) {
-                match restore::move_back(root, at, name, stamp, self) {
-                    Ok(()) => outcome.push_moved(name, at),
-                    Err(why) => {
-                        failed.insert(at);
-                        outcome.tell(step, Err(why), &net.by_others);
-                    }
-                }
+            if failed.contains(name) || is(root, name, to) {
                 continue;
             }
             // The system reports this too, but for a path longer than it takes `restore` would remove what is left.
-            let is_kept =
-                step.after == State::Nothing && failed.range(name..).next().is_some_and(|left| left.starts_with(name));
+            let is_kept = step.after == State::Nothing
+                && failed.range(name.to_owned()..).next().is_some_and(|left| left.starts_with(name));
             let done = match is_kept {
                 true => Err(Unrestored::NotEmpty),
                 false => self.content(&step.after).and_then(|content| restore::restore(root, step, &content, self)),
             };
             let whole = Change::new(step.name.clone(), from.clone(), to.clone());
             if done.is_err() {
-                failed.insert(&step.name);
+                failed.insert(step.name.clone());
                 outcome.done.retain(|done| done.name != names::shown(&step.name));
             } else if step.after != *to {
                 continue; // a part of it
             }
             outcome.tell(&whole, done, &net.by_others);
         }
-        outcome.leave(root, &net);
-        // What is left as somebody else's work is no reason to come back to this turn.
-        self.end_applied(outcome.refused.iter().all(|refused| refused.why == Unrestored::Later));
-        outcome.done.sort_by(|a, b| a.name.cmp(&b.name));
-        Ok(outcome)
+    }
+
+    /// Swaps the entries of a stash with those of the project.
+    fn swap(
+        &self,
+        root: &Root,
+        mut stash: Stash,
+        is_forward: bool,
+        failed: &mut BTreeSet<PathBuf>,
+        outcome: &mut Outcome,
+    ) {
+        let judge = |path: &Path| match path {
+            path if failed.contains(path) => Err(Unrestored::Changed),
+            path if restore::is_protected(root, path) => Err(Unrestored::Protected),
+            _ => Ok(Trust::Compare),
+        };
+        let (chosen, mut skipped) = stash.choose(root, is_forward, &judge);
+        // The record has the exchange even if nothing can be swapped, so that its parts are those of the turn.
+        let is_recorded = self.write_exchange(stash.path(), chosen.len() as u64, 0, is_forward).is_some();
+        let all_refused = |why: &Unrestored| chosen.iter().map(|number| (*number, why.clone())).collect();
+        skipped.extend(match is_recorded {
+            false => all_refused(&Unrestored::Unrecorded),
+            true => match stash.swap_chosen(root, chosen.clone(), is_forward) {
+                Ok(skipped) => skipped,
+                Err(error) => all_refused(&Unrestored::System(error.to_string())),
+            },
+        });
+        failed.extend(outcome.push_swaps(&stash, &chosen, skipped, is_forward));
     }
 
     fn content(&self, state: &State) -> std::result::Result<Vec<u8>, Unrestored> {
@@ -338,24 +369,33 @@ impl History {
     }
 }
 
-/// The files whose content was not kept and that have another name now, with the same content: for each old name, the new one.
-/// The changes go from the new state to the old one.
-pub(super) fn moves<'c>(
-    changes: impl Iterator<Item = (&'c Path, &'c State, &'c State)> + Clone,
-) -> BTreeMap<&'c Path, (&'c Path, &'c Stamp)> {
-    let mut there: BTreeMap<(u64, u64), Vec<(&Path, &Stamp)>> = BTreeMap::new();
-    for (name, from, to) in changes.clone() {
-        if let (State::Unkept { stamp }, State::Nothing) = (from, to) {
-            there.entry(stamp.file()).or_default().push((name, stamp));
-        }
+/// What the steps of a dry run would have left.
+#[derive(Debug, Default)]
+struct DryRun {
+    left: BTreeMap<PathBuf, State>,
+    /// Paths at which entries would have been swapped.
+    swapped: BTreeSet<PathBuf>,
+}
+
+impl DryRun {
+    /// Returns `true` if a step would have changed something at a path, above or below it.
+    fn has_changed(&self, path: &Path) -> bool {
+        let is_below = |found: Option<&PathBuf>| found.is_some_and(|found| found.starts_with(path));
+        path.ancestors().any(|above| self.swapped.contains(above))
+            || is_below(self.swapped.range(path.to_owned()..).next())
+            || is_below(self.left.range(path.to_owned()..).next().map(|(name, _)| name))
     }
-    let moved = changes.filter_map(|(name, from, to)| {
-        let (State::Nothing, State::Unkept { stamp }) = (from, to) else { return None };
-        // A file that has several names now was linked, not moved.
-        let [(at, now)] = there.get(&stamp.file())?.as_slice() else { return None };
-        now.is_content_of(stamp).then_some((name, (*at, *now)))
-    });
-    moved.collect()
+}
+
+fn would_swap(root: &Root, mut stash: Stash, is_forward: bool, dry_run: &mut DryRun, outcome: &mut Outcome) {
+    let judge = |path: &Path| match path {
+        path if restore::is_protected(root, path) => Err(Unrestored::Protected),
+        path if dry_run.has_changed(path) => Ok(Trust::Assume),
+        _ => Ok(Trust::Compare),
+    };
+    let (chosen, skipped) = stash.choose(root, is_forward, &judge);
+    dry_run.swapped.extend(chosen.iter().map(|number| stash.effect(*number, is_forward).0.to_owned()));
+    outcome.push_swaps(&stash, &chosen, skipped, is_forward);
 }
 
 /// Whether a name is what it shall be already.
@@ -364,15 +404,53 @@ fn is(root: &Root, name: &Path, state: &State) -> bool {
 }
 
 impl Outcome {
-    /// Adds the names that another process may have changed after the turn was cut short.
-    fn leave(&mut self, root: &Root, net: &Net) {
-        let theirs = net.later.iter().filter(|(name, (_, to))| !is(root, name, to));
-        self.refused.extend(theirs.map(|(name, _)| Refused { name: names::shown(name), why: Unrestored::Later }));
+    /// Adds the paths of swaps. Returns those that were skipped.
+    fn push_swaps(
+        &mut self,
+        stash: &Stash,
+        chosen: &[usize],
+        skipped: Vec<(usize, Unrestored)>,
+        is_forward: bool,
+    ) -> Vec<PathBuf> {
+        let done = chosen.iter().filter(|number| skipped.iter().all(|(skipped, _)| skipped != *number));
+        for number in done {
+            let (path, effect) = stash.effect(*number, is_forward);
+            let what = match effect {
+                SwapEffect::Removed => messages::removed(),
+                SwapEffect::Restored => messages::restored(),
+                SwapEffect::Replaced => messages::changed_back(),
+                SwapEffect::Mode(mode) => messages::mode(format!("{mode:o}")),
+            };
+            self.push_done(Done { name: names::shown(path), what, by_others: false });
+        }
+        let skipped = skipped.into_iter().map(|(number, why)| {
+            let path = stash.effect(number, is_forward).0.to_owned();
+            self.push_refused(&path, why);
+            path
+        });
+        skipped.collect()
     }
 
-    fn push_moved(&mut self, name: &Path, from: &Path) {
-        let what = text!("moved back from {name}", name = names::shown(from));
-        self.done.push(Done { name: names::shown(name), what, by_others: false });
+    /// Adds an exchange whose entries cannot be opened.
+    fn push_lost(&mut self, stash: &Path, error: &std::io::Error) {
+        let why = match error.kind() {
+            std::io::ErrorKind::NotFound => Unrestored::Lost,
+            _ => Unrestored::System(error.to_string()),
+        };
+        self.push_refused(stash, why);
+    }
+
+    /// Adds a name that was put back. A turn can have several steps for one name; the last one counts.
+    fn push_done(&mut self, done: Done) {
+        self.done.retain(|earlier| earlier.name != done.name);
+        self.done.push(done);
+    }
+
+    fn push_refused(&mut self, name: &Path, why: Unrestored) {
+        let name = names::shown(name);
+        if self.refused.iter().all(|refused| refused.name != name) {
+            self.refused.push(Refused { name, why });
+        }
     }
 
     fn tell(
@@ -381,16 +459,16 @@ impl Outcome {
         done: std::result::Result<Vec<Text>, Unrestored>,
         by_others: &BTreeSet<PathBuf>,
     ) {
-        let name = names::shown(&change.name);
         match done {
             Ok(lost) => {
+                let name = names::shown(&change.name);
                 let mut what = what(&change.before, &change.after);
                 if !lost.is_empty() {
                     what = messages::but_refused(what, Text::join(lost, ", "));
                 }
-                self.done.push(Done { name, what, by_others: by_others.contains(&change.name) });
+                self.push_done(Done { name, what, by_others: by_others.contains(&change.name) });
             }
-            Err(why) => self.refused.push(Refused { name, why }),
+            Err(why) => self.push_refused(&change.name, why),
         }
     }
 }

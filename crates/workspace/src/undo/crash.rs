@@ -3,10 +3,10 @@
 //!
 //! The test runs itself again as a child, which may not live to its end.
 
+use crate::Workspace;
 use crate::fault::counted;
 use crate::stash::{self, Moment, Stash};
 use crate::undo::{History, Limits};
-use crate::{Recorder, Stop, Workspace};
 use rustix::fd::AsFd;
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,22 +20,24 @@ const HOME: &str = "TOOLFENCE_TEST_HOME";
 const ACT: &str = "TOOLFENCE_TEST_ACT";
 const PATCH: &str =
     "*** Begin Patch\n*** Update File: b\n*** Move to: made/b\n@@\n-old\n+new\n*** Delete File: c\n*** End Patch\n";
-const SCRIPT: &str = "echo new > a; rm -r d; mkdir e; echo new > e/f; chmod 700 run";
 
 type Files = BTreeMap<PathBuf, String>;
 
 fn opened(home: &Path) -> (Arc<History>, Arc<Workspace>) {
+    opened_with(home, Limits::default())
+}
+
+fn opened_with(home: &Path, limits: Limits) -> (Arc<History>, Arc<Workspace>) {
     let root = home.join("root");
-    let history = History::open(&History::folder(&home.join("state"), &root), Limits::default());
+    let history = History::open(&History::folder(&home.join("state"), &root), limits);
     let history = Arc::new(history.expect("there is randomness"));
     let workspace = Workspace::open(&root, PathRules::default()).expect("it is a folder").recorder(history.clone());
     stash::recover(workspace.root(), &home.join("stashes"));
     (history, Arc::new(workspace))
 }
 
-/// Exchanges what is in the folder `next` with what the project has, and removes the paths in `gone`. Returns `true` if undo covers
-/// all of it.
-fn exchange(home: &Path, workspace: &Workspace, next: &[(&str, &str)], gone: &[&str], replaces: &[&str]) -> bool {
+/// Exchanges what is in the folder `next` with what the project has, and removes the paths in `gone`.
+fn exchange(home: &Path, workspace: &Workspace, next: &[(&str, &str)], gone: &[&str], replaces: &[&str]) {
     let at = home.join("next");
     let (root, place) = (workspace.root(), home.join("stashes"));
     for (name, text) in next {
@@ -52,9 +54,7 @@ fn exchange(home: &Path, workspace: &Workspace, next: &[(&str, &str)], gone: &[&
     for name in gone {
         stash.remove(root, name.as_ref(), since).expect("it can be planned");
     }
-    let uncovered = workspace.changes().exchange(&mut stash, &|_| true).expect("nothing else changes it");
-    stash.delete().expect("it can be deleted");
-    uncovered.is_none()
+    workspace.changes().exchange(stash, &|_| true).expect("nothing else changes it");
 }
 
 fn scene(home: &Path) {
@@ -85,21 +85,20 @@ fn picture(home: &Path) -> Files {
     files
 }
 
+/// The stashes that are there.
+fn stashes(home: &Path) -> usize {
+    fs::read_dir(home.join("stashes")).map_or(0, Iterator::count)
+}
+
 fn act(what: &str, home: &Path) {
-    let (history, workspace) = opened(home);
+    let turns = if what == "dropped" { 1 } else { 100 };
+    let (history, workspace) = opened_with(home, Limits { turns, ..Limits::default() });
     match what {
         "turn" => {
             let _turn = history.begin(&workspace, "a turn");
             workspace.changes().write("a", "first\n").expect("it can be written");
             workspace.changes().apply_patch(PATCH, false).expect("it fits");
-            history.command_begins(workspace.root(), &Stop::default());
-            counted::point();
-            Command::new("bash").args(["-c", SCRIPT]).current_dir(home.join("root")).status().expect("bash is there");
-            // What is as old as the last sign of life could be somebody else's.
-            std::thread::sleep(std::time::Duration::from_millis(60));
-            history.beat();
-            counted::point();
-            history.command_ended(workspace.root(), &Stop::default());
+            exchange(home, &workspace, &[("a", "new\n"), ("e/f", "new\n")], &["d"], &["a"]);
         }
         "tools" => {
             let _turn = history.begin(&workspace, "a turn");
@@ -113,16 +112,23 @@ fn act(what: &str, home: &Path) {
             let _turn = history.begin(&workspace, "a turn");
             workspace.changes().write("a", "by the tool\n").expect("it can be written");
             let next = [("a", "by the command\n"), ("b/in/f", "new\n"), ("e/f", "new\n"), ("run", "new\n")];
-            assert!(exchange(home, &workspace, &next, &["d"], &["a", "b", "run"]));
+            exchange(home, &workspace, &next, &["d"], &["a", "b", "run"]);
             workspace.changes().write("e/f", "by the tool\n").expect("it can be written");
             workspace.changes().write("d/again", "by the tool\n").expect("it can be written");
             let next = [("b", "a file again\n"), ("a/f", "new\n")];
-            assert!(exchange(home, &workspace, &next, &["e", "c"], &["a", "b"]));
+            exchange(home, &workspace, &next, &["e", "c"], &["a", "b"]);
             workspace.changes().write("a/f", "by the tool\n").expect("it can be written");
         }
         "large" => {
             let _turn = history.begin(&workspace, "a turn");
-            assert!(!exchange(home, &workspace, &[("a", "new\n")], &["d"], &["a"]));
+            exchange(home, &workspace, &[("a", "new\n")], &["d"], &["a"]);
+        }
+        "dropped" => {
+            // Each turn replaces the only one that is kept.
+            for text in ["one\n", "two\n"] {
+                let _turn = history.begin(&workspace, text);
+                exchange(home, &workspace, &[("a", text)], &[], &["a"]);
+            }
         }
         "undo all" => while history.undo(&workspace).expect("it can be written").is_some() {},
         "undo" => drop(history.undo(&workspace).expect("it can be written").expect("there is a turn")),
@@ -216,7 +222,16 @@ fn killed_at_every_step_exchanges_are_recovered_and_undone() {
                 assert!(outcome.refused.is_empty(), "{when}: {outcome:?}");
             }
             assert_eq!(stash::tests::picture(&home.path().join("root")), old, "{when}");
-            assert_eq!(fs::read_dir(home.path().join("stashes")).map_or(0, Iterator::count), 0, "{when}");
+            // Each stash belongs to a turn, and what the project has is in none of them.
+            assert!(stashes(home.path()) <= 2, "{when}");
+            // An undo that was killed has put back names that the next one does not.
+            if !is_killed {
+                while let Some(outcome) = history.redo(&workspace).expect("it can be written") {
+                    assert!(outcome.refused.is_empty(), "{when}: {outcome:?}");
+                }
+                while history.undo(&workspace).expect("it can be written").is_some() {}
+                assert_eq!(stash::tests::picture(&home.path().join("root")), old, "{when}");
+            }
             survived += 1;
             if point % 16 != 0 || (undo_at > 0 && !is_killed) {
                 break;
@@ -228,7 +243,7 @@ fn killed_at_every_step_exchanges_are_recovered_and_undone() {
 }
 
 #[test]
-fn a_file_too_large_to_be_kept_is_refused_only_if_the_exchange_was_made() {
+fn killed_at_every_step_a_file_of_any_size_is_moved_back() {
     let (mut removed, mut point) = (0, 0);
     let mut is_killed = true;
     while is_killed {
@@ -237,18 +252,40 @@ fn a_file_too_large_to_be_kept_is_refused_only_if_the_exchange_was_made() {
         scene(home.path());
         let path = home.path().join("root/d/large");
         let large = fs::File::create(&path).expect("it can be made");
-        large.set_len(11 << 20).expect("it can grow");
+        large.set_len(80 << 20).expect("it can grow");
         is_killed = child("large", home.path(), point).is_none();
         let (history, workspace) = opened(home.path());
-        let refused =
-            history.undo(&workspace).expect("it can be written").map_or(Vec::new(), |outcome| outcome.refused);
-        let expected = if path.exists() { Vec::new() } else { vec!["d/large"] };
-        assert_eq!(refused.iter().map(|refused| &refused.name).collect::<Vec<_>>(), expected, "at {point}");
+        removed += usize::from(!path.exists());
+        while let Some(outcome) = history.undo(&workspace).expect("it can be written") {
+            assert!(outcome.refused.is_empty(), "at {point}: {outcome:?}");
+        }
+        assert_eq!(fs::metadata(&path).expect("it is there").len(), 80 << 20, "at {point}");
         assert_eq!(fs::read_to_string(home.path().join("root/a")).expect("it is there"), "old\n", "at {point}");
         assert_eq!(fs::read_to_string(home.path().join("root/d/x")).expect("it is there"), "old\n", "at {point}");
-        removed += usize::from(!path.exists());
     }
     assert!(removed > 3 && point - removed > 3, "{removed} of {point}");
+}
+
+/// The process is killed at every step while an older turn is dropped: its stash goes with it, at the latest at the next start.
+#[test]
+fn killed_at_every_step_no_stash_outlives_its_turn() {
+    let points = {
+        let home = tempfile::tempdir().expect("a temporary folder can be made");
+        scene(home.path());
+        let points = child("dropped", home.path(), 0).expect("it is not killed");
+        assert_eq!(stashes(home.path()), 1);
+        points
+    };
+    for point in 1..=points {
+        let home = tempfile::tempdir().expect("a temporary folder can be made");
+        scene(home.path());
+        assert_eq!(child("dropped", home.path(), point), None, "at {point}");
+        let (history, workspace) = opened(home.path());
+        let turns = history.list(&workspace).expect("it can be read").len();
+        drop((history, workspace));
+        opened(home.path());
+        assert_eq!(stashes(home.path()), turns, "at {point}");
+    }
 }
 
 /// What becomes of what was not on the disk.

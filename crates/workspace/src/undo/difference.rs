@@ -1,14 +1,14 @@
 //! What turns changed, as text.
 
 use crate::Workspace;
+use crate::stash::{Contents, Stash, StashedChange};
 use crate::state::State;
 use crate::undo::History;
-use crate::undo::format::{self, lines, net};
-use crate::undo::restore::Unrestored;
+use crate::undo::format::{self, RecordPart, lines, parts};
 use crate::{diff, messages, names};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use toolfence_protocol::{Error, Result, Text};
+use toolfence_protocol::{Error, Result, Text, text};
 
 /// What became of one name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,38 +27,62 @@ impl History {
     /// # Errors
     /// A record cannot be read.
     pub fn diff(&self, workspace: &Workspace, turns: usize) -> Result<Vec<Difference>> {
-        let stack = self.stack(workspace.root());
+        let root = workspace.root();
+        let stack = self.stack(root);
         let first = stack.done.len().saturating_sub(turns);
-        let mut later: BTreeSet<PathBuf> = BTreeSet::new();
         let mut together: BTreeMap<PathBuf, (State, State)> = BTreeMap::new();
+        let mut add = |name: PathBuf, before: State, after: State| {
+            together.entry(name).and_modify(|(_, last)| last.clone_from(&after)).or_insert((before, after));
+        };
+        let (mut contents, mut outdated) = (Contents::default(), BTreeSet::new());
         for number in &stack.done[first..] {
             let path = format::path_of(&self.turns(), *number);
             let lines = lines(&path)
                 .map_err(|cause| Error::because(messages::read_record(path.display().to_string()), cause))?;
-            let net = net(&lines);
-            later.extend(net.later.keys().cloned());
-            for (name, (before, after)) in net.changes.into_iter().chain(net.later) {
-                together.entry(name).and_modify(|(_, last)| last.clone_from(&after)).or_insert((before, after));
+            for part in parts(&lines) {
+                match part {
+                    RecordPart::Names(net) => {
+                        for (name, (before, after)) in net.changes {
+                            outdated.remove(&name);
+                            add(name, before, after);
+                        }
+                    }
+                    RecordPart::Exchange(stash, _) => {
+                        let Ok(stash) = Stash::open_recorded(&stash, &path) else { continue };
+                        for StashedChange { change, is_current } in stash.changes(root, &mut contents) {
+                            outdated.remove(&change.name);
+                            if !is_current {
+                                outdated.insert(change.name.clone());
+                            }
+                            add(change.name, change.before, change.after);
+                        }
+                    }
+                }
             }
         }
         let changed = together.iter().filter(|(_, (before, after))| !before.is(after));
         let difference = |(name, (before, after)): (&PathBuf, &(State, State))| {
-            let mut difference = self.difference(name, before, after);
-            if later.contains(name) {
-                let why = messages::left_by_undo(&difference.name, Unrestored::Later.text());
-                difference.text = Text::join([why, difference.text], "");
+            let mut difference = self.difference(name, before, after, &contents);
+            if outdated.contains(name) {
+                let name = difference.name.as_str();
+                let note = text!("{name} was changed since; this is what it is now.\n", name);
+                difference.text = Text::join([note, difference.text], "");
             }
             difference
         };
         Ok(changed.map(difference).collect())
     }
 
-    fn difference(&self, path: &Path, before: &State, after: &State) -> Difference {
+    fn difference(&self, path: &Path, before: &State, after: &State, contents: &Contents) -> Difference {
         let name = names::shown(path);
         let content = |state: &State| {
             let (digest, bytes) = state.content()?;
-            Some(self.objects.get(digest, bytes))
+            Some(contents.get(digest).map(<[u8]>::to_vec).or_else(|| self.objects.get(digest, bytes)))
         };
+        if [before, after].iter().any(|state| matches!(state, State::Unkept { .. })) {
+            let text = messages::differs_without_lines(&name);
+            return Difference { name, text };
+        }
         let mut text = about(&name, before, after);
         match (content(before), content(after)) {
             (None, None) => {}
@@ -88,7 +112,6 @@ fn about(name: &str, before: &State, after: &State) -> Text {
     let gone = match before {
         State::Link { target } => messages::link_went(name, names::shown(target)),
         State::Folder { .. } if *after == State::Nothing => messages::folder_removed(name),
-        State::Unkept { .. } => messages::differs_from_unknown(name),
         _ => Text::default(),
     };
     let come = match (before, after) {
@@ -104,8 +127,6 @@ fn about(name: &str, before: &State, after: &State) -> Text {
         (State::File { content: old, .. }, State::File { content, .. }) if old == content => {
             messages::file_attributes(name)
         }
-        (State::Unkept { .. }, State::Unkept { .. }) => Text::default(),
-        (_, State::Unkept { .. }) => messages::unknown_now(name),
         _ => Text::default(),
     };
     Text::join([gone, come], "")

@@ -1,9 +1,8 @@
 //! What is written of a turn: JSON lines in a file of its own, that is only added to.
 
+use crate::encoding::as_text;
 use crate::messages;
 use crate::state::{Change, State};
-use crate::undo::alive::Moment;
-use crate::undo::snapshot::LeftOut;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::File;
@@ -11,10 +10,10 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use toolfence_protocol::Text;
 
-/// The version of a line's form. Since 2 the states have attributes.
-pub(crate) const VERSION: u32 = 2;
+/// The version of a line's form. Since 3 a record has exchanges, and nothing that was found by comparing the project.
+pub(crate) const VERSION: u32 = 3;
 
-/// Bytes of a record that are read. Ours is over at the limits of its snapshots.
+/// Bytes of a record that are read.
 const MOST_BYTES: u64 = 256 << 20;
 
 /// Bytes at the end of a record in which its last line stands.
@@ -40,26 +39,16 @@ pub(crate) enum Line {
     Begin(Begin),
     /// Names that are about to change together.
     Change { number: u64, changes: Vec<Change> },
-    /// The names of the change with this number did not change.
+    /// The change or the exchange with this number was not made.
     Unchanged { number: u64 },
-    /// Commands may change anything from here on; the index of this name holds what was there.
-    Running {
-        since: u64,
-        #[serde(default)]
-        index: String,
-        /// When; `None` in a record of before that was kept.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        moment: Option<Moment>,
-    },
-    /// What they changed.
-    Commands {
-        since: u64,
-        changes: Vec<Change>,
-        left_out: LeftOut,
-        /// What is not as it was before them either, and was changed after the turn was cut short, or too shortly before that
-        /// to tell.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        later: Vec<Change>,
+    /// The entries of this stash are about to be exchanged with those of the project at so many paths.
+    Exchange {
+        number: u64,
+        #[serde(with = "as_text")]
+        stash: PathBuf,
+        names: u64,
+        /// Whether the project gets what the command left, and not what was there before.
+        is_forward: bool,
     },
     /// The last one.
     End(End),
@@ -86,12 +75,6 @@ pub(crate) struct End {
     pub(crate) killed: bool,
     /// What is to be said when it is undone.
     pub(crate) notes: Vec<Note>,
-    /// What its commands were not looked at for.
-    pub(crate) left_out: LeftOut,
-    /// Whether commands changed anything that is covered.
-    pub(crate) by_commands: bool,
-    /// Names that are not covered, and that changed while commands ran.
-    pub(crate) aside: u64,
 }
 
 /// What is to be said of a turn. The record keeps it as data and not as a sentence, since whoever reads it may do so in
@@ -103,13 +86,6 @@ pub(crate) enum Note {
     NotAllRecorded { folder: String, error: String },
     /// More than so many MiB changed.
     TooMuchChanged { most: u64 },
-    /// A job of the turn went on after it.
-    JobWentOn,
-    /// These names changed and are not covered, and so many more.
-    ChangedAside { names: Vec<String>, more: u64 },
-    /// A sentence, as records of before had them.
-    #[serde(untagged)]
-    Sentence(String),
 }
 
 impl Note {
@@ -118,18 +94,7 @@ impl Note {
         match self {
             Note::NotAllRecorded { folder, error } => messages::not_all_recorded(folder, error),
             Note::TooMuchChanged { most } => messages::too_much_changed(*most),
-            Note::JobWentOn => messages::job_went_on(),
-            Note::ChangedAside { names, more: 0 } => messages::changed_aside(names.join(", ")),
-            Note::ChangedAside { names, more } => messages::changed_aside(messages::and_more(names.join(", "), *more)),
-            Note::Sentence(sentence) => sentence.as_str().into(),
         }
-    }
-}
-
-impl End {
-    /// Whether nothing of it can be undone: all that changed is not covered.
-    pub(crate) fn is_bare(&self) -> bool {
-        self.names == 0 && self.aside > 0
     }
 }
 
@@ -149,21 +114,27 @@ pub(crate) struct Net {
     pub(crate) changes: BTreeMap<PathBuf, (State, State)>,
     /// Paths that another process changed during the turn. Undo restores the state that process left.
     pub(crate) by_others: BTreeSet<PathBuf>,
-    /// Each name that another process may have changed after the turn was cut short, as it was before and is by now. It is in
-    /// `changes` no more.
-    pub(crate) later: BTreeMap<PathBuf, (State, State)>,
 }
 
-impl Net {
-    /// Each name with its state before and after.
-    pub(crate) fn steps(&self) -> impl Iterator<Item = (&Path, &State, &State)> + Clone {
-        self.changes.iter().map(|(name, (before, after))| (name.as_path(), before, after))
-    }
+/// A part of a record.
+#[derive(Debug, Clone)]
+pub(crate) enum RecordPart {
+    /// What the changes between two exchanges come to.
+    Names(Net),
+    /// An exchange: the folder of the stash, and whether the project got what the command left.
+    Exchange(PathBuf, bool),
 }
 
-/// The records of a folder, oldest first. What is none is passed over.
+/// The records of a folder, oldest first. Other files and the records of other versions are left out.
 pub(crate) fn heads(folder: &Path) -> Vec<Head> {
-    numbered(folder).into_iter().filter_map(|(number, path)| head(number, path)).collect()
+    let heads = numbered(folder).into_iter().filter_map(|(number, path)| head(number, path));
+    heads.filter(|head| head.begin.v == VERSION).collect()
+}
+
+/// The records of earlier versions.
+pub(crate) fn outdated(folder: &Path) -> Vec<PathBuf> {
+    let heads = numbered(folder).into_iter().filter_map(|(number, path)| head(number, path));
+    heads.filter(|head| head.begin.v < VERSION).map(|head| head.path).collect()
 }
 
 /// The files of records with their numbers, oldest first, those among them that are none.
@@ -218,86 +189,60 @@ pub(crate) fn lines(path: &Path) -> io::Result<Vec<Line>> {
         }
         line.clear();
     }
-    if matches!(lines.first(), Some(Line::Begin(begin)) if begin.v < 2) {
-        let changes = lines.iter_mut().flat_map(|line| match line {
-            Line::Change { changes, .. } | Line::Commands { changes, .. } => changes.as_mut_slice(),
-            _ => &mut [],
-        });
-        changes.flat_map(|change| [&mut change.before, &mut change.after]).for_each(State::forget_attributes);
-    }
     Ok(lines)
 }
 
-/// What a name was and is, while the lines are gone through.
-struct BothStates {
-    before: State,
-    after: State,
-    /// The numbers of its first and last change.
-    first: u64,
-    last: u64,
+/// The parts of a record in their order. Each exchange is between two parts of names, which can be empty.
+pub(crate) fn parts(lines: &[Line]) -> Vec<RecordPart> {
+    let undone = undone(lines);
+    let mut parts = Vec::new();
+    let mut changes: Vec<&Change> = Vec::new();
+    for line in lines {
+        match line {
+            Line::Change { number, changes: more } if !undone.contains(number) => changes.extend(more),
+            Line::Exchange { number, stash, is_forward, .. } if !undone.contains(number) => {
+                parts.push(RecordPart::Names(net(&std::mem::take(&mut changes))));
+                parts.push(RecordPart::Exchange(stash.clone(), *is_forward));
+            }
+            _ => {}
+        }
+    }
+    parts.push(RecordPart::Names(net(&changes)));
+    parts
 }
 
-/// The numbers of changes that came to nothing.
+/// The exchanges of a record: the folder of each stash, and the number of its paths.
+pub(crate) fn exchanges(lines: &[Line]) -> impl Iterator<Item = (&Path, u64)> {
+    let undone = undone(lines);
+    lines.iter().filter_map(move |line| match line {
+        Line::Exchange { number, stash, names, .. } if !undone.contains(number) => Some((stash.as_path(), *names)),
+        _ => None,
+    })
+}
+
+/// The numbers of changes and exchanges that were not made.
 fn undone(lines: &[Line]) -> HashSet<u64> {
     let number = |line: &Line| if let Line::Unchanged { number } = line { Some(*number) } else { None };
     lines.iter().filter_map(number).collect()
 }
 
-/// What tools changed, in its order, each with the number of its change.
-pub(crate) fn made(lines: &[Line]) -> impl Iterator<Item = (u64, &Change)> {
-    let undone = undone(lines);
-    let made = lines.iter().filter_map(move |line| match line {
-        Line::Change { number, changes } if !undone.contains(number) => Some((*number, changes)),
-        _ => None,
-    });
-    made.flat_map(|(number, changes)| changes.iter().map(move |change| (number, change)))
-}
-
-/// What the lines come to.
-pub(crate) fn net(lines: &[Line]) -> Net {
-    let undone = undone(lines);
-    let mut held: BTreeMap<&Path, BothStates> = BTreeMap::new();
+/// What changes come to.
+fn net(changes: &[&Change]) -> Net {
+    let mut held: BTreeMap<&Path, (State, State)> = BTreeMap::new();
     let mut by_others = BTreeSet::new();
-    for line in lines {
-        let (number, changes, since) = match line {
-            Line::Change { number, changes } if !undone.contains(number) => (*number, changes, None),
-            Line::Commands { since, changes, .. } => (u64::MAX, changes, Some(*since)),
-            _ => continue,
-        };
-        for change in changes {
-            let new = || BothStates {
-                before: change.before.clone(),
-                after: change.after.clone(),
-                first: number,
-                last: number,
-            };
-            let Some(known) = held.get_mut(change.name.as_path()) else {
-                held.insert(&change.name, new());
-                continue;
-            };
-            match since {
-                // A tool changed it while commands ran: they saw what was before that, and what is now.
-                Some(since) if known.first >= since && known.first != u64::MAX => *known = new(),
-                Some(since) if known.last >= since && known.last != u64::MAX => known.after = change.after.clone(),
-                _ if known.after.is(&change.before) => known.after = change.after.clone(),
-                _ => {
-                    by_others.insert(change.name.clone());
-                    *known = new();
-                }
+    for change in changes {
+        let both = || (change.before.clone(), change.after.clone());
+        match held.get_mut(change.name.as_path()) {
+            None => drop(held.insert(&change.name, both())),
+            Some((_, after)) if after.is(&change.before) => *after = change.after.clone(),
+            Some(known) => {
+                by_others.insert(change.name.clone());
+                *known = both();
             }
-            known.last = number;
         }
     }
-    let mut later = BTreeMap::new();
-    for change in
-        lines.iter().flat_map(|line| if let Line::Commands { later, .. } = line { later.as_slice() } else { &[] })
-    {
-        let before = held.remove(change.name.as_path()).map_or_else(|| change.before.clone(), |held| held.before);
-        later.insert(change.name.clone(), (before, change.after.clone()));
-    }
-    let changed = held.into_iter().filter(|(_, held)| !held.before.is(&held.after));
-    let changes = changed.map(|(name, held)| (name.to_owned(), (held.before, held.after))).collect();
-    Net { changes, by_others, later }
+    let changed = held.into_iter().filter(|(_, (before, after))| !before.is(after));
+    Net { changes: changed.map(|(name, states)| (name.to_owned(), states)).collect(), by_others }
 }
 
 #[cfg(test)]
@@ -307,30 +252,14 @@ mod tests {
 
     #[test]
     fn a_note_is_kept_as_data_and_read_in_any_language() {
-        let notes = [
-            Note::NotAllRecorded { folder: "/s".into(), error: "full".into() },
-            Note::TooMuchChanged { most: 512 },
-            Note::JobWentOn,
-            Note::ChangedAside { names: vec!["a".into(), "b".into()], more: 0 },
-            Note::ChangedAside { names: vec!["a".into()], more: 2 },
-            Note::Sentence("As it was.".into()),
-        ];
+        let notes =
+            [Note::NotAllRecorded { folder: "/s".into(), error: "full".into() }, Note::TooMuchChanged { most: 512 }];
         let end = End { notes: notes.to_vec(), ..End::default() };
         let text = serde_json::to_string(&Line::End(end.clone())).unwrap();
         assert_eq!(serde_json::from_str::<Line>(&text).unwrap(), Line::End(end));
         let rendered = |language| notes.each_ref().map(|note| note.text().render(language));
         let (english, portuguese) = (rendered(Language::English), rendered(Language::Portuguese));
-        assert_eq!(english[3], "Changed while its commands ran, and not covered: a, b.");
-        assert_eq!(english[4], "Changed while its commands ran, and not covered: a and 2 more.");
-        assert_eq!(portuguese[4], "Mudaram durante a execução dos comandos dele e não estão cobertos: a e mais 2.");
-        assert!(english.iter().zip(&portuguese).take(5).all(|(english, portuguese)| english != portuguese));
-        assert_eq!(english[5], portuguese[5]);
-    }
-
-    /// As records had them before notes were data.
-    #[test]
-    fn a_sentence_of_an_older_record_is_a_note() {
-        let end: End = serde_json::from_str(r#"{"names": 1, "notes": ["A job went on."]}"#).unwrap();
-        assert_eq!(end.notes, [Note::Sentence("A job went on.".into())]);
+        assert_eq!(english[1], "More than 512 MiB changed in this turn; the rest of it cannot be undone.");
+        assert!(english.iter().zip(&portuguese).all(|(english, portuguese)| english != portuguese));
     }
 }

@@ -1,9 +1,9 @@
 //! Every turn's changes to files, kept outside the project and outside of git, so that they can be taken back.
 //!
-//! This module puts nothing back by itself: the workspace tells it of every change before it is made, and does what it asks
-//! for. What is on the disk, and what is not covered, is said in the module `undo` of the crate `toolfence`.
+//! The workspace reports every change before it is made. The old contents of files that tools change are copied into the history. What
+//! a command changed on its private copy is exchanged with the project's entries through a [stash](crate::stash), which the history
+//! keeps: undo swaps its entries back. The module `undo` of the crate `toolfence` says what is on the disk and what is not covered.
 
-mod alive;
 mod apply;
 #[cfg(test)]
 mod crash;
@@ -13,20 +13,15 @@ mod objects;
 mod plan;
 mod restore;
 mod retention;
-mod snapshot;
 mod stack;
 #[cfg(test)]
 mod tests;
-mod tracked;
 mod turn;
 
 pub use apply::{Done, Outcome, Refused};
 pub use difference::Difference;
 pub use restore::Unrestored;
 pub(crate) use restore::is_protected;
-pub use snapshot::LeftOut;
-pub(crate) use snapshot::Uncovered;
-pub(crate) use turn::uncovered_text;
 
 use crate::Workspace;
 use crate::digest::Digest;
@@ -52,26 +47,15 @@ use turn::{Inner, Open};
 pub struct Limits {
     /// The newest turns that are kept.
     pub turns: usize,
-    /// Bytes of contents. What is more goes with the oldest turns; a single turn is cut short at it.
+    /// Bytes of old contents. If there are more, the oldest turns are dropped. The newest turn is kept, whatever commands replaced in
+    /// it; of the files that tools changed in it, no more than this is kept.
     pub bytes: u64,
-    /// Files and folders that are looked at around commands; those nearest to the top come first.
-    pub snapshot_entries: usize,
-    /// Bytes of all contents that are read around commands.
-    pub snapshot_bytes: u64,
-    /// Bytes of one file that is read around commands.
-    pub snapshot_file_bytes: u64,
 }
 
 impl Default for Limits {
-    /// 100 turns, 512 MiB; around commands 20,000 files and folders, 64 MiB of contents, 4 MiB a file.
+    /// 100 turns, 512 MiB.
     fn default() -> Limits {
-        Limits {
-            turns: 100,
-            bytes: 512 << 20,
-            snapshot_entries: 20_000,
-            snapshot_bytes: 64 << 20,
-            snapshot_file_bytes: 4 << 20,
-        }
+        Limits { turns: 100, bytes: 512 << 20 }
     }
 }
 
@@ -89,7 +73,6 @@ pub struct History {
 #[derive(Debug)]
 pub struct Turn {
     history: Arc<History>,
-    root: Arc<Root>,
 }
 
 impl Turn {
@@ -99,7 +82,7 @@ impl Turn {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        self.history.end(&self.root);
+        self.history.end();
     }
 }
 
@@ -119,7 +102,6 @@ pub struct Listed {
     pub undone: bool,
     /// What has to be said of it: what it does not cover, and whether it was cut short.
     pub notes: Vec<Text>,
-    bare: bool,
 }
 
 impl History {
@@ -150,15 +132,12 @@ impl History {
     /// [`take_notes`](History::take_notes) says so.
     pub fn begin(self: &Arc<History>, workspace: &Workspace, title: &str) -> Turn {
         let root = workspace.root();
-        self.end(root);
+        self.end();
         let mut inner = self.inner();
         self.recover(&mut inner, root);
         inner.open = Some(Open::new(Kind::Turn, title));
-        if inner.running > 0 {
-            self.look_before(&mut inner, root, &Default::default());
-        }
         drop(inner);
-        Turn { history: Arc::clone(self), root: Arc::clone(root) }
+        Turn { history: Arc::clone(self) }
     }
 
     /// Gives the turn that is under way a title, if it has none and has changed nothing yet: one line, without secrets.
@@ -188,11 +167,6 @@ impl History {
     /// Whether older turns were dropped, because there are limits.
     pub fn has_dropped(&self) -> bool {
         format::heads(&self.turns()).first().is_some_and(|head| head.number > 1)
-    }
-
-    /// Whether commands ever ran whose changes were looked for.
-    pub fn has_looked(&self) -> bool {
-        self.folder.join("index").exists()
     }
 
     /// What went wrong with recording since this was last asked for, for a person.
@@ -238,11 +212,6 @@ impl Drop for Lock {
 }
 
 impl Listed {
-    /// Whether nothing of it can be undone: all that changed is not covered.
-    pub fn is_bare(&self) -> bool {
-        self.bare
-    }
-
     fn undone(self, undone: bool) -> Listed {
         Listed { undone, ..self }
     }

@@ -6,11 +6,11 @@ use crate::changes::record::{Recorder, Recording};
 use crate::changes::temp::{Home, Onto, Temp};
 use crate::digest::Digest;
 use crate::root::{Root, hops, resolve};
-use crate::stat::{Stamp, is_same, mode_from, other_names};
+use crate::stat::{is_same, mode_from, other_names};
 use crate::state::{self, Change, State};
 use crate::{fault, messages, names};
 use rustix::fd::{AsFd, OwnedFd};
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags, Stat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use std::ffi::OsStr;
 use std::fmt;
@@ -24,8 +24,6 @@ use toolfence_protocol::Text;
 pub enum Unrestored {
     /// Another process changed it: it is not what the turn left.
     Changed,
-    /// It was changed after the turn was cut short, or too shortly before that to tell: it counts as another process's work.
-    Later,
     /// The folder that was to go has something else in it.
     NotEmpty,
     /// Tools may not open it, or not write to it.
@@ -47,7 +45,6 @@ impl Unrestored {
     pub fn text(&self) -> Text {
         match self {
             Unrestored::Changed => messages::changed_since(),
-            Unrestored::Later => messages::changed_later(),
             Unrestored::NotEmpty => messages::not_empty(),
             Unrestored::Protected => messages::not_for_tools(),
             Unrestored::NoName => messages::no_name(),
@@ -130,57 +127,6 @@ fn check_present(from: &State, now: &State, stat: Option<&Stat>) -> Result<(), U
     }
 }
 
-/// Whether [`move_back`] would do it now. Nothing is changed.
-///
-/// # Errors
-/// Why not.
-pub(super) fn could_move_back(root: &Root, from: &Path, to: &Path, stamp: &Stamp) -> Result<(), Unrestored> {
-    moving(root, from, to, stamp).map(|_| ()).map_err(|Stopped(why)| why)
-}
-
-/// Renames a file whose content was not kept back to its old name, where nothing is. `stamp` is that of the file.
-///
-/// # Errors
-/// Why it was left as it is.
-pub(super) fn move_back(
-    root: &Root,
-    from: &Path,
-    to: &Path,
-    stamp: &Stamp,
-    recorder: &dyn Recorder,
-) -> Result<(), Unrestored> {
-    moved(root, from, to, stamp, recorder).map_err(|Stopped(why)| why)
-}
-
-fn moved(root: &Root, from: &Path, to: &Path, stamp: &Stamp, recorder: &dyn Recorder) -> Result<(), Stopped> {
-    let [(old_folder, old), (new_folder, new)] = moving(root, from, to, stamp)?;
-    let file = || State::Unkept { stamp: *stamp };
-    let changes =
-        vec![Change::new(from.to_owned(), file(), State::Nothing), Change::new(to.to_owned(), State::Nothing, file())];
-    let recording = Recording::of(recorder, changes);
-    if !recorder.is_recording() {
-        return Err(Stopped(Unrestored::Unrecorded));
-    }
-    fault::point();
-    rustix::fs::renameat_with(&old_folder, old, &new_folder, new, RenameFlags::NOREPLACE)?;
-    recording.keep();
-    Ok(())
-}
-
-/// The folder and the last part of both names, if the file is at the first and nothing at the second.
-fn moving<'n>(root: &Root, from: &'n Path, to: &'n Path, stamp: &Stamp) -> Result<[(OwnedFd, &'n OsStr); 2], Stopped> {
-    let (old, new) = (restorable(root, from, &State::Nothing)?, restorable(root, to, &State::Nothing)?);
-    let (old_folder, new_folder) = (folder_above(root, from)?, folder_above(root, to)?);
-    let stat = rustix::fs::statat(&old_folder, old, AtFlags::SYMLINK_NOFOLLOW)?;
-    let is_there =
-        FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile && Stamp::of(&stat).is_content_of(stamp);
-    match rustix::fs::statat(&new_folder, new, AtFlags::SYMLINK_NOFOLLOW) {
-        Err(Errno::NOENT) if is_there => Ok([(old_folder, old), (new_folder, new)]),
-        Err(errno) if errno != Errno::NOENT => Err(errno.into()),
-        _ => Err(Stopped(Unrestored::Changed)),
-    }
-}
-
 /// Makes a name what it shall be after this change, if it is what it was before. A file or a link is replaced at once;
 /// `content` is that of a new file. A folder that goes must be empty. Gives the names of the attributes that the system
 /// refused.
@@ -226,11 +172,6 @@ fn look(
     }
 }
 
-/// The present state of a real name; `None` if it cannot be read.
-pub(super) fn state(root: &Root, name: &Path, most: u64, keep: &mut dyn FnMut(&[u8]) -> Digest) -> Option<State> {
-    seen(root, name, most, keep).map(|(state, _)| state)
-}
-
 fn seen(root: &Root, name: &Path, most: u64, keep: &mut dyn FnMut(&[u8]) -> Digest) -> Option<(State, Option<Stat>)> {
     let folder = match folder_above(root, name) {
         Ok(folder) => folder,
@@ -238,21 +179,6 @@ fn seen(root: &Root, name: &Path, most: u64, keep: &mut dyn FnMut(&[u8]) -> Dige
         Err(_) => return None,
     };
     look(root, &folder, name.file_name()?, most, keep).ok()
-}
-
-/// When what stands under a name was last changed in any way, in nanoseconds since 1970, and the length of the tick of
-/// that clock. Of a name where nothing stands that is the folder in which it would.
-pub(super) fn changed_at(root: &Root, name: &Path) -> Option<(i128, i128)> {
-    let stat = name.ancestors().find_map(|name| match name.as_os_str().is_empty() {
-        true => rustix::fs::fstat(root.fd()).ok(),
-        false => root.stat_exact(name).ok(),
-    });
-    stat.map(|stat| Stamp::of(&stat).changed_at())
-}
-
-/// The time of a file that is made now, where one can be made.
-pub(super) fn file_time(root: &Root) -> Option<i128> {
-    Journal::begin(root).made_at()
 }
 
 /// The last part of a name that may be changed.

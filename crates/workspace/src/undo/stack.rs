@@ -2,8 +2,7 @@
 
 use crate::messages;
 use crate::undo::Listed;
-use crate::undo::format::{End, Head, Kind, Note};
-use crate::undo::snapshot::LeftOut;
+use crate::undo::format::{Head, Kind, Note};
 use std::collections::HashMap;
 use toolfence_protocol::Text;
 
@@ -26,10 +25,7 @@ impl Stack {
             match head.begin.kind {
                 Kind::Turn => {
                     stack.done.push(head.number);
-                    // One that changed nothing that is covered is in nobody's way.
-                    if !head.end.as_ref().is_some_and(End::is_bare) {
-                        stack.undone.clear();
-                    }
+                    stack.undone.clear();
                 }
                 // What was cut short, either way, can be undone: what is so already is left out then.
                 Kind::Undo(_) if cut_short => {}
@@ -52,30 +48,9 @@ impl Stack {
         stack
     }
 
-    /// The turns that an undo can do something about, the last one first. Those between them changed only what is not covered;
-    /// each is told with the one below it. Where there are none but such, the last of them is given.
+    /// The turns that can be undone, the newest first.
     pub(crate) fn undoable(&self) -> impl Iterator<Item = Listed> {
-        let mut passed: Vec<Listed> = Vec::new();
-        let mut all: Vec<Listed> = Vec::new();
-        for turn in self.done.iter().rev().filter_map(|number| self.listed(*number)) {
-            if turn.is_bare() {
-                passed.push(turn);
-                continue;
-            }
-            let told = passed.drain(..).map(|above| {
-                let notes = Text::join(above.notes, " ");
-                match above.title.is_empty() {
-                    true => messages::came_after(above.number, notes),
-                    false => messages::titled_came_after(above.number, above.title, notes),
-                }
-            });
-            let notes = told.chain(turn.notes.iter().cloned()).collect();
-            all.push(Listed { notes, ..turn });
-        }
-        if all.is_empty() {
-            all.extend(passed.into_iter().next());
-        }
-        all.into_iter()
+        self.done.iter().rev().filter_map(|number| self.listed(*number))
     }
 
     pub(crate) fn head(&self, number: u64) -> Option<&Head> {
@@ -89,32 +64,11 @@ impl Stack {
     pub(crate) fn listed(&self, number: u64) -> Option<Listed> {
         let Head { number, begin, end, .. } = self.head(number)?;
         let end = end.clone().unwrap_or_default();
-        let bare = end.is_bare();
         let mut notes: Vec<Text> = end.notes.iter().map(Note::text).collect();
-        notes.extend(left_out(&end.left_out));
-        if end.by_commands {
-            notes.push(messages::not_told_apart());
-        }
         if end.killed {
             notes.push(messages::cut_short());
         }
         let (at, title) = (begin.at, begin.title.clone());
-        Some(Listed { number: *number, at, title, names: end.names, undone: false, notes, bare })
+        Some(Listed { number: *number, at, title, names: end.names, undone: false, notes })
     }
-}
-
-/// What a person has to know of what commands may have changed.
-fn left_out(left_out: &LeftOut) -> Option<Text> {
-    let parts: Vec<Text> = [
-        (left_out.repositories > 0).then(|| ".git".into()),
-        (left_out.ignored > 0).then(|| messages::ignored_names(left_out.ignored)),
-        (left_out.blocked > 0).then(|| messages::blocked_names(left_out.blocked)),
-        (left_out.large > 0).then(|| messages::large_names(left_out.large)),
-        (left_out.attributes > 0).then(|| messages::names_by_attributes(left_out.attributes)),
-        left_out.more.then(messages::beyond_limits),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    (!parts.is_empty()).then(|| messages::not_covered(Text::join(parts, ", ")))
 }

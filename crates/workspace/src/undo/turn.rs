@@ -3,18 +3,13 @@
 use crate::changes::record::Recorder;
 use crate::digest::Digest;
 use crate::root::Root;
+use crate::stash::Stash;
 use crate::state::{Change, State};
-use crate::stop::Stop;
-use crate::undo::Limits;
-use crate::undo::alive::{self, Heart, Moment};
-use crate::undo::apply::moves;
-use crate::undo::format::{self, Begin, End, Kind, Line, Note, VERSION, lines, net, path_of};
+use crate::undo::format::{self, Begin, End, Kind, Line, Note, RecordPart, VERSION, lines, parts, path_of};
 use crate::undo::objects::{made, settled};
-use crate::undo::retention::{self, Index};
-use crate::undo::snapshot::{Coverage, LeftOut, Snapshot, Uncovered};
-use crate::undo::{History, Lock, now, restore};
-use crate::{fault, messages, names};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use crate::undo::{History, Lock, now, restore, retention};
+use crate::{fault, messages};
+use std::collections::{HashMap, HashSet};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -28,21 +23,11 @@ const MOST_SETTLED: usize = 100_000;
 #[derive(Debug, Default)]
 pub(crate) struct Inner {
     pub(crate) open: Option<Open>,
-    /// Commands that run.
-    pub(crate) running: usize,
-    /// The last look at the project.
-    seen: Option<Index>,
     /// Contents that are on the disk, whatever becomes of the machine.
     settled: HashSet<Digest>,
     pub(crate) notes: Vec<Text>,
-    /// What this session's looks have to cover.
-    coverage: Coverage,
-    /// Whether it was said that the project is over the limits.
-    told_more: bool,
-    /// Names that commands changed and that undo does not cover, until they are asked for.
-    uncovered: Vec<(PathBuf, Uncovered)>,
-    /// Beats while commands run whose end has still to be looked at.
-    heart: Option<Heart>,
+    /// Whether records of earlier versions were looked for.
+    has_dropped_outdated: bool,
 }
 
 /// The turn that is under way.
@@ -54,18 +39,11 @@ pub(crate) struct Open {
     next: u64,
     /// Bytes of contents that were kept for it.
     stored: u64,
-    /// What was there when commands began to run, and the number of the next change then.
-    before: Option<(Index, u64)>,
+    /// Bytes of files that were moved into stashes for it; `None` if that is not known.
+    stashed: Option<u64>,
     /// What the turn left last under each name, and by which change.
     left: HashMap<PathBuf, (u64, State)>,
-    left_out: LeftOut,
     notes: Vec<Note>,
-    /// Names that are not covered, and that changed while commands ran.
-    aside: BTreeSet<PathBuf>,
-    /// Whether commands changed anything that is covered.
-    by_commands: bool,
-    /// When it was last seen to be alive, of one that was cut short.
-    last_sign: Option<Moment>,
 }
 
 #[derive(Debug)]
@@ -127,13 +105,9 @@ impl Open {
             writing: Writing::Ahead,
             next: 0,
             stored: 0,
-            before: None,
+            stashed: Some(0),
             left: HashMap::new(),
-            left_out: LeftOut::default(),
             notes: Vec::new(),
-            aside: BTreeSet::new(),
-            by_commands: false,
-            last_sign: None,
         }
     }
 
@@ -146,26 +120,6 @@ impl Open {
         let written = writer.write(&text, sync);
         writer.is_broken = written.is_err();
         written
-    }
-
-    /// Parts the changes of a turn that was cut short into its own and those that another process may have made after it. What a tool was about
-    /// to leave is known to be its work.
-    fn told_apart(&self, root: &Root, changes: Vec<Change>) -> (Vec<Change>, Vec<Change>) {
-        let Some(last) = &self.last_sign else { return (changes, Vec::new()) };
-        let is_own = |change: &Change| self.left.get(&change.name).is_some_and(|(_, left)| left.is(&change.after));
-        let before = |change: &Change| {
-            let changed = restore::changed_at(root, &change.name);
-            changed.is_some_and(|(changed, tick)| changed + tick < last.nanoseconds())
-        };
-        let (own, mut later): (Vec<Change>, Vec<Change>) =
-            changes.into_iter().partition(|change| is_own(change) || before(change));
-        // Only now, for it changes the time of the root. Of no use are times by a clock that was set, or by another.
-        if own.is_empty() || last.leads_to(&Moment::now(), restore::file_time(root)) {
-            return (own, later);
-        }
-        let (own, doubtful): (Vec<Change>, Vec<Change>) = own.into_iter().partition(is_own);
-        later.extend(doubtful);
-        (own, later)
     }
 
     /// The last line, also where others could not be written: what is torn must not be taken for its beginning.
@@ -271,7 +225,7 @@ impl History {
     }
 
     /// Keeps a content. Whether it is on the disk is asked when something depends on it.
-    fn stored(&self, inner: &mut Inner, content: &[u8], enough: bool) -> Digest {
+    fn stored(&self, inner: &mut Inner, content: &[u8]) -> Digest {
         let (digest, bytes) = (Digest::of(content), content.len() as u64);
         let Inner { open: Some(open), settled, notes, .. } = inner else { return digest };
         if !open.is_recorded() {
@@ -282,7 +236,7 @@ impl History {
             open.say(Note::TooMuchChanged { most: most >> 20 }, notes);
             return digest;
         }
-        match self.objects.put(digest, content, enough || settled.contains(&digest)) {
+        match self.objects.put(digest, content, settled.contains(&digest)) {
             Ok(0) => {}
             Ok(bytes) => {
                 open.stored += bytes;
@@ -291,6 +245,34 @@ impl History {
             Err(error) => self.not_kept(open, &error, notes),
         }
         digest
+    }
+
+    /// Writes the line of an exchange that is about to be made. Returns its number and the file of the record.
+    pub(crate) fn write_exchange(
+        &self,
+        stash: &Path,
+        names: u64,
+        bytes: u64,
+        is_forward: bool,
+    ) -> Option<(u64, PathBuf)> {
+        let mut inner = self.inner();
+        if !self.ready(&mut inner) {
+            return None;
+        }
+        let open = inner.open.as_mut()?;
+        let number = open.next;
+        open.next += 1;
+        // An undo puts other files into the stash than were counted.
+        open.stashed = open.stashed.filter(|_| open.kind == Kind::Turn).map(|stashed| stashed.saturating_add(bytes));
+        // The exchange can leave other things under names that a tool changed before.
+        open.left.clear();
+        let stash = stash.to_owned();
+        self.write(&mut inner, &Line::Exchange { number, stash, names, is_forward }, Sync::Now);
+        let open = inner.open.as_ref()?;
+        match &open.writing {
+            Writing::On(writer) if !writer.is_broken => Some((number, writer.path.clone())),
+            _ => None,
+        }
     }
 
     /// A turn goes on without. An undo must not: what it takes away could not be had back.
@@ -324,129 +306,54 @@ impl History {
         }
     }
 
-    /// What is there when commands begin to run.
-    pub(crate) fn look_before(&self, inner: &mut Inner, root: &Root, stop: &Stop) {
-        if !self.ready(inner) || inner.open.as_ref().is_none_or(|open| open.before.is_some()) {
-            return;
-        }
-        let path = self.folder.join("index");
-        let known = inner.seen.take().or_else(|| retention::read_index(&path)).unwrap_or_default();
-        let mut index = known.followed_by(self.look(inner, root, &known.snapshot, stop));
-        // After a crash it is what tells what the commands did.
-        let written = index.keep(&path);
-        let Some(open) = &mut inner.open else { return };
-        let (since, index_id) = (open.next, index.id.clone());
-        open.before = Some((index, since));
-        match written {
-            Ok(()) => {
-                let moment = Some(Moment::now());
-                self.write(inner, &Line::Running { since, index: index_id, moment }, Sync::Later);
-                // Without it the moment above is the last that is known.
-                inner.heart = Heart::start(&alive::file(&self.folder), &self.session).ok();
-            }
-            // Without that line a crash leaves what the commands did to nobody.
-            Err(error) => open.say(self.trouble(&error), &mut inner.notes),
-        }
-    }
-
-    /// What is there when they have ended.
-    fn look_after(&self, inner: &mut Inner, root: &Root, stop: &Stop) {
-        let Some((before, since)) = inner.open.as_mut().and_then(|open| open.before.take()) else { return };
-        let after = self.look(inner, root, &before.snapshot, stop);
-        let mut keep = |content: &[u8]| self.stored(inner, content, true);
-        let changes = before.snapshot.changes_until(root, &after, self.limits, &mut keep);
-        // To its end, since what is told now is told by what was there before.
-        inner.heart = None;
-        let (changes, later) = match inner.open.as_ref() {
-            Some(open) => open.told_apart(root, changes),
-            None => (changes, Vec::new()),
-        };
-        let left_out = after.left_out;
-        if let Some(open) = &mut inner.open {
-            open.left_out = left_out;
-            let aside = before.snapshot.changed_aside(&after).map(|(name, why)| (name.to_owned(), why));
-            let new: Vec<(PathBuf, Uncovered)> = aside.filter(|(name, _)| open.aside.insert(name.clone())).collect();
-            // Undo neither restores nor removes a file whose content was not kept: it only moves it back.
-            let moves = moves(changes.iter().map(|change| (change.name.as_path(), &change.after, &change.before)));
-            let moved: HashSet<&Path> = moves.iter().flat_map(|(old, (new, _))| [*old, *new]).collect();
-            let is_lost = |change: &&Change| {
-                let is_unkept = |state: &State| matches!(state, State::Unkept { .. });
-                (is_unkept(&change.before) || is_unkept(&change.after)) && !moved.contains(change.name.as_path())
-            };
-            let lost = changes.iter().filter(is_lost).map(|change| (change.name.clone(), Uncovered::NotKept));
-            inner.uncovered.extend(new.into_iter().chain(lost));
-            open.by_commands |= !changes.is_empty();
-            // Now and then they left what a tool had left before them.
-            changes.iter().for_each(|change| drop(open.left.remove(&change.name)));
-        }
-        self.write(inner, &Line::Commands { since, changes, left_out, later }, Sync::Later);
-        inner.seen = Some(before.followed_by(after));
-    }
-
-    fn look(&self, inner: &mut Inner, root: &Root, known: &Snapshot, stop: &Stop) -> Snapshot {
-        let mut coverage = std::mem::take(&mut inner.coverage);
-        let mut keep = |content: &[u8]| self.stored(inner, content, true);
-        let snapshot = Snapshot::take(root, self.limits, known, &mut coverage, &mut keep, stop);
-        inner.coverage = coverage;
-        if snapshot.left_out.more && !std::mem::replace(&mut inner.told_more, true) {
-            let Limits { snapshot_entries: entries, snapshot_bytes: bytes, .. } = self.limits;
-            inner.notes.push(messages::project_too_big(entries, bytes >> 20));
-        }
-        snapshot
-    }
-
     /// Ends the turn that is under way, if one is.
-    pub(crate) fn end(&self, root: &Root) {
-        let mut inner = self.inner();
-        self.look_after(&mut inner, root, &Stop::default());
-        let running = inner.running > 0;
-        if let Some(open) = inner.open.as_mut().filter(|_| running) {
-            open.notes.push(Note::JobWentOn);
-        }
-        self.close(&mut inner, false, false);
+    pub(crate) fn end(&self) {
+        self.close(&mut self.inner(), false, false);
     }
 
-    /// Ends an undo or a redo; one that did nothing may still have found all as it should be.
-    pub(crate) fn end_applied(&self, was_empty_right: bool) {
-        self.close(&mut self.inner(), false, was_empty_right);
+    /// Ends an undo or a redo. If `is_whole`, it counts even if it changed nothing, because all was so already.
+    pub(crate) fn end_applied(&self, is_whole: bool) {
+        self.close(&mut self.inner(), false, is_whole);
     }
 
     fn close(&self, inner: &mut Inner, killed: bool, keep_empty: bool) {
         let Some(mut open) = inner.open.take() else { return };
         let Writing::On(Writer { number, .. }) = open.writing else { return };
         let path = path_of(&self.turns(), number);
-        let names = lines(&path).map(|lines| net(&lines));
-        let names = names.map_or(0, |net| (net.changes.len() + net.later.len()) as u64);
-        if names == 0 && open.aside.is_empty() && !keep_empty {
+        let names = lines(&path).map_or(0, |lines| {
+            let names =
+                |part: &RecordPart| if let RecordPart::Names(net) = part { net.changes.len() as u64 } else { 0 };
+            let exchanged: u64 = format::exchanges(&lines).map(|(_, names)| names).sum();
+            parts(&lines).iter().map(names).sum::<u64>() + exchanged
+        });
+        if names == 0 && !keep_empty {
             // It ends nothing that can be redone.
             let _ = std::fs::remove_file(path);
             return;
         }
-        let mut notes = std::mem::take(&mut open.notes);
-        notes.extend(aside_note(&open.aside));
-        let (left_out, by_commands) = (open.left_out, open.by_commands);
-        let end = End { names, killed, notes, left_out, by_commands, aside: open.aside.len() as u64 };
+        let notes = std::mem::take(&mut open.notes);
         // One without an end is ended by the next that begins.
-        let _ = open.write_end(end);
-        retention::retain(self, if killed { None } else { Some(open.stored) });
+        let _ = open.write_end(End { names, killed, notes });
+        let stored = open.stashed.filter(|_| !killed).map(|stashed| stashed.saturating_add(open.stored));
+        retention::retain(self, stored);
     }
 
-    /// Ends a turn whose program was killed. What commands that ran then have changed is told by what is there now, as far as
-    /// that is clearly older than the last sign of life.
+    /// Ends a turn whose program was killed. Its last change or exchange may not have been made.
     pub(crate) fn recover(&self, inner: &mut Inner, root: &Root) {
         if inner.open.is_some() {
             return;
         }
+        self.drop_outdated(inner);
         let cut_short = || format::heads(&self.turns()).pop().filter(|head| head.end.is_none());
         if cut_short().is_none() {
             return;
         }
-        // Whoever holds the lock may be at work on it.
+        // The process that holds the lock may be writing it.
         let Ok(Some(lock)) = self.lock() else { return };
         let Some(head) = cut_short() else { return };
         let Ok(lines) = lines(&head.path) else { return };
         let Ok(mut file) = appending(&head.path, false) else { return };
-        // What was torn off must not be taken for the beginning of what comes.
+        // A torn line must not become the beginning of the next one.
         if file.write_all(b"\n").is_err() {
             return;
         }
@@ -454,79 +361,63 @@ impl History {
         let (number, path) = (head.number, head.path.clone());
         let writer = Writer { number, path, file, is_named: false, is_broken: false, _lock: lock };
         open.writing = Writing::On(writer);
-        open.next = lines.iter().filter(|line| matches!(line, Line::Change { .. })).count() as u64;
-        let running = lines.iter().rev().find_map(|line| match line {
-            Line::Running { since, index, moment } => Some(Some((*since, index, moment))),
-            Line::Commands { .. } => Some(None),
-            _ => None,
+        let numbers = lines.iter().map(|line| match line {
+            Line::Change { number, .. } | Line::Exchange { number, .. } => number + 1,
+            _ => 0,
         });
-        let index = || retention::read_index(&self.folder.join("index"));
-        let running = running.flatten();
-        open.before = running.and_then(|(since, id, _)| Some((index().filter(|index| index.id == *id)?, since)));
-        let began = running.and_then(|(_, _, moment)| moment.clone());
-        let began = began.unwrap_or_else(|| Moment::of_milliseconds(head.begin.at));
-        let sign = alive::last(&alive::file(&self.folder), &head.begin.session);
-        open.last_sign = Some(sign.filter(|sign| sign.nanoseconds() > began.nanoseconds()).unwrap_or(began));
+        open.next = numbers.max().unwrap_or(0);
         self.revoke_undone(&mut open, &lines, root);
-        for (number, change) in format::made(&lines) {
-            open.left.insert(change.name.clone(), (number, change.after.clone()));
-        }
         inner.open = Some(open);
-        self.look_after(inner, root, &Stop::default());
         self.close(inner, true, false);
     }
 
-    /// A sign of life at once.
-    #[cfg(test)]
-    pub(crate) fn beat(&self) {
-        self.inner().heart.iter().for_each(Heart::beat);
+    /// Deletes the records of earlier versions of this program, once. They have changes that were found by comparing the project.
+    fn drop_outdated(&self, inner: &mut Inner) {
+        if std::mem::replace(&mut inner.has_dropped_outdated, true) {
+            return;
+        }
+        let outdated = format::outdated(&self.turns());
+        if outdated.is_empty() {
+            return;
+        }
+        let Ok(Some(_lock)) = self.lock() else { return };
+        for path in
+            outdated.iter().map(PathBuf::as_path).chain([&*self.folder.join("index"), &*self.folder.join("alive")])
+        {
+            let _ = std::fs::remove_file(path);
+        }
+        retention::retain(self, None);
+        inner.notes.push(text!(
+            "The turns that an earlier version of this program recorded can no longer be undone; their records were deleted."
+        ));
     }
 
     /// Writes down that the last recorded change, or a part of it, was not made.
     fn revoke_undone(&self, open: &mut Open, lines: &[Line], root: &Root) {
-        let last = lines.iter().rev().find_map(|line| match line {
-            Line::Change { number, changes } => Some((*number, changes)),
-            _ => None,
-        });
-        let Some((number, changes)) = last else { return };
-        let made: Vec<Change> =
-            changes.iter().filter(|change| !restore::is_still(root, &change.name, &change.before)).cloned().collect();
-        if made.len() < changes.len() {
-            let _ = open.write(&Line::Unchanged { number }, Sync::Later);
-            let _ = open.write(&Line::Change { number: open.next, changes: made }, Sync::Later);
-            open.next += 1;
+        let is_change = |line: &&Line| matches!(line, Line::Change { .. } | Line::Exchange { .. });
+        match lines.iter().rev().find(is_change) {
+            Some(Line::Change { number, changes }) => {
+                let was_made = |change: &&Change| !restore::is_still(root, &change.name, &change.before);
+                let made: Vec<Change> = changes.iter().filter(was_made).cloned().collect();
+                if made.len() < changes.len() {
+                    let _ = open.write(&Line::Unchanged { number: *number }, Sync::Later);
+                    let _ = open.write(&Line::Change { number: open.next, changes: made }, Sync::Later);
+                    open.next += 1;
+                }
+            }
+            // The exchange of an undo that was not made can be made by the next one.
+            Some(Line::Exchange { number, stash, .. }) if open.kind == Kind::Turn => {
+                let Writing::On(Writer { path: record, .. }) = &open.writing else { return };
+                let stash = Stash::open_recorded(stash, record);
+                if stash.as_ref().is_ok_and(Stash::has_exchanged) {
+                    return;
+                }
+                let _ = open.write(&Line::Unchanged { number: *number }, Sync::Later);
+                let _ = stash.map(Stash::delete);
+            }
+            _ => {}
         }
     }
-}
-
-/// Names that changed and do not come back.
-fn aside_note(aside: &BTreeSet<PathBuf>) -> Option<Note> {
-    /// So many are named.
-    const MOST: usize = 5;
-    let named: Vec<String> = aside.iter().take(MOST).map(|name| names::shown(name)).collect();
-    let more = aside.len().saturating_sub(MOST) as u64;
-    (!named.is_empty()).then_some(Note::ChangedAside { names: named, more })
-}
-
-/// What undo will not take back of a command.
-pub(crate) fn uncovered_text(uncovered: &[(PathBuf, Uncovered)]) -> Option<Text> {
-    /// So many are named.
-    const MOST: usize = 10;
-    let reason = |(name, why): &(PathBuf, Uncovered)| {
-        let name = names::shown(name);
-        match why {
-            Uncovered::Ignored => text!("{name} (git ignores it)", name),
-            Uncovered::Blocked => text!("{name} (blocked)", name),
-            Uncovered::Repository => name.into(),
-            Uncovered::NotKept => text!("{name} (too large, or unreadable)", name),
-        }
-    };
-    let named = Text::join(uncovered.iter().take(MOST).map(reason), ", ");
-    let names = match uncovered.len().saturating_sub(MOST) {
-        0 => named,
-        more => messages::and_more(named, more as u64),
-    };
-    (!uncovered.is_empty()).then(|| text!("Undo does not cover what the command changed here: {names}.", names))
 }
 
 /// So much of a title as is kept.
@@ -545,14 +436,11 @@ impl Recorder for History {
     }
 
     fn keep(&self, content: &[u8]) -> Digest {
-        self.stored(&mut self.inner(), content, false)
+        self.stored(&mut self.inner(), content)
     }
 
     fn changing(&self, changes: Vec<Change>) -> u64 {
         let mut inner = self.inner();
-        for change in &changes {
-            inner.coverage.changing(change, |digest, bytes| self.objects.get(digest, bytes));
-        }
         let Some(open) = &mut inner.open else { return 0 };
         let number = open.next;
         open.next += 1;
@@ -573,28 +461,7 @@ impl Recorder for History {
         self.write(&mut inner, &Line::Unchanged { number }, Sync::Later);
     }
 
-    fn command_begins(&self, root: &Root, stop: &Stop) {
-        let mut inner = self.inner();
-        inner.running += 1;
-        self.look_before(&mut inner, root, stop);
-    }
-
-    fn command_ended(&self, root: &Root, stop: &Stop) {
-        let mut inner = self.inner();
-        inner.running = inner.running.saturating_sub(1);
-        if inner.running == 0 {
-            self.look_after(&mut inner, root, stop);
-        }
-    }
-
-    fn take_uncovered(&self) -> Option<Text> {
-        let mut uncovered = std::mem::take(&mut self.inner().uncovered);
-        uncovered.sort_by(|one, other| one.0.cmp(&other.0));
-        uncovered_text(&uncovered)
-    }
-
-    fn command_dropped(&self) {
-        let mut inner = self.inner();
-        inner.running = inner.running.saturating_sub(1);
+    fn exchanging(&self, stash: &Path, names: u64, bytes: u64) -> Option<(u64, PathBuf)> {
+        self.write_exchange(stash, names, bytes, true)
     }
 }

@@ -155,7 +155,7 @@ fn go(setup: &Setup, how: How, which: Which, out: &mut Terminal) -> Result<(Exit
     if outcomes.is_empty() && !how.json {
         nothing(history, how.way, out)?;
     }
-    let failed = |outcome: &Outcome| !outcome.refused.is_empty() || outcome.turn.is_bare();
+    let failed = |outcome: &Outcome| !outcome.refused.is_empty();
     let failed = outcomes.is_empty() || outcomes.iter().any(failed);
     Ok((if failed { UNSUCCESSFUL.into() } else { ExitCode::SUCCESS }, outcomes))
 }
@@ -219,7 +219,6 @@ fn nothing(history: &History, way: Way, out: &mut Terminal) -> Result<(), Failur
     out.line(&match way {
         Way::Forth => messages::nothing_to_redo(),
         Way::Back if history.has_dropped() => messages::nothing_more_to_undo(),
-        Way::Back if history.has_looked() => messages::commands_not_covered(),
         Way::Back => messages::nothing_to_undo(),
     })
 }
@@ -250,9 +249,7 @@ fn print_outcome(outcome: &Outcome, how: How, out: &mut Terminal) -> Result<(), 
         out.styled_line(Style::Bad, &format!("  {}", row.words()))?;
     }
     and_more(refused.len(), out)?;
-    if outcome.turn.is_bare() {
-        out.line(&format!("  {}", messages::nothing_covered().words()))?;
-    } else if outcome.done.is_empty() && outcome.refused.is_empty() {
+    if outcome.done.is_empty() && outcome.refused.is_empty() {
         out.line(&format!("  {}", messages::all_so_already().words()))?;
     }
     outcome.turn.notes.iter().try_for_each(|note| out.styled_line(Style::Dim, &format!("  [{}]", note.words())))
@@ -263,7 +260,6 @@ fn head(outcome: &Outcome, how: How) -> Text {
     let turn = titled(&outcome.turn);
     let (done, skipped) = (outcome.done.len(), outcome.refused.len());
     match (how.way, how.would) {
-        _ if outcome.turn.is_bare() => messages::could_not_undo(turn),
         (_, false) if outcome.is_refused() => text!("Skipped {turn}; nothing was changed:", turn),
         (_, true) if outcome.is_refused() => text!("Would skip {turn}:", turn),
         (Way::Back, false) if skipped > 0 => {

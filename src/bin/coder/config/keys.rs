@@ -560,22 +560,6 @@ const UNDO: &[Key] = &[
     .in_portuguese(
         "MiB de conteúdos antigos de um projeto que são guardados; o que passa disso sai com os turnos mais velhos.",
     ),
-    Key::new(
-        "undo.snapshot_files",
-        Takes::Whole(1, 1_000_000),
-        InProject::Never,
-        "20000",
-        "Files and folders that are looked at before and after commands, to know what they changed.",
-    )
-    .in_portuguese("Arquivos e pastas que são vistos antes e depois de comandos, para saber o que eles mudaram."),
-    Key::new(
-        "undo.snapshot_megabytes",
-        Takes::Whole(1, 1 << 16),
-        InProject::Never,
-        "64",
-        "MiB of contents that are looked at around commands. Files over 4 MiB are not.",
-    )
-    .in_portuguese("MiB de conteúdos que são vistos em torno de comandos. Arquivos com mais de 4 MiB não são."),
 ];
 
 /// What is kept of conversations. It is the person's own: a project has no say in it.

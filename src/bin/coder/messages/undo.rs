@@ -22,10 +22,6 @@ toolfence::program::texts! { "coder"
         en: "There is nothing more to undo: older turns were dropped (undo.turns, undo.megabytes).",
         pt: "Não há mais nada para desfazer: turnos mais antigos foram descartados (undo.turns, undo.megabytes).",
     }
-    commands_not_covered() {
-        en: "There is nothing to undo. Of what commands change, names that git ignores and blocked ones are not covered.",
-        pt: "Não há nada para desfazer. Do que os comandos alteram, os nomes que o git ignora e os bloqueados não são cobertos.",
-    }
     older_turns_dropped() {
         en: "Older turns were dropped (undo.turns, undo.megabytes).",
         pt: "Turnos mais antigos foram descartados (undo.turns, undo.megabytes).",
@@ -41,10 +37,6 @@ toolfence::program::texts! { "coder"
     turn_titled(number, title) {
         en: "turn {number}, {title}",
         pt: "turno {number}, {title}",
-    }
-    could_not_undo(turn) {
-        en: "Could not undo {turn}:",
-        pt: "Não foi possível desfazer o {turn}:",
     }
     undid(turn) {
         en: "Undid {turn}:",
@@ -65,10 +57,6 @@ toolfence::program::texts! { "coder"
     left_as_it_is(refused) {
         en: "{refused}; left as it is",
         pt: "{refused}; fica como está",
-    }
-    nothing_covered() {
-        en: "nothing can be: all that it changed is not covered",
-        pt: "nada pode ser desfeito: nada do que ele alterou é coberto",
     }
     all_so_already() {
         en: "all of it is so already",

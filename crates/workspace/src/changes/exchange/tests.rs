@@ -24,10 +24,14 @@ struct Project {
 
 impl Project {
     fn new() -> Project {
+        Project::with(Limits::default())
+    }
+
+    fn with(limits: Limits) -> Project {
         let home = tempfile::tempdir().expect("a temporary folder can be made");
         fs::create_dir(home.path().join("root")).expect("a folder can be made");
         fs::create_dir(home.path().join("next")).expect("a folder can be made");
-        let history = History::open(&home.path().join("undo"), Limits::default()).expect("there is randomness");
+        let history = History::open(&home.path().join("undo"), limits).expect("there is randomness");
         let history = Arc::new(history);
         let workspace = Workspace::open(home.path().join("root"), PathRules::default()).expect("it is a folder");
         let workspace = Arc::new(workspace.recorder(history.clone()));
@@ -101,6 +105,13 @@ impl Project {
             }
             paths.push(path);
         }
+    }
+
+    /// Makes the project what `next` is.
+    fn exchange_next(&self) {
+        let since = self.moment();
+        let (stash, _) = self.plan(&mut Random::new(1), since);
+        self.workspace.changes().exchange(stash, &|_| true).expect("nothing else changes it");
     }
 
     fn undo(&self) -> Outcome {
@@ -218,10 +229,8 @@ fn random_exchanges_are_undone_and_redone_byte_for_byte() {
             (0..=random.below(12)).for_each(|_| change(&mut random, &project.next()));
             let expected = picture(&project.next());
             let since = project.moment();
-            let (mut stash, _) = project.plan(&mut random, since);
-            let uncovered = project.workspace.changes().exchange(&mut stash, &undoable);
-            assert!(uncovered.expect("nothing else changes it").is_none(), "{seed}");
-            stash.delete().expect("it can be deleted");
+            let (stash, _) = project.plan(&mut random, since);
+            project.workspace.changes().exchange(stash, &undoable).expect("nothing else changes it");
             assert_eq!(picture(&root), expected, "{seed}");
             exchanges += 1;
         }
@@ -254,14 +263,14 @@ fn a_refused_exchange_changes_and_records_nothing() {
         project.copy();
         (0..10).for_each(|_| change(&mut random, &project.next()));
         let since = project.moment();
-        let (mut stash, paths) = project.plan(&mut random, since);
+        let (stash, paths) = project.plan(&mut random, since);
         if paths.is_empty() {
             continue;
         }
         interfere(&root.join(random.pick(&paths)));
         let before = picture(&root);
         let turn = project.history.begin(&project.workspace, "a turn");
-        let error = project.workspace.changes().exchange(&mut stash, &|_| true).expect_err("it was changed");
+        let error = project.workspace.changes().exchange(stash, &|_| true).expect_err("it was changed");
         turn.end();
         assert!(matches!(error, ExchangeError::Conflict(_)), "{seed}: {error}");
         assert_eq!(picture(&root), before, "{seed}");
@@ -286,9 +295,8 @@ fn undo_skips_what_another_process_changed_since() {
     project.put("next/file/in", "new\n");
     let turn = project.history.begin(&project.workspace, "a turn");
     let since = project.moment();
-    let (mut stash, _) = project.plan(&mut Random::new(1), since);
-    project.workspace.changes().exchange(&mut stash, &|_| true).expect("nothing else changes it");
-    stash.delete().expect("it can be deleted");
+    let (stash, _) = project.plan(&mut Random::new(1), since);
+    project.workspace.changes().exchange(stash, &|_| true).expect("nothing else changes it");
     turn.end();
     project.put("root/changed", "by the user\n");
     project.put("root/made/a", "by the user\n");
@@ -303,7 +311,7 @@ fn undo_skips_what_another_process_changed_since() {
     assert!(!now.contains_key(Path::new("made/b")));
     let mut names: Vec<&str> = undone.refused.iter().map(|refused| refused.name.as_str()).collect();
     names.sort_unstable();
-    assert_eq!(names, ["changed", "folder", "folder/a", "folder/in", "folder/in/b", "made", "made/a"]);
+    assert_eq!(names, ["changed", "folder", "made", "made/a"]);
 }
 
 #[test]
@@ -317,8 +325,8 @@ fn a_file_that_was_read_before_an_exchange_is_edited_only_after_it_is_read_again
     project.copy();
     project.put("next/a", "one\n2\n");
     let since = project.moment();
-    let (mut stash, _) = project.plan(&mut Random::new(1), since);
-    project.workspace.changes().exchange(&mut stash, &|_| true).expect("nothing else changes it");
+    let (stash, _) = project.plan(&mut Random::new(1), since);
+    project.workspace.changes().exchange(stash, &|_| true).expect("nothing else changes it");
     let edit = |base| {
         let line = EditLines { start_line: 2, end_line: 2, replacement: "II\n".into() };
         project.workspace.changes().edit(&EditFile { base, ..EditFile::new("a", vec![line]) })
@@ -329,51 +337,193 @@ fn a_file_that_was_read_before_an_exchange_is_edited_only_after_it_is_read_again
     assert_eq!(fs::read_to_string(project.root().join("a")).expect("it is there"), "one\nII\n");
 }
 
+/// The file is over all limits for contents, so nothing compares it by its bytes.
 #[test]
-fn what_undo_will_not_restore_is_reported() {
+fn files_of_any_size_are_moved_back() {
     let project = Project::new();
+    let large = |name: &str, bytes: u64| {
+        fs::File::create(project.home.path().join(name)).expect("it can be made").set_len(bytes).expect("it can grow");
+    };
     project.put("root/folder/small", "old\n");
-    let large = fs::File::create(project.root().join("folder/large")).expect("it can be made");
-    large.set_len(11 << 20).expect("it can grow");
-    drop(large);
+    large("root/folder/large", 80 << 20);
+    large("root/replaced", 90 << 20);
     project.copy();
     clear(&project.next().join("folder"));
-    project.put("next/made/.env", "SECRET=1\n");
-    project.put("next/made/a", "new\n");
-    project.put("next/made/out/built", "new\n");
-    let large = fs::File::create(project.next().join("large")).expect("it can be made");
-    large.set_len(11 << 20).expect("it can grow");
-    drop(large);
+    large("next/replaced", 70 << 20);
+    large("next/new", 70 << 20);
     let turn = project.history.begin(&project.workspace, "a turn");
-    let since = project.moment();
-    let (mut stash, _) = project.plan(&mut Random::new(1), since);
-    let uncovered = project.workspace.changes().exchange(&mut stash, &|path| !path.ends_with("out"));
-    assert_eq!(
-        uncovered.expect("nothing else changes it").map(|text| text.to_string()).as_deref(),
-        Some(
-            "Undo does not cover what the command changed here: folder/large (too large, or unreadable), large (too large, or \
-             unreadable), made/.env (blocked)."
-        )
-    );
-    stash.delete().expect("it can be deleted");
+    project.exchange_next();
     turn.end();
-    let kept = Command::new("grep").args(["-r", "SECRET"]).arg(project.home.path().join("undo")).output();
-    assert_eq!(kept.expect("grep can be started").stdout, b"");
+    let sizes = || {
+        ["folder/large", "replaced", "new"]
+            .map(|name| fs::metadata(project.root().join(name)).ok().map(|meta| meta.len() >> 20))
+    };
+    for _ in 0..2 {
+        assert_eq!(sizes(), [None, Some(70), Some(70)]);
+        assert_eq!(project.undo().refused, []);
+        assert_eq!(sizes(), [Some(80), Some(90), None]);
+        assert_eq!(project.redo().refused, []);
+    }
+    let kept = Command::new("du").arg("-s").arg(project.home.path().join("undo")).output().expect("du can be started");
+    let kept = String::from_utf8(kept.stdout).expect("it is text");
+    assert!(
+        kept.split('\t').next().and_then(|kept| kept.parse::<u64>().ok()).is_some_and(|kept| kept < 1000),
+        "{kept}"
+    );
+}
+
+#[test]
+fn a_removed_folder_is_one_move_and_is_moved_back() {
+    let project = Project::new();
+    (0..300).for_each(|number| project.put(&format!("root/many/{}/{number}", number % 7), "x"));
+    project.put("root/kept", "x");
+    project.copy();
+    clear(&project.next().join("many"));
+    let inode = || fs::metadata(project.root().join("many/3/3")).expect("it is there").ino();
+    let before = inode();
+    let turn = project.history.begin(&project.workspace, "a turn");
+    project.exchange_next();
+    turn.end();
+    assert!(!project.root().join("many").exists());
     let undone = project.undo();
-    let mut refused: Vec<String> = undone.refused.iter().map(ToString::to_string).collect();
-    refused.sort();
-    let not_kept = "its content was not kept: too large, or not to be read";
+    assert_eq!(undone.done.iter().map(ToString::to_string).collect::<Vec<_>>(), ["many: restored"]);
+    assert_eq!(inode(), before, "it is the same file");
+    assert_eq!(project.redo().done.len(), 1);
+    assert!(!project.root().join("many").exists());
+}
+
+/// What was put into a new folder since stays in it, and the rest of the folder is removed.
+#[test]
+fn a_new_folder_that_is_in_use_is_removed_but_for_what_is_new_in_it() {
+    let project = Project::new();
+    project.copy();
+    for name in ["next/made/a", "next/made/deep/b", "next/made/deep/c"] {
+        project.put(name, "new\n");
+    }
+    let turn = project.history.begin(&project.workspace, "a turn");
+    project.exchange_next();
+    turn.end();
+    project.put("root/made/deep/user", "by the user\n");
+    project.put("root/made/deep/c", "by the user\n");
+    let would = project.history.would_undo(&project.workspace, 1).expect("it can be read").remove(0);
+    let undone = project.undo();
+    assert_eq!((&would.done, &would.refused), (&undone.done, &undone.refused));
+    let names = |outcome: &Outcome| {
+        let mut refused: Vec<String> = outcome.refused.iter().map(ToString::to_string).collect();
+        refused.sort();
+        (outcome.done.iter().map(|done| done.name.clone()).collect::<Vec<_>>(), refused)
+    };
+    let in_use = |name: &str| format!("{name}: there is something else in it by now");
+    let refused = vec!["made/deep/c: it was changed since".into(), in_use("made/deep"), in_use("made")];
+    assert_eq!(names(&undone), (vec!["made/a".to_owned(), "made/deep/b".to_owned()], refused));
+    let left: Vec<PathBuf> = picture(&project.root()).into_keys().collect();
+    assert_eq!(left, ["made", "made/deep", "made/deep/c", "made/deep/user"].map(PathBuf::from));
+    assert_eq!(project.redo().refused, []);
+    assert_eq!(picture(&project.root())[Path::new("made/deep/b")], "644 new\n");
+    assert_eq!(picture(&project.root())[Path::new("made/deep/c")], "644 by the user\n");
+}
+
+/// Turns of tools and of commands change the same files; each is undone and redone in its turn.
+#[test]
+fn later_turns_in_a_moved_folder_are_no_obstacle() {
+    let project = Project::new();
+    project.put("root/old/a", "old\n");
+    project.put("root/old/b", "old\n");
+    let write =
+        |name: &str, text: &str| drop(project.workspace.changes().write(name, text).expect("it can be written"));
+    let turn = |act: &dyn Fn()| {
+        let turn = project.history.begin(&project.workspace, "a turn");
+        act();
+        turn.end();
+        picture(&project.root())
+    };
+    let mut pictures = vec![picture(&project.root())];
+    pictures.push(turn(&|| write("old/a", "edited\n")));
+    pictures.push(turn(&|| {
+        project.copy();
+        clear(&project.next().join("old"));
+        project.put("next/new/a", "one\n");
+        project.put("next/new/b", "one\n");
+        project.exchange_next();
+    }));
+    pictures.push(turn(&|| write("new/a", "two\n")));
+    pictures.push(turn(&|| {
+        project.copy();
+        project.put("next/new/b", "three\n");
+        project.exchange_next();
+    }));
+    for _ in 0..2 {
+        for picture_before in pictures.iter().rev().skip(1) {
+            assert_eq!(project.undo().refused, []);
+            assert_eq!(&picture(&project.root()), picture_before);
+        }
+        for picture_after in pictures.iter().skip(1) {
+            assert_eq!(project.redo().refused, []);
+            assert_eq!(&picture(&project.root()), picture_after);
+        }
+    }
+    let would = project.history.would_undo(&project.workspace, 4).expect("it can be read");
+    let done: Vec<Vec<String>> =
+        would.iter().map(|outcome| outcome.done.iter().map(ToString::to_string).collect()).collect();
+    assert!(would.iter().all(|outcome| outcome.refused.is_empty()), "{would:?}");
     assert_eq!(
-        refused,
+        done,
         [
-            format!("folder/large: {not_kept}"),
-            format!("large: {not_kept}"),
-            "made: there is something else in it by now".into()
+            vec!["new/b: changed back"],
+            vec!["new/a: changed back"],
+            vec!["new: removed", "old: restored"],
+            vec!["old/a: changed back"]
         ]
     );
-    let now = picture(&project.root());
-    assert_eq!(now[Path::new("folder/small")], "644 old\n");
-    assert!(!now.contains_key(Path::new("made/a")) && now.contains_key(Path::new("made/out/built")));
+}
+
+#[test]
+fn the_oldest_stashes_go_when_they_take_too_much_room() {
+    let project = Project::with(Limits { bytes: 1 << 20, ..Limits::default() });
+    let exchange = |text: &str| {
+        let turn = project.history.begin(&project.workspace, "a turn");
+        project.copy();
+        project.put("next/file", &text.repeat(400 << 10));
+        project.exchange_next();
+        turn.end();
+    };
+    ["a", "b", "c", "d", "e"].iter().for_each(|text| exchange(text));
+    assert_eq!(project.history.list(&project.workspace).expect("it can be read").len(), 2);
+    assert_eq!(fs::read_dir(project.place()).expect("it is there").count(), 2);
+    // The newest turn is kept, whatever it replaced.
+    exchange(&"long".repeat(10));
+    exchange("f");
+    assert_eq!(project.history.list(&project.workspace).expect("it can be read").len(), 1);
+    assert_eq!(fs::read_dir(project.place()).expect("it is there").count(), 1);
+    assert_eq!(project.undo().refused, []);
+    let long = fs::metadata(project.root().join("file")).expect("it is there").len();
+    assert_eq!(long, 40 * (400 << 10));
+}
+
+#[test]
+fn a_difference_shows_the_contents_of_exchanged_files() {
+    let project = Project::new();
+    project.put("root/a", "one\ntwo\n");
+    project.put("root/gone/x", "x\n");
+    project.copy();
+    project.put("next/a", "one\n2\n");
+    clear(&project.next().join("gone"));
+    project.put("next/made/y", "y\n");
+    let turn = project.history.begin(&project.workspace, "a turn");
+    project.exchange_next();
+    project.workspace.changes().write("made/y", "yy\n").expect("it can be written");
+    turn.end();
+    let text = |turns: usize| -> String {
+        let differences = project.history.diff(&project.workspace, turns).expect("it can be read");
+        differences.iter().map(|difference| difference.text.to_string()).collect()
+    };
+    let rest = "Folder gone was removed.\n--- a/gone/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\nFolder made was made.\n--- /dev/null\n+++ \
+                b/made/y\n@@ -0,0 +1 @@\n+yy\n";
+    assert_eq!(text(1), format!("--- a/a\n+++ b/a\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n{rest}"));
+    project.put("root/a", "by the user\n");
+    project.put("root/made/user", "by the user\n");
+    let since = "a was changed since; this is what it is now.\n";
+    assert_eq!(text(1), format!("{since}--- a/a\n+++ b/a\n@@ -1,2 +1 @@\n-one\n-two\n+by the user\n{rest}"));
 }
 
 /// Makes folders one in the other, whose path is longer than any that the kernel takes, and a file in the last one.
@@ -426,8 +576,7 @@ fn paths_that_are_longer_than_the_kernel_takes_are_undone() {
     let next = open(&project.next());
     stash.put(root, Path::new("new"), (next.as_fd(), "new".as_ref()), false, since).expect("it can be planned");
     stash.remove(root, Path::new("old"), since).expect("it can be planned");
-    project.workspace.changes().exchange(&mut stash, &|_| true).expect("nothing else changes it");
-    stash.delete().expect("it can be deleted");
+    project.workspace.changes().exchange(stash, &|_| true).expect("nothing else changes it");
     turn.end();
     for _ in 0..2 {
         assert!(!old.exists());
@@ -443,9 +592,9 @@ fn paths_that_are_longer_than_the_kernel_takes_are_undone() {
     assert_eq!(read_deep(&new).as_deref(), Some("by the user\n"));
 }
 
-/// Nothing but another process can bring this about in a plan of a command; here the plan itself changes a folder that it has swapped.
+/// The plan itself changes a folder that it has swapped.
 #[test]
-fn what_cannot_be_swapped_back_is_recorded() {
+fn a_refused_exchange_that_changed_its_own_folder_is_taken_back() {
     let project = Project::new();
     project.put("next/made/in/x", "new\n");
     project.put("next/f", "new\n");
@@ -459,12 +608,11 @@ fn what_cannot_be_swapped_back_is_recorded() {
     }
     project.put("root/taken", "by the user\n");
     let turn = project.history.begin(&project.workspace, "a turn");
-    let error = project.workspace.changes().exchange(&mut stash, &|_| true).expect_err("a path is taken");
+    let error = project.workspace.changes().exchange(stash, &|_| true).expect_err("a path is taken");
     turn.end();
     assert!(matches!(error, ExchangeError::Conflict(_)), "{error}");
-    assert!(picture(&project.root()).contains_key(Path::new("made/in/x")));
-    stash.delete().expect("it can be deleted");
-    assert!(project.undo().refused.is_empty());
     let left: Vec<PathBuf> = picture(&project.root()).into_keys().collect();
     assert_eq!(left, [Path::new("taken")]);
+    assert!(project.history.list(&project.workspace).expect("it can be read").is_empty());
+    assert_eq!(fs::read_dir(project.place()).expect("it is there").count(), 0);
 }
