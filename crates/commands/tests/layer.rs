@@ -7,12 +7,14 @@ use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use tempfile::TempDir;
 use toolfence_commands::layer::{self, Change, ChangeKind, Entry, Limits, ReadError};
 use toolfence_commands::{Layer, keep};
 use toolfence_rules::PathRules;
-use toolfence_workspace::Root;
 use toolfence_workspace::stash::{ExchangeError, Moment};
+use toolfence_workspace::undo::{History, Limits as UndoLimits};
+use toolfence_workspace::{Root, Workspace};
 
 /// Mounts the layer as the sandbox does, and runs the command in it.
 const MOUNT: &str = "\
@@ -141,20 +143,26 @@ fn picture(tree: &Path) -> BTreeMap<PathBuf, String> {
     entries
 }
 
-/// Puts all changes into the project, and checks that exchanging again takes them back.
+/// Puts all changes into the project, and checks that undo and redo take them back and make them again.
 fn keep(scene: &Scene, layer: &Layer, changes: &[Change], since: Moment) {
     let before = picture(&scene.root());
-    let root = Root::open(&scene.root(), PathRules::default(), None).expect("it is a folder");
+    let history = History::open(&scene.home.path().join("undo"), UndoLimits::default()).expect("there is randomness");
+    let history = Arc::new(history);
+    let workspace =
+        Workspace::open(scene.root(), PathRules::default()).expect("it is a folder").recorder(history.clone());
     let place = scene.home.path().join("stashes");
-    let mut stash = keep::plan(layer, &root, changes, &|_| true, &place, since).expect("it can be planned");
-    stash.exchange(&root).expect("it can be kept");
+    let turn = history.begin(&workspace, "a command");
+    let stash = keep::plan(layer, workspace.root(), changes, &|_| true, &place, since).expect("it can be planned");
+    workspace.changes().exchange(stash, &|_| true).expect("it can be kept");
+    turn.end();
     let after = picture(&scene.root());
-    assert!(stash.restore(&root, false).expect("it can be taken back").is_empty());
-    assert_eq!(picture(&scene.root()), before, "what was kept was not taken back");
-    assert!(stash.restore(&root, true).expect("it can be kept again").is_empty());
-    assert_eq!(picture(&scene.root()), after);
-    stash.delete().expect("it can be deleted");
-    assert_eq!(fs::read_dir(place).expect("it is there").count(), 0);
+    if let Some(outcome) = history.undo(&workspace).expect("it can be undone") {
+        assert!(outcome.refused.is_empty(), "{outcome:?}");
+        assert_eq!(picture(&scene.root()), before, "what was kept was not taken back");
+        let outcome = history.redo(&workspace).expect("it can be redone").expect("there is an undo");
+        assert!(outcome.refused.is_empty(), "{outcome:?}");
+        assert_eq!(picture(&scene.root()), after);
+    }
     assert_eq!(marks(&scene.root()), "");
 }
 

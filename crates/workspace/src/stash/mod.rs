@@ -189,7 +189,8 @@ impl Stash {
     ///
     /// # Errors
     /// It is in use, or its plan cannot be read.
-    pub fn open(path: &Path) -> io::Result<Stash> {
+    #[cfg(test)]
+    pub(crate) fn open(path: &Path) -> io::Result<Stash> {
         Stash::read(path.to_owned(), locked(path)?)
     }
 
