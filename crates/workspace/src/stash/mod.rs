@@ -424,7 +424,7 @@ impl Stash {
         let new_from = match from {
             Side::Entry { .. } => {
                 let stat = stat?;
-                let now = Side::of(above.as_fd(), name, &stat);
+                let now = Side::of_known(above.as_fd(), name, &stat, from);
                 let is_same = match from.is_folder() {
                     true => from.is_folder_at(above.as_fd(), name, &stat),
                     false => now.has_content_of(from),
@@ -439,7 +439,11 @@ impl Stash {
             Side::Absent | Side::Mode(_) => return Err(Errno::BUSY),
         };
         let new_to = match to {
-            Side::Entry { .. } => self.stashed_side(&number.to_string())?.with_content_of(to),
+            Side::Entry { .. } => {
+                let name = number.to_string();
+                let stat = stat_at(self.entries.as_fd(), name.as_ref())?;
+                Side::of_known(self.entries.as_fd(), name.as_ref(), &stat, to).with_content_of(to)
+            }
             Side::Absent => Side::Absent,
             Side::Mode(mode) => Side::Mode(*mode),
         };

@@ -83,6 +83,17 @@ impl Side {
         Side::Entry { stamp, mode: stat.st_mode, digest, latest: None, list: None }
     }
 
+    /// The entry with this name and status, which is not read if it is still the file that `known` is.
+    pub(super) fn of_known(folder: BorrowedFd<'_>, name: &OsStr, stat: &Stat, known: &Side) -> Side {
+        let now = Stamp::of(stat);
+        match known {
+            Side::Entry { stamp, digest, .. } if stamp.is_content_of(&now) => {
+                Side::Entry { stamp: now, mode: stat.st_mode, digest: *digest, latest: None, list: None }
+            }
+            _ => Side::of(folder, name, stat),
+        }
+    }
+
     /// Returns `true` if both are entries with the same content: one file that was not written since, or two with the same bytes and
     /// the same mode.
     pub(super) fn has_content_of(&self, other: &Side) -> bool {
