@@ -38,6 +38,14 @@ pub fn create(root: &Root) -> io::Result<(File, String)> {
     Ok((file.into(), format!("{}/{}/{name}", FOLDER[0], FOLDER[1])))
 }
 
+/// Hides our folder in the project from git, because something else is about to be put there.
+///
+/// # Errors
+/// The project cannot be written.
+pub fn hide_folder(root: &Root) -> io::Result<()> {
+    hide_from_git(&entered(root.fd(), FOLDER[0])?)
+}
+
 /// Opens the overflow file of this name, without its folder and its ending, to read it.
 ///
 /// # Errors

@@ -18,7 +18,7 @@ use toolfence_sandbox::isolation::{Kind, Mode};
 use toolfence_sandbox::process::{Job, Outcome};
 use toolfence_toolbox::ToolError;
 use toolfence_toolset::write_argument;
-use toolfence_workspace::{Stop, Workspace, names, stash};
+use toolfence_workspace::{Stop, Workspace, names, overflow_file, stash};
 
 impl Sandboxed {
     /// The folder with the layers and stashes of the project; or why commands do not run on private copies. The first call tries it
@@ -53,6 +53,10 @@ impl Sandboxed {
             |error: &dyn std::fmt::Display| text!("A private copy cannot be made: {error}", error = error.to_string());
         DirBuilder::new().recursive(true).mode(0o700).create(state).map_err(|error| failed(&error))?;
         let place = layer::place(self.workspace.root_path(), state).map_err(|error| failed(&error))?;
+        // What undo needs stays there after the session.
+        if place.starts_with(self.workspace.root_path()) {
+            overflow_file::hide_folder(self.workspace.root()).map_err(|error| failed(&error))?;
+        }
         layer::delete_leftovers(&layer::layers_in(&place));
         let project = LayeredProject {
             workspace: &self.workspace,
