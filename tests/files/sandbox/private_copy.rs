@@ -10,7 +10,8 @@ use super::Place;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::fs;
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use toolfence::agent::{Agent, Host};
@@ -114,12 +115,16 @@ impl Copied {
     fn with(policy: Policy) -> Option<Copied> {
         let place = Place::new();
         let state = place.home.join("state");
-        let history = History::open(&History::folder(&state, &place.root), Limits::default());
+        Copied::at(place, &state, policy)
+    }
+
+    fn at(place: Place, state: &Path, policy: Policy) -> Option<Copied> {
+        let history = History::open(&History::folder(state, &place.root), Limits::default());
         let history = Arc::new(history.expect("there is randomness"));
         let workspace = Workspace::open(&place.root, PathRules::default()).expect("it is a folder");
         let workspace = Arc::new(workspace.recorder(history.clone()));
         let runner = CommandRunner::new(workspace.clone(), Settings::new().helper(super::HELPER));
-        let runner = Arc::new(runner.private_copies(&state));
+        let runner = Arc::new(runner.private_copies(state));
         if let Some(why) = runner.no_private_copies() {
             eprintln!("skipped: {why}");
             return None;
@@ -444,6 +449,25 @@ fn undo_of_the_turn_restores_the_tree() {
     assert_eq!(copied.picture(), before);
     copied.history.redo(&copied.workspace).expect("it can be written").expect("there is an undo");
     assert_eq!(copied.picture(), after);
+}
+
+#[test]
+fn with_the_state_on_another_file_system_undo_moves_within_the_project() {
+    let (place, memory) = (Place::new(), tempfile::tempdir_in("/dev/shm"));
+    let device = |path: &Path| fs::metadata(path).map(|metadata| metadata.dev()).ok();
+    let Some(state) = memory.ok().filter(|state| device(state.path()) != device(&place.root)) else {
+        return eprintln!("skipped: no other file system");
+    };
+    let Some(mut copied) = Copied::at(place, state.path(), Policy::default().ask(AskMode::Sandboxed)) else { return };
+    copied.git(&["init", "-q"]);
+    copied.place.file("tree/a", "a\n");
+    copied.bash("rm -r tree", &[]);
+    assert!(!copied.place.at("tree").exists() && copied.place.at(".toolfence/private/stashes").exists());
+    let status = Command::new("git").args(["status", "--porcelain"]).current_dir(&copied.place.root).output();
+    assert_eq!(status.expect("git is installed").stdout, b"", "git sees nothing of it");
+    let undone = copied.history.undo(&copied.workspace).expect("it can be written").expect("there is a turn");
+    assert!(undone.refused.is_empty(), "{undone:?}");
+    assert_eq!(copied.place.content("tree/a"), "a\n");
 }
 
 #[test]

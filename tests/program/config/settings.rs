@@ -1,7 +1,7 @@
 //! The layers as the library puts them together: what each may do, and where a value comes from.
 
 use toolfence::Language;
-use toolfence::policy::{AskMode, Judgement, NoFacts, Policy, Settings};
+use toolfence::policy::{AskMode, Judgement, NoFacts, Policy};
 use toolfence::program::settings::{InProject, KEYS, Key, Layer, Merged, Mistake, Takes, read, template};
 
 fn layer(text: &str, layer: Layer) -> Result<Merged, Mistake> {

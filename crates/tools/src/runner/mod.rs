@@ -42,7 +42,7 @@ use toolfence_sandbox::isolation::{self, Enclosure, Kind, Report};
 use toolfence_sandbox::process::{self, Background, Job, Outcome, Overflow};
 use toolfence_toolbox::{Permit, Progress, ToolError};
 use toolfence_workspace::undo::History;
-use toolfence_workspace::{MaskSet, Stop, Workspace, overflow_file};
+use toolfence_workspace::{Workspace, overflow_file};
 
 /// Bytes of the result of a command that the sentence about the cut and the notes need.
 const AROUND: u64 = 2000;
