@@ -213,14 +213,6 @@ checkers() {
     PATH="$PATH:$go" TOOLFENCE_TSC="$folder/bin" ran checkers cargo test --locked --test files sandbox::checks -- --nocapture
 }
 
-# What the policy takes for reading in sed, awk, jq and yq, run for real by every implementation that Debian has.
-# languages SCRIPTS: so many of each language.
-languages() {
-    local program
-    for program in gawk mawk original-awk busybox jq gojq yq; do packages "$program" "$program"; done
-    LANGUAGE_SCRIPTS=$1 ran languages cargo test --locked -p toolfence-policy --test policy languages:: -- --nocapture
-}
-
 # Bash starts no program that the shell parser does not list: shell_parser TEXTS.
 shell_parser() {
     PARSER_COMMANDS=$1 ran shell_parser cargo test --locked -p toolfence-policy --test policy agreement::parser -- --nocapture
