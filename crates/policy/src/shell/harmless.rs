@@ -76,15 +76,16 @@ pub(super) fn is_harmless(command: &ListedCommand, ground: Ground<'_>, folders: 
     if !command.is_outer || !command.parsed.assignments.is_empty() {
         return false;
     }
-    let only_discards = command.parsed.redirections.iter().all(|redirection| match redirection.target.literal() {
+    let only_reads = command.parsed.redirections.iter().all(|redirection| match redirection.target.literal() {
         Some("/dev/null") => true,
+        Some(_) if redirection.operator == "<" => is_readable(&redirection.target, ground, folders),
         // `2>&1`
         Some(number) => redirection.operator == ">&" && number.bytes().all(|byte| byte.is_ascii_digit()),
         None => false,
     });
     let words: Option<Vec<&str>> = command.words.iter().map(text_of).collect();
     let Some((name, arguments)) = words.as_deref().and_then(<[&str]>::split_first) else { return false };
-    if !only_discards || command.words[0].literal().is_none() {
+    if !only_reads || command.words[0].literal().is_none() {
         return false;
     }
     let is_builtin = matches!(*name, "cd" | "echo" | "test" | "[" | "pwd" | "type" | "true" | "false" | ":" | "wait");

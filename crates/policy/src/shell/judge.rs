@@ -156,7 +156,9 @@ fn find_permission(
             findings.add(Judgement::Ask, "no_sandbox", reason, Some(command));
         }
     }
-    findings.add(Judgement::Allow, HARMLESS, text!("It only reads files of the project."), None);
+    if findings.worst() == Judgement::Allow {
+        findings.add(Judgement::Allow, HARMLESS, text!("It only reads files of the project."), None);
+    }
 }
 
 /// Reports whether a rule of the settings allows a command. Redirections to files and assignments are not part of a rule.
