@@ -541,6 +541,12 @@ impl<'t, 'p> Reader<'t, 'p> {
                 Some(target) if targets.is_empty() => target,
                 _ => ShellWord::Unknown { prefix: String::new(), several: true, number: false },
             };
+            // Bash expands a target that is no number a second time: `>& '$(a)'` runs `a`.
+            let is_plain =
+                |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_./".contains(&byte));
+            if matches!(operator, "<&" | ">&") && !target.literal().is_some_and(is_plain) {
+                return self.refuse("a redirection to a descriptor that is not plain");
+            }
             self.list().command.redirections.push(Redirection { operator, target, document: None });
             return Ok(());
         }

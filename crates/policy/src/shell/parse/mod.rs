@@ -29,6 +29,7 @@
 //! - builtins that change how later words are read, or that evaluate a word (see `builtins.rs`), and variables whose value bash
 //!   evaluates: `RANDOM='a[$(a)]'` runs `a`;
 //! - control characters, which bash uses inside its own words, and CR, which is invisible where it changes a name;
+//! - a target of `>&` or `<&` that is not plain: bash expands it a second time if it is no number;
 //! - whatever bash reports as a syntax error, and nesting of more than 200 levels.
 //!
 //! Every loop takes a character or ends; the stack is a vector. So time is linear and nothing recurses.

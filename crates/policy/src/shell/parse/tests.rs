@@ -103,6 +103,8 @@ fn redirections_have_their_targets() {
         ("a 2 >b", "><b> <a> <2>"),
         ("a b2>c", "><c> <a> <b2>"),
         ("a > {b,c}", ">?? <a>"),
+        ("a >& '$(b)'", "unreadable"),
+        ("a >&$x", "unreadable"),
         ("a > 2>b", "unreadable"),
         ("a >", "unreadable"),
         ("a < <(b)", "<? <a> | <b>"),
