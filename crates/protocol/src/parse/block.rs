@@ -115,8 +115,6 @@ pub(super) struct Block {
     pub(super) drifted_word: bool,
     /// Only one of two readings sees the opening fence.
     pub(super) doubtful: bool,
-    /// A call in a dialect that may turn out to be a guess, because of its place or of where its texts end.
-    pub(super) guessed: bool,
     /// The closing fence was glued to what stands before it.
     glued: bool,
     /// Its word is `tool_code`, and calls as Python writes them are read: they stand in it where it holds no object.
@@ -167,7 +165,6 @@ impl Block {
             forged: false,
             drifted_word: false,
             doubtful: false,
-            guessed: false,
             glued: false,
             python: false,
             dialect: None,
@@ -279,7 +276,7 @@ impl Block {
         let canonical = !self.drifted_word
             && !self.doubtful
             && !self.glued
-            && !self.guessed
+            && !self.preview.quiet
             && !self.preview.saw_mark
             && !self.preview.loose
             && self.preview.tags.is_empty();

@@ -40,7 +40,6 @@ mod containers;
 mod cursor;
 mod dialect;
 mod event;
-mod fast;
 mod html;
 mod ids;
 mod ignored;

@@ -5,7 +5,6 @@
 //! whole when it has ended.
 
 use super::call::{is_args, is_name, is_wrapper, named_spec, spec, undecorated};
-use super::dialect::sketch::JsonShape;
 use super::ids::Ids;
 use super::queue::Queue;
 use super::tag::{MOST_LOOSE, is_tag_name, loose_word, may_be_tag, tag_of};
@@ -82,8 +81,8 @@ pub(super) struct Preview {
     call: CallSoFar,
     /// Nothing more is queued: the end of the block is undecided.
     pub(super) muted: bool,
-    /// What the JSON is. Known when its first byte is read.
-    pub(super) form: JsonShape,
+    /// Only the names of calls are queued: the block is a call in a dialect.
+    pub(super) quiet: bool,
     /// An argument was queued that does not stand in an object of arguments.
     pub(super) loose: bool,
     frames: Vec<OpenValue>,
@@ -147,19 +146,11 @@ impl Preview {
         self.calls.get(token.call).unwrap_or(&self.call).name.as_deref()
     }
 
-    /// A call begins. Where its name stands outside of its arguments, these come as JSON, or as [texts](Preview::tell).
+    /// Starts a call whose name is not part of its JSON.
     pub(super) fn begin(&mut self, name: Option<&str>, id: Option<&str>, queue: &mut Queue) {
         self.call.name = name.map(str::to_owned);
         self.call.model_id = id.map(str::to_owned);
         self.start(queue);
-    }
-
-    /// More of an argument of the open call.
-    pub(super) fn tell(&self, arg: &str, text: &str, queue: &mut Queue) {
-        // A long key would be repeated with every piece.
-        if let Some(id) = self.call.started.as_deref().filter(|_| self.previews() && arg.len() <= MOST_PATH) {
-            queue.progress(id, arg, text);
-        }
     }
 
     /// More of a verbatim body.
@@ -251,7 +242,7 @@ impl Preview {
             self.loose |= !self.frames.get(self.envelope).is_some_and(|frame| frame.object);
             return StringRole::MaybeTag;
         }
-        let at_envelope = self.frames.len() == self.envelope && self.form == JsonShape::Calls;
+        let at_envelope = self.frames.len() == self.envelope;
         match self.key() {
             Some("id") if at_envelope => StringRole::Id,
             Some(key) if at_envelope && is_name(key) => StringRole::Name,
@@ -282,7 +273,7 @@ impl Preview {
 
     /// Queues what may have been a tag and is text of an argument.
     fn queue_short(&mut self, queue: &mut Queue) {
-        if let Some(id) = self.call.started.as_deref().filter(|_| self.told && self.previews()) {
+        if let Some(id) = self.call.started.as_deref().filter(|_| self.told && !self.quiet && self.previews()) {
             queue.progress(id, self.argument(), &self.short);
         }
         self.short.clear();
@@ -335,22 +326,8 @@ impl Watch for Listener<'_> {
         preview.begin_step();
         if depth == 0 {
             preview.value_start = at;
-            preview.outer = match preview.form {
-                JsonShape::Args => 0,
-                _ if object => 1,
-                _ => 2,
-            };
+            preview.outer = if object { 1 } else { 2 };
             preview.envelope = preview.outer;
-            // Arguments that are no object make no call.
-            preview.muted |= preview.form == JsonShape::Args && !object;
-        } else if preview.form == JsonShape::Keyed {
-            if depth == preview.envelope && object && preview.call.keys == 1 {
-                // A key that fills the path may be cut, and then it is not the name that the call will have.
-                let whole = preview.path.len() < MOST_PATH;
-                preview.call.name = preview.key().filter(|_| whole).map(|key| undecorated(key).into_owned());
-                (preview.root, preview.beside) = (depth, false);
-                preview.start(self.queue);
-            }
         } else if preview.opens_wrapper() {
             preview.call.keys = 0;
             preview.envelope += if object { 1 } else { 2 };
@@ -377,7 +354,7 @@ impl Watch for Listener<'_> {
     fn close(&mut self, end: usize) {
         let preview = &mut *self.preview;
         if preview.frames.len() == preview.envelope {
-            if preview.form == JsonShape::Calls && preview.call.name.is_none() && preview.call.keys == 1 {
+            if preview.call.name.is_none() && preview.call.keys == 1 {
                 let is_tool = |key: &&str| spec(preview.catalog.as_deref(), key).is_some();
                 let key = preview.key().filter(is_tool).map(|key| undecorated(key).into_owned());
                 preview.call.name = key;
@@ -393,9 +370,6 @@ impl Watch for Listener<'_> {
         }
         if preview.frames.is_empty() {
             preview.values.push((preview.value_start, end));
-            if preview.form == JsonShape::Args {
-                preview.calls.push(std::mem::take(&mut preview.call));
-            }
         }
         preview.end_step();
     }
@@ -414,7 +388,7 @@ impl Watch for Listener<'_> {
         }
         match preview.role {
             StringRole::Name | StringRole::Id => preview.short.push_str(piece),
-            StringRole::Argument if preview.told && preview.previews() => {
+            StringRole::Argument if preview.told && !preview.quiet && preview.previews() => {
                 if let Some(id) = &preview.call.started {
                     self.queue.progress(id, preview.argument(), piece);
                 }

@@ -22,8 +22,6 @@ pub(super) enum Queued {
     Started { id: Range<usize>, name: Range<usize> },
     /// More text of an argument.
     Progress { id: Range<usize>, arg: Range<usize>, text: Range<usize> },
-    /// A call that was read at once. Its body still stands in the reply: it is not copied.
-    Call { call: Box<ToolCall>, body: Span, span: Span },
     /// A call that was held back and counts.
     Held(HeldCall),
     /// A call that was held back and was only thought.

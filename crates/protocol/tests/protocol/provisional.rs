@@ -1,6 +1,6 @@
 //! What is told before a block is decided: provisional events, what is held back, what a limit ends.
 
-use crate::parse::{cases, events, options as parse_options};
+use crate::parse::{cases, events};
 use std::collections::HashMap;
 use toolfence_kit::{Pieces, Random};
 use toolfence_protocol::parse::{Event, Options, Parser, Reasoning};
@@ -151,12 +151,12 @@ fn what_was_told_is_what_the_call_says() {
     assert!(called > 1000 && withdrawn > 1000, "{called} called, {withdrawn} withdrawn");
 }
 
-/// What was told of a call's arguments while it came is the beginning of what they are, and the name is its name: in every
-/// case, wherever the reply ends. In a dialect that can be told, the first call of each section is told before it is whole.
+/// In every case, wherever the reply ends, a started call has the announced name, and the progress of an argument is the beginning
+/// of its text. The first call of each section in a dialect is announced by its name alone.
 #[test]
 fn what_the_cases_tell_is_what_their_calls_say() {
-    // What is a call only where nothing follows it is told when it is whole: nothing could take back what was told of it.
-    let untold = [Dialect::Sarashina, Dialect::BareJson, Dialect::Functionary];
+    // A call that counts only if nothing follows it appears when it is complete, as does one whose name is a key of its JSON.
+    let untold = [Dialect::Sarashina, Dialect::BareJson, Dialect::Functionary, Dialect::Apertus];
     // So are these forms of other dialects.
     let forms = ["another tag", "Command R", "the recipient in the head"];
     let is_whole = |dialect: Dialect, reply: &str| dialect == Dialect::Pythonic && !reply.contains("<|python_start|>");
@@ -180,8 +180,8 @@ fn what_the_cases_tell_is_what_their_calls_say() {
                                 || is_whole(dialect, reply)
                                 || forms.iter().any(|form| title.contains(form));
                             assert!(began.is_some() || whole, "{title}: {reply:?}");
-                            *seen.entry(dialect).or_default() +=
-                                began.iter().map(|(_, texts)| texts.len()).sum::<usize>();
+                            assert!(began.iter().all(|(_, texts)| texts.is_empty()), "{title}: {reply:?}");
+                            *seen.entry(dialect).or_default() += usize::from(began.is_some());
                         }
                         let Some((name, texts)) = began else { continue };
                         assert_eq!(name, call.name, "{title}: {reply:?}");
@@ -199,8 +199,8 @@ fn what_the_cases_tell_is_what_their_calls_say() {
     }
     for dialect in Dialect::ALL.iter().filter(|dialect| !untold.contains(dialect)) {
         assert!(
-            seen.get(dialect).is_some_and(|texts| *texts > 0),
-            "{dialect}: no text of an argument was told: {seen:?}"
+            seen.get(dialect).is_some_and(|announced| *announced > 0),
+            "{dialect}: no call was announced: {seen:?}"
         );
     }
 }
@@ -349,72 +349,6 @@ fn what_is_told_of_dialects_in_any_order_is_what_they_say() {
         assert!(open.is_empty(), "{words}: started and forgotten: {reply:?}");
     }
     assert!(called > 500 && withdrawn > 200, "{called} called, {withdrawn} withdrawn");
-}
-
-/// A text is told while it is written, long before its call is whole, in each of the ways in which dialects write texts.
-#[test]
-fn a_long_text_in_a_dialect_is_told_while_it_comes() {
-    let line = "    print('one more line')\n";
-    let written = line.replace('\n', "\\n");
-    let json = |before: &str, behind: &str| (before.to_owned(), written.clone(), behind.to_owned());
-    let raw = |before: &str, behind: &str| (before.to_owned(), line.to_owned(), behind.to_owned());
-    for (before, line, behind) in [
-        json(
-            "<tool_call>\n{\"name\": \"write_file\", \"arguments\": {\"path\": \"a\", \"content\": \"",
-            "\"}}\n</tool_call>",
-        ),
-        json("Sure.\n[TOOL_CALLS]write_file[ARGS]{\"path\": \"a\", \"content\": \"", "\"}"),
-        json("[TOOL_CALLS] [{\"name\": \"write_file\", \"arguments\": {\"path\": \"a\", \"content\": \"", "\"}}]"),
-        json("<|tools_prefix|>[{\"write_file\": {\"path\": \"a\", \"content\": \"", "\"}}]<|tools_suffix|>"),
-        raw(
-            "<tool_call>\n<function=write_file>\n<parameter=path>\na\n</parameter>\n<parameter=content>\n",
-            "\n</parameter>\n</function>\n</tool_call>",
-        ),
-        raw(
-            "<tool_call>write_file\n<arg_key>path</arg_key>\n<arg_value>a</arg_value>\n<arg_key>content</arg_key>\n<arg_value>",
-            "</arg_value>\n</tool_call>",
-        ),
-        raw(
-            "<invoke name=\"write_file\">\n<parameter name=\"path\">a</parameter>\n<parameter name=\"content\">",
-            "</parameter>\n</invoke>",
-        ),
-        json("<function_calls>\nwrite_file(path=\"a\", content=\"", "\")\n</function_calls>"),
-        raw("<|python_start|>[write_file(path='a', content=\"\"\"", "\"\"\")]<|python_end|>"),
-        json("<|tool_call_start|>[write_file(path='a', content=\"", "\")]<|tool_call_end|>"),
-        raw(
-            "<start_function_call>call:write_file{path:<escape>a<escape>,content:<escape>",
-            "<escape>}<end_function_call>",
-        ),
-    ] {
-        let mut parser = Parser::new(parse_options("dialects").0);
-        let mut shown = String::new();
-        let mut push = |parser: &mut Parser, text: &str| {
-            for piece in Pieces::every(text, 6) {
-                parser.push(piece);
-                for event in poll_all(parser) {
-                    match event {
-                        Event::Progress { arg, text, .. } if arg == "content" => shown.push_str(&text),
-                        Event::Call { call, .. } => assert_eq!(call.args["content"], shown.as_str(), "{before}"),
-                        _ => {}
-                    }
-                }
-            }
-            shown.len()
-        };
-        push(&mut parser, &before);
-        let line_length = "    print('one more line')\n".len();
-        for number in 1..=300 {
-            let told = push(&mut parser, &line);
-            assert!(told + 12 >= number * line_length, "{told} bytes of {number} lines: {before}");
-        }
-        push(&mut parser, &behind);
-        parser.finish(FinishReason::Stop);
-        let last = poll_all(&mut parser);
-        assert!(
-            !last.iter().any(|event| matches!(event, Event::Malformed { .. } | Event::Incomplete { .. })),
-            "{last:?}"
-        );
-    }
 }
 
 /// Who wants no provisional events gets the same others.
@@ -600,31 +534,5 @@ fn a_line_that_is_cut_is_cut_alike_for_any_chunking() {
                 );
             }
         }
-    }
-}
-
-/// A name that is too long to be kept while it comes is not told before the call is whole: what is told is the name that the call has.
-#[test]
-fn a_name_that_is_cut_is_not_told() {
-    for length in [10, 250, 256, 257, 300, 600] {
-        let reply =
-            format!("<|tools_prefix|>[{{\"{}\": {{\"path\": \"a.py\"}}}}]<|tools_suffix|>\n", "n".repeat(length));
-        let mut options = toolfence_protocol::parse::Options::default();
-        options.dialects = toolfence_protocol::Dialects::ALL;
-        let mut parser = toolfence_protocol::parse::Parser::new(options);
-        parser.push(&reply);
-        parser.finish(toolfence_protocol::FinishReason::Stop);
-        let (mut told, mut called) = (None, 0);
-        while let Some(event) = parser.poll() {
-            match event {
-                toolfence_protocol::parse::Event::Started { name, .. } => told = Some(name.into_owned()),
-                toolfence_protocol::parse::Event::Call { call, .. } => {
-                    called += 1;
-                    assert!(told.as_ref().is_none_or(|told| *told == call.name), "{length}");
-                }
-                _ => {}
-            }
-        }
-        assert_eq!((called, told.is_some()), (1, length < 256), "{length}");
     }
 }

@@ -2,7 +2,6 @@
 
 use super::Row;
 use super::scan::{Read, Scan, Stop};
-use super::sketch::JsonShape;
 use crate::json::Problem;
 use crate::{Dialect, messages};
 use serde_json::Value;
@@ -13,7 +12,7 @@ pub(super) const ROWS: &[Row] =
     &[Row { dialect: Dialect::Apertus, opener: "<|tools_prefix|>", special: true, read: calls, closers: &[END] }];
 
 fn calls(scan: &mut Scan<'_>) -> Read {
-    scan.sketch.form = JsonShape::Keyed;
+    scan.sketch.keyed = true;
     let start = scan.at;
     let unreadable = || Stop::Bad(Problem::new(start, messages::call_not_an_object()));
     let (values, repairs) = scan.json(&[END])?;

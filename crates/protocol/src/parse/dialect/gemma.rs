@@ -78,11 +78,7 @@ fn object(scan: &mut Scan<'_>, mark: &'static str, depth: usize) -> Read<Map<Str
             rest[..end].trim()
         };
         scan.skip_whitespace();
-        let value = if depth == 0 && scan.take(mark)? {
-            Value::from(scan.text(key, false, mark, &[])?.0)
-        } else {
-            value(scan, mark, depth)?
-        };
+        let value = value(scan, mark, depth)?;
         if members.insert(key.to_owned(), value).is_some() {
             return scan.bad(messages::parameter_given_twice(key));
         }

@@ -94,10 +94,7 @@ pub(super) fn arguments(scan: &mut Scan<'_>, name: &str, marks: &Marks<'_>) -> R
             return scan.bad(messages::parameter_wanted(marks.value));
         }
         let behind = [marks.key, marks.end];
-        let (text, guess) = match is_text {
-            true => scan.text(key, false, marks.value_end, &behind)?,
-            false => scan.content(marks.value_end, &behind)?,
-        };
+        let (text, guess) = scan.content(marks.value_end, &behind)?;
         repairs.extend(guess);
         let value = match (!is_text).then(|| json::strict(text.trim())) {
             Some(Ok(value)) => value,

@@ -111,10 +111,7 @@ fn tools_call(scan: &mut Scan<'_>) -> Read {
             let Some(key) = attribute(head, "key") else { return scan.bad(messages::parameter_wanted("key=")) };
             let is_text = attribute(head, "type").is_none_or(|kind| kind == "string");
             let (close, behind) = ("<|close|>argument<|sep|>", [ARGUMENT, CALL_END]);
-            let (text, guess) = match is_text {
-                true => scan.text(&key, false, close, &behind)?,
-                false => scan.content(close, &behind)?,
-            };
+            let (text, guess) = scan.content(close, &behind)?;
             repairs.extend(guess);
             let value = match (!is_text).then(|| json::strict(text.trim())) {
                 Some(Ok(value)) => value,

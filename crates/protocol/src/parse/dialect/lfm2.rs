@@ -11,7 +11,6 @@ pub(super) const ROWS: &[Row] =
     &[Row { dialect: Dialect::Lfm2, opener: "<|tool_call_start|>", special: true, read: calls, closers: &[END] }];
 
 fn calls(scan: &mut Scan<'_>) -> Read {
-    scan.sketch.python = true;
     scan.skip_whitespace();
     let fenced = scan.take("```python")?;
     scan.skip_whitespace();
@@ -26,7 +25,6 @@ fn calls(scan: &mut Scan<'_>) -> Read {
         Some(_) => false,
     };
     if json {
-        scan.sketch.python = false;
         return scan.json_calls(&[END]);
     }
     if bytes.first() == Some(&b'[') {

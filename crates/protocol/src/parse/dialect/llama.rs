@@ -23,7 +23,6 @@ fn tagged(scan: &mut Scan<'_>) -> Read {
     if scan.peek().is_none_or(|byte| matches!(byte, b'{' | b'[')) {
         return scan.json_calls(&[]);
     }
-    scan.sketch.python = true;
     let written = scan.name()?;
     match written.strip_suffix(".call") {
         Some(name) if !name.is_empty() => python::arguments(scan, name),

@@ -102,12 +102,8 @@ fn element(scan: &mut Scan<'_>, name: &str, depth: usize) -> Read<Value> {
     if depth > MOST_DEPTH {
         return scan.bad(messages::nested_too_deep());
     }
-    let inside = scan.rest().trim_start();
-    let text = match inside.starts_with(MARK) || MARK.starts_with(inside) || depth > 0 {
-        true => scan.until(MARK)?,
-        // Something else than an element stands here: a text, which can be told.
-        false => scan.text(name, false, MARK, &[])?.0,
-    };
+    let text = scan.until(MARK)?;
+    scan.sketch.raw = true;
     let mut members: Vec<(&str, Value)> = Vec::new();
     loop {
         if scan.take("</")? {

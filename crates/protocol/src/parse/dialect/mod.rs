@@ -28,12 +28,11 @@ mod mistral;
 mod muse;
 mod olmo;
 mod parameters;
-pub(super) mod python;
+mod python;
 mod qwen3_coder;
 mod sarashina;
 mod scan;
 mod seed_oss;
-pub(super) mod sketch;
 mod solar;
 mod step;
 pub(super) mod whole;
@@ -43,7 +42,6 @@ use super::call::Draft;
 use crate::json::Problem;
 use crate::{Catalog, Dialect, Dialects, FinishReason, Repair, messages};
 use scan::{Read, Scan, Stop};
-use sketch::Sketch;
 
 /// One opening token of a dialect.
 struct Row {
@@ -228,6 +226,22 @@ pub(super) fn special_token(rest: &str, whole: bool, dialects: Dialects) -> Toke
     }
 }
 
+/// What a reader recognised of the first call of a section.
+#[derive(Debug, Default)]
+pub(super) struct Sketch {
+    /// A call begins here for certain. What does not fit from here on is a broken call, and no prose.
+    pub(super) begun: bool,
+    /// The name and the model's id, if they are not part of JSON.
+    pub(super) name: Option<String>,
+    pub(super) id: Option<String>,
+    /// Where the JSON begins that has the name.
+    pub(super) json: Option<usize>,
+    /// The name of a call is the only key of its JSON.
+    keyed: bool,
+    /// An argument is raw text: only the rest of the reply shows whether it ended at its closing token.
+    pub(super) raw: bool,
+}
+
 /// What stands behind an opening token.
 #[derive(Debug)]
 pub(super) enum CallReading {
@@ -257,11 +271,10 @@ pub(super) fn read(
         let mut scan = Scan::new(text, ended, catalog);
         (scan.at, scan.dialect) = (opener.len(), Some(row.dialect));
         let read = (row.read)(&mut scan);
-        let Scan { at, mut drafts, thought, inner_tag, mut sketch, .. } = scan;
+        let Scan { at, mut drafts, thought, inner_tag, sketch, .. } = scan;
         if inner_tag {
             drafts.iter_mut().for_each(|draft| draft.repairs.push(Repair::InnerCloser));
         }
-        sketch.dialect = Some(row.dialect);
         let problem = match read {
             Ok(()) => {
                 let reading = match thought {

@@ -11,7 +11,6 @@ pub(super) const ROWS: &[Row] =
     &[Row { dialect: Dialect::Olmo, opener: "<function_calls>", special: true, read: calls, closers: &[END] }];
 
 fn calls(scan: &mut Scan<'_>) -> Read {
-    scan.sketch.python = true;
     loop {
         scan.skip_whitespace();
         python::one(scan)?;

@@ -1,12 +1,10 @@
 //! Calls whose arguments stand in tags of their own: `<function=name>` with `<parameter=key>`, or `<invoke name="..">` with
 //! `<parameter name="..">`. The text of a parameter is raw: nothing is escaped in it.
 
-use super::scan::{Read, Scan, Stop};
-use super::sketch::without_own_lines;
+use super::scan::{Read, Scan, Stop, without_own_lines};
 use crate::json;
 use crate::parse::call;
 use crate::{Args, Repair, messages};
-use serde_json::Value;
 
 /// How the tags of a dialect are written.
 pub(super) struct Tags {
@@ -45,13 +43,9 @@ pub(super) fn call_named(scan: &mut Scan<'_>, tags: &Tags) -> Read {
             scan.begins(name);
             let head = scan.until(">")?;
             let key = unquoted(head);
-            let (value, guess) = if is_json(head) {
-                let (text, guess) = scan.content(tags.parameter_end, &behind)?;
-                (json::strict(text.trim()).unwrap_or_else(|_| without_own_lines(text).into()), guess)
-            } else {
-                let (text, guess) = scan.text(key, true, tags.parameter_end, &behind)?;
-                (Value::from(text), guess)
-            };
+            let (text, guess) = scan.content(tags.parameter_end, &behind)?;
+            let json = if is_json(head) { json::strict(text.trim()).ok() } else { None };
+            let value = json.unwrap_or_else(|| without_own_lines(text).into());
             repairs.extend(guess);
             if args.insert(key.to_owned(), value).is_some() {
                 return scan.bad(messages::parameter_given_twice(key));

@@ -1,7 +1,5 @@
 //! Calls as Python writes them: `read_file(path="a.txt", start_line=3)`.
 //!
-//! The texts of the first call are told while they come, but for those in lists and dictionaries.
-//!
 //! Only literals are read: no name, no operator, no call inside of a call. What Python would compute is not computed.
 
 use super::scan::{Read, Scan, Stop};
@@ -14,7 +12,6 @@ const MOST_DEPTH: usize = 64;
 
 /// Calls in brackets, `[f(a=1), g()]`.
 pub(super) fn list(scan: &mut Scan<'_>) -> Read {
-    scan.sketch.python = true;
     scan.want("[")?;
     loop {
         scan.skip_whitespace();
@@ -35,7 +32,6 @@ pub(super) fn list(scan: &mut Scan<'_>) -> Read {
 
 /// One call: a name and its arguments in parentheses.
 pub(super) fn one(scan: &mut Scan<'_>) -> Read {
-    scan.sketch.python = true;
     let printed = scan.take("print(")?;
     let written = scan.name()?;
     let known = |name: &str| scan.catalog().is_some_and(|catalog| catalog.find(name).is_some());
@@ -54,7 +50,6 @@ pub(super) fn one(scan: &mut Scan<'_>) -> Read {
 
 /// The arguments in parentheses of a call of the tool `name`.
 pub(super) fn arguments(scan: &mut Scan<'_>, name: &str) -> Read {
-    scan.sketch.python = true;
     scan.want("(")?;
     let (mut args, mut repairs) = (Args::new(), Vec::new());
     let mut positions = 0;
@@ -107,7 +102,7 @@ fn argument<'a>(scan: &mut Scan<'a>, name: &str) -> Read<(Option<&'a str>, Value
         scan.skip_whitespace();
         let key = &rest[..length];
         if is_string(scan) {
-            return Ok((Some(key), strings(scan, Some((name, key)))?));
+            scan.begins(name);
         }
         return Ok((Some(key), value(scan, 0)?));
     }
@@ -124,7 +119,7 @@ pub(super) fn value(scan: &mut Scan<'_>, depth: usize) -> Read<Value> {
         Some(b'[') => items(scan, b']', depth),
         Some(b'(') => items(scan, b')', depth),
         Some(b'{') => dictionary(scan, depth),
-        Some(_) if is_string(scan) => strings(scan, None),
+        Some(_) if is_string(scan) => strings(scan),
         Some(_) => word(scan),
     }
 }
@@ -211,11 +206,11 @@ fn number(text: &str) -> Option<Number> {
     digit.then(|| serde_json::from_str(text).ok())?
 }
 
-/// String literals, joined where they stand one behind the other. `of`: the tool and the argument whose text they are.
-fn strings(scan: &mut Scan<'_>, of: Option<(&str, &str)>) -> Read<Value> {
+/// String literals, joined if they follow one another.
+fn strings(scan: &mut Scan<'_>) -> Read<Value> {
     let mut text = String::new();
     loop {
-        string(scan, &mut text, of)?;
+        string(scan, &mut text)?;
         let end = scan.at;
         scan.skip_whitespace();
         if !matches!(scan.peek(), Some(b'"' | b'\'')) {
@@ -226,7 +221,7 @@ fn strings(scan: &mut Scan<'_>, of: Option<(&str, &str)>) -> Read<Value> {
 }
 
 /// One string literal.
-fn string(scan: &mut Scan<'_>, out: &mut String, of: Option<(&str, &str)>) -> Read {
+fn string(scan: &mut Scan<'_>, out: &mut String) -> Read {
     let raw = match scan.peek() {
         Some(b'r' | b'R') => true,
         Some(b'f' | b'F') => return scan.bad(messages::python_f_string()),
@@ -243,18 +238,13 @@ fn string(scan: &mut Scan<'_>, out: &mut String, of: Option<(&str, &str)>) -> Re
         return scan.wait();
     }
     let close = if rest.starts_with(&triple) { triple.as_str() } else { quote };
-    let start = scan.at + close.len();
-    let mut at = start;
+    let mut at = scan.at + close.len();
     let stop = loop {
         match step(scan.text, at, close, raw, out) {
             EscapeStep::On(next) => at = next,
             stop => break stop,
         }
     };
-    if let Some((name, arg)) = of {
-        scan.begins(name);
-        scan.literal(arg, start, (stop == EscapeStep::Closed).then_some(at), close, raw);
-    }
     match stop {
         EscapeStep::Closed => {
             scan.at = at + close.len();
@@ -267,7 +257,7 @@ fn string(scan: &mut Scan<'_>, out: &mut String, of: Option<(&str, &str)>) -> Re
 
 /// What stands at a place in a string literal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::parse) enum EscapeStep {
+enum EscapeStep {
     /// A part of its text, up to this byte.
     On(usize),
     /// The closing quotes.
@@ -279,7 +269,7 @@ pub(in crate::parse) enum EscapeStep {
 }
 
 /// Takes the next part of a string literal, which `close` ends, and adds what it means to `out`.
-pub(in crate::parse) fn step(text: &str, at: usize, close: &str, raw: bool, out: &mut String) -> EscapeStep {
+fn step(text: &str, at: usize, close: &str, raw: bool, out: &mut String) -> EscapeStep {
     let bytes = text.as_bytes();
     let found = memchr::memchr2(close.as_bytes()[0], b'\\', &bytes[at..]).map_or(bytes.len(), |found| at + found);
     if found > at {

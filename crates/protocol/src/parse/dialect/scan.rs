@@ -3,7 +3,7 @@
 //! A reader is a pure function of the text that there is: it may be called again with more text, and then decides the
 //! same about what it had decided. What it cannot know yet is [`Stop::More`].
 
-use super::sketch::{JsonShape, Literal, RawText, Sketch, without_own_lines};
+use super::Sketch;
 use crate::json::{self, Lexer, MOST_NESTING, Problem, Status, Watch};
 use crate::parse::call::{self, Draft};
 use crate::{Args, Catalog, Dialect, Dialects, FinishReason, Repair, Text, messages};
@@ -41,16 +41,10 @@ pub(super) struct Scan<'a> {
     pub(super) thought: Option<((usize, usize), bool)>,
     /// A raw text has a tag of the dialect in it.
     pub(super) inner_tag: bool,
-    /// Where a closing token stands of which it is not known whether it is one.
-    undecided: Option<usize>,
 }
 
 /// Bytes of the head of a tag: a name and a few attributes.
 const MOST_HEAD: usize = 512;
-
-/// String literals of a call that are told while they come, and bytes of the key of one.
-const MOST_LITERALS: usize = 1024;
-const MOST_KEY: usize = 256;
 
 /// Repairs that a dialect does not need: what is another shape in a tool block is the dialect's own form.
 const OWN_SHAPES: [Repair; 5] =
@@ -71,7 +65,6 @@ impl<'a> Scan<'a> {
             sketch: Sketch::default(),
             thought: None,
             inner_tag: false,
-            undecided: None,
         }
     }
 
@@ -196,52 +189,6 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// The text of an argument, as [`content`](Scan::content) reads it, which is told while it comes. With `own_lines` the
-    /// line breaks at its ends are those of the tags.
-    pub(super) fn text(
-        &mut self,
-        arg: &str,
-        own_lines: bool,
-        close: &str,
-        behind: &[&str],
-    ) -> Read<(&'a str, Option<Repair>)> {
-        let start = self.at;
-        let read = self.content(close, behind);
-        if self.drafts.is_empty() && self.sketch.name.is_some() {
-            let end = read.as_ref().ok().map(|(text, _)| start + text.len());
-            self.sketch.texts.push(RawText {
-                arg: arg.to_owned(),
-                start,
-                end,
-                // A reader that must wait stands behind a closing token that it could not judge, or where it looks for one.
-                from: self.at.min(self.undecided.take().unwrap_or(self.at)),
-                close: close.to_owned(),
-                own_lines,
-                literal: None,
-            });
-        }
-        let (text, guess) = read?;
-        Ok((if own_lines { without_own_lines(text) } else { text }, guess))
-    }
-
-    /// A string literal of Python that begins behind its opening quotes, at `start`, is the text of an argument, or goes on with
-    /// it. `end`: where its closing quotes stand, if they are there.
-    pub(super) fn literal(&mut self, arg: &str, start: usize, end: Option<usize>, close: &str, raw: bool) {
-        // Each of many literals with nothing between them would repeat the key.
-        let few = self.sketch.texts.len() < MOST_LITERALS && arg.len() <= MOST_KEY;
-        if few && self.drafts.is_empty() && self.sketch.name.is_some() {
-            self.sketch.texts.push(RawText {
-                arg: arg.to_owned(),
-                start,
-                end,
-                from: start,
-                close: close.to_owned(),
-                own_lines: false,
-                literal: Some(Literal { raw }),
-            });
-        }
-    }
-
     /// The name of a tool, up to what ends it: letters, digits and `_ - . : /`.
     pub(super) fn name(&mut self) -> Read<&'a str> {
         let rest = self.rest();
@@ -262,11 +209,9 @@ impl<'a> Scan<'a> {
         let from = self.at;
         let mut guess = None;
         self.sketch.raw = true;
-        self.undecided = None;
         loop {
             self.until(close)?;
             let end = self.at;
-            self.undecided = Some(end - close.len());
             self.skip_whitespace();
             let found =
                 behind.is_empty() || self.is_over() || behind.iter().any(|token| self.rest().starts_with(token));
@@ -282,8 +227,6 @@ impl<'a> Scan<'a> {
                 return Err(Stop::More);
             }
             guess = Some(Repair::InnerCloser);
-            self.sketch.guessed |= self.drafts.is_empty();
-            self.undecided = None;
             self.at = end;
         }
     }
@@ -343,7 +286,7 @@ impl<'a> Scan<'a> {
             return Ok(()); // what comes decides
         }
         self.sketch.begun = true;
-        if self.drafts.is_empty() && self.sketch.texts.is_empty() {
+        if self.drafts.is_empty() && self.sketch.name.is_none() && !self.sketch.keyed {
             self.sketch.json.get_or_insert(self.at);
         }
         Ok(())
@@ -368,7 +311,6 @@ impl<'a> Scan<'a> {
         let start = self.at;
         if self.peek() == Some(b'{') {
             self.names(name);
-            self.sketch.form = JsonShape::Args;
         }
         let (values, repairs) = self.json(closers)?;
         let mut values = values.into_iter();
@@ -380,7 +322,6 @@ impl<'a> Scan<'a> {
 
     /// Adds a call.
     pub(super) fn call(&mut self, name: &str, args: Args, repairs: Vec<Repair>) {
-        self.sketch.whole |= self.sketch.begun;
         self.drafts.push(Draft { name: call::undecorated(name).into_owned(), args, repairs, ..Draft::default() });
     }
 
@@ -498,6 +439,12 @@ impl<'a> Scan<'a> {
     pub(super) fn offers(&self, name: &str) -> bool {
         call::spec(self.catalog, name).is_some()
     }
+}
+
+/// The text of an argument without the two line breaks of its tags: the templates put a long value on lines of its own.
+pub(super) fn without_own_lines(text: &str) -> &str {
+    let Some(text) = text.strip_prefix("\r\n").or_else(|| text.strip_prefix('\n')) else { return text };
+    text.strip_suffix("\r\n").or_else(|| text.strip_suffix('\n')).unwrap_or(text)
 }
 
 /// Notices where the first value ends.

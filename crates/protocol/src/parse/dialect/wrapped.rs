@@ -6,9 +6,9 @@
 //! - InternLM: internlm/internlm2_5-7b-chat. Nemotron: nvidia/NVIDIA-Nemotron-Nano-9B-v2. LongCat:
 //!   meituan-longcat/LongCat-Flash-Chat.
 
+use super::Sketch;
 use super::python;
 use super::scan::{Read, Scan, Stop};
-use super::sketch::Sketch;
 use super::{Forgery, Row};
 use crate::Dialect;
 
@@ -109,7 +109,6 @@ fn internlm(scan: &mut Scan<'_>) -> Read {
 
 /// Llama 4: meta-llama/Llama-4-Scout-17B-16E-Instruct.
 fn python_tokens(scan: &mut Scan<'_>) -> Read {
-    scan.sketch.python = true;
     scan.skip_whitespace();
     python::list(scan)?;
     let end = scan.at;

@@ -14,7 +14,6 @@
 //! Architecture invariant: what is delivered does not depend on how the reply was cut into chunks.
 
 mod ending;
-mod follower;
 mod paragraph;
 mod section;
 
@@ -23,7 +22,6 @@ use super::containers::{self, Containers, LineKind};
 use super::cursor::Content;
 use super::dialect::{self, LineRest, Token};
 use super::event::{Event, Ignored, Span};
-use super::fast;
 use super::ignored::IgnoredCalls;
 use super::input::{Input, InputLine};
 use super::line_gate::LineGate;
@@ -36,7 +34,6 @@ use super::spans::{CodeSpans, closing_tags};
 use super::{Options, Reasoning};
 use crate::clip::floor_boundary;
 use crate::fence::{self, Opening};
-use crate::json::MOST_NESTING;
 use crate::{Dialect, Dialects, FinishReason, ToolCall};
 use paragraph::ParagraphRest;
 use section::{Section, Tries};
@@ -89,9 +86,6 @@ pub struct Parser {
     whole: Option<Tries>,
     /// How often a document began anew behind reasoning.
     documents: u32,
-    /// Whether the fast path is taken. The test of its law switches it off.
-    #[cfg(test)]
-    pub(super) fast: bool,
 }
 
 #[derive(Debug)]
@@ -164,8 +158,6 @@ impl Parser {
             stray_closers: Vec::new(),
             whole: Some(Tries::default()),
             documents: 0,
-            #[cfg(test)]
-            fast: true,
             options,
         };
         parser.block.preview.catalog = parser.options.catalog.clone();
@@ -210,9 +202,6 @@ impl Parser {
             Queued::Progress { id, arg, text } => {
                 let str = |range| self.queue.str(range).into();
                 Some(Event::Progress { id: str(id), arg: str(arg), text: str(text) })
-            }
-            Queued::Call { call, body, span } => {
-                Some(Event::Call { call, index: 0, body: self.input.text(body).into(), span, replaces: None })
             }
             Queued::Held(held) => {
                 let body = self.queue.body(&held).into();
@@ -397,10 +386,8 @@ impl Parser {
             self.watch_form(line);
         }
         self.input.pass(line);
-        match self.state {
-            ParserState::Block => self.try_fast(),
-            _ if self.skipping || self.input.is_large() => self.show(self.input.at),
-            _ => {}
+        if !matches!(self.state, ParserState::Block) && (self.skipping || self.input.is_large()) {
+            self.show(self.input.at);
         }
     }
 
@@ -410,24 +397,6 @@ impl Parser {
             let (at, end) = (self.input.at, line.end);
             let found = self.ignored.form_line(self.input.slice(at, end), self.input.span(at, end));
             self.announce(found, end);
-        }
-    }
-
-    /// Takes the fast path through the block that has just opened, where it is sure of what the block is.
-    fn try_fast(&mut self) {
-        #[cfg(test)]
-        if !self.fast {
-            return;
-        }
-        let Parser { options, block, input, containers, queue, .. } = self;
-        let limits = &options.limits;
-        let plain =
-            !block.forged && !block.drifted_word && !self.after_broken && !self.skipping && self.other.is_none();
-        // `serde_json` has a limit of its own for the nesting, just below the lexer's.
-        let within = self.calls < limits.calls && limits.nesting >= MOST_NESTING;
-        if plain && within && fast::read(block, input, containers, queue, limits.block) {
-            self.calls += 1;
-            self.resume_prose();
         }
     }
 

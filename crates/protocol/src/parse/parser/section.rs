@@ -2,24 +2,23 @@
 //!
 //! A token counts at the beginning of a line, at document level or in a list item, and directly behind another call in a
 //! dialect; a special token also behind prose. Never in a quote, a fence, indented code, a code span, HTML or reasoning.
-//! What stands behind it is read by a pure function of the text ([`dialect`]), again and again while it comes: at each closing
-//! token, and whenever there is twice as much as the last time, so that the time stays linear.
+//! The text after it is read by a pure function ([`dialect`]), again and again while it comes: at each closing token, and whenever
+//! there is twice as much as the last time, so that the time stays linear. A call is announced as soon as its name is known.
 
-use super::follower::Follower;
 use super::{InfoWord, Parser, ParserState, info_word};
 use crate::clip::floor_boundary;
 use crate::fence;
 use crate::json::Problem;
-use crate::parse::block::Ending;
+use crate::parse::block::{Block, Ending};
 use crate::parse::call::Draft;
 use crate::parse::dialect::whole::{self, Whole};
-use crate::parse::dialect::{self, CallReading, LineRest, Token};
+use crate::parse::dialect::{self, CallReading, LineRest, Sketch, Token};
 use crate::parse::event::{Event, Ignored, Span};
 use crate::parse::ignored::IgnoredCall;
 use crate::parse::input::Input;
 use crate::parse::line_gate::{LineGate, marks};
 use crate::parse::other_reading::OtherReading;
-use crate::parse::queue::Queued;
+use crate::parse::queue::{Queue, Queued};
 use crate::parse::read::bodies_of_dialect;
 use crate::parse::reasoning;
 use crate::{Dialect, Dialects, FinishReason, Repair, messages};
@@ -40,15 +39,54 @@ pub(super) struct Section {
     tries: Tries,
     /// How often the rest of the line was read.
     looks: Tries,
-    follower: Follower,
+    /// What the last reading recognised of the first call.
+    sketch: Sketch,
+    /// The text before the call is shown, and its block is open.
+    begun: bool,
+    /// The call is announced, if its name is not part of its JSON.
+    announced: bool,
+    /// Bytes of the text up to which its JSON was followed, and whether its first value has ended.
+    followed: usize,
+    json_ended: bool,
     /// What it is, where that is decided and not everything of it was told.
     decided: Option<CallReading>,
 }
 
 impl Section {
     fn new(opener: &'static str, offset: usize, mid_line: bool, in_item: bool) -> Box<Section> {
-        let (tries, looks, follower) = (Tries::default(), Tries::default(), Follower::default());
-        Box::new(Section { opener, offset, mid_line, in_item, silent: mid_line, tries, looks, follower, decided: None })
+        Box::new(Section {
+            opener,
+            offset,
+            mid_line,
+            in_item,
+            silent: mid_line,
+            tries: Tries::default(),
+            looks: Tries::default(),
+            sketch: Sketch::default(),
+            begun: false,
+            announced: false,
+            followed: 0,
+            json_ended: false,
+            decided: None,
+        })
+    }
+
+    /// Announces the first call as soon as its name is known.
+    fn announce(&mut self, text: &str, block: &mut Block, queue: &mut Queue) {
+        if !self.begun {
+            return;
+        }
+        let Some(start) = self.sketch.json else {
+            if self.sketch.name.is_some() && !std::mem::replace(&mut self.announced, true) {
+                block.preview.begin(self.sketch.name.as_deref(), self.sketch.id.as_deref(), queue);
+            }
+            return;
+        };
+        let from = self.followed.max(start);
+        if !self.json_ended && from < text.len() {
+            self.json_ended = !block.follow(&text[from..], queue);
+            self.followed = text.len();
+        }
     }
 }
 
@@ -278,12 +316,10 @@ impl Parser {
     /// Emits what is known of the open section, reads it as far as it is there, and ends it. What it is in the end is decided after
     /// everything that is known was emitted, so that this does not depend on the pieces in which it came.
     pub(super) fn advance_section(&mut self) -> bool {
-        self.begin_telling();
+        self.begin_section();
         let ParserState::Section(section) = &mut self.state else { return false };
         let SectionText { text, .. } = section_text(&self.input, self.options.limits.block, section.offset);
-        if !section.silent && section.follower.tell(text, &mut self.block, &mut self.queue) {
-            return true;
-        }
+        section.announce(text, &mut self.block, &mut self.queue);
         match section.decided.take() {
             None => self.read_section(),
             Some(CallReading::Calls(dialect, drafts, end)) if !drafts.is_empty() => {
@@ -300,12 +336,11 @@ impl Parser {
         let whole = section_text(&self.input, self.options.limits.block, section.offset);
         let (text, opener) = (whole.text, section.opener);
         let hint = |seen| dialect::may_end(text, seen, opener, dialects);
-        let due = section.tries.is_due(text.len(), whole.is_complete(), hint);
-        if !section.follower.wants_reading(text) && !due {
+        if !section.tries.is_due(text.len(), whole.is_complete(), hint) {
             return false;
         }
         let (reading, sketch) = dialect::read(text, opener, dialects, whole.ended, catalog);
-        section.follower.take(sketch);
+        section.sketch = sketch;
         if whole.is_over || !matches!(reading, CallReading::Undecided) {
             section.decided = Some(reading);
         }
@@ -330,7 +365,7 @@ impl Parser {
             section.decided = Some(CallReading::Calls(dialect, drafts, end));
             return true;
         }
-        let stray = if section.follower.is_raw() { self.has_stray_closer(dialect, end) } else { Some(false) };
+        let stray = if section.sketch.raw { self.has_stray_closer(dialect, end) } else { Some(false) };
         let Some(stray) = stray else {
             if let ParserState::Section(section) = &mut self.state {
                 section.decided = Some(CallReading::Calls(dialect, drafts, end));
@@ -448,29 +483,25 @@ impl Parser {
         self.pass_section(length);
     }
 
-    /// Where a call has begun for certain, the text before it is shown, and the call can be told.
-    fn begin_telling(&mut self) {
+    /// Shows the text before the call and opens its block, once it is certain that a call has begun.
+    fn begin_section(&mut self) {
         let ParserState::Section(section) = &mut self.state else { return };
-        if section.silent {
+        if section.silent || section.begun || !section.sketch.begun {
             return;
         }
-        let Some(dialect) = section.follower.begins() else { return };
+        section.begun = true;
         let offset = std::mem::take(&mut section.offset);
-        let profile = self.options.dialect;
-        let other = profile.is_some_and(|known| known != dialect);
-        // In a list item a text of several lines is a guess.
-        let guessed = other || section.mid_line && profile.is_none() || section.in_item;
         self.go_to(offset);
         self.drop_candidate(self.input.at);
         let span = self.input.span(self.input.at, self.input.at);
         self.block.open(span, self.input.line, &self.options.limits, false);
-        self.block.guessed = guessed || self.other.as_ref().is_some_and(OtherReading::is_doubtful);
+        self.block.preview.quiet = true;
     }
 
     /// The block of the section: opened where it was not told that a call began.
     fn section_block(&mut self, span: Span, text: &str, dialect: Option<Dialect>) {
-        let told = matches!(&self.state, ParserState::Section(section) if section.follower.has_begun());
-        if told {
+        let begun = matches!(&self.state, ParserState::Section(section) if section.begun);
+        if begun {
             self.block.span = span;
         } else {
             self.block.open(span, self.input.line, &self.options.limits, false);
