@@ -71,6 +71,8 @@ dialects! {
     InternLm = "internlm";
     /// `<TOOLCALL>[{..}]</TOOLCALL>`: Nemotron.
     Nemotron = "nemotron";
+    /// `[TOOL_REQUEST]{..}[END_TOOL_REQUEST]`: the default of LM Studio.
+    LmStudio = "lm_studio";
     /// `<longcat_tool_call>{..}</longcat_tool_call>`: LongCat.
     LongCat = "longcat";
     /// `<|tool_call:start|>name` with `<|tool_arg:start|>key<|tool_arg:value|>value<|tool_arg:end|>`: Solar Open.
@@ -118,6 +120,7 @@ impl Dialect {
             Dialect::Functools => format!("functools[{}]", call("arguments")),
             Dialect::Hunyuan => format!("<tool_calls>[{}]</tool_calls>", call("arguments")),
             Dialect::Nemotron => format!("<TOOLCALL>[{}]</TOOLCALL>", call("arguments")),
+            Dialect::LmStudio => format!("[TOOL_REQUEST]{}[END_TOOL_REQUEST]", call("arguments")),
             Dialect::LongCat => format!("<longcat_tool_call>{}</longcat_tool_call>", call("arguments")),
             Dialect::InternLm => format!("<|action_start|><|plugin|>{}<|action_end|>", call("parameters")),
             Dialect::Cohere => format!(

@@ -1,6 +1,7 @@
 //! What a value of the wrong type may stand for, whatever says which types are right.
 
 use crate::json;
+use crate::parse::python_literal;
 use serde_json::Value;
 
 /// Bytes of a text that is read as JSON.
@@ -27,7 +28,8 @@ fn spelled(text: &str) -> Option<Value> {
         "False" => return Some(false.into()),
         _ => {}
     }
-    match json::strict(text).ok()? {
+    let Ok(value) = json::strict(text) else { return python_literal(text) };
+    match value {
         // No string is hidden in a string, and an absent value is written as none.
         Value::String(_) | Value::Null => None,
         // A number of more digits than its type holds would become another one.

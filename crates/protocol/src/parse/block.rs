@@ -115,6 +115,8 @@ pub(super) struct Block {
     pub(super) drifted_word: bool,
     /// Only one of two readings sees the opening fence.
     pub(super) doubtful: bool,
+    /// The opening fence is the first thing on its line.
+    pub(super) at_line_start: bool,
     /// The closing fence was glued to what stands before it.
     glued: bool,
     /// Its word is `tool_code`, and calls as Python writes them are read: they stand in it where it holds no object.
@@ -165,6 +167,7 @@ impl Block {
             forged: false,
             drifted_word: false,
             doubtful: false,
+            at_line_start: false,
             glued: false,
             python: false,
             dialect: None,

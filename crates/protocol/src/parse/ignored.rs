@@ -5,7 +5,7 @@
 
 use super::call::{self, Draft};
 use super::event::{Event, Ignored, Span};
-use super::wrong_form::{self, WrongForm};
+use super::wrong_form::WrongForm;
 use crate::fence::{self, Opening};
 use crate::json::{self, Unique};
 use crate::{Catalog, Dialects, Repair, ToolCall};
@@ -36,8 +36,8 @@ pub(super) struct IgnoredCalls {
     drawn: Option<Suspect>,
     /// A call in the right form but under the wrong word: a call after all where nothing else in the reply is one.
     candidate: Option<IgnoredCall>,
-    /// A paragraph that may hold a call in a form that nobody has.
-    wrong_form: Option<WrongForm>,
+    /// The first call in a form that no dialect has.
+    wrong_form: WrongForm,
     dialects: Dialects,
     /// Bytes of a body that are kept; a longer one is not looked at.
     limit: usize,
@@ -62,7 +62,15 @@ const BUTTONS: [&str; 6] = ["Copy code", "Copy", "Copiar código", "Copiar", "Ed
 impl IgnoredCalls {
     /// `dialects`: those that are read. Where none is, neither candidates nor calls outside of any fence are looked for.
     pub(super) fn new(limit: usize, dialects: Dialects, catalog: Option<Arc<Catalog>>) -> IgnoredCalls {
-        IgnoredCalls { fence: None, drawn: None, candidate: None, wrong_form: None, dialects, limit, catalog }
+        IgnoredCalls {
+            fence: None,
+            drawn: None,
+            candidate: None,
+            wrong_form: WrongForm::default(),
+            dialects,
+            limit,
+            catalog,
+        }
     }
 
     fn is_lenient(&self) -> bool {
@@ -76,6 +84,13 @@ impl IgnoredCalls {
 
     /// A line of the open fenced code block; `span` is the line's without its ending.
     pub(super) fn inside(&mut self, line: &str, span: Span) -> Option<Event<'static>> {
+        // A longer fence, and one of Markdown or without a word, is an example.
+        let may_call = |fence: &Suspect| {
+            fence.why == Ignored::InfoWord && fence.length == 3 && matches!(&*fence.word, "xml" | "json" | "python")
+        };
+        if self.fence.as_ref().is_some_and(may_call) {
+            self.watch_form(line, span, true);
+        }
         if let Some(suspect) = &mut self.fence {
             suspect.push(line, span, self.limit);
         }
@@ -115,36 +130,17 @@ impl IgnoredCalls {
 
     /// What was watched is over, wherever it stood.
     pub(super) fn end_all(&mut self) -> Option<Event<'static>> {
-        self.fence_ends(None).or_else(|| self.end_drawn()).or_else(|| self.end_wrong_form())
+        self.fence_ends(None).or_else(|| self.end_drawn())
     }
 
-    /// At `at` of the reply, in the current line, stands a token that no call of its dialect follows.
-    pub(super) fn refused(&mut self, at: usize, opener: &'static str) {
-        let dialects = self.dialects;
-        self.wrong_form.get_or_insert_with(|| WrongForm::new(dialects)).place(at, opener);
+    /// Looks for a call in a form that no dialect has, in a line of prose or HTML, or of a fenced code block if `fenced`.
+    pub(super) fn watch_form(&mut self, line: &str, span: Span, fenced: bool) {
+        self.wrong_form.line(line, span, fenced, self.dialects, self.catalog.as_deref());
     }
 
-    /// A line begins outside of any fence, quote or code span: it may be a call in a form of its own.
-    pub(super) fn begins_line(&mut self, line: &str, span: Span) {
-        if self.is_lenient() && self.wrong_form.is_none() && wrong_form::may_begin(line, self.catalog.as_deref()) {
-            let blanks = line.len() - line.trim_start_matches([' ', '\t']).len();
-            self.refused(span.end - line.len() + blanks, "");
-        }
-    }
-
-    /// Whether calls in a form of their own are looked for in the next line.
-    pub(super) fn watches_form(&self) -> bool {
-        self.wrong_form.is_some()
-    }
-
-    /// A line of prose, or the part of one that stands before something else.
-    pub(super) fn form_line(&mut self, line: &str, span: Span) -> Option<Event<'static>> {
-        let over = self.wrong_form.as_mut()?.line(line, span);
-        if over { self.end_wrong_form() } else { None }
-    }
-
-    fn end_wrong_form(&mut self) -> Option<Event<'static>> {
-        self.wrong_form.take()?.judge(self.catalog.as_deref())
+    /// The event for a call in a form that no dialect has, at the end of a reply without a call.
+    pub(super) fn take_wrong_form(&mut self) -> Option<Event<'static>> {
+        self.wrong_form.take(self.dialects, self.catalog.as_deref())
     }
 
     /// A line of prose that is not blank: what was drawn ends, unless it stands in prose itself.
@@ -158,7 +154,6 @@ impl IgnoredCalls {
         }
         let ended = self.end_drawn();
         if self.is_lenient() && !quoted {
-            self.begins_line(line, span);
             self.drawn = Suspect::in_prose(line, span, self.limit);
         }
         ended
@@ -251,8 +246,9 @@ impl Suspect {
         let draft = if call::spec(catalog, named).is_some() {
             Draft { name: named.to_owned(), args: object, ..Draft::default() }
         } else {
-            let exact = |key: &String| matches!(key.as_str(), "name" | "args" | "reason" | "id");
-            if !object.contains_key("args") || !object.keys().all(exact) {
+            let is_args = |key: &str| matches!(key, "args" | "arguments" | "parameters");
+            let exact = |key: &String| is_args(key) || matches!(key.as_str(), "name" | "reason" | "id");
+            if object.keys().filter(|key| is_args(key)).count() != 1 || !object.keys().all(exact) {
                 return None;
             }
             call::drafts(vec![Value::Object(object)], &[], catalog).ok()?.pop()?

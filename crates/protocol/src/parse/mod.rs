@@ -56,6 +56,7 @@ mod spans;
 mod tag;
 mod wrong_form;
 
+pub(crate) use dialect::python_literal;
 pub use event::{Event, Ignored, ReadError, Span};
 pub use parser::Parser;
 

@@ -1,154 +1,245 @@
 //! Calls in a form that no dialect has: `<tool_call>read_file {"path": "a"}`, `<read_file><path>a</path></read_file>`,
-//! `Action: read_file`.
+//! `TOOL_CALL: read_file(path="a")`, closing tokens without a call.
 //!
-//! Such a text is shown as prose and watched to the end of its paragraph. It is a call that went wrong where the name of a tool
-//! on offer stands first in it, and something like arguments behind the name. Prose that speaks of a token or of a tool has no
-//! arguments there and stays prose.
+//! One rule: a reply without a call is `ignored` as [`Ignored::WrongForm`] if it contains markup with the name of an offered tool and
+//! something like arguments, or closing tokens of a dialect. Prose that mentions a token or a tool has no arguments there.
 
-use super::call::{self, is_args, is_name, named_spec};
+use super::call::{self, is_args, is_name};
 use super::dialect;
 use super::event::{Event, Ignored, Span};
 use crate::clip::floor_boundary;
 use crate::fence;
 use crate::tool::ToolSpec;
 use crate::{Catalog, Dialects};
+use std::borrow::Cow;
 
-/// Bytes that are kept of a paragraph. A name and the beginning of its arguments stand at its beginning.
+/// Bytes that are kept of a paragraph. A name and the beginning of its arguments are at its beginning.
 const MOST_BODY: usize = 4096;
 
-/// Places that are looked at in one paragraph.
-const MOST_PLACES: usize = 16;
+/// Bytes of a line in which the name of a tool is looked for, and names that are looked at in it.
+const MOST_LINE: usize = 512;
+const MOST_NAMES: usize = 8;
 
 /// Bytes of the name of a tool, and of a label before it.
 const MOST_WORD: usize = 128;
 
-/// A paragraph that may hold calls in a form of their own.
-#[derive(Debug)]
+/// The first call of the reply in a form that no dialect has, and the paragraph that may hold it.
+#[derive(Debug, Default)]
 pub(super) struct WrongForm {
-    /// Places of the reply that were not reached yet, in order.
-    ahead: Vec<Place>,
-    /// Those that were: where they stand in the body, and in the reply.
-    places: Vec<(usize, Place)>,
     body: String,
-    /// Where the body ends in the reply.
-    end: usize,
-    dialects: Dialects,
-}
-
-/// Where a call may begin.
-#[derive(Debug, Clone, Copy)]
-struct Place {
-    at: usize,
-    /// The token of a dialect that stands there, if one does.
-    opener: &'static str,
+    /// The first line of the paragraph, in the reply, and the end of its last line.
+    span: Span,
+    /// The paragraph is the content of a fenced code block.
+    fenced: bool,
+    /// Text outside of fenced code blocks has been met.
+    has_prose: bool,
+    found: Option<(String, Span, bool)>,
 }
 
 impl WrongForm {
-    pub(super) fn new(dialects: Dialects) -> WrongForm {
-        WrongForm { ahead: Vec::new(), places: Vec::new(), body: String::new(), end: 0, dialects }
-    }
-
-    /// At `at` of the reply the token stands, or a call without one may begin.
-    pub(super) fn place(&mut self, at: usize, opener: &'static str) {
-        if self.ahead.len() + self.places.len() < MOST_PLACES && self.ahead.iter().all(|place| place.at != at) {
-            self.ahead.push(Place { at, opener });
+    /// Takes a line of prose or HTML, or of a fenced code block if `fenced`.
+    pub(super) fn line(&mut self, text: &str, span: Span, fenced: bool, dialects: Dialects, catalog: Option<&Catalog>) {
+        if dialects.is_empty() || self.found.as_ref().is_some_and(|(_, _, fenced)| !fenced) {
+            return;
         }
-    }
-
-    /// Takes a line, or a part of one. Returns whether the paragraph is over.
-    pub(super) fn line(&mut self, text: &str, span: Span) -> bool {
-        if fence::is_blank(text) {
-            return !self.is_bare();
+        let blank = fence::is_blank(text);
+        if blank || fenced != self.fenced {
+            self.end_paragraph(dialects, catalog);
         }
-        let mut from = 0;
+        if blank {
+            return;
+        }
+        self.has_prose |= !fenced;
         if self.body.is_empty() {
-            let Some(first) = self.ahead.first().filter(|first| first.at < span.end) else { return false };
-            from = first.at.saturating_sub(span.start);
+            let blanks = text.len() - text.trim_start().len();
+            (self.span.start, self.fenced) = (span.end - text.len() + blanks, fenced);
         } else {
             self.body.push('\n');
         }
-        let reached = self.ahead.iter().take_while(|place| place.at < span.end).count();
-        for place in self.ahead.drain(..reached) {
-            let inside = place.at.saturating_sub(span.start).max(from) - from;
-            self.places.push((self.body.len() + inside, place));
-        }
-        let text = text.get(from..).unwrap_or_default();
+        let text = if self.body.is_empty() { text.trim_start() } else { text };
         self.body.push_str(&text[..floor_boundary(text, MOST_BODY.saturating_sub(self.body.len()))]);
-        self.end = span.end;
-        self.body.len() + 4 > MOST_BODY
+        self.span.end = span.end;
     }
 
-    /// Whether nothing stands behind the last token yet: a blank line may come before the name.
-    fn is_bare(&self) -> bool {
-        let last = self.places.last().map_or(0, |(at, place)| at + place.opener.len());
-        self.body.get(last..).unwrap_or_default().trim().is_empty()
-    }
-
-    /// The event for the first call of the paragraph.
-    pub(super) fn judge(self, catalog: Option<&Catalog>) -> Option<Event<'static>> {
-        let &(from, place) = self.places.iter().find(|(at, place)| {
-            let behind = self.body.get(at + place.opener.len()..).unwrap_or_default();
-            is_call(behind, |text| dialect::may_end(text, 0, place.opener, self.dialects), catalog)
-        })?;
-        let span = Span { start: place.at, end: self.end };
-        let body = self.body[from..].to_owned().into();
-        Some(Event::Ignored { why: Ignored::WrongForm, id: None, name: None, body, span })
-    }
-}
-
-/// Whether a line of prose may begin a call without any token: `[read_file(`, `read_file(path="a")`, `<read_file>`,
-/// `Action: read_file`.
-pub(super) fn may_begin(line: &str, catalog: Option<&Catalog>) -> bool {
-    let line = line.trim_matches([' ', '\t']);
-    let (rest, mark) = match line.as_bytes().first() {
-        Some(b'[') => (&line[1..], "("),
-        Some(b'<') => (&line[1..], ">"),
-        Some(b'A') if line.starts_with("Action:") => (line["Action:".len()..].trim_start(), ""),
-        Some(byte) if byte.is_ascii_alphabetic() && line.ends_with(')') => (line, "("),
-        _ => return false, // nearly every line
-    };
-    let (name, behind) = word(rest);
-    behind.starts_with(mark) && named_spec(catalog, name).is_some()
-}
-
-/// Whether a text begins with the name of a tool and something like arguments. `ends`: whether a closing token of the dialect
-/// stands in it.
-fn is_call(text: &str, ends: impl Fn(&str) -> bool, catalog: Option<&Catalog>) -> bool {
-    let mut rest = text;
-    // A label before the name, such as `"name": `.
-    for _ in 0..2 {
-        rest = rest.trim_start_matches(is_around);
-        let (label, behind) = word(rest);
-        let value = behind.trim_start_matches(is_around).strip_prefix([':', '=']);
-        match value.filter(|_| is_name(label) || matches!(label, "Action" | "tool_call" | "call" | "invoke")) {
-            Some(value) => rest = value,
-            None => break,
+    pub(super) fn end_paragraph(&mut self, dialects: Dialects, catalog: Option<&Catalog>) {
+        let body = std::mem::take(&mut self.body);
+        let code = |text| if self.fenced { Cow::Borrowed(text) } else { without_code(text) };
+        if self.found.is_none() && !body.is_empty() && is_call(&code(&body), dialects, catalog) {
+            self.found = Some((body, self.span, self.fenced));
         }
     }
-    rest = rest.trim_start_matches(is_around);
-    let (name, behind) = word(rest);
-    let name = name.trim_end_matches([':', '.', '/', '-']);
-    call::spec(catalog, name).is_some_and(|spec| has_arguments(behind, spec, ends))
+
+    /// The event for the first call of the reply. In a fenced code block a call counts only if the block is all there is.
+    pub(super) fn take(&mut self, dialects: Dialects, catalog: Option<&Catalog>) -> Option<Event<'static>> {
+        self.end_paragraph(dialects, catalog);
+        let (body, span, fenced) = self.found.take()?;
+        let counts = !fenced || !self.has_prose;
+        counts.then(|| Event::Ignored { why: Ignored::WrongForm, id: None, name: None, body: body.into(), span })
+    }
 }
 
-/// Whether what stands behind the name of a tool is like arguments for it.
-fn has_arguments(behind: &str, spec: &ToolSpec, ends: impl Fn(&str) -> bool) -> bool {
-    if behind.starts_with('(') {
+/// A paragraph without its code spans.
+fn without_code(paragraph: &str) -> Cow<'_, str> {
+    let mut kept = String::new();
+    let (mut from, mut at) = (0, 0);
+    while let Some(found) = paragraph[at..].find('`') {
+        let start = at + found;
+        let length = run_length(&paragraph[start..]);
+        at = start + length;
+        let mut runs = paragraph[at..].match_indices('`').map(|(run, _)| at + run);
+        let is_match = |run: &usize| !paragraph[..*run].ends_with('`') && run_length(&paragraph[*run..]) == length;
+        if let Some(end) = runs.find(is_match) {
+            kept.push_str(&paragraph[from..start]);
+            at = end + length;
+            from = at;
+        }
+    }
+    if from == 0 { Cow::Borrowed(paragraph) } else { Cow::Owned(kept + &paragraph[from..]) }
+}
+
+fn run_length(text: &str) -> usize {
+    text.bytes().take_while(|byte| *byte == b'`').count()
+}
+
+/// Whether a paragraph contains markup with the name of a tool and something like arguments, or a line of closing tokens.
+fn is_call(paragraph: &str, dialects: Dialects, catalog: Option<&Catalog>) -> bool {
+    let mut at = 0;
+    let mut is_markup = false;
+    for line in paragraph.split('\n') {
+        let end = at + line.len();
+        let text = line.trim();
+        if dialect::is_closing(text, dialects) || names_tool(paragraph, at, end, is_markup, dialects, catalog) {
+            return true;
+        }
+        // A token alone on its line, or the first lines of an object.
+        is_markup = text.starts_with(['<', '[', '{']) && text.ends_with(['>', ']', '{', '[', ','])
+            || is_markup && text.starts_with(['"', '{']);
+        at = end + 1;
+    }
+    false
+}
+
+/// Whether the line of the paragraph from `start` to `end` has the name of a tool in markup, with arguments after it.
+fn names_tool(
+    paragraph: &str,
+    start: usize,
+    end: usize,
+    after_markup: bool,
+    dialects: Dialects,
+    catalog: Option<&Catalog>,
+) -> bool {
+    let line = &paragraph[start..end];
+    let near = &line[..floor_boundary(line, MOST_LINE)];
+    let text = near.trim_start();
+    let labelled = label(text);
+    let marked = text.starts_with(['<', '[', '{']) || after_markup || labelled.is_some();
+    let python = text.starts_with(|c: char| c.is_ascii_alphabetic()) && line.trim_end().ends_with(')');
+    // A token may also follow prose.
+    let token = near.match_indices(['<', '[']).map(|(at, _)| at).find(|at| {
+        matches!(dialect::special_token(&near[*at..], true, dialects), dialect::Token::Call { .. })
+            && !near[..*at].contains('`')
+    });
+    if !marked && !python && token.is_none() {
+        return false; // nearly every line
+    }
+    let mut at = match (marked, python, token) {
+        (false, false, Some(token)) => token,
+        _ => near.len() - text.len(),
+    };
+    let mut names = 0;
+    while names < MOST_NAMES {
+        let Some(skipped) = near[at..].find(is_word) else { return false };
+        at += skipped;
+        let (word, _) = word(&near[at..]);
+        let name = word.trim_end_matches(['.', '/', '-']);
+        let behind = &paragraph[start + at + word.len()..];
+        let before = near[..at].trim_end_matches(['"', '\'', '*', ' ']);
+        let fused = before.ends_with(['>', ']'])
+            && behind.starts_with('"')
+            && catalog.is_some_and(|catalog| catalog.specs().iter().any(|spec| name.starts_with(&*spec.name)));
+        if fused {
+            return true;
+        }
+        if let Some(spec) = call::spec(catalog, name) {
+            let first = before.trim().is_empty();
+            let is_call = match before.trim_start().chars().next() {
+                None if !marked => python && is_python(behind),
+                // A line of Python begins with the name.
+                Some(_) if !marked && token.is_none() => false,
+                _ if labelled.is_some_and(|label| before.trim_start().len() <= label) => is_labelled(behind),
+                Some('[') if !before.contains(['<', '{', ']']) => is_python(behind),
+                _ => has_arguments(behind, name, spec, dialects) || first && is_python(behind),
+            };
+            if is_call {
+                return true;
+            }
+        }
+        names += 1;
+        at += word.len().max(1);
+    }
+    false
+}
+
+/// The length of a label before a name: `Action: `, `TOOL_CALL: `.
+fn label(line: &str) -> Option<usize> {
+    let end = line[..floor_boundary(line, 32)].find(':')?;
+    let label = &line[..end];
+    let is_label = is_name(label)
+        || matches!(
+            label.to_ascii_lowercase().as_str(),
+            "action" | "tool_call" | "tool call" | "call" | "calling tool"
+        );
+    is_label.then_some(end + 1)
+}
+
+/// Whether arguments follow a name after a label: in parentheses, as an object, or as `Action Input:`.
+fn is_labelled(behind: &str) -> bool {
+    let rest = behind.trim_start();
+    is_python(behind) || rest.starts_with('{') || rest.starts_with("Action Input")
+}
+
+/// Whether arguments follow in parentheses: none, an object, a text, or `key=value`.
+fn is_python(behind: &str) -> bool {
+    let Some(inside) = behind.strip_prefix('(') else { return false };
+    let inside = inside.trim_start();
+    let (key, value) = word(inside);
+    inside.starts_with([')', '{', '"', '\'']) || !key.is_empty() && value.trim_start().starts_with('=')
+}
+
+/// Whether the text after the name of a tool looks like arguments for it.
+fn has_arguments(behind: &str, name: &str, spec: &ToolSpec, dialects: Dialects) -> bool {
+    if is_python(behind) {
         return true;
     }
-    let rest = behind
+    if behind.starts_with("](") {
+        return false; // a link
+    }
+    if behind.starts_with('>') && behind.contains(&format!("</{name}>")) {
+        return true;
+    }
+    let mut rest = behind
         .trim_start_matches(|c: char| is_around(c) && c != '{' && c != '<' || matches!(c, '>' | ']' | ',' | ':' | ')'));
+    // The element of the name ends before that of the arguments begins.
+    if rest.starts_with("</")
+        && !dialect::is_closing(rest.split_inclusive('>').next().unwrap_or_default(), dialects)
+        && let Some(end) = rest.find('>')
+    {
+        rest = rest[end + 1..].trim_start();
+    }
     if rest.starts_with('{') || rest.starts_with("ARGS]") || rest.starts_with("Action Input") {
         return true;
     }
     let tag = rest.strip_prefix('<').filter(|tag| tag.starts_with(char::is_alphabetic));
-    if ends(behind) {
+    if dialect::has_closing(behind, dialects) {
         // A call of a tool that needs nothing but its name; or anything else before the closing token.
-        let alone = tag.is_none() && rest.starts_with(['<', '|']);
+        let alone = tag.is_none() && rest.starts_with(['<', '|', '[']);
         return !alone || spec.params.iter().all(|param| !param.required);
     }
-    let (key, behind) = word(tag.unwrap_or(rest));
-    let is_value = behind.trim_start_matches(is_around).starts_with([':', '=', '>']);
+    if rest.starts_with('<') && rest.split('>').next().unwrap_or_default().contains(" name=") {
+        return true; // the tag of a parameter with an unknown prefix
+    }
+    let (key, value) = word(tag.unwrap_or(rest));
+    let is_value = value.trim_start_matches(is_around).starts_with([':', '=', '>']);
     is_value && (tag.is_some() || spec.find(key).is_some() || is_args(key))
 }
 
@@ -157,9 +248,12 @@ fn is_around(c: char) -> bool {
     c.is_ascii_whitespace() || matches!(c, '{' | '[' | '<' | '"' | '\'' | '`' | '*')
 }
 
-/// The word that a text begins with, and what stands behind it. A longer one is no name.
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '\\' | '/')
+}
+
+/// The word that a text begins with, and the rest. A longer one is no name.
 fn word(text: &str) -> (&str, &str) {
-    let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '\\' | '/');
     let near = &text[..floor_boundary(text, MOST_WORD)];
-    text.split_at(near.find(|c| !is_name(c)).unwrap_or(near.len()))
+    text.split_at(near.find(|c| !is_word(c)).unwrap_or(near.len()))
 }

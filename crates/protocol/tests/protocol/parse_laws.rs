@@ -173,6 +173,100 @@ fn a_text_with_tags_of_its_dialect_is_never_another_one_without_a_guess() {
 }
 
 #[test]
+fn a_text_with_a_call_of_any_dialect_survives_or_the_call_is_a_guess() {
+    let json = "<tool_call>{\"name\": \"write_file\", \"arguments\": {\"path\": \"a\", \"content\": @}}</tool_call>";
+    let named = "[TOOL_CALLS]write_file[ARGS]{\"path\": \"a\", \"content\": @}";
+    let python = "<|tool_call_start|>[write_file(path=\"a\", content=@)]<|tool_call_end|>";
+    let (mut exact, mut guessed) = (0, 0);
+    for case in crate::parse::cases() {
+        let text = case.reply.trim_end();
+        if text.contains(['\r', '\0', '\u{feff}']) || text.is_empty() {
+            continue;
+        }
+        let literal = json!(text).to_string();
+        let literals = [json, named, python].map(|template| template.replace('@', &literal));
+        let raw = RAW.iter().filter(|(_, _, of_args)| !has_two_arguments(&format!("{text}{}", of_args[1]), of_args));
+        for reply in literals.into_iter().chain(raw.map(|(template, ..)| template.replace('@', text))) {
+            for (call, _) in calls(&events(&reply, "dialects", usize::MAX / 2, false)) {
+                let right = call.name == "write_file" && call.args["content"] == text;
+                assert!(right || call.is_lossy(), "{call:?} of {text:?} in {reply:?}");
+                exact += usize::from(!call.is_lossy());
+                guessed += usize::from(call.is_lossy());
+            }
+        }
+    }
+    assert!(exact > 1000 && guessed > 200, "{exact} exact, {guessed} guesses");
+}
+
+/// Forms that no dialect has; `@` is the name of a tool, and `#` its argument.
+const FORMS: &[&str] = &[
+    "<tool_call>@ {\"#\": \"a\"}</tool_call>",
+    "<toolcall>{\"name\": \"@\", \"arguments\": {\"#\": \"a\"}}</toolcall>",
+    "<@>a</@>",
+    "<@><#>a</#></@>",
+    "<@ #=\"a\" />",
+    "<call>\n<tool_name>@</tool_name>\n<arguments>{\"#\": \"a\"}</arguments>\n</call>",
+    "<|DSML|tool_calls>\n<|DSML|invoke name=\"@\">\n<|DSML|parameter name=\"#\">a</|DSML|parameter>\n</|DSML|invoke>",
+    "[Calling tool: @({\"#\": \"a\"})]",
+    "[@(#=\"a\")]",
+    "TOOL_CALL: @(#=\"a\")",
+    "Action: @\nAction Input: {\"#\": \"a\"}",
+    "[{\"name\": \"@\", \"arguments\": {\"#\": \"a\"}}]",
+    "<tool_call>@#\": \"a\"}",
+    "<tool_call>Let me check.<function=@><parameter=#>a</parameter></function></tool_call>",
+    "[TOOL_REQUEST]{\"name\": \"@\", \"arguments\": {\"#\": \"a\"}}[END_TOOL_REQUEST]",
+];
+
+#[test]
+fn the_name_of_a_tool_in_markup_gives_a_call_or_an_event() {
+    for form in FORMS {
+        for (tool, arg) in [("bash", "command"), ("read_file", "path"), ("search", "pattern")] {
+            let form = form.replace('@', tool).replace('#', arg);
+            for reply in [form.clone(), format!("I look.\n\n{form}\n\nDone.\n"), format!("I look.\n{form}\n")] {
+                let events = in_any_pieces(&reply, "dialects");
+                let noticed = |event: &Event<'_>| !matches!(event, Event::Text { .. } | Event::Started { .. });
+                assert!(events.iter().any(noticed), "{reply:?}: {events:?}");
+            }
+        }
+    }
+}
+
+/// Paragraphs of answers that mention tools, tokens and markup.
+const ORDINARY: &[&str] = &[
+    "Use `bash` to run it, and `read_file(path)` to read it.",
+    "See [search](docs/search.md) and [bash](https://example.org/bash).",
+    "<b>plan</b>: first the parser, then the tests.",
+    "I will search (see below) and plan: read, write, test.",
+    "`<tool_call>` is how Qwen writes a call, and `</tool_call>` ends it.",
+    "1. **read_file**: reads a file\n2. **bash**: runs a command",
+    "Run bash(1) or search(pattern) by hand.",
+    "<div>\n<p>search</p>\n</div>",
+    "{\"name\": \"toolfence\", \"version\": \"1.0\"}",
+    "| tool | does |\n|---|---|\n| bash | runs |\n| search | finds |",
+    "```python\nresult = search(pattern=\"a\")\nprint(result)\n```",
+    "```html\n<search>\n<input name=\"q\">\n</search>\n```",
+    "- [ ] search the docs\n- [x] plan the work",
+    "Note: bash: command not found.",
+    "[plan] one step\n[search] two steps",
+    "Error: bash exited with {\"code\": 1}.",
+    "Vec<Search>, Map<Plan, Job> and `<bash>`.",
+    "name: search\ndescription: finds text",
+    "The job is done.",
+];
+
+#[test]
+fn ordinary_replies_cause_no_reminder() {
+    let mut random = Random::new(14);
+    for _ in 0..2_000 {
+        let count = 2 + random.below(5);
+        let reply: Vec<&str> = (0..count).map(|_| *random.pick(ORDINARY)).collect();
+        let reply = reply.join(*random.pick(&["\n\n", "\n\n\n"]));
+        let events = events(&reply, "dialects", usize::MAX / 2, false);
+        assert!(events.iter().all(|event| matches!(event, Event::Text { .. })), "{reply:?}: {events:?}");
+    }
+}
+
+#[test]
 fn long_texts_of_foreign_tools_keep_their_last_line_break() {
     let schema = json!({
         "type": "object",

@@ -79,7 +79,7 @@ fn the_examples_of_a_dialect_are_calls_in_it() {
     }
     shown.dedup();
     let wanted = ["hermes", "llama", "mistral", "granite", "functools", "hunyuan", "cohere", "apertus", "internlm"];
-    assert_eq!(shown, [&wanted[..], &["nemotron", "longcat"]].concat());
+    assert_eq!(shown, [&wanted[..], &["nemotron", "lm_studio", "longcat"]].concat());
 }
 
 #[test]

@@ -5,7 +5,7 @@
 
 use super::scan::{Read, Scan};
 use super::{Forgery, Row};
-use crate::{Args, Dialect, messages};
+use crate::{Args, Dialect, Repair, messages};
 use serde_json::{Map, Value};
 
 /// Levels of lists and objects.
@@ -51,7 +51,8 @@ fn call(scan: &mut Scan<'_>, mark: &'static str, close: &str) -> Read {
     scan.at += end;
     scan.begins(name);
     let args: Args = object(scan, mark, 0)?;
-    scan.call(name, args, Vec::new());
+    let repairs = if scan.unmarked { vec![Repair::UnquotedValue] } else { Vec::new() };
+    scan.call(name, args, repairs);
     let end = scan.at;
     scan.skip_whitespace();
     if scan.take(close)? { Ok(()) } else { scan.missing_end(end, true) }
@@ -119,11 +120,18 @@ fn value(scan: &mut Scan<'_>, mark: &'static str, depth: usize) -> Read<Value> {
             let Some(end) = rest.find([',', '}', ']']) else { return scan.wait() };
             let word = rest[..end].trim();
             scan.at += end;
-            // A word that is no JSON is a text whose marks were left out.
-            Ok(serde_json::from_str(word)
-                .ok()
-                .filter(|value: &Value| !value.is_string())
-                .unwrap_or_else(|| word.into()))
+            match serde_json::from_str(word) {
+                Ok(Value::String(text)) => {
+                    scan.unmarked = true;
+                    Ok(text.into())
+                }
+                Ok(value) => Ok(value),
+                // The model left out one mark of a text, or both. A mark is never text.
+                Err(_) => {
+                    scan.unmarked = true;
+                    Ok(word.replace(mark, "").into())
+                }
+            }
         }
     }
 }

@@ -28,7 +28,7 @@ fn calls(scan: &mut Scan<'_>) -> Read {
     if !scan.take("[ARGS]")? {
         scan.skip_whitespace();
     }
-    if scan.peek().is_some_and(|byte| byte != b'{') {
+    if scan.peek().is_some_and(|byte| byte != b'{') && !scan.sees("\"{")? {
         return scan.no();
     }
     scan.sketch.id.clone_from(&id);

@@ -426,6 +426,39 @@ pub(super) fn python_calls(text: &str, catalog: Option<&Catalog>) -> Option<Resu
     }
 }
 
+/// The list or dictionary that a text spells as Python does.
+pub(crate) fn python_literal(text: &str) -> Option<serde_json::Value> {
+    let mut scan = Scan::new(text, Some(FinishReason::Stop), None);
+    scan.skip_whitespace();
+    let value = matches!(scan.peek(), Some(b'[' | b'{')).then(|| python::value(&mut scan, 0).ok())??;
+    scan.rest().trim().is_empty().then_some(value)
+}
+
+/// The closing tokens of the dialects that nothing else begins with.
+fn closing_tokens(dialects: Dialects) -> impl Iterator<Item = &'static str> {
+    rows(dialects).filter(|row| row.special || row.opener == "<function=").flat_map(|row| row.closers).copied()
+}
+
+/// Returns `true` if the text is closing tokens and nothing else.
+pub(super) fn is_closing(mut text: &str, dialects: Dialects) -> bool {
+    if !text.starts_with(['<', '[']) {
+        return false; // nearly every line
+    }
+    loop {
+        let strip = |close: &str| (close.len() > 1).then(|| text.strip_prefix(close))?;
+        match closing_tokens(dialects).find_map(strip) {
+            Some("") => return true,
+            Some(rest) => text = rest.trim_start(),
+            None => return false,
+        }
+    }
+}
+
+/// Returns `true` if a closing token is in the text.
+pub(super) fn has_closing(text: &str, dialects: Dialects) -> bool {
+    closing_tokens(dialects).any(|close| close.len() > 1 && text.contains(close))
+}
+
 /// Whether `text`, of which the bytes from `seen` on are new, holds a token that a call behind `opener` may end with.
 pub(super) fn may_end(text: &str, seen: usize, opener: &str, dialects: Dialects) -> bool {
     rows(dialects).filter(|row| row.opener == opener).flat_map(|row| row.closers).any(|close| {
@@ -467,6 +500,15 @@ mod tests {
             let found = special_token(row.opener, true, Dialects::ALL);
             assert!(matches!(found, Token::Call { .. }), "{}", row.opener);
             assert!(marks(row.opener, 0).next() == Some(0), "{} is not looked for", row.opener);
+        }
+    }
+
+    #[test]
+    fn literals_of_python_are_lists_and_dictionaries() {
+        let list = python_literal("['a', \"it's\", True]");
+        assert_eq!(list, Some(serde_json::json!(["a", "it's", true])));
+        for text in ["'a'", "3", "[a]", "['a'] b", "", "[f(1)]"] {
+            assert_eq!(python_literal(text), None, "{text}");
         }
     }
 

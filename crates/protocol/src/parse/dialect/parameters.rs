@@ -89,10 +89,20 @@ pub(super) fn alone(scan: &mut Scan<'_>, tags: &Tags) -> Read {
 
 /// Calls one after another, up to one of the closing tokens of the dialect.
 pub(super) fn calls(scan: &mut Scan<'_>, tags: &Tags) -> Read {
+    let mut end = scan.at;
     loop {
         scan.skip_whitespace();
-        tagged(scan, tags)?;
-        let end = scan.at;
+        match tagged(scan, tags) {
+            Ok(()) => {}
+            // The calls before it are good, unless a text of theirs was cut at its own tags: so they are guesses.
+            Err(Stop::Bad(_) | Stop::Incomplete) if !scan.drafts.is_empty() => {
+                scan.inner_tag = true;
+                scan.at = end;
+                return Ok(());
+            }
+            Err(stop) => return Err(stop),
+        }
+        end = scan.at;
         scan.skip_whitespace();
         if scan.take_any(tags.closers)? {
             return Ok(());

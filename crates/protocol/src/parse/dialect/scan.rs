@@ -39,6 +39,8 @@ pub(super) struct Scan<'a> {
     pub(super) sketch: Sketch,
     /// The part of the text that is reasoning, and whether it was closed.
     pub(super) thought: Option<((usize, usize), bool)>,
+    /// A text has no marks, or only one: its end is a guess.
+    pub(super) unmarked: bool,
     /// A raw text has a tag of the dialect in it.
     pub(super) inner_tag: bool,
 }
@@ -64,6 +66,7 @@ impl<'a> Scan<'a> {
             drafts: Vec::new(),
             sketch: Sketch::default(),
             thought: None,
+            unmarked: false,
             inner_tag: false,
         }
     }
@@ -210,7 +213,12 @@ impl<'a> Scan<'a> {
         let mut guess = None;
         self.sketch.raw = true;
         loop {
-            self.until(close)?;
+            if let Err(stop) = self.until(close) {
+                // Another tag follows, and the reply is not cut: the closing tag was left out.
+                let forgotten = self.ended == Some(FinishReason::Stop)
+                    && behind.iter().any(|token| self.text[from..].contains(token));
+                return if forgotten { self.bad(messages::parameter_wanted(close)) } else { Err(stop) };
+            }
             let end = self.at;
             self.skip_whitespace();
             let found =
@@ -309,6 +317,9 @@ impl<'a> Scan<'a> {
     pub(super) fn args(&mut self, name: &str, closers: &[&str]) -> Read<(Args, Vec<Repair>)> {
         self.skip_whitespace();
         let start = self.at;
+        if self.sees("\"{")? {
+            return self.args_in_string();
+        }
         if self.peek() == Some(b'{') {
             self.names(name);
         }
@@ -318,6 +329,21 @@ impl<'a> Scan<'a> {
             (Some(Value::Object(args)), None) => Ok((args, repairs)),
             _ => Err(Stop::Bad(Problem::new(start, messages::args_not_an_object("arguments")))),
         }
+    }
+
+    /// The arguments as an object in a JSON string.
+    fn args_in_string(&mut self) -> Read<(Args, Vec<Repair>)> {
+        let mut strings = serde_json::Deserializer::from_str(self.rest()).into_iter::<String>();
+        let text = match strings.next() {
+            Some(Ok(text)) => text,
+            Some(Err(error)) if error.is_eof() => return self.wait(),
+            Some(Err(_)) | None => return self.bad(messages::args_not_an_object("arguments")),
+        };
+        let Ok(Value::Object(args)) = json::strict(&text) else {
+            return self.bad(messages::args_not_an_object("arguments"));
+        };
+        self.at += strings.byte_offset();
+        Ok((args, vec![Repair::ArgsString]))
     }
 
     /// Adds a call.

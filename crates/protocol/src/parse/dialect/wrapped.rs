@@ -3,6 +3,7 @@
 //! - Hermes: the chat templates of NousResearch/Hermes-2-Pro and of Qwen/Qwen2.5-7B-Instruct, `tokenizer_config.json`.
 //! - Granite: ibm-granite/granite-3.1-8b-instruct and granite-20b-functioncalling; Phi-4: microsoft/Phi-4-mini-instruct.
 //! - Functools: the chat templates of microsoft/Phi-4-mini-instruct and fireworks-ai/llama-3-firefunction-v2.
+//! - LM Studio: its documentation of tool use, "default tool use support".
 //! - InternLM: internlm/internlm2_5-7b-chat. Nemotron: nvidia/NVIDIA-Nemotron-Nano-9B-v2. LongCat:
 //!   meituan-longcat/LongCat-Flash-Chat.
 
@@ -48,6 +49,13 @@ pub(super) const ROWS: &[Row] = &[
         special: true,
         read: |scan| scan.json_calls(&["</TOOLCALL>"]),
         closers: &["</TOOLCALL>"],
+    },
+    Row {
+        dialect: Dialect::LmStudio,
+        opener: "[TOOL_REQUEST]",
+        special: true,
+        read: |scan| scan.json_calls(&["[END_TOOL_REQUEST]"]),
+        closers: &["[END_TOOL_REQUEST]"],
     },
     Row {
         dialect: Dialect::LongCat,

@@ -101,6 +101,8 @@ impl Parser {
             }
             Err(problem) => {
                 self.after_broken |= broke_off || problem.inside;
+                self.ended_early_malformed |=
+                    matches!(ending, Ending::NextFence | Ending::LooseFence { .. } | Ending::ClosingTag);
                 self.malformed(&problem);
             }
         }
@@ -131,6 +133,12 @@ impl Parser {
 
     /// Adds the repairs that the block itself needed. Refuses too many calls, and in strict mode any repair.
     pub(super) fn admit(&self, mut drafts: Vec<Draft>, ending: Ending) -> Result<Vec<Draft>, Problem> {
+        // Models often glue fences: the next write must not be lost because of that.
+        let canonical = ending == Ending::Fence
+            && self.block.at_line_start
+            && !self.block.drifted_word
+            && !self.ended_early_malformed
+            && drafts.iter().all(|draft| draft.repairs.is_empty());
         let misses_fence = matches!(ending, Ending::NextFence | Ending::ClosingTag | Ending::Reply(FinishReason::Stop));
         let (glued, text) = match ending {
             Ending::LooseFence { glued, text } => (glued, text),
@@ -138,7 +146,7 @@ impl Parser {
         };
         let needed = [
             (self.block.drifted_word, Repair::InfoWord),
-            (self.block.doubtful, Repair::DoubtfulFence),
+            (self.block.doubtful && !canonical, Repair::DoubtfulFence),
             (misses_fence && !self.options.bare, Repair::MissingFence),
             (glued, Repair::GluedFence),
             (text, Repair::TextAfterFence),

@@ -64,6 +64,8 @@ pub struct Parser {
     failed_speculations: u8,
     /// A block broke off: what follows may have been meant as its content.
     after_broken: bool,
+    /// A malformed block ended where CommonMark sees no end.
+    ended_early_malformed: bool,
     /// Nothing more can be found until more is pushed.
     starved: bool,
     /// Code spans of the open paragraph.
@@ -76,6 +78,8 @@ pub struct Parser {
     structured: bool,
     /// The reply holds a tool block, or a call in a dialect.
     blocks: bool,
+    /// An ignored call was reported.
+    reminds: bool,
     /// Where the last token of a dialect stood that no call followed.
     refused: Option<usize>,
     /// What follows calls in dialects on their line, and where that is: it holds for all calls that begin before.
@@ -147,12 +151,14 @@ impl Parser {
             calls: 0,
             failed_speculations: 0,
             after_broken: false,
+            ended_early_malformed: false,
             starved: false,
             spans: CodeSpans::default(),
             paragraph: ParagraphRest::default(),
             behind_section: false,
             structured: false,
             blocks: false,
+            reminds: false,
             refused: None,
             line_rest: (LineRest::Nothing, 0),
             stray_closers: Vec::new(),
@@ -264,6 +270,7 @@ impl Parser {
     /// Queues an event about text that is shown up to `at`, if there is one.
     fn announce(&mut self, event: Option<Event<'static>>, at: usize) {
         if let Some(event) = event {
+            self.reminds = true;
             self.show(at);
             self.queue.push_event(event);
         }
@@ -306,6 +313,10 @@ impl Parser {
         }
         let ignored = self.ignored.end_all();
         self.announce(ignored, self.input.len());
+        if !self.blocks && !self.reminds && !self.ignored.has_candidate() {
+            let wrong_form = self.ignored.take_wrong_form();
+            self.announce(wrong_form, self.input.len());
+        }
         if self.input.finished == Some(FinishReason::Stop) && !self.blocks {
             self.candidate_counts();
         }
@@ -382,21 +393,9 @@ impl Parser {
                 return;
             }
         }
-        if matches!(self.state, ParserState::Prose) {
-            self.watch_form(line);
-        }
         self.input.pass(line);
         if !matches!(self.state, ParserState::Block) && (self.skipping || self.input.is_large()) {
             self.show(self.input.at);
-        }
-    }
-
-    /// A line of prose is over: looks for a call in it whose form no dialect has.
-    fn watch_form(&mut self, line: InputLine) {
-        if self.ignored.watches_form() {
-            let (at, end) = (self.input.at, line.end);
-            let found = self.ignored.form_line(self.input.slice(at, end), self.input.span(at, end));
-            self.announce(found, end);
         }
     }
 
@@ -414,6 +413,9 @@ impl Parser {
         let ended = self.ignored.fence_ends(None);
         let text = self.input.slice(self.input.at, line.end);
         let span = self.input.span(self.input.at, line.end);
+        if !marked {
+            self.ignored.watch_form(text, span, false);
+        }
         let found = if blank { self.ignored.blank() } else { self.ignored.prose(text, span, quoted) };
         self.announce(ended.or(found), line.end);
         false
@@ -469,7 +471,7 @@ impl Parser {
             }
             LineKind::Html { text: html, raw } if !in_quote => {
                 let start = line.end - html.len();
-                return self.html_line(line, start, raw, !in_html);
+                return self.html_line(line, start, raw);
             }
             _ => {}
         }
@@ -498,6 +500,7 @@ impl Parser {
                     self.block.drifted_word = matches!(word, InfoWord::Tool { drifted: true });
                     self.block.python = is_code && self.dialects().contains(Dialect::Pythonic);
                     self.block.doubtful = doubtful;
+                    self.block.at_line_start = offset == 0;
                     self.block.object_on_fence_line = holds_object;
                     return false;
                 }
@@ -516,7 +519,7 @@ impl Parser {
 impl Parser {
     /// Reads a line of an HTML block, whose text begins at `start`. It is not code: a closing tag after a call counts in it, but a
     /// call does not. Returns `true` if the parser went to a closing tag.
-    fn html_line(&mut self, line: InputLine, start: usize, raw: bool, is_first: bool) -> bool {
+    fn html_line(&mut self, line: InputLine, start: usize, raw: bool) -> bool {
         if self.follows_call() {
             if raw {
                 self.close_in_raw_html(line);
@@ -526,8 +529,8 @@ impl Parser {
         }
         let ended = self.ignored.fence_ends(None);
         let (text, span) = (self.input.slice(start, line.end), self.input.span(self.input.at, line.end));
-        if is_first {
-            self.ignored.begins_line(text, span);
+        if !raw && !self.input.slice(start, line.end).trim_start().starts_with("<!") {
+            self.ignored.watch_form(text, span, false);
         }
         let found = self.ignored.drawn(Ignored::Html, text, span);
         self.announce(ended.or(found), line.end);

@@ -272,9 +272,6 @@ impl Parser {
     /// What stands `offset` bytes behind the parser's place is certain to be no prose: the parser goes there.
     fn go_to(&mut self, offset: usize) {
         let at = self.input.at + offset;
-        let (text, span) = (self.input.slice(self.input.at, at), self.input.span(self.input.at, at));
-        let before = self.ignored.form_line(text, span);
-        self.announce(before, at);
         let ignored = self.ignored.end_all();
         self.show(at);
         self.announce(ignored, at);
@@ -513,9 +510,6 @@ impl Parser {
     fn refuse_section(&mut self, offset: usize) {
         let at = self.input.offset(self.input.at + offset);
         self.refused = Some(at);
-        if let ParserState::Section(section) = &self.state {
-            self.ignored.refused(at, section.opener);
-        }
         // Behind prose, CommonMark was asked already what the line is.
         self.structured = matches!(&self.state, ParserState::Section(section) if section.mid_line);
         self.state = ParserState::Prose;

@@ -53,7 +53,7 @@ pub(crate) fn ours(text: &str) -> Blocks {
 /// What of a reply is not as the law of doubtful fences wants it, with how many calls carry `doubtful_fence`, and how many need
 /// no guess though a block ended before at a place that CommonMark does not see.
 ///
-/// The law: no call is lossless unless CommonMark sees its fence too, or it stands before the first such end. Where `strict`,
+/// The law: no call is lossless unless CommonMark sees its fence too, it precedes the first such end, or it is canonical. Where `strict`,
 /// the reply has no fence inside of a string or body, and then CommonMark sees those before the first such end as well.
 pub(crate) fn doubtful_fences(text: &str, strict: bool) -> Result<(usize, usize), String> {
     let text = without_reasoning(&newlines(text));
@@ -67,7 +67,13 @@ pub(crate) fn doubtful_fences(text: &str, strict: bool) -> Result<(usize, usize)
     while let Some(event) = parser.poll() {
         let Event::Call { call, span, .. } = event else { continue };
         let unseen = |name: &str| matches!(name, "missing_fence" | "glued_fence" | "text_after_fence");
-        calls.push((span, call.is_lossy(), call.repairs.iter().any(|repair| repair.name() == "doubtful_fence")));
+        let canonical = call.repairs.is_empty() && text[..span.start].ends_with(['\n', '\r']);
+        calls.push((
+            span,
+            call.is_lossy(),
+            canonical,
+            call.repairs.iter().any(|repair| repair.name() == "doubtful_fence"),
+        ));
         if call.repairs.iter().any(|repair| unseen(repair.name())) {
             ends.push(span.end);
         }
@@ -75,11 +81,12 @@ pub(crate) fn doubtful_fences(text: &str, strict: bool) -> Result<(usize, usize)
     let seen: Vec<usize> = pulldown(&text).into_iter().chain(comrak(&text)).map(|(line, _)| line).collect();
     let known = pulldown_differs(&text) && comrak_differs(&text);
     let (mut doubtful, mut certain) = (0, 0);
-    for (span, lossy, doubts) in calls {
+    for (span, lossy, canonical, doubts) in calls {
         let behind_end = ends.iter().any(|end| *end <= span.start);
         doubtful += usize::from(doubts);
         certain += usize::from(!lossy && behind_end);
-        if !lossy && !known && (strict || behind_end) && !seen.contains(&line_of(&text, span.start)) {
+        let exempt = lossy || known || if behind_end { canonical } else { !strict };
+        if !exempt && !seen.contains(&line_of(&text, span.start)) {
             return Err(format!("CommonMark does not see the call at {span:?} of {text:?}"));
         }
     }
