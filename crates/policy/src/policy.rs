@@ -202,6 +202,9 @@ impl Policy {
                 decision.marks = Vec::new();
             }
             decision.is_confined = confinement == Confinement::Full;
+            if spec.asks_for(Request::Background, &call.args) && facts.has_private_copy() {
+                decision = self.ask_about_builds(decision);
+            }
             return decision;
         }
         if spec.served {
@@ -225,6 +228,18 @@ impl Policy {
             }
             Effect::Execute => Decision::new(Judgement::Ask, "execute", messages::runs_a_program(name)),
         }
+    }
+
+    /// Asks before a job writes into build folders of the project, if the user has not answered that for the session.
+    fn ask_about_builds(&self, decision: Decision) -> Decision {
+        let is_open = matches!(self.settings.ask, AskMode::Risky | AskMode::Always) && self.answers.output().is_none();
+        if !is_open || self.read_only || !decision.is_confined || decision.judgement != Judgement::Allow {
+            return decision;
+        }
+        let reason = text!("A job writes into the build folders of the project itself.");
+        let mut asks = Decision { question: Question::Changes, ..Decision::new(Judgement::Ask, "output", reason) };
+        asks.offer.add(Ok::<_, Text>(Rule::output(true)));
+        asks.stricter(decision)
     }
 
     /// Holds text for a job against the rules for commands: a job may be a shell or an interpreter, whatever it was started as.

@@ -66,6 +66,15 @@ impl<'a> Permit<'a> {
         self.cleared.may_change()
     }
 
+    /// Whether a job may write into the build folders of the project.
+    pub fn may_write_builds(&self) -> bool {
+        match self.cleared.consent_to_output() {
+            Consent::Given => true,
+            Consent::Ask => self.cleared.is_approved(),
+            Consent::Refused => false,
+        }
+    }
+
     /// Whether the command cannot change the project itself: see
     /// [`Decision::is_confined`](toolfence_policy::Decision::is_confined).
     pub fn is_confined(&self) -> bool {

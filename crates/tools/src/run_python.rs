@@ -46,6 +46,7 @@ impl Python {
             outside: false,
             keep: kept(limits),
             looks: false,
+            writes_builds: false,
             writes_git: false,
             on_private_copy: permit.is_confined(),
             language: permit.language(),

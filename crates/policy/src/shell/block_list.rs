@@ -113,7 +113,11 @@ fn reached_operands<'w>(program: &str, arguments: &'w [ShellWord]) -> &'w [Shell
         "rm" if has_option(arguments, "rR", "--recursive") => arguments,
         "chmod" | "chown" | "chgrp" | "setfacl" if has_option(arguments, "R", "--recursive") => arguments,
         "mv" => arguments.split_last().map_or(arguments, |(_, sources)| sources),
-        "find" if removes_found(arguments) => arguments,
+        "find" if removes_found(arguments) => {
+            // Its folders precede the expression.
+            let begins = |word: &ShellWord| word.literal().is_some_and(|text| text.starts_with(['-', '(', '!']));
+            &arguments[..arguments.iter().position(begins).unwrap_or(arguments.len())]
+        }
         _ => &[],
     }
 }
@@ -130,10 +134,11 @@ pub(super) fn find_fork_bomb(command: &str) -> Option<Text> {
         .then(|| text!("The function {name} starts itself again and again.", name = shown(name, 40)))
 }
 
+/// The most folders that are followed. A list as long as this may lack one.
+pub(super) const MAX_FOLDERS: usize = 16;
+
 /// Lists the folders in which the commands of a text may run: its own, and each to which it changes.
 pub(super) fn list_folders(cwd: &str, commands: &[ListedCommand]) -> Vec<String> {
-    /// More changes of the folder than this are not followed.
-    const MAX_FOLDERS: usize = 16;
     let mut folders = vec![cwd.to_owned()];
     for command in commands {
         let Some((name, arguments)) = command.words.split_first() else { continue };
@@ -207,8 +212,8 @@ fn removes_found(arguments: &[ShellWord]) -> bool {
     let literal = |word: &ShellWord| word.literal().unwrap_or("").to_owned();
     let runs = |word: &str| matches!(word, "-exec" | "-execdir" | "-ok" | "-okdir");
     let removes = |word: &str| has("rm unlink shred rmdir", base_name(word));
-    arguments.iter().any(|word| word.literal() == Some("-delete"))
-        || arguments.windows(2).any(|pair| runs(&literal(&pair[0])) && removes(&literal(&pair[1])))
+    let executed = arguments.iter().skip_while(|word| !runs(&literal(word)));
+    arguments.iter().any(|word| word.literal() == Some("-delete")) || executed.map(literal).any(|word| removes(&word))
 }
 
 /// Reports whether a path is a block device or the memory of the machine.

@@ -6,22 +6,20 @@
 use super::Ground;
 use super::block_list::{display, is_option, may_reach_everything};
 use super::commands::ListedCommand;
+use super::deny::OPTIONS_BEFORE_SUBCOMMANDS;
 use super::parse::ShellWord;
-use super::wrappers::base_name;
+use super::wrappers::{Options, base_name, find_options, skip_options};
 use crate::shown::shown;
 use crate::{PathFact, Seen};
 use toolfence_protocol::{Text, text};
 use toolfence_rules::{Blocked, Harmless};
 
 /// Programs that print their words, or only names and metadata of files.
-const NAMES_ONLY: &str = "echo printf test [ [[ ls stat file realpath readlink dirname basename du tree which type command find cd \
+pub(super) const NAMES_ONLY: &str = "echo printf test [ [[ ls stat file realpath readlink dirname basename du tree which type command find cd \
     mkdir touch";
 
 /// Programs whose first operand, or whose option `-e`, is no file.
-const PATTERN_FIRST: &str = "grep egrep fgrep rg ag sed gsed awk gawk mawk jq yq perl";
-
-/// Subcommands of git that print the contents of the files that they name.
-const GIT_PRINTS: &str = "show diff blame annotate log cat-file grep archive";
+const PATTERN_FIRST: &str = "grep egrep fgrep rg ag fd fdfind sed gsed awk gawk mawk jq yq perl";
 
 /// The longest word that is a path.
 const LONGEST_PATH: usize = 4096;
@@ -32,40 +30,60 @@ pub(super) fn find_blocked_name(command: &ListedCommand, ground: Ground<'_>, fol
     if let Some(reason) = targets.into_iter().find_map(|word| find_in_word(word, ground, folders)) {
         return Some(reason);
     }
-    let (name, arguments) = command.words.split_first()?;
-    let program = name.literal().map_or("", base_name);
-    let has = |list: &str| list.split_ascii_whitespace().any(|one| one == program);
-    if has(NAMES_ONLY) {
+    // The words of a command that another one runs are listed with it.
+    if command.is_wrapper {
         return None;
     }
-    let files: Vec<&ShellWord> = if has(PATTERN_FIRST) {
-        // The values of `jq --arg` are no files either.
+    let (name, arguments) = command.words.split_first()?;
+    let program = name.literal().map_or("", base_name);
+    list_files(program, arguments).into_iter().find_map(|word| find_in_word(word, ground, folders))
+}
+
+/// Lists the words of a command that can be names of files which it opens.
+fn list_files<'w>(program: &str, arguments: &'w [ShellWord]) -> Vec<&'w ShellWord> {
+    let has = |list: &str| list.split_ascii_whitespace().any(|one| one == program);
+    let literal = |at: usize| arguments.get(at).and_then(ShellWord::literal).unwrap_or("");
+    let follows = |at: usize, options: &[&str]| at > 0 && options.contains(&literal(at - 1));
+    let all = || arguments.iter().enumerate();
+    if has(NAMES_ONLY) {
+        return Vec::new();
+    }
+    if has(PATTERN_FIRST) {
+        let is_value = |at: usize| follows(at, &["-e", "-A", "-B", "-C", "-m", "-t", "-T", "-g", "-E"]);
+        let operands: Vec<&ShellWord> =
+            all().filter(|(at, word)| !is_option(word) && !is_value(*at)).map(|(_, word)| word).collect();
+        // With `-e`, there is no pattern among the operands. The values of `jq --arg` are no files.
+        let has_pattern = !arguments.iter().any(|word| word.literal() == Some("-e"));
         let kept = if matches!(program, "jq" | "yq") { 1 } else { usize::MAX };
-        let operands: Vec<&ShellWord> = arguments.iter().filter(|word| !is_option(word)).collect();
         // `grep -f FILE` reads the patterns.
-        let patterns = arguments.windows(2).filter(|pair| matches!(pair[0].literal(), Some("-f" | "--file")));
-        let attached = arguments
-            .iter()
-            .filter(|word| word.literal().is_some_and(|word| word.starts_with("-f") || word.starts_with("--file=")));
-        let files = operands.into_iter().skip(1).rev().take(kept);
-        files.chain(patterns.map(|pair| &pair[1])).chain(attached).collect()
-    } else if program == "git" {
-        let prints = arguments
-            .iter()
-            .filter_map(ShellWord::literal)
-            .any(|word| GIT_PRINTS.split_ascii_whitespace().any(|one| one == word));
-        if !prints {
-            return None;
-        }
-        let is_value = |at: usize| {
-            at > 0 && arguments[at - 1].literal().is_some_and(|word| word.starts_with("--") && word.len() > 2)
+        let takes_file = |(at, word): &(usize, &ShellWord)| {
+            let attached = word.literal().is_some_and(|text| text.starts_with("-f") || text.starts_with("--file="));
+            attached || follows(*at, &["-f", "--file"])
         };
-        let operands = arguments.iter().enumerate().filter(|(at, word)| !is_option(word) && !is_value(*at));
-        operands.map(|(_, word)| word).collect()
-    } else {
-        arguments.iter().collect()
-    };
-    files.into_iter().find_map(|word| find_in_word(word, ground, folders))
+        let files = operands.into_iter().skip(usize::from(has_pattern)).rev().take(kept);
+        return files.chain(all().filter(takes_file).map(|(_, word)| word)).collect();
+    }
+    if program == "git" {
+        let options = find_options(OPTIONS_BEFORE_SUBCOMMANDS, "git").unwrap_or(&Options::NONE);
+        let first = skip_options(arguments, options).first().copied().unwrap_or(0);
+        let prints = |word: &ShellWord| matches!(word.literal(), Some("-p" | "-u" | "--patch"));
+        let summarises = arguments
+            .iter()
+            .any(|word| word.literal().is_some_and(|text| text.starts_with("--stat") || text.starts_with("--name-")));
+        let skipped = match literal(first) {
+            "log" if !arguments.iter().any(prints) => return Vec::new(),
+            "diff" | "show" if summarises && !arguments.iter().any(prints) => return Vec::new(),
+            "grep" => 1,
+            "show" | "diff" | "blame" | "annotate" | "log" | "cat-file" | "archive" => 0,
+            _ => return Vec::new(),
+        };
+        let is_value = |at: usize| follows(at, &["-S", "-G", "-e", "--author", "--grep", "--format"]);
+        let operands = all().skip(first + 1).filter(|(at, word)| !is_option(word) && !is_value(*at));
+        return operands.map(|(_, word)| word).skip(skipped).collect();
+    }
+    // What an archive leaves out is not opened.
+    let is_left_out = |at: usize| follows(at, &["--exclude", "-x"]) || literal(at).starts_with("--exclude");
+    all().filter(|(at, _)| !is_left_out(*at)).map(|(_, word)| word).collect()
 }
 
 /// Returns why a word is refused: it is a blocked name, has one after `=`, `:` or `@`, or is a pattern that matches one.

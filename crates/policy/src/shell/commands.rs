@@ -9,7 +9,7 @@ use std::rc::Rc;
 const MAX_SCRIPTS: usize = 8;
 
 /// The most words that are looked at. A chain of wrappers has the words of its last command in each of its own.
-const MAX_WORDS: usize = 100_000;
+const MAX_WORDS: usize = 20_000;
 
 /// Every command of a text: its simple commands, those that wrappers run, and those of literal scripts.
 #[derive(Debug)]
@@ -30,6 +30,8 @@ pub(super) struct ListedCommand {
     pub(super) parsed: Rc<SimpleCommand>,
     /// Set for a command of the text itself.
     pub(super) is_outer: bool,
+    /// Set if the command runs another one, which is listed with its words.
+    pub(super) is_wrapper: bool,
 }
 
 impl ListedCommand {
@@ -72,6 +74,8 @@ impl CommandList {
     }
 
     fn add(&mut self, command: SimpleCommand, depth: usize, texts: &mut Vec<(String, usize)>, words_left: &mut usize) {
+        // Settings of git in the environment can give a subcommand another name.
+        self.is_complete &= !command.assignments.iter().any(|it| it.name.starts_with("GIT_CONFIG"));
         let command = Rc::new(command);
         let mut waiting = vec![command.words.clone()];
         let mut is_outer = depth == 0;
@@ -84,14 +88,18 @@ impl CommandList {
                 }
             }
             self.is_complete &= words.first().is_none_or(|name| name.literal().is_some());
+            let mut is_wrapper = false;
             for inner in list_inner(&words, &command) {
                 match inner {
-                    Inner::Command(words) => waiting.push(words),
+                    Inner::Command(words) => {
+                        is_wrapper = true;
+                        waiting.push(words);
+                    }
                     Inner::Script(text) if depth < MAX_SCRIPTS => texts.push((text, depth + 1)),
                     Inner::Script(_) | Inner::Unknown => self.is_complete = false,
                 }
             }
-            self.commands.push(ListedCommand { words, parsed: Rc::clone(&command), is_outer });
+            self.commands.push(ListedCommand { words, parsed: Rc::clone(&command), is_outer, is_wrapper });
             is_outer = false;
         }
     }

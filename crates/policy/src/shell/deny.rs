@@ -53,6 +53,13 @@ fn match_rule<'r>(rule: &'r [String], words: &[ShellWord]) -> RuleMatch<'r> {
         return match_others(rule, rest, arguments);
     }
     let mut worst = RuleMatch::None;
+    // `git -c alias.p=push p` is `git push`.
+    let sets_alias = |word: &ShellWord| {
+        word.literal().is_none_or(|text| text == "-c" || text.starts_with("--config-env") || text.starts_with("alias."))
+    };
+    if name == "git" && arguments.iter().take_while(|word| !matches!(word.literal(), Some("--"))).any(sets_alias) {
+        worst = RuleMatch::Unknown;
+    }
     for at in skip_options(arguments, find_options(OPTIONS_BEFORE_SUBCOMMANDS, name).unwrap_or(&Options::NONE)) {
         match arguments.get(at) {
             Some(ShellWord::Literal(text)) if text == subcommand => {
@@ -82,7 +89,7 @@ fn match_others<'r>(rule: &'r [String], others: &[String], arguments: &[ShellWor
 }
 
 /// Options before the subcommand.
-const OPTIONS_BEFORE_SUBCOMMANDS: &[Options] = &[
+pub(super) const OPTIONS_BEFORE_SUBCOMMANDS: &[Options] = &[
     options(
         "git",
         "pPhv",

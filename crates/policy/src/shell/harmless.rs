@@ -3,7 +3,7 @@
 
 use super::Ground;
 use super::block_list::is_option;
-use super::blocked_names::find_in_word;
+use super::blocked_names::{NAMES_ONLY, find_in_word};
 use super::commands::ListedCommand;
 use super::parse::ShellWord;
 use super::wrappers::{Options, find_options, options};
@@ -24,11 +24,11 @@ const HARMLESS: &[Options] = &[
     options("tail", "qvz", "cn", "quiet verbose", "lines bytes", 0),
     options("wc", "clLmw", "", "lines words bytes chars", "", 0),
     options("grep egrep fgrep", "acEFGhHiIlLnoPqsTvwxyZz", "ABCem", GREP_LONG, GREP_VALUES, 0),
-    options("rg", "aciFHIlLnNopPqsSUvwx0", "ABCeMm", "stats count line-number", RG_VALUES, 0),
+    options("rg", "cFHIlnovwxi", "", "count line-number", "", 0),
     options("cut", "sz", "bcdf", "only-delimited", "delimiter fields characters bytes", 0),
     options("tr", "cCdst", "", "complement delete squeeze-repeats", "", 0),
     options("diff", "abBcdeEinNpqstuwyZ", "CU", "brief unified", "", 0),
-    options("file", "bhikLNprsvz", "", "brief mime mime-type", "", 0),
+    options("file", "bhikLNprsv", "", "brief mime mime-type", "", 0),
     options("stat", "fLt", "c", "terse dereference", "format printf", 0),
     options("du", "abcDhklmPsSx", "d", "human-readable summarize all total", "max-depth exclude", 0),
     options("nl tac rev", "", "", "", "", 0),
@@ -48,14 +48,13 @@ const HARMLESS: &[Options] = &[
 const GREP_LONG: &str = "count files-with-matches ignore-case invert-match line-number no-filename only-matching \
     extended-regexp fixed-strings perl-regexp word-regexp";
 const GREP_VALUES: &str = "regexp max-count context after-context before-context color";
-const RG_VALUES: &str = "regexp max-count context after-context before-context color max-depth sort";
 
 /// Subcommands of git with their harmless options. The repository must name no program that git would run.
 const GIT: &[Options] = &[
     options("status", "bsuz", "", "short branch porcelain long show-stash ahead-behind no-renames", "", 0),
     options("log", "1234567890z", "n", GIT_LONG, GIT_VALUES, 0),
     options("show", "", "", "", "", 0),
-    options("diff", "bwz", "U", GIT_LONG, GIT_VALUES, 0),
+    options("diff", "bwz", "", GIT_LONG, GIT_VALUES, 0),
     options("rev-parse", "", "", "show-toplevel abbrev-ref short verify git-dir show-prefix", "", 0),
     options("ls-files", "cdmoszt", "x", "cached deleted modified others stage exclude-standard", "", 0),
 ];
@@ -116,9 +115,10 @@ pub(super) fn is_harmless(command: &ListedCommand, ground: Ground<'_>, folders: 
     if !takes_its_operands {
         return false;
     }
-    // Without a file it searches folders, which can have blocked files.
-    if *name == "rg" {
-        let mut operands = command.words[1..].iter().filter(|word| !is_option(word)).skip(1).peekable();
+    // These compare and search the files in folders, which can be blocked.
+    if matches!(*name, "rg" | "diff") {
+        let patterns = usize::from(*name == "rg");
+        let mut operands = command.words[1..].iter().filter(|word| !is_option(word)).skip(patterns).peekable();
         let is_file = |word: &ShellWord| {
             let is_one = |folder: &String| ground.facts.seen(folder, text_of(word).unwrap_or("")) == Seen::File;
             folders.iter().all(is_one)
@@ -126,6 +126,11 @@ pub(super) fn is_harmless(command: &ListedCommand, ground: Ground<'_>, folders: 
         if operands.peek().is_none() || !operands.all(is_file) {
             return false;
         }
+    }
+    // A name that matches a pattern can be a link to a blocked file.
+    let shows_names = NAMES_ONLY.split_ascii_whitespace().any(|one| one == *name);
+    if !shows_names && command.words.iter().any(|word| matches!(word, ShellWord::Pattern(_))) {
+        return false;
     }
     let is_text = TEXT_ONLY.split_ascii_whitespace().any(|one| one == *name);
     has_only_options(row, arguments, *name == "test" || *name == "[")
@@ -173,9 +178,10 @@ fn has_only_options(row: &Options, arguments: &[&str], is_test: bool) -> bool {
     while let Some(word) = words.next() {
         if let Some(long) = word.strip_prefix("--") {
             let (name, value) = long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
+            // Some take a value only after `=`, and a word that is skipped could be an option.
             if has(row.long_values, name) {
                 if value.is_none() {
-                    words.next();
+                    return false;
                 }
             } else if !long.is_empty() && !has(row.long_flags, name) {
                 return false;
@@ -187,8 +193,9 @@ fn has_only_options(row: &Options, arguments: &[&str], is_test: bool) -> bool {
             }
             for (at, letter) in letters.char_indices() {
                 if row.values.contains(letter) {
-                    if at + letter.len_utf8() == letters.len() {
-                        words.next();
+                    if at + letter.len_utf8() == letters.len() && words.next().is_none_or(|word| word.starts_with('-'))
+                    {
+                        return false;
                     }
                     break;
                 }

@@ -1,6 +1,6 @@
 //! The decision about a command: deny rules, blocked names, the settings, and the short table for hosts without a sandbox.
 
-use super::block_list::{display, find_blocked, find_fork_bomb, list_folders};
+use super::block_list::{MAX_FOLDERS, display, find_blocked, find_fork_bomb, list_folders};
 use super::blocked_names::{find_blocked_name, find_doubt};
 use super::commands::{CommandList, ListedCommand};
 use super::deny::{RuleMatch, match_rules};
@@ -22,6 +22,9 @@ pub(crate) const WRITES: &str = "write_access";
 
 /// The most commands of a text that runs without a sandbox and without a question.
 const MAX_HARMLESS: usize = 100;
+
+/// The most words that are looked up as names of files, counted once for each folder.
+const MAX_LOOKUPS: usize = 4_000;
 
 /// The most commands that a decision lists.
 const MAX_LISTED: usize = 64;
@@ -70,7 +73,12 @@ pub(crate) fn judge(command: &str, cwd: &str, ground: Ground<'_>, confinement: C
 /// Adds what denies the command, whatever the mode.
 fn find_denied(list: &CommandList, cwd: &str, ground: Ground<'_>, findings: &mut Findings<'_>) {
     let rules = &ground.settings.commands;
-    let folders = list_folders(cwd, &list.commands);
+    let mut folders = list_folders(cwd, &list.commands);
+    // Each word is looked up in each folder. In the sandbox, blocked files are absent anyway.
+    let words: usize = list.commands.iter().map(|command| command.words.len()).sum();
+    if words.saturating_mul(folders.len()) > MAX_LOOKUPS {
+        folders.truncate(1);
+    }
     // The parser reads no functions.
     if let Some(reason) = find_fork_bomb(findings.command).filter(|_| list.unreadable.is_some()) {
         findings.add(Judgement::Deny, "blocked_command", reason, None);
@@ -79,7 +87,8 @@ fn find_denied(list: &CommandList, cwd: &str, ground: Ground<'_>, findings: &mut
         if let Some(reason) = find_blocked(command, &folders) {
             findings.add(Judgement::Deny, "blocked_command", reason, Some(command));
         }
-        if let Some(reason) = find_blocked_name(command, ground, &folders) {
+        let blocked = if words <= MAX_LOOKUPS { find_blocked_name(command, ground, &folders) } else { None };
+        if let Some(reason) = blocked {
             findings.add(Judgement::Deny, "blocked_path", reason, Some(command));
         }
         match match_rules(rules.deny.iter().map(CommandRule::words), &command.words) {
@@ -94,7 +103,10 @@ fn find_denied(list: &CommandList, cwd: &str, ground: Ground<'_>, findings: &mut
             RuleMatch::None => {}
         }
         let is_listed = |rule: &CommandRule| rule.begins(command.words.iter().map(ShellWord::literal));
-        if !rules.only.is_empty() && !command.words.is_empty() && !rules.only.iter().any(is_listed) {
+        // A variable such as PATH decides which program a name means.
+        let is_plain = command.parsed.assignments.is_empty() && rules.only.iter().any(is_listed);
+        let is_redirection_alone = command.words.is_empty() && command.parsed.assignments.is_empty();
+        if !(rules.only.is_empty() || is_plain || is_redirection_alone) {
             let reason = text!("`commands.only` does not list this command.");
             findings.add(Judgement::Deny, "commands.only", reason, Some(command));
         }
@@ -120,7 +132,7 @@ fn find_permission(
         return findings.add(Judgement::Allow, "commands.allow", reason, None);
     }
     let folders = list_folders(cwd, &list.commands);
-    let is_short = !list.has_loops && list.commands.len() <= MAX_HARMLESS;
+    let is_short = !list.has_loops && list.commands.len() <= MAX_HARMLESS && folders.len() < MAX_FOLDERS;
     if confinement == Confinement::Full {
         let reason = text!("The sandbox confines it.");
         return findings.add(Judgement::Allow, "sandbox", reason, None);

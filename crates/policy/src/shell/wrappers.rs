@@ -46,6 +46,10 @@ pub(super) const fn options(
     Options { programs, flags, values, long_values, long_flags, operands }
 }
 
+/// Programs that run a command in a way that is not read.
+const UNREAD_WRAPPERS: &str = "watch su script runuser parallel unshare nsenter at batch setarch linux32 linux64 prlimit setpriv \
+    numactl runcon choom systemd-run xvfb-run dbus-run-session ssh-agent valgrind perf sg fish csh tcsh pwsh";
+
 /// Programs that run the command after their own options.
 const WRAPPERS: &[Options] = &[
     options("command builtin", "p", "", "", "", 0),
@@ -100,6 +104,8 @@ pub(super) fn skip_options(words: &[ShellWord], options: &Options) -> Vec<usize>
                 at += if takes_next { 2 } else { 1 };
                 unknown += usize::from(!text.contains('=') && !takes_next && !has(options.long_flags, name));
             }
+            // `env -` clears the environment.
+            Some("-") if options.flags.contains('-') => at += 1,
             Some(text) if text.len() > 1 && text.starts_with('-') => {
                 at += 1;
                 for (index, letter) in text.char_indices().skip(1) {
@@ -129,7 +135,8 @@ pub(super) fn list_inner(words: &[ShellWord], command: &SimpleCommand) -> Vec<In
     let Some((name, arguments)) = words.split_first() else { return Vec::new() };
     let Some(name) = name.literal().map(base_name) else { return vec![Inner::Unknown] };
     match name {
-        "sh" | "bash" | "dash" | "ash" | "zsh" | "ksh" => vec![read_shell(arguments, command)],
+        "sh" | "bash" | "dash" | "ash" | "zsh" | "ksh" | "rbash" | "mksh" => vec![read_shell(arguments, command)],
+        "." | "source" => vec![read_shell(arguments, command)],
         // It only looks the name up.
         "command" if matches!(arguments.first().and_then(ShellWord::literal), Some("-v" | "-V")) => Vec::new(),
         "eval" => vec![join_script(arguments)],
@@ -140,9 +147,8 @@ pub(super) fn list_inner(words: &[ShellWord], command: &SimpleCommand) -> Vec<In
             Some(_) => vec![Inner::Unknown],
             None => Vec::new(),
         },
-        "watch" | "su" | "script" | "runuser" | "parallel" | "unshare" | "nsenter" | "at" | "batch" => {
-            vec![Inner::Unknown]
-        }
+        _ if UNREAD_WRAPPERS.split_ascii_whitespace().any(|one| one == name) => vec![Inner::Unknown],
+        _ if runs_by_option(name, arguments) => vec![Inner::Unknown],
         "find" => list_executed(arguments),
         _ => match find_options(WRAPPERS, name) {
             Some(options) => list_wrapped(name, arguments, options),
@@ -151,12 +157,41 @@ pub(super) fn list_inner(words: &[ShellWord], command: &SimpleCommand) -> Vec<In
     }
 }
 
+/// Reports whether an option or a subcommand of a program makes it run a command.
+fn runs_by_option(name: &str, arguments: &[ShellWord]) -> bool {
+    let literals = || arguments.iter().filter_map(ShellWord::literal);
+    let has = |options: &[&str]| literals().any(|word| options.iter().any(|option| word.starts_with(option)));
+    match name {
+        "flock" => has(&["-c", "--command"]),
+        "fd" | "fdfind" => has(&["-x", "-X", "--exec"]),
+        "npx" => has(&["-c", "--call"]),
+        "sudo" => literals().all(|word| word.starts_with('-')) && has(&["-s", "-i", "--shell", "--login"]),
+        "git" => {
+            let names = |word: &str| literals().any(|one| one == word);
+            names("submodule") && names("foreach")
+                || names("bisect") && names("run")
+                || names("rebase") && has(&["-x", "--exec"])
+        }
+        _ => false,
+    }
+}
+
+/// Reports whether a text is a cluster of short options with a letter in it.
+fn is_cluster_with(text: &str, letter: char) -> bool {
+    text.starts_with('-') && !text.starts_with("--") && text.contains(letter)
+}
+
 /// Lists the commands that a wrapper can run.
 fn list_wrapped(name: &str, arguments: &[ShellWord], options: &Options) -> Vec<Inner> {
     // `env -S text` splits the text by rules of its own, and a name that is not a variable can define a function.
-    let splits =
-        |word: &ShellWord| word.literal().is_some_and(|text| text.starts_with("-S") || text.starts_with("--split"));
-    if name == "env" && arguments.iter().any(splits) {
+    let before_command = || arguments.iter().map_while(ShellWord::literal).take_while(|text| text.starts_with('-'));
+    let splits = |text: &str| is_cluster_with(text, 'S') || text.starts_with("--split");
+    if name == "env" && before_command().any(splits) {
+        return vec![Inner::Unknown];
+    }
+    // Settings of git in the environment can give a subcommand another name.
+    let sets_git = |word: &ShellWord| word.literal().is_some_and(|text| text.starts_with("GIT_CONFIG"));
+    if matches!(name, "env" | "sudo") && arguments.iter().any(sets_git) {
         return vec![Inner::Unknown];
     }
     let mut all = Vec::new();
@@ -188,13 +223,34 @@ fn list_wrapped(name: &str, arguments: &[ShellWord], options: &Options) -> Vec<I
         let mut words = words.to_vec();
         if name == "xargs" {
             // The text that replaces an input can be any word, and inputs follow otherwise.
-            let mark = arguments.iter().filter_map(ShellWord::literal).find_map(|text| text.strip_prefix("-I"));
-            replace_mark(&mut words, mark.filter(|mark| !mark.is_empty()).unwrap_or("{}"));
+            match find_mark(arguments) {
+                Some(mark) => replace_mark(&mut words, &mark),
+                None => return vec![Inner::Unknown],
+            }
             words.push(ShellWord::Unknown { prefix: String::new(), several: true, number: false });
         }
         all.push(Inner::Command(words));
     }
     all
+}
+
+/// Finds the text that `xargs` replaces by an input; `None` if it cannot be read.
+fn find_mark(arguments: &[ShellWord]) -> Option<String> {
+    let mut words = arguments.iter();
+    while let Some(text) = words.next().and_then(ShellWord::literal).filter(|text| text.starts_with('-')) {
+        if let Some(mark) = text.strip_prefix("-I") {
+            let mark = if mark.is_empty() { words.next().and_then(ShellWord::literal)? } else { mark };
+            return Some(mark.to_owned());
+        }
+        let replaces = is_cluster_with(text, 'I') || is_cluster_with(text, 'i') || text.starts_with("--replace");
+        if replaces && text != "-i" && text != "--replace" {
+            return None;
+        }
+        if matches!(text, "-a" | "-d" | "-E" | "-L" | "-n" | "-P" | "-s") {
+            words.next();
+        }
+    }
+    Some("{}".to_owned())
 }
 
 /// Makes each word unknown that contains the text which a program replaces.
@@ -243,6 +299,9 @@ fn read_shell(arguments: &[ShellWord], command: &SimpleCommand) -> Inner {
         match text {
             "--" => break,
             "--version" | "--help" => return Inner::Script(String::new()),
+            "--rcfile" | "--init-file" => {
+                words.next();
+            }
             _ if text.starts_with("--") => continue,
             _ if text.len() > 1 && text.starts_with(['-', '+']) => {
                 takes_text |= text.starts_with('-') && text.contains('c');

@@ -214,6 +214,26 @@ fn the_reason_names_the_network_if_another_rule_asks_too() {
     }
 }
 
+/// Jobs write into build folders while they run, so the question about output comes first.
+#[test]
+fn a_job_asks_once_whether_it_may_write_into_build_folders() {
+    let job = || call("bash", serde_json::json!({"command": "npm run dev", "background": true}));
+    let review = |policy: &Policy| policy.review(job(), &catalog(), &World { sandbox: true });
+    let mut policy = Policy::default();
+    let Verdict::Ask(pending) = review(&policy) else { panic!("it asks") };
+    assert_eq!(pending.decision().rule, "output");
+    let (_, rules) = pending.approve_always();
+    policy.remember(rules);
+    assert_eq!(kind(&review(&policy)), "allow");
+    for mode in [AskMode::Sandboxed, AskMode::Never] {
+        assert_eq!(kind(&review(&Policy::default().ask(mode))), "allow");
+    }
+    match review(&Policy::default().read_only(true)) {
+        Verdict::Cleared(cleared) => assert_eq!(cleared.consent_to_output(), toolfence_policy::Consent::Refused),
+        other => panic!("{other:?}"),
+    }
+}
+
 /// The network is granted for the exact words, and nothing more.
 #[test]
 fn the_network_is_allowed_for_the_exact_command() {

@@ -223,6 +223,7 @@ impl ProjectChecks {
             outside: false,
             keep: KEPT,
             looks: false,
+            writes_builds: false,
             writes_git: false,
             on_private_copy: true,
             language,

@@ -132,6 +132,8 @@ pub(super) struct Wanted {
     pub(super) keep: usize,
     /// Whether it misses nothing where it cannot write in the project.
     pub(super) looks: bool,
+    /// Whether a job may write into the build folders of the project.
+    pub(super) writes_builds: bool,
     /// Whether it runs nothing but git and may write the repositories of the project.
     pub(super) writes_git: bool,
     /// Whether it runs on a private copy of the project or, without one, sees the project read-only.
@@ -389,8 +391,9 @@ impl CommandRunner {
         let on_copy = sandboxed && wanted.on_private_copy && !of_job && self.has_private_copies().await?;
         // A job would see a copy of the project as it was when the job began.
         let is_apart = sandboxed && !on_copy && wanted.on_private_copy;
-        let read_only = is_apart && (of_job || self.is_fallback().await?);
-        let writes_project = !on_copy && !read_only && !self.cannot_write(sandboxed, looks);
+        let is_fallback = is_apart && self.is_fallback().await?;
+        let read_only = is_apart && of_job || is_fallback;
+        let writes_project = !on_copy && !read_only && !wanted.looks && !self.cannot_write(sandboxed, looks);
         let started = Instant::now();
         let writes_git = sandboxed && wanted.writes_git;
         let network = wanted.network;
@@ -399,7 +402,7 @@ impl CommandRunner {
             folder: &name,
             network,
             looks: looks || read_only,
-            writes_builds: read_only,
+            writes_builds: read_only && (is_fallback || wanted.writes_builds),
             writes_git,
         };
         let mut copy = None;

@@ -32,7 +32,8 @@ fn find(root: &Root, cwd: &str) -> io::Result<bool> {
     let folder = if dot_git.is_dir() { dot_git } else { named(&dot_git, "gitdir:")? };
     let common = folder.join("commondir");
     let shared = if common.exists() { named(&common, "")? } else { folder.clone() };
-    Ok(top.starts_with(root) && names_no_program(&folder, &shared)?)
+    let is_inside = |folder: &Path| folder.canonicalize().is_ok_and(|folder| folder.starts_with(root));
+    Ok(top.starts_with(root) && is_inside(&folder) && is_inside(&shared) && names_no_program(&folder, &shared)?)
 }
 
 fn names_no_program(folder: &Path, shared: &Path) -> io::Result<bool> {
