@@ -150,7 +150,7 @@ fn parse_reads_batches_and_explains() {
     let dialect = "<function=bash>\n<parameter=command>make";
     let shown = lines_of(&coder(folder.path(), &["parse", "--progress", "--finish", "cut"], dialect));
     let kinds: Vec<_> = shown.iter().map(|line| line["event"].as_str().unwrap_or_default()).collect();
-    assert_eq!((kinds, &shown[1]["text"]), (vec!["started", "progress", "incomplete"], &"make".into()));
+    assert_eq!(kinds, ["started", "incomplete"], "a call in a dialect is announced by its name");
 }
 
 /// Which form a call has, and why one does not count, in words.

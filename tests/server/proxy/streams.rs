@@ -159,22 +159,8 @@ async fn the_dialect_of_a_model_is_learned() {
 
 #[tokio::test]
 async fn a_call_is_told_while_it_is_written() {
-    for (first, rest) in [
-        (
-            "I look.\n\n```tool\n{\"name\": \"write\", \"args\": {\"path\": \"a.md\", \"content\": \"# On",
-            "e\\n\"}}\n```\n",
-        ),
-        (
-            "I look.\n\n<tool_call>\n{\"name\": \"write\", \"arguments\": {\"path\": \"a.md\", \"content\": \"# On",
-            "e\\n\"}}\n</tool_call>\n",
-        ),
-        (
-            "I look.\n\n<function=write>\n<parameter=path>\na.md\n</parameter>\n<parameter=content>\n# On",
-            "e\n\n</parameter>\n</function>\n",
-        ),
-    ] {
-        told_while_written(first, rest).await;
-    }
+    let first = "I look.\n\n```tool\n{\"name\": \"write\", \"args\": {\"path\": \"a.md\", \"content\": \"# On";
+    told_while_written(first, "e\\n\"}}\n```\n").await;
 }
 
 /// What the client has before the upstream says the rest.

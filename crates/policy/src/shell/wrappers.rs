@@ -242,8 +242,11 @@ fn find_mark(arguments: &[ShellWord]) -> Option<String> {
             let mark = if mark.is_empty() { words.next().and_then(ShellWord::literal)? } else { mark };
             return Some(mark.to_owned());
         }
+        if let Some(mark) = text.strip_prefix("-i").or_else(|| text.strip_prefix("--replace=")) {
+            return Some(if mark.is_empty() { "{}".to_owned() } else { mark.to_owned() });
+        }
         let replaces = is_cluster_with(text, 'I') || is_cluster_with(text, 'i') || text.starts_with("--replace");
-        if replaces && text != "-i" && text != "--replace" {
+        if replaces && text != "--replace" {
             return None;
         }
         if matches!(text, "-a" | "-d" | "-E" | "-L" | "-n" | "-P" | "-s") {
