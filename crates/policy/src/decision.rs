@@ -124,6 +124,7 @@ pub struct Decision {
     #[serde(skip)]
     pub(crate) offer: Offer,
     /// Which answer the modes give if it asks.
+    #[doc(hidden)]
     #[serde(skip)]
     pub question: Question,
     /// Set if the call is a command that cannot change the project itself: it runs on a private copy, and what it changes there is asked
