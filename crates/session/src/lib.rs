@@ -84,8 +84,7 @@ pub enum Input<'a> {
     Result(ToolResult),
     /// The person said yes: what [`Pending::approve`] gave.
     Approved(Cleared),
-    /// The person said yes for the rest of the session: what [`Pending::approve_always`] gave, or a typed
-    /// [`Pending::beginning`].
+    /// The person said yes for the rest of the session: what [`Pending::approve_always`] gave.
     Always(Cleared, Vec<Rule>),
     /// The person said no: what [`Pending::deny`] gave.
     Denied(ToolResult),

@@ -3,7 +3,7 @@
 //! A *stash* is a folder on the project's file system. It has an entry for each path that is to change: the next version of the
 //! project's file, link or folder, or none if the path is to be removed. [`Stash::exchange`] swaps them with what the project has.
 //! Nothing is copied and nothing is deleted, so a folder of any size costs one rename, and the stash then has the previous versions:
-//! [`Stash::restore`] undoes the change and makes it again. [`Changes::exchange`](crate::Changes::exchange) makes the exchange a part
+//! `Stash::restore` undoes the change and makes it again. [`Changes::exchange`](crate::Changes::exchange) makes the exchange a part
 //! of the turn: its record in the undo history names the stash, and the stash names the record. [`recover`] keeps it as long as that
 //! record exists.
 //!
