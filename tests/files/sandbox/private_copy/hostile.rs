@@ -78,10 +78,10 @@ fn run_all(most: usize) {
     for (file, text) in [
         ("README.md", "read me\n"),
         ("Makefile", "all:\n\techo evil > made\n"),
-        (".env", "KEY=SECRETVALUE\n"),
+        (".env", "KEY=COMMITTED\n"),
         ("src/main.rs", "fn main() {}\n"),
         ("src/lib.rs", "pub fn f() {}\n"),
-        ("config/server.key", "SECRETVALUE\n"),
+        ("config/server.key", "COMMITTED\n"),
         ("package.json", "{\"scripts\": {\"test\": \"echo evil > made\"}}\n"),
         ("build.log", "log\n"),
         (".gitignore", "/target\n*.log\n"),
@@ -92,6 +92,9 @@ fn run_all(most: usize) {
     copied.git(&["init", "-q"]);
     copied.git(&["add", "-A"]);
     copied.git(&["commit", "-qm", "one"]);
+    // What is committed can be read from the history: a command sees the objects of the repository.
+    copied.place.file(".env", "KEY=SECRETVALUE\n");
+    copied.place.file("config/server.key", "SECRETVALUE\n");
     rustix::process::set_child_subreaper(Some(rustix::process::getpid())).expect("it is allowed");
     let home = std::env::var("HOME").expect("the test has set it");
     let toolbox = tools::standard(copied.runner.clone());
