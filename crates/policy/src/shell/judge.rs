@@ -126,8 +126,8 @@ fn find_permission(
         let reason = text!("You allowed exactly this command for the session.");
         return findings.add(Judgement::Allow, ANSWERED, reason, None);
     }
-    let is_readable = list.is_complete && !is_hidden && !list.commands.is_empty();
-    if is_readable && list.commands.iter().all(|command| is_allowed(command, ground)) {
+    let is_readable = list.is_complete && !is_hidden;
+    if is_readable && !list.commands.is_empty() && list.commands.iter().all(|command| is_allowed(command, ground)) {
         let reason = text!("The settings allow it.");
         return findings.add(Judgement::Allow, "commands.allow", reason, None);
     }
