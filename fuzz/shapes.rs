@@ -269,7 +269,8 @@ pub(crate) const DIALECTS: &[Shape] = &[
     ("literals of a long key", |n| format!("<|python_start|>[a({}={}", "b".repeat(n), "'x' ".repeat(2 * n))),
     ("quotes and escapes in a literal", |n| format!("<|python_start|>[a(b=\"\"\"{}", "\"\" \\\" ".repeat(2 * n))),
     ("literals of many keys", |n| {
-        let keys: String = (0..n).map(|key| format!("k{key}='x', ")).collect();
+        // Past the most arguments of a call the text is read a second time, once: every size lies there.
+        let keys: String = (0..4 * n).map(|key| format!("k{key}='x', ")).collect();
         format!("<|tool_call_start|>[a({keys}")
     }),
     ("openers of names", |n| "<function=".repeat(4 * n)),

@@ -98,7 +98,7 @@ impl Findings {
 fn is_linear([one, two, four]: [[f64; 2]; 3], each: f64, memory: f64) -> bool {
     // Linear is 2; a table that grows may add a little, a square makes it 4. Buffers double: what is allocated may jump.
     let [steps, allocated] = [0, 1].map(|what| (two[what] / one[what], four[what] / two[what]));
-    (each < FEW || steps.1 < 2.5 && steps.0 < 2.6) && (allocated.1 < 3.0 || allocated.0 < 3.0 || memory < 8.0)
+    (each < FEW || steps.1 < 2.3 && steps.0 < 2.6) && (allocated.1 < 3.0 || allocated.0 < 3.0 || memory < 8.0)
 }
 
 fn main() {

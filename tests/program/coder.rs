@@ -477,14 +477,14 @@ fn the_policy_is_explained() {
     let denied = lines_of(&explain(&["--json", "ls; rm -rf /"], ""));
     assert_eq!((&denied[0]["verdict"], &denied[0]["effective"]), (&"deny".into(), &"deny".into()));
     assert_eq!(denied[0]["commands"], serde_json::json!(["ls", "rm -rf /"]));
-    let told = explain(&["ls; mkdir m; rm -rf /; mkfs x"], "").out;
+    let explained = explain(&["ls; mkdir m; rm -rf /; mkfs x"], "").out;
     for line in [
         "deny, by the rule blocked_command: ",
         "  command  mkdir m\n",
         "  also     deny, by ",
         "* risky      it does not run\n",
     ] {
-        assert!(told.contains(line), "{line} in {told}");
+        assert!(explained.contains(line), "{line} in {explained}");
     }
     let read = lines_of(&explain(&["--json", "--tool", "read_file", "--args", "{\"path\":\"x\"}"], ""));
     assert!(read[0]["met"].as_array().unwrap().iter().any(|met| met["rule"] == "read"), "{read:?}");

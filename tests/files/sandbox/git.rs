@@ -231,6 +231,6 @@ fn what_git_uses_is_for_a_person_to_change() {
         let decision = decision(path);
         assert_eq!(decision.rule, rule, "{path}");
         let unattended = if rule == "write" { Effective::Run } else { Effective::Deny };
-        assert_eq!(policy.effective(&decision), unattended, "{path}: nobody is there to ask");
+        assert_eq!(policy.effective(&decision), unattended, "{path}: no user can answer");
     }
 }

@@ -514,9 +514,9 @@ fn a_persona_tightens() {
 #[test]
 fn explain_says_which_command_met_a_rule() {
     let place = Place::new();
-    let told = place.verdict("ls; rm -rf /; mkdir m*", &[]);
-    assert_eq!(told["commands"], json!(["ls", "rm -rf /", "mkdir m*"]));
-    assert_eq!(told["marks"], json!([[4, 12]]));
+    let explained = place.verdict("ls; rm -rf /; mkdir m*", &[]);
+    assert_eq!(explained["commands"], json!(["ls", "rm -rf /", "mkdir m*"]));
+    assert_eq!(explained["marks"], json!([[4, 12]]));
     let shown = place.run(&["policy", "explain", "ls; rm -rf / > b"], "").out;
     assert!(
         shown.contains("  $ ls; rm -rf / > b\n        ^^^^^^^^^^^^\n  command  ls\n  command  rm -rf / > b\n"),

@@ -75,10 +75,10 @@ fn find_denied(list: &CommandList, cwd: &str, ground: Ground<'_>, findings: &mut
     let rules = &ground.settings.commands;
     let mut folders = list_folders(cwd, &list.commands);
     // Each word is looked up in each folder. In the sandbox, blocked files are absent anyway.
-    let words: usize = list.commands.iter().map(|command| command.words.len()).sum();
-    if words.saturating_mul(folders.len()) > MAX_LOOKUPS {
+    if !can_look_up(list, &folders) {
         folders.truncate(1);
     }
+    let can_look_up = can_look_up(list, &folders);
     // The parser reads no functions.
     if let Some(reason) = find_fork_bomb(findings.command).filter(|_| list.unreadable.is_some()) {
         findings.add(Judgement::Deny, "blocked_command", reason, None);
@@ -87,7 +87,7 @@ fn find_denied(list: &CommandList, cwd: &str, ground: Ground<'_>, findings: &mut
         if let Some(reason) = find_blocked(command, &folders) {
             findings.add(Judgement::Deny, "blocked_command", reason, Some(command));
         }
-        let blocked = if words <= MAX_LOOKUPS { find_blocked_name(command, ground, &folders) } else { None };
+        let blocked = if can_look_up { find_blocked_name(command, ground, &folders) } else { None };
         if let Some(reason) = blocked {
             findings.add(Judgement::Deny, "blocked_path", reason, Some(command));
         }
@@ -111,6 +111,12 @@ fn find_denied(list: &CommandList, cwd: &str, ground: Ground<'_>, findings: &mut
             findings.add(Judgement::Deny, "commands.only", reason, Some(command));
         }
     }
+}
+
+/// Reports whether each word can be looked up in each folder.
+fn can_look_up(list: &CommandList, folders: &[String]) -> bool {
+    let words: usize = list.commands.iter().map(|command| command.words.len()).sum();
+    words.saturating_mul(folders.len()) <= MAX_LOOKUPS
 }
 
 /// Adds why the command may run, or why the user is asked.
@@ -155,6 +161,12 @@ fn find_permission(
     if !is_readable {
         findings.question = Question::Person;
         return findings.add(Judgement::Ask, "unreadable", unread(list, is_hidden), None);
+    }
+    // Words that were not looked up can name blocked files.
+    if !can_look_up(list, &folders) {
+        findings.question = Question::Person;
+        let reason = text!("The command has too many words to compare each with the names of blocked files.");
+        return findings.add(Judgement::Ask, "unreadable", reason, None);
     }
     for command in &list.commands {
         if let Some(reason) = find_doubt(command, ground, &folders) {

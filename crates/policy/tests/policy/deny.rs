@@ -87,6 +87,16 @@ fn rules_that_allow_match_exactly() {
     assert_eq!(policy.judge_command("git log -3", "", &World { sandbox: true }).judgement, Judgement::Allow);
 }
 
+/// Without a sandbox, padding must not hide a blocked name from the comparison.
+#[test]
+fn a_blocked_name_among_very_many_words_does_not_run_without_a_sandbox() {
+    let policy = toolfence_kit::policy(AskMode::Never);
+    for text in [format!("cat .env {}", "x ".repeat(5_000)), format!("cd a; cat .env {}", "x ".repeat(2_500))] {
+        let decision = policy.judge_command(&text, "", &World { sandbox: false });
+        assert_eq!(policy.effective(&decision), Effective::Deny);
+    }
+}
+
 /// What the list of rules that a decision shows leaves out must not be the strictest.
 #[test]
 fn a_long_command_does_not_hide_a_denied_one() {
