@@ -76,7 +76,7 @@ pub mod policy;
 #[cfg(feature = "session")]
 pub mod session;
 #[cfg(feature = "policy")]
-pub use toolfence_toolbox as toolbox;
+pub use toolfence_policy::toolbox;
 
 #[cfg(feature = "tools")]
 pub mod sandbox;

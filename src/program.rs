@@ -10,12 +10,12 @@ pub use toolfence_protocol::{clip, fence, invisible, text, texts};
 #[cfg(feature = "session")]
 pub use toolfence_session::persona;
 
+#[cfg(feature = "tools")]
+pub use toolfence_commands::trial;
 #[cfg(feature = "policy")]
 pub use toolfence_policy::settings;
 #[cfg(feature = "tools")]
 pub use toolfence_sandbox::{environment, process};
-#[cfg(feature = "tools")]
-pub use toolfence_trial as trial;
 
 #[cfg(feature = "agent")]
 pub use toolfence_agent::probe;
@@ -56,8 +56,8 @@ pub mod json {
 /// What else the policy asks of a host, and what a decision was made of.
 #[cfg(feature = "policy")]
 pub mod policy {
+    pub use toolfence_policy::rules::{AGENTS_FILES, Blocked, Harmless};
     pub use toolfence_policy::{Met, Question, Seen};
-    pub use toolfence_rules::{AGENTS_FILES, Blocked, Harmless};
 }
 
 /// The sandbox itself, and what its helper is asked for.
@@ -67,8 +67,9 @@ pub mod sandbox {
 }
 
 /// The built-in tools, all and each by its name, and those that only a persona adds.
+#[cfg(feature = "policy")]
 pub mod tool {
-    pub use toolfence_toolset::{builtin, builtins, edit_data, plan};
+    pub use toolfence_policy::toolset::{builtin, builtins, edit_data, plan};
 }
 
 /// Which checkers are there on this machine, the name under which the checks of a project give their results, what a call would

@@ -4,5 +4,6 @@
 //! [`catalog()`] has the tools that come with this crate; the parser, the policy and the instructions know them only where they
 //! are given a catalog with them.
 
+#[cfg(feature = "policy")]
+pub use toolfence_policy::toolset::catalog;
 pub use toolfence_protocol::tool::{Catalog, Effect, Param, ParamKind, Request, ToolSpec};
-pub use toolfence_toolset::catalog;

@@ -15,9 +15,9 @@
 //! assert!(new_ones(&check(after), &check(after), |_| None, Sight::First).is_empty());
 //! ```
 
-pub use toolfence_validate::{Diagnostic, LineMap, Reads, Sight, new_ones, read_output};
+pub use toolfence_tools::validate::{Diagnostic, LineMap, Reads, Sight, new_ones, read_output};
 
 /// What is wrong with the syntax of a text, found in process.
 pub mod syntax {
-    pub use toolfence_validate::syntax::{LANGUAGES, Language, Reader, check, language};
+    pub use toolfence_tools::validate::syntax::{LANGUAGES, Language, Reader, check, language};
 }

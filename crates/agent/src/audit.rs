@@ -24,12 +24,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 use toolfence_policy::{Cleared, Decision, Pending};
-use toolfence_project::random_name;
 use toolfence_protocol::clip::clip;
 use toolfence_protocol::parse::Event;
 use toolfence_protocol::redact::Redactor;
 use toolfence_protocol::{Args, Effect, Error, Language, Result, ToolCall, ToolResult};
 use toolfence_sandbox::isolation::Kind;
+use toolfence_sandbox::project::random_name;
 use toolfence_session::Answer;
 use toolfence_tools::CommandRunner;
 
@@ -303,8 +303,8 @@ fn shortened(value: &Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use toolfence_policy::rules::PathRules;
     use toolfence_policy::{NoFacts, Policy};
-    use toolfence_rules::PathRules;
     use toolfence_sandbox::isolation::Settings;
     use toolfence_workspace::Workspace;
 

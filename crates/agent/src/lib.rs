@@ -12,6 +12,8 @@
 pub mod agent;
 pub mod audit;
 pub mod backend;
+#[cfg(feature = "http")]
+pub mod http;
 mod messages;
 pub mod metrics;
 pub mod probe;

@@ -19,5 +19,6 @@ pub mod layer;
 pub mod output;
 pub mod run;
 pub mod session_output;
+pub mod trial;
 
 pub use layer::Layer;

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use toolfence_git::Git;
+use toolfence_workspace::git::Git;
 
 /// The name of an entry that is made up. Git ignores it if it ignores everything in its folder.
 const ANY: &str = "toolfence any entry";

@@ -10,11 +10,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::time::Duration;
-use toolfence_project::{Mask, MaskKind};
 use toolfence_protocol::ToolFailure;
 use toolfence_sandbox::environment;
 use toolfence_sandbox::isolation::{Enclosure, Request};
 use toolfence_sandbox::process::{self, Job, Outcome};
+use toolfence_sandbox::project::{Mask, MaskKind};
 use toolfence_workspace::stash::Moment;
 use toolfence_workspace::{Access, MaskSet, Stop, Workspace};
 

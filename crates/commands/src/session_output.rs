@@ -19,7 +19,7 @@ use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use toolfence_project::random_name;
+use toolfence_sandbox::project::random_name;
 use toolfence_workspace::stash::{Moment, remove_tree};
 
 /// The entry of a unit in its folder.

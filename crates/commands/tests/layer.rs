@@ -11,7 +11,7 @@ use std::sync::Arc;
 use tempfile::TempDir;
 use toolfence_commands::layer::{self, Change, ChangeKind, Entry, Limits, ReadError};
 use toolfence_commands::{Layer, keep};
-use toolfence_rules::PathRules;
+use toolfence_policy::rules::PathRules;
 use toolfence_workspace::stash::{ExchangeError, Moment};
 use toolfence_workspace::undo::{History, Limits as UndoLimits};
 use toolfence_workspace::{Root, Workspace};

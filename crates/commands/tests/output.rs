@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 use toolfence_commands::layer::{Change, ChangeKind, Entry};
 use toolfence_commands::output::is_output;
-use toolfence_git::Git;
+use toolfence_workspace::git::Git;
 
 const FILE: Entry = Entry::File { mode: 0o644, bytes: 1 };
 const FOLDER: Entry = Entry::Folder { mode: 0o755 };

@@ -1,7 +1,7 @@
 //! The client of servers of the Model Context Protocol (MCP): programs whose tools join those of a session.
 //!
 //! A [`Server`] is started by the command runner, in the sandbox where there is one, and is talked with in lines of JSON-RPC on its
-//! stdin and stdout. [`Server::tools`] makes a [`Tool`](toolfence_toolbox::Tool) of each of its tools. [`Server::told`] is all that a
+//! stdin and stdout. [`Server::tools`] makes a [`Tool`](toolfence_policy::toolbox::Tool) of each of its tools. [`Server::told`] is all that a
 //! person has to trust before a model reads it: the command, and what the server says of its tools. Where a server says something
 //! else later, its calls are refused.
 //!

@@ -13,8 +13,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout, timeout_at};
+use toolfence_policy::toolbox::{Permit, Progress, ToolError};
 use toolfence_protocol::{Catalog, ErrorCode, Output, Text, ToolFailure, clip};
-use toolfence_toolbox::{Permit, Progress, ToolError};
 use toolfence_tools::{CommandRunner, ServiceWatch, WantedService};
 
 /// The version of MCP that is asked for, and those that are understood: what this client needs of them is the same.

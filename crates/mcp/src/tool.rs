@@ -2,8 +2,8 @@
 
 use crate::server::Server;
 use std::sync::Arc;
+use toolfence_policy::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
 use toolfence_protocol::{Output, ToolSpec};
-use toolfence_toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
 
 /// A tool of a [`Server`]. Its spec is [served](ToolSpec::served): the policy asks before a call.
 #[derive(Debug, Clone)]

@@ -16,10 +16,13 @@ mod facts;
 mod messages;
 mod paths;
 mod policy;
+pub mod rules;
 pub mod settings;
 mod shell;
 mod shown;
 mod targets;
+pub mod toolbox;
+pub mod toolset;
 mod verdict;
 
 pub use answers::Rule;

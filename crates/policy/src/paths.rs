@@ -1,10 +1,10 @@
 //! A path that a call names, against the rules about names.
 
 use crate::decision::{Decision, Judgement, Question};
+use crate::rules::{Blocked, Harmless, PathRules};
 use crate::shell::shown;
 use crate::{Facts, PathFact, Seen, messages};
 use toolfence_protocol::{Effect, ErrorCode};
-use toolfence_rules::{Blocked, Harmless, PathRules};
 
 /// The rule that denies tools what is outside the root.
 pub(crate) const OUTSIDE: &str = "outside_root";

@@ -4,6 +4,7 @@ use crate::answers::{self, Answers, Rule, quoted};
 use crate::changes::{Consent, Kept};
 use crate::decision::{AskMode, Decision, Effective, Judgement, Question};
 use crate::facts::AskedOnce;
+use crate::rules::{PathRules, instructs_agents};
 use crate::shell::{self, Confinement, WRITES, shown};
 use crate::verdict::{Cleared, Pending, Verdict};
 use crate::{Facts, PathFact, Settings, messages, paths, targets};
@@ -12,7 +13,6 @@ use toolfence_protocol::{
     Args, Catalog, Effect, ErrorCode, Param, ParamKind, Repair, Request, Result, Text, ToolCall, ToolFailure,
     ToolResult, ToolSpec, text,
 };
-use toolfence_rules::{PathRules, instructs_agents};
 
 /// The rule that asks before a tool changes files.
 const CHANGES: &str = "write";

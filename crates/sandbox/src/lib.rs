@@ -10,4 +10,5 @@ pub mod environment;
 pub mod isolation;
 mod messages;
 pub mod process;
+pub mod project;
 mod trouble;

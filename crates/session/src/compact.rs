@@ -600,7 +600,7 @@ mod tests {
             let plan = plan.param(
                 toolfence_protocol::Param::new("steps", toolfence_protocol::ParamKind::Any, "the steps").required(),
             );
-            let catalog: Catalog = toolfence_toolset::builtins().iter().cloned().chain([plan]).collect();
+            let catalog: Catalog = toolfence_policy::toolset::builtins().iter().cloned().chain([plan]).collect();
             let catalog = Arc::new(catalog);
             let mut parser = parse::Options::default();
             parser.catalog = Some(catalog.clone());

@@ -5,9 +5,9 @@ use super::checks::How;
 use super::{Views, capped, messages, spec_of};
 use serde_json::{Value, json};
 use toolfence_patch::{Kind, Placed};
+use toolfence_policy::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
 use toolfence_protocol::text::Field;
 use toolfence_protocol::{Output, Text, ToolSpec};
-use toolfence_toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
 use toolfence_workspace::{Patched, PatchedFile, Workspace};
 
 /// The tool.

@@ -5,8 +5,8 @@ use super::runner::{Wanted, kept, shell_line, shown};
 use super::{messages, spec_of};
 use std::sync::Arc;
 use std::time::Duration;
+use toolfence_policy::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
 use toolfence_protocol::{ErrorCode, Output, ToolFailure, ToolSpec};
-use toolfence_toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
 
 /// How long a call waits for its command; what runs longer, and was given the time for it, becomes a job.
 const YIELD: Duration = Duration::from_secs(60);

@@ -7,9 +7,9 @@ use super::notes::add_notes;
 use super::{Checks, Views, blocking, messages};
 use serde_json::{Value, json};
 use std::sync::Arc;
+use toolfence_policy::toolbox::ToolError;
 use toolfence_protocol::text::Field;
 use toolfence_protocol::{Output, Text, ToolFailure, text};
-use toolfence_toolbox::ToolError;
 use toolfence_workspace::{Draft, Report, Workspace, Written};
 
 /// What the tools that change files share: the project, what the model saw of its files, and the checks around changes.

@@ -4,8 +4,8 @@ use super::Views;
 use super::change::{ChangePipeline, output_of};
 use super::checks::How;
 use serde_json::Value;
+use toolfence_policy::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
 use toolfence_protocol::{Output, ToolSpec};
-use toolfence_toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
 use toolfence_workspace::{EditData, EditValue, Workspace};
 
 /// The tool `edit_data`, which is offered only if a persona asks for it.
@@ -18,7 +18,7 @@ pub(super) struct Data {
 impl Data {
     /// Changes files by this pipeline.
     pub(super) fn new(pipeline: &ChangePipeline) -> Data {
-        Data { spec: toolfence_toolset::edit_data(), pipeline: pipeline.clone() }
+        Data { spec: toolfence_policy::toolset::edit_data(), pipeline: pipeline.clone() }
     }
 }
 

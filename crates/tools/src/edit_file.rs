@@ -4,8 +4,8 @@ use super::change::{ChangePipeline, output_of};
 use super::checks::How;
 use super::{Views, spec_of};
 use serde_json::Value;
+use toolfence_policy::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
 use toolfence_protocol::{Output, ToolSpec};
-use toolfence_toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
 use toolfence_workspace::{EditFile, EditLines, Workspace};
 
 /// The tool.

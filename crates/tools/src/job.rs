@@ -5,9 +5,9 @@ use super::runner::noted;
 use super::{messages, spec_of};
 use std::sync::Arc;
 use std::time::Duration;
+use toolfence_policy::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
 use toolfence_protocol::{ErrorCode, Output, Text, ToolFailure, ToolSpec};
 use toolfence_sandbox::process::Sent;
-use toolfence_toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
 
 /// How long a poll waits for something new: a model that asks again and again costs more.
 const POLL: Duration = Duration::from_secs(5);

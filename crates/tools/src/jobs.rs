@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
+use toolfence_policy::toolbox::ToolError;
 use toolfence_protocol::{Error, ErrorCode, ErrorKind, Output, Text, ToolFailure};
 use toolfence_sandbox::process::{Background, Overflow};
-use toolfence_toolbox::ToolError;
 use toolfence_workspace::overflow_file;
 
 /// How long the end of the session waits for the end of all commands. Their processes end in a moment; to look over what they
@@ -258,7 +258,7 @@ impl Drop for Waited<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use toolfence_rules::PathRules;
+    use toolfence_policy::rules::PathRules;
     use toolfence_sandbox::isolation::Settings;
     use toolfence_workspace::Workspace;
 

@@ -24,6 +24,7 @@ mod run_python;
 mod runner;
 mod search;
 mod terminal;
+pub mod validate;
 mod views;
 mod write_file;
 
@@ -48,10 +49,10 @@ pub use write_file::Write;
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
+use toolfence_policy::toolbox::{NoProgress, Progress, ToolError, Toolbox};
 use toolfence_protocol::limits::size;
 use toolfence_protocol::text::Field;
 use toolfence_protocol::{Error, Language, Output, Text, ToolFailure, ToolSpec, clip};
-use toolfence_toolbox::{NoProgress, Progress, ToolError, Toolbox};
 use toolfence_workspace::Stop;
 
 /// The built-in tools on the project of this runner, with the usual checks around changes.
@@ -92,7 +93,9 @@ fn with_pipeline(checks: &Checks) -> (Toolbox, ChangePipeline) {
 
 /// The spec of a tool of this folder.
 fn spec_of(name: &'static str) -> ToolSpec {
-    toolfence_toolset::builtin(name).expect("every tool of this folder is in the table of built-in tools").clone()
+    toolfence_policy::toolset::builtin(name)
+        .expect("every tool of this folder is in the table of built-in tools")
+        .clone()
 }
 
 /// How often a walk says how far it is.
@@ -194,7 +197,7 @@ fn with_notes(text: String, notes: impl IntoIterator<Item = Text>) -> Text {
 mod tests {
     use super::*;
     use std::sync::Mutex;
-    use toolfence_rules::PathRules;
+    use toolfence_policy::rules::PathRules;
     use toolfence_workspace::{ListFiles, Workspace};
 
     #[derive(Default)]

@@ -3,10 +3,10 @@
 use super::{capped, messages, notes_on_names, spec_of, watched, with_notes, within};
 use serde_json::{Value, json};
 use std::sync::Arc;
+use toolfence_policy::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
 use toolfence_protocol::limits::size;
 use toolfence_protocol::text::Field;
 use toolfence_protocol::{Language, Output, Text, ToolSpec};
-use toolfence_toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
 use toolfence_workspace::{Entry, EntryKind, ListFiles, Listing, Workspace};
 
 /// The tool.

@@ -3,8 +3,8 @@
 //! The tool checks a plan and keeps nothing: the last plan of a conversation stands in its history, where the session finds it.
 
 use super::messages;
+use toolfence_policy::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
 use toolfence_protocol::{ErrorCode, Output, ToolFailure, ToolSpec, plan};
-use toolfence_toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
 
 /// The tool `plan`, which is offered only where a host adds it.
 #[derive(Debug)]
@@ -14,7 +14,7 @@ pub struct Plan {
 
 impl Default for Plan {
     fn default() -> Plan {
-        Plan { spec: toolfence_toolset::plan() }
+        Plan { spec: toolfence_policy::toolset::plan() }
     }
 }
 

@@ -3,8 +3,8 @@
 //! The plan is the question's diff. A call whose plan fails cannot succeed, and its failure is the answer without a question.
 
 use serde_json::Value;
+use toolfence_policy::toolset::{Change, change};
 use toolfence_protocol::{ErrorCode, ToolCall, ToolFailure};
-use toolfence_toolset::{Change, change};
 use toolfence_workspace::{EditData, EditFile, EditLines, EditValue, ReplaceText, Workspace};
 
 /// The diff of what a call to a built-in tool would change; `None` for calls that change no files by themselves. The diff is
@@ -61,9 +61,9 @@ mod tests {
     use crate::CommandRunner;
     use serde_json::json;
     use std::sync::Arc;
+    use toolfence_policy::rules::PathRules;
     use toolfence_policy::{AskMode, Policy, Verdict};
     use toolfence_protocol::ToolCall;
-    use toolfence_rules::PathRules;
     use toolfence_sandbox::isolation::Settings;
 
     #[test]
@@ -74,7 +74,7 @@ mod tests {
         let commands = CommandRunner::new(Arc::new(workspace), Settings::new());
         let review = |ask: AskMode, name: &str, args: &Value| {
             let call = ToolCall::new("1", name, args.as_object().cloned().unwrap_or_default());
-            match Policy::default().ask(ask).review(call, &toolfence_toolset::catalog(), &commands) {
+            match Policy::default().ask(ask).review(call, &toolfence_policy::toolset::catalog(), &commands) {
                 Verdict::Ask(_) => json!("asks"),
                 Verdict::Cleared(_) => json!("runs"),
                 Verdict::Denied(result) => result.error.map_or(Value::Null, |error| json!(error.code)),
@@ -108,7 +108,8 @@ mod tests {
         for name in ["read_file", "list_files", "write_file", "edit_file", "replace_text", "run_python"] {
             let args = json!({"path": "", "content": "x", "edits": edit(1), "old": "a", "new": "b"});
             let known = |key: &str| {
-                toolfence_toolset::builtin(name).is_some_and(|spec| spec.params.iter().any(|param| param.name == key))
+                toolfence_policy::toolset::builtin(name)
+                    .is_some_and(|spec| spec.params.iter().any(|param| param.name == key))
             };
             let args: serde_json::Map<String, Value> = args
                 .as_object()

@@ -4,8 +4,8 @@ use super::{Views, blocking, capped, messages, spec_of, with_notes};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::sync::Arc;
+use toolfence_policy::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
 use toolfence_protocol::{Language, Output, Text, ToolSpec};
-use toolfence_toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
 use toolfence_workspace::{FileText, ReadFile, ReadLimits, Total, Workspace};
 
 /// The tool.

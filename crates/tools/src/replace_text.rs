@@ -3,8 +3,8 @@
 use super::change::{ChangePipeline, output_of};
 use super::checks::How;
 use super::{Views, spec_of};
+use toolfence_policy::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
 use toolfence_protocol::{Output, ToolSpec};
-use toolfence_toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
 use toolfence_workspace::{ReplaceText, Workspace};
 
 /// The tool.

@@ -7,8 +7,8 @@ use serde_json::Value;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
+use toolfence_policy::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
 use toolfence_protocol::{ErrorCode, Output, ToolFailure, ToolSpec};
-use toolfence_toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
 
 /// Names of the interpreter, the best first.
 const INTERPRETERS: &[&str] = &["python3", "python"];

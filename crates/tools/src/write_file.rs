@@ -4,9 +4,9 @@ use super::change::{ChangePipeline, data_of, notes};
 use super::checks::How;
 use super::notes::add_notes;
 use super::{Views, messages, spec_of};
+use toolfence_policy::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
 use toolfence_protocol::text::Field;
 use toolfence_protocol::{Output, Text, ToolSpec};
-use toolfence_toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
 use toolfence_workspace::{Workspace, Written};
 
 /// The tool.

@@ -18,6 +18,7 @@ mod encoding;
 mod facts;
 mod fault;
 mod files;
+pub mod git;
 mod masks;
 mod messages;
 pub mod names;
@@ -56,8 +57,8 @@ pub use version::Version;
 use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::Arc;
+use toolfence_policy::rules::PathRules;
 use toolfence_protocol::{Result, Text};
-use toolfence_rules::PathRules;
 
 /// What the helper does that a host has started to settle what commands leave: it waits for the end of the host, and then takes
 /// away what they planted. Gives the status with which the helper ends.

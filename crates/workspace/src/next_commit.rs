@@ -2,11 +2,11 @@
 //!
 //! A staged file need not be on the disk, so only its name is judged, not its content.
 
+use crate::git::Git;
+use crate::git::diff::{self, ChangedName};
 use crate::{Workspace, names};
 use std::ffi::OsStr;
 use std::path::Path;
-use toolfence_git::Git;
-use toolfence_git::diff::{self, ChangedName};
 use toolfence_protocol::{Error, ErrorKind, Result, text};
 
 /// The most bytes of all diffs.

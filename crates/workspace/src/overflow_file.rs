@@ -10,7 +10,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Write};
 use std::time::{Duration, SystemTime};
-use toolfence_project::random_name;
+use toolfence_sandbox::project::random_name;
 
 /// The folder, from the root.
 const FOLDER: [&str; 2] = [".toolfence", "output"];
@@ -123,7 +123,7 @@ fn is_old(stat: &Stat) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use toolfence_rules::PathRules;
+    use toolfence_policy::rules::PathRules;
 
     #[test]
     fn only_the_newest_are_kept() {

@@ -1,12 +1,12 @@
 //! What the status of a file (stat(2)) says: whether it is still the same file, with the same content, and since when.
 //!
-//! Every comparison of two files of this crate is here. [`toolfence_project::Identity`] is the file alone, whatever is
+//! Every comparison of two files of this crate is here. [`toolfence_sandbox::project::Identity`] is the file alone, whatever is
 //! in it. Device and inode tell it apart from other files only while it is there: a removed file leaves its number to a new one.
 
 use rustix::fs::{Mode, RawMode, Stat};
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, SystemTime};
-use toolfence_project::number_of;
+use toolfence_sandbox::project::number_of;
 
 /// The bits of a mode that can be set (chmod(2)).
 const BITS: RawMode = 0o7777;

@@ -11,7 +11,7 @@ use toolfence::policy::{Judgement, Policy, Verdict};
 use toolfence::program::workspace::Access;
 use toolfence::tools::CommandRunner;
 use toolfence::{Args, ToolCall};
-use toolfence_project::MaskKind;
+use toolfence_sandbox::project::MaskKind;
 
 const NAMES: &str = include_str!("../../cases/names.tsv");
 const PRIVATE: &str = "-----BEGIN CERTIFICATE-----\nx\n-----BEGIN PRIVATE KEY-----\nneedle\n";

@@ -62,7 +62,7 @@ fn no_text_is_too_much() {
 
 #[test]
 fn what_is_too_long_is_not_checked() {
-    let long = "{}\n".repeat(toolfence_validate::syntax::MOST_BYTES / 3 + 1);
+    let long = "{}\n".repeat(toolfence_tools::validate::syntax::MOST_BYTES / 3 + 1);
     assert_eq!(syntax::check("x.json", &long), None);
     assert_eq!(syntax::check("README.md", "(("), None);
     assert_eq!(syntax::check("x.json", " \n"), Some(Vec::new()));

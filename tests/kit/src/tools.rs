@@ -3,9 +3,9 @@
 use crate::call;
 use serde_json::Value;
 use std::sync::Arc;
+use toolfence_policy::toolbox::{NoProgress, Toolbox};
 use toolfence_policy::{AskMode, Cleared, Facts, Policy, Verdict};
 use toolfence_protocol::ToolResult;
-use toolfence_toolbox::{NoProgress, Toolbox};
 
 /// The tools of one conversation with the host that the policy asks about their calls.
 pub struct Tools<H> {

@@ -4,8 +4,8 @@ use super::{Backend, Request, Sink};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use toolfence_policy::toolbox::BoxFuture;
 use toolfence_protocol::{Error, ErrorKind, FinishReason, Message, Role};
-use toolfence_toolbox::BoxFuture;
 
 /// A backend that is talked to as it was found to want it.
 pub struct Adapted {

@@ -14,8 +14,8 @@ use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
+use toolfence_policy::toolbox::BoxFuture;
 use toolfence_protocol::{Error, FinishReason, Message, Text, ToolCall};
-use toolfence_toolbox::BoxFuture;
 
 pub use adapted::Adapted;
 pub use command::{Command, CommandOptions};

@@ -24,8 +24,8 @@ use crate::messages;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
+use toolfence_policy::toolbox::BoxFuture;
 use toolfence_protocol::{Error, ErrorKind, FinishReason, Message};
-use toolfence_toolbox::BoxFuture;
 
 const MARK: &str = "%%% reply";
 

@@ -10,11 +10,11 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use toolfence_project::random_name;
 use toolfence_protocol::clip::middle;
 use toolfence_protocol::format::Format;
 use toolfence_protocol::redact::Redactor;
 use toolfence_protocol::{Error, ErrorKind, Message, Result, Text};
+use toolfence_sandbox::project::random_name;
 
 /// The most characters of a title.
 const LONGEST_TITLE: usize = 120;

@@ -14,7 +14,7 @@ use std::fs::DirBuilder;
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Component, Path, PathBuf};
-use toolfence_project::random_name;
+use toolfence_sandbox::project::random_name;
 use toolfence_workspace::stash::remove_tree;
 
 /// The folder that the command writes to.

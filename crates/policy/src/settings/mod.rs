@@ -45,8 +45,8 @@ pub use rule::CommandRule;
 pub use server::ServerRule;
 
 use super::AskMode;
+use crate::rules::PathRules;
 use toolfence_protocol::{Error, ErrorKind, Result};
-use toolfence_rules::PathRules;
 
 /// The settings of the policy, merged: read from TOML, or made with the methods.
 ///

@@ -5,11 +5,11 @@ use super::{
     CheckRule, CheckerRule, CommandRule, Entry, HeaderRule, InProject, Key, Layer, MemberRule, Mistake, Origin,
     PriceRule, ServerRule, Takes, Value, messages,
 };
+use crate::rules::PathRules;
 use std::ops::Range;
 use std::sync::Arc;
 use toml::de::{DeTable, DeValue};
 use toolfence_protocol::{Text, close_names, text};
-use toolfence_rules::PathRules;
 
 /// The most bytes of a text, and the most values in it.
 const MOST_BYTES: usize = 256 * 1024;

@@ -9,10 +9,10 @@ use super::commands::ListedCommand;
 use super::deny::OPTIONS_BEFORE_SUBCOMMANDS;
 use super::parse::ShellWord;
 use super::wrappers::{Options, base_name, find_options, skip_options};
+use crate::rules::{Blocked, Harmless};
 use crate::shown::shown;
 use crate::{PathFact, Seen};
 use toolfence_protocol::{Text, text};
-use toolfence_rules::{Blocked, Harmless};
 
 /// Programs that print their words, or only names and metadata of files.
 pub(super) const NAMES_ONLY: &str = "echo printf test [ [[ ls stat file realpath readlink dirname basename du tree which type command find cd \

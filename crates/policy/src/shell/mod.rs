@@ -13,8 +13,8 @@ pub(crate) use crate::shown::shown;
 pub(crate) use judge::{HARMLESS, WRITES, judge};
 
 use crate::answers::Answers;
+use crate::rules::PathRules;
 use crate::{Facts, Settings};
-use toolfence_rules::PathRules;
 
 /// The most bytes of a command.
 const MAX_BYTES: usize = 64 * 1024;

@@ -1,7 +1,7 @@
 //! Names that are blocked and names that are not, as they are met in repositories.
 
 use toolfence_kit::CaseFiles;
-use toolfence_rules::PathRules;
+use toolfence_policy::rules::PathRules;
 
 /// Whether a name is blocked, a person decides: `UPDATE=1` writes nothing here.
 fn names() -> Vec<(bool, String)> {

@@ -33,7 +33,7 @@ fn settings(text: &str) -> Policy {
 }
 
 fn catalog() -> Catalog {
-    toolfence_toolset::builtins().iter().cloned().collect()
+    toolfence_policy::toolset::builtins().iter().cloned().collect()
 }
 
 fn denied(verdict: Verdict) -> ToolFailure {

@@ -1,9 +1,9 @@
 //! The instructions mark the tools whose calls the policy usually asks about.
 
+use toolfence_policy::toolset::catalog;
 use toolfence_policy::{AskMode, Facts, NoFacts, PathFact, ProgramFact};
 use toolfence_protocol::prompt::instructions;
 use toolfence_protocol::{Catalog, Language};
-use toolfence_toolset::catalog;
 
 /// The tools that the policy asks about are marked, and the instructions explain the mark and ask for a reason.
 #[test]

@@ -3,10 +3,10 @@
 use super::World;
 use serde_json::{Value, json};
 use toolfence_kit::call;
+use toolfence_policy::toolset::{catalog, write_argument};
 use toolfence_policy::{AskMode, Effective, Facts, PathFact, Policy, ProgramFact, Verdict};
 use toolfence_protocol::prompt::instructions;
 use toolfence_protocol::{Catalog, Language};
-use toolfence_toolset::{catalog, write_argument};
 
 /// The world with a sandbox, in which the project is read-only for commands.
 struct ReadOnly;

@@ -7,10 +7,10 @@ use boon::{Compiler, Draft, SchemaIndex, Schemas, UrlLoader};
 use serde_json::{Map, Value, json};
 use std::error::Error;
 use toolfence_kit::{CaseFiles, Comparison, Random, Section};
+use toolfence_policy::toolset::catalog;
 use toolfence_protocol::parse::parse;
 use toolfence_protocol::prompt::instructions;
 use toolfence_protocol::{Args, Catalog, Language, Repair, ToolCall, ToolSpec};
-use toolfence_toolset::catalog;
 
 fn of_schema(schema: &Value) -> Catalog {
     [ToolSpec::from_json_schema("t", "Does it.", schema)].into_iter().collect()

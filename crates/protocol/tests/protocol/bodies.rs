@@ -146,7 +146,7 @@ fn no_misuse_of_a_body_writes_its_delimiters() {
     for _ in 0..rounds {
         let (reply, tag) = reply(&mut dice);
         let mut options = Options::default();
-        options.catalog = Some(toolfence_toolset::catalog());
+        options.catalog = Some(toolfence_policy::toolset::catalog());
         parse::for_each(&reply, options, FinishReason::Stop, |event| {
             let Event::Call { call, .. } = event else { return };
             read += 1;

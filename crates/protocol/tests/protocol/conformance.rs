@@ -90,6 +90,7 @@ fn results_of_the_kit_are_written_so() {
 
 #[test]
 fn tools_of_the_kit_are_the_built_in_ones() {
-    let tools: Vec<Value> = toolfence_toolset::catalog().specs().iter().map(|spec| json!(spec.signature())).collect();
+    let tools: Vec<Value> =
+        toolfence_policy::toolset::catalog().specs().iter().map(|spec| json!(spec.signature())).collect();
     holds("tools.json", &(serde_json::to_string_pretty(&tools).unwrap() + "\n"));
 }

@@ -19,7 +19,7 @@ pub(crate) fn options(words: &str) -> (Options, FinishReason) {
     let mut options = Options::default();
     // So that every call of a case stands where it was written.
     options.reasoning = Reasoning::Known;
-    options.catalog = Some(toolfence_toolset::catalog());
+    options.catalog = Some(toolfence_policy::toolset::catalog());
     let mut finish = FinishReason::Stop;
     for word in words.split_whitespace() {
         match word {

@@ -1,10 +1,10 @@
 //! What the model is taught is what the parser reads without mending.
 
+use toolfence_policy::toolset::builtins;
+use toolfence_policy::toolset::catalog;
 use toolfence_protocol::parse::{Event, Options, for_each, parse};
 use toolfence_protocol::prompt::{instructions, instructions_in, reminder};
 use toolfence_protocol::{Catalog, Dialect, Dialects, FinishReason, Language, Param, ParamKind, ToolSpec};
-use toolfence_toolset::builtins;
-use toolfence_toolset::catalog;
 
 const LANGUAGES: [Language; 2] = [Language::English, Language::Portuguese];
 

@@ -487,7 +487,7 @@ fn limits_end_in_an_event() {
 /// finished, where that is more than there are. Lines and blocks are of at most `most` bytes.
 fn read(text: &str, bare: bool, most: usize, chunk: usize, reason: FinishReason) -> Vec<Event<'static>> {
     let mut options = Options::default();
-    options.catalog = Some(toolfence_toolset::catalog());
+    options.catalog = Some(toolfence_policy::toolset::catalog());
     options.bare = bare;
     options.limits.block = most;
     let mut parser = Parser::new(options);

@@ -9,7 +9,7 @@ use toolfence_protocol::parse::{self, Event, Options};
 use toolfence_protocol::{Dialects, Effect, FinishReason, ToolCall};
 
 fn outcomes(reply: &str, options: &str) -> Vec<String> {
-    let catalog = toolfence_toolset::catalog();
+    let catalog = toolfence_policy::toolset::catalog();
     let mut reading = Options::default();
     reading.catalog = Some(catalog.clone());
     reading.dialects = Dialects::ALL;

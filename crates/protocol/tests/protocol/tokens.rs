@@ -14,7 +14,7 @@ fn tokens(text: &str) -> usize {
 
 #[test]
 fn protocol_and_all_tools_stay_under_900_tokens() {
-    let catalog = toolfence_toolset::catalog();
+    let catalog = toolfence_policy::toolset::catalog();
     assert_eq!(catalog.specs().len(), 10);
     // As they are where every call asks and commands run on private copies: no mode marks more tools.
     let marked: Catalog = catalog

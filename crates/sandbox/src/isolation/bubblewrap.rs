@@ -5,11 +5,11 @@
 
 use super::plan::{Guard, Masking, Plan, Step};
 use crate::messages;
+use crate::project::random_name;
 use rustix::fs::{Mode, OFlags};
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
-use toolfence_project::random_name;
 use toolfence_protocol::Text;
 
 /// Where the program is: not in the PATH, which may hold anything.

@@ -6,13 +6,13 @@
 use super::plan::{Guard, Masking, Name, Plan, Spot, Step, Task};
 use super::sys::{self, Attributes};
 use super::{Barrier, Cause, Trouble, memory, rights};
+use crate::project::{Identity, identity_at};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags};
 use std::io;
 use std::path::{Path, PathBuf};
-use toolfence_project::{Identity, identity_at};
 
 /// Where private folders, layers and masks have their store.
 const STORE: &str = "/.store";

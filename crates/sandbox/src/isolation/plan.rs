@@ -1,12 +1,12 @@
 //! What the host tells the helper, in three parts: the part of the sandbox that is the same for every command, what has to be masked of
 //! the project as it is now, and the command. Data only: this module opens nothing.
 
+use crate::project::Identity;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
-use toolfence_project::Identity;
 
 /// The most bytes of a part.
 pub(super) const LONGEST: usize = 16 << 20;

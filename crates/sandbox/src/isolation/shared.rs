@@ -3,9 +3,9 @@
 use super::beside::{Looking, Unhidden};
 use super::plan::{Name, Plan, Step};
 use crate::messages;
+use crate::project::{Identity, Project, identity_at};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use toolfence_project::{Identity, Project, identity_at};
 use toolfence_protocol::{Text, clip};
 
 /// Bytes of the path of a folder that are told.

@@ -1,9 +1,9 @@
 //! The types in which a host speaks of the sandbox.
 
 use crate::process::Message;
+use crate::project::Mask;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use toolfence_project::Mask;
 use toolfence_protocol::Text;
 
 /// Which sandbox is wanted around every command.

@@ -2,9 +2,9 @@
 
 use super::{Entry, Kind, Report, Request, Settings};
 use crate::messages;
+use crate::project::Project;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use toolfence_project::Project;
 use toolfence_protocol::Text;
 
 /// Does nothing on this system, where no program is ever started as a helper.

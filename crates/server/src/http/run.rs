@@ -28,13 +28,13 @@ use tokio::time::{sleep, timeout};
 use toolfence_agent::agent::{Agent, Canceller, Host};
 use toolfence_agent::backend::{Backend, Chunk, Sink, Usage};
 use toolfence_policy::Pending;
-use toolfence_project::random_name;
+use toolfence_policy::toolbox::BoxFuture;
 use toolfence_protocol::parse::Event;
 use toolfence_protocol::{
     Args, Error, ErrorCode, ErrorKind, FinishReason, Language, Message, Text, ToolCall, ToolResult, text,
 };
+use toolfence_sandbox::project::random_name;
 use toolfence_session::{Answer, Compacted, StopReason};
-use toolfence_toolbox::BoxFuture;
 
 /// Bytes of a diff that a question has; of a larger change it has the arguments alone.
 const MOST_OF_DIFF: usize = 1 << 20;

@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::time::timeout;
-use toolfence_http::sse::{Events, TooLong};
+use toolfence_agent::http::sse::{Events, TooLong};
 use toolfence_protocol::parse::Options;
 use toolfence_protocol::{FinishReason, Text};
 

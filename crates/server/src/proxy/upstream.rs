@@ -15,7 +15,7 @@ use hyper::header::{
 use reqwest::{Client, Response, Url};
 use std::time::Duration;
 use tokio::time::timeout;
-use toolfence_http::Route;
+use toolfence_agent::http::Route;
 use toolfence_protocol::{Error, ErrorKind, Text};
 
 /// Headers of one connection, not of the message.
@@ -58,7 +58,7 @@ impl Upstream {
             authorities: options.authorities.clone(),
             identity: options.identity.clone(),
         };
-        let client = toolfence_http::client(&base, &route)?;
+        let client = toolfence_agent::http::client(&base, &route)?;
         let key = options.upstream_key.as_ref().map(|key| HeaderValue::from_str(&format!("Bearer {key}")));
         let mut key = key.transpose().map_err(|error| Error::because("send the upstream's key", error))?;
         key.iter_mut().for_each(|key| key.set_sensitive(true));
@@ -169,7 +169,7 @@ pub(super) fn end_to_end(headers: &HeaderMap) -> HeaderMap {
 /// The causes of an error, each behind a colon; `reqwest` tells only the first. Without the error itself, which names the URL,
 /// and that may hold a password.
 fn causes(error: &reqwest::Error) -> String {
-    toolfence_http::causes(error).skip(1).fold(String::new(), |told, cause| format!("{told}: {cause}"))
+    toolfence_agent::http::causes(error).skip(1).fold(String::new(), |told, cause| format!("{told}: {cause}"))
 }
 
 #[cfg(test)]

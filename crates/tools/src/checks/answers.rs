@@ -3,11 +3,11 @@
 use super::{Findings, How, Worse};
 use crate::messages;
 use crate::notes::add_notes;
+use crate::validate::Diagnostic;
 use serde_json::{Value, json};
 use std::ops::Range;
 use toolfence_protocol::text::Field;
 use toolfence_protocol::{ErrorCode, Output, Text, ToolFailure, text};
-use toolfence_validate::Diagnostic;
 use toolfence_workspace::FileDraft;
 
 /// Errors that are told one by one.

@@ -5,17 +5,17 @@
 
 use super::super::runner::{CommandRunner, MadeChange, MadeChanges, Wanted, shell_line};
 use super::answers::line_of;
+use crate::validate::{Diagnostic, appeared, read_output};
 use crate::{blocking, capped, messages};
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::Mutex;
+use toolfence_policy::toolbox::{Progress, ToolError, Toolbox};
 use toolfence_protocol::text::Field;
 use toolfence_protocol::{
     Args, Error, ErrorCode, ErrorKind, Language, Limits, Output, Text, ToolCall, ToolFailure, ToolResult, clip, text,
 };
-use toolfence_toolbox::{Progress, ToolError, Toolbox};
-use toolfence_validate::{Diagnostic, appeared, read_output};
 
 /// The name under which a model sees what they find, where others have the name of a tool.
 pub const PROJECT_CHECK: &str = "project_check";

@@ -5,17 +5,15 @@
 
 use super::super::runner::Checking;
 use super::Checks;
+use crate::validate::{Checker, Diagnostic, Subject, is_about_layout, is_about_no_files, is_unresolved, read_output};
 use crate::{blocking, messages};
 use std::ffi::OsString;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
+use toolfence_policy::toolbox::ToolError;
 use toolfence_protocol::{Text, text};
 use toolfence_sandbox::process::Outcome;
-use toolfence_toolbox::ToolError;
-use toolfence_validate::{
-    Checker, Diagnostic, Subject, is_about_layout, is_about_no_files, is_unresolved, read_output,
-};
 use toolfence_workspace::Root;
 
 /// Seconds a checker of a text may take, and one of a project.

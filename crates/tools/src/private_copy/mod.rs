@@ -22,8 +22,8 @@ use toolfence_commands::keep;
 use toolfence_commands::layer::{Change, ChangeKind, stashes_in};
 use toolfence_commands::run::LayerRun;
 use toolfence_policy::Consent;
+use toolfence_policy::toolbox::{Permit, Progress, ToolError};
 use toolfence_protocol::{ErrorCode, Language, Output, Text, ToolFailure, text};
-use toolfence_toolbox::{Permit, Progress, ToolError};
 use toolfence_workspace::stash::{ExchangeError, Stash};
 use toolfence_workspace::{Stop, Workspace, names};
 

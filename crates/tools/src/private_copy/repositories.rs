@@ -6,11 +6,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use toolfence_commands::layer::{Change, ChangeKind, Entry};
 use toolfence_commands::run::LayerRun;
-use toolfence_git::changes::{EntryChange, GitDirChanges, check_index};
-use toolfence_git::config::{plain, pointed};
-use toolfence_git::made::{is_as_git_makes_it, looks_bare};
-use toolfence_git::summary::Summary;
 use toolfence_protocol::{Text, text};
+use toolfence_workspace::git::changes::{EntryChange, GitDirChanges, check_index};
+use toolfence_workspace::git::config::{plain, pointed};
+use toolfence_workspace::git::made::{is_as_git_makes_it, looks_bare};
+use toolfence_workspace::git::summary::Summary;
 use toolfence_workspace::{GitFiles, Workspace};
 
 /// What git looks for in a folder to see whether it is a git directory.

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use toolfence_commands::layer::{Change, ChangeKind, Entry};
 use toolfence_commands::run::LayerRun;
+use toolfence_policy::rules::{AGENTS_FILES, instructs_agents};
 use toolfence_protocol::{Text, text};
-use toolfence_rules::{AGENTS_FILES, instructs_agents};
 use toolfence_workspace::Workspace;
 
 /// What a command wrote.

@@ -5,8 +5,8 @@
 
 use std::ffi::OsString;
 use toolfence_commands::git_settings::{configuration, set_configuration};
-use toolfence_git::config::names_a_program;
 use toolfence_workspace::Masks;
+use toolfence_workspace::git::config::names_a_program;
 
 /// Variables that git asks before its configuration.
 const VARIABLES: &[(&str, &str)] = &[

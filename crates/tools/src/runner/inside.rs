@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
+use toolfence_policy::toolbox::ToolError;
 use toolfence_protocol::{ErrorCode, Text, ToolFailure};
 use toolfence_sandbox::environment;
 use toolfence_sandbox::isolation::{InSession, Request};
 use toolfence_sandbox::process::{self, Background, Job, Outcome};
-use toolfence_toolbox::ToolError;
 use toolfence_workspace::{Access, Configurations, MaskSet, Running, Stop, Unmasked, Workspace};
 
 /// How often the sandbox is set up anew where the project changes meanwhile.

@@ -35,12 +35,12 @@ use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 use toolfence_commands::session_output::SessionOutput;
 use toolfence_policy::Consent;
+use toolfence_policy::toolbox::{Permit, Progress, ToolError};
 use toolfence_protocol::limits::size;
 use toolfence_protocol::{Error, ErrorKind, Language, Limits, Output, Text, text};
 use toolfence_sandbox::environment;
 use toolfence_sandbox::isolation::{self, Enclosure, Kind, Report};
 use toolfence_sandbox::process::{self, Background, Job, Outcome, Overflow};
-use toolfence_toolbox::{Permit, Progress, ToolError};
 use toolfence_workspace::undo::History;
 use toolfence_workspace::{Workspace, overflow_file};
 

@@ -13,11 +13,11 @@ use std::sync::atomic::Ordering;
 use toolfence_commands::layer::{self, Limits};
 use toolfence_commands::run::{EndedRun, LayerRun, LayeredProject, RunError};
 use toolfence_commands::session_output::{SessionOutput, outputs_in};
+use toolfence_policy::toolbox::ToolError;
+use toolfence_policy::toolset::write_argument;
 use toolfence_protocol::{ErrorCode, Text, ToolFailure, ToolSpec, text};
 use toolfence_sandbox::isolation::{Kind, Mode};
 use toolfence_sandbox::process::{Job, Outcome};
-use toolfence_toolbox::ToolError;
-use toolfence_toolset::write_argument;
 use toolfence_workspace::{Stop, Workspace, names, overflow_file, stash};
 
 impl Sandboxed {

@@ -2,9 +2,9 @@
 
 use crate::messages;
 use std::path::Path;
-use toolfence_project::MaskKind;
 use toolfence_protocol::Text;
 use toolfence_sandbox::process::Outcome;
+use toolfence_sandbox::project::MaskKind;
 use toolfence_workspace::{MaskSet, Workspace, names};
 
 /// How programs print that a file system refused. What installs hooks says the last where it finds them switched off, as they

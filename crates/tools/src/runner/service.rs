@@ -10,12 +10,12 @@ use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use toolfence_project::MaskKind;
+use toolfence_policy::toolbox::ToolError;
 use toolfence_protocol::Text;
 use toolfence_sandbox::environment;
 use toolfence_sandbox::isolation::{Request, Shared};
 use toolfence_sandbox::process::{Piped, Program};
-use toolfence_toolbox::ToolError;
+use toolfence_sandbox::project::MaskKind;
 use toolfence_workspace::{Access, MaskSet};
 
 /// A service that shall run.

@@ -4,8 +4,8 @@ use crate::changes::draft::{Draft, Report};
 use crate::changes::edit::{EditFile, EditLines, ReplaceText};
 use crate::{Changes, Workspace};
 use std::fs;
+use toolfence_policy::rules::PathRules;
 use toolfence_protocol::ToolFailure;
-use toolfence_rules::PathRules;
 
 /// Pieces of contents: ASCII, ends of lines, UTF-8, U+FFFD itself, and bytes of other encodings.
 const PIECES: &[&[u8]] = &[

@@ -10,8 +10,8 @@ use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use toolfence_policy::rules::PathRules;
 use toolfence_protocol::ToolFailure;
-use toolfence_rules::PathRules;
 
 const ROOT: &str = "TOOLFENCE_TEST_ROOT";
 const ACT: &str = "TOOLFENCE_TEST_ACT";

@@ -16,7 +16,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path};
-use toolfence_project::random_name;
+use toolfence_sandbox::project::random_name;
 
 const TEMPORARY: &str = ".tmp";
 const JOURNAL: &str = ".journal";
@@ -187,7 +187,7 @@ mod tests {
     use super::*;
     use crate::Workspace;
     use std::fs;
-    use toolfence_rules::PathRules;
+    use toolfence_policy::rules::PathRules;
 
     const NAME: &str = ".toolfence-0123456789abcdef.tmp";
 

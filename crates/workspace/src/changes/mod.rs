@@ -250,8 +250,8 @@ mod tests {
     use crate::Workspace;
     use std::fs;
     use std::path::Path;
+    use toolfence_policy::rules::PathRules;
     use toolfence_protocol::ErrorCode;
-    use toolfence_rules::PathRules;
 
     const PATCH: &str = "*** Begin Patch\n*** Update File: a\n@@\n-one\n+1\n*** Add File: b/c/d\n+new\n*** Delete File: \
                          x\n*** Update File: y\n@@\n-two\n+2\n*** End Patch\n";

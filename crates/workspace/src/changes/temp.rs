@@ -260,7 +260,7 @@ mod tests {
     use super::*;
     use crate::root::Root;
     use std::fs;
-    use toolfence_rules::PathRules;
+    use toolfence_policy::rules::PathRules;
 
     #[test]
     fn what_is_not_kept_is_taken_away() {

@@ -3,11 +3,11 @@
 //! Reads what git would read: the settings, the attributes' drivers they define, and the index. The settings of the person's
 //! own home are theirs and not looked at.
 
+use crate::git::bytes_of;
+use crate::git::config::{may_make_reads_run_programs, pointed};
 use crate::root::Root;
 use std::io;
 use std::path::Path;
-use toolfence_git::bytes_of;
-use toolfence_git::config::{may_make_reads_run_programs, pointed};
 
 /// The most bytes of settings and of an index that are read: what is bigger is not known.
 const MOST_SETTINGS: u64 = 1 << 20;

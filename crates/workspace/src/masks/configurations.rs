@@ -3,13 +3,13 @@
 //! A key that may make git run a program later does not stay unless the command names it.
 
 use crate::encoding::{path_bytes, path_from};
+use crate::git::config::{keys_of, unset};
 use crate::masks::Masks;
 use crate::masks::set::MaskSet;
 use crate::{messages, names};
 use std::path::{Path, PathBuf};
-use toolfence_git::config::{keys_of, unset};
+use toolfence_policy::rules::git_config::{is_as_cloned, is_harmless};
 use toolfence_protocol::Text;
-use toolfence_rules::git_config::{is_as_cloned, is_harmless};
 
 /// Keys of a configuration with their values.
 type Keys = Vec<(String, Option<String>)>;

@@ -1,5 +1,6 @@
 //! One folder as the masks must know it, and what is remembered of it between two walks.
 
+use crate::git::made::looks_bare;
 use crate::names;
 use crate::root::hops::Hop;
 use crate::root::{Root, folder};
@@ -12,7 +13,6 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use toolfence_git::made::looks_bare;
 
 /// Two changes within it may have the same time: a little more than the tick of the slowest kernel clock.
 const TICK: Duration = Duration::from_millis(12);

@@ -22,6 +22,8 @@ pub use running::Running;
 pub use set::{MaskSet, WalkCost};
 pub(crate) use settings::GitSettings;
 
+use crate::git::Git;
+use crate::git::config::{Configured, Memory, plain, pointed};
 use crate::names;
 use crate::root::Root;
 use crate::stop::Stop;
@@ -29,10 +31,8 @@ use running::Settler;
 use scan::Purpose;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
-use toolfence_git::Git;
-use toolfence_git::config::{Configured, Memory, plain, pointed};
+use toolfence_policy::rules::git_config::is_harmless;
 use toolfence_protocol::{Text, ToolFailure};
-use toolfence_rules::git_config::is_harmless;
 
 /// What the sandbox must mask of one project, found anew for each command, and what is known of its repositories.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 use crate::masks::set::MaskSet;
 use crate::names;
 use crate::root::Root;
-use toolfence_project::{Mask, MaskKind};
+use toolfence_sandbox::project::{Mask, MaskKind};
 
 /// What a command finds without its mask, because another process on the host has put another file in its place.
 #[derive(Debug, Clone, PartialEq, Eq)]

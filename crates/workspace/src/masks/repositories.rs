@@ -4,17 +4,17 @@
 //! file or link leads to, the common one, and the targets of links in them. Around it, what the configuration names in the
 //! work tree: folders of hooks, included files, programs.
 
+use crate::git::config::{links_of, pointed};
+use crate::git::made;
+use crate::git::way::Way;
 use crate::masks::Masks;
 use crate::names;
 use crate::root::ignores::Ignores;
 use rustix::fs::FileType;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use toolfence_git::config::{links_of, pointed};
-use toolfence_git::made;
-use toolfence_git::way::Way;
-use toolfence_project::{MaskKind, Number};
-use toolfence_rules::GIT_HOOKS;
+use toolfence_policy::rules::GIT_HOOKS;
+use toolfence_sandbox::project::{MaskKind, Number};
 
 /// What a command may do with the repositories of the project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

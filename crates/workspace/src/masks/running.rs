@@ -7,6 +7,7 @@
 
 use crate::digest::Digest;
 use crate::encoding::{path_bytes, path_from};
+use crate::git::way::{Step, Way};
 use crate::masks::repositories::{Repository, Standing, Used};
 use crate::masks::set::{Held, MaskSet};
 use crate::masks::{GitSettings, Masks, settle};
@@ -22,9 +23,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
-use toolfence_git::way::{Step, Way};
-use toolfence_project::{Identity, Mask, MaskKind, Number, random_name};
 use toolfence_protocol::Text;
+use toolfence_sandbox::project::{Identity, Mask, MaskKind, Number, random_name};
 
 /// The most bytes of a record that is read.
 const MOST_BYTES: u64 = 64 << 20;
@@ -256,7 +256,7 @@ pub(super) fn recover(root: &Arc<Root>) -> Vec<Text> {
     let Ok(entries) = fs::read_dir(&folder) else { return Vec::new() };
     // What the helper did has not been told yet. It wrote it down in English.
     let told = folder.join(TOLD);
-    let mut said: Vec<Text> = toolfence_git::bytes_of(&told, MOST_BYTES)
+    let mut said: Vec<Text> = crate::git::bytes_of(&told, MOST_BYTES)
         .ok()
         .and_then(|text| serde_json::from_slice(&text).ok())
         .unwrap_or_default();
@@ -272,7 +272,7 @@ pub(super) fn recover(root: &Arc<Root>) -> Vec<Text> {
             continue;
         }
         let alive = file.metadata().and_then(|meta| meta.modified());
-        let text = toolfence_git::bytes_of(&at, MOST_BYTES).unwrap_or_default();
+        let text = crate::git::bytes_of(&at, MOST_BYTES).unwrap_or_default();
         if let (Ok(record), Ok(alive)) = (serde_json::from_slice::<Record>(&text), alive)
             && record.root == path_bytes(root.path())
         {

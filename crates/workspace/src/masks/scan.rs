@@ -4,6 +4,7 @@
 //! was read is not read again: its times say so. What cannot be looked at is hidden as a whole, and so is a folder in which
 //! there is something that no path is short enough to name.
 
+use crate::git::made::looks_bare;
 use crate::masks::Masks;
 use crate::masks::folders::Folder;
 use crate::masks::repositories::{Access, Repository, Standing, WantedAccess};
@@ -20,9 +21,8 @@ use std::ffi::OsStr;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use toolfence_git::made::looks_bare;
-use toolfence_project::{Mask, MaskKind, Number, number_of};
 use toolfence_protocol::{ErrorCode, Text, ToolFailure};
+use toolfence_sandbox::project::{Mask, MaskKind, Number, number_of};
 
 /// Folders looked at before the walk is given up.
 const MOST_FOLDERS: usize = 1_000_000;

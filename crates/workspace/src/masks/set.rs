@@ -3,7 +3,7 @@
 use crate::masks::repositories::{GitFiles, Repository, Used};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use toolfence_project::{Mask, MaskKind, Number};
+use toolfence_sandbox::project::{Mask, MaskKind, Number};
 
 /// What the sandbox has to mask for one command, and what was there when it was looked for.
 #[derive(Debug, Clone, Default)]

@@ -1,7 +1,7 @@
 //! What the person leaves to commands of the repositories of a project.
 
+use toolfence_policy::rules::UserGlob;
 use toolfence_protocol::Result;
-use toolfence_rules::UserGlob;
 
 /// What commands may do with the repositories of a project beyond the default, which is to read them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

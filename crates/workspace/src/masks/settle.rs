@@ -4,6 +4,8 @@
 //! them; every other one is renamed, which keeps everything and takes it out of git's sight. So are hooks, included files and
 //! programs that the configuration names and that were missing before.
 
+use crate::git::made;
+use crate::git::way::{Step, Way};
 use crate::masks::Masks;
 use crate::masks::repositories::{Repository, Standing, Used};
 use crate::masks::scan::{OpenedUp, Purpose, Scan};
@@ -18,10 +20,8 @@ use rustix::io::Errno;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
-use toolfence_git::made;
-use toolfence_git::way::{Step, Way};
-use toolfence_project::number_of;
 use toolfence_protocol::Text;
+use toolfence_sandbox::project::number_of;
 
 /// What stands behind a name that was set aside, with a number.
 const ASIDE: &str = ".set-aside";

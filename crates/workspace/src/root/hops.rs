@@ -15,7 +15,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use toolfence_project::Identity;
+use toolfence_sandbox::project::Identity;
 
 /// `PATH_MAX` of Linux, with the NUL at the end: the kernel refuses a longer path (path_resolution(7)).
 pub(crate) const NAMEABLE: usize = 4096;

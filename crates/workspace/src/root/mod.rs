@@ -35,10 +35,10 @@ use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use told::Step;
-use toolfence_project::{Identity, Number, Project, identity_at, number_of};
+use toolfence_policy::rules::{Blocked, Harmless, PathRules};
 use toolfence_protocol::invisible::is_blank;
 use toolfence_protocol::{Error, Result, ToolFailure};
-use toolfence_rules::{Blocked, Harmless, PathRules};
+use toolfence_sandbox::project::{Identity, Number, Project, identity_at, number_of};
 use twins::Twins;
 
 /// The most files that a root remembers as masked: a hostile tree must not fill the memory.

@@ -2,11 +2,11 @@
 //!
 //! This module starts nothing. A folder of the project is never part of the PATH: its author may be the model.
 
+use crate::git::Git;
 use rustix::fs::{Access, FileType};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use toolfence_git::Git;
 
 /// Where the caller has no PATH, or none of its folders is left.
 const SYSTEM: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";

@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
-use toolfence_project::{Identity, identity_at};
+use toolfence_sandbox::project::{Identity, identity_at};
 
 /// As many links as the kernel follows in one path (path_resolution(7)).
 const MOST_LINKS: usize = 40;

@@ -10,7 +10,7 @@ use rustix::fs::{FileType, Stat};
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::OnceLock;
-use toolfence_project::{Number, number_of};
+use toolfence_sandbox::project::{Number, number_of};
 
 /// Entries looked at before the search is given up; then a file with several names is refused.
 const MOST_ENTRIES: usize = 1_000_000;

@@ -34,7 +34,7 @@ use std::fs::DirBuilder;
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use toolfence_project::random_name;
+use toolfence_sandbox::project::random_name;
 
 /// The folder with the entries, each under its number in the plan.
 const ENTRIES: &str = "entries";

@@ -13,7 +13,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use toolfence_rules::PathRules;
+use toolfence_policy::rules::PathRules;
 
 const HOME: &str = "TOOLFENCE_TEST_STASH";
 const TWICE: &str = "TOOLFENCE_TEST_STASH_TWICE";

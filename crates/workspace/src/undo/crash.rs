@@ -14,7 +14,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use toolfence_rules::PathRules;
+use toolfence_policy::rules::PathRules;
 
 const HOME: &str = "TOOLFENCE_TEST_HOME";
 const ACT: &str = "TOOLFENCE_TEST_ACT";

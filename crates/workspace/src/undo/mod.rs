@@ -37,8 +37,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
-use toolfence_project::random_name;
 use toolfence_protocol::{Error, Result, Text};
+use toolfence_sandbox::project::random_name;
 use turn::{Inner, Open};
 
 /// How much a history keeps.

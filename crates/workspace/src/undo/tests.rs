@@ -5,7 +5,7 @@ use crate::undo::{History, Limits, Outcome};
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
-use toolfence_rules::PathRules;
+use toolfence_policy::rules::PathRules;
 
 struct Project {
     home: tempfile::TempDir,

@@ -43,10 +43,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
+use toolfence_policy::toolbox::BoxFuture;
 use toolfence_protocol::{Error, ErrorKind, FinishReason, Message, Role, Text};
 use toolfence_sandbox::isolation;
 use toolfence_sandbox::process::{Exit, Heard, Piped, Program};
-use toolfence_toolbox::BoxFuture;
 
 /// Bytes of stderr that are shown, from its end.
 const SHOWN: usize = 600;

@@ -1,11 +1,11 @@
 //! Why no reply came, and what the person can do about it.
 
 use super::overflow::{self, TooLong};
+use crate::http::causes;
 use crate::messages;
 use serde_json::Value;
 use std::io;
 use std::time::Duration;
-use toolfence_http::causes;
 use toolfence_protocol::{Error, ErrorKind, Text};
 
 /// The longest that is waited before trying again, whatever the server wishes.

@@ -4,13 +4,13 @@
 
 use super::preset::Preset;
 use super::{Http, HttpOptions, LONGEST_REFUSAL, failure};
+use crate::http::{Route, is_on_this_machine};
 use futures_util::future::join_all;
 use reqwest::header::HeaderMap;
 use reqwest::{Client, StatusCode, Url};
 use serde_json::Value;
 use std::time::Duration;
 use tokio::time::{self, Instant};
-use toolfence_http::{Route, is_on_this_machine};
 
 /// How long looking at all addresses may take.
 const WHOLE: Duration = Duration::from_millis(300);
@@ -101,7 +101,7 @@ fn local_base(base_url: &str) -> Option<Url> {
 /// What answers at one address.
 async fn look(base_url: &str, deadline: Instant) -> Option<LocalServer> {
     let base = local_base(base_url)?;
-    let client = toolfence_http::client(&base, &Route::default()).ok()?;
+    let client = crate::http::client(&base, &Route::default()).ok()?;
     let page = fetch(&client, HeaderMap::new(), base.join("models").ok()?);
     let base_url = base_url.trim_end_matches('/').to_owned();
     let answer = match time::timeout_at(deadline, page).await.ok()?? {

@@ -15,6 +15,7 @@ mod retry_after;
 mod window;
 
 use super::{Backend, Chunk, Sink, Usage};
+use crate::http::{Route, sse};
 use crate::messages;
 use calls::Calls;
 use events::{Said, finish_of};
@@ -33,10 +34,9 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 use tokio::time::{self, Instant};
-use toolfence_http::{Route, sse};
+use toolfence_policy::toolbox::BoxFuture;
 use toolfence_protocol::redact::Redactor;
 use toolfence_protocol::{Error, ErrorKind, FinishReason, Message, Text};
-use toolfence_toolbox::BoxFuture;
 
 /// The longest event of a stream, in bytes.
 const LONGEST_EVENT: usize = 8 << 20;
@@ -172,7 +172,7 @@ impl Http {
             authorities: options.authorities.clone(),
             identity: options.identity.clone(),
         };
-        let client = toolfence_http::client(&url, &route)?;
+        let client = crate::http::client(&url, &route)?;
         let headers = headers(options.key.as_deref(), &options.headers)?;
         let quirks = Arc::new(Mutex::new(preset.map_or(Quirks::NONE, |preset| preset.quirks)));
         Ok(Http { options, client, url, model, headers, quirks })

@@ -12,7 +12,7 @@ use toolfence_protocol::{Catalog, FinishReason, Param, ParamKind, ToolCall, Tool
 const REPLIES: u64 = 1_500;
 
 fn builtins() -> Catalog {
-    toolfence_toolset::builtins().iter().cloned().collect()
+    toolfence_policy::toolset::builtins().iter().cloned().collect()
 }
 
 /// One tool with every kind of argument, and names that try to break out.
@@ -157,7 +157,7 @@ fn every_reply_of_the_grammar_reads_strictly_and_exactly() {
 
 #[test]
 fn every_tool_by_itself() {
-    for spec in toolfence_toolset::builtins() {
+    for spec in toolfence_policy::toolset::builtins() {
         let catalog: Catalog = [spec.clone()].into_iter().collect();
         let mut options = small(Start::Reply);
         (options.least_calls, options.most_calls) = (1, 1);

@@ -135,7 +135,7 @@ fn option(name: &str, value: &OsStr) -> OsString {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use toolfence_project::Identity;
+    use crate::project::Identity;
 
     fn plan(writable: bool, network: bool) -> Plan {
         Plan {

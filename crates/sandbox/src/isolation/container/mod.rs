@@ -10,6 +10,7 @@ use super::plan::{Masking, Name, Plan, Task, part};
 use super::{Container, Engine, Entry, helper};
 use crate::environment;
 use crate::messages;
+use crate::project::random_name;
 use argv::{Line, MaskedPath};
 use rustix::fs::MemfdFlags;
 use serde::{Deserialize, Serialize};
@@ -20,7 +21,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 pub(super) use supervisor::main;
-use toolfence_project::random_name;
 use toolfence_protocol::Text;
 use wait_timeout::ChildExt;
 

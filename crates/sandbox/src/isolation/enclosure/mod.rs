@@ -8,12 +8,12 @@ use super::plan::{Guard, Masking, Name, Plan, Spot, Step, Supervised, Task, part
 use super::{Entry, Kind, Mode, Report, Request, Settings, Shared, container, enter, helper, session, supervise};
 use crate::messages;
 use crate::process::Message;
+use crate::project::{Identity, MaskKind, Project};
 use std::ffi::{OsStr, OsString};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
-use toolfence_project::{Identity, MaskKind, Project};
 use toolfence_protocol::Text;
 
 /// Must be the first thing that a `main` does whose program sets up its own sandbox. It comes back where the program was

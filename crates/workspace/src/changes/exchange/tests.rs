@@ -13,8 +13,8 @@ use std::process::Command;
 use std::sync::Arc;
 use tempfile::TempDir;
 use toolfence_kit::Random;
+use toolfence_policy::rules::PathRules;
 use toolfence_protocol::ErrorCode;
-use toolfence_rules::PathRules;
 
 struct Project {
     home: TempDir,

@@ -1,0 +1,166 @@
+//! The project that is tried, and what is beside it.
+
+use rustix::fd::AsFd;
+use std::ffi::{OsStr, OsString};
+use std::net::TcpListener;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use std::{fs, io};
+use toolfence_policy::rules::PathRules;
+use toolfence_sandbox::environment;
+use toolfence_sandbox::isolation::{Enclosure, Report, Request, Settings};
+use toolfence_sandbox::process::{self, Job};
+use toolfence_workspace::{Access, Stop, Workspace};
+
+/// How long one attempt may take.
+const LIMIT: Duration = Duration::from_secs(5);
+
+/// Bytes of what an attempt says that are kept, and characters that are shown.
+const KEPT: usize = 4000;
+const SHOWN: usize = 200;
+
+/// What stands before the status of an attempt, on the last line.
+const TRIED: &str = "toolfence tried: ";
+
+/// Files of the project, and what is in them.
+const FILES: &[(&str, &str)] = &[
+    ("plain", "plain\n"),
+    (".env", "SECRET\n"),
+    ("a/b/c/d/.env", "SECRET\n"),
+    (".git/HEAD", "ref: refs/heads/main\n"),
+    (".git/config", "[core]\n\tbare = false\n"),
+    (".git/hooks/pre-commit.sample", "#!/bin/sh\n"),
+    (".git/objects/info/keep", ""),
+    (".git/refs/heads/keep", ""),
+];
+
+pub(super) struct Ground {
+    workspace: Workspace,
+    enclosure: Enclosure,
+    environment: Vec<(OsString, OsString)>,
+    /// What the scripts must know, as the beginning of each: a container gets nothing of the environment.
+    known: OsString,
+    /// Somebody to be reached by a command that has the network.
+    _server: TcpListener,
+}
+
+/// How an attempt ended.
+pub(super) struct Ran {
+    /// Whether it came to its end, with whatever status.
+    pub(super) ended: bool,
+    pub(super) status: Option<i32>,
+    /// The last line of what it said.
+    pub(super) said: String,
+}
+
+impl Ground {
+    pub(super) fn made(settings: &Settings, scratch: &Path) -> io::Result<Ground> {
+        let scratch = scratch.canonicalize()?;
+        let (root, beside) = (scratch.join("project"), scratch.join("beside"));
+        fs::create_dir_all(&beside)?;
+        fs::write(beside.join("secret"), "SECRET\n")?;
+        for (path, content) in FILES {
+            let path = root.join(path);
+            fs::create_dir_all(path.parent().unwrap_or(&root))?;
+            fs::write(path, content)?;
+        }
+        fs::hard_link(root.join(".env"), root.join("other-name"))?;
+        let workspace = Workspace::open(&root, PathRules::default()).map_err(io::Error::other)?;
+        let enclosure = Enclosure::new(settings.clone(), workspace.root().as_ref());
+        let server = TcpListener::bind(("127.0.0.1", 0))?;
+        let environment = environment::outside(std::env::vars_os(), workspace.root().programs().search_path());
+        let known = known(&beside, &server, settings)?;
+        Ok(Ground { workspace, enclosure, environment, known, _server: server })
+    }
+
+    pub(super) fn report(&self) -> &Report {
+        self.enclosure.report()
+    }
+
+    /// Runs the script of an attempt inside.
+    pub(super) async fn run(&self, attempt: &str) -> io::Result<Ran> {
+        let mut script = self.known.clone();
+        script.push(format!("{{ {attempt}; }} 2>&1; s=$?; echo; echo '{TRIED}'$s"));
+        let [shell, options @ ..] = ["/bin/bash", "--noprofile", "--norc", "-c"].map(OsStr::new);
+        let command = [&[shell], &options[..], &[&script]].concat();
+        let output = self.output(&command).await?;
+        let (said, status) = output.rsplit_once(TRIED).unwrap_or((&output, ""));
+        let status = status.trim().parse().ok();
+        let last = said.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or_default();
+        let said = last.chars().filter(|c| !c.is_control()).take(SHOWN).collect();
+        Ok(Ran { ended: status.is_some(), status, said })
+    }
+
+    /// What the helper says of the system calls it tried.
+    pub(super) async fn system_calls(&self) -> io::Result<String> {
+        self.output(&[]).await
+    }
+
+    async fn output(&self, command: &[&OsStr]) -> io::Result<String> {
+        let told = |failure: toolfence_protocol::ToolFailure| io::Error::other(failure);
+        let masks = self.workspace.masks().find(Access::Read, &Stop::default()).map_err(told)?;
+        let folder = self.workspace.root().folder(".").map_err(told)?;
+        let request = Request {
+            command,
+            folder: Path::new(""),
+            masks: masks.list(),
+            network: false,
+            looks: false,
+            writable_folders: &[],
+            layer: None,
+            only_git: false,
+            session: true,
+            sockets: true,
+            variables: &[],
+        };
+        let entry = self.enclosure.entry(&request).ok_or_else(|| io::Error::other("there is no sandbox"))?;
+        let arguments: Vec<&OsStr> = entry.arguments.iter().map(OsString::as_os_str).collect();
+        let environment = environment::sandboxed(&self.environment, self.workspace.root().path(), false);
+        let job = Job {
+            program: &entry.program,
+            args: &arguments,
+            folder: folder.as_fd(),
+            environment: &environment,
+            limit: LIMIT,
+            keep: KEPT,
+            overflow: None,
+            live: None,
+        };
+        Ok(process::run_supervised(&job, &entry.told).await?.output)
+    }
+
+    /// Whether what an attempt left behind runs on.
+    pub(super) fn is_left(&self) -> bool {
+        let mark = mark();
+        let line = |entry: &fs::DirEntry| fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        let mut all = fs::read_dir("/proc").into_iter().flatten().flatten();
+        all.any(|entry| memchr::memmem::find(&line(&entry), mark.as_bytes()).is_some())
+    }
+}
+
+/// The seconds of a sleep that nobody else would ask for: how what is left running is found.
+fn mark() -> String {
+    format!("72031{:07}", std::process::id())
+}
+
+/// What the attempts must know, as assignments of a shell: where things are, and which of them are the host's.
+fn known(beside: &Path, server: &TcpListener, settings: &Settings) -> io::Result<OsString> {
+    let home = std::env::var_os("HOME").map(PathBuf::from).and_then(|home| fs::metadata(home).ok());
+    let home = home.map(|home| format!("{}:{}", home.dev(), home.ino())).unwrap_or_default();
+    let all: [(&str, OsString); 6] = [
+        ("BESIDE", beside.into()),
+        ("HOME_IS", home.into()),
+        ("HOST", std::process::id().to_string().into()),
+        ("PORT", server.local_addr()?.port().to_string().into()),
+        ("MARK", mark().into()),
+        ("MOST", settings.processes.to_string().into()),
+    ];
+    let mut known = Vec::new();
+    for (name, value) in all {
+        let quoted = value.as_bytes().split(|&byte| byte == b'\'').collect::<Vec<_>>().join(&br"'\''"[..]);
+        known.extend([name.as_bytes(), b"='", &quoted, b"'\n"].concat());
+    }
+    Ok(OsString::from_vec(known))
+}

@@ -1,0 +1,146 @@
+//! Whether the sandbox holds here: each barrier is tried to be broken, from inside, in a folder made for that.
+//!
+//! This module sets up no barrier and judges no command: what is tried is its own, and harmless where a barrier is down.
+//!
+//! ```no_run
+//! # mod toolfence { pub use {toolfence_sandbox::isolation, toolfence_commands::trial}; }
+//! # async fn ask(scratch: &std::path::Path) -> toolfence_protocol::Result<()> {
+//! let found = toolfence::trial::sandbox(&toolfence::isolation::Settings::new(), scratch).await?;
+//! for finding in found.findings.iter().filter(|finding| finding.result == toolfence::trial::Held::No) {
+//!     println!("{}: {}", finding.barrier, finding.attempt);
+//! }
+//! # Ok(())
+//! # }
+//! ```
+
+mod attempts;
+mod ground;
+mod messages;
+
+use attempts::{ATTEMPTS, Attempt, Needs};
+use ground::Ground;
+use serde::Serialize;
+use std::path::Path;
+use toolfence_protocol::{Error, Result, Text};
+use toolfence_sandbox::isolation::{Kind, Report, Settings};
+
+/// What was found.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Trial {
+    /// Which sandbox is available, and why no better one.
+    pub report: Report,
+    /// What was tried, in the order of the barriers. Empty where no sandbox is available.
+    pub findings: Vec<Finding>,
+}
+
+impl Trial {
+    /// Whether a sandbox is available and nothing that was tried got through.
+    pub fn all_held(&self) -> bool {
+        self.report.kind > Kind::Nothing && self.findings.iter().all(|finding| finding.result.is_fine())
+    }
+}
+
+/// One attempt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Finding {
+    /// What was to stop it: files, blocked files, git, processes, network, system calls.
+    pub barrier: Text,
+    /// What was tried.
+    pub attempt: Text,
+    /// Whether it was stopped.
+    pub result: Held,
+    /// What the attempt said, on one line; or why it is not known.
+    pub said: Text,
+    /// What can be done about it, where something can.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub advice: Option<Text>,
+}
+
+/// Whether a barrier held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Held {
+    /// It did.
+    Yes,
+    /// It did not.
+    No,
+    /// It is open because it is settled so.
+    Open,
+    /// It could not be tried.
+    Unknown,
+}
+
+impl Held {
+    fn is_fine(self) -> bool {
+        matches!(self, Held::Yes | Held::Open)
+    }
+}
+
+/// Tries the sandbox of these settings around a project that is made in `scratch`, an empty folder, and left there.
+///
+/// It needs a tokio runtime with I/O and time enabled, and takes less than a second where the sandbox holds.
+///
+/// # Errors
+/// The folder cannot be used.
+pub async fn sandbox(settings: &Settings, scratch: &Path) -> Result<Trial> {
+    let ground = Ground::made(settings, scratch).map_err(|error| Error::because(messages::make_a_project(), error))?;
+    let report = ground.report().clone();
+    if report.kind == Kind::Nothing {
+        return Ok(Trial { report, findings: Vec::new() });
+    }
+    let mut findings = Vec::new();
+    for attempt in ATTEMPTS.iter().filter(|attempt| attempt.is_for(settings)) {
+        findings.push(tried(attempt, &ground, settings).await);
+    }
+    findings.extend(system_calls(&ground).await);
+    Ok(Trial { report, findings })
+}
+
+async fn tried(attempt: &Attempt, ground: &Ground, settings: &Settings) -> Finding {
+    let (result, said) = match attempt.needs {
+        Needs::Network if settings.network => (Held::Open, messages::network_is_allowed()),
+        _ => judged(attempt, ground).await,
+    };
+    let advice = attempt.advice.filter(|_| result == Held::No).map(|advice| advice());
+    Finding { barrier: (attempt.barrier)(), attempt: (attempt.what)(), result, said, advice }
+}
+
+async fn judged(attempt: &Attempt, ground: &Ground) -> (Held, Text) {
+    match ground.run(attempt.script).await {
+        Ok(ran) if ran.status == Some(NOT_FOUND) => (Held::Unknown, ran.said.into()),
+        Ok(ran) if (attempt.is_through)(ground, &ran) => (Held::No, ran.said.into()),
+        Ok(ran) if ran.ended => (Held::Yes, ran.said.into()),
+        Ok(ran) => (Held::Unknown, ran.said.into()),
+        Err(error) => (Held::Unknown, error.to_string().into()),
+    }
+}
+
+/// What a shell ends with where there is no such program: an image may be smaller than a system.
+const NOT_FOUND: i32 = 127;
+
+async fn system_calls(ground: &Ground) -> Vec<Finding> {
+    let finding = |attempt: Text, result, said: Text| Finding {
+        barrier: messages::system_calls(),
+        attempt,
+        result,
+        said,
+        advice: None,
+    };
+    if ground.report().kind == Kind::Container {
+        return vec![finding(messages::all_calls(), Held::Open, messages::filter_of_the_engine())];
+    }
+    match ground.system_calls().await {
+        Err(error) => vec![finding(messages::all_calls(), Held::Unknown, error.to_string().into())],
+        Ok(said) => said
+            .lines()
+            .filter_map(|line| line.split_once(' '))
+            .map(|(word, name)| match word {
+                "refused" => finding(messages::call(name), Held::Yes, messages::refused()),
+                _ => finding(messages::call(name), Held::No, messages::allowed()),
+            })
+            .collect(),
+    }
+}

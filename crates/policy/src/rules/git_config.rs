@@ -1,0 +1,525 @@
+//! Which keys of git's configuration make git run no program, read no further configuration and reach no unusual place.
+//!
+//! Both questions are answered by a positive list of keys with a check of the value: a key that is not listed is not
+//! harmless, whatever it does. Keys are taken as `git config --list -z` prints them: section and name in lower case, the
+//! subsection between them as it is. A value of `None` is a key without `=`, which git takes for `true`.
+
+use crate::rules::messages;
+use toolfence_protocol::Text;
+
+/// What the value of a listed key must be.
+#[derive(Clone, Copy)]
+enum Wanted {
+    /// One line of text, which git only stores or shows.
+    Text,
+    /// `true`, `false` and their other spellings.
+    Bool,
+    /// A plain word: letters, digits and `-_.,=:+%`, as in sizes, dates and the names of styles.
+    Plain,
+    /// One of these words.
+    OneOf(&'static str),
+    /// The name of a remote, or `.`: git would take what looks like an address or a path for one.
+    Remote,
+    /// A ref or a refspec.
+    Refspec,
+    /// An address that git reaches by http, https, ssh or its own protocol.
+    Url,
+    /// The address of a submodule, which may also be relative to that of the repository.
+    SubmoduleUrl,
+    /// An address as `git clone` stores it, which may also name a folder of this machine.
+    ClonedUrl,
+    /// A path below the folder of the repository's `.git`, or a way up from it as `git submodule` writes it.
+    WayUp,
+}
+
+/// A key with `*` for any subsection, or `section.*` for every key of a section without subsections.
+type Row = (&'static str, Wanted);
+
+/// What a person may let `git config` set as an ordinary write of the repository.
+const HARMLESS: &[Row] = &[
+    ("user.name", Wanted::Text),
+    ("user.email", Wanted::Text),
+    ("user.signingkey", Wanted::Plain),
+    ("user.useconfigonly", Wanted::Bool),
+    ("author.name", Wanted::Text),
+    ("author.email", Wanted::Text),
+    ("committer.name", Wanted::Text),
+    ("committer.email", Wanted::Text),
+    ("init.defaultbranch", Wanted::Refspec),
+    ("pull.rebase", Wanted::OneOf("true false merges")),
+    ("pull.ff", Wanted::OneOf("true false only")),
+    ("push.default", Wanted::OneOf("nothing current upstream tracking simple matching")),
+    ("push.autosetupremote", Wanted::Bool),
+    ("push.followtags", Wanted::Bool),
+    ("fetch.prune", Wanted::Bool),
+    ("fetch.prunetags", Wanted::Bool),
+    ("fetch.parallel", Wanted::Plain),
+    ("fetch.writecommitgraph", Wanted::Bool),
+    ("merge.conflictstyle", Wanted::OneOf("merge diff3 zdiff3")),
+    ("merge.ff", Wanted::OneOf("true false only")),
+    ("merge.renames", Wanted::Plain),
+    ("merge.log", Wanted::Plain),
+    ("merge.stat", Wanted::Plain),
+    ("merge.autostash", Wanted::Bool),
+    ("diff.algorithm", Wanted::OneOf("default myers minimal patience histogram")),
+    ("diff.renames", Wanted::Plain),
+    ("diff.renamelimit", Wanted::Plain),
+    ("diff.mnemonicprefix", Wanted::Bool),
+    ("diff.noprefix", Wanted::Bool),
+    ("diff.colormoved", Wanted::Plain),
+    ("diff.context", Wanted::Plain),
+    ("diff.interhunkcontext", Wanted::Plain),
+    ("diff.submodule", Wanted::OneOf("short log diff")),
+    ("rebase.autostash", Wanted::Bool),
+    ("rebase.autosquash", Wanted::Bool),
+    ("rebase.updaterefs", Wanted::Bool),
+    ("rebase.stat", Wanted::Bool),
+    ("rerere.enabled", Wanted::Bool),
+    ("rerere.autoupdate", Wanted::Bool),
+    ("commit.verbose", Wanted::Plain),
+    ("commit.status", Wanted::Bool),
+    ("commit.cleanup", Wanted::OneOf("strip whitespace verbatim scissors default")),
+    ("color.*", Wanted::Text),
+    ("color.*.*", Wanted::Text),
+    ("column.*", Wanted::Text),
+    ("advice.*", Wanted::Bool),
+    ("status.short", Wanted::Bool),
+    ("status.branch", Wanted::Bool),
+    ("status.showuntrackedfiles", Wanted::OneOf("no normal all true false")),
+    ("log.date", Wanted::Text),
+    ("log.decorate", Wanted::Plain),
+    ("log.abbrevcommit", Wanted::Bool),
+    ("log.follow", Wanted::Bool),
+    ("grep.linenumber", Wanted::Bool),
+    ("grep.patterntype", Wanted::Plain),
+    ("i18n.commitencoding", Wanted::Plain),
+    ("i18n.logoutputencoding", Wanted::Plain),
+    ("apply.whitespace", Wanted::Plain),
+    ("tag.sort", Wanted::Plain),
+    ("branch.sort", Wanted::Plain),
+    ("branch.autosetupmerge", Wanted::OneOf("true false always inherit simple")),
+    ("branch.autosetuprebase", Wanted::OneOf("never local remote always")),
+    ("gc.auto", Wanted::Plain),
+    ("gc.autodetach", Wanted::Bool),
+    ("index.version", Wanted::Plain),
+    ("index.sparse", Wanted::Bool),
+    ("core.autocrlf", Wanted::OneOf("true false input")),
+    ("core.eol", Wanted::OneOf("lf crlf native")),
+    ("core.safecrlf", Wanted::OneOf("true false warn")),
+    ("core.quotepath", Wanted::Bool),
+    ("core.abbrev", Wanted::Plain),
+    ("core.whitespace", Wanted::Text),
+    ("core.compression", Wanted::Plain),
+    ("core.bigfilethreshold", Wanted::Plain),
+    ("core.preloadindex", Wanted::Bool),
+    ("core.untrackedcache", Wanted::OneOf("true false keep")),
+    ("core.trustctime", Wanted::Bool),
+    ("core.checkstat", Wanted::OneOf("default minimal")),
+    ("core.sparsecheckout", Wanted::Bool),
+    ("core.sparsecheckoutcone", Wanted::Bool),
+    // `git sparse-checkout` sets it. The file it lets git read lies in the repository and is held to the same list.
+    ("extensions.worktreeconfig", Wanted::Bool),
+    ("branch.*.rebase", Wanted::OneOf("true false merges")),
+    ("branch.*.pushremote", Wanted::Remote),
+    ("branch.*.description", Wanted::Text),
+    ("remote.pushdefault", Wanted::Remote),
+    ("checkout.defaultremote", Wanted::Remote),
+    ("remote.*.pushurl", Wanted::Url),
+    ("remote.*.push", Wanted::Refspec),
+    ("remote.*.prune", Wanted::Bool),
+    ("remote.*.prunetags", Wanted::Bool),
+    ("remote.*.mirror", Wanted::Bool),
+    ("submodule.recurse", Wanted::Bool),
+    ("submodule.*.path", Wanted::Text),
+    ("submodule.*.branch", Wanted::Refspec),
+    ("submodule.*.shallow", Wanted::Bool),
+    ("submodule.*.ignore", Wanted::OneOf("all dirty untracked none")),
+    ("submodule.*.fetchrecursesubmodules", Wanted::OneOf("true false on-demand")),
+    // `!command` would be run.
+    ("submodule.*.update", Wanted::OneOf("checkout rebase merge none")),
+];
+
+/// What git itself writes into the configuration of a repository that it makes or changes, and `git config` may set, too.
+const BOTH: &[Row] = &[
+    ("core.filemode", Wanted::Bool),
+    ("core.ignorecase", Wanted::Bool),
+    ("core.precomposeunicode", Wanted::Bool),
+    ("core.symlinks", Wanted::Bool),
+    ("core.logallrefupdates", Wanted::OneOf("true false always")),
+    ("remote.*.fetch", Wanted::Refspec),
+    ("remote.*.tagopt", Wanted::OneOf("--tags --no-tags")),
+    ("branch.*.remote", Wanted::Remote),
+    ("branch.*.merge", Wanted::Refspec),
+    ("submodule.active", Wanted::Text),
+    ("submodule.*.active", Wanted::Bool),
+];
+
+/// What `git init`, `git clone`, `git worktree add` and `git submodule add` write beside that.
+const AS_CLONED: &[Row] = &[
+    ("core.repositoryformatversion", Wanted::OneOf("0 1")),
+    ("core.bare", Wanted::Bool),
+    ("core.worktree", Wanted::WayUp),
+    ("core.sparsecheckout", Wanted::Bool),
+    ("core.sparsecheckoutcone", Wanted::Bool),
+    ("index.sparse", Wanted::Bool),
+    ("extensions.objectformat", Wanted::OneOf("sha1 sha256")),
+    ("extensions.refstorage", Wanted::OneOf("files reftable")),
+    ("extensions.worktreeconfig", Wanted::Bool),
+    ("extensions.relativeworktrees", Wanted::Bool),
+    ("extensions.partialclone", Wanted::Remote),
+    ("remote.*.url", Wanted::ClonedUrl),
+    ("remote.*.promisor", Wanted::Bool),
+    ("remote.*.partialclonefilter", Wanted::Plain),
+    ("remote.*.mirror", Wanted::Bool),
+    ("branch.*.rebase", Wanted::OneOf("true false")),
+    ("submodule.*.url", Wanted::ClonedUrl),
+    ("submodule.*.update", Wanted::OneOf("checkout rebase merge none")),
+    ("submodule.recurse", Wanted::Bool),
+];
+
+/// What `git config` may set as an ordinary write, and [`AS_CLONED`] holds with a wider value.
+const REMOTE: &[Row] = &[("remote.*.url", Wanted::Url), ("submodule.*.url", Wanted::SubmoduleUrl)];
+
+/// Whether a person who lets git write the repository may let `git config` set this key without a further warning: git
+/// then runs no program for it, reads no other configuration, and reaches servers only by http, https, ssh or git.
+///
+/// Level (a) of the list; [`is_as_cloned`] answers what git writes into new repositories by itself.
+pub fn is_harmless(key: &str, value: Option<&str>) -> bool {
+    [HARMLESS, BOTH, REMOTE].iter().any(|rows| passes(rows, key, value))
+}
+
+/// Whether a repository in whose configuration the key has this value is, as far as this key goes, one as `git init`,
+/// `git clone`, `git worktree add` or `git submodule add` makes it.
+pub fn is_as_cloned(key: &str, value: Option<&str>) -> bool {
+    [BOTH, AS_CLONED].iter().any(|rows| passes(rows, key, value))
+}
+
+/// Whether the key may be removed from the configuration as an ordinary write: with some value it is harmless.
+pub fn is_listed(key: &str) -> bool {
+    [HARMLESS, BOTH, REMOTE].into_iter().flatten().any(|(pattern, _)| names(pattern, key))
+}
+
+/// The key as `git config --list -z` prints it; `None` where git would not take it for a key.
+pub fn normal(key: &str) -> Option<String> {
+    let (section, rest) = key.split_once('.')?;
+    let (subsection, name) = rest.rsplit_once('.').map_or((None, rest), |(subsection, name)| (Some(subsection), name));
+    let plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') && !text.is_empty();
+    if !plain(section) || !plain(name) || subsection.is_some_and(|text| text.contains(char::is_control)) {
+        return None;
+    }
+    let (section, name) = (section.to_ascii_lowercase(), name.to_ascii_lowercase());
+    Some(subsection.map_or_else(|| format!("{section}.{name}"), |subsection| format!("{section}.{subsection}.{name}")))
+}
+
+/// What a key that is not harmless can do, as the end of a sentence that begins with the key.
+pub fn danger(key: &str) -> Text {
+    type Danger = (&'static str, fn() -> Text);
+    const DANGERS: &[Danger] = &[
+        ("core.fsmonitor", messages::runs_at_status),
+        ("core.hookspath", messages::runs_hooks),
+        ("core.editor", messages::runs_for_messages),
+        ("sequence.editor", messages::runs_at_interactive_rebase),
+        ("core.pager", messages::runs_for_all_output),
+        ("pager.*", messages::runs_for_output),
+        ("core.sshcommand", messages::runs_at_fetch_and_push),
+        ("core.gitproxy", messages::runs_at_fetch),
+        ("core.askpass", messages::runs_with_passwords),
+        ("core.alternaterefscommand", messages::runs_at_fetches),
+        ("credential.*", messages::runs_for_credentials),
+        ("alias.*", messages::makes_a_command),
+        ("filter.*", messages::runs_at_add_and_checkout),
+        ("diff.external", messages::runs_at_diff),
+        ("diff.*.command", messages::runs_at_diff),
+        ("diff.*.textconv", messages::runs_at_diff_show_and_log),
+        ("difftool.*", messages::runs_a_program),
+        ("mergetool.*", messages::runs_a_program),
+        ("merge.*.driver", messages::runs_at_merge),
+        ("gpg.*", messages::runs_for_signatures),
+        ("commit.gpgsign", messages::runs_at_commit),
+        ("tag.gpgsign", messages::runs_at_tag),
+        ("push.gpgsign", messages::runs_at_push),
+        ("log.showsignature", messages::runs_at_log),
+        ("include.*", messages::reads_more_configuration),
+        ("includeif.*", messages::reads_more_configuration),
+        ("url.*", messages::changes_the_address),
+        ("http.*", messages::changes_http),
+        ("remote.*.uploadpack", messages::runs_at_fetch),
+        ("remote.*.receivepack", messages::runs_at_push),
+        ("remote.*.vcs", messages::runs_at_fetch_and_push),
+        ("remote.*.proxy", messages::changes_the_proxy),
+        ("remote.*.url", messages::odd_address_reads),
+        ("remote.*.pushurl", messages::odd_address_writes),
+        ("submodule.*.url", messages::odd_address_reads),
+        ("submodule.*.update", messages::runs_at_submodule_update),
+        ("branch.*.remote", messages::odd_remote_at_pull),
+        ("branch.*.pushremote", messages::odd_remote_at_push),
+        ("core.worktree", messages::takes_another_folder),
+        ("core.bare", messages::changes_the_folder),
+        ("core.attributesfile", messages::reads_attributes),
+        ("init.templatedir", messages::copies_templates),
+        ("safe.*", messages::trusts_repositories),
+        ("protocol.*", messages::allows_transports),
+        ("uploadpack.*", messages::runs_when_fetched_from),
+        ("sendemail.*", messages::may_run_a_program),
+        ("trailer.*", messages::may_run_at_commits),
+        ("interactive.difffilter", messages::runs_at_add_patch),
+        ("extensions.*", messages::changes_the_format),
+    ];
+    let section = key.split('.').next().unwrap_or(key);
+    let known = DANGERS.iter().find(|(pattern, _)| {
+        names(pattern, key) || pattern.strip_suffix(".*").is_some_and(|known| !known.contains('.') && known == section)
+    });
+    known.map_or_else(messages::not_known_to_be_harmless, |(_, danger)| danger())
+}
+
+/// Whether git reaches the address by http, https, ssh or its own protocol, and nothing in it could be an option of the
+/// program that does so.
+pub fn is_network_url(url: &str) -> bool {
+    const SCHEMES: &[&str] = &["http", "https", "ssh", "git", "git+ssh", "ssh+git"];
+    if !url.bytes().all(|byte| byte.is_ascii_graphic() && !b"\"'\\`".contains(&byte)) {
+        return false;
+    }
+    if let Some((scheme, rest)) = url.split_once("://") {
+        let authority = rest.split('/').next().unwrap_or_default();
+        return SCHEMES.contains(&scheme) && authority.split('@').all(is_host);
+    }
+    // `user@host:path`; `transport::address` would start the program of that transport.
+    let Some((host, path)) = url.split_once(':') else { return false };
+    !path.is_empty() && !path.starts_with([':', '-']) && !host.contains('/') && host.split('@').all(is_host)
+}
+
+/// A user, with a password or not, or a host, with a port or not.
+fn is_host(text: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-:[]%+~".contains(&byte);
+    text.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '[') && text.bytes().all(plain)
+}
+
+/// Whether git takes the word for the name of a remote, and neither for an address nor surely for a path.
+pub fn is_remote_name(text: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+    text == "." || !text.is_empty() && !text.starts_with(['.', '-']) && text.bytes().all(plain)
+}
+
+/// Whether the text can be a ref or a refspec, and no option.
+fn is_refspec(text: &str) -> bool {
+    let plain = |c: char| c.is_alphanumeric() || "+:/*._-@^~#=,{}".contains(c);
+    !text.is_empty() && !text.starts_with('-') && !text.contains("..") && text.chars().all(plain)
+}
+
+fn passes(rows: &[Row], key: &str, value: Option<&str>) -> bool {
+    rows.iter().any(|(pattern, wanted)| names(pattern, key) && wanted.holds(value))
+}
+
+/// Whether the pattern of a row names the key.
+fn names(pattern: &str, key: &str) -> bool {
+    match pattern.strip_suffix(".*") {
+        Some(section) if !section.contains('*') => {
+            key.strip_prefix(section).and_then(|rest| rest.strip_prefix('.')).is_some_and(|name| !name.contains('.'))
+        }
+        Some(section) => {
+            let section = section.trim_end_matches(".*");
+            key.strip_prefix(section).and_then(|rest| rest.strip_prefix('.')).is_some_and(|rest| rest.contains('.'))
+        }
+        None => match pattern.split_once(".*.") {
+            Some((section, name)) => {
+                let rest = key.strip_prefix(section).and_then(|rest| rest.strip_prefix('.'));
+                rest.and_then(|rest| rest.rsplit_once('.')).is_some_and(|(_, last)| last == name)
+            }
+            None => pattern == key,
+        },
+    }
+}
+
+impl Wanted {
+    fn holds(self, value: Option<&str>) -> bool {
+        let Some(value) = value else { return matches!(self, Wanted::Bool) };
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.,=:+%".contains(&byte);
+        match self {
+            Wanted::Text => !value.contains(char::is_control),
+            Wanted::Bool => {
+                matches!(
+                    value.to_ascii_lowercase().as_str(),
+                    "true" | "false" | "yes" | "no" | "on" | "off" | "1" | "0" | ""
+                )
+            }
+            Wanted::Plain => value.bytes().all(plain),
+            Wanted::OneOf(words) => words.split(' ').any(|word| word == value),
+            Wanted::Remote => is_remote_name(value),
+            Wanted::Refspec => is_refspec(value),
+            Wanted::Url => is_network_url(value),
+            Wanted::SubmoduleUrl => is_network_url(value) || is_relative(value),
+            Wanted::ClonedUrl => is_network_url(value) || is_relative(value) || is_local(value),
+            Wanted::WayUp => value.starts_with("../") && !value.contains(char::is_control),
+        }
+    }
+}
+
+/// `../other.git`: relative to the address of the repository.
+pub fn is_relative(url: &str) -> bool {
+    let plain = |c: char| c.is_alphanumeric() || "._-/+".contains(c);
+    (url.starts_with("./") || url.starts_with("../")) && url.chars().all(plain)
+}
+
+/// A folder of this machine by its whole name.
+fn is_local(url: &str) -> bool {
+    let path = url.strip_prefix("file://").unwrap_or(url);
+    path.starts_with('/') && !path.contains(char::is_control)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn harmless_keys_with_harmless_values() {
+        let harmless = [
+            ("user.name", "A B"),
+            ("user.email", "a@example.org"),
+            ("pull.rebase", "true"),
+            ("core.autocrlf", "input"),
+            ("color.ui", "auto"),
+            ("color.diff.meta", "yellow bold"),
+            ("remote.origin.url", "https://example.org/a/b.git"),
+            ("remote.origin.url", "git@example.org:a/b.git"),
+            ("remote.origin.url", "ssh://git@example.org:2222/a"),
+            ("remote.a.b.fetch", "+refs/heads/*:refs/remotes/origin/*"),
+            ("branch.feature/x.y.remote", "origin"),
+            ("branch.main.merge", "refs/heads/main"),
+            ("branch.main.remote", "."),
+            ("submodule.a/b.url", "../b.git"),
+        ];
+        for (key, value) in harmless {
+            assert!(is_harmless(key, Some(value)), "{key} = {value}");
+        }
+        assert!(is_harmless("core.filemode", None));
+        assert!(!is_harmless("user.name", None), "a text without a value is an error for git");
+    }
+
+    #[test]
+    fn whatever_can_run_a_program_or_reach_elsewhere_is_not_harmless() {
+        let dangerous = [
+            ("core.fsmonitor", "true"),
+            ("core.hookspath", "hooks"),
+            ("core.editor", "x"),
+            ("core.pager", "x"),
+            ("core.sshcommand", "x"),
+            ("core.worktree", "../x"),
+            ("core.attributesfile", "x"),
+            ("alias.st", "status"),
+            ("alias.x", "!evil"),
+            ("include.path", "x"),
+            ("includeif.gitdir:/.path", "x"),
+            ("filter.lfs.clean", "x"),
+            ("diff.external", "x"),
+            ("diff.x.textconv", "x"),
+            ("diff.x.command", "x"),
+            ("merge.x.driver", "x"),
+            ("credential.helper", "x"),
+            ("credential.https://x.helper", "x"),
+            ("gpg.program", "x"),
+            ("gpg.ssh.program", "x"),
+            ("commit.gpgsign", "true"),
+            ("http.proxy", "x"),
+            ("url.ext::x.insteadof", "https://"),
+            ("protocol.ext.allow", "always"),
+            ("safe.directory", "*"),
+            ("init.templatedir", "x"),
+            ("sequence.editor", "x"),
+            ("pager.log", "x"),
+            ("remote.origin.uploadpack", "x"),
+            ("remote.origin.receivepack", "x"),
+            ("remote.origin.vcs", "x"),
+            ("remote.origin.url", "ext::sh -c x"),
+            ("remote.origin.url", "ext::sh"),
+            ("remote.origin.url", "/tmp/evil"),
+            ("remote.origin.url", "./evil"),
+            ("remote.origin.url", "evil"),
+            ("remote.origin.url", "file:///tmp/evil"),
+            ("remote.origin.url", "-oProxyCommand=x:y"),
+            ("remote.origin.url", "ssh://-oProxyCommand=x/y"),
+            ("remote.origin.url", "ssh://a@-oProxyCommand=x/y"),
+            ("remote.origin.url", "a@-oProxyCommand=x:y"),
+            ("remote.origin.url", "fd::17"),
+            ("remote.origin.url", "https::https://x"),
+            ("remote.origin.pushurl", "/tmp/evil"),
+            ("branch.main.remote", "ext::sh -c x"),
+            ("branch.main.remote", "./evil"),
+            ("branch.main.remote", "/evil"),
+            ("branch.main.rebase", "interactive"),
+            ("pull.rebase", "interactive"),
+            ("submodule.x.update", "!evil"),
+            ("submodule.x.url", "ext::sh"),
+            ("log.showsignature", "true"),
+            ("trailer.x.command", "x"),
+            ("interactive.difffilter", "x"),
+            ("user.x.name", "x"),
+            ("color", "x"),
+            ("", ""),
+            ("nosuch.key", "x"),
+        ];
+        for (key, value) in dangerous {
+            assert!(!is_harmless(key, Some(value)), "{key} = {value}");
+            assert!(danger(key).key().is_some_and(|key| key.starts_with("rules.")), "{key}");
+        }
+    }
+
+    #[test]
+    fn what_git_writes_by_itself_is_as_cloned() {
+        let written = [
+            ("core.repositoryformatversion", "0"),
+            ("core.filemode", "true"),
+            ("core.bare", "false"),
+            ("core.logallrefupdates", "true"),
+            ("core.ignorecase", "true"),
+            ("core.worktree", "../../../sub"),
+            ("extensions.objectformat", "sha256"),
+            ("extensions.partialclone", "origin"),
+            ("remote.origin.url", "/srv/repo.git"),
+            ("remote.origin.url", "file:///srv/repo.git"),
+            ("remote.origin.url", "https://example.org/x"),
+            ("remote.origin.fetch", "+refs/heads/main:refs/remotes/origin/main"),
+            ("remote.origin.promisor", "true"),
+            ("remote.origin.partialclonefilter", "blob:none"),
+            ("branch.main.remote", "origin"),
+            ("branch.main.merge", "refs/heads/main"),
+            ("submodule.x.active", "true"),
+            ("submodule.x.url", "https://example.org/x"),
+        ];
+        for (key, value) in written {
+            assert!(is_as_cloned(key, Some(value)), "{key} = {value}");
+        }
+        for (key, value) in [
+            ("core.fsmonitor", "false"),
+            ("core.hookspath", ""),
+            ("core.repositoryformatversion", "2"),
+            ("core.worktree", "/home/me"),
+            ("user.name", "x"),
+            ("remote.origin.url", "ext::sh -c x"),
+            ("remote.origin.uploadpack", "x"),
+            ("alias.x", "!evil"),
+            ("include.path", "x"),
+            ("submodule.x.update", "!evil"),
+        ] {
+            assert!(!is_as_cloned(key, Some(value)), "{key} = {value}");
+        }
+    }
+
+    #[test]
+    fn keys_are_brought_into_the_form_that_git_prints() {
+        assert_eq!(normal("Core.FSMonitor").as_deref(), Some("core.fsmonitor"));
+        assert_eq!(normal("Branch.Feature.X.Remote").as_deref(), Some("branch.Feature.X.remote"));
+        for text in ["core", ".x", "a.", "a b.c", "a.b\n.c", "core.fs monitor", ""] {
+            assert_eq!(normal(text), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn every_row_names_a_key_and_no_danger_is_harmless_with_any_value() {
+        for (pattern, _) in [HARMLESS, BOTH, REMOTE, AS_CLONED].into_iter().flatten() {
+            let key = pattern.replace('*', "x");
+            assert!(names(pattern, &key) && normal(&key).as_deref() == Some(key.as_str()), "{pattern}");
+        }
+        assert!(danger("core.fsmonitor").to_string().contains("git status"));
+        assert!(danger("filter.lfs.clean").to_string().contains("add and checkout"));
+    }
+}

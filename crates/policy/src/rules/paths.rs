@@ -1,0 +1,553 @@
+//! Which names are never read and which are never written, whoever asks.
+//!
+//! Pure text: this module resolves no links and opens no files. Whoever does must ask it about the real name, and about
+//! every other spelling under which the same file could be meant.
+
+use super::{copies, credentials};
+use crate::rules::globs::{UserGlob, matches_name, may_meet};
+use toolfence_protocol::Result;
+
+/// Names of secrets, matched at any depth and ignoring case. A name blocks what is below it too.
+const BLOCKED: &[&str] = &[
+    // Environment files, with the family of suffixes and editors' copies.
+    ".env",
+    ".env.*",
+    ".env-*",
+    ".env_*",
+    ".env~",
+    ".envrc",
+    // Private keys and the stores that hold them.
+    ".ssh",
+    ".gnupg",
+    "id_rsa",
+    "id_dsa",
+    "id_ecdsa",
+    "id_ecdsa_sk",
+    "id_ed25519",
+    "id_ed25519_sk",
+    // Files that hold nothing but credentials.
+    ".netrc",
+    "_netrc",
+    ".pgpass",
+    ".my.cnf",
+    ".mylogin.cnf",
+    ".htpasswd",
+    ".git-credentials",
+    ".vault-token",
+    ".vault_pass",
+    ".vault_password",
+    "rclone.conf",
+    // Tokens of clouds.
+    ".aws",
+    ".azure",
+    ".boto",
+    ".config/gcloud",
+    ".config/doctl",
+    ".config/gh/hosts.yml",
+    ".config/hub",
+    ".kube/config",
+    ".oci/config",
+    ".s3cfg",
+    // Tokens of registries and package managers.
+    ".docker/config.json",
+    ".dockercfg",
+    ".npmrc",
+    ".yarnrc.yml",
+    ".pypirc",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".gem/credentials",
+    ".composer/auth.json",
+    ".nuget/nuget.config",
+    ".terraformrc",
+    ".terraform.d/credentials.tfrc.json",
+    "terraform.rc",
+];
+
+/// Keys and credentials by the form of their names. Installed packages hold such files for their own tests, and certificates
+/// that all the world has: there they are not blocked.
+const BLOCKED_OUTSIDE_PACKAGES: &[&str] = &[
+    "*.pem",
+    "*.key",
+    "*.p8",
+    "*.p12",
+    "*.pfx",
+    "*.ppk",
+    "*.jks",
+    "*.keystore",
+    "*.kdb",
+    "*.kdbx",
+    "credentials.json",
+    "client_secret*.json",
+    "*service-account*.json",
+    "*service_account*.json",
+    "*serviceaccount*.json",
+    "*firebase-adminsdk*.json",
+    "gcp-key*.json",
+    "gcp_key*.json",
+    "google-cloud-key*.json",
+    "application_default_credentials.json",
+];
+
+/// Names of secrets whose endings are so common that a glob in a command says nothing about them: see
+/// [`PathRules::could_block`].
+const BLOCKED_DATA: &[&str] = &[
+    "*.env",
+    "rootkey*.csv",
+    "accesskeys*.csv",
+    "*.tfvars",
+    "*.tfvars.json",
+    "terraform.tfstate*",
+    // Also the name of the program that makes it.
+    "htpasswd",
+    "*.htpasswd",
+];
+
+/// Members of a blocked family that are made to be shared.
+const SHARED: &[&str] = &[".env*.example", ".env*.sample", ".env*.template", ".env*.dist"];
+
+/// Names among [`BLOCKED_OUTSIDE_PACKAGES`] that are made to be shared, and certificates of authorities: by these names every program finds whom to trust.
+const SHARED_OUTSIDE_PACKAGES: &[&str] = &[
+    "cacert.pem",
+    "ca-bundle*.pem",
+    "ca-certificates*.pem",
+    "*example*.json",
+    "*sample*.json",
+    "*template*.json",
+    "*.schema.json",
+];
+
+/// Names among [`BLOCKED_DATA`] that are made to be shared, and `go.env`, the defaults of a Go toolchain.
+const SHARED_DATA: &[&str] = &[
+    ".env*",
+    "*example.env",
+    "*sample.env",
+    "*template.env",
+    "*.dist.env",
+    "go.env",
+    "*example.tfvars",
+    "*sample.tfvars",
+];
+
+/// Folders of installed packages, as names one below the other: what stands in a package there came from a registry.
+const PACKAGES: &[&[&str]] = &[
+    &["site-packages"],
+    &["dist-packages"],
+    &["node_modules"],
+    &["vendor", "bundle"],
+    &["vendor", "gems"],
+    &["pkg", "mod"],
+    &["registry", "src"],
+];
+
+/// Names that tools may read but never write: they configure git and this crate itself.
+const PROTECTED: &[&str] = &[".git", ".toolfence*", "toolfence.toml"];
+
+/// The rule that blocks what the lists of [`PathRules::only`] leave out: the setting that has them.
+const ONLY: &str = "paths.only";
+
+/// The rules about names of files: which are blocked altogether and which are protected from writing.
+///
+/// Paths are relative to the root, with `/` between names. The strictest order holds: denied globs, then allowed globs,
+/// then the built-in list.
+///
+/// ```
+/// # mod toolfence { pub use toolfence_policy::rules as policy; }
+/// let rules = toolfence::policy::PathRules::default();
+/// assert_eq!(rules.blocks("deploy/.ENV.local"), Some(".env.*"));
+/// assert_eq!(rules.blocks("deploy/.env.example"), None);
+/// assert_eq!(rules.protects(".git/hooks/pre-commit"), Some(".git"));
+/// ```
+#[derive(Debug, Clone)]
+pub struct PathRules {
+    blocked: NameTable,
+    outside_packages: NameTable,
+    data: NameTable,
+    protected: NameTable,
+    denied: Vec<UserGlob>,
+    allowed: Vec<UserGlob>,
+    /// Lists of globs, of each of which one has to cover a file.
+    only: Vec<Vec<UserGlob>>,
+    /// Paths that are protected where they stand and nowhere else, in lower case.
+    guarded: Vec<String>,
+}
+
+impl Default for PathRules {
+    fn default() -> PathRules {
+        PathRules {
+            blocked: NameTable::new(BLOCKED, SHARED),
+            outside_packages: NameTable::new(BLOCKED_OUTSIDE_PACKAGES, SHARED_OUTSIDE_PACKAGES),
+            data: NameTable::new(BLOCKED_DATA, SHARED_DATA),
+            protected: NameTable::new(PROTECTED, &[]),
+            denied: Vec::new(),
+            allowed: Vec::new(),
+            only: Vec::new(),
+            guarded: Vec::new(),
+        }
+    }
+}
+
+impl PathRules {
+    /// The built-in list with globs of the user's own: `deny` blocks more, `allow` makes exceptions from the built-in
+    /// list. A glob matches at any depth, ignoring case, and what it matches stands for everything below.
+    ///
+    /// # Errors
+    /// A glob that is not one, with the place of the mistake.
+    pub fn new(allow: &[String], deny: &[String]) -> Result<PathRules> {
+        let compile = |globs: &[String]| globs.iter().map(|glob| UserGlob::new(glob)).collect::<Result<Vec<_>>>();
+        Ok(PathRules { denied: compile(deny)?, allowed: compile(allow)?, ..PathRules::default() })
+    }
+
+    /// Blocks every file that none of these globs covers; each further list narrows. The built-in list still holds, and folders
+    /// are not blocked.
+    ///
+    /// ```
+    /// # mod toolfence { pub use toolfence_policy::rules as policy; }
+    /// let rules = toolfence::policy::PathRules::default().only(&["src/**".into(), "*.toml".into()])?;
+    /// assert_eq!((rules.blocks("src/a.rs"), rules.blocks("x/Cargo.toml")), (None, None));
+    /// assert_eq!(rules.blocks("README.md"), Some("paths.only"));
+    /// assert_eq!(rules.blocks("src/.env"), Some(".env"));
+    /// # Ok::<(), toolfence_protocol::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A glob that is not one, with the place of the mistake.
+    pub fn only(mut self, globs: &[String]) -> Result<PathRules> {
+        self.only.push(globs.iter().map(|glob| UserGlob::new(glob)).collect::<Result<_>>()?);
+        Ok(self)
+    }
+
+    /// The rules for files outside the root, to which the lists of [`only`](PathRules::only) do not apply.
+    #[must_use]
+    pub fn outside_root(&self) -> PathRules {
+        PathRules { only: Vec::new(), ..self.clone() }
+    }
+
+    /// Whether a list of [`only`](PathRules::only) has no glob that covers the path.
+    pub fn leaves_out(&self, path: &str) -> bool {
+        let is_root = matches!(path, "" | "." | "./");
+        !is_root && self.only.iter().any(|list| !list.iter().any(|glob| glob.covers(path)))
+    }
+
+    /// Whether no glob of the user's own blocks anything.
+    pub fn is_built_in(&self) -> bool {
+        self.denied.is_empty()
+    }
+
+    /// Protects `path` and all below it from writing, because the host itself is steered by what stands there.
+    pub fn guard(&mut self, path: &str) {
+        self.guarded.push(path.trim_matches('/').to_lowercase());
+    }
+
+    /// The pattern of the rule that blocks `path` from being read, written, listed or searched, as far as a name can tell: a
+    /// file `x.pem` may turn out to hold certificates, and `token` may be a folder.
+    ///
+    /// Cheap enough for every file of a walk: nothing is allocated where no user glob is set and the name is ASCII and speaks
+    /// of no credentials.
+    pub fn blocks(&self, path: &str) -> Option<&str> {
+        self.judge(path).filter(|blocked| blocked.unless != Some(Harmless::Package)).map(|blocked| blocked.rule)
+    }
+
+    /// What the rules say of a name, and what could still lift that. Every other question about blocked names is answered
+    /// from this one.
+    #[doc(hidden)]
+    pub fn judge(&self, path: &str) -> Option<Blocked<'_>> {
+        match self.judge_outside_root(path) {
+            Some(blocked) if blocked.unless.is_none() => Some(blocked),
+            // On the way to a file of the list there are folders.
+            _ if self.leaves_out(path) => Some(Blocked { rule: ONLY, unless: Some(Harmless::NoFile) }),
+            blocked => blocked,
+        }
+    }
+
+    /// The judgement about a name outside the root.
+    #[doc(hidden)]
+    pub fn judge_outside_root(&self, path: &str) -> Option<Blocked<'_>> {
+        if let Some(glob) = self.denied.iter().find(|glob| glob.covers(path)) {
+            return Some(Blocked { rule: &glob.shown, unless: None });
+        }
+        if self.allowed.iter().any(|glob| glob.covers(path)) {
+            return None;
+        }
+        // A copy holds what the file holds that it is one of.
+        self.built_in(path).or_else(|| copies::originals(path).iter().find_map(|original| self.built_in(original)))
+    }
+
+    fn built_in(&self, path: &str) -> Option<Blocked<'static>> {
+        if let Some(rule) = self.blocked.find(path) {
+            return Some(Blocked { rule, unless: None });
+        }
+        let by_form = self.outside_packages.find(path).map(|rule| {
+            let file = path.rsplit('/').next().is_some_and(|name| matches_name(b"*.pem", name.as_bytes()));
+            Blocked { rule, unless: (rule == "*.pem" && file).then_some(Harmless::Certificates) }
+        });
+        // `process.env` and `token` stand in many commands as words that name no file.
+        let last = last_name(path);
+        let of_data = || self.data.find(last).or_else(|| credentials::find(path));
+        let by_data = || Some(Blocked { rule: of_data()?, unless: Some(Harmless::NoFile) });
+        let blocked = by_form.or_else(by_data)?;
+        if is_in_package(path) {
+            return Some(Blocked { unless: Some(Harmless::Package), ..blocked });
+        }
+        Some(blocked)
+    }
+
+    /// The pattern of the rule that lets `path` be read but never written by a tool.
+    pub fn protects(&self, path: &str) -> Option<&str> {
+        self.protected.find(path).or_else(|| self.guards(path))
+    }
+
+    fn guards(&self, path: &str) -> Option<&str> {
+        if self.guarded.is_empty() {
+            return None;
+        }
+        let path = path.to_lowercase();
+        let below = |guarded: &&String| {
+            path.strip_prefix(guarded.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        self.guarded.iter().find(below).map(String::as_str)
+    }
+
+    /// Every rule that some name matched by the shell pattern `component` could fall under, with the name in the rule that it
+    /// could match: the built-in rules, and the globs of the settings that hold a hidden name. The pattern is one name of a
+    /// path, in which `*` and `?` are alive and quoted text is not told apart. There may be too many hits.
+    ///
+    /// Names of data are left out: `*.csv` would always be asked about. A program that reads what no word names is asked
+    /// about where nothing masks blocked files, whatever its glob is.
+    pub fn could_block<'r>(&'r self, component: &str) -> impl Iterator<Item = (&'r str, &'r str)> {
+        let built_in = self.blocked.could_match(component).chain(self.outside_packages.could_match(component));
+        let hidden = |glob: &'r UserGlob| {
+            let mut names = glob.shown.split('/').filter(|name| name.starts_with('.') && !matches!(*name, "." | ".."));
+            names.next_back().map(|name| (glob.shown.as_str(), name))
+        };
+        let of_settings = self.denied.iter().filter_map(hidden);
+        built_in.chain(of_settings.filter(move |(_, name)| could_expand_to(component, name)))
+    }
+
+    /// The first rule of the settings that blocks: a shell pattern that no rule of [`PathRules::could_block`] is for could still
+    /// match a name that it covers.
+    pub fn first_denied(&self) -> Option<&str> {
+        let listed = (!self.only.is_empty()).then_some(ONLY);
+        self.denied.first().map(|glob| glob.shown.as_str()).or(listed)
+    }
+}
+
+/// A name that the rules block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Blocked<'a> {
+    /// The rule that blocks it.
+    pub rule: &'a str,
+    /// What makes it harmless after all. Whoever can open files has to look; a name that nobody looked at stays blocked.
+    pub unless: Option<Harmless>,
+}
+
+/// Why a file whose name is one of secrets holds none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Harmless {
+    /// It is PEM without a private key.
+    Certificates,
+    /// It is a folder, or in a command, where any word could be meant for a name, nothing at all.
+    NoFile,
+    /// It stands in an installed package, and was never seen elsewhere.
+    Package,
+}
+
+/// Whether a path names something in an installed package. What stands beside the packages is of no registry.
+fn is_in_package(path: &str) -> bool {
+    let names: Vec<&str> = path.split('/').filter(|name| !name.is_empty() && *name != ".").collect();
+    let is_here = |at: usize, store: &[&str]| {
+        let here = names.get(at..at + store.len()).unwrap_or(&[]);
+        let same = here.len() == store.len() && here.iter().zip(store).all(|(a, b)| a.eq_ignore_ascii_case(b));
+        same && names.len() > at + store.len() + 1
+    };
+    !names.contains(&"..") && (0..names.len()).any(|at| PACKAGES.iter().any(|store| is_here(at, store)))
+}
+
+/// Built-in patterns, found by the first two bytes of a name, or by the last two where they begin with `*`.
+///
+/// Of several patterns that match a name, one that begins without `*` is told before one that begins with it, and of those the
+/// one that stands first in the list.
+#[derive(Debug, Clone)]
+struct NameTable {
+    /// In the order in which they are told.
+    all: Vec<&'static str>,
+    by_head: Keyed,
+    by_tail: Keyed,
+    except: &'static [&'static str],
+}
+
+/// Two bytes in lower case, as a number because that is compared without a call.
+type Ends = u16;
+
+/// Patterns by two of their bytes.
+#[derive(Debug, Clone)]
+struct Keyed {
+    /// Sorted by key; patterns of one key stay in the order of the list.
+    patterns: Vec<(Ends, &'static str)>,
+    /// A bit for each key and a few others, since nearly all names have none of the keys.
+    filter: [u64; 16],
+}
+
+impl Keyed {
+    fn new(patterns: &[&'static str], ends: fn(&str) -> Option<Ends>) -> Keyed {
+        let mut keyed = Keyed { patterns: Vec::new(), filter: [0; 16] };
+        keyed.patterns.extend(patterns.iter().filter_map(|&pattern| Some((ends(pattern)?, pattern))));
+        keyed.patterns.sort_by_key(|&(key, _)| key);
+        for (key, _) in &keyed.patterns {
+            let (word, bit) = place(*key);
+            keyed.filter[word] |= bit;
+        }
+        keyed
+    }
+
+    /// The patterns of this key.
+    fn of(&self, key: Ends) -> impl Iterator<Item = &'static str> {
+        let (word, bit) = place(key);
+        let from = match self.filter[word] & bit {
+            0 => self.patterns.len(),
+            _ => self.patterns.partition_point(|&(other, _)| other < key),
+        };
+        let same = self.patterns[from..].iter().take_while(move |&&(other, _)| other == key);
+        same.map(|&(_, pattern)| pattern)
+    }
+}
+
+/// The word and the bit of a filter that belong to a key.
+fn place(key: Ends) -> (usize, u64) {
+    let hash = key.wrapping_mul(0x9e37) >> 6;
+    (usize::from(hash >> 6), 1 << (hash & 63))
+}
+
+impl NameTable {
+    fn new(patterns: &'static [&'static str], except: &'static [&'static str]) -> NameTable {
+        let (of_tails, of_heads): (Vec<_>, Vec<_>) = patterns.iter().partition(|pattern| pattern.starts_with('*'));
+        let (by_head, by_tail) = (Keyed::new(&of_heads, head), Keyed::new(&of_tails, tail));
+        NameTable { all: [of_heads, of_tails].concat(), by_head, by_tail, except }
+    }
+
+    fn find(&self, path: &str) -> Option<&'static str> {
+        if path.is_ascii() {
+            return self.find_folded(path);
+        }
+        // Upper case first: `ſ` and the Kelvin sign then become the ASCII letters a file system may fold them to.
+        self.find_folded(&path.to_uppercase().to_lowercase())
+    }
+
+    fn find_folded(&self, path: &str) -> Option<&'static str> {
+        let mut rest = path;
+        while !rest.is_empty() {
+            let end = rest.bytes().position(|byte| byte == b'/').unwrap_or(rest.len());
+            let name = &rest[..end];
+            // `./` is no name, and what stands behind it is looked at by itself.
+            if name != "."
+                && let Some(pattern) = self.at(name, rest)
+            {
+                return Some(pattern);
+            }
+            rest = rest.get(name.len() + 1..).unwrap_or("");
+        }
+        None
+    }
+
+    /// The pattern that matches at the beginning of `rest`, whose first name is `name`.
+    fn at(&self, name: &str, rest: &str) -> Option<&'static str> {
+        let of = |patterns: &Keyed, key: Ends| patterns.of(key).find(|pattern| matches_start(pattern, rest));
+        let found = of(&self.by_head, head(name)?).or_else(|| of(&self.by_tail, tail(name)?))?;
+        let shared = self.except.iter().any(|pattern| matches_name(pattern.as_bytes(), name.as_bytes()));
+        (!shared).then_some(found)
+    }
+
+    fn could_match<'r>(&'r self, component: &str) -> impl Iterator<Item = (&'r str, &'r str)> {
+        let rules = self.all.iter().map(|&rule| (rule, last_name(rule)));
+        rules.filter(move |(_, name)| could_expand_to(component, name))
+    }
+}
+
+/// Whether a shell pattern could match a name that `pattern` matches too.
+fn could_expand_to(component: &str, pattern: &str) -> bool {
+    // A shell pattern only matches a leading dot that is written.
+    let dotless = component.starts_with(['*', '?', '[']);
+    !(dotless && pattern.starts_with('.')) && may_meet(component, pattern)
+}
+
+fn last_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// The first two bytes of a name; every pattern that begins without `*` is longer than that.
+fn head(name: &str) -> Option<Ends> {
+    name.as_bytes().first_chunk().map(ends)
+}
+
+/// The last two bytes of a name; every pattern that begins with `*` ends in more than these.
+fn tail(name: &str) -> Option<Ends> {
+    name.as_bytes().last_chunk().map(ends)
+}
+
+fn ends(bytes: &[u8; 2]) -> Ends {
+    u16::from_be_bytes(bytes.map(|byte| byte.to_ascii_lowercase()))
+}
+
+/// Whether the names of `pattern` match the first names of `path`.
+fn matches_start(pattern: &str, path: &str) -> bool {
+    let mut names = path.split('/').filter(|name| !name.is_empty() && *name != ".");
+    pattern.split('/').all(|wanted| names.next().is_some_and(|name| matches_name(wanted.as_bytes(), name.as_bytes())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn globs_meet_what_they_could_expand_to() {
+        let rules = PathRules::default();
+        for glob in [".e*", ".en?", ".env*", "id_*", "*.pem", "serv*.k[e]y", "*", ".[e]nv", ".ss*"] {
+            assert!(rules.could_block(glob).next().is_some(), "{glob}");
+        }
+        for glob in ["*.rs", "test_*.py", "*.md", "?.txt", "*env"] {
+            assert_eq!(rules.could_block(glob).next(), None, "{glob}");
+        }
+        // Whoever asks sees every rule, whatever the order of the lists.
+        for (glob, wanted) in [(".*", &[".env", ".env.*", ".ssh", ".netrc"][..]), (".[e]nv*", &[".env", ".env.*"])] {
+            let met: Vec<&str> = rules.could_block(glob).map(|(rule, _)| rule).collect();
+            assert!(wanted.iter().all(|rule| met.contains(rule)), "{glob}: {met:?}");
+        }
+    }
+
+    #[test]
+    fn every_pattern_of_the_lists_is_found() {
+        let rules = PathRules::default();
+        for (table, patterns) in [
+            (&rules.blocked, BLOCKED),
+            (&rules.outside_packages, BLOCKED_OUTSIDE_PACKAGES),
+            (&rules.data, BLOCKED_DATA),
+            (&rules.protected, PROTECTED),
+        ] {
+            for pattern in patterns {
+                let name = pattern.replace('*', "x");
+                assert!(table.find(&name).is_some() && table.find(&name.to_uppercase()).is_some(), "{pattern}");
+            }
+        }
+        assert_eq!(rules.blocked.find(".env.~"), Some(".env.*"));
+        assert_eq!(rules.outside_packages.find("gcp-key-service-account.json"), Some("gcp-key*.json"));
+        assert_eq!(rules.outside_packages.find("client_secret_service-account.json"), Some("client_secret*.json"));
+        assert_eq!(rules.data.find("x.tfvars.json"), Some("*.tfvars.json"));
+    }
+
+    #[test]
+    fn user_globs_block_more_and_make_exceptions() {
+        let rules = PathRules::new(&["fixtures/*.pem".into()], &["secret/**".into(), "*.bak".into()]).unwrap();
+        assert_eq!(rules.blocks("tests/fixtures/a.pem"), None);
+        assert_eq!(rules.blocks("a.pem"), Some("*.pem"));
+        assert_eq!(rules.blocks("x/Secret/deep/file"), Some("secret/**"));
+        assert_eq!(rules.blocks("x/a.BAK"), Some("*.bak"));
+        assert_eq!(rules.first_denied(), Some("secret/**"));
+        let rules =
+            PathRules::new(&[], &["*.bak".into(), "./.environs.txt/**".into(), ".cache/.env-x".into()]).unwrap();
+        let met: Vec<_> = rules.could_block(".environ*.txt").collect();
+        assert_eq!(met, [("./.environs.txt/**", ".environs.txt")]);
+        assert!(rules.could_block(".cach*").all(|(rule, _)| !rule.starts_with('.')));
+        assert_eq!(rules.could_block("*environ*.txt").next(), None);
+        assert!(PathRules::new(&[], &["a[".into()]).unwrap_err().to_string().contains("a["));
+    }
+}

@@ -1,0 +1,279 @@
+//! What runs a cleared call, and only that.
+//!
+//! This module decides nothing: a call that is [`Cleared`] has been judged. It knows no policy, no files and no runtime.
+
+#![allow(clippy::disallowed_types, clippy::disallowed_methods, reason = "a result says how long its call took")]
+
+mod messages;
+
+use crate::{Cleared, Consent, Pending, Target};
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Instant;
+use toolfence_protocol::{
+    Args, Catalog, Effect, Error, ErrorCode, Language, Limits, Output, Text, ToolFailure, ToolResult, ToolSpec, text,
+};
+
+/// A future in a box, as the traits of this module return it.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// A tool that can run. It is built with what it needs; there is no context bag.
+///
+/// Dropping the future of [`run`](Tool::run) cancels the call: whatever the tool started must end with it.
+pub trait Tool: Send + Sync {
+    /// Everything there is to say of it without running it, its effect included.
+    fn spec(&self) -> &ToolSpec;
+
+    /// Runs one call.
+    ///
+    /// # Errors
+    /// [`ToolError::Respond`] is told to the model; [`ToolError::Fatal`] ends the session and is told to the host.
+    fn run<'a>(&'a self, permit: Permit<'a>, progress: &'a dyn Progress) -> BoxFuture<'a, Result<Output, ToolError>>;
+}
+
+/// The right to run one call, made by the [`Toolbox`] from a [`Cleared`] alone.
+///
+/// ```compile_fail,E0451
+/// # use toolfence_policy::Cleared;
+/// # use toolfence_protocol::{Language, Limits};
+/// # use toolfence_policy::toolbox::Permit;
+/// # fn make(cleared: &Cleared, limits: &Limits) {
+/// let permit = Permit { cleared, language: Language::English, limits }; // the fields are private
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Permit<'a> {
+    cleared: &'a Cleared,
+    language: Language,
+    limits: &'a Limits,
+}
+
+impl<'a> Permit<'a> {
+    /// The arguments, checked against the spec, under their taught names.
+    pub fn args(&self) -> &'a Args {
+        &self.cleared.call().args
+    }
+
+    /// What was cleared: a tool must not do more.
+    pub fn effect(&self) -> Effect {
+        self.cleared.effect()
+    }
+
+    /// Whether the call may change anything: see [`Cleared::may_change`].
+    pub fn may_change(&self) -> bool {
+        self.cleared.may_change()
+    }
+
+    /// Whether a job may write into the build folders of the project.
+    pub fn may_write_builds(&self) -> bool {
+        match self.cleared.consent_to_output() {
+            Consent::Given => true,
+            Consent::Ask => self.cleared.is_approved(),
+            Consent::Refused => false,
+        }
+    }
+
+    /// Whether the command cannot change the project itself: see
+    /// [`Decision::is_confined`](crate::Decision::is_confined).
+    pub fn is_confined(&self) -> bool {
+        self.cleared.decision().is_confined
+    }
+
+    /// What becomes of the changes that a command makes on its private copy of the project.
+    #[doc(hidden)]
+    pub fn consent_to_changes(&self) -> Consent {
+        self.cleared.consent_to_changes()
+    }
+
+    /// What becomes of its changes if they lose history of a repository.
+    #[doc(hidden)]
+    pub fn consent_to_lost_history(&self) -> Consent {
+        self.cleared.consent_to_lost_history()
+    }
+
+    /// What becomes of the build output of a command that runs on a private copy of the project.
+    #[doc(hidden)]
+    pub fn consent_to_output(&self) -> Consent {
+        self.cleared.consent_to_output()
+    }
+
+    /// Whether a command that failed without network may run a second time with network: see [`Cleared::consent_to_network`].
+    #[doc(hidden)]
+    pub fn consent_to_network(&self) -> Consent {
+        self.cleared.consent_to_network()
+    }
+
+    /// The question whether to run the command a second time, with network.
+    pub fn ask_about_network(&self, summary: Text) -> Pending {
+        self.cleared.ask_about_network(summary)
+    }
+
+    /// The question whether to keep what the command changed: see [`Cleared::ask_about_changes`].
+    pub fn ask_about_changes(&self, summary: Text, files: Vec<Target>, details: String) -> Pending {
+        self.cleared.ask_about_changes(summary, files, details)
+    }
+
+    /// The question whether to put the output of commands into the project: see [`Cleared::ask_about_output`].
+    pub fn ask_about_output(&self, summary: Text, details: String) -> Pending {
+        self.cleared.ask_about_output(summary, details)
+    }
+
+    /// The language of what the model is told. [`Output::text`] is rendered in it by the toolbox; a tool needs it only for
+    /// words that are part of a string.
+    pub fn language(&self) -> Language {
+        self.language
+    }
+
+    /// How much there may be of what the tool reads, writes and says.
+    pub fn limits(&self) -> &'a Limits {
+        self.limits
+    }
+
+    /// A string argument.
+    pub fn text(&self, name: &str) -> Option<&'a str> {
+        self.args().get(name)?.as_str()
+    }
+
+    /// A whole number argument that is not negative.
+    pub fn count(&self, name: &str) -> Option<u64> {
+        self.args().get(name)?.as_u64()
+    }
+
+    /// A flag, or what is assumed without it.
+    pub fn flag(&self, name: &str, default: bool) -> bool {
+        self.args().get(name).and_then(serde_json::Value::as_bool).unwrap_or(default)
+    }
+}
+
+/// Where a tool tells how far it is, for a person who watches. Never part of the result.
+pub trait Progress: Send + Sync {
+    /// Plain text, one short line.
+    fn note(&self, text: &str);
+
+    /// The end of what a command printed so far, as it was written: a few lines, of which the first one may be cut. By default
+    /// nobody looks.
+    fn printed(&self, _end: &str) {}
+
+    /// Asks the user whether to keep what the call changed, and waits for the answer. An error is the reason why not. By default no
+    /// user can answer.
+    fn ask(&self, _question: Pending) -> BoxFuture<'_, Result<(), Text>> {
+        Box::pin(async { Err(text!("No user can be asked.")) })
+    }
+}
+
+/// Progress that is not shown.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoProgress;
+
+impl Progress for NoProgress {
+    fn note(&self, _: &str) {}
+}
+
+/// Why a tool gave no output. Two audiences, so there is no conversion from `std::io::Error`.
+#[derive(Debug)]
+pub enum ToolError {
+    /// For the model: it can do something about it.
+    Respond(ToolFailure),
+    /// For the host: the model cannot.
+    Fatal(Error),
+}
+
+impl From<ToolFailure> for ToolError {
+    fn from(failure: ToolFailure) -> ToolError {
+        ToolError::Respond(failure)
+    }
+}
+
+/// The tools of a session.
+#[derive(Clone, Default)]
+pub struct Toolbox {
+    tools: Vec<Arc<dyn Tool>>,
+    language: Language,
+    limits: Limits,
+}
+
+impl fmt::Debug for Toolbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.tools.iter().map(|tool| &tool.spec().name)).finish()
+    }
+}
+
+impl Toolbox {
+    /// An empty box.
+    pub fn new() -> Toolbox {
+        Toolbox::default()
+    }
+
+    /// Adds a tool; one of the same name is replaced.
+    #[must_use]
+    pub fn with(mut self, tool: impl Tool + 'static) -> Toolbox {
+        let tool: Arc<dyn Tool> = Arc::new(tool);
+        match self.tools.iter_mut().find(|known| known.spec().name == tool.spec().name) {
+            Some(known) => *known = tool,
+            None => self.tools.push(tool),
+        }
+        self
+    }
+
+    /// Sets the language of the output of the tools; English without it. An agent and a pipe set that of their session.
+    #[must_use]
+    pub fn in_language(self, language: Language) -> Toolbox {
+        Toolbox { language, ..self }
+    }
+
+    /// The language of the output of the tools.
+    pub fn language(&self) -> Language {
+        self.language
+    }
+
+    /// Sets how much there may be of everything; the defaults without it. An agent and a pipe set the limits of their session.
+    /// A host that writes instructions from the [`catalog`](Toolbox::catalog) sets them before, so that these show the numbers
+    /// that hold.
+    #[must_use]
+    pub fn with_limits(self, limits: Limits) -> Toolbox {
+        Toolbox { limits: limits.in_force(), ..self }
+    }
+
+    /// How much there may be of everything.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Keeps only the tools of these names, in the order they have here.
+    #[must_use]
+    pub fn only(mut self, names: &[String]) -> Toolbox {
+        self.tools.retain(|tool| names.iter().any(|name| *name == tool.spec().name));
+        self
+    }
+
+    /// What the tools are, for the policy, the parser and the instructions.
+    pub fn catalog(&self) -> Catalog {
+        self.tools.iter().map(|tool| tool.spec().clone().with_limits(&self.limits)).collect()
+    }
+
+    /// Runs a cleared call and answers it; dropping the future cancels it.
+    ///
+    /// # Errors
+    /// Only what the model can do nothing about; everything else is in the result.
+    pub async fn run(&self, cleared: Cleared, progress: &dyn Progress) -> Result<ToolResult, Error> {
+        let call = cleared.call();
+        let Some(tool) = self.tools.iter().find(|tool| tool.spec().name == call.name.as_str()) else {
+            let failure = ToolFailure::new(ErrorCode::UnknownTool, messages::tool_not_here(&call.name));
+            return Ok(ToolResult::refused(&call.id, &call.name, failure));
+        };
+        let language = self.language;
+        let permit = Permit { cleared: &cleared, language, limits: &self.limits };
+        let started = Instant::now();
+        let mut output = match tool.run(permit, progress).await {
+            Ok(output) => output,
+            Err(ToolError::Respond(failure)) => Output::from(failure),
+            Err(ToolError::Fatal(error)) => return Err(error),
+        };
+        // A result holds its output as a string, so this is the last place where it is known what is ours in it.
+        output.text = output.text.into_string(language).into();
+        let elapsed = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        Ok(ToolResult::new(&call.id, &call.name, output, elapsed))
+    }
+}

@@ -1,0 +1,295 @@
+//! The languages' own checkers: for which files, which command, and what it is given. Data only; `tools` starts them.
+
+use super::{Diagnostic, Sight, messages};
+use toolfence_policy::rules::UserGlob;
+use toolfence_protocol::{Error, ErrorKind, Result};
+
+/// A program that says what is wrong with a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Checker {
+    /// Globs for its files.
+    files: Vec<UserGlob>,
+    /// The program and its arguments; the program is looked for in the PATH of commands.
+    pub command: Vec<String>,
+    /// What it reads.
+    #[doc(hidden)]
+    pub reads: Reads,
+    /// How much it sees.
+    #[doc(hidden)]
+    pub sight: Sight,
+    /// Whether it reads nothing but its stdin, and runs nothing: such a one runs where no sandbox is available too.
+    pub harmless: bool,
+    /// Whether a program of this name in the project's `node_modules/.bin` is preferred to the one in the PATH.
+    #[doc(hidden)]
+    pub in_modules: bool,
+    /// The command for a file on disk that belongs to no project; empty if the checker needs a project.
+    alone: Vec<String>,
+}
+
+/// What a checker reads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Reads {
+    /// The text, on its stdin: it is asked before anything is written.
+    Text,
+    /// The project that this file above the changed one describes, on disk: it is asked before the change and after it. The
+    /// folder of that file stands for `{folder}` in the command.
+    Project(String),
+}
+
+/// The subject of one run of a checker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Subject<'a> {
+    /// This text, on stdin.
+    Text(&'a str),
+    /// The project in this folder.
+    Project(&'a str),
+    /// The file of this name, which belongs to no project.
+    File(&'a str),
+}
+
+/// The words in a command that are replaced, and the file that a checker keeps between two runs.
+const FOLDER: &str = "{folder}";
+const FILE: &str = "{file}";
+const CACHE: &str = "{cache}";
+
+/// `tsc` before the project or the file. Each run leaves what the next one can reuse.
+const TSC: &[&str] = &["tsc", "--noEmit", "--pretty", "false", "--incremental", "--tsBuildInfoFile", CACHE];
+
+/// Options for a file without a `tsconfig.json`: everything that a bundler or a current runtime accepts.
+const TSC_ALONE: &[&str] = &[
+    "--target",
+    "esnext",
+    "--module",
+    "esnext",
+    "--moduleResolution",
+    "bundler",
+    "--jsx",
+    "preserve",
+    "--allowImportingTsExtensions",
+    "--esModuleInterop",
+    "--skipLibCheck",
+    FILE,
+];
+
+/// Errors of `tsc` about names and modules that it does not find. Without a project nothing says where these come from.
+const UNRESOLVED: &[&str] = &[
+    "TS2304:", "TS2307:", "TS2503:", "TS2580:", "TS2582:", "TS2584:", "TS2591:", "TS2688:", "TS2792:", "TS2867:",
+    "TS2868:", "TS7016:",
+];
+
+/// Python's own compiler, and what it says in the shape of all others.
+const PYTHON: &str = "import sys
+try: compile(sys.stdin.buffer.read(), '<stdin>', 'exec', dont_inherit=True)
+except SyntaxError as e: sys.exit(f'<stdin>:{e.lineno or 1}:{e.offset or 0}: {e.msg}')";
+
+/// It lays out what it can read, and says only whether it would; `/dev/null` are its settings, in the place of a project's.
+const RUSTFMT: &[&str] =
+    &["rustfmt", "--check", "-l", "--color", "never", "--config-path", "/dev/null", "--edition", "{edition}"];
+
+/// The editions of Rust, the newest first. A text does not say which is its own, and no one reads all that the others do.
+const EDITIONS: &[&str] = &["2024", "2021", "2018", "2015"];
+
+/// The built-in ones, in the order they are tried.
+pub fn built_in() -> Vec<Checker> {
+    let text = |files: &[&str], command: &[&str]| checker(files, command, Reads::Text, Sight::First, true);
+    vec![
+        text(&["*.py", "*.pyi"], &["python3", "-I", "-S", "-W", "ignore", "-c", PYTHON]),
+        text(&["*.mjs"], &["node", "--input-type=module", "--check", "-"]),
+        text(&["*.cjs"], &["node", "--input-type=commonjs", "--check", "-"]),
+        text(&["*.js"], &["node", "--input-type=", "--check", "-"]),
+        text(&["*.go"], &["gofmt", "-e", "-l"]),
+        text(&["*.rs"], RUSTFMT),
+        text(&["*.sh", "*.bash"], &["bash", "--noprofile", "--norc", "-n"]),
+        typescript(),
+    ]
+}
+
+fn typescript() -> Checker {
+    let files = &["*.ts", "*.tsx", "*.mts", "*.cts"];
+    let project = Reads::Project("tsconfig.json".into());
+    let checker = checker(files, &[TSC, &["-p", FOLDER]].concat(), project, Sight::All, false);
+    let alone = [TSC, TSC_ALONE].concat().into_iter().map(str::to_owned).collect();
+    Checker { in_modules: true, alone, ..checker }
+}
+
+fn checker(files: &[&str], command: &[&str], reads: Reads, sight: Sight, harmless: bool) -> Checker {
+    let command = command.iter().map(|word| (*word).to_owned());
+    let checker = Checker::new(files, command).expect("what is built in is right");
+    Checker { reads, sight, harmless, ..checker }
+}
+
+impl Checker {
+    /// One that gets the text on its stdin, for the files of these globs: they match at any depth below the root and ignore
+    /// case. It runs only inside the sandbox.
+    ///
+    /// # Errors
+    /// A glob that is not one, with the place of the mistake; no command.
+    pub fn new(
+        files: impl IntoIterator<Item = impl AsRef<str>>,
+        command: impl IntoIterator<Item = String>,
+    ) -> Result<Checker> {
+        let files = files.into_iter().map(|glob| UserGlob::of_files(glob.as_ref())).collect::<Result<_>>()?;
+        let command: Vec<String> = command.into_iter().collect();
+        if command.is_empty() {
+            return Err(Error::with_kind(ErrorKind::InvalidInput, messages::checker_needs_a_command()));
+        }
+        let (reads, sight) = (Reads::Text, Sight::First);
+        Ok(Checker { files, command, reads, sight, harmless: false, in_modules: false, alone: Vec::new() })
+    }
+
+    /// Makes it a checker that runs before and after a change, in projects that have a file of this name, and that sees every
+    /// error. The folder of that file stands for `{folder}` in its command.
+    #[must_use]
+    pub fn in_project(self, file: impl Into<String>) -> Checker {
+        Checker { reads: Reads::Project(file.into()), sight: Sight::All, ..self }
+    }
+
+    /// The globs for its files, as they were written.
+    pub fn files(&self) -> impl Iterator<Item = &str> {
+        self.files.iter().map(|glob| &*glob.shown)
+    }
+
+    /// Whether it is for the file of this path, relative to the root.
+    pub fn is_for(&self, path: &str) -> bool {
+        self.files.iter().any(|glob| glob.is(path))
+    }
+
+    /// The name of its program.
+    pub fn program(&self) -> &str {
+        self.command.first().map_or("", String::as_str)
+    }
+
+    /// Whether it also checks a file on disk that belongs to no project.
+    #[doc(hidden)]
+    pub fn checks_files_alone(&self) -> bool {
+        !self.alone.is_empty()
+    }
+
+    /// The commands for this subject, which are run until one finds nothing wrong. A text in another dialect than its name says has
+    /// no command, because the program would refuse it. `cache` is the path of the file that the program keeps.
+    #[doc(hidden)]
+    pub fn ways(&self, subject: Subject<'_>, cache: &str) -> Vec<Vec<String>> {
+        let (text, folder, file) = match subject {
+            Subject::Text(text) => (text, ".", ""),
+            Subject::Project(folder) => ("", folder, ""),
+            Subject::File(file) => ("", ".", file),
+        };
+        let fits = match self.program() {
+            "node" => !["</", "/>", "@flow"].iter().any(|sign| text.contains(sign)),
+            "bash" => !text.lines().next().is_some_and(is_another_shell),
+            _ => true,
+        };
+        let word = |word: &String, edition: &str| match &**word {
+            "--input-type=" => format!("--input-type={}", if is_module(text) { "module" } else { "commonjs" }),
+            "{edition}" => edition.to_owned(),
+            // With a folder before it, no name is an option or a list of arguments.
+            FILE => format!("./{file}"),
+            CACHE => cache.to_owned(),
+            other => other.replace(FOLDER, folder),
+        };
+        let command = if matches!(subject, Subject::File(_)) { &self.alone } else { &self.command };
+        let editions = if command.iter().any(|word| word == "{edition}") { EDITIONS } else { &[""] };
+        let way = |edition: &&str| command.iter().map(|part| word(part, edition)).collect();
+        editions.iter().filter(|_| fits).map(way).collect()
+    }
+}
+
+/// The projects that a `tsconfig.json` refers to, as it names them, if it has no files of its own: a checker then has to read these.
+/// At most eight.
+pub fn referenced_projects(config: &str) -> Vec<String> {
+    const MOST: usize = 8;
+    // Comments and commas before a closing bracket are usual here.
+    let config =
+        toolfence_protocol::json::read(config, true).ok().and_then(|reading| reading.values.into_iter().next());
+    let Some(config) = config else { return Vec::new() };
+    let is_empty = |key: &str| config[key].as_array().is_some_and(Vec::is_empty);
+    if !is_empty("files") && !is_empty("include") || config["include"].as_array().is_some_and(|all| !all.is_empty()) {
+        return Vec::new();
+    }
+    let references = config["references"].as_array().into_iter().flatten();
+    references.filter_map(|one| one["path"].as_str().map(str::to_owned)).take(MOST).collect()
+}
+
+/// Whether an error says only that a name or a module was not found, which is no error in a file that belongs to no project.
+pub fn is_unresolved(error: &Diagnostic) -> bool {
+    let message = error.message.to_string();
+    UNRESOLVED.iter().any(|code| message.starts_with(code))
+}
+
+fn is_another_shell(line: &str) -> bool {
+    line.starts_with("#!") && ["zsh", "fish", "csh", "ksh"].iter().any(|shell| line.contains(shell))
+}
+
+/// What only a module has: by that node itself tells them apart.
+fn is_module(text: &str) -> bool {
+    let begins = |line: &str, word: &str| {
+        line.strip_prefix(word).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric) && !rest.starts_with('('))
+    };
+    text.lines().any(|line| begins(line, "import") || begins(line, "export") || line.starts_with("await "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_decides_what_is_asked() {
+        let table = built_in();
+        let subject = |path, text| if path == "x/a.ts" { Subject::Project(".") } else { Subject::Text(text) };
+        let words = |path: &'static str, text: &'static str| {
+            let checker = table.iter().find(|checker| checker.is_for(path)).expect("it is known");
+            let ways: Vec<String> =
+                checker.ways(subject(path, text), "c").iter().map(|words| words.join(" ")).collect();
+            ways.first().map(|first| format!("{first}{}", "+".repeat(ways.len() - 1)))
+        };
+        assert_eq!(words("a.js", "import a from 'b'\n").as_deref(), Some("node --input-type=module --check -"));
+        assert_eq!(words("a.js", "import('b')\n").as_deref(), Some("node --input-type=commonjs --check -"));
+        assert_eq!(words("a.js", "const a = <b>c</b>;\n"), None, "node reads no JSX");
+        assert_eq!(words("a.sh", "#!/bin/zsh\n"), None);
+        assert!(
+            words("a.rs", "").is_some_and(|words| words.ends_with("--edition 2024+++")),
+            "older ones are tried too"
+        );
+        assert!(words("x/a.ts", "").is_some_and(|words| words.ends_with("-p .")));
+        let tsc = table.iter().find(|checker| checker.is_for("a.ts")).expect("it is built in");
+        let alone = tsc.ways(Subject::File("-a.ts"), "c").concat().join(" ");
+        assert!(alone.contains("--tsBuildInfoFile c --target") && alone.ends_with(" ./-a.ts"), "{alone}");
+        for no in ["README.md", "py", "a.py/README.md", "a.sh.txt"] {
+            assert!(!table.iter().any(|checker| checker.is_for(no)), "{no}");
+        }
+    }
+
+    #[test]
+    fn a_config_without_files_refers_to_projects() {
+        for (config, wanted) in [
+            (
+                "{\n  \"files\": [], // none\n  \"references\": [{ \"path\": \"./app.json\" }, { \"path\": \"node\" },],\n}",
+                &["./app.json", "node"][..],
+            ),
+            ("{\"include\": [], \"references\": [{\"path\": \"a\"}, 1]}", &["a"]),
+            ("{\"files\": [], \"include\": [\"src\"], \"references\": [{\"path\": \"a\"}]}", &[]),
+            ("{\"references\": [{\"path\": \"a\"}]}", &[]),
+            ("[]", &[]),
+            ("{", &[]),
+        ] {
+            assert_eq!(referenced_projects(config), wanted, "{config}");
+        }
+    }
+
+    #[test]
+    fn globs_say_which_files() {
+        let own = |glob: &str| Checker::new([glob], ["x".to_owned()]);
+        for (glob, yes, no) in [
+            ("*.lua", "a/B.LUA", "a.lua/b"),
+            ("src/**", "src/a/b.c", "srca"),
+            ("src/*.c", "x/src/a.c", "src/a/b.c"),
+            ("/Makefile", "Makefile", "Makefile.am"),
+        ] {
+            let checker = own(glob).expect("it is a glob");
+            assert!(checker.is_for(yes) && !checker.is_for(no), "{glob}");
+        }
+        assert!(own("a[").is_err() && Checker::new(["*"], Vec::new()).is_err());
+    }
+}

@@ -1,0 +1,105 @@
+//! Texts that were right when they were read, kept with their trees: after a change only what it touched is read.
+//!
+//! A tree without errors says that its text is right, however it was made. One with errors may say it in other words than
+//! one that was made from the whole text, so that the whole text is read then.
+
+use super::tree::{self, Grammar};
+use crate::validate::Diagnostic;
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+use tree_sitter::{InputEdit, Point, Tree};
+
+/// Files that are kept, and bytes of their texts. A tree takes up to a hundred times the memory of its text.
+const MOST_FILES: usize = 8;
+const MOST_BYTES: usize = 256 << 10;
+
+/// The files that were read last, the latest at the end.
+#[derive(Debug, Default)]
+pub(super) struct Known(Mutex<VecDeque<File>>);
+
+#[derive(Debug)]
+struct File {
+    path: String,
+    text: String,
+    /// Without errors.
+    tree: Tree,
+}
+
+impl Known {
+    /// What is wrong; `None` where it would be too much work to find out, or `give_up` says so.
+    pub(super) fn check(
+        &self,
+        path: &str,
+        grammar: Grammar,
+        text: &str,
+        give_up: &dyn Fn() -> bool,
+    ) -> Option<Vec<Diagnostic>> {
+        let last = self.take(path);
+        let again = last.as_ref().and_then(|last| tree::read(grammar, text, Some(&last.edited(text)), give_up));
+        let tree = match again.filter(|tree| !tree.root_node().has_error()) {
+            Some(tree) => Some(tree),
+            None => tree::read(grammar, text, None, give_up),
+        };
+        let found = tree.as_ref().map(|tree| tree::errors(grammar, tree, text));
+        let right = tree.filter(|tree| !tree.root_node().has_error());
+        let right = right.map(|tree| File { path: path.to_owned(), text: text.to_owned(), tree });
+        self.keep(right.or(last));
+        found
+    }
+
+    fn take(&self, path: &str) -> Option<File> {
+        let mut files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = files.iter().position(|file| file.path == path)?;
+        files.remove(at)
+    }
+
+    fn keep(&self, file: Option<File>) {
+        let mut files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        files.extend(file);
+        while files.len() > MOST_FILES || files.iter().map(|file| file.text.len()).sum::<usize>() > MOST_BYTES {
+            files.pop_front();
+        }
+    }
+}
+
+impl File {
+    /// Its tree with what is another text marked in it.
+    fn edited(&self, text: &str) -> Tree {
+        let (old, new) = (self.text.as_bytes(), text.as_bytes());
+        let same = |one: &mut dyn Iterator<Item = (&u8, &u8)>| one.take_while(|(one, two)| one == two).count();
+        let start = char_start(text, same(&mut old.iter().zip(new)));
+        let behind = same(&mut old[start..].iter().rev().zip(new[start..].iter().rev()));
+        let behind = new.len() - char_end(text, new.len() - behind);
+        let (old_end, new_end) = (old.len() - behind, new.len() - behind);
+        let mut tree = self.tree.clone();
+        tree.edit(&InputEdit {
+            start_byte: start,
+            old_end_byte: old_end,
+            new_end_byte: new_end,
+            start_position: point(old, start),
+            old_end_position: point(old, old_end),
+            new_end_position: point(new, new_end),
+        });
+        tree
+    }
+}
+
+fn char_start(text: &str, mut at: usize) -> usize {
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
+fn char_end(text: &str, mut at: usize) -> usize {
+    while !text.is_char_boundary(at) {
+        at += 1;
+    }
+    at
+}
+
+fn point(text: &[u8], at: usize) -> Point {
+    let before = &text[..at];
+    let line = memchr::memrchr(b'\n', before).map_or(0, |end| end + 1);
+    Point { row: memchr::memchr_iter(b'\n', before).count(), column: at - line }
+}
