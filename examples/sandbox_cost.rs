@@ -122,7 +122,6 @@ impl<'w> Host<'w> {
                     looks: false,
                     layer: None,
                     writable_folders: &[],
-                    only_git: false,
                     session: true,
                     sockets: true,
                     variables: &[],

@@ -29,5 +29,5 @@ pub use toolfence_sandbox::isolation::{Container, Kind, Mode, Report, Settings};
 /// Must be the first thing that a `main` does whose program sets up its own sandbox. It comes back where the program was
 /// started by a person; where it was started as the helper, it becomes the command and ends with it.
 pub fn enter_if_asked() {
-    toolfence_sandbox::isolation::enter_if_asked(toolfence_workspace::settle_for_a_host);
+    toolfence_sandbox::isolation::enter_if_asked();
 }

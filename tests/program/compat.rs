@@ -273,7 +273,7 @@ fn an_old_profile_counts() {
 }
 
 /// Keys that `settings.toml` has and that later versions ignore.
-const REMOVED: [&str; 1] = ["sandbox.git_hooks"];
+const REMOVED: [&str; 2] = ["sandbox.git_hooks", "sandbox.git_writable"];
 
 /// A new key belongs into `settings.toml` and `settings.json` too, with a value that is not its default.
 #[test]

@@ -274,10 +274,6 @@ toolfence_protocol::texts! { "command"
         en: "the program said: {said}",
         pt: "o programa disse: {said}",
     }
-    broke_off_too_long(bytes) {
-        en: "the program wrote more than {bytes} bytes",
-        pt: "o programa escreveu mais de {bytes} bytes",
-    }
     broke_off_unsupervised() {
         en: "nobody knows how the program ended",
         pt: "não se sabe como o programa terminou",

@@ -287,7 +287,6 @@ impl LayeredProject<'_> {
             network,
             looks: false,
             writable_folders: &[],
-            only_git: false,
             session: true,
             sockets: in_session.is_alone(),
             variables: &variables,

@@ -77,7 +77,6 @@ impl Bash {
             keep: kept(permit.limits()),
             looks: !permit.may_change(),
             writes_builds: permit.may_write_builds(),
-            writes_git: false,
             on_private_copy: permit.is_confined(),
             language: permit.language(),
         }

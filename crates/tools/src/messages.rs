@@ -306,14 +306,6 @@ toolfence_protocol::texts! { "command"
 
 // Commands inside the sandbox.
 toolfence_protocol::texts! { "inside"
-    planted(name) {
-        en: "{name} appeared while the command ran. Git on this machine would run programs because of it, so the command was \
-             ended. What it had done by then has stayed, but for this. If the project needs it, ask the user to make it, or to \
-             name it in sandbox.git_writable.",
-        pt: "{name} apareceu durante a execução do comando. Por causa dele, o git desta máquina executaria programas, por isso o \
-             comando foi encerrado. O que ele tinha feito até então permaneceu, menos isto. Se o projeto precisa dele, peça ao \
-             usuário que o crie ou que o mencione em sandbox.git_writable.",
-    }
     blocked_file_changed(name) {
         en: "{name}, whose content is not for commands, changed on disk while the command ran and could not stay hidden, so the \
              command was ended. What it had done by then has stayed. Check before you run it again.",
@@ -344,18 +336,16 @@ toolfence_protocol::texts! { "inside"
              falhar outra vez, avise o usuário: `coder doctor` diz o que há de errado.",
     }
     repositories_are_read_only() {
-        en: "Repositories are read-only to commands, so that nothing is left in .git that git would run later. Send git commands \
-             that write (add, commit, stash, fetch, config) as a call of their own; ask the user to run what installs hooks \
-             (pre-commit install, husky, lefthook).",
-        pt: "Os repositórios são somente leitura para os comandos, para que nada fique em .git que o git execute depois. Envie \
-             comandos do git que gravam (add, commit, stash, fetch, config) como uma chamada própria; peça ao usuário que \
-             execute o que instala hooks (pre-commit install, husky, lefthook).",
+        en: "Repositories are read-only to commands here, so that nothing is left in .git that git would run later. Ask the user to \
+             run the git command.",
+        pt: "Os repositórios são somente leitura para os comandos aqui, para que nada fique em .git que o git execute depois. Peça ao \
+             usuário que execute o comando do git.",
     }
     kept_as_it_is(name) {
         en: "{name} is kept as it is by the sandbox: it is blocked, or git or toolfence would run or read it later. The user can \
-             remove it, or name a repository of the build in sandbox.git_writable.",
+             remove it.",
         pt: "O sandbox mantém {name} como está: ele está bloqueado, ou o git ou o toolfence o executaria ou leria depois. O \
-             usuário pode removê-lo ou mencionar um repositório do build em sandbox.git_writable.",
+             usuário pode removê-lo.",
     }
     hidden_but_tracked(name) {
         en: "{name} is blocked and hidden from commands, and git tracks it and would take its change. Name what is wanted \

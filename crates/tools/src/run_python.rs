@@ -47,7 +47,6 @@ impl Python {
             keep: kept(limits),
             looks: false,
             writes_builds: false,
-            writes_git: false,
             on_private_copy: permit.is_confined(),
             language: permit.language(),
         };

@@ -45,7 +45,7 @@ pub use files::Files;
 pub use files::list::{Entry, EntryKind, ListFiles, Listing};
 pub use files::read::{FileText, ReadFile, ReadLimits, Total};
 pub use files::search::{Found, SearchFiles, SearchLine};
-pub use masks::{Access, Configurations, GitFiles, MaskSet, Masks, Running, Unmasked, WalkCost};
+pub use masks::{Access, GitFiles, MaskSet, Masks, Unmasked, WalkCost};
 pub use names::quoted;
 pub use next_commit::{CommittedFile, NextCommit};
 pub use root::{Programs, Root};
@@ -58,13 +58,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::Arc;
 use toolfence_policy::rules::PathRules;
-use toolfence_protocol::{Result, Text};
-
-/// What the helper does that a host has started to settle what commands leave: it waits for the end of the host, and then takes
-/// away what they planted. Gives the status with which the helper ends.
-pub fn settle_for_a_host() -> i32 {
-    masks::settle_for_a_host(|root| Workspace::open(root, PathRules::default()).ok().map(|workspace| workspace.notices))
-}
+use toolfence_protocol::Result;
 
 /// The change of the text of a file as a unified diff: `old` is `None` for a new file. `None` if one of them is no text, or the diff would
 /// cost too much.
@@ -79,13 +73,11 @@ pub struct Workspace {
     files: Files,
     changes: Changes,
     masks: Masks,
-    notices: Vec<Text>,
 }
 
 impl Workspace {
-    /// Opens the root once; it stays the same folder even if it is renamed. What changes left behind whose process was
-    /// killed is taken away, and so is what a command planted for git whose host was killed: see
-    /// [`Workspace::notices`].
+    /// Opens the root once; it stays the same folder even if it is renamed. Finishes or takes back the changes of a process that was
+    /// killed.
     ///
     /// # Errors
     /// A root that does not exist, is no folder, or may not be read.
@@ -100,13 +92,11 @@ impl Workspace {
     pub fn open_with_path(root: impl AsRef<Path>, rules: PathRules, path: Option<&OsStr>) -> Result<Workspace> {
         let root = Arc::new(Root::open(root.as_ref(), rules, path)?);
         changes::journal::clean(&root);
-        let notices = masks::recover(&root);
         Ok(Workspace {
             files: Files::new(Arc::clone(&root)),
             changes: Changes::new(Arc::clone(&root)),
-            masks: Masks::new(Arc::clone(&root), masks::GitSettings::default()),
+            masks: Masks::new(Arc::clone(&root)),
             root,
-            notices,
         })
     }
 
@@ -115,17 +105,6 @@ impl Workspace {
     pub fn recorder(mut self, recorder: Arc<dyn Recorder>) -> Workspace {
         self.changes.record_to(recorder);
         self
-    }
-
-    /// Lets commands write the repositories of the project that these path globs name, or that stand below what they name:
-    /// `target/**` for those that tests make there. What a command leaves in them, git on the host may run. By default
-    /// commands only read repositories.
-    ///
-    /// # Errors
-    /// A path glob that cannot be read.
-    pub fn writable_repositories<S: AsRef<str>>(self, globs: impl IntoIterator<Item = S>) -> Result<Workspace> {
-        let settings = self.masks.git().clone().writable(globs)?;
-        Ok(Workspace { masks: Masks::new(Arc::clone(&self.root), settings), ..self })
     }
 
     /// The real path of the root.
@@ -153,11 +132,5 @@ impl Workspace {
     #[doc(hidden)]
     pub fn masks(&self) -> &Masks {
         &self.masks
-    }
-
-    /// What had to be done when the project was opened, because an earlier program was killed while a command ran: sentences
-    /// for the person.
-    pub fn notices(&self) -> &[Text] {
-        &self.notices
     }
 }

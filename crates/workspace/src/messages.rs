@@ -344,18 +344,6 @@ toolfence_protocol::texts! { "masks"
         en: "The configuration of git names it, so git would run or read it",
         pt: "A configuração do git o menciona, de modo que o git o executaria ou leria",
     }
-    key_taken_out(file, key) {
-        en: "{file} got the key {key}, which the command did not name and which may make git run programs. It was taken out \
-             again.",
-        pt: "{file} recebeu a chave {key}, que o comando não mencionou e que pode fazer o git executar programas. Ela foi \
-             retirada.",
-    }
-    key_not_taken_out(file, key, error) {
-        en: "{file} got the key {key}, which may make git run programs, and it could not be taken out ({error}). Do not run git \
-             there before you have looked at it.",
-        pt: "{file} recebeu a chave {key}, que pode fazer o git executar programas, e não foi possível retirá-la ({error}). Não \
-             execute git ali antes de examinar o arquivo.",
-    }
 }
 
 // Lists of names.

@@ -67,13 +67,6 @@ pub(crate) fn is_same(a: &Stat, b: &Stat) -> bool {
     Stamp::of(a) == Stamp::of(b)
 }
 
-/// Whether a change at this time is later than `until`, where that is known.
-pub(crate) fn is_later(changed: &Stat, until: Option<SystemTime>) -> bool {
-    #[allow(clippy::unnecessary_cast, reason = "the types of these fields differ between systems")]
-    let seconds = u64::try_from(changed.st_ctime as i64).unwrap_or(0);
-    until.is_some_and(|until| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds) > until)
-}
-
 /// How many names a file has beside the one by which it was found.
 #[allow(clippy::unnecessary_cast, reason = "the types of these fields differ between systems")]
 pub(crate) fn other_names(stat: &Stat) -> u64 {

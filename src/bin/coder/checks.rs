@@ -20,7 +20,7 @@ use toolfence::tools::{Checks, CommandRunner};
 
 /// What is asked around a change below this root, in that order.
 pub(crate) fn standing(config: &Config, root: &Path) -> Result<Vec<Standing>, Failure> {
-    let workspace = setup::workspace(config, root, PathRules::default())?;
+    let workspace = setup::workspace(root, PathRules::default())?;
     let commands = CommandRunner::new(Arc::new(workspace), setup::sandbox(config)?);
     Ok(Checks::new(Arc::new(commands)).checkers(setup::checkers(config)?).standing())
 }

@@ -14,7 +14,7 @@ use crate::personas::{self, Folders, Place};
 use crate::program;
 use crate::server::{Server, model_of};
 use crate::servers::{self, Found};
-use crate::shown::{self, Words, escaped};
+use crate::shown;
 use crate::terminal::{self, tell};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -207,7 +207,7 @@ impl Setup {
         history: Option<Arc<History>>,
         state: Option<&Path>,
     ) -> Result<Setup, Failure> {
-        let workspace = workspace(&config, root, policy.paths().clone())?;
+        let workspace = workspace(root, policy.paths().clone())?;
         let workspace = Arc::new(match history.clone() {
             Some(history) => workspace.recorder(history),
             None => workspace,
@@ -611,13 +611,8 @@ fn with_tools_of(toolbox: Toolbox, servers: &[Found], persona: &Persona) -> Tool
 }
 
 /// The files of the project at this root.
-pub(crate) fn workspace(config: &Config, root: &Path, paths: PathRules) -> Result<Workspace, Failure> {
-    let workspace =
-        Workspace::open(root, paths).map_err(|error| Failure::wrong_use(messages::give_folder(error.text())))?;
-    for notice in workspace.notices() {
-        eprintln!("{}", escaped(&messages::killed_while_running(notice.clone()).words()));
-    }
-    workspace.writable_repositories(config.merged.texts("sandbox.git_writable")).map_err(Failure::wrong_use)
+pub(crate) fn workspace(root: &Path, paths: PathRules) -> Result<Workspace, Failure> {
+    Workspace::open(root, paths).map_err(|error| Failure::wrong_use(messages::give_folder(error.text())))
 }
 
 /// What turns changed, unless the person does not want it kept.

@@ -192,7 +192,8 @@ fn only_tools_of_a_read_only_project_have_the_argument_write() {
         specs.map(|spec| spec.name.to_string()).collect::<Vec<_>>()
     };
     assert_eq!(has(read_only), ["bash", "run_python"]);
-    assert!(has(Arc::new(place.runner())).is_empty());
+    assert_eq!(has(Arc::new(place.runner())), ["bash", "run_python"]);
+    assert!(has(Arc::new(place.on_copies(Settings::new()))).is_empty());
     let off = runner(&place.root, Settings::new().at_most(Kind::Landlock)).without_private_copies(text!("It is off."));
     assert!(has(Arc::new(off)).is_empty(), "nothing makes the project read-only there");
 }

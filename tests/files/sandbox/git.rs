@@ -3,10 +3,7 @@
 use super::{Place, runner};
 use serde_json::json;
 use std::fs;
-use toolfence::policy::PathRules;
 use toolfence::sandbox::Settings;
-use toolfence::tools::CommandRunner;
-use toolfence::workspace::Workspace;
 
 /// A repository as `git init` makes it, made by hand: these tests need no git.
 fn repository(place: &Place, at: &str) {
@@ -133,25 +130,6 @@ fn what_git_ignores_can_be_removed_with_what_is_hidden_in_it() {
     // What stands outside of such a folder is the person's.
     assert!(place.at(".env").exists(), "{}", result.output);
     assert!(result.output.contains("[.env is kept as it is by the sandbox"), "{}", result.output);
-}
-
-#[test]
-fn repositories_that_the_settings_name_are_left_to_commands() {
-    let place = Place::new();
-    repository(&place, "fixtures/a/");
-    let command = "echo x > fixtures/a/.git/hooks/pre-commit && echo done";
-    if !super::stands(&place.runner()) {
-        return;
-    }
-    let workspace = || Workspace::open(&place.root, PathRules::default()).expect("the root is there");
-    let open = workspace().writable_repositories(["fixtures/**"]).expect("it is a glob");
-    let runner = CommandRunner::new(std::sync::Arc::new(open), Settings::new().helper(super::HELPER));
-    // The policy would deny it, so it stands in a file, which the policy cannot read.
-    place.file("attempt.sh", command);
-    let result = super::bash(&std::sync::Arc::new(runner), json!({"command": ". ./attempt.sh"}));
-    assert_eq!(result.output, "done\n");
-    refused(&place, command, "Read-only file system");
-    assert!(workspace().writable_repositories(["a[b"]).is_err());
 }
 
 #[test]

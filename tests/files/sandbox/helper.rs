@@ -42,7 +42,6 @@ impl Host {
             network,
             looks,
             writable_folders: &[],
-            only_git: false,
             session: true,
             sockets: true,
             variables: &[],

@@ -42,11 +42,14 @@ impl Session {
     }
 
     fn call(&self, tool: &str, args: Value) -> ToolResult {
-        block_on(self.toolbox.run(self.cleared(tool, args), &NoProgress)).expect("no tool is broken")
+        super::without_note(
+            block_on(self.toolbox.run(self.cleared(tool, args), &NoProgress)).expect("no tool is broken"),
+        )
     }
 
     fn cleared(&self, tool: &str, args: Value) -> Cleared {
         let args: Value = serde_json::from_str(&own(&args.to_string())).expect("it was JSON");
+        let args = if tool == "job" { args } else { super::writing(&self.runner, args) };
         let args: Args = args.as_object().expect("arguments are an object").clone().into_iter().collect();
         let call = ToolCall::new("1", tool, args);
         match Policy::default().ask(AskMode::Never).review(call, &self.toolbox.catalog(), &*self.runner) {

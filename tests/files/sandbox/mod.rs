@@ -36,7 +36,7 @@ use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
 use toolfence::policy::PathRules;
-use toolfence::sandbox::{Kind, Settings};
+use toolfence::sandbox::{Kind, Mode, Settings};
 use toolfence::tools::CommandRunner;
 use toolfence::workspace::Workspace;
 use toolfence::{ToolResult, tools};
@@ -95,6 +95,29 @@ impl Place {
     }
 }
 
+/// Why a runner has no private copies if nothing is said about them.
+const UNWANTED: &str = "The host did not ask for private copies.";
+
+/// Lets the command of a call write the project itself if the host did not ask for private copies: most of these tests try what a
+/// command can reach.
+fn writing(runner: &CommandRunner, mut args: Value) -> Value {
+    let settings = runner.enclosure().settings();
+    let may_write = runner.sandbox_report().kind > Kind::Landlock && settings.mode == Mode::ProjectWrite;
+    let is_unwanted = runner.no_private_copies().is_some_and(|why| *why == UNWANTED);
+    if may_write && is_unwanted && args.get("write").is_none() {
+        args["write"] = true.into();
+    }
+    args
+}
+
+/// The result without the sentence about private copies that the host did not ask for.
+fn without_note(mut result: ToolResult) -> ToolResult {
+    let lines = result.output.split_inclusive('\n');
+    let is_note = |line: &str| line.starts_with("[Commands do not run on a private copy") && line.contains(UNWANTED);
+    result.output = lines.filter(|line| !is_note(line)).collect();
+    result
+}
+
 fn runner(root: &Path, settings: Settings) -> CommandRunner {
     let workspace = Workspace::open(root, PathRules::default()).expect("the root is there");
     CommandRunner::new(Arc::new(workspace), settings.helper(HELPER))
@@ -116,9 +139,10 @@ fn stands(runner: &CommandRunner) -> bool {
 fn bash(runner: &Arc<CommandRunner>, args: Value) -> ToolResult {
     let toolbox = tools::standard(Arc::clone(runner));
     let args: Value = serde_json::from_str(&own(&args.to_string())).expect("it was JSON");
+    let args = writing(runner, args);
     let settings = toolfence::policy::Settings::default().allow_outside();
     let policy =
         toolfence::policy::Policy::new(settings).expect("there are no globs").ask(toolfence::policy::AskMode::Never);
     let tools = Tools::new(Arc::clone(runner), toolbox).under(policy);
-    tools.carry_out(tools.cleared("bash", args))
+    without_note(tools.carry_out(tools.cleared("bash", args)))
 }

@@ -78,7 +78,7 @@ fn write(path: &str, content: &str) -> String {
 fn what_is_new_in_the_project_stands_below_the_results() {
     let place = Place::new();
     place.file("a.txt", "one\nWRONG an old one\n");
-    let runner = Arc::new(place.runner());
+    let runner = Arc::new(place.on_copies(Settings::new()));
     if !stands(&runner) {
         return;
     }
@@ -110,7 +110,7 @@ fn what_is_new_in_the_project_stands_below_the_results() {
 fn new_errors_of_a_command_roll_the_changes_of_a_reply_back() {
     let place = Place::new();
     place.file("a.txt", "one\n");
-    let runner = Arc::new(place.runner());
+    let runner = Arc::new(place.on_copies(Settings::new()));
     if !stands(&runner) {
         return;
     }
@@ -149,7 +149,7 @@ fn new_errors_of_a_command_roll_the_changes_of_a_reply_back() {
 #[test]
 fn a_roll_back_leaves_alone_what_another_turn_changed() {
     let place = Place::new();
-    let runner = Arc::new(place.runner());
+    let runner = Arc::new(place.on_copies(Settings::new()));
     if !stands(&runner) {
         return;
     }
@@ -182,7 +182,7 @@ fn a_real_build_finds_what_a_change_broke_elsewhere() {
     place.file("Cargo.toml", "[package]\nname = \"small\"\nversion = \"0.1.0\"\nedition = \"2021\"\n");
     place.file("src/main.rs", "mod other;\n\nfn main() {\n    println!(\"{}\", other::word());\n}\n");
     place.file("src/other.rs", "pub fn word() -> &'static str {\n    \"word\"\n}\n");
-    let runner = Arc::new(place.runner());
+    let runner = Arc::new(place.on_copies(Settings::new()));
     if !stands(&runner) {
         return;
     }

@@ -1,7 +1,7 @@
 //! What the commands of a session share: a home, a `/tmp`, layers over toolchains and the loopback interface.
 
 use super::left::running;
-use super::{HELPER, Place, bash, block_on, runner, stands};
+use super::{HELPER, Place, bash, block_on, runner, stands, without_note, writing};
 use crate::marks::own;
 use serde_json::{Value, json};
 use std::ffi::OsString;
@@ -34,7 +34,8 @@ impl<'p> Session<'p> {
         let command = args["command"].as_str().expect("there is a command").to_owned();
         self.place.file("attempt.sh", own(&command));
         args["command"] = ". ./attempt.sh".into();
-        let result = self.tools.carry_out(self.tools.cleared("bash", args));
+        let args = writing(&self.runner, args);
+        let result = without_note(self.tools.carry_out(self.tools.cleared("bash", args)));
         format!("{}{}", result.output, result.error.map(|error| error.message.to_string()).unwrap_or_default())
     }
 

@@ -1,12 +1,15 @@
 //! Traps for the host's git: each is planted from inside a command, the command ends in one of several ways, and then git
 //! runs on the host as prompts, editors and people run it. No program that was planted may run.
 
+use super::left::running;
 use super::{Place, block_on, stands};
+use crate::marks;
 use serde_json::json;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 use toolfence::policy::{AskMode, Policy, Verdict};
 use toolfence::sandbox::Settings;
@@ -238,54 +241,22 @@ enum End {
     Cancelled,
     /// The host is killed by SIGKILL.
     HostKilled,
-    /// It goes on, and git runs on the host beside it: at once where the trap is in what was there before, and else when a
-    /// second and the time to look are over.
+    /// It goes on while git runs on the host.
     Running,
 }
 
-/// What a run of all tests tries; with `TOOLFENCE_TRAPS` set, the other ends too.
-const ENDS: &[End] = &[End::ByItself];
-const OTHER_ENDS: &[End] = &[End::TimedOut, End::Cancelled, End::HostKilled, End::Running];
+const ALL_ENDS: &[End] = &[End::ByItself, End::TimedOut, End::Cancelled, End::HostKilled, End::Running];
 
-/// Traps that need something new, which is noticed and not prevented.
-const NOTICED: &[&str] = &[
-    ".git is a link that becomes a folder",
-    "hooksPath is a link",
-    "hooksPath is a link that leads elsewhere",
-    "hooksPath below a link",
-    "hooksPath below a folder that becomes a link",
-    "hooks are a link to a link",
-    "a hook through two links",
-    "include.path below a link",
-    "a filter below a link",
-    "hooks are a link that leads nowhere",
-    "a hook is a link that leads nowhere",
-    "a program by its whole path",
-    "the template of new repositories is missing",
-    "commondir",
-    "moved away",
-    ".git is a file",
-    "a bare repository",
-    "a bare repository by commondir",
-    "a new repository",
-    "a new repository with hooks",
-    "a new repository with a link",
-    "a new repository with an unfinished rebase",
-    "in a folder that cannot be listed",
-    "a worktree of another",
-    "swapped with its folder",
-    "behind a set-aside name",
-    ".git is a link",
-    "hooksPath that is missing",
-    "hooksPath of the person",
-    "hooksPath of the person, a new repository",
-    "hooksPath below a folder that moves",
-    "include.path that is missing",
-    "config is a link",
-    "hooks are a link",
-    "a hook is a link",
-    "a program of the configuration",
-];
+/// How a command sees the project.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Access {
+    /// On a private copy, whose changes are kept if they can be.
+    Copy,
+    /// Without private copies, read-only.
+    ReadOnly,
+    /// Without private copies, with `write: true`.
+    Write,
+}
 
 /// What prompts, editors and people run, everywhere where git could find a repository.
 const BATTERY: &str = "for at in $(find . -type d \\( -name objects -o -name refs -o -name hooks -o -name info -o -name logs -o -name branches \\) -prune -o -type d -print 2>/dev/null); do (cd \"$at\" 2>/dev/null || exit 0; \
@@ -355,19 +326,27 @@ impl Host {
         let _ = child.wait();
     }
 
-    /// Plants the trap with a command on the project itself or on a private copy, ends the command in this way, and runs git. Answers with
-    /// whether a program ran.
-    fn falls(&self, trap: &Trap, end: End, on_copy: bool) -> bool {
+    /// Plants the trap with a command that has this access, ends the command in this way, and runs git. Returns `true` if a program ran.
+    fn falls(&self, trap: &Trap, end: End, access: Access) -> bool {
         self.runs(trap.before);
         // In a file: the policy judges what is written, not what a script does.
-        let script = format!("{CONFIG}\n( {} )\ntouch begun\nsleep ${{1:-0}}\n", trap.plant);
+        let script = format!("{CONFIG}\n( {} )\nsleep ${{1:-0}}\n", trap.plant);
         self.place.file("attempt.sh", self.script(&script));
+        // A number of seconds that no other command waits for, to find the process by.
+        static NUMBER: AtomicUsize = AtomicUsize::new(0);
+        let fraction = format!("0{}{:04}", marks::run(), NUMBER.fetch_add(1, Relaxed));
+        let seconds = match end {
+            End::ByItself => "0".to_owned(),
+            End::Running => format!("6.{fraction}"),
+            _ => format!("60.{fraction}"),
+        };
         // The host is a process of its own: the home of the person is theirs alone.
         let mut host = Command::new(std::env::current_exe().expect("this program has a file"))
             .args(["--exact", "sandbox::traps::a_host_for_the_trap", "--nocapture"])
             .env(HOST, &self.place.root)
             .env(END, format!("{end:?}"))
-            .envs(on_copy.then_some((COPY, "1")))
+            .env(ACCESS, format!("{access:?}"))
+            .env(SECONDS, &seconds)
             .env("HOME", &self.home)
             .env_remove("XDG_CONFIG_HOME")
             .env_remove("XDG_STATE_HOME")
@@ -377,7 +356,7 @@ impl Host {
             .expect("this program can be started");
         let began = Instant::now();
         if matches!(end, End::HostKilled | End::Running) {
-            while !self.place.at("begun").exists() && began.elapsed() < Duration::from_secs(20) {
+            while running(&format!("sleep {seconds}")) == 0 && began.elapsed() < Duration::from_secs(20) {
                 std::thread::sleep(Duration::from_millis(20));
             }
         }
@@ -385,13 +364,8 @@ impl Host {
             End::HostKilled => {
                 host.kill().expect("it runs");
                 host.wait().expect("it is ours");
-                // The helper waits for the end of all processes, and then settles what they left.
-                std::thread::sleep(Duration::from_millis(1500));
             }
             End::Running => {
-                if NOTICED.contains(&trap.name) {
-                    std::thread::sleep(Duration::from_millis(3000));
-                }
                 self.runs(BATTERY);
                 host.wait().expect("it is ours");
             }
@@ -404,15 +378,17 @@ impl Host {
 
 const HOST: &str = "TOOLFENCE_TEST_TRAP_HOST";
 const END: &str = "TOOLFENCE_TEST_TRAP_END";
-const COPY: &str = "TOOLFENCE_TEST_TRAP_COPY";
+const ACCESS: &str = "TOOLFENCE_TEST_TRAP_ACCESS";
+const SECONDS: &str = "TOOLFENCE_TEST_TRAP_SECONDS";
 
 /// The host whose command plants the trap.
 #[test]
 fn a_host_for_the_trap() {
     let (Some(root), Ok(end)) = (std::env::var_os(HOST), std::env::var(END)) else { return };
+    let (Ok(access), Ok(seconds)) = (std::env::var(ACCESS), std::env::var(SECONDS)) else { return };
     let runner = super::runner(Path::new(&root), Settings::new());
-    let runner = match (std::env::var_os(COPY), std::env::var_os("HOME")) {
-        (Some(_), Some(home)) => {
+    let runner = match (access.as_str(), std::env::var_os("HOME")) {
+        ("Copy", Some(home)) => {
             let runner = runner.private_copies(&Path::new(&home).join("state"));
             assert_eq!(runner.no_private_copies(), None);
             runner
@@ -420,15 +396,16 @@ fn a_host_for_the_trap() {
         _ => runner,
     };
     let runner = Arc::new(runner);
-    let (seconds, timeout, patience) = match end.as_str() {
-        "ByItself" => (0, 30, None),
-        "TimedOut" => (20, 1, None),
-        "Cancelled" => (20, 30, Some(Duration::from_millis(700))),
-        "Running" => (6, 30, None),
-        _ => (60, 60, None),
+    let (timeout, patience) = match end.as_str() {
+        "TimedOut" => (1, None),
+        "Cancelled" => (30, Some(Duration::from_millis(700))),
+        _ => (60, None),
     };
     let command = format!("bash ./attempt.sh {seconds} >/dev/null 2>&1");
-    let args = json!({"command": command, "timeout": timeout});
+    let mut args = json!({"command": command, "timeout": timeout});
+    if access == "Write" {
+        args["write"] = true.into();
+    }
     let args: Args = args.as_object().expect("an object").clone().into_iter().collect();
     let toolbox = tools::standard(Arc::clone(&runner));
     let call = ToolCall::new("1", "bash", args);
@@ -473,32 +450,34 @@ fn every_trap_is_one() {
     assert!(fell.is_empty(), "these traps do not work: {fell:?}");
 }
 
-#[test]
-fn no_planted_program_runs_however_the_command_ends() {
-    if !is_here() {
-        return;
-    }
-    let others = if std::env::var_os("TOOLFENCE_TRAPS").is_some() { OTHER_ENDS } else { &[] };
-    let first = Host::new();
-    for &end in ENDS.iter().chain(others) {
-        let fell: Vec<&str> = in_parallel(TRAPS, |trap| first.copy().falls(trap, end, false).then_some(trap.name));
-        println!("{end:?}: {} traps, {} planted programs ran", TRAPS.len(), fell.len());
-        assert!(fell.is_empty(), "{end:?}: {fell:?}");
-    }
-}
-
 /// In the mode `never` everything that can be kept is kept.
 #[test]
 fn no_planted_program_runs_when_changes_of_a_command_are_kept() {
+    try_all(Access::Copy, ALL_ENDS);
+}
+
+#[test]
+fn no_planted_program_runs_after_a_command_in_a_read_only_project() {
+    try_all(Access::ReadOnly, ALL_ENDS);
+}
+
+/// What the command planted is set aside when it ends, which takes a host that is alive.
+#[test]
+fn no_planted_program_runs_after_a_command_that_may_write_the_project() {
+    try_all(Access::Write, &[End::ByItself, End::TimedOut, End::Cancelled]);
+}
+
+/// A run of all tests tries the first end; with `TOOLFENCE_TRAPS` set, all of them.
+fn try_all(access: Access, ends: &[End]) {
     if !is_here() {
         return;
     }
     let first = Host::new();
-    let others = if std::env::var_os("TOOLFENCE_TRAPS").is_some() { &[End::TimedOut, End::Cancelled][..] } else { &[] };
-    for &end in [End::ByItself].iter().chain(others) {
-        let fell: Vec<&str> = in_parallel(TRAPS, |trap| first.copy().falls(trap, end, true).then_some(trap.name));
-        println!("{end:?}, on private copies: {} traps, {} planted programs ran", TRAPS.len(), fell.len());
-        assert!(fell.is_empty(), "{end:?}: {fell:?}");
+    let all = std::env::var_os("TOOLFENCE_TRAPS").is_some();
+    for &end in ends.iter().take(if all { ends.len() } else { 1 }) {
+        let fell: Vec<&str> = in_parallel(TRAPS, |trap| first.copy().falls(trap, end, access).then_some(trap.name));
+        println!("{access:?}, {end:?}: {} traps, {} planted programs ran", TRAPS.len(), fell.len());
+        assert!(fell.is_empty(), "{access:?}, {end:?}: {fell:?}");
     }
 }
 

@@ -110,7 +110,6 @@ impl Ground {
             looks: false,
             writable_folders: &[],
             layer: None,
-            only_git: false,
             session: true,
             sockets: true,
             variables: &[],

@@ -85,7 +85,8 @@ struct Wrong {
 }
 
 /// Keys of earlier versions. A file that has one still counts; the key has no effect.
-const REMOVED: &[&str] = &["sandbox.git_hooks", "undo.snapshot_files", "undo.snapshot_megabytes"];
+const REMOVED: &[&str] =
+    &["sandbox.git_hooks", "sandbox.git_writable", "undo.snapshot_files", "undo.snapshot_megabytes"];
 
 struct FileReading<'k> {
     keys: &'k [&'static Key],

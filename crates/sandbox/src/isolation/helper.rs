@@ -13,9 +13,6 @@ pub(super) const BEGIN_SESSION: &str = "--toolfence-begin-session";
 /// The one that asks it to keep a container.
 pub(super) const KEEP_CONTAINER: &str = "--toolfence-keep-container";
 
-/// The one that asks it to see to what a command planted whose host is killed.
-pub(super) const SETTLE: &str = "--toolfence-settle";
-
 /// The one that asks it to supervise a command without a sandbox.
 pub(super) const SUPERVISE: &str = "--toolfence-supervise";
 

@@ -26,7 +26,7 @@ const PRIVATE: &str = "/.store/private";
 /// Devices that are nothing but a function.
 pub(super) const DEVICES: &[&str] = &["null", "zero", "full", "random", "urandom"];
 
-const READ_ONLY: Attributes = Attributes { read_only: true, devices: false, no_programs: false };
+const READ_ONLY: Attributes = Attributes { read_only: true, devices: false };
 
 /// Builds the tree; what needs the new process namespace (/proc) comes later, with [`finish`], and what depends on the command
 /// last, with [`mask`].
@@ -233,9 +233,9 @@ impl Building<'_> {
             Step::ShowIfThere { .. } => unless_missing(self.show(at, READ_ONLY)),
             Step::Layer { .. } => self.layer(at),
             Step::Private { mode, shared, .. } => self.private(at, *mode, *shared),
-            Step::Device { .. } => self.show(at, Attributes { read_only: false, devices: true, no_programs: false }),
+            Step::Device { .. } => self.show(at, Attributes { read_only: false, devices: true }),
             Step::Project => self.project(),
-            Step::Share { .. } => self.show(at, Attributes { read_only: false, devices: false, no_programs: false }),
+            Step::Share { .. } => self.show(at, Attributes { read_only: false, devices: false }),
         }
     }
 
@@ -293,7 +293,7 @@ impl Building<'_> {
             copy_of(open_old(layer.path())?.as_fd(), Attributes::default())?.put(Path::new(&at))?;
             return self.put(&overlay(source.as_fd(), &at)?, plan.root.path());
         }
-        let attributes = Attributes { read_only: !plan.writable, devices: false, no_programs: !plan.executable };
+        let attributes = Attributes { read_only: !plan.writable, devices: false };
         self.put(&copy_of(source.as_fd(), attributes)?, plan.root.path())?;
         plan.writable_folders.iter().try_for_each(|at| self.writable_folder(at.path()))
     }
@@ -304,7 +304,7 @@ impl Building<'_> {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(changed(Cause::Moved)),
             source => source?,
         };
-        let attributes = Attributes { read_only: false, devices: false, no_programs: !self.plan.executable };
+        let attributes = Attributes { read_only: false, devices: false };
         copy_of(source.as_fd(), attributes)?.put_over(at)
     }
 
@@ -376,8 +376,7 @@ fn overlay(lower: BorrowedFd<'_>, store: &str) -> io::Result<Loose> {
 /// `.git` and its kin are mounted onto themselves: what is a mount cannot be renamed or removed.
 fn guard(plan: &Plan, masking: &Masking, root: &OwnedFd, tree: &Tree) -> Result<(), Trouble> {
     for guard in &masking.guards {
-        let attributes =
-            Attributes { read_only: guard.frozen || !plan.writable, devices: false, no_programs: !plan.executable };
+        let attributes = Attributes { read_only: guard.frozen || !plan.writable, devices: false };
         guarded(plan, guard, root, tree)
             .and_then(|spot| copy_of(spot.as_fd(), attributes)?.mask(spot.as_fd()))
             .map_err(|error| Trouble::at(Barrier::Guards, guard.at.path(), error))?;

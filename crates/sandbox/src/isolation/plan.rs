@@ -30,8 +30,6 @@ pub(super) struct Plan {
     pub(super) writable_folders: Vec<Name>,
     /// Whether other commands can pass it descriptors, which they do by unix sockets that have a name.
     pub(super) named_sockets: bool,
-    /// Whether files of the project may be run as programs.
-    pub(super) executable: bool,
     /// Whether some masks over files of the project may be removed with the files.
     pub(super) removable: bool,
     /// The most processes and threads it may have at a time.

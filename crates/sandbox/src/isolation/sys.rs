@@ -74,18 +74,15 @@ pub(super) fn bring_up_loopback() -> io::Result<()> {
 pub(super) struct Attributes {
     pub(super) read_only: bool,
     pub(super) devices: bool,
-    /// Whether files there can be no programs.
-    pub(super) no_programs: bool,
 }
 
 /// mount_setattr(2) on the tree that an `O_PATH` descriptor or one of open_tree(2) stands for: no set-user-id programs, and
 /// what `wanted` says.
 pub(super) fn set_attributes(tree: BorrowedFd<'_>, wanted: Attributes) -> io::Result<()> {
     let read_only = if wanted.read_only { libc::MOUNT_ATTR_RDONLY } else { 0 };
-    let no_programs = if wanted.no_programs { libc::MOUNT_ATTR_NOEXEC } else { 0 };
     let no_devices = if wanted.devices { 0 } else { libc::MOUNT_ATTR_NODEV };
     let attributes = libc::mount_attr {
-        attr_set: libc::MOUNT_ATTR_NOSUID | read_only | no_devices | no_programs,
+        attr_set: libc::MOUNT_ATTR_NOSUID | read_only | no_devices,
         attr_clr: 0,
         propagation: 0,
         userns_fd: 0,

@@ -239,9 +239,6 @@ pub struct Request<'a> {
     /// Folders of the project, relative to the root and without links, that the command may write although it only looks. One that is
     /// gone or a link when the sandbox is set up counts as a change of the project. Only a sandbox with a tree of its own has them.
     pub writable_folders: &'a [PathBuf],
-    /// Whether no file of the project may be run as a program: for a call that runs nothing but git and no hook, so that no
-    /// hook and no filter of the project is started by it.
-    pub only_git: bool,
     /// Whether the command uses the home, `/tmp`, toolchain layers and loopback network of the session. Any other command has its
     /// own, which end with it. Only [`Kind::Namespaces`] has sessions.
     pub session: bool,

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use toolfence_protocol::Text;
 
 /// Does nothing on this system, where no program is ever started as a helper.
-pub fn enter_if_asked(_: fn() -> i32) {}
+pub fn enter_if_asked() {}
 
 /// Never anything: a supervisor needs what Linux has.
 pub fn supervised(_: &[&OsStr]) -> Option<Entry> {
@@ -70,11 +70,6 @@ impl Enclosure {
 
     /// Never anything: a supervisor needs what Linux has.
     pub fn supervised(&self, _: &[&OsStr]) -> Option<Entry> {
-        None
-    }
-
-    /// Never anything: no command leaves something that a helper would have to settle.
-    pub fn settler(&self) -> Option<(&Path, &'static str)> {
         None
     }
 

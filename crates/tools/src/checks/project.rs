@@ -224,7 +224,6 @@ impl ProjectChecks {
             keep: KEPT,
             looks: false,
             writes_builds: false,
-            writes_git: false,
             on_private_copy: true,
             language,
         };

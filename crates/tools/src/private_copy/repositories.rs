@@ -134,7 +134,7 @@ impl<'a> Judging<'a> {
         fs::create_dir(&scratch).map_err(|_| refuse(dir.to_owned(), text!("there is no place for it")))?;
         let checked = all.check(git, self.workspace.root_path(), &scratch);
         checked.map_err(|refusal| refuse(dir.join(refusal.path), refusal.why))?;
-        if all.is_refresh(git, &scratch) {
+        if all.is_bookkeeping(git, &scratch, self.run.outcome.exit_code != 0) {
             return Ok(None);
         }
         // A git of the user is at work: what it writes next was read before these changes.

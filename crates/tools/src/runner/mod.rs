@@ -4,7 +4,6 @@
 //! `inside` runs what the sandbox holds, `report` says how a command ended, and `facts` answers the policy.
 
 mod facts;
-mod git_call;
 mod inside;
 mod made;
 mod network;
@@ -89,11 +88,9 @@ struct Sandboxed {
 /// Whether the host wants commands to run on private copies of the project.
 #[derive(Debug, Clone)]
 enum PrivateCopies {
-    /// The host did not ask for them.
-    Unwanted,
     /// They are kept in this folder of the host's state.
     In(PathBuf),
-    /// The user has switched them off, in this way.
+    /// The user or the host does not want them, for this reason.
     Off(Text),
 }
 
@@ -134,8 +131,6 @@ pub(super) struct Wanted {
     pub(super) looks: bool,
     /// Whether a job may write into the build folders of the project.
     pub(super) writes_builds: bool,
-    /// Whether it runs nothing but git and may write the repositories of the project.
-    pub(super) writes_git: bool,
     /// Whether it runs on a private copy of the project or, without one, sees the project read-only.
     pub(super) on_private_copy: bool,
     /// Of the words that become a part of its output.
@@ -155,11 +150,16 @@ pub(super) struct Checking<'a> {
 }
 
 impl CommandRunner {
-    /// Runs commands in this project, in this sandbox.
+    /// Runs commands in this project, in this sandbox. The project is read-only for them, except for build folders, unless a call has
+    /// `write: true` or [`CommandRunner::private_copies`] is set.
     pub fn new(workspace: Arc<Workspace>, settings: isolation::Settings) -> CommandRunner {
         let environment = environment::outside(std::env::vars_os(), workspace.root().programs().search_path());
         CommandRunner {
-            project: Arc::new(Sandboxed::new(workspace, settings, PrivateCopies::Unwanted)),
+            project: Arc::new(Sandboxed::new(
+                workspace,
+                settings,
+                PrivateCopies::Off(text!("The host did not ask for private copies.")),
+            )),
             environment,
             late: AtomicU32::new(0),
             written: Mutex::default(),
@@ -183,8 +183,8 @@ impl CommandRunner {
         }
     }
 
-    /// Runs commands on the project itself, because the user has switched private copies off. `why` is a sentence for the user and the
-    /// model.
+    /// Makes the project read-only for commands, because the user has switched private copies off. `why` is a sentence for the user and
+    /// the model.
     #[must_use]
     pub fn without_private_copies(self, why: Text) -> CommandRunner {
         self.with_copies(PrivateCopies::Off(why))
@@ -395,7 +395,6 @@ impl CommandRunner {
         let read_only = is_apart && of_job || is_fallback;
         let writes_project = !on_copy && !read_only && !wanted.looks && !self.cannot_write(sandboxed, looks);
         let started = Instant::now();
-        let writes_git = sandboxed && wanted.writes_git;
         let network = wanted.network;
         let inside = Inside {
             words: &words,
@@ -403,7 +402,6 @@ impl CommandRunner {
             network,
             looks: looks || read_only,
             writes_builds: read_only && (is_fallback || wanted.writes_builds),
-            writes_git,
         };
         let mut copy = None;
         let (outcome, mut notes) = if on_copy {
@@ -419,11 +417,11 @@ impl CommandRunner {
             drop(left);
             ran
         } else if writes_project || read_only {
-            self.run_writing(&job, live, &inside, left).await?
+            self.run_writing(&job, &inside, left).await?
         } else {
-            let ran = self.run_inside(&job, &inside).await?;
+            let outcome = self.run_inside(&job, &inside).await?;
             drop(left);
-            ran
+            (outcome, Vec::new())
         };
         if read_only && outcome.exit_code != 0 && refused::mentions_read_only(&outcome.output) {
             notes.push(needs_write());
@@ -498,16 +496,8 @@ impl CommandRunner {
             if !checking.harmless && self.has_private_copies().await? {
                 return self.check_on_copy(&job).await.map(Some);
             }
-            let inside = Inside {
-                words: &words,
-                folder: &name,
-                network: false,
-                looks: true,
-                writes_builds: false,
-                writes_git: false,
-            };
-            let ran = self.run_inside(&job, &inside).await;
-            return ran.map(|(outcome, _)| Some(outcome));
+            let inside = Inside { words: &words, folder: &name, network: false, looks: true, writes_builds: false };
+            return self.run_inside(&job, &inside).await.map(Some);
         }
         if !self.may_run_outside(checking.harmless) {
             return Ok(None);

@@ -28,11 +28,10 @@ impl Sandboxed {
         place.as_ref().map(PathBuf::as_path)
     }
 
-    /// Returns `true` if commands see the project read-only, because the host wants private copies and they cannot be used. Without a
+    /// Returns `true` if commands see the project read-only, because private copies are not wanted or cannot be used. Without a
     /// sandbox that has a tree of its own, nothing holds a command to that.
     pub(super) fn is_read_only(&self, environment: &[(OsString, OsString)]) -> bool {
-        !matches!(self.copies, PrivateCopies::Unwanted)
-            && self.settings.mode == Mode::ProjectWrite
+        self.settings.mode == Mode::ProjectWrite
             && self.enclosure().report().kind > Kind::Landlock
             && self.private(environment).is_err()
     }
@@ -41,7 +40,6 @@ impl Sandboxed {
         let state = match &self.copies {
             PrivateCopies::In(state) => state,
             PrivateCopies::Off(why) => return Err(why.clone()),
-            PrivateCopies::Unwanted => return Err(text!("The host did not ask for private copies.")),
         };
         if self.enclosure().report().kind != Kind::Namespaces || self.settings.mode != Mode::ProjectWrite {
             return Err(text!("The sandbox that is used here mounts no private copies."));
@@ -117,7 +115,7 @@ impl CommandRunner {
     /// nothing of the project anyway, there is nothing to say.
     pub(super) fn take_reason_against_copies(&self) -> Option<Text> {
         let project = &self.project;
-        let is_unwanted = matches!(project.copies, PrivateCopies::Unwanted) || project.settings.mode == Mode::ReadOnly;
+        let is_unwanted = project.settings.mode == Mode::ReadOnly;
         // The trial was made before the command: the policy asks for it.
         let why = if is_unwanted { None } else { project.private.get()?.as_ref().err() };
         why.filter(|_| !project.said_why.swap(true, Ordering::Relaxed)).cloned()

@@ -103,7 +103,6 @@ impl CommandRunner {
                 looks: true,
                 writable_folders: &[],
                 layer: None,
-                only_git: false,
                 session: false,
                 sockets: true,
                 variables: &variables,

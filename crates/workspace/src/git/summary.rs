@@ -88,14 +88,26 @@ impl GitDirChanges<'_> {
         summary
     }
 
-    /// Returns `true` if nothing but the index was written, and it lists the same files: git only noted their times. `scratch` is an empty
-    /// folder.
-    pub fn is_refresh(&self, git: &Git, scratch: &Path) -> bool {
-        let written = self.changes.iter().filter(|(_, change)| **change != EntryChange::Folder);
-        let is_index =
-            |(path, change): (&PathBuf, &EntryChange)| path == Path::new("index") && *change == EntryChange::Written;
-        if !written.into_iter().all(is_index) {
-            return false;
+    /// Returns `true` if there is nothing that a user would keep: an index that lists the same files, a message of a commit, a move of
+    /// `HEAD` to where it was, and what a failed command fetched or stored. `scratch` is an empty folder.
+    pub fn is_bookkeeping(&self, git: &Git, scratch: &Path, has_failed: bool) -> bool {
+        for (path, change) in &self.changes {
+            let parts: Vec<&str> = path.iter().filter_map(OsStr::to_str).collect();
+            let is_fine = match parts.as_slice() {
+                _ if *change == EntryChange::Folder => true,
+                _ if *change != EntryChange::Written => false,
+                ["index" | "COMMIT_EDITMSG"] => true,
+                ["ORIG_HEAD"] => self.head_is(path),
+                ["logs", ..] => self.log_stays(path),
+                ["FETCH_HEAD"] | ["objects", ..] => has_failed,
+                _ => false,
+            };
+            if !is_fine {
+                return false;
+            }
+        }
+        if !self.changes.contains_key(Path::new("index")) {
+            return true;
         }
         let list = |index: &Path, name: &str| list_index(git, index, &scratch.join(name), self.is_sha256(git));
         let index = Path::new("index");
@@ -103,6 +115,25 @@ impl GitDirChanges<'_> {
             (Ok(before), Ok(after)) => before == after,
             _ => false,
         }
+    }
+
+    /// Whether the file names the commit of the last line in the log of `HEAD` before the command.
+    fn head_is(&self, path: &Path) -> bool {
+        let log = bytes_of(&self.before.join("logs/HEAD"), MOST_BYTES).unwrap_or_default();
+        let last = log.trim_ascii_end().rsplit(|&byte| byte == b'\n').next();
+        let head = last.and_then(|line| line.split(|&byte| byte == b' ').nth(1));
+        self.bytes(path).is_ok_and(|bytes| Some(bytes.trim_ascii()) == head)
+    }
+
+    /// Whether the lines that were added to a log are of moves to the same commit.
+    fn log_stays(&self, path: &Path) -> bool {
+        let before = bytes_of(&self.before.join(path), MOST_BYTES).unwrap_or_default();
+        let Ok(after) = self.bytes(path) else { return false };
+        let Some(added) = after.strip_prefix(before.as_slice()) else { return false };
+        added.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()).all(|line| {
+            let mut words = line.split(|&byte| byte == b' ');
+            words.next() == words.next()
+        })
     }
 
     pub(super) fn is_sha256(&self, git: &Git) -> bool {

@@ -4,33 +4,24 @@
 //! This module knows git where it matters to masks; what git itself says is asked of the crate `toolfence-git`. It starts no
 //! command and raises no sandbox: the command runner asks it before, while and after a command runs.
 
-mod configurations;
 mod folders;
 mod owners;
 mod replaced;
 mod repositories;
-mod running;
 mod scan;
 mod set;
-mod settings;
 mod settle;
 
-pub use configurations::Configurations;
 pub use replaced::Unmasked;
 pub use repositories::{Access, GitFiles};
-pub use running::Running;
 pub use set::{MaskSet, WalkCost};
-pub(crate) use settings::GitSettings;
 
 use crate::git::Git;
 use crate::git::config::{Configured, Memory, plain, pointed};
-use crate::names;
 use crate::root::Root;
 use crate::stop::Stop;
-use running::Settler;
-use scan::Purpose;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use toolfence_policy::rules::git_config::is_harmless;
 use toolfence_protocol::{Text, ToolFailure};
 
@@ -38,21 +29,14 @@ use toolfence_protocol::{Text, ToolFailure};
 #[derive(Debug)]
 pub struct Masks {
     root: Arc<Root>,
-    git: GitSettings,
     folders: folders::Memory,
     configurations: Memory,
-    settler: OnceLock<Option<Settler>>,
 }
 
 impl Masks {
-    /// What commands may do with the repositories.
-    pub(crate) fn git(&self) -> &GitSettings {
-        &self.git
-    }
-
-    pub(crate) fn new(root: Arc<Root>, git: GitSettings) -> Masks {
+    pub(crate) fn new(root: Arc<Root>) -> Masks {
         let (folders, configurations) = (folders::Memory::default(), Memory::default());
-        Masks { root, git, folders, configurations, settler: OnceLock::new() }
+        Masks { root, folders, configurations }
     }
 
     /// Finds what has to be masked around a command that has this access to repositories.
@@ -68,12 +52,6 @@ impl Masks {
         owners::first_foreign(&self.root, stop)
     }
 
-    /// While a command runs: the name of something that has appeared and would make git run something outside the sandbox.
-    pub fn planted(&self, before: &MaskSet, stop: &Stop) -> Option<String> {
-        let (suspects, _) = settle::suspects(self, before, Purpose::Watch, stop)?;
-        suspects.first().map(|suspect| names::shown(suspect.path()))
-    }
-
     /// While a command runs: a file that was masked and is another one now, so that the command may be able to read or write
     /// it.
     pub fn replaced(&self, before: &MaskSet) -> Option<Unmasked> {
@@ -84,17 +62,6 @@ impl Masks {
     /// outside the sandbox. Answers with what was done, in sentences.
     pub fn settle(&self, before: &MaskSet) -> Vec<Text> {
         settle::settle(self, before)
-    }
-
-    /// Writes down what is known of the repositories before a command runs, for the case that the host is killed.
-    /// `settler` is the helper that works the record off then, and the argument that makes it do
-    /// so.
-    pub fn running(&self, set: &MaskSet, settler: Option<(&Path, &str)>) -> Running {
-        let running = Running::begin(self, set);
-        if running.is_recorded() {
-            self.settler.get_or_init(|| Settler::start(&self.root, settler).ok());
-        }
-        running
     }
 
     /// The configuration that git reads in the repository of the root, or above it; `None` where there is no repository or no
@@ -142,16 +109,4 @@ impl Masks {
         // Where there is no repository, git lists the person's and the system's configuration alone.
         self.configured(Path::new("/"), &[])?.hooks_everywhere.clone()
     }
-}
-
-/// Takes away what commands planted in this project whose host was killed. Answers with what was done, in sentences for the
-/// person.
-pub(crate) fn recover(root: &Arc<Root>) -> Vec<Text> {
-    running::recover(root)
-}
-
-/// What the helper does that a host has started: it waits for the end of the host, and then works off what records are left by
-/// opening the project with `open`, which gives what was done in sentences. Gives the status with which the helper ends.
-pub(crate) fn settle_for_a_host(open: impl FnOnce(&Path) -> Option<Vec<Text>>) -> i32 {
-    running::settle_for_a_host(open)
 }

@@ -8,13 +8,12 @@ use crate::git::config::{links_of, pointed};
 use crate::git::made;
 use crate::git::way::Way;
 use crate::masks::Masks;
-use crate::names;
 use crate::root::ignores::Ignores;
 use rustix::fs::FileType;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use toolfence_policy::rules::GIT_HOOKS;
-use toolfence_sandbox::project::{MaskKind, Number};
+use toolfence_sandbox::project::Number;
 
 /// What a command may do with the repositories of the project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,8 +23,6 @@ pub enum Access {
     Read,
     /// Write them on a private copy of the project: nothing of them is masked, and their changes are judged afterwards.
     Copy,
-    /// Write them: for a call that runs nothing but git.
-    Write,
 }
 
 /// What becomes of a repository of the project.
@@ -36,8 +33,6 @@ pub(super) enum Standing {
     /// It stands in a folder that git ignores and is as git makes it: a build may change and remove it, and what a command
     /// leaves of it is judged as a new repository is.
     OfBuild,
-    /// The settings leave it to commands.
-    Free,
 }
 
 /// A repository as it was found.
@@ -69,8 +64,8 @@ const OF_A_BARE_PROJECT: &[&str] = &["HEAD", "config", "config.worktree", "commo
 /// What the repositories of the project ask for.
 #[derive(Debug, Default)]
 pub(super) struct WantedAccess {
-    /// By path relative to the root.
-    asked: BTreeMap<PathBuf, MaskKind>,
+    /// What is read-only, relative to the root.
+    frozen: BTreeSet<PathBuf>,
     /// What git would use: the path that leads there, and its way.
     ways: Vec<Used>,
     /// For a private copy: the git directories in the project, relative to the root.
@@ -94,15 +89,12 @@ impl WantedAccess {
         let top = root.join(folder);
         let at = if kind.is_some() { folder.join(".git") } else { folder.to_owned() };
         let dirs = git_dirs(masks, folder, kind);
-        if masks.git.leaves_writable(&names::text_of(&at)) {
-            return Standing::Free;
-        }
         if access == Access::Copy {
             let inside = dirs.iter().filter_map(|dir| dir.strip_prefix(root).ok()).map(Path::to_owned);
             self.git_dirs.extend(inside);
             // A `.git` that is a file or a link says where the git directory is.
             if kind.is_some_and(|kind| kind != FileType::Directory) {
-                self.mask(at, MaskKind::Freeze);
+                self.freeze(at);
             }
             for target in dirs.iter().flat_map(|dir| links_of(dir)) {
                 self.used(masks, &target);
@@ -114,20 +106,6 @@ impl WantedAccess {
         if !folder.as_os_str().is_empty() && is_ignored() && made::is_as_git_makes_it(&dirs[0], &top, None) {
             return Standing::OfBuild;
         }
-        // Lines of a rebase that run a program would run it where the repository is writable.
-        let writes = access != Access::Read && !dirs.iter().any(|dir| made::has_programs_to_run(dir));
-        if writes {
-            // A link can be no mount; the folder behind it is kept.
-            if kind != Some(FileType::Symlink) {
-                self.mask(at, MaskKind::Keep);
-            }
-            for dir in &dirs {
-                self.inside(masks, dir, MaskKind::Keep);
-                // Git itself never writes a hook where it is called by a command line.
-                self.inside(masks, &dir.join("hooks"), MaskKind::Freeze);
-            }
-            return Standing::Protected;
-        }
         match kind {
             Some(FileType::Symlink) => {}
             None if folder.as_os_str().is_empty() => {
@@ -135,10 +113,10 @@ impl WantedAccess {
                     self.used(masks, &root.join(name));
                 }
             }
-            _ => self.mask(at, MaskKind::Freeze),
+            _ => self.freeze(at),
         }
         for dir in &dirs {
-            self.inside(masks, dir, MaskKind::Freeze);
+            self.freeze_inside(masks, dir);
             for target in links_of(dir) {
                 self.used(masks, &target);
             }
@@ -148,9 +126,9 @@ impl WantedAccess {
     }
 
     /// Adds what a repository above the root uses in the project.
-    pub(super) fn add_above(&mut self, masks: &Masks, access: Access) {
+    pub(super) fn add_above(&mut self, masks: &Masks) {
         let top = masks.root.path().ancestors().skip(1).find(|folder| folder.join(".git").exists());
-        if let Some(top) = top.filter(|_| matches!(access, Access::Read | Access::Copy)) {
+        if let Some(top) = top {
             let dot_git = top.join(".git");
             let git_dir = if dot_git.is_file() { pointed(&dot_git, "gitdir:").unwrap_or(dot_git) } else { dot_git };
             let git_dir = git_dir.canonicalize().unwrap_or(git_dir);
@@ -185,7 +163,7 @@ impl WantedAccess {
         if let Ok(inside) = way.end.strip_prefix(root)
             && way.is_there
         {
-            self.mask(inside.to_owned(), MaskKind::Freeze);
+            self.freeze(inside.to_owned());
         }
         if way.end.starts_with(root) || way.steps.iter().any(|step| step.at != *root && step.at.starts_with(root)) {
             self.ways.push(Used { path: path.to_owned(), way });
@@ -193,18 +171,17 @@ impl WantedAccess {
     }
 
     /// Covers what a path leads to, where that is in the project.
-    fn inside(&mut self, masks: &Masks, path: &Path, how: MaskKind) {
+    fn freeze_inside(&mut self, masks: &Masks, path: &Path) {
         let Ok(real) = path.canonicalize() else { return };
         if let Ok(relative) = real.strip_prefix(masks.root.path())
             && !relative.as_os_str().is_empty()
         {
-            self.mask(relative.to_owned(), how);
+            self.freeze(relative.to_owned());
         }
     }
 
-    fn mask(&mut self, path: PathBuf, how: MaskKind) {
-        let known = self.asked.entry(path).or_insert(how);
-        *known = how.max(*known);
+    fn freeze(&mut self, path: PathBuf) {
+        self.frozen.insert(path);
     }
 
     /// For a private copy: what of the project the host's git uses.
@@ -214,23 +191,22 @@ impl WantedAccess {
         let relative = |path: &PathBuf| path.strip_prefix(root).ok().map(Path::to_owned);
         let named =
             links.map(|step| &step.at).chain(ends).filter_map(relative).filter(|path| !path.as_os_str().is_empty());
-        let used: BTreeSet<PathBuf> = named.chain(self.asked.into_keys()).collect();
+        let used: BTreeSet<PathBuf> = named.chain(self.frozen).collect();
         GitFiles { git_dirs: self.git_dirs, used }
     }
 
     /// A folder stands before what is in it; what is in a read-only one needs no mask of its own.
-    pub(super) fn into_parts(self) -> (Vec<(PathBuf, MaskKind)>, Vec<Used>) {
-        let mut asked: Vec<(PathBuf, MaskKind)> = Vec::new();
-        for (path, how) in self.asked {
-            let frozen = |(above, how): &(PathBuf, MaskKind)| *how == MaskKind::Freeze && path.starts_with(above);
-            if !asked.iter().any(frozen) {
-                asked.push((path, how));
+    pub(super) fn into_parts(self) -> (Vec<PathBuf>, Vec<Used>) {
+        let mut frozen: Vec<PathBuf> = Vec::new();
+        for path in self.frozen {
+            if !frozen.iter().any(|above| path.starts_with(above)) {
+                frozen.push(path);
             }
         }
         let mut ways = self.ways;
         ways.sort_by(|a, b| a.path.cmp(&b.path));
         ways.dedup_by(|a, b| a.path == b.path);
-        (asked, ways)
+        (frozen, ways)
     }
 }
 
@@ -244,7 +220,7 @@ pub(super) fn is_used_by_git(masks: &Masks, path: &Path) -> bool {
             wanted.add(masks, Access::Read, inside, kind);
         }
     }
-    wanted.add_above(masks, Access::Read);
+    wanted.add_above(masks);
     let leads_there =
         |used: &Used| path.starts_with(&used.way.end) || used.way.steps.iter().any(|step| step.at == path);
     wanted.ways.iter().any(leads_there)

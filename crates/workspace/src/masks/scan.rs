@@ -75,8 +75,6 @@ impl From<ToolFailure> for Hitch {
 pub(super) enum Purpose {
     /// Something runs beside it or may: what is masked must be right.
     Mask,
-    /// A command runs beside it; what is missed now is seen at the next look.
-    Watch,
     /// No process of the command is left, so what it shut may be opened.
     Settle,
 }
@@ -269,18 +267,18 @@ impl<'w> Scan<'w> {
     /// Covers what the repositories ask for.
     fn repositories(&mut self) -> Result<(), Hitch> {
         let Some((access, mut wanted)) = self.wanted.take() else { return Ok(()) };
-        wanted.add_above(self.masks, access);
+        wanted.add_above(self.masks);
         if access == Access::Copy {
             self.set.git_files = wanted.into_git_files(self.masks.root.path());
             return Ok(());
         }
-        let (asked, used) = wanted.into_parts();
+        let (frozen, used) = wanted.into_parts();
         self.set.used = used;
         // A mask of a file in a repository has to lie over the mask of the repository.
         let set = std::mem::take(&mut self.set.list);
-        for (path, how) in asked {
+        for path in frozen {
             // It may be elsewhere: a folder of hooks is where the settings say.
-            self.mask(&Hop::default(), path, how)?;
+            self.mask(&Hop::default(), path, MaskKind::Freeze)?;
         }
         let root = &self.masks.root;
         self.set.held = self
@@ -298,8 +296,6 @@ impl<'w> Scan<'w> {
             .into_iter()
             .filter(|mask| mask.how != MaskKind::Keep || !guarded.contains(mask.path.as_path()))
             .collect();
-        let kept = self.set.list.iter().filter(|mask| mask.how == MaskKind::Keep);
-        self.set.kept = kept.map(|mask| mask.path.clone()).collect();
         self.set.list.extend(set);
         Ok(())
     }

@@ -1,8 +1,7 @@
 //! What was found to be masked, as it was when it was looked for.
 
 use crate::masks::repositories::{GitFiles, Repository, Used};
-use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use toolfence_sandbox::project::{Mask, MaskKind, Number};
 
 /// What the sandbox has to mask for one command, and what was there when it was looked for.
@@ -11,8 +10,6 @@ pub struct MaskSet {
     /// A folder stands before what is in it.
     pub(super) list: Vec<Mask>,
     pub(super) repositories: Vec<Repository>,
-    /// Folders of repositories that are writable but cannot be moved.
-    pub(super) kept: Vec<PathBuf>,
     /// What git on the host uses in the project, and where it was.
     pub(super) held: Vec<Held>,
     /// What git on the host uses, or would use if it were there, and how it is reached.
@@ -49,25 +46,14 @@ impl MaskSet {
         &self.list
     }
 
-    /// Folders of repositories that are writable but cannot be moved, relative to the root.
-    pub fn kept(&self) -> impl Iterator<Item = &Path> {
-        self.kept.iter().map(PathBuf::as_path)
-    }
-
     /// What git uses of the project, if it was looked for with [`Access::Copy`](crate::Access::Copy).
     pub fn git_files(&self) -> &GitFiles {
         &self.git_files
     }
 
-    /// What a command could not write, or what in its call only git writes. A folder that is kept for a blocked file in it is
-    /// neither.
+    /// What a command could not write.
     pub(super) fn out_of_reach(&self) -> impl Iterator<Item = &Mask> {
-        let of_git: HashSet<&Path> = self.kept().collect();
-        self.list.iter().filter(move |mask| match mask.how {
-            MaskKind::Freeze => true,
-            MaskKind::Keep => of_git.contains(mask.path.as_path()),
-            _ => false,
-        })
+        self.list.iter().filter(|mask| mask.how == MaskKind::Freeze)
     }
 
     /// What the walk over the project cost.

@@ -11,7 +11,6 @@ use crate::masks::repositories::{Repository, Standing, Used};
 use crate::masks::scan::{OpenedUp, Purpose, Scan};
 use crate::masks::set::{Held, MaskSet};
 use crate::root::resolve::open_exact;
-use crate::stat::is_later;
 use crate::stop::Stop;
 use crate::{messages, names};
 use rustix::fd::{AsFd, BorrowedFd};
@@ -19,7 +18,6 @@ use rustix::fs::{FileType, RenameFlags};
 use rustix::io::Errno;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 use toolfence_protocol::Text;
 use toolfence_sandbox::project::number_of;
 
@@ -28,7 +26,7 @@ const ASIDE: &str = ".set-aside";
 
 /// Something that must not stay as it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Suspect {
+enum Suspect {
     /// `.git`: a folder, a file or a link.
     Repository(PathBuf),
     /// The folder of a repository that has no `.git`.
@@ -37,63 +35,26 @@ pub(super) enum Suspect {
     Used(PathBuf),
 }
 
-impl Suspect {
-    /// The name a person knows it by.
-    pub(super) fn path(&self) -> &Path {
-        match self {
-            Suspect::Repository(path) | Suspect::Bare(path) | Suspect::Used(path) => path,
-        }
-    }
-}
-
 /// Takes away what appeared, after all processes of the command have ended. Answers with what was done, in sentences.
 pub(super) fn settle(masks: &Masks, before: &MaskSet) -> Vec<Text> {
-    settle_until(masks, before, None)
-}
-
-/// Takes away what appeared until a time, where that is known: what came later is another process's work.
-pub(super) fn settle_until(masks: &Masks, before: &MaskSet, until: Option<SystemTime>) -> Vec<Text> {
-    let found = suspects(masks, before, Purpose::Settle, &Stop::default());
-    match found {
-        Some((suspects, _opened)) => {
-            let suspects = suspects.iter().filter(|suspect| !is_theirs(masks, suspect, until));
-            suspects.map(|suspect| set_aside(masks, suspect)).collect()
-        }
+    match suspects(masks, before) {
+        Some((suspects, _opened)) => suspects.iter().map(|suspect| set_aside(masks, suspect)).collect(),
         None => vec![messages::not_looked_over()],
     }
-}
-
-/// Whether a suspect came later than that time, where one is known, so that it is another process's work.
-fn is_theirs(masks: &Masks, suspect: &Suspect, until: Option<SystemTime>) -> bool {
-    // Whoever uses a repository changes its folder, but not the file that says what git does in it.
-    let paths = match suspect {
-        Suspect::Repository(path) | Suspect::Bare(path) => vec![path.join("config"), path.join("HEAD"), path.clone()],
-        Suspect::Used(path) => vec![path.clone()],
-    };
-    let stat = paths.iter().find_map(|path| masks.root.stat_exact(path).ok());
-    stat.is_some_and(|stat| is_later(&stat, until))
 }
 
 /// What has appeared so far that must not stay. `None` where the walk did not come to its end.
 ///
 /// The second value keeps folders open that the command has shut: what is found in them can be renamed as long as it lives.
-pub(super) fn suspects<'w>(
-    masks: &'w Masks,
-    before: &MaskSet,
-    purpose: Purpose,
-    stop: &Stop,
-) -> Option<(Vec<Suspect>, OpenedUp<'w>)> {
-    let mut scan = Scan::begin(masks, purpose);
-    scan.tree(stop).ok()?;
+fn suspects<'w>(masks: &'w Masks, before: &MaskSet) -> Option<(Vec<Suspect>, OpenedUp<'w>)> {
+    let mut scan = Scan::begin(masks, Purpose::Settle);
+    scan.tree(&Stop::default()).ok()?;
     let standing = |now: &Repository| {
         let known =
             before.repositories.iter().find(|then| then.at == now.at && then.is == now.is && then.link == now.link);
         known.map(|then| then.standing)
     };
-    let judged = scan.set.repositories.iter().filter(|now| {
-        let is_left_alone = matches!(standing(now), Some(Standing::Protected | Standing::Free));
-        !is_left_alone && !masks.git.leaves_writable(&names::text_of(&now.at))
-    });
+    let judged = scan.set.repositories.iter().filter(|now| standing(now) != Some(Standing::Protected));
     let mut found: Vec<Suspect> = judged.filter_map(|now| judge(masks, before, now)).collect();
     let mut led: Vec<PathBuf> = before.used.iter().filter_map(|used| led_elsewhere(masks, used)).collect();
     led.sort();

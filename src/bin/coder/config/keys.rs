@@ -459,19 +459,6 @@ const SANDBOX: &[Key] = &[
          metade disso."),
 ];
 
-/// What is left to commands, no project may say.
-const GIT: &[Key] = &[
-    Key::new(
-        "sandbox.git_writable",
-        Takes::Globs,
-        InProject::Never,
-        "[]",
-        "Repositories that commands may write: \"target/**\" for those that tests make there. Every other one is read-only to\n\
-         commands that are not git alone. What a command leaves in these, git on this machine may run.",
-    ).in_portuguese("Repositórios em que comandos podem escrever: \"target/**\" para os que os testes criam ali. Todo outro é só para leitura em\n\
-         comandos que não são apenas git. O que um comando deixa neles, o git desta máquina pode executar."),
-];
-
 /// What a container is, no project may say.
 const CONTAINER: &[Key] = &[
     Key::new(
@@ -596,7 +583,6 @@ pub(crate) fn all() -> Vec<&'static Key> {
         .chain(limit_keys())
         .chain(RESULTS)
         .chain(SANDBOX)
-        .chain(GIT)
         .chain(CONTAINER)
         .chain(CHECKS)
         .chain(UNDO)

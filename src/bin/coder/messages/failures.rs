@@ -190,10 +190,6 @@ toolfence::program::texts! { "coder"
         en: "cannot open the project root {root}: {error}. Give an existing folder with --root.",
         pt: "não foi possível abrir a raiz do projeto {root}: {error}. Indique uma pasta existente com --root.",
     }
-    killed_while_running(notice) {
-        en: "[an earlier run was killed while a command ran: {notice}]",
-        pt: "[uma execução anterior foi encerrada à força enquanto um comando rodava: {notice}]",
-    }
     nothing_is_logged(error) {
         en: "{error}. Nothing is logged.",
         pt: "{error}. Nada é registrado no log.",

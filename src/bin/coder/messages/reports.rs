@@ -249,10 +249,6 @@ toolfence::program::texts! { "coder"
         en: "it does not run",
         pt: "não é executado",
     }
-    git_writable() {
-        en: "  git     the repository is writable for this call: it is git alone",
-        pt: "  git     esta chamada pode escrever no repositório: ela é só git",
-    }
     always_would_store(rule) {
         en: "  always  would store: {rule}",
         pt: "  sempre  guardaria: {rule}",

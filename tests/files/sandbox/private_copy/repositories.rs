@@ -121,11 +121,17 @@ fn the_question_describes_the_changes_of_a_repository_in_terms_of_git() {
 }
 
 #[test]
-fn a_repository_that_is_only_read_is_not_asked_about() {
+fn a_repository_without_a_change_is_not_asked_about() {
     let Some(mut copied) = begun(AskMode::Risky) else { return };
     for command in ["touch a.txt && git status", "git diff", "git log --oneline", "git stash list", "git add ."] {
         copied.bash(command, &[]);
     }
+    // These write only files that git keeps for itself.
+    for command in ["touch a.txt && git commit -qam nothing", "git fetch -q nowhere", "git reset -q --hard HEAD"] {
+        copied.bash(command, &[]);
+    }
+    let stored = copied.bash("echo x | git hash-object -w --stdin", &[Say::Yes]);
+    assert!(stored.question().changes.as_deref().is_some_and(|changes| changes.contains("keeps for itself")));
 }
 
 #[test]

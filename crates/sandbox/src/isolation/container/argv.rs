@@ -147,7 +147,6 @@ mod tests {
             network,
             writable,
             writable_folders: Vec::new(),
-            executable: true,
             removable: false,
             processes: 77,
             memory: 7 << 30,

@@ -18,15 +18,11 @@ use toolfence_protocol::Text;
 
 /// Must be the first thing that a `main` does whose program sets up its own sandbox. It comes back where the program was
 /// started by a person; where it was started as the helper, it becomes the command and ends with it.
-///
-/// `settle` is what the helper does that waits for the end of its host: what that takes knows the project, so it stands above
-/// this crate. It gives the status with which the helper ends.
-pub fn enter_if_asked(settle: fn() -> i32) {
+pub fn enter_if_asked() {
     match std::env::args_os().nth(1) {
         Some(argument) if argument == helper::ENTER => std::process::exit(enter::main()),
         Some(argument) if argument == helper::BEGIN_SESSION => std::process::exit(session::main()),
         Some(argument) if argument == helper::KEEP_CONTAINER => std::process::exit(container::main()),
-        Some(argument) if argument == helper::SETTLE => std::process::exit(settle()),
         Some(argument) if argument == helper::SUPERVISE => std::process::exit(supervise::main()),
         _ => {}
     }
@@ -177,11 +173,6 @@ impl Enclosure {
         self.helper.as_deref()
     }
 
-    /// The helper, and the argument with which it waits for the end of the host to settle what commands of the project left.
-    pub fn settler(&self) -> Option<(&Path, &'static str)> {
-        Some((self.helper()?, helper::SETTLE))
-    }
-
     /// Why no sandbox can be set up around this project, whatever the machine can do.
     pub(super) fn hindrance(&self) -> Option<&Text> {
         self.layout.as_ref().err()
@@ -284,7 +275,6 @@ impl Enclosure {
             writable_folders: request.writable_folders.iter().map(|folder| self.root.join(folder).into()).collect(),
             // Nothing watches a command that only looks, so no other command of the session may give it a writable folder.
             named_sockets: !request.session || request.sockets && !request.looks,
-            executable: !request.only_git,
             removable: request.masks.iter().any(|mask| mask.how == MaskKind::HideRemovable),
             processes: self.settings.processes,
             memory: self.settings.memory,

@@ -99,7 +99,6 @@ pub(super) fn nothing<T>(entry: impl FnOnce(&Request<'_>) -> T) -> T {
         network: false,
         looks: false,
         writable_folders: &[],
-        only_git: false,
         session: false,
         sockets: true,
         variables: &[],
