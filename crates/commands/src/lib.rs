@@ -1,24 +1,33 @@
-//! The private layer on which a command runs.
+//! Runs one command for a project.
 //!
-//! A command sees the project through an overlay: it writes to a folder of its own, the *upper* folder, and the project stays as it
-//! is. [`Layer`] makes that folder and hides blocked files in it; the sandbox mounts it. When every process of the command has ended,
-//! [`Layer::changes`] compares the folder with the project and lists what the command changed. [`run`] does all of this for one
-//! command, [`output`] tells build output from changes, and [`keep`] plans what the project gets.
+//! [`runner::CommandRunner`] runs it, [`jobs::Jobs`] keeps those that run in the background. A command sees the project through an
+//! overlay: it writes to a folder of its own, the *upper* folder, and the project stays as it is. [`Layer`] makes that folder and hides
+//! blocked files in it; the sandbox mounts it. When every process of the command has ended, [`Layer::changes`] compares the folder with
+//! the project and lists what the command changed. [`output`] tells build output from changes, and [`keep`] plans what the project gets
+//! if the permit or an answer of the user keeps it.
 //!
-//! This crate mounts nothing and changes nothing in the project. Architecture invariant: a layer is read only after
-//! its command has ended, and by descriptors, so that no link in it leads anywhere.
+//! This crate mounts nothing. Architecture invariants: a layer is read only after its command has ended, and by descriptors, so that no
+//! link in it leads anywhere; what a command wrote reaches the project only if the permit or an answer keeps it.
 //!
 //! It is internal: only the crate `toolfence`, which re-exports what is for users, makes promises.
 
 #![forbid(unsafe_code)]
 #![cfg(target_os = "linux")]
 
+mod blocking;
 pub mod git_settings;
+pub mod jobs;
 pub mod keep;
 pub mod layer;
+mod messages;
 pub mod output;
+pub mod preview;
+mod private_copy;
 pub mod run;
+pub mod runner;
 pub mod session_output;
+mod terminal;
 pub mod trial;
 
+pub use blocking::{blocking, watched};
 pub use layer::Layer;

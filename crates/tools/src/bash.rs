@@ -1,10 +1,10 @@
 //! `bash`: one command line, its output in the order written, its exit status.
 
-use super::jobs::{Jobs, Waited};
-use super::runner::{Wanted, kept, shell_line, shown};
 use super::{messages, spec_of};
 use std::sync::Arc;
 use std::time::Duration;
+use toolfence_commands::jobs::{Jobs, Waited};
+use toolfence_commands::runner::{Wanted, kept, shell_line, shown};
 use toolfence_policy::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
 use toolfence_protocol::{ErrorCode, Output, ToolFailure, ToolSpec};
 

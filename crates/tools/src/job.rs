@@ -1,10 +1,10 @@
 //! `job`: looks at a command in the background, writes to it, or ends it.
 
-use super::jobs::{Jobs, Running};
-use super::runner::noted;
 use super::{messages, spec_of};
 use std::sync::Arc;
 use std::time::Duration;
+use toolfence_commands::jobs::{Jobs, Running};
+use toolfence_commands::runner::noted;
 use toolfence_policy::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
 use toolfence_protocol::{ErrorCode, Output, Text, ToolFailure, ToolSpec};
 use toolfence_sandbox::process::Sent;

@@ -1,12 +1,12 @@
 //! `run_python`: a Python file of the project, run inside the sandbox as a command is.
 
-use super::jobs::Jobs;
-use super::runner::{Wanted, kept};
 use super::{blocking, messages, spec_of};
 use serde_json::Value;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
+use toolfence_commands::jobs::Jobs;
+use toolfence_commands::runner::{Wanted, kept};
 use toolfence_policy::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
 use toolfence_protocol::{ErrorCode, Output, ToolFailure, ToolSpec};
 

@@ -106,7 +106,7 @@ fn a_server_lives_over_several_turns() {
     assert!(stopped.success && stopped.output.contains("has ended") && !is_running(&stopped), "{stopped:?}");
     assert_eq!(running(&place.root.display().to_string()), 0);
     let gone = session.job(&id, "poll").error.expect("it is forgotten");
-    assert!(gone.code == ErrorCode::NotFound && gone.message.to_string().contains("There is none now"), "{gone:?}");
+    assert!(gone.code == ErrorCode::NotFound && gone.message.to_string().contains("No job is running"), "{gone:?}");
 }
 
 /// A private copy would show a job the project as it was when the job began, and could not be put into the project while it runs.
@@ -149,7 +149,7 @@ fn of_two_polls_that_see_the_end_one_tells_it() {
     let told = results.iter().filter(|result| result.exit_code == Some(3)).count();
     let late = results.iter().filter(|result| {
         result.error.as_ref().is_some_and(|error| {
-            error.code == ErrorCode::NotFound && error.message.to_string().contains("told already. There is none now.")
+            error.code == ErrorCode::NotFound && error.message.to_string().contains("reported already. No job is running.")
         })
     });
     // Where the machine is slow, the write is answered before the end.

@@ -11,7 +11,6 @@ mod run;
 
 pub use project::{PROJECT_CHECK, ProjectChecks};
 
-use super::runner::{CommandRunner, MadeChange, MadeChanges};
 use super::{blocking, messages};
 use crate::validate::{
     Checker, Diagnostic, LineMap, Reads, Sight, Subject, built_in, new_ones, referenced_projects, syntax,
@@ -21,6 +20,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use toolfence_commands::runner::{CommandRunner, MadeChange, MadeChanges};
 use toolfence_policy::toolbox::{Permit, ToolError};
 use toolfence_protocol::{Language, Output, Text};
 use toolfence_workspace::{Draft, FileDraft, Report, Stop, Workspace};

@@ -3,7 +3,6 @@
 //!
 //! They are the person's, never the model's, and yet they run only inside the sandbox: a build runs what the model wrote.
 
-use super::super::runner::{CommandRunner, MadeChange, MadeChanges, Wanted, shell_line};
 use super::answers::line_of;
 use crate::validate::{Diagnostic, appeared, read_output};
 use crate::{blocking, capped, messages};
@@ -11,6 +10,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::Mutex;
+use toolfence_commands::runner::{CommandRunner, MadeChange, MadeChanges, Wanted, shell_line};
 use toolfence_policy::toolbox::{Progress, ToolError, Toolbox};
 use toolfence_protocol::text::Field;
 use toolfence_protocol::{

@@ -3,7 +3,6 @@
 //! `process` has the deadline, ends what a checker leaves running and ends all of it with the call; a blocking wait with a
 //! time-out would know the child alone.
 
-use super::super::runner::Checking;
 use super::Checks;
 use crate::validate::{Checker, Diagnostic, Subject, is_about_layout, is_about_no_files, is_unresolved, read_output};
 use crate::{blocking, messages};
@@ -11,6 +10,7 @@ use std::ffi::OsString;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
+use toolfence_commands::runner::Checking;
 use toolfence_policy::toolbox::ToolError;
 use toolfence_protocol::{Text, text};
 use toolfence_sandbox::process::Outcome;

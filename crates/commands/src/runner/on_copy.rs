@@ -3,16 +3,16 @@
 use super::inside::not_sandboxed;
 use super::{CommandRunner, PrivateCopies, Sandboxed};
 use crate::blocking;
+use crate::layer::{self, Limits};
 use crate::private_copy::{self, Noting};
+use crate::run::{EndedRun, LayerRun, LayeredProject, RunError};
+use crate::session_output::{SessionOutput, outputs_in};
 use std::ffi::OsString;
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use toolfence_commands::layer::{self, Limits};
-use toolfence_commands::run::{EndedRun, LayerRun, LayeredProject, RunError};
-use toolfence_commands::session_output::{SessionOutput, outputs_in};
 use toolfence_policy::toolbox::ToolError;
 use toolfence_policy::toolset::write_argument;
 use toolfence_protocol::{ErrorCode, Text, ToolFailure, ToolSpec, text};
@@ -23,14 +23,14 @@ use toolfence_workspace::{Stop, Workspace, names, overflow_file, stash};
 impl Sandboxed {
     /// The folder with the layers and stashes of the project; or why commands do not run on private copies. The first call tries it
     /// out, which takes some milliseconds.
-    pub(super) fn private(&self, environment: &[(OsString, OsString)]) -> Result<&Path, &Text> {
+    pub(crate) fn private(&self, environment: &[(OsString, OsString)]) -> Result<&Path, &Text> {
         let place = self.private.get_or_init(|| self.prepare_private(environment));
         place.as_ref().map(PathBuf::as_path)
     }
 
     /// Returns `true` if commands see the project read-only, because private copies are not wanted or cannot be used. Without a
     /// sandbox that has a tree of its own, nothing holds a command to that.
-    pub(super) fn is_read_only(&self, environment: &[(OsString, OsString)]) -> bool {
+    pub(crate) fn is_read_only(&self, environment: &[(OsString, OsString)]) -> bool {
         self.settings.mode == Mode::ProjectWrite
             && self.enclosure().report().kind > Kind::Landlock
             && self.private(environment).is_err()
@@ -87,7 +87,7 @@ impl Sandboxed {
 }
 
 /// Finishes the exchanges of a process that was killed. `state` is the folder of the host's state for the project.
-pub(super) fn finish_exchanges(workspace: &Workspace, state: &Path) {
+pub(crate) fn finish_exchanges(workspace: &Workspace, state: &Path) {
     // Without the folder, there was no exchange.
     if let Ok(place) = layer::place(workspace.root_path(), state) {
         stash::recover(workspace.root(), &layer::stashes_in(&place));
@@ -113,7 +113,7 @@ impl CommandRunner {
 
     /// Why commands do not run on private copies, for the first result of a session whose host wants them. Where commands can change
     /// nothing of the project anyway, there is nothing to say.
-    pub(super) fn take_reason_against_copies(&self) -> Option<Text> {
+    pub(crate) fn take_reason_against_copies(&self) -> Option<Text> {
         let project = &self.project;
         let is_unwanted = project.settings.mode == Mode::ReadOnly;
         // The trial was made before the command: the policy asks for it.
@@ -122,7 +122,7 @@ impl CommandRunner {
     }
 
     /// The tool with the argument `write`, if the project is read-only for commands.
-    pub(crate) fn with_write(&self, spec: ToolSpec) -> ToolSpec {
+    pub fn with_write(&self, spec: ToolSpec) -> ToolSpec {
         match self.project.is_read_only(&self.environment) {
             true => spec.param(write_argument()),
             false => spec,
@@ -141,12 +141,12 @@ impl CommandRunner {
     }
 
     /// Whether the project is read-only for commands: see [`Facts`](toolfence_policy::Facts::is_project_read_only).
-    pub(super) async fn is_fallback(&self) -> Result<bool, ToolError> {
+    pub(crate) async fn is_fallback(&self) -> Result<bool, ToolError> {
         let environment = self.environment.clone();
         blocking(&self.project, move |project, _| Ok(project.is_read_only(&environment))).await
     }
 
-    pub(super) async fn has_private_copies(&self) -> Result<bool, ToolError> {
+    pub(crate) async fn has_private_copies(&self) -> Result<bool, ToolError> {
         let environment = self.environment.clone();
         blocking(&self.project, move |project, _| Ok(project.private(&environment).is_ok())).await
     }
@@ -163,12 +163,12 @@ impl CommandRunner {
     }
 
     /// Runs a command on a private copy.
-    pub(super) async fn run_on_copy(&self, job: &Job<'_>, folder: &Path, network: bool) -> Result<EndedRun, ToolError> {
+    pub(crate) async fn run_on_copy(&self, job: &Job<'_>, folder: &Path, network: bool) -> Result<EndedRun, ToolError> {
         Ok(self.layered_project()?.run(job, folder, network).await.map_err(run_failure)?)
     }
 
     /// Reads what a command wrote on its private copy; or returns why that cannot be read.
-    pub(super) async fn read_copy(
+    pub(crate) async fn read_copy(
         self: &Arc<CommandRunner>,
         ended: EndedRun,
         noting: &Noting<'_>,
@@ -184,7 +184,7 @@ impl CommandRunner {
     }
 
     /// Runs a checker on a private copy and drops what it wrote there.
-    pub(super) async fn check_on_copy(&self, job: &Job<'_>) -> Result<Outcome, ToolError> {
+    pub(crate) async fn check_on_copy(&self, job: &Job<'_>) -> Result<Outcome, ToolError> {
         Ok(self.layered_project()?.run_and_drop(job).await.map_err(run_failure)?)
     }
 

@@ -1,4 +1,4 @@
-//! The command runner: a command that a tool wants run, inside the sandbox where it stands, or not at all.
+//! The command runner: it runs the command of a tool inside the sandbox, or not at all.
 //!
 //! It asks the masks of the workspace what to hide, the sandbox which helper to start, and the process module to hold it.
 //! `inside` runs what the sandbox holds, `report` says how a command ended, and `facts` answers the policy.
@@ -12,13 +12,14 @@ mod refused;
 mod report;
 mod service;
 
-pub(super) use made::MadeChange;
-pub use made::MadeChanges;
-pub(super) use report::{Ran, in_file, noted, spilled};
+pub use made::{MadeChange, MadeChanges};
+pub use report::noted;
+pub(crate) use report::{Ran, in_file, spilled};
 pub use service::{Service, ServiceWatch, WantedService};
 
-use super::private_copy::{self, Noting, Settled};
-use super::{blocking, messages};
+use crate::private_copy::{self, Noting, Settled};
+use crate::session_output::SessionOutput;
+use crate::{blocking, messages};
 use inside::Inside;
 use report::{no_container, not_started};
 use rustix::fd::{AsFd, OwnedFd};
@@ -32,7 +33,6 @@ use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
-use toolfence_commands::session_output::SessionOutput;
 use toolfence_policy::Consent;
 use toolfence_policy::toolbox::{Permit, Progress, ToolError};
 use toolfence_protocol::limits::size;
@@ -50,7 +50,7 @@ const AROUND: u64 = 2000;
 const KEPT_OF_CHECKER: usize = 98_000;
 
 /// Bytes of the output of a command that are kept for its result.
-pub(super) fn kept(limits: &Limits) -> usize {
+pub fn kept(limits: &Limits) -> usize {
     size(limits.output_bytes.saturating_sub(AROUND))
 }
 
@@ -114,39 +114,42 @@ impl Sandboxed {
 
 /// What shall run.
 #[derive(Debug, Clone)]
-pub(super) struct Wanted {
+pub struct Wanted {
     /// The program, and its arguments.
-    pub(super) words: Vec<OsString>,
+    pub words: Vec<OsString>,
     /// The folder it runs in, as the model named it.
-    pub(super) folder: String,
+    pub folder: String,
     /// How long it may run; `None` for a job that ends with the session.
-    pub(super) seconds: Option<u64>,
+    pub seconds: Option<u64>,
     /// The most that a call may give it.
-    pub(super) most_seconds: u64,
-    pub(super) network: bool,
-    pub(super) outside: bool,
+    pub most_seconds: u64,
+    /// Whether it may use the network.
+    pub network: bool,
+    /// Whether it runs outside the sandbox.
+    pub outside: bool,
     /// Bytes of its output that are kept.
-    pub(super) keep: usize,
+    pub keep: usize,
     /// Whether it misses nothing where it cannot write in the project.
-    pub(super) looks: bool,
+    pub looks: bool,
     /// Whether a job may write into the build folders of the project.
-    pub(super) writes_builds: bool,
+    pub writes_builds: bool,
     /// Whether it runs on a private copy of the project or, without one, sees the project read-only.
-    pub(super) on_private_copy: bool,
+    pub on_private_copy: bool,
     /// Of the words that become a part of its output.
-    pub(super) language: Language,
+    pub language: Language,
 }
 
 /// A checker that shall run.
 #[derive(Debug)]
-pub(super) struct Checking<'a> {
+pub struct Checking<'a> {
     /// The program by its absolute path, and its arguments.
-    pub(super) words: &'a [OsString],
+    pub words: &'a [OsString],
     /// The stdin of the checker.
-    pub(super) input: &'a str,
-    pub(super) seconds: u64,
+    pub input: &'a str,
+    /// How long it may run.
+    pub seconds: u64,
     /// Whether it reads nothing but its stdin, so that it may run without a sandbox.
-    pub(super) harmless: bool,
+    pub harmless: bool,
 }
 
 impl CommandRunner {
@@ -218,17 +221,17 @@ impl CommandRunner {
     }
 
     /// Whether there is a sandbox here; it is tried out at the first call.
-    pub(super) async fn is_sandboxed(&self) -> Result<bool, ToolError> {
+    pub async fn is_sandboxed(&self) -> Result<bool, ToolError> {
         blocking(&self.project, |project, _| Ok(project.enclosure().report().kind > Kind::Nothing)).await
     }
 
     /// Whether a checker may run where no sandbox holds it.
-    pub(super) fn may_run_outside(&self, harmless: bool) -> bool {
+    pub fn may_run_outside(&self, harmless: bool) -> bool {
         harmless && self.enclosure().refusal().is_none()
     }
 
     /// Whether the sandbox holds everything that runs.
-    pub(super) async fn is_held(&self) -> Result<bool, ToolError> {
+    pub async fn is_held(&self) -> Result<bool, ToolError> {
         blocking(&self.project, |project, _| Ok(project.enclosure().report().holds)).await
     }
 
@@ -236,7 +239,7 @@ impl CommandRunner {
     ///
     /// The command has a thread of its own, because what it planted has to be taken away after its end, also where the
     /// caller is gone.
-    pub(super) async fn run(
+    pub(crate) async fn run(
         self: &Arc<CommandRunner>,
         wanted: Wanted,
         progress: &dyn Progress,
@@ -264,7 +267,7 @@ impl CommandRunner {
     }
 
     /// Runs the command of a call and answers the call, with what became of the files that the command wrote on a private copy.
-    pub(super) async fn answer(
+    pub async fn answer(
         self: &Arc<CommandRunner>,
         wanted: Wanted,
         shown: &str,
@@ -320,7 +323,7 @@ impl CommandRunner {
     }
 
     /// Runs a command that checks the project. Its output, such as a build folder, is put into the project; its changes are not.
-    pub(super) async fn run_check(
+    pub async fn run_check(
         self: &Arc<CommandRunner>,
         wanted: Wanted,
         shown: &str,
@@ -338,7 +341,7 @@ impl CommandRunner {
     }
 
     /// Notes what was written to a job, for the rules for commands.
-    pub(super) fn note_input(&self, job: &str, text: &str) {
+    pub fn note_input(&self, job: &str, text: &str) {
         /// Bytes that are kept. Then it begins anew with the line that is not finished.
         const LONGEST: usize = 16 << 10;
         let mut written = self.written();
@@ -355,7 +358,7 @@ impl CommandRunner {
     }
 
     /// Waits until what commands left is settled whose callers are gone.
-    pub(super) fn wait_for_left(&self, deadline: Instant) {
+    pub(crate) fn wait_for_left(&self, deadline: Instant) {
         let left = std::mem::take(&mut *self.left.lock().unwrap_or_else(PoisonError::into_inner));
         for thread in left {
             // The sender is dropped at the end of the thread, and says nothing before.
@@ -364,7 +367,7 @@ impl CommandRunner {
     }
 
     /// Runs it to its end on the calling thread. `left` is dropped when no process of it is left.
-    pub(super) async fn run_live(
+    pub(crate) async fn run_live(
         &self,
         wanted: &Wanted,
         live: &Background,
@@ -472,7 +475,7 @@ impl CommandRunner {
 
     /// Runs a checker where it cannot change the project: on a private copy that is dropped afterwards, with the project read-only if
     /// there are no copies, or without a sandbox if it reads only its stdin. `None` if none of these is possible.
-    pub(super) async fn check(&self, checking: &Checking<'_>) -> Result<Option<Outcome>, ToolError> {
+    pub async fn check(&self, checking: &Checking<'_>) -> Result<Option<Outcome>, ToolError> {
         let report = blocking(&self.project, |project, _| Ok(project.enclosure().report().clone())).await?;
         let live = Background::fed(KEPT_OF_CHECKER, checking.input.as_bytes()).map_err(|error| not_started(&error))?;
         let words: Vec<&OsStr> = checking.words.iter().map(OsString::as_os_str).collect();
@@ -529,7 +532,7 @@ fn run_again_with_network(on_copy: bool) -> Text {
 }
 
 /// Runs a command to its end on the calling thread.
-pub(super) fn block_on(run: impl Future<Output = Result<Ran, ToolError>>) -> Result<Ran, ToolError> {
+pub(crate) fn block_on(run: impl Future<Output = Result<Ran, ToolError>>) -> Result<Ran, ToolError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| ToolError::Fatal(Error::because(messages::start_a_job(), error)))?;
     let ran = runtime.block_on(run);
@@ -539,7 +542,7 @@ pub(super) fn block_on(run: impl Future<Output = Result<Ran, ToolError>>) -> Res
 }
 
 /// Waits for something, and reports meanwhile what a command prints.
-pub(super) async fn shown<T>(live: &Background, progress: &dyn Progress, awaited: impl Future<Output = T>) -> T {
+pub async fn shown<T>(live: &Background, progress: &dyn Progress, awaited: impl Future<Output = T>) -> T {
     /// Between two reports: a person sees that as immediate.
     const PAUSE: Duration = Duration::from_millis(200);
     /// Bytes of the end of the output that are reported.
@@ -560,7 +563,7 @@ pub(super) async fn shown<T>(live: &Background, progress: &dyn Progress, awaited
 }
 
 /// The words that start a command line.
-pub(super) fn shell_line(line: &str) -> Vec<OsString> {
+pub fn shell_line(line: &str) -> Vec<OsString> {
     let shell = SHELLS.iter().copied().find(|shell| Path::new(shell).exists()).unwrap_or("bash");
     [shell, "--noprofile", "--norc", "-c", line].map(OsString::from).into()
 }

@@ -1,8 +1,8 @@
 //! Commands that go on while the conversation does, each on a thread of its own: they make progress between turns, whatever
 //! runtime the host has, and end with the session.
 
-use super::messages;
-use super::runner::{CommandRunner, Ran, Wanted, block_on, in_file, noted, spilled};
+use crate::messages;
+use crate::runner::{CommandRunner, Ran, Wanted, block_on, in_file, noted, spilled};
 use serde_json::json;
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -27,14 +27,15 @@ const SETTLE: Duration = Duration::from_millis(150);
 /// What the tools that run commands share. When the last of them is dropped, the jobs are ended.
 #[derive(Debug)]
 pub struct Jobs {
-    pub(super) commands: Arc<CommandRunner>,
+    /// Runs the command of each job.
+    pub commands: Arc<CommandRunner>,
     all: Mutex<Vec<Arc<Running>>>,
     next: AtomicU32,
 }
 
-/// One job.
+/// A background command.
 #[derive(Debug)]
-pub(super) struct Running {
+pub struct Running {
     id: String,
     live: Arc<Background>,
     ended: watch::Receiver<bool>,
@@ -60,7 +61,7 @@ impl Jobs {
     }
 
     /// Starts one, where there are fewer than `most`; with a stdin that can be written to, or an empty one.
-    pub(super) fn start(&self, wanted: Wanted, input: bool, most: u64) -> Result<Arc<Running>, ToolFailure> {
+    pub fn start(&self, wanted: Wanted, input: bool, most: u64) -> Result<Arc<Running>, ToolFailure> {
         let mut all = self.all();
         if all.len() as u64 >= most {
             let ids: Vec<&str> = all.iter().map(|job| job.id.as_str()).collect();
@@ -74,7 +75,11 @@ impl Jobs {
         Ok(job)
     }
 
-    pub(super) fn find(&self, id: &str) -> Result<Arc<Running>, ToolFailure> {
+    /// Finds a job by its id.
+    ///
+    /// # Errors
+    /// No job has this id; the failure lists those that there are.
+    pub fn find(&self, id: &str) -> Result<Arc<Running>, ToolFailure> {
         let all = self.all();
         if let Some(job) = all.iter().find(|job| job.id == id) {
             return Ok(Arc::clone(job));
@@ -83,7 +88,7 @@ impl Jobs {
     }
 
     /// What is to be told of a job now; one that has ended is forgotten with it.
-    pub(super) async fn told(&self, job: &Running) -> Result<Output, ToolError> {
+    pub async fn told(&self, job: &Running) -> Result<Output, ToolError> {
         // The end is there before the word of it is.
         let is_over = job.ended.has_changed().is_err();
         let result = match job.take_end(is_over) {
@@ -117,7 +122,8 @@ impl Jobs {
         }
     }
 
-    pub(super) fn forget(&self, job: &Running) {
+    /// Removes the job from the list.
+    pub fn forget(&self, job: &Running) {
         self.all().retain(|known| known.id != job.id);
     }
 
@@ -162,21 +168,23 @@ impl Running {
         Ok(Running { id, live, ended, end, thread: Mutex::new(thread) })
     }
 
-    pub(super) fn id(&self) -> &str {
+    /// The id that a call names it by.
+    pub fn id(&self) -> &str {
         &self.id
     }
 
-    pub(super) fn live(&self) -> &Background {
+    /// Its output and its stdin while it runs.
+    pub fn live(&self) -> &Background {
         &self.live
     }
 
     /// Waits for the end, but not longer than this; `false` if it goes on.
-    pub(super) async fn ends_within(&self, patience: Duration) -> bool {
+    pub async fn ends_within(&self, patience: Duration) -> bool {
         tokio::time::timeout(patience, self.ended()).await.is_ok()
     }
 
     /// Waits for the end or for output, but not longer than this.
-    pub(super) async fn says_within(&self, patience: Duration) {
+    pub async fn says_within(&self, patience: Duration) {
         let said = async {
             tokio::select! {
                 () = self.ended() => {}
@@ -240,9 +248,11 @@ fn not_found(all: &[Arc<Running>]) -> ToolFailure {
 }
 
 /// A job that a call waits for: when the call is cancelled, so is the job.
-pub(super) struct Waited<'a> {
-    pub(super) jobs: &'a Jobs,
-    pub(super) job: Option<Arc<Running>>,
+pub struct Waited<'a> {
+    /// The list that the job is in.
+    pub jobs: &'a Jobs,
+    /// The job, until the call stops waiting for it.
+    pub job: Option<Arc<Running>>,
 }
 
 impl Drop for Waited<'_> {
@@ -296,10 +306,10 @@ mod tests {
         assert!(block_on_it(jobs.told(&job)).is_ok_and(|output| output.failure.is_some()));
         let Err(ToolError::Respond(second)) = block_on_it(jobs.told(&job)) else { panic!("the turn goes on") };
         assert!(
-            second.code == ErrorCode::NotFound && second.message.to_string().contains("told already"),
+            second.code == ErrorCode::NotFound && second.message.to_string().contains("reported already"),
             "{second:?}"
         );
-        assert!(second.message.to_string().contains("There is none now"), "{second:?}");
+        assert!(second.message.to_string().contains("No job is running"), "{second:?}");
     }
 
     #[test]

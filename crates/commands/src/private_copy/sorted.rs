@@ -1,10 +1,10 @@
 //! Sorts what a command wrote: changes, build output, and entries that are never kept.
 
 use super::repositories::{Place, Repositories};
+use crate::layer::{Change, ChangeKind, Entry};
+use crate::run::LayerRun;
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
-use toolfence_commands::layer::{Change, ChangeKind, Entry};
-use toolfence_commands::run::LayerRun;
 use toolfence_policy::rules::{AGENTS_FILES, instructs_agents};
 use toolfence_protocol::{Text, text};
 use toolfence_workspace::Workspace;

@@ -1,11 +1,11 @@
 //! Judges what a command changed in repositories: the changes of one are kept as a whole or not at all.
 
+use crate::layer::{Change, ChangeKind, Entry};
+use crate::run::LayerRun;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
-use toolfence_commands::layer::{Change, ChangeKind, Entry};
-use toolfence_commands::run::LayerRun;
 use toolfence_protocol::{Text, text};
 use toolfence_workspace::git::changes::{EntryChange, GitDirChanges, check_index};
 use toolfence_workspace::git::config::{plain, pointed};

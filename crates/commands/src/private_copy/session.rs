@@ -1,16 +1,16 @@
-//! Output that stays with the session: see [`toolfence_commands::session_output`].
+//! Output that stays with the session: see [`crate::session_output`].
 
 use super::sorted::{Sorted, is_new_folder};
 use super::{MOST_NAMED, exchange, failure, plan};
+use crate::layer::{Change, ChangeKind, Layer, Limits, layers_in};
+use crate::run::LayerRun;
 use crate::runner::CommandRunner;
+use crate::session_output::{SessionOutput, Unit, Units, outputs_in};
+use crate::{keep, output};
 use rustix::fd::AsFd;
 use std::collections::{BTreeMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
-use toolfence_commands::layer::{Change, ChangeKind, Layer, Limits, layers_in};
-use toolfence_commands::run::LayerRun;
-use toolfence_commands::session_output::{SessionOutput, Unit, Units, outputs_in};
-use toolfence_commands::{keep, output};
 use toolfence_protocol::{ErrorCode, Text, ToolFailure, text};
 use toolfence_sandbox::process::Outcome;
 use toolfence_workspace::{Access, Stop, Workspace, names};

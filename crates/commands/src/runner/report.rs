@@ -2,11 +2,11 @@
 
 use super::network::mentions_failed_lookup;
 use super::{CommandRunner, refused};
+use crate::run::EndedRun;
 use crate::{messages, terminal};
 use serde_json::{Value, json};
 use std::io;
 use std::sync::atomic::Ordering;
-use toolfence_commands::run::EndedRun;
 use toolfence_protocol::{ErrorCode, Output, Text, ToolFailure, text};
 use toolfence_sandbox::process::Outcome;
 use toolfence_workspace::overflow_file;
@@ -16,22 +16,22 @@ use toolfence_workspace::overflow_file;
 pub(crate) struct Ran {
     pub(crate) outcome: Outcome,
     /// The private copy of the project that it ran on.
-    pub(super) copy: Option<EndedRun>,
-    pub(super) notes: Vec<Text>,
+    pub(crate) copy: Option<EndedRun>,
+    pub(crate) notes: Vec<Text>,
     /// The overflow file of its output, where there is one.
-    pub(super) file: Option<String>,
-    pub(super) seconds: Option<u64>,
+    pub(crate) file: Option<String>,
+    pub(crate) seconds: Option<u64>,
     /// The most that it could have been given.
-    pub(super) most_seconds: u64,
+    pub(crate) most_seconds: u64,
     /// The last of its words: to a shell, the command line.
-    pub(super) command: String,
+    pub(crate) command: String,
     /// Whether it could use the network.
-    pub(super) has_network: bool,
+    pub(crate) has_network: bool,
 }
 
 impl Ran {
     /// Returns `true` if the command failed without network, and its output mentions a failed name lookup.
-    pub(super) fn misses_network(&self) -> bool {
+    pub(crate) fn misses_network(&self) -> bool {
         let outcome = &self.outcome;
         let has_failed = outcome.exit_code != 0 || outcome.timed_out || outcome.signal.is_some();
         has_failed && !outcome.stopped && !self.has_network && mentions_failed_lookup(&outcome.output)
@@ -70,7 +70,7 @@ pub(crate) fn in_file(name: &str, lines: u64) -> Value {
 }
 
 /// A sentence of ours on a line of its own behind the output.
-pub(crate) fn noted(text: &mut Text, note: impl Into<Text>) {
+pub fn noted(text: &mut Text, note: impl Into<Text>) {
     let lead = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
     text.push(lead);
     text.push("[");
@@ -109,7 +109,7 @@ const OTHER_DEVICE: &[&str] = &[
 const OTHER_FILE: &str = "hardlink different from source";
 
 /// Returns the advice to a command on a private copy that failed because of what an overlay cannot do, as its output shows.
-pub(super) fn advice_on_copy(outcome: &Outcome) -> Option<Text> {
+pub(crate) fn advice_on_copy(outcome: &Outcome) -> Option<Text> {
     let mentions = |message: &&str| memchr::memmem::find(outcome.output.as_bytes(), message.as_bytes()).is_some();
     if outcome.exit_code == 0 {
         return None;
@@ -164,10 +164,10 @@ fn late(seconds: u64, most: u64, in_a_row: u32) -> Text {
     if in_a_row < MANY { message } else { message.then(messages::late_in_a_row(in_a_row)) }
 }
 
-pub(super) fn no_container(why: Text) -> ToolFailure {
+pub(crate) fn no_container(why: Text) -> ToolFailure {
     ToolFailure::new(ErrorCode::IoError, messages::no_container(why))
 }
 
-pub(super) fn not_started(error: &io::Error) -> ToolFailure {
+pub(crate) fn not_started(error: &io::Error) -> ToolFailure {
     ToolFailure::new(ErrorCode::IoError, messages::not_started(Text::from(error)))
 }

@@ -58,7 +58,7 @@ pub(super) fn certain_failure(workspace: &Workspace, call: &ToolCall) -> Option<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::CommandRunner;
+    use crate::runner::CommandRunner;
     use serde_json::json;
     use std::sync::Arc;
     use toolfence_policy::rules::PathRules;

@@ -9,10 +9,11 @@ use toolfence_workspace::Workspace;
 type TakeBack = Box<dyn FnOnce(&Workspace) -> Result<(), ToolFailure> + Send>;
 
 /// A change that was made, and how it is taken back.
-pub(crate) struct MadeChange {
+pub struct MadeChange {
     /// The changed files, relative to the root.
-    pub(crate) paths: Vec<String>,
-    pub(crate) take_back: TakeBack,
+    pub paths: Vec<String>,
+    /// Takes the change back.
+    pub take_back: TakeBack,
 }
 
 impl fmt::Debug for MadeChange {
@@ -37,12 +38,12 @@ impl MadeChanges {
     }
 
     /// Records a change, if the call runs as a part of a turn.
-    pub(crate) fn add(change: MadeChange) {
+    pub fn add(change: MadeChange) {
         let _ = CHANGES.try_with(|changes| changes.lock().push(change));
     }
 
     /// Takes the changes of this turn, in their order.
-    pub(crate) fn take() -> Vec<MadeChange> {
+    pub fn take() -> Vec<MadeChange> {
         CHANGES.try_with(|changes| std::mem::take(&mut *changes.lock())).unwrap_or_default()
     }
 

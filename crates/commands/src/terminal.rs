@@ -1,6 +1,6 @@
 //! The sentence for a command that wanted a person at a terminal: there is none, and stdin is empty.
 
-use super::messages;
+use crate::messages;
 use toolfence_protocol::Text;
 use toolfence_sandbox::process::Outcome;
 

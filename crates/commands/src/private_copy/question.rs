@@ -1,14 +1,14 @@
 //! The questions about what a command wrote: a sentence, and the changes with their diffs.
 
 use super::sorted::{Group, Sorted, loses};
+use crate::layer::{Change, ChangeKind, Entry};
+use crate::run::LayerRun;
 use rustix::fs::{Mode, OFlags};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
-use toolfence_commands::layer::{Change, ChangeKind, Entry};
-use toolfence_commands::run::LayerRun;
 use toolfence_policy::Target;
 use toolfence_protocol::{Language, Text, text};
 use toolfence_workspace::{Workspace, names, unified_diff};
