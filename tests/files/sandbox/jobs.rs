@@ -149,7 +149,8 @@ fn of_two_polls_that_see_the_end_one_tells_it() {
     let told = results.iter().filter(|result| result.exit_code == Some(3)).count();
     let late = results.iter().filter(|result| {
         result.error.as_ref().is_some_and(|error| {
-            error.code == ErrorCode::NotFound && error.message.to_string().contains("reported already. No job is running.")
+            error.code == ErrorCode::NotFound
+                && error.message.to_string().contains("reported already. No job is running.")
         })
     });
     // Where the machine is slow, the write is answered before the end.
