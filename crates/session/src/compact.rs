@@ -7,8 +7,8 @@
 //! 2. Old output of tools. Head and tail of it stay, and a note says how to see the rest.
 //! 3. The oldest exchanges. A note below the task says what they came to: the words of the user, the files that were changed,
 //!    what was not allowed and what is allowed for good, and the plan.
-//! 4. Images and output in the last three exchanges, then these themselves, but for the last one, and at the very last the images
-//!    of the newest message of the user.
+//! 4. Images and output in the last three exchanges, the oldest first, then these exchanges, but for the last one, and at the very
+//!    last the images of the newest message of the user.
 //!
 //! An exchange is a reply with the message that answers it. The instructions, the task, which is the first message of the user,
 //! and the words of the model stay as they are. The history stays an alternation of user and assistant, and a block of a result
@@ -78,18 +78,8 @@ pub(super) fn size(messages: &[Message]) -> usize {
     messages.iter().map(|message| message.content.len() + message.images.len() * IMAGE + AROUND).sum()
 }
 
-/// How far a conversation is to be compacted, in bytes.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Budget {
-    /// What old messages give way for.
-    pub(super) goal: usize,
-    /// What the last exchanges give way for too: at least the goal.
-    pub(super) limit: usize,
-}
-
-/// The history within the budget, or as small as it gets. `None` where it is, or nothing can give way.
-pub(super) fn compact(history: &[Message], budget: Budget, context: &Context<'_>) -> Option<View> {
-    let Budget { goal, limit } = budget;
+/// Compacts the history to `goal` bytes, or as far as possible. `None` if it is not longer, or nothing can give way.
+pub(super) fn compact(history: &[Message], goal: usize, context: &Context<'_>) -> Option<View> {
     let before = size(history);
     if before <= goal {
         return None;
@@ -111,29 +101,29 @@ pub(super) fn compact(history: &[Message], budget: Budget, context: &Context<'_>
     let mut best = drop(&view, KEPT, goal);
     let shows_images = |view: &Shortened| view.messages.iter().any(|message| !message.images.is_empty());
     // What is dropped already needs no room, so that the newest gives way last.
-    let room = |view: &Shortened, best: &View| limit + size(&view.messages).saturating_sub(size(&best.messages));
-    if size(&best.messages) > limit && shows_images(&view) {
+    let room = |view: &Shortened, best: &View| goal + size(&view.messages).saturating_sub(size(&best.messages));
+    if size(&best.messages) > goal && shows_images(&view) {
         let room = room(&view, &best);
         view.drop_images(0..newest, room, context);
         best = smaller(best, drop(&view, KEPT, goal));
     }
     for cap in CAPS {
-        if size(&best.messages) <= limit {
+        if size(&best.messages) <= goal {
             break;
         }
         let room = room(&view, &best);
         view.shorten(layout.tail(KEPT)..history.len(), *cap, room, context);
         best = smaller(best, drop(&view, KEPT, goal));
     }
-    if size(&best.messages) > limit {
-        best = smaller(best, drop(&view, 1, limit));
+    if size(&best.messages) > goal {
+        best = smaller(best, drop(&view, 1, goal));
     }
-    if size(&best.messages) > limit && shows_images(&view) {
+    if size(&best.messages) > goal && shows_images(&view) {
         let room = room(&view, &best);
         view.drop_images(0..history.len(), room, context);
         best = smaller(best, drop(&view, KEPT, goal));
-        if size(&best.messages) > limit {
-            best = smaller(best, drop(&view, 1, limit));
+        if size(&best.messages) > goal {
+            best = smaller(best, drop(&view, 1, goal));
         }
     }
     (size(&best.messages) < before).then_some(best)
@@ -617,7 +607,7 @@ mod tests {
         }
 
         fn compact(&self, history: &[Message], budget: usize) -> Option<View> {
-            compact(history, Budget { goal: budget, limit: budget }, &self.context())
+            compact(history, budget, &self.context())
         }
 
         fn answer(&self, result: ToolResult) -> Message {
@@ -699,7 +689,7 @@ mod tests {
         let view = world.compact(&history, size(&history) / 2).unwrap();
         assert!(view.outputs > 0 && names(&view) == ["recent.gif", "newest.gif"], "{:?}", names(&view));
         let view = world.compact(&history, 9000).unwrap();
-        assert_eq!(names(&view), ["newest.gif"], "the last exchanges give way for the limit");
+        assert_eq!(names(&view), ["newest.gif"], "the last exchanges give way if the rest is not enough");
         assert!(view.messages[1].content.contains(line), "the task says what it showed");
         let view = world.compact(&history, 4000).unwrap();
         assert!(names(&view).is_empty() && view.messages.last().unwrap().content.contains("newest.gif stood here"));
@@ -729,15 +719,13 @@ mod tests {
     }
 
     #[test]
-    fn the_last_exchanges_give_way_for_the_limit_only() {
+    fn the_last_exchanges_give_way_if_the_rest_is_not_enough() {
         let world = World::new();
         let history = long_task(&world);
         let last_three = &history[history.len() - 6..];
-        let budget = Budget { goal: 2000, limit: 30_000 };
-        let view = compact(&history, budget, &world.context()).unwrap();
-        assert!(view.messages.ends_with(last_three) && view.messages.len() == 8, "{}", view.messages.len());
-        let budget = Budget { goal: 2000, limit: 15_000 };
-        let view = compact(&history, budget, &world.context()).unwrap();
+        let view = world.compact(&history, 24_000).unwrap();
+        assert!(view.messages.ends_with(last_three), "{}", view.messages.len());
+        let view = world.compact(&history, 15_000).unwrap();
         assert!(size(&view.messages) <= 15_000 && view.outputs > 0);
         assert!(view.messages.ends_with(&history[history.len() - 1..]), "the newest output is whole");
     }
@@ -832,9 +820,8 @@ mod tests {
             world.format.break_tokens = random.once_in(2);
             world.format.nonce = random.once_in(3).then(|| "n0nce".to_owned());
             let history = random_history(&mut random, &world);
-            let goal = random.below(size(&history) + 200);
-            let budget = goal + random.below(2) * random.below(2000);
-            let compacted_to = |history: &[Message]| compact(history, Budget { goal, limit: budget }, &world.context());
+            let budget = random.below(size(&history) + 200);
+            let compacted_to = |history: &[Message]| compact(history, budget, &world.context());
             let Some(view) = compacted_to(&history) else { continue };
             let what = format!("round {round}, budget {budget}");
             compacted += 1;

@@ -20,7 +20,7 @@ mod window;
 mod work;
 
 pub use messages::stopped;
-pub use window::Compacted;
+pub use window::{Compacted, WindowUse};
 
 use reply::Reply;
 use serde::Serialize;

@@ -6,8 +6,9 @@ use super::reply::{Found, Item, Reply};
 use super::stitch::Broken;
 use super::work::{Step, Work};
 use super::{Action, Session, State, StopReason, messages};
+use toolfence_protocol::format;
 use toolfence_protocol::limits::size;
-use toolfence_protocol::{FinishReason, Image, Message, Role, Text, ToolResult, format, prompt, text};
+use toolfence_protocol::{FinishReason, Image, Message, Role, Text, ToolResult, prompt, text};
 
 /// What the model has to know of the calls that it only thought of, if there are any.
 fn thought_calls(found: &Found) -> Option<Text> {
@@ -322,7 +323,9 @@ impl Session {
             let names: Vec<&str> = left_out.iter().map(Image::name).take(MOST_NAMED).collect();
             notes.push(messages::images_left_out(left_out.len(), names.join(", "), Image::MOST as u64));
         }
-        let results = format::results(results, &self.options.format);
+        let mut format = self.options.format.clone();
+        format.message_limit = self.room_for_results();
+        let results = format::results(results, &format);
         let owed = std::mem::take(&mut self.owed);
         let notes = notes.iter().map(|note| note.render(self.options.language));
         let notes: Vec<String> = notes.collect();

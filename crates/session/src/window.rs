@@ -3,7 +3,7 @@
 //! The history itself stays as it was, so that a compaction can be taken back. How many tokens a conversation takes nobody here
 //! can count; it is estimated from bytes, with the ratio that the backend's last number showed.
 
-use super::compact::{self, Budget, Context, View};
+use super::compact::{self, Context, View};
 use super::{Action, Session, State, messages};
 use serde::Serialize;
 use toolfence_protocol::{Image, Message, Role};
@@ -37,6 +37,23 @@ pub struct Compacted {
     pub messages: usize,
     /// Images that a note stands for.
     pub images: usize,
+}
+
+/// How much of the model's window a request takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct WindowUse {
+    /// Estimated tokens of the request, images included.
+    pub tokens: u64,
+    /// The window of the model in tokens, if it is known.
+    pub window: Option<u64>,
+}
+
+impl WindowUse {
+    /// The share in per cent, if the window is known.
+    pub fn percent(&self) -> Option<u64> {
+        self.tokens.saturating_mul(100).checked_div(self.window?)
+    }
 }
 
 /// What is known of the model's window, and what is sent in the place of the beginning of the history.
@@ -156,18 +173,30 @@ impl Session {
         if window.is_some() {
             self.options.window = window;
         }
-        let half = self.sent() / 2;
-        let limit = self.limit().map_or(half, |limit| limit.max(half));
-        let Some(done) = self.give_way(limit) else { return false };
+        let Some(done) = self.give_way() else { return false };
         self.actions.extend([Action::Compacted(done), Action::CallModel]);
         true
     }
 
-    /// Compacts the conversation now, to half of what it takes or of the window, whichever is less; the last three exchanges
-    /// stay as long as they fit the window. `None` where nothing can give way, or a turn is under way.
+    /// Compacts the conversation now, to half of its size or of the window, whichever is less. `None` if nothing can give way, or a turn
+    /// is under way.
     pub fn compact(&mut self) -> Option<Compacted> {
-        let limit = self.limit().unwrap_or(usize::MAX);
-        if self.is_idle() { self.give_way(limit) } else { None }
+        if self.is_idle() { self.give_way() } else { None }
+    }
+
+    /// How much of the model's window the next request takes.
+    pub fn window_use(&self) -> WindowUse {
+        WindowUse { tokens: self.tokens(self.sent()), window: self.options.window }
+    }
+
+    /// The most bytes that the results of a reply may take: a third of what is left of the window, but not less than a sixteenth of it.
+    pub(super) fn room_for_results(&self) -> usize {
+        /// Bytes in which a result and its note are of use.
+        const LEAST: usize = 2000;
+        let most = self.options.format.message_limit;
+        let (Some(window), Some(limit)) = (self.options.window, self.limit()) else { return most };
+        let left = limit.saturating_sub(self.sent());
+        most.min((left / 3).max(self.bytes(window) / 16).max(LEAST))
     }
 
     /// Takes the last message of the user back with all that came of it in the conversation, a compaction since then and the last
@@ -236,7 +265,7 @@ impl Session {
         self.window.refused = false;
         let Some(limit) = self.limit() else { return };
         if self.sent() > limit {
-            let done = self.give_way(limit);
+            let done = self.give_way();
             self.actions.extend(done.map(Action::Compacted));
         }
     }
@@ -247,16 +276,15 @@ impl Session {
         Some(self.bytes(window.saturating_mul(self.options.limits.compact_percent) / 100))
     }
 
-    /// Compacts the whole history anew, so that one compaction is never the task of the next. The last exchanges give way only
-    /// for the limit, in bytes.
-    fn give_way(&mut self, limit: usize) -> Option<Compacted> {
+    /// Compacts the whole history anew, so that one compaction is never the task of the next. Until the next one the requests only grow at
+    /// their end, which spares a local server from reading everything again.
+    fn give_way(&mut self) -> Option<Compacted> {
         let sent = self.sent();
         let half = sent / 2;
         let target = self.options.window.map(|window| self.bytes(window.saturating_mul(TARGET) / 100));
         let goal = target.map_or(half, |target| target.min(half));
-        let budget = Budget { goal, limit: limit.max(goal) };
         let allowed: Vec<String> = self.policy().remembered().iter().map(ToString::to_string).collect();
-        let view = compact::compact(&self.history, budget, &self.context(&allowed))?;
+        let view = compact::compact(&self.history, goal, &self.context(&allowed))?;
         let now = compact::size(&view.messages);
         if now >= sent {
             return None;
