@@ -36,7 +36,8 @@ impl Backend for Noting {
         messages: &'a [Message],
         sink: &'a mut dyn Sink,
     ) -> BoxFuture<'a, Result<FinishReason, Error>> {
-        let text: String = messages.iter().map(|message| format!("{:?}\n{}\n", message.role, message.content)).collect();
+        let text: String =
+            messages.iter().map(|message| format!("{:?}\n{}\n", message.role, message.content)).collect();
         self.requests.lock().unwrap_or_else(PoisonError::into_inner).push(text);
         self.replies.stream(messages, sink)
     }
@@ -55,7 +56,7 @@ impl Host for Counting {
 }
 
 fn call(tool: &str, args: &serde_json::Value) -> String {
-    format!("I go on with the next step.\n\n```tool\n{}\n```\n", json!({"name": tool, "args": args}))
+    format!("Now the next step.\n\n```tool\n{}\n```\n", json!({"name": tool, "args": args}))
 }
 
 /// Each turn reads a piece of a file, changes a line of it, and says so.
@@ -121,7 +122,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
     }
     println!("{number} requests, the largest of {largest} tokens in a window of {window}");
-    println!("{} compactions, {} % of all bytes equal to the request before", host.compactions, equal * 100 / bytes.max(1));
+    println!(
+        "{} compactions, {} % of all bytes equal to the request before",
+        host.compactions,
+        equal * 100 / bytes.max(1)
+    );
     if largest as u64 > window {
         return Err("a request is larger than the window".into());
     }

@@ -189,13 +189,17 @@ impl Session {
         WindowUse { tokens: self.tokens(self.sent()), window: self.options.window }
     }
 
+    /// The bytes that a message of the user may have before the conversation is compacted; `None` if the window is not known.
+    pub fn room(&self) -> Option<usize> {
+        Some(self.limit()?.saturating_sub(self.sent()))
+    }
+
     /// The most bytes that the results of a reply may take: a third of what is left of the window, but not less than a sixteenth of it.
     pub(super) fn room_for_results(&self) -> usize {
         /// Bytes in which a result and its note are of use.
         const LEAST: usize = 2000;
         let most = self.options.format.message_limit;
-        let (Some(window), Some(limit)) = (self.options.window, self.limit()) else { return most };
-        let left = limit.saturating_sub(self.sent());
+        let (Some(window), Some(left)) = (self.options.window, self.room()) else { return most };
         most.min((left / 3).max(self.bytes(window) / 16).max(LEAST))
     }
 

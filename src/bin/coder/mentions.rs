@@ -4,7 +4,7 @@ use crate::messages;
 use crate::shown::{Words, language};
 use std::path::PathBuf;
 use toolfence::parts::files::{EntryKind, ListFiles, ReadFile, Stop};
-use toolfence::program::fence;
+use toolfence::program::{fence, text};
 use toolfence::redact::Redactor;
 use toolfence::workspace::Workspace;
 use toolfence::{ErrorCode, Text};
@@ -28,14 +28,28 @@ pub(crate) struct Mentions {
 }
 
 impl Mentions {
-    /// What the names in a message bring along. A name of nothing is a word like any other.
-    pub(crate) fn of(message: &str, workspace: &Workspace) -> Mentions {
+    /// What the names in a message bring along. A name of nothing is a word like any other. `room` is what is left of the model's window
+    /// in bytes, if that is known: the files take half of it at most.
+    pub(crate) fn of(message: &str, workspace: &Workspace, room: Option<usize>) -> Mentions {
         let mut found = Mentions::default();
-        let mut left = MOST_BYTES;
+        let most = room.map_or(MOST_BYTES, |room| MOST_BYTES.min(room / 2));
+        let mut left = most;
         for name in names(message) {
             match found.add(&name, workspace, &mut left) {
                 Ok(()) => {}
                 Err(Why::Absent) => {}
+                Err(Why::TooLong) if most < MOST_BYTES => {
+                    let why = text!(
+                        "the model's window has room for {limit} KiB of files in this message; the model can read parts of it",
+                        limit = most >> 10
+                    );
+                    found.notes.push(messages::not_brought_along(name, why));
+                }
+                Err(Why::TooLong) => {
+                    found
+                        .notes
+                        .push(messages::not_brought_along(name, messages::too_much_brought_along(MOST_BYTES >> 10)));
+                }
                 Err(Why::Told(why)) => found.notes.push(messages::not_brought_along(name, why)),
             }
         }
@@ -84,7 +98,7 @@ impl Mentions {
             (head, rows.collect())
         };
         if body.len() > *left {
-            return Err(Why::Told(messages::too_much_brought_along(MOST_BYTES >> 10)));
+            return Err(Why::TooLong);
         }
         *left -= body.len();
         let marks = "`".repeat(fence::safe_length(&body));
@@ -111,6 +125,8 @@ impl Mentions {
 enum Why {
     /// There is nothing of this name.
     Absent,
+    /// There is no room for it.
+    TooLong,
     Told(Text),
 }
 
@@ -202,7 +218,7 @@ mod tests {
         std::fs::write(folder.path().join("large"), "x\n".repeat(20_000)).unwrap();
         std::os::unix::fs::symlink("/etc/passwd", folder.path().join("link")).unwrap();
         let workspace = Workspace::open(folder.path(), PathRules::default()).unwrap();
-        let of = |message: &str| Mentions::of(message, &workspace);
+        let of = |message: &str| Mentions::of(message, &workspace, None);
         let found = of("see @src/a.rs and @src and @nothing");
         assert_eq!(
             found.below("see"),
@@ -215,6 +231,8 @@ mod tests {
         assert_eq!(of("@shot.PNG").images, [folder.path().canonicalize().unwrap().join("shot.PNG")]);
         let large = of("@large");
         assert!(large.texts[0].1.starts_with("The file large, its first "), "{:.80}", large.texts[0].1);
+        let small = Mentions::of("@large", &workspace, Some(4 << 10));
+        assert!(small.texts.is_empty() && small.notes[0].to_string().contains("room for 2 KiB"), "{:?}", small.notes);
         for refused in ["@.env", "@/etc/passwd", "@../x", "@link"] {
             let found = of(refused);
             assert!(found.texts.is_empty() && found.images.is_empty(), "{refused}: {found:?}");

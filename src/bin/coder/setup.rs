@@ -185,7 +185,7 @@ impl Setup {
         let sessions = layers.places.state.as_deref().map(Store::new);
         let transcripts = setup.config.text("sessions.transcripts") != Some("off") && !options.no_transcript;
         let agents_files = (setup.config.text("agents_files") != Some("off"))
-            .then(|| agents_files::told(&layers.places, setup.language, setup.config.limits().agents_bytes))
+            .then(|| agents_files::told(&layers.places, setup.language, setup.most_of_agents_files()))
             .flatten();
         let places = Some(layers.places);
         Ok(Setup { audit, profiles, sessions, transcripts, stats: options.stats, agents_files, places, ..setup })
@@ -403,7 +403,13 @@ impl Setup {
             .or_else(|| self.config.text("backend").filter(|name| *name != "http").map(str::to_owned))
     }
 
-    /// Tokens that the model can read, where that is set.
+    /// The most bytes of the files that instruct agents: the limit, but no more than a quarter of the window, of 3.5 bytes a token.
+    fn most_of_agents_files(&self) -> u64 {
+        let most = self.config.limits().agents_bytes;
+        self.window().map_or(most, |window| most.min(window.saturating_mul(7) / 8))
+    }
+
+    /// Tokens that the model can read, if that is set.
     pub(crate) fn window(&self) -> Option<u64> {
         Some(self.config.count("window")).filter(|window| *window > 0)
     }

@@ -27,13 +27,13 @@ pub(crate) fn run(
     let setup = Setup::new(options)?.with_servers(false)?;
     let piped = if std::io::stdin().is_terminal() { String::new() } else { read_stdin()? };
     // Only the person's own words name files; what is piped in may be anybody's.
-    let found = Mentions::of(prompt, &setup.workspace);
+    let mut talk = setup.talking()?;
+    let mut agent = begin(&setup, start, &talk)?.agent;
+    let found = Mentions::of(prompt, &setup.workspace, agent.session().room());
     found.notes.iter().for_each(tell);
     found.told().iter().for_each(tell);
     let asked = found.below(prompt);
     let question = if piped.is_empty() { asked } else { format!("{asked}\n\n{piped}") };
-    let mut talk = setup.talking()?;
-    let mut agent = begin(&setup, start, &talk)?.agent;
     images::attach(&setup, &mut agent, &[shown, &found.images].concat())?;
     let person = AtTheTerminal::new(setup.commands.clone());
     let not_kept = person.not_kept();

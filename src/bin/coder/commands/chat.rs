@@ -136,9 +136,15 @@ impl Input {
     }
 
     /// The next message; `None` where there is no more.
-    fn next(&mut self, mark: &'static str, turns: &Turns, out: &mut Terminal) -> Result<Option<Typed>, Failure> {
+    fn next(
+        &mut self,
+        mark: &'static str,
+        context: &str,
+        turns: &Turns,
+        out: &mut Terminal,
+    ) -> Result<Option<Typed>, Failure> {
         if let Input::Edited(editor) = self {
-            match turns.in_editor(|| editor.read(mark)) {
+            match turns.in_editor(|| editor.read(mark, context)) {
                 Ok(typed) => return Ok(Some(typed)),
                 Err(why) => {
                     tell(&messages::no_line_editor(why));
@@ -154,6 +160,12 @@ impl Input {
         }
         Ok(line?.map(Typed::Line))
     }
+}
+
+/// How full the model's window is, for the end of the line; empty if the window is not known.
+fn context_use(agent: &Agent) -> String {
+    let percent = agent.session().window_use().percent();
+    percent.map_or_else(String::new, |percent| text!("context {percent} %", percent).words().into_owned())
 }
 
 /// Whether a conversation goes on.
@@ -189,7 +201,10 @@ impl Conversation {
         let mut interrupted: Option<Instant> = None;
         loop {
             let mark = if self.plans { PLAN_MARK } else { MARK };
-            let Some(typed) = input.next(mark, &self.turns, &mut self.out)? else { return Ok(ExitCode::SUCCESS) };
+            let context = context_use(&self.agent);
+            let Some(typed) = input.next(mark, &context, &self.turns, &mut self.out)? else {
+                return Ok(ExitCode::SUCCESS);
+            };
             let again = interrupted.take().is_some_and(|before| before.elapsed() < TWICE);
             let line = match typed {
                 Typed::Line(line) => line,
@@ -316,7 +331,14 @@ impl Conversation {
                 let told = cleared(agent);
                 out.styled_line(Style::Dim, &told)
             }
-            Act::Stats => stats::show(setup, agent, out),
+            Act::Stats => {
+                stats::show(setup, agent, out)?;
+                let used = agent.session().window_use();
+                out.line(&match used.window {
+                    Some(window) => text!("Context: about {tokens} of {window} tokens.", tokens = used.tokens, window),
+                    None => text!("Context: about {tokens} tokens.", tokens = used.tokens),
+                })
+            }
             Act::Export if words.is_empty() => Err(Failure::wrong_use(messages::export_wants_a_file())),
             Act::Export => {
                 let path = agent.recorded().map(|transcript| transcript.path().to_owned()).filter(|path| path.exists());
@@ -459,7 +481,7 @@ impl Conversation {
 
     /// Says a message, with what it brings along.
     fn say(&mut self, message: &str) -> Result<(), Failure> {
-        let found = Mentions::of(message, &self.setup.workspace);
+        let found = Mentions::of(message, &self.setup.workspace, self.agent.session().room());
         found.notes.iter().try_for_each(|note| self.out.styled_line(Style::Bad, note))?;
         if let Err(failure) = images::attach(&self.setup, &mut self.agent, &found.images) {
             return self.out.styled_line(Style::Bad, failure.message());

@@ -129,14 +129,14 @@ impl LineEditor {
     ///
     /// # Errors
     /// The terminal does not do what the editor needs.
-    pub(crate) fn read(&mut self, mark: &str) -> Result<Typed, String> {
+    pub(crate) fn read(&mut self, mark: &str, context: &str) -> Result<Typed, String> {
         crate::status::end();
         mark.clone_into(&mut self.mark.lock().unwrap_or_else(PoisonError::into_inner));
         // It may be a paste: nobody has seen it yet.
         let typed = self.pastes.lock().unwrap_or_else(PoisonError::into_inner).fold_paste(&modes::typed());
         self.insert(typed);
         self.leaves.store(false, Ordering::SeqCst);
-        let read = self.reedline.read_line(&Mark(mark)).map_err(|error| error.to_string())?;
+        let read = self.reedline.read_line(&Mark { mark, context }).map_err(|error| error.to_string())?;
         Ok(match read {
             Signal::Success(line) if self.leaves.load(Ordering::SeqCst) => Typed::InEditor(self.unfolded(&line)),
             Signal::Success(line) => {
@@ -265,8 +265,11 @@ impl Highlighter for Plain {
     }
 }
 
-/// What stands in front of the line.
-struct Mark<'a>(&'a str);
+/// What is before the line, and at its right end.
+struct Mark<'a> {
+    mark: &'a str,
+    context: &'a str,
+}
 
 impl Prompt for Mark<'_> {
     // The mark has the colour of the text: it can be read on any background.
@@ -283,19 +286,19 @@ impl Prompt for Mark<'_> {
     }
 
     fn render_prompt_right(&self) -> Cow<'_, str> {
-        "".into()
+        self.context.into()
     }
 
     fn render_prompt_indicator(&self, mode: PromptEditMode) -> Cow<'_, str> {
         match mode {
             // Keys are commands now, and nothing else says so.
-            PromptEditMode::Vi(PromptViMode::Normal | PromptViMode::Visual) => self.0.replace('>', ":").into(),
-            _ => self.0.into(),
+            PromptEditMode::Vi(PromptViMode::Normal | PromptViMode::Visual) => self.mark.replace('>', ":").into(),
+            _ => self.mark.into(),
         }
     }
 
     fn render_prompt_multiline_indicator(&self) -> Cow<'_, str> {
-        " ".repeat(self.0.chars().count()).into()
+        " ".repeat(self.mark.chars().count()).into()
     }
 
     fn render_prompt_history_search_indicator(&self, search: PromptHistorySearch) -> Cow<'_, str> {
