@@ -185,6 +185,7 @@ impl Session {
     }
 
     /// How much of the model's window the next request takes.
+    #[doc(hidden)]
     pub fn window_use(&self) -> WindowUse {
         WindowUse { tokens: self.tokens(self.sent()), window: self.options.window }
     }

@@ -267,6 +267,7 @@ impl CommandRunner {
     }
 
     /// Runs the command of a call and answers the call, with what became of the files that the command wrote on a private copy.
+    #[doc(hidden)]
     pub async fn answer(
         self: &Arc<CommandRunner>,
         wanted: Wanted,
@@ -323,6 +324,7 @@ impl CommandRunner {
     }
 
     /// Runs a command that checks the project. Its output, such as a build folder, is put into the project; its changes are not.
+    #[doc(hidden)]
     pub async fn run_check(
         self: &Arc<CommandRunner>,
         wanted: Wanted,
@@ -475,6 +477,7 @@ impl CommandRunner {
 
     /// Runs a checker where it cannot change the project: on a private copy that is dropped afterwards, with the project read-only if
     /// there are no copies, or without a sandbox if it reads only its stdin. `None` if none of these is possible.
+    #[doc(hidden)]
     pub async fn check(&self, checking: &Checking<'_>) -> Result<Option<Outcome>, ToolError> {
         let report = blocking(&self.project, |project, _| Ok(project.enclosure().report().clone())).await?;
         let live = Background::fed(KEPT_OF_CHECKER, checking.input.as_bytes()).map_err(|error| not_started(&error))?;
