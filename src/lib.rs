@@ -69,7 +69,7 @@ pub mod program;
 pub mod text;
 pub mod tool;
 
-pub use toolfence_protocol::{grammar, parse, prompt, redact};
+pub use toolfence_protocol::{grammar, parse, prompt};
 
 #[cfg(feature = "policy")]
 pub mod policy;
@@ -85,7 +85,7 @@ pub mod undo;
 #[cfg(feature = "tools")]
 pub mod workspace;
 #[cfg(feature = "agent")]
-pub use toolfence_agent::{audit, metrics};
+pub use toolfence_agent::{audit, metrics, redact};
 #[cfg(feature = "tools")]
 pub mod tools;
 

@@ -14,7 +14,6 @@ fn the_protocol_can_be_sent_shared_and_shown() {
     usual::<toolfence::program::json::Lexer>();
     usual::<format::Format>();
     usual::<grammar::GrammarOptions>();
-    usual::<redact::Redactor>();
     usual::<(Catalog, ToolSpec, ToolCall, ToolResult, ToolFailure, Output, Error, Message)>();
 }
 
@@ -29,6 +28,12 @@ fn the_judge_and_the_loop_can_be_sent_shared_and_shown() {
 #[test]
 fn the_session_can_be_sent_shared_and_shown() {
     usual::<(session::Session, session::Action, session::Input<'_>, session::Answer)>();
+}
+
+#[cfg(feature = "agent")]
+#[test]
+fn the_redactor_can_be_sent_shared_and_shown() {
+    usual::<redact::Redactor>();
 }
 
 #[cfg(feature = "tools")]

@@ -14,6 +14,7 @@
 //! | `result` | `id`, `tool`, `success`, `code`, `message`, `status`, `bytes`, `truncated`, `ms`; for what neither ran nor was asked about (denied, cancelled, wrong arguments) also `args` and `repairs`, or `body` where the block could not be read |
 
 use crate::messages;
+use crate::redact::Redactor;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
@@ -26,7 +27,6 @@ use std::time::SystemTime;
 use toolfence_policy::{Cleared, Decision, Pending};
 use toolfence_protocol::clip::clip;
 use toolfence_protocol::parse::Event;
-use toolfence_protocol::redact::Redactor;
 use toolfence_protocol::{Args, Effect, Error, Language, Result, ToolCall, ToolResult};
 use toolfence_sandbox::isolation::Kind;
 use toolfence_sandbox::project::random_name;

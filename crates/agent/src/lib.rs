@@ -2,7 +2,7 @@
 //!
 //! [`agent`] is the driver, [`backend`] is whoever answers, [`probe`] finds out what a backend does to texts. [`audit`] writes
 //! down what was decided and what came of it, and [`transcript`] what was said, so that a session can be resumed. [`metrics`] counts
-//! and times all of it.
+//! and times all of it. [`redact`] removes secrets from what is written down.
 //! This crate decides nothing: what may run was judged by the policy, and what comes next the session says.
 //!
 //! It is internal: only the crate `toolfence`, which re-exports what is for users, makes promises.
@@ -17,4 +17,5 @@ pub mod http;
 mod messages;
 pub mod metrics;
 pub mod probe;
+pub mod redact;
 pub mod transcript;

@@ -15,6 +15,7 @@ mod decision;
 mod facts;
 mod messages;
 mod paths;
+pub mod plan;
 mod policy;
 pub mod rules;
 pub mod settings;

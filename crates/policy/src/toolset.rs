@@ -4,9 +4,10 @@
 //! This module does not run a tool and does not judge a call. The parser and the policy know these tools only through the
 //! catalog that they are given.
 
+use crate::plan;
 use serde_json::Value;
 use std::sync::{Arc, LazyLock};
-use toolfence_protocol::{Args, Catalog, Effect, Param, ParamKind, Request, ToolCall, ToolSpec, plan};
+use toolfence_protocol::{Args, Catalog, Effect, Param, ParamKind, Request, ToolCall, ToolSpec};
 
 /// A row of the table.
 struct Row {

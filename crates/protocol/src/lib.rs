@@ -1,9 +1,9 @@
 //! The protocol of `toolfence`: what calls and results are, and how they are written in and read from the plain text of
 //! a chat model.
 //!
-//! This crate parses replies while they stream, repairs broken JSON, writes results and instructions, builds grammars
-//! for constrained models, and removes secrets from texts. It does not decide whether a call may run and it runs
-//! nothing: it touches no file, no process, no clock, no environment and no network.
+//! This crate parses replies while they stream, repairs broken JSON, writes results and instructions, and builds grammars
+//! for constrained models. It does not decide whether a call may run and it runs nothing: it touches no file, no process,
+//! no clock, no environment and no network.
 //!
 //! It is internal: only the crate `toolfence`, which re-exports what is for users, makes promises.
 
@@ -25,10 +25,8 @@ pub mod message;
 mod messages;
 pub mod outcome;
 pub mod parse;
-pub mod plan;
 pub mod prompt;
 mod readings;
-pub mod redact;
 pub mod reply;
 mod schema;
 pub mod text;

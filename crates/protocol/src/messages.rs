@@ -566,24 +566,3 @@ crate::texts! { "tool"
     }
     the_arguments() { en: "the object of arguments", pt: "o objeto de argumentos" }
 }
-
-// Plans.
-crate::texts! { "plan"
-    plan_of_steps(count, most) {
-        en: "A plan has 1 to {most} steps, and this one has {count}. Give `steps` as a list of objects with `text` and `state`.",
-        pt: "Um plano tem de 1 a {most} passos, e este tem {count}. Dê `steps` como uma lista de objetos com `text` e `state`.",
-    }
-    plan_with_active(count) {
-        en: "The plan has {count} active steps. Mark the one that you are working on as active and the others as pending or done.",
-        pt: "O plano tem {count} passos ativos. Marque como `active` o passo em que você está trabalhando e os outros como \
-             `pending` ou `done`.",
-    }
-    plan_step_length(number, most) {
-        en: "The text of step {number} has to have 1 to {most} characters. Say the step in one short sentence.",
-        pt: "O texto do passo {number} deve ter de 1 a {most} caracteres. Diga o passo em uma frase curta.",
-    }
-    plan_step_state(number, state) {
-        en: "The state of step {number} is {state}. It has to be `pending`, `active` or `done`.",
-        pt: "O estado do passo {number} é {state}. Ele deve ser `pending`, `active` ou `done`.",
-    }
-}

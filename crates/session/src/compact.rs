@@ -18,9 +18,9 @@ use super::messages;
 use std::collections::HashSet;
 use std::sync::Arc;
 use toolfence_policy::changed_names;
+use toolfence_policy::plan::{self, Plan};
 use toolfence_protocol::format::{self, Format, Part};
 use toolfence_protocol::parse::{self, Event, Parser};
-use toolfence_protocol::plan::{self, Plan};
 use toolfence_protocol::{
     Args, Catalog, Effect, ErrorCode, FinishReason, Image, Language, Message, Role, Text, ToolCall, clip,
 };

@@ -3,8 +3,9 @@
 //! The tool checks a plan and keeps nothing: the last plan of a conversation stands in its history, where the session finds it.
 
 use super::messages;
+use toolfence_policy::plan;
 use toolfence_policy::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
-use toolfence_protocol::{ErrorCode, Output, ToolFailure, ToolSpec, plan};
+use toolfence_protocol::{ErrorCode, Output, ToolFailure, ToolSpec};
 
 /// The tool `plan`, which is offered only where a host adds it.
 #[derive(Debug)]

@@ -2,12 +2,12 @@
 //!
 //! It judges nothing: what it is given was cleared.
 
+use crate::redact::Redactor;
 use futures_util::stream::FuturesUnordered;
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 use toolfence_policy::toolbox::{BoxFuture, Progress, Toolbox};
 use toolfence_policy::{Cleared, Pending};
-use toolfence_protocol::redact::Redactor;
 use toolfence_protocol::{Catalog, Error, Text, ToolCall, ToolResult, text};
 use toolfence_tools::{MadeChanges, ProjectChecks};
 use tracing::Instrument;

@@ -3,13 +3,13 @@
 use super::VERSION;
 use super::record::{Head, HistoryImage, Kind, Record, Role};
 use crate::messages;
+use crate::redact::Redactor;
 use serde::Deserialize;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use toolfence_protocol::format::{self, Format};
-use toolfence_protocol::redact::Redactor;
 use toolfence_protocol::{Error, ErrorKind, Image, Message, Result, Text, ToolResult};
 
 /// The longest line that is read: a reply is never longer, nor are the results of one.

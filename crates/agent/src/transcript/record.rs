@@ -1,10 +1,10 @@
 //! The records of a transcript: what a line holds.
 
 use super::VERSION;
+use crate::redact::Redactor;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::borrow::Cow;
-use toolfence_protocol::redact::Redactor;
 use toolfence_protocol::{Args, ErrorCode, Image, Language, Message, Text, ToolCall, ToolFailure, ToolResult};
 
 /// Whose a record is.

@@ -5,6 +5,7 @@ use super::record::{Fork, Head, Kind, Record, Role};
 use super::recording::Recording;
 use super::rfc3339;
 use crate::messages;
+use crate::redact::Redactor;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
@@ -12,7 +13,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use toolfence_protocol::clip::middle;
 use toolfence_protocol::format::Format;
-use toolfence_protocol::redact::Redactor;
 use toolfence_protocol::{Error, ErrorKind, Message, Result, Text};
 use toolfence_sandbox::project::random_name;
 

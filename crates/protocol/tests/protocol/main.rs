@@ -19,7 +19,6 @@ mod parse;
 mod parse_laws;
 mod prompt;
 mod provisional;
-mod redact;
 mod safety;
 mod small;
 mod spec;

@@ -17,6 +17,7 @@ mod window;
 use super::{Backend, Chunk, Sink, Usage};
 use crate::http::{Route, sse};
 use crate::messages;
+use crate::redact::Redactor;
 use calls::Calls;
 use events::{Said, finish_of};
 use failure::Failure;
@@ -35,7 +36,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 use tokio::time::{self, Instant};
 use toolfence_policy::toolbox::BoxFuture;
-use toolfence_protocol::redact::Redactor;
 use toolfence_protocol::{Error, ErrorKind, FinishReason, Message, Text};
 
 /// The longest event of a stream, in bytes.

@@ -2,9 +2,10 @@
 //!
 //! A plan is what the last call of the tool [`TOOL`] says. This module reads its arguments; it keeps nothing.
 
-use crate::{Args, Text, messages};
+use crate::messages;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use toolfence_protocol::{Args, Text};
 
 /// The name of the tool by which a model says its plan.
 pub const TOOL: &str = "plan";

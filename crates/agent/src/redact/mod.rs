@@ -6,7 +6,7 @@
 //! what is logged is still not for everybody.
 //!
 //! ```
-//! # use toolfence_protocol as toolfence;
+//! # use toolfence_agent as toolfence;
 //! use toolfence::redact::Redactor;
 //!
 //! let redactor = Redactor::new().environment([("DEPLOY_TOKEN".to_owned(), "correct horse".to_owned())]);

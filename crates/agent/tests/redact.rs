@@ -1,8 +1,8 @@
 //! Secrets that must go, and text that must stay.
 
 use serde_json::json;
+use toolfence_agent::redact::Redactor;
 use toolfence_kit::CaseFiles;
-use toolfence_protocol::redact::Redactor;
 
 /// So many characters that look random, the same each time: a secret in a file would be found by whoever looks for them.
 fn random(length: usize, capitals: bool) -> String {
@@ -105,7 +105,7 @@ fn what_is_no_secret_stays() {
     for line in CaseFiles::of("redact/plain.txt").texts().flat_map(str::lines) {
         assert_eq!(Redactor::new().text(line), line);
     }
-    let source = include_str!("../../src/redact/shapes.rs");
+    let source = include_str!("../src/redact/shapes.rs");
     assert_eq!(Redactor::new().text(source), source);
 }
 
