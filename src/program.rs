@@ -4,7 +4,6 @@
 //! This module is no promise: anything in it can change or go in any version. Each submodule is named after the module of the
 //! facade that has what is promised of the same part.
 
-pub use toolfence_protocol::image::base64;
 pub use toolfence_protocol::{clip, fence, invisible, text, texts};
 
 #[cfg(feature = "session")]

@@ -13,7 +13,7 @@ const PURE: &[&str] = &["protocol", "patch", "policy", "session"];
 
 /// The dependencies that a pure crate may name.
 const HARMLESS: &[&str] =
-    &["serde", "serde_json", "memchr", "regex", "nom", "jsonc-parser", "shell-words", "glob", "toml"];
+    &["serde", "serde_json", "base64", "memchr", "regex", "nom", "jsonc-parser", "shell-words", "glob", "toml"];
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))

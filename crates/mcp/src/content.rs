@@ -1,6 +1,6 @@
 //! What a call gave, as text for the model.
 
-use crate::messages;
+use crate::{image_structure, messages};
 use serde_json::{Value, json};
 use toolfence_protocol::{ErrorCode, Image, Language, Limits, Output, ToolFailure, clip};
 
@@ -39,7 +39,7 @@ fn part_of(part: &Value, tool: &str, before: usize, images: &mut Vec<Image>, lan
         // What is an image, its bytes say, whatever type is written beside them.
         let image = json!({"name": format!("{tool}-{}", before + images.len() + 1), "data": data});
         match serde_json::from_value::<Image>(image) {
-            Ok(image) if images.len() < Image::MOST && !image.is_whole() => {
+            Ok(image) if images.len() < Image::MOST && !image_structure::is_whole(&image) => {
                 messages::broken_image(image.media_type(), image.bytes() as u64)
             }
             Ok(image) if images.len() < Image::MOST => {

@@ -23,6 +23,7 @@
 
 mod client;
 mod content;
+mod image_structure;
 mod lines;
 mod messages;
 mod offer;

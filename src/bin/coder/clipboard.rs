@@ -1,10 +1,11 @@
 //! The clipboard of the terminal, by the sequence OSC 52: it works over ssh, and needs no program.
 
 use crate::messages;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use std::fs::OpenOptions;
 use std::io::{self, IsTerminal, Write};
 use toolfence::Text;
-use toolfence::program::base64;
 
 /// The most bytes that are put there: xterm takes about so many.
 const MOST_BYTES: usize = 72 << 10;
@@ -22,6 +23,6 @@ pub(crate) fn put(text: &str) -> Result<(), Text> {
     let mut terminal = terminal.ok_or_else(messages::nothing_copied_without_terminal)?;
     // Whoever pastes it into a terminal pastes text: no sequence that ends the paste.
     let plain: String = text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect();
-    let sequence = format!("\x1b]52;c;{}\x07", base64(plain.as_bytes()));
+    let sequence = format!("\x1b]52;c;{}\x07", STANDARD.encode(plain));
     terminal.write_all(sequence.as_bytes()).map_err(|error| Text::from(&error))
 }

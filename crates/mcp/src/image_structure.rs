@@ -1,16 +1,19 @@
-//! Whether the file of an image has the parts without which nobody can show it. No pixel is decoded.
+//! Whether the file of an image has the parts without which no decoder shows it. No pixel is decoded.
 //!
-//! The formats: PNG (RFC 2083), JPEG (ITU-T T.81, annex B), GIF89a, WebP (RFC 9649). The last bytes of a file may be missing here, so
-//! nothing asks for a mark at its end.
+//! The formats: PNG (RFC 2083), JPEG (ITU-T T.81, annex B), GIF89a, WebP (RFC 9649).
 
-use super::MediaType;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use toolfence_protocol::Image;
 
-pub(super) fn is_whole(kind: MediaType, bytes: &[u8]) -> bool {
-    let found = match kind {
-        MediaType::Png => png(bytes),
-        MediaType::Jpeg => jpeg(bytes),
-        MediaType::Gif => gif(bytes),
-        MediaType::Webp => webp(bytes),
+/// Whether the file has its sizes and the beginning of a picture. A backend refuses a whole conversation for one image without them.
+pub(crate) fn is_whole(image: &Image) -> bool {
+    let Ok(bytes) = STANDARD.decode(image.base64()) else { return false };
+    let found = match image.media_type() {
+        "image/png" => png(&bytes),
+        "image/jpeg" => jpeg(&bytes),
+        "image/gif" => gif(&bytes),
+        _ => webp(&bytes),
     };
     found.unwrap_or(false)
 }
@@ -111,7 +114,7 @@ fn webp(bytes: &[u8]) -> Option<bool> {
     loop {
         let length = u32::from_le_bytes(*rest.get(4..)?.first_chunk()?) as usize;
         let (name, data) = (rest.get(..4)?, rest.get(8..)?);
-        // The last two bytes may be missing here, and those are at the end of the last chunk.
+        // Some encoders omit the byte that fills up the last chunk.
         let is_there = length <= data.len() + 2;
         match name {
             b"VP8 " => {
@@ -130,7 +133,9 @@ fn webp(bytes: &[u8]) -> Option<bool> {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Image, image::base64};
+    use super::{STANDARD, is_whole};
+    use base64::Engine;
+    use toolfence_protocol::Image;
 
     const PNG: &str =
         "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==";
@@ -151,33 +156,33 @@ mod tests {
 
     #[test]
     fn an_image_that_decoders_show_is_whole() {
-        for data in [PNG, GIF, WEBP, LOSSLESS, &base64(&jpeg())] {
-            assert!(image(data).is_whole(), "{data}");
+        for data in [PNG, GIF, WEBP, LOSSLESS, &STANDARD.encode(jpeg())] {
+            assert!(is_whole(&image(data)), "{data}");
         }
     }
 
     #[test]
     fn what_ends_before_its_picture_is_broken() {
         let mut all = vec![jpeg()];
-        all.extend([PNG, GIF, WEBP, LOSSLESS].map(|data| super::super::decoded(data, usize::MAX).unwrap()));
+        all.extend([PNG, GIF, WEBP, LOSSLESS].map(|data| STANDARD.decode(data).unwrap()));
         for bytes in all {
             for end in 12..bytes.len() / 2 {
                 let cut = Image::new("x", &bytes[..end]).unwrap();
-                assert!(!cut.is_whole(), "{end} of {bytes:?}");
+                assert!(!is_whole(&cut), "{end} of {bytes:?}");
             }
         }
         for bytes in [b"GIF89a".as_slice(), b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"RIFF\x24\0\0\0WEBPVP8 "] {
-            assert!(!Image::new("x", bytes).unwrap().is_whole(), "{bytes:?}");
+            assert!(!is_whole(&Image::new("x", bytes).unwrap()), "{bytes:?}");
         }
     }
 
     #[test]
     fn an_image_without_sizes_is_broken() {
-        let png = super::super::decoded(PNG, usize::MAX).unwrap();
-        let gif = super::super::decoded(GIF, usize::MAX).unwrap();
+        let png = STANDARD.decode(PNG).unwrap();
+        let gif = STANDARD.decode(GIF).unwrap();
         for (mut bytes, at) in [(png, 19), (gif.clone(), 6), (gif, 32), (jpeg(), 26)] {
             bytes[at] = 0;
-            assert!(!Image::new("x", &bytes).unwrap().is_whole(), "{bytes:?}");
+            assert!(!is_whole(&Image::new("x", &bytes).unwrap()), "{bytes:?}");
         }
     }
 }

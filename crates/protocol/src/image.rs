@@ -3,17 +3,12 @@
 //! An image is kept as Base64, the form in which servers, transcripts and pages take it. Nothing here decodes a picture, so that a
 //! file made to break a decoder breaks none of ours. What is no PNG, JPEG, GIF or WebP is refused: SVG, for one, is a program.
 
-mod structure;
-
 use crate::{Error, ErrorKind, messages};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
-
-const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-/// Bytes of an image that are looked at to tell what it is.
-const LOOKED_AT: usize = 12;
 
 /// Characters of a name that are kept.
 const LONGEST_NAME: usize = 200;
@@ -69,7 +64,7 @@ impl Image {
             return wrong(messages::image_too_large(name, (Image::MOST_BYTES >> 20) as u64));
         }
         match MediaType::of(bytes) {
-            Some(kind) => Ok(Image { name, kind, base64: base64(bytes).into() }),
+            Some(kind) => Ok(Image { name, kind, base64: STANDARD.encode(bytes).into() }),
             None => wrong(messages::no_image(name)),
         }
     }
@@ -104,12 +99,6 @@ impl Image {
     pub fn bytes(&self) -> usize {
         let padding = self.base64.bytes().rev().take(2).filter(|byte| *byte == b'=').count();
         self.base64.len() / 4 * 3 - padding
-    }
-
-    /// Whether the file has the parts without which no decoder shows it: its sizes, and the beginning of a picture. A server refuses
-    /// a whole conversation for one image that has them not.
-    pub fn is_whole(&self) -> bool {
-        decoded(&self.base64, usize::MAX).is_some_and(|bytes| structure::is_whole(self.kind, &bytes))
     }
 
     /// The image as a URL that holds all of it. None of its characters is markup.
@@ -155,7 +144,7 @@ impl TryFrom<Written> for Image {
         if data.len() > Image::MOST_BYTES.div_ceil(3) * 4 {
             return wrong(messages::image_too_large(name, (Image::MOST_BYTES >> 20) as u64));
         }
-        match first_bytes(&data).and_then(|bytes| MediaType::of(&bytes)) {
+        match STANDARD.decode(&*data).ok().and_then(|bytes| MediaType::of(&bytes)) {
             Some(kind) => Ok(Image { name, kind, base64: data }),
             None => wrong(messages::no_image(name)),
         }
@@ -180,62 +169,11 @@ fn name_of(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).take(LONGEST_NAME).collect()
 }
 
-/// Base64 with padding, as RFC 4648 has it in its section 4.
-pub fn base64(bytes: &[u8]) -> String {
-    let mut out = Vec::with_capacity(bytes.len().div_ceil(3) * 4);
-    for chunk in bytes.chunks(3) {
-        let [first, second, third] = [0, 1, 2].map(|at| u32::from(chunk.get(at).copied().unwrap_or(0)));
-        let bits = first << 16 | second << 8 | third;
-        let quad = [18, 12, 6, 0].map(|shift| ALPHABET[(bits >> shift & 63) as usize]);
-        out.extend_from_slice(&quad[..=chunk.len()]);
-        out.resize(out.len() + 3 - chunk.len(), b'=');
-    }
-    // All of it is ASCII.
-    String::from_utf8(out).unwrap_or_default()
-}
-
-/// The first bytes of what this is the Base64 of; `None` where it is none.
-fn first_bytes(base64: &str) -> Option<Vec<u8>> {
-    decoded(base64, LOOKED_AT)
-}
-
-/// So many bytes of what this is the Base64 of, without the one or two in front of its padding; `None` where it is none.
-fn decoded(base64: &str, most: usize) -> Option<Vec<u8>> {
-    let digits = base64.trim_end_matches('=');
-    let is_one = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
-    if !base64.len().is_multiple_of(4) || base64.len() - digits.len() > 2 || !digits.bytes().all(is_one) {
-        return None;
-    }
-    let value = |digit: &u8| match *digit {
-        upper @ b'A'..=b'Z' => u32::from(upper - b'A'),
-        lower @ b'a'..=b'z' => u32::from(lower - b'a') + 26,
-        number @ b'0'..=b'9' => u32::from(number - b'0') + 52,
-        b'+' => 62,
-        _ => 63,
-    };
-    let quads = digits.as_bytes().chunks_exact(4).take(most / 3);
-    let bytes = quads.flat_map(|quad| {
-        let bits = quad.iter().fold(0, |bits, digit| bits << 6 | value(digit));
-        [16, 8, 0].map(|shift| (bits >> shift & 255) as u8)
-    });
-    Some(bytes.collect())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
-
-    #[test]
-    fn base64_is_that_of_the_rfc() {
-        for (text, want) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")] {
-            assert_eq!(base64(text.as_bytes()), want);
-        }
-        assert_eq!(base64(&[0xfb, 0xff, 0xfe]), "+//+");
-        let all: Vec<u8> = (0..=255).collect();
-        assert_eq!(first_bytes(&base64(&all)).unwrap(), all[..LOOKED_AT]);
-    }
 
     #[test]
     fn the_first_bytes_say_what_an_image_is() {
@@ -274,10 +212,10 @@ mod tests {
         let read = |kind: &str, data: &str| {
             serde_json::from_value::<Image>(serde_json::json!({"name": "x", "type": kind, "data": data}))
         };
-        let good = base64(PNG);
+        let good = STANDARD.encode(PNG);
         assert_eq!(read("image/svg+xml", &good).unwrap().media_type(), "image/png");
         for data in [
-            base64(b"<svg onload=alert(1)/>"),
+            STANDARD.encode(b"<svg onload=alert(1)/>"),
             format!("{good}\"><script>"),
             good[..good.len() - 1].to_owned(),
             good.replace('=', ""),
