@@ -126,19 +126,6 @@ python_programs() {
     "$target/venv/bin/pip" install --quiet --disable-pip-version-check --requirement "$here/requirements.txt"
 }
 
-# The tests that the authors of JSON Schema publish, out of the sources of a package that carries them.
-schema_suite() {
-    local folder=$target/schema-suite version=4.26.0
-    python_programs
-    if [ ! -d "$folder/jsonschema-$version/json/tests" ]; then
-        "$target/venv/bin/pip" download --quiet --disable-pip-version-check --no-deps --no-binary :all: --dest "$folder" \
-            "jsonschema==$version"
-        tar -xf "$folder/jsonschema-$version.tar.gz" -C "$folder"
-    fi
-    TOOLFENCE_SCHEMA_SUITE=$folder/jsonschema-$version/json \
-        ran schema-suite cargo test --locked -p toolfence-protocol --lib schema::suite -- --nocapture
-}
-
 live() {
     python_programs
     PATH="$target/venv/bin:$PATH" TOOLFENCE_LIVE_LLAMA="$here/tiny_llama.py" \

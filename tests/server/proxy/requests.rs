@@ -355,7 +355,7 @@ async fn a_nested_model_is_told_checked_and_fitted() {
         assert_eq!(asked.len(), 1);
         let system = asked[0]["messages"][0]["content"].as_str().unwrap();
         for told in [
-            "\"legs\": [{\"origin\":\"AAA\",\"date\":\"2024-05-17\"}], \"count\": 1",
+            "\"legs\": [{\"origin\":\"ABC\",\"date\":\"2024-05-17\"}], \"count\": 1",
             "`origin`: a string that matches the regular expression `^[A-Z]{3}$`",
             "`count`: a whole number from 1 to 9",
             "`note`: a string or null",

@@ -1,9 +1,8 @@
-//! What several schemas say of one value together: references followed, `allOf` taken apart.
+//! What several schemas say about one value together: references followed, `allOf` taken apart.
 //!
-//! For telling and for making a value only; what a view leaves out, [`check`](super::check) still knows.
+//! For words and examples only; [`check`](super::check) also knows what a view leaves out.
 
-use super::Schema;
-use super::number::compare;
+use super::{Schema, additional, branches, compare, size};
 use serde_json::{Map, Number, Value};
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -15,58 +14,20 @@ const MOST_LAYERS: usize = 32;
 /// Members that are named to the model.
 pub(crate) const MOST_FIELDS: usize = 1000;
 
-/// The types of a value, as bits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Types(u8);
+/// The types of values, in the order of sentences and examples.
+const TYPES: [&str; 7] = ["object", "array", "string", "number", "integer", "boolean", "null"];
 
-impl Types {
-    pub(crate) const OBJECT: Types = Types(1);
-    pub(crate) const ARRAY: Types = Types(2);
-    pub(crate) const STRING: Types = Types(4);
-    pub(crate) const INTEGER: Types = Types(8);
-    /// Every number, whole ones too.
-    pub(crate) const NUMBER: Types = Types(16 + 8);
-    pub(crate) const BOOLEAN: Types = Types(32);
-    pub(crate) const NULL: Types = Types(64);
-    const ALL: Types = Types(127);
-
-    /// In the order in which they are told and tried.
-    pub(super) const EACH: [Types; 7] =
-        [Types::OBJECT, Types::ARRAY, Types::STRING, Types::NUMBER, Types::INTEGER, Types::BOOLEAN, Types::NULL];
-
-    fn named(name: &str) -> Types {
-        match name {
-            "object" => Types::OBJECT,
-            "array" => Types::ARRAY,
-            "string" => Types::STRING,
-            "integer" => Types::INTEGER,
-            "number" => Types::NUMBER,
-            "boolean" => Types::BOOLEAN,
-            "null" => Types::NULL,
-            _ => Types(0),
-        }
-    }
-
-    pub(crate) fn has(self, other: Types) -> bool {
-        self.0 & other.0 == other.0
-    }
-
-    pub(crate) fn is_any(self) -> bool {
-        self == Types::ALL
-    }
-}
-
-/// Schemas that hold for the same value.
+/// Schemas that apply to the same value.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct View<'s> {
     pub(super) layers: Vec<&'s Map<String, Value>>,
     /// Whether one of them allows nothing.
     pub(super) never: bool,
-    /// Whether something was left out: a reference that leads nowhere, or too many schemas.
-    pub(super) partial: bool,
+    /// Whether something is left out: a reference that leads nowhere, or too many schemas.
+    partial: bool,
 }
 
-/// A member of an object: the schemas of its value, and whether it has to be there.
+/// A member of an object: the schemas of its value, and whether it is required.
 #[derive(Debug, Clone)]
 pub(crate) struct MemberView<'s> {
     pub(crate) name: &'s str,
@@ -83,12 +44,9 @@ impl Schema {
     }
 
     fn lay<'s>(&'s self, schema: &'s Value, view: &mut View<'s>) {
-        let rules = match schema {
-            Value::Object(rules) => rules,
-            other => {
-                view.never |= *other == Value::Bool(false);
-                return;
-            }
+        let Value::Object(rules) = schema else {
+            view.never |= *schema == Value::Bool(false);
+            return;
         };
         if view.layers.iter().any(|known| ptr::eq(*known, rules)) {
             return;
@@ -97,25 +55,14 @@ impl Schema {
             view.partial = true;
             return;
         }
-        if self.siblings || !rules.contains_key("$ref") {
-            view.layers.push(rules);
+        view.layers.push(rules);
+        match self.target(rules) {
+            Some(target) => self.lay(target, view),
+            None => view.partial |= rules.contains_key("$ref"),
         }
-        for target in self.referred(rules) {
-            match target {
-                Some(target) => self.lay(target, view),
-                None => view.partial = true,
-            }
-        }
-        for branch in rules.get("allOf").and_then(Value::as_array).into_iter().flatten() {
-            self.lay(branch, view);
-        }
+        branches(rules, "allOf").iter().for_each(|branch| self.lay(branch, view));
     }
-}
 
-/// Keywords about the members of an object that say nothing of a member's name.
-const NAMED: [&str; 2] = ["properties", "required"];
-
-impl Schema {
     /// Whether a member of the root may be any string whatever the others are, as far as its own schema says.
     pub(crate) fn takes_any_text(&self, name: &str) -> bool {
         let root = self.view(&[&self.root]);
@@ -125,7 +72,7 @@ impl Schema {
                 let view = self.view(&field.schemas);
                 let silent = ["type", "title", "description", "default", "examples", "example", "deprecated", "$ref"];
                 let silent = |rules: &&Map<String, Value>| rules.keys().all(|key| silent.contains(&key.as_str()));
-                view.types().has(Types::STRING) && !view.never && !view.partial && view.layers.iter().all(silent)
+                view.types().contains(&"string") && !view.is_partial() && view.layers.iter().all(silent)
             }
             None => !root.has_any(&rules) && root.every("additionalProperties").all(|more| *more == Value::Bool(true)),
         }
@@ -133,21 +80,19 @@ impl Schema {
 
     /// Whether some argument is an object, or an array of something else than plain values.
     pub(crate) fn is_nested(&self) -> bool {
-        let fields = self.view(&[&self.root]).fields();
-        fields.iter().any(|field| {
+        self.view(&[&self.root]).fields().iter().any(|field| {
             let view = self.view(&field.schemas);
             let elements = self.view(&view.elements());
             view.has_any(&["properties", "prefixItems"]) || elements.has_any(&["properties", "anyOf", "oneOf", "items"])
         })
     }
 
-    /// Whether the root names its members and says nothing of one of this name.
+    /// Whether the root names its members and says nothing about one of this name.
     pub(crate) fn leaves_out(&self, name: &str) -> bool {
         let root = self.view(&[&self.root]);
         let others = ["patternProperties", "propertyNames", "anyOf", "oneOf", "if", "dependentSchemas", "dependencies"];
-        let silent = root.every("additionalProperties").all(|more| *more == Value::Bool(false));
-        root.has_any(&NAMED)
-            && silent
+        root.has_any(&["properties", "required"])
+            && root.every("additionalProperties").all(|more| *more == Value::Bool(false))
             && !root.partial
             && !root.has_any(&others)
             && !root.fields().iter().any(|field| field.name == name)
@@ -155,7 +100,7 @@ impl Schema {
 }
 
 impl<'s> View<'s> {
-    /// What the first schema that knows this keyword says.
+    /// What the first schema with this keyword says.
     pub(crate) fn get(&self, key: &str) -> Option<&'s Value> {
         self.layers.iter().find_map(|rules| rules.get(key))
     }
@@ -168,31 +113,39 @@ impl<'s> View<'s> {
         self.get(key).and_then(Value::as_str)
     }
 
-    pub(crate) fn types(&self) -> Types {
-        let of = |value: &Value| match value {
-            Value::String(name) => Types::named(name),
-            Value::Array(names) => {
-                names.iter().filter_map(Value::as_str).fold(Types(0), |all, name| Types(all.0 | Types::named(name).0))
-            }
-            _ => Types::ALL,
+    /// The types that are allowed, without `integer` next to `number`.
+    pub(crate) fn types(&self) -> Vec<&'static str> {
+        let names = |wanted: &Value, each: &str| wanted == each || wanted == "number" && each == "integer";
+        let is_allowed = |each: &&str| {
+            self.every("type").all(|wanted| match wanted {
+                Value::Array(several) => several.iter().any(|wanted| names(wanted, each)),
+                wanted => !wanted.is_string() || names(wanted, each),
+            })
         };
-        self.every("type").fold(Types::ALL, |all, value| Types(all.0 & of(value).0))
+        let mut allowed: Vec<&str> = TYPES.into_iter().filter(is_allowed).collect();
+        if allowed.contains(&"number") {
+            allowed.retain(|each| *each != "integer");
+        }
+        allowed
     }
 
-    /// The values that are allowed, where they are listed.
+    pub(super) fn is_any_type(&self) -> bool {
+        self.types().len() == TYPES.len() - 1
+    }
+
+    /// The values that are allowed, if they are listed.
     pub(crate) fn choices(&self) -> Option<Vec<&'s Value>> {
-        if let Some(wanted) = self.get("const") {
-            return Some(vec![wanted]);
+        match self.get("const") {
+            Some(only) => Some(vec![only]),
+            None => self.get("enum")?.as_array().map(|choices| choices.iter().collect()),
         }
-        self.get("enum")?.as_array().map(|choices| choices.iter().collect())
     }
 
     /// The alternatives of the first schema that has some.
     pub(crate) fn alternatives(&self) -> Option<&'s [Value]> {
-        self.layers
-            .iter()
-            .find_map(|rules| rules.get("anyOf").or_else(|| rules.get("oneOf"))?.as_array())
-            .map(Vec::as_slice)
+        let keys = ["anyOf", "oneOf"];
+        let mut each = self.layers.iter().flat_map(|rules| keys.map(|key| branches(rules, key)));
+        each.find(|branches| !branches.is_empty())
     }
 
     /// The members that are named, required ones first, each group in the order of the schema.
@@ -205,17 +158,16 @@ impl<'s> View<'s> {
         let mut fields: Vec<MemberView<'s>> = Vec::new();
         let mut places: HashMap<&str, usize> = HashMap::new();
         let mut add = |name: &'s str, schema: Option<&'s Value>, required: bool| {
-            let next = fields.len();
-            let place = *places.entry(name).or_insert(next);
-            if place >= most {
-                places.remove(name);
-                return;
-            }
-            if place == next {
+            if !places.contains_key(name) {
+                if fields.len() == most {
+                    return;
+                }
+                places.insert(name, fields.len());
                 fields.push(MemberView { name, schemas: Vec::new(), required });
             }
-            fields[place].required |= required;
-            fields[place].schemas.extend(schema);
+            let field = &mut fields[places[name]];
+            field.required |= required;
+            field.schemas.extend(schema);
         };
         for properties in self.every("properties").filter_map(Value::as_object) {
             properties.iter().take(MOST_FIELDS).for_each(|(name, schema)| add(name, Some(schema), false));
@@ -228,47 +180,43 @@ impl<'s> View<'s> {
 
     /// Whether no member is allowed but those that are named.
     pub(crate) fn is_closed(&self) -> bool {
-        let patterns = self.get("patternProperties").is_some();
-        !patterns && self.every("additionalProperties").any(|additional| *additional == Value::Bool(false))
+        self.layers.iter().any(|rules| additional(rules) == Some(&Value::Bool(false)))
     }
 
-    /// The schema of the elements that have no schema of their own place.
+    /// The schema of the elements without a schema of their own place.
     pub(crate) fn elements(&self) -> Vec<&'s Value> {
-        self.every("items").chain(self.every("additionalItems")).filter(|schema| !schema.is_array()).collect()
+        self.every("items").filter(|schema| !schema.is_array()).collect()
     }
 
-    /// The schemas of the first elements.
+    /// The schemas of the first elements, which drafts before 2020-12 write as a list in `items`.
     pub(crate) fn first_elements(&self) -> &'s [Value] {
         let first = self.every("prefixItems").chain(self.every("items")).find_map(Value::as_array);
         first.map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// The largest of these bounds, or the smallest; the bool says that the bound itself is not allowed.
+    /// The largest lower bound or the smallest upper one; the bool says that the bound itself is not allowed.
     pub(crate) fn bound(&self, least: bool) -> Option<(&'s Number, bool)> {
-        let (key, sharp) = if least { ("minimum", "exclusiveMinimum") } else { ("maximum", "exclusiveMaximum") };
-        let stronger = if least { Ordering::Greater } else { Ordering::Less };
-        let mut found: Option<(&'s Number, bool)> = None;
-        for rules in &self.layers {
-            let plain =
-                rules.get(key).and_then(number).map(|bound| (bound, rules.get(sharp) == Some(&Value::Bool(true))));
-            let own = rules.get(sharp).and_then(number).map(|bound| (bound, true));
-            for (bound, exclusive) in plain.into_iter().chain(own) {
-                let better = found.is_none_or(|(known, open)| match compare(bound, known) {
-                    Ordering::Equal => exclusive && !open,
-                    order => order == stronger,
-                });
-                if better {
-                    found = Some((bound, exclusive));
-                }
-            }
-        }
-        found
+        let (key, open, stronger) = match least {
+            true => ("minimum", "exclusiveMinimum", Ordering::Greater),
+            false => ("maximum", "exclusiveMaximum", Ordering::Less),
+        };
+        let bounds = |key: &'static str, open: bool| {
+            self.every(key).filter_map(move |bound| match bound {
+                Value::Number(bound) => Some((bound, open)),
+                _ => None,
+            })
+        };
+        bounds(key, false).chain(bounds(open, true)).reduce(|best, other| match compare(other.0, best.0) {
+            Ordering::Equal => (best.0, best.1 || other.1),
+            order if order == stronger => other,
+            _ => best,
+        })
     }
 
-    /// The largest of the sizes that these keywords demand, or the smallest that they allow.
-    pub(super) fn size(&self, key: &'static str, least: bool) -> Option<u64> {
-        let sizes = self.every(key).filter_map(|size| size.as_u64().or_else(|| size.as_f64().map(|size| size as u64)));
-        if least { sizes.max() } else { sizes.min() }
+    /// The largest of these least sizes and the smallest of these most sizes.
+    pub(super) fn sizes(&self, least: &str, most: &str) -> (u64, Option<u64>) {
+        let each = |key| self.layers.iter().filter_map(move |rules| size(rules, key));
+        (each(least).max().unwrap_or(0), each(most).min())
     }
 
     /// Whether something of the schema is not in the view.
@@ -279,12 +227,5 @@ impl<'s> View<'s> {
     /// Whether any of these keywords is there.
     pub(crate) fn has_any(&self, keys: &[&str]) -> bool {
         keys.iter().any(|key| self.get(key).is_some())
-    }
-}
-
-fn number(value: &Value) -> Option<&Number> {
-    match value {
-        Value::Number(number) => Some(number),
-        _ => None,
     }
 }

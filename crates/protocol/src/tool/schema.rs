@@ -1,10 +1,10 @@
 //! A tool described by a JSON Schema, as function calling has it, to a [`ToolSpec`].
 //!
-//! The kinds of arguments are what the parser, the grammars and the labels need to know. Values are held against the whole
-//! schema, and the model is told of all of it in words.
+//! The kinds of arguments are what the parser, the grammars and the labels need to know. Values are checked against the schema
+//! itself, and the instructions describe it in words.
 
 use super::{Param, ParamKind, Str, ToolSpec};
-use crate::schema::{MOST_FIELDS, Schema, Types, View};
+use crate::schema::{MOST_FIELDS, Schema, View};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -16,10 +16,11 @@ const MOST_NESTED: usize = 2000;
 impl ToolSpec {
     /// A tool of another server, from its name, its description and the JSON Schema of its arguments.
     ///
-    /// Its effect is Execute. Arguments are checked against the whole schema: JSON Schema 2020-12, or the draft that the
-    /// schema names. Formats are told to the model and not checked, and a reference to another document is not followed.
-    /// A regular expression that needs more than linear time is not checked either; [`Catalog::unchecked_patterns`] lists those.
-    /// The model is told in words what each argument may be, and is shown a call that the schema allows.
+    /// Its effect is Execute. Arguments are checked against `type`, `enum`, `const`, `properties`, `required`,
+    /// `additionalProperties`, `items`, `allOf`, `anyOf`, `oneOf`, the bounds of numbers, strings and arrays, `pattern`, and `$ref`
+    /// inside of the document. Other keywords are not checked. Nor is a regular expression that the crate `regex` does not read or
+    /// that is too large; [`Catalog::unchecked_patterns`] lists those. The instructions describe each argument in words and have a
+    /// call that the check allows.
     ///
     /// [`Catalog::unchecked_patterns`]: crate::Catalog::unchecked_patterns
     ///
@@ -146,11 +147,11 @@ fn kind(schema: &Schema, view: &View<'_>, levels: usize, nested: &mut usize) -> 
             choices.iter().map(|word| word.as_str().map(|word| word.to_owned().into())).collect();
         return words.filter(|words| !words.is_empty()).map_or(ParamKind::Any, ParamKind::Choice);
     }
-    match view.types() {
-        Types::STRING => ParamKind::Text { content: false },
-        Types::BOOLEAN => ParamKind::Flag,
-        Types::INTEGER => integer(view),
-        Types::ARRAY => array(schema, view, levels, nested),
+    match view.types()[..] {
+        ["string"] => ParamKind::Text { content: false },
+        ["boolean"] => ParamKind::Flag,
+        ["integer"] => integer(view),
+        ["array"] => array(schema, view, levels, nested),
         _ => ParamKind::Any,
     }
 }
@@ -176,7 +177,7 @@ fn array(schema: &Schema, view: &View<'_>, levels: usize, nested: &mut usize) ->
         return ParamKind::Texts;
     }
     let fields = params(schema, &elements, levels - 1, nested);
-    let known = elements.types() == Types::OBJECT && elements.is_closed() && !fields.is_empty();
+    let known = elements.types() == ["object"] && elements.is_closed() && !fields.is_empty();
     if known && fields.len() < MOST_FIELDS { ParamKind::Objects(fields) } else { ParamKind::Any }
 }
 

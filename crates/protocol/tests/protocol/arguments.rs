@@ -119,12 +119,14 @@ fn shown(catalog: &Catalog) -> Vec<ToolCall> {
     parsed.calls
 }
 
-/// The schemas of the case files: what clients really send, and what is hard about schemas.
+/// The schemas of the case files: what clients really send, and what is hard about schemas. An example may break a rule that is not
+/// checked.
 #[test]
 fn examples_of_real_schemas_are_allowed_by_them() {
     let mut count = 0;
     for section in CaseFiles::of("arguments").sections() {
-        let Some(schema) = schema_of(&section).filter(|_| !section.title.contains("| nothing fits")) else { continue };
+        let has_example = !section.title.contains("| nothing fits") && !section.title.contains("| not all is checked");
+        let Some(schema) = schema_of(&section).filter(|_| has_example) else { continue };
         let Some(oracle) = Oracle::of(&schema, true) else { continue };
         let calls = shown(&of_schema(&schema));
         assert!(!calls.is_empty(), "{}", section.title);
@@ -133,12 +135,12 @@ fn examples_of_real_schemas_are_allowed_by_them() {
             assert!(oracle.allows(&Value::Object(call.args.clone())), "{}: {:?}", section.title, call.args);
         }
     }
-    assert!(count > 15, "{count} examples");
+    assert!(count > 10, "{count} examples");
 }
 
-/// A schema of some depth that something fits, mostly.
+/// A schema of some depth that something fits, mostly, with the keywords that are checked.
 fn any_schema(random: &mut Random, depth: usize) -> Value {
-    let mut schema = match random.below(if depth == 0 { 7 } else { 13 }) {
+    let mut schema = match random.below(if depth == 0 { 7 } else { 12 }) {
         0 => json!({"type": "string"}),
         1 => json!({"type": "string", "minLength": random.below(4), "maxLength": 4 + random.below(4)}),
         2 => {
@@ -148,14 +150,11 @@ fn any_schema(random: &mut Random, depth: usize) -> Value {
         3 => json!({"type": "number", "exclusiveMinimum": random.below(9) as i64 - 4}),
         4 => json!({"type": "boolean"}),
         5 => json!({"enum": [*random.pick(&["a", "3", "true"]), random.below(9), true, null]}),
-        6 => json!({"type": "integer", "multipleOf": 1 + random.below(7)}),
+        6 => json!({"type": "string", "pattern": *random.pick(&["^[a-z]{4}$", "e", "^\\d", "^(?:3|true)$"])}),
         7 => json!({"type": "array", "items": any_schema(random, depth - 1), "minItems": random.below(3)}),
-        8 => {
-            json!({"type": "array", "prefixItems": [any_schema(random, depth - 1)], "items": any_schema(random, depth - 1)})
-        }
-        9 => json!({"anyOf": [any_schema(random, depth - 1), any_schema(random, depth - 1)]}),
-        10 => json!({"oneOf": [any_schema(random, depth - 1), {"type": "null"}]}),
-        11 => json!({"$ref": format!("#/$defs/d{}", random.below(2))}),
+        8 => json!({"anyOf": [any_schema(random, depth - 1), any_schema(random, depth - 1)]}),
+        9 => json!({"oneOf": [any_schema(random, depth - 1), any_schema(random, 0)]}),
+        10 => json!({"$ref": format!("#/$defs/d{}", random.below(2))}),
         _ => any_object(random, depth - 1),
     };
     if random.below(8) == 0 {
@@ -174,15 +173,41 @@ fn any_object(random: &mut Random, depth: usize) -> Value {
     let mut is_required = |name: &&str| random.below(if properties.contains_key(*name) { 3 } else { 24 }) == 0;
     let required: Vec<&str> = names.into_iter().filter(|name| is_required(name)).collect();
     let mut object = json!({"type": "object", "properties": properties, "required": required});
-    match random.below(6) {
+    match random.below(4) {
         0 => object["additionalProperties"] = false.into(),
         1 => object["additionalProperties"] = any_schema(random, 0),
-        2 => object["unevaluatedProperties"] = false.into(),
-        3 => object["patternProperties"] = json!({"^b": any_schema(random, 0)}),
-        4 => object["minProperties"] = random.below(3).into(),
         _ => {}
     }
     object
+}
+
+/// Adds keywords that are not checked to some of the schemas inside of this one.
+fn add_unchecked(random: &mut Random, schema: &mut Value) {
+    match schema {
+        Value::Object(members) => {
+            members.values_mut().for_each(|inner| add_unchecked(random, inner));
+            if !members.contains_key("type") || random.below(3) > 0 {
+                return;
+            }
+            let (name, rule) = match random.below(9) {
+                0 => ("patternProperties", json!({"^b": any_schema(random, 0)})),
+                1 => ("unevaluatedProperties", false.into()),
+                2 => ("prefixItems", json!([any_schema(random, 0)])),
+                3 => ("not", any_schema(random, 0)),
+                4 => ("multipleOf", json!(1 + random.below(4))),
+                5 => ("uniqueItems", true.into()),
+                6 => ("minProperties", json!(random.below(3))),
+                7 => ("if", json!({"required": ["a"]})),
+                _ => ("dependentRequired", json!({"a": ["b"]})),
+            };
+            if name == "if" {
+                members.insert("then".to_owned(), json!({"required": ["c"]}));
+            }
+            members.insert(name.to_owned(), rule);
+        }
+        Value::Array(items) => items.iter_mut().for_each(|inner| add_unchecked(random, inner)),
+        _ => {}
+    }
 }
 
 fn any_root(random: &mut Random) -> Value {
@@ -205,16 +230,13 @@ fn near(random: &mut Random, root: &Value, schema: &Value, depth: usize) -> Valu
         _ if schema["enum"].is_array() => random.pick(schema["enum"].as_array().expect("it is one")).clone(),
         Some("string") => json!(*random.pick(&["abcd", "true", "3", "[1]", "{}", "..."])),
         Some("integer") => {
-            json!(number("minimum").unwrap_or(0) + random.below(5) as i64 * number("multipleOf").unwrap_or(1))
+            json!(number("minimum").unwrap_or(0) + random.below(5) as i64)
         }
         Some("number") => json!(random.below(40) as f64 / 2.0),
         Some("boolean") => json!(random.below(2) == 0),
-        Some("array") => (0..1 + random.below(3))
-            .map(|index| {
-                let item = schema["prefixItems"].get(index).unwrap_or(&schema["items"]);
-                near(random, root, item, depth.saturating_sub(1))
-            })
-            .collect(),
+        Some("array") => {
+            (0..1 + random.below(3)).map(|_| near(random, root, &schema["items"], depth.saturating_sub(1))).collect()
+        }
         Some("object") if depth > 0 => near_object(random, root, schema, depth),
         _ => json!({}),
     };
@@ -287,6 +309,30 @@ fn what_is_valid_stays_and_what_is_fitted_is_valid() {
     assert!(valid > 1000 && fitted > 300 && refused > 1000, "{valid} valid, {fitted} fitted, {refused} refused");
 }
 
+/// A keyword that is not checked makes the check milder, never stricter.
+#[test]
+fn unchecked_keywords_refuse_nothing_that_is_valid() {
+    let mut random = Random::new(13);
+    let mut valid = 0;
+    for _ in 0..3000 {
+        let mut schema = any_root(&mut random);
+        add_unchecked(&mut random, &mut schema);
+        let oracle = Oracle::of(&schema, false).unwrap_or_else(|| panic!("{schema}"));
+        let catalog = of_schema(&schema);
+        for _ in 0..8 {
+            let value = near_object(&mut random, &schema, &schema, 5);
+            if !without_nulls(&value) || !oracle.allows(&value) {
+                continue;
+            }
+            valid += 1;
+            let mut call = ToolCall::new("1", "t", args_of(&value));
+            catalog.resolve(&mut call).unwrap_or_else(|failure| panic!("{}: {schema}\n{value}", failure.message));
+            assert_eq!((call.args, &call.repairs[..]), (args_of(&value), &[][..]), "{schema}");
+        }
+    }
+    assert!(valid > 1000, "{valid} valid values");
+}
+
 #[test]
 fn examples_of_any_schema_are_allowed_by_it() {
     let mut random = Random::new(12);
@@ -326,19 +372,22 @@ fn hostile_schemas_cost_a_bounded_time() {
         json!({"$ref": "#", "properties": {"a": {"anyOf": [{"$ref": "#"}, {"$ref": "#"}]}}, "required": ["b"]});
     let wide: Map<String, Value> =
         (0..20_000).map(|n| (format!("p{n}"), json!({"anyOf": [{"type": "string"}, {"type": "integer"}]}))).collect();
-    let patterns: Map<String, Value> = (0..2000).map(|n| (format!("(a{{1,90}}){{1,90}}{n}"), json!({}))).collect();
+    let patterns: Vec<Value> = (0..2000)
+        .map(|n| json!({"pattern": format!("(a{{1,90}}){{1,90}}{n}")}))
+        .chain([json!({"pattern": "(\\w{9}){200}"})])
+        .collect();
     let nested_args = (0..100).fold(json!("x"), |inner, _| json!({"a": inner}));
     let long = json!({"a": "a".repeat(200_000), "b": vec![1; 100_000]});
     for schema in [
         json!({"$ref": "#"}),
         json!({"$ref": "#/$defs/d0", "$defs": doubling}),
         json!({"$ref": "#/$defs/d0", "$defs": chain}),
-        json!({"anyOf": [{"$ref": "#"}], "allOf": [{"$ref": "#"}], "not": {"not": {"$ref": "#"}}}),
+        json!({"anyOf": [{"$ref": "#"}], "allOf": [{"$ref": "#"}], "oneOf": [{"oneOf": [{"$ref": "#"}]}]}),
         deep,
         doubled,
         json!({"properties": wide, "required": (0..20_000).map(|n| format!("p{n}")).collect::<Vec<_>>()}),
-        json!({"patternProperties": patterns, "additionalProperties": false}),
-        json!({"properties": {"a": {"type": "string", "pattern": "^(a+)+$b"}, "b": {"uniqueItems": true}}}),
+        json!({"properties": {"a": {"allOf": patterns}}}),
+        json!({"properties": {"a": {"type": "string", "pattern": "^(a+)+$b"}, "b": {"items": {"enum": [1, 2, 3]}}}}),
         json!({"properties": {"a": {"$ref": "file:///etc/passwd"}, "b": {"$ref": "http://127.0.0.1:9/x"}}, "required": ["a"]}),
         json!({"properties": {"a": {"minItems": 1_000_000_000_000_u64, "type": "array"}}, "required": ["a"]}),
         json!({"properties": {"a": {"minLength": 1e300, "type": "string", "pattern": "x{999}{999}"}}, "required": ["a"]}),
