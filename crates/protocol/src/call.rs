@@ -81,7 +81,7 @@ repairs! {
     Quotes = "quotes", true;
     /// No comma between two members of an object.
     MissingComma = "missing_comma", true;
-    /// An escape JSON does not have, in a string that holds no other letter escape.
+    /// An escape that JSON does not have and that can be meant in one way only.
     InvalidEscape = "invalid_escape", true;
     /// Prose or a label around the object.
     SurroundingText = "surrounding_text", true;
@@ -135,42 +135,11 @@ repairs! {
     TripleQuotes = "triple_quotes", false;
     /// A string value without quotes.
     UnquotedValue = "unquoted_value", false;
-    /// Two commas where one is wanted.
-    SurplusComma = "surplus_comma", false;
     /// Text follows a call in a dialect on its line, or lines of text follow the object of a call that writes a text: they may be
     /// that text.
     TrailingText = "trailing_text", false;
-    /// `NaN` or `Infinity`, read as null.
-    NonFinite = "non_finite", false;
-    /// `undefined`, `nil`, `TRUE` and the like.
-    OtherLiteral = "other_literal", false;
-    /// A number JSON does not write so: `0x1f`, `+1`, `.5`, `1.`, `01`, `1_000`.
-    NumberForm = "number_form", false;
     /// A closing bracket was missing before another one.
     MiddleClosers = "middle_closers", false;
-    /// Closing brackets that close nothing, and not at the end of the text.
-    MisplacedClosers = "misplaced_closers", false;
-    /// The object was closed before its last members.
-    EarlyCloser = "early_closer", false;
-    /// The first opening brace was missing.
-    MissingOpener = "missing_opener", false;
-    /// A code fence or backticks around the object, inside of the block.
-    InnerFence = "inner_fence", false;
-    /// The whole object was written as the text of a JSON string.
-    DoubleEncoded = "double_encoded", false;
-    /// `\n`, `\r` or `\t`, spelled out, between tokens.
-    EscapedWhitespace = "escaped_whitespace", false;
-    /// A no-break space between tokens, as text copied from a page has it. The strings may hold some too.
-    NoBreakSpace = "no_break_space", false;
-    /// Other whitespace that JSON does not have between tokens: an ideographic space, a byte order mark.
-    UnusualWhitespace = "unusual_whitespace", false;
-    /// No comma before a key that is not in double quotes: it may have been content of the string before it.
-    AmbiguousMissingComma = "ambiguous_missing_comma", false;
-    /// No comma between two elements of an array.
-    MissingArrayComma = "missing_array_comma", false;
-    /// An escape JSON does not have that can be meant in two ways: beside letter escapes it has, `\\x41`, `\\'` among
-    /// bare `'`, at the end of a line, a quote of the string's own typographic kind, or in a path as Markdown escapes it.
-    AmbiguousEscape = "ambiguous_escape", false;
     /// The fence has another word than `tool`, or none, and nothing else in the reply is a call.
     WrongWord = "wrong_word", false;
     /// The opening token of a dialect stands behind prose on its line.

@@ -85,9 +85,9 @@ crate::texts! { "json"
         en: "the quotes are written as HTML has them; write \" and not &quot;",
         pt: "as aspas estão escritas como em HTML; escreva \" e não &quot;",
     }
-    fullwidth_mark(mark) {
-        en: "{mark} is a fullwidth character; JSON wants the plain one of ASCII",
-        pt: "{mark} é um caractere de largura dupla; JSON exige o caractere comum de ASCII",
+    odd_mark(mark) {
+        en: "{mark} only looks like a character of JSON; write the plain one of ASCII",
+        pt: "{mark} só parece um caractere de JSON; escreva o caractere comum de ASCII",
     }
     doubled_braces() {
         en: "the brace is doubled, as templates have it; write each brace once",
@@ -182,10 +182,6 @@ crate::texts! { "json"
         en: "there is no JSON object; write one object with name and args",
         pt: "não há nenhum objeto JSON; escreva um objeto com name e args",
     }
-    member_outside_of_object() {
-        en: "a member stands outside of the object; put it inside",
-        pt: "há um membro fora do objeto; coloque-o dentro",
-    }
     bracket_outside_of_object(bracket) {
         en: "{bracket} stands outside of the object; remove it",
         pt: "{bracket} está fora do objeto; remova-o",
@@ -198,9 +194,9 @@ crate::texts! { "json"
         en: "a backtick stands outside of the object; write the object alone, and the closing fence on a line of its own",
         pt: "há uma crase fora do objeto; escreva só o objeto e, em uma linha própria, a cerca de fechamento",
     }
-    mixed_escapes() {
-        en: "some quotes are escaped and some are not; write the object as plain JSON",
-        pt: "algumas aspas têm escape e outras não; escreva o objeto como JSON comum",
+    escaped_quotes() {
+        en: "the quotes of the object are escaped; write the object as plain JSON, not as the text of a string",
+        pt: "as aspas do objeto têm escape; escreva o objeto como JSON comum, não como o texto de uma string",
     }
 }
 

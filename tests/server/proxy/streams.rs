@@ -256,7 +256,7 @@ async fn reasoning_has_its_channel() {
 /// What cannot be read, and nothing of it was told.
 const USELESS: &[(&str, &str)] = &[
     ("no JSON", "```tool\n{\"name\": \"write\" \"args\"]}\n```\n"),
-    ("a guess", "```tool\n{\"name\": \"write\", \"args\": {\"path\": undefined}}\n```\n"),
+    ("a guess", "```tool\n{\"name\": \"write\", \"args\": {\"path\": x}}\n```\n"),
     ("an unknown tool", "```tool\n{\"name\": \"nothing\", \"args\": {}}\n```\n"),
     ("wrong arguments", "```tool\n{\"name\": \"weather\", \"args\": {\"city\": 5}}\n```\n"),
     ("a missing argument", "```tool\n{\"name\": \"weather\", \"args\": {}}\n```\n"),

@@ -374,10 +374,10 @@ fn a_guessed_call_only_reads() {
         Policy::default().ask(AskMode::Never).review(call, &catalog(), &World::default())
     };
     let write = serde_json::json!({"path": "x", "content": "y".repeat(5000)});
-    let failure = denied(review("write_file", write.clone(), Repair::AmbiguousEscape));
+    let failure = denied(review("write_file", write.clone(), Repair::UnquotedValue));
     assert_eq!(failure.code, ErrorCode::MalformedCall);
     assert!(
-        failure.message.to_string().contains("ambiguous_escape")
+        failure.message.to_string().contains("unquoted_value")
             && !failure.message.to_string().contains("trailing_comma")
     );
     assert!(
@@ -412,7 +412,7 @@ fn a_stitched_change_always_asks() {
         let failure = denied(review(AskMode::Never, name, args.clone(), &[Repair::Stitched]));
         assert_eq!(failure.code, ErrorCode::Denied);
         // Another guess beside it is one too many.
-        let both = denied(review(AskMode::Risky, name, args, &[Repair::Stitched, Repair::AmbiguousEscape]));
+        let both = denied(review(AskMode::Risky, name, args, &[Repair::Stitched, Repair::UnquotedValue]));
         assert_eq!(both.code, ErrorCode::MalformedCall);
     }
     let read = review(AskMode::Never, "read_file", serde_json::json!({"path": "x"}), &[Repair::Stitched]);

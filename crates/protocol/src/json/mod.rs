@@ -113,7 +113,6 @@ pub fn strict(text: &str) -> Result<Value, Problem> {
 pub fn read(text: &str, closed: bool) -> Result<Reading, Problem> {
     match strict::value(text) {
         Some(value @ (Value::Object(_) | Value::Array(_))) => Ok(Reading { values: vec![value], repairs: Vec::new() }),
-        Some(Value::String(inner)) => repair::read_decoded(&inner, closed),
         _ => repair::read(text, closed),
     }
 }

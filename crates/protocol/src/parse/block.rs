@@ -443,7 +443,7 @@ impl Block {
     pub(super) fn lines_behind(&self, repairs: &[Repair]) -> &str {
         // Brackets too many, separators and further objects are no content, where nothing else stands there.
         let marks = [Repair::SurplusClosers, Repair::Separator];
-        let other = [Repair::SurroundingText, Repair::Comment, Repair::InnerFence, Repair::MisplacedClosers];
+        let other = [Repair::SurroundingText, Repair::Comment];
         let holds = |some: &[Repair]| some.iter().any(|repair| repairs.contains(repair));
         if self.phase != Phase::Object || holds(&marks) && !holds(&other) {
             return "";

@@ -144,7 +144,7 @@ impl Shapes<'_> {
         } else {
             draft.take_keyed(object)?;
         }
-        draft.finish(spec(self.catalog, &draft.name));
+        draft.finish(spec(self.catalog, &draft.name))?;
         self.drafts.push(draft);
         Ok(())
     }
@@ -349,7 +349,7 @@ impl Draft {
     fn decode(&mut self, encoded: &str) -> Result<Args, Text> {
         // Between other quotes than JSON's the text may be JSON already, with its escapes as they should be.
         if self.repairs.contains(&Repair::Quotes) && encoded.contains('\\') {
-            self.note(Repair::AmbiguousEscape);
+            return Err(messages::ambiguous_backslashes());
         }
         self.note(Repair::ArgsString);
         let reading =
@@ -405,7 +405,7 @@ impl Draft {
     }
 
     /// Adds the repairs that show only when name and arguments are known.
-    fn finish(&mut self, spec: Option<&ToolSpec>) {
+    fn finish(&mut self, spec: Option<&ToolSpec>) -> Result<(), Text> {
         let wins = |key: &str| spec.is_some_and(|spec| spec.find(key).is_some());
         let of_envelope = |key: &String| matches!(key.as_str(), "name" | "reason" | "id") && !wins(key);
         if self.repairs.contains(&Repair::FinalClosers) && self.args.keys().any(of_envelope) {
@@ -416,18 +416,18 @@ impl Draft {
             .iter()
             .any(|repair| self.repairs.contains(repair));
         if self.repairs.contains(&Repair::SurplusClosers) && beside {
-            // The arguments most likely went on behind it.
-            self.note(Repair::MisplacedClosers);
+            // One of the brackets most likely closed the arguments too early.
+            return Err(messages::too_many_closers());
         }
         if self.repairs.contains(&Repair::InvalidEscape) {
-            self.weigh_markdown_escapes(spec);
+            self.weigh_markdown_escapes(spec)?;
         }
+        Ok(())
     }
 
     /// Where JSON does not have the escapes, a web chat may have written them for Markdown. A name and a key have no other
-    /// use for them. In a path the backslash may be a separator, and elsewhere only `\_` has no other meaning: there
-    /// nobody can tell what was meant.
-    fn weigh_markdown_escapes(&mut self, spec: Option<&ToolSpec>) {
+    /// use for them. In a path the backslash may be a separator, and elsewhere only `\_` has no other meaning: these are refused.
+    fn weigh_markdown_escapes(&mut self, spec: Option<&ToolSpec>) -> Result<(), Text> {
         let finds = |key: &str| spec.and_then(|spec| spec.find(key));
         let escaped = |key: &&String| finds(key).is_none() && finds(&without_markdown_escapes(key)).is_some();
         let keys: Vec<String> = self.args.keys().filter(escaped).cloned().collect();
@@ -446,8 +446,9 @@ impl Draft {
             path && value.as_str().is_some_and(holds_markdown_escape) || holds_escaped_underscore(value)
         };
         if reason || self.args.iter().any(doubtful) {
-            self.note(Repair::AmbiguousEscape);
+            return Err(messages::ambiguous_backslashes());
         }
+        Ok(())
     }
 }
 

@@ -170,7 +170,7 @@ fn a_reply_that_does_not_go_on_is_not_read() {
     let at = reply.find("One writes").unwrap() + 4;
     for (wrong, told) in [
         (format!("One writes:\n\n{example}and that is all.\nEOF\n```\n"), "this may be content of that block"),
-        (format!("```tool\nOne writes:\n\n{example}EOF\n```\n"), "this may be content of that block"),
+        (format!("```tool\nOne writes:\n\n{example}EOF\n```\n"), "outside of the object"),
         (format!("```tool\nOne writes:\n{}\nEOF\n```\n", example.lines().nth(1).unwrap()), "content of that block"),
         ("I go on:\n".to_owned(), "the block that broke off was not run"),
     ] {
@@ -180,7 +180,10 @@ fn a_reply_that_does_not_go_on_is_not_read() {
         talk.reply(&wrong);
         assert_eq!(talk.log.last().unwrap(), "call");
         assert!(!talk.log.iter().any(|line| line.starts_with("run") || line.starts_with("ask")), "{:?}", talk.log);
-        talk.told(&[told, "Send", "the whole call again as the first thing of your reply"]);
+        talk.told(&[told]);
+        if told != "outside of the object" {
+            talk.told(&["Send", "the whole call again as the first thing of your reply"]);
+        }
         // That is what counts then.
         talk.reply(&reply);
         assert!(talk.asks(), "{:?}", talk.log);

@@ -1,7 +1,7 @@
-//! What a string says: its backslashes, those JSON has and those it has not.
+//! What a string says: its backslashes, those of JSON and others.
 //!
-//! A backslash before anything JSON does not know stays where it is. Where letter escapes stand beside it, which ones
-//! are meant is a guess; where even the guess is poor, as in a Windows path among words, the string is refused.
+//! A backslash that begins none of JSON's escapes stays as it is, if it can only be meant so. Next to escapes of JSON it is not clear
+//! which backslashes were escaped: such a string is refused.
 
 use super::{Problem, RepairReader};
 use crate::messages;
@@ -14,31 +14,16 @@ struct Survey {
     letters: bool,
     /// One that JSON does not have.
     invalid: bool,
-    /// One that JSON does not have and that begins a word: `\Users`.
-    word: bool,
     /// One that other languages have: `\x41`, `\u{1f600}`, or a backslash at the end of a line.
     foreign: bool,
-    /// `\/`: a slash, unless the other backslashes stand for themselves.
+    /// `\/` or `\\`: next to an escape that JSON does not have, it is not clear which backslashes were escaped.
     slash: bool,
-    /// `\'` where the quotes are others.
+    /// `\'` where the quotes are others, and a `'` without backslash.
     apostrophe: bool,
-    /// A `'` without backslash.
     bare_apostrophe: bool,
-    /// `\\`: where JSON's escape stands beside one that it does not have, some backslashes were escaped and some were not.
-    backslash: bool,
     /// `\"`, and a `"` without backslash, where the quotes are others.
     quote: bool,
     bare_quote: bool,
-}
-
-/// What is left as it stands.
-#[derive(Clone, Copy)]
-struct Keep {
-    /// `\b`, `\f` and `\/`: beside escapes of a regular expression they are its own.
-    controls: bool,
-    /// The backslash of `\'`, and of `\"`.
-    apostrophe: bool,
-    quote: bool,
 }
 
 impl RepairReader<'_> {
@@ -48,26 +33,19 @@ impl RepairReader<'_> {
             return Ok(raw.to_owned());
         }
         let survey = Survey::of(raw, quote).map_err(|(offset, message)| Problem::new(at + offset, message))?;
-        if survey.invalid && is_path(raw) {
-            let sure = !survey.letters && !raw.starts_with('\\');
-            self.note(if sure { Repair::InvalidEscape } else { Repair::AmbiguousEscape });
-            return Ok(raw.to_owned());
-        }
-        let mixed = survey.quote && survey.bare_quote && quote != '"';
-        let mended = survey.invalid || survey.apostrophe || survey.foreign || mixed;
+        let is_plain_path = survey.invalid && !survey.letters && is_path(raw);
         let ambiguous = survey.foreign
-            || mixed
-            || (survey.slash || survey.backslash) && survey.invalid
+            || survey.quote && survey.bare_quote && quote != '"'
+            || survey.slash && survey.invalid
             || survey.letters && (survey.invalid || survey.apostrophe)
             || survey.apostrophe && survey.bare_apostrophe;
-        if survey.letters && survey.word {
+        if ambiguous && !is_plain_path {
             return Err(Problem::new(at, messages::ambiguous_backslashes()));
         }
-        if mended {
-            self.note(if ambiguous { Repair::AmbiguousEscape } else { Repair::InvalidEscape });
+        if survey.invalid || survey.apostrophe {
+            self.note(Repair::InvalidEscape);
         }
-        let keep = Keep { controls: survey.invalid, apostrophe: survey.bare_apostrophe, quote: mixed };
-        Ok(decode(raw, quote, keep))
+        Ok(if is_plain_path { raw.to_owned() } else { decode(raw, quote) })
     }
 }
 
@@ -99,17 +77,15 @@ impl Survey {
         let hex = |digits: usize| next.clone().take(digits).filter(char::is_ascii_hexdigit).count() == digits;
         match c {
             '"' => self.quote = true,
-            '\\' => self.backslash = true,
-            '/' => self.slash = true,
+            '\\' | '/' => self.slash = true,
             _ if is_quote(c, quote) => {}
             'b' | 'f' | 'n' | 'r' | 't' => self.letters = true,
             'u' => match unicode(behind) {
                 Some((Some(_), _)) => self.letters = true,
                 Some((None, _)) => return Err(messages::lone_surrogate()),
                 None => {
-                    let next = next.next();
-                    self.foreign |= next.is_some_and(|c| c == '{' || c.is_ascii_hexdigit());
-                    self.invalid(next);
+                    self.foreign |= next.next().is_some_and(|c| c == '{' || c.is_ascii_hexdigit());
+                    self.invalid = true;
                 }
             },
             '\'' => self.apostrophe = true,
@@ -117,17 +93,9 @@ impl Survey {
             'x' if hex(2) => self.foreign = true,
             'U' if hex(8) => self.foreign = true,
             'N' if next.clone().next() == Some('{') => self.foreign = true,
-            _ => {
-                self.invalid = true;
-                self.word |= c.is_alphabetic() && next.next().is_some_and(char::is_alphabetic);
-            }
+            _ => self.invalid = true,
         }
         Ok(())
-    }
-
-    fn invalid(&mut self, next: Option<char>) {
-        self.invalid = true;
-        self.word |= next.is_some_and(char::is_alphabetic);
     }
 }
 
@@ -140,22 +108,23 @@ fn is_quote(c: char, quote: char) -> bool {
     }
 }
 
-/// Whether the string is a path as Windows has them, and nothing else.
+/// Whether the string is a path with a drive as Windows has them, and nothing else.
 fn is_path(raw: &str) -> bool {
     let bytes = raw.as_bytes();
-    let drive = bytes.len() > 3 && bytes[0].is_ascii_alphabetic() && &bytes[1..3] == b":\\" && bytes[3] != b'\\';
-    let share = raw.strip_prefix("\\\\").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_alphanumeric()));
-    let rest = if share { &raw[2..] } else { raw };
-    (drive || share) && !rest.contains("\\\\") && !rest.contains(|c: char| c.is_whitespace() || "\"'<>|*?".contains(c))
+    bytes.len() > 3
+        && bytes[0].is_ascii_alphabetic()
+        && &bytes[1..3] == b":\\"
+        && !raw.contains("\\\\")
+        && !raw.contains(|c: char| c.is_whitespace() || "\"'<>|*?".contains(c))
 }
 
-fn decode(raw: &str, quote: char, keep: Keep) -> String {
+fn decode(raw: &str, quote: char) -> String {
     let mut out = String::with_capacity(raw.len());
     let mut rest = raw;
     while let Some(found) = memchr::memchr(b'\\', rest.as_bytes()) {
         out.push_str(&rest[..found]);
         let behind = &rest[found + 1..];
-        let (text, length) = escape(behind, quote, keep);
+        let (text, length) = escape(behind, quote);
         match text {
             Some(c) => out.push(c),
             None => {
@@ -170,19 +139,16 @@ fn decode(raw: &str, quote: char, keep: Keep) -> String {
 }
 
 /// The character that an escape stands for, if it is one, and its length without the backslash.
-fn escape(behind: &str, quote: char, keep: Keep) -> (Option<char>, usize) {
+fn escape(behind: &str, quote: char) -> (Option<char>, usize) {
     let Some(c) = behind.chars().next() else { return (None, 0) };
     let text = match c {
-        '"' if !keep.quote => Some(c),
-        '\\' => Some(c),
-        '/' if !keep.controls => Some(c),
+        '"' | '\'' | '\\' | '/' => Some(c),
         _ if is_quote(c, quote) => Some(c),
-        'b' if !keep.controls => Some('\u{8}'),
-        'f' if !keep.controls => Some('\u{c}'),
+        'b' => Some('\u{8}'),
+        'f' => Some('\u{c}'),
         'n' => Some('\n'),
         'r' => Some('\r'),
         't' => Some('\t'),
-        '\'' if !keep.apostrophe => Some(c),
         'u' => match unicode(behind) {
             Some((Some(decoded), length)) => return (Some(decoded), length),
             _ => None,

@@ -6,7 +6,7 @@
 
 use super::Frame;
 use super::delimiter::Delimiter;
-use super::whitespace::{is_token, one_space};
+use super::whitespace::{is_space, is_token};
 
 /// What stands behind a quote in a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -153,8 +153,8 @@ impl<'a> Look<'a> {
     /// Passes over whitespace and comments. Returns `false` at a comment that holds the delimiter.
     fn whitespace(&mut self) -> bool {
         while !self.peek().is_some_and(is_token) {
-            if let Some((length, _)) = one_space(self.rest()) {
-                self.at += length;
+            if self.peek().is_some_and(is_space) {
+                self.at += 1;
                 continue;
             }
             match self.comment() {

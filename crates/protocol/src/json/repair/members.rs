@@ -1,6 +1,6 @@
 //! Keys, colons, commas, elements and closing brackets.
 
-use super::look_ahead::{Look, is_word};
+use super::look_ahead::is_word;
 use super::{Frame, Next, Problem, RepairReader};
 use crate::Repair;
 use crate::json::strict::duplicate;
@@ -17,16 +17,10 @@ impl RepairReader<'_> {
         if byte == b',' {
             return self.comma().map(Ok);
         }
-        if self.in_object() {
-            let mut look = Look::new(self.text, self.at, b'"');
-            let key = look.key();
-            if key || byte == b'"' {
-                self.note(if byte == b'"' { Repair::MissingComma } else { Repair::AmbiguousMissingComma });
-                return Ok(Ok(Next::Key));
-            }
-        } else if matches!(byte, b'"' | b'{' | b'[') {
-            self.note(Repair::MissingArrayComma);
-            return Ok(Ok(Next::Value));
+        // Another key may be content of the string before it.
+        if byte == b'"' && self.in_object() {
+            self.note(Repair::MissingComma);
+            return Ok(Ok(Next::Key));
         }
         self.refuse_odd_mark()?;
         self.problem(messages::comma_or_closer_wanted())
@@ -50,11 +44,6 @@ impl RepairReader<'_> {
     fn comma(&mut self) -> Result<Next, Problem> {
         self.go_on(1);
         self.whitespace()?;
-        while self.peek() == Some(b',') {
-            self.note(Repair::SurplusComma);
-            self.go_on(1);
-            self.whitespace()?;
-        }
         if self.peek().is_some_and(|byte| matches!(byte, b'}' | b']')) {
             self.note(Repair::TrailingComma);
             return Ok(Next::After);
@@ -96,6 +85,9 @@ impl RepairReader<'_> {
         if rest.starts_with('{') {
             return self.problem(messages::doubled_braces());
         }
+        if rest.starts_with('\\') {
+            return self.problem(messages::escaped_quotes());
+        }
         let length = rest.bytes().take_while(|byte| is_word(*byte)).count();
         if length == 0 || rest.as_bytes()[0].is_ascii_digit() || rest.starts_with('-') {
             return self.problem(messages::quoted_key_wanted());
@@ -117,7 +109,7 @@ impl RepairReader<'_> {
         Ok(())
     }
 
-    /// Names a mark that only looks like JSON's: one that was written for HTML, or that is as wide as an ideograph.
+    /// Refuses a mark that only looks like JSON's: one that was written for HTML, one as wide as an ideograph, or another blank.
     pub(super) fn refuse_odd_mark(&self) -> Result<(), Problem> {
         let rest = self.rest();
         if rest.starts_with("&quot;")
@@ -128,7 +120,9 @@ impl RepairReader<'_> {
             return self.problem(messages::html_escapes());
         }
         match rest.chars().next() {
-            Some(wide @ '\u{ff01}'..='\u{ff5e}') => self.problem(messages::fullwidth_mark(format!("{wide:?}"))),
+            Some(odd) if matches!(odd, '\u{ff01}'..='\u{ff5e}') || !odd.is_ascii() && odd.is_whitespace() => {
+                self.problem(messages::odd_mark(format!("{odd:?}")))
+            }
             _ => Ok(()),
         }
     }

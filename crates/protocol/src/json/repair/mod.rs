@@ -30,17 +30,6 @@ pub(super) fn read(text: &str, closed: bool) -> Result<Reading, Problem> {
     }
 }
 
-/// Reads what stood in a string as the text it was meant to be. It is not decoded a second time.
-pub(super) fn read_decoded(text: &str, closed: bool) -> Result<Reading, Problem> {
-    let mut reader = RepairReader::new(text, closed);
-    reader.decoded = true;
-    reader.note(Repair::DoubleEncoded);
-    match reader.values() {
-        Ok(values) => Ok(Reading { values, repairs: reader.repairs }),
-        Err(problem) => Err(Problem { at: 0, inside: true, ..problem }),
-    }
-}
-
 /// What is open around the place that is read.
 enum Frame {
     Object(Map<String, Value>, Option<String>),
@@ -70,8 +59,6 @@ struct RepairReader<'a> {
     at: usize,
     /// Brackets missing at the end may be added.
     closed: bool,
-    /// The text was inside of a string already.
-    decoded: bool,
     repairs: Vec<Repair>,
     stack: Vec<Frame>,
     /// How many frames of the stack are objects.
@@ -96,7 +83,6 @@ impl<'a> RepairReader<'a> {
             text,
             at: 0,
             closed,
-            decoded: false,
             repairs: Vec::with_capacity(USUAL),
             stack: Vec::with_capacity(USUAL),
             objects: 0,
@@ -173,7 +159,7 @@ impl<'a> RepairReader<'a> {
     fn end(&mut self, next: &Next) -> Result<Value, Problem> {
         // More digits may have been to come.
         let in_number = self.text.trim_end().ends_with(|c: char| c.is_ascii_alphanumeric() || c == '.');
-        let doubtful = self.swallowed || in_number || self.has(Repair::InnerQuotes) || self.has(Repair::EarlyCloser);
+        let doubtful = self.swallowed || in_number || self.has(Repair::InnerQuotes);
         if !self.closed || !matches!(next, Next::After) || doubtful {
             return self.problem(messages::object_not_finished());
         }
@@ -240,8 +226,8 @@ impl<'a> RepairReader<'a> {
 mod tests {
     use super::*;
     use Repair::{
-        AmbiguousEscape, Comment, FinalClosers, InvalidEscape, MissingArrayComma, MissingComma, PythonLiteral, Quotes,
-        RawControl, Separator, SurroundingText, TrailingComma, UnquotedKey,
+        Comment, FinalClosers, InvalidEscape, MissingComma, PythonLiteral, Quotes, RawControl, Separator,
+        SurroundingText, TrailingComma, UnquotedKey,
     };
     use serde_json::json;
 
@@ -263,11 +249,9 @@ mod tests {
         reads("{\"a\": \"b\"", &ab, &[FinalClosers]);
         reads("{\"a\": [True, None, [\"x\"", &json!({"a": [true, null, ["x"]]}), &[PythonLiteral, FinalClosers]);
         reads("{\"a\": 1 \"b\": 2}", &json!({"a": 1, "b": 2}), &[MissingComma]);
-        reads("[{} {}]", &json!([{}, {}]), &[MissingArrayComma]);
         reads("{\"a\": \"x\ny\"}", &json!({"a": "x\ny"}), &[RawControl]);
         reads(r#"{"a": "\d+\."}"#, &json!({"a": "\\d+\\."}), &[InvalidEscape]);
         reads(r#"{"a": "it\'s"}"#, &json!({"a": "it's"}), &[InvalidEscape]);
-        reads(r#"{"a": "C:\new\dir"}"#, &json!({"a": "C:\\new\\dir"}), &[AmbiguousEscape]);
         reads(r#"{"a": "\ud83d\ude00",}"#, &json!({"a": "😀"}), &[TrailingComma]);
     }
 
@@ -284,6 +268,23 @@ mod tests {
             "{\"a\": /* b}",
             "{\"a\": 1,",
             "[,]",
+            "[1,, 2]",
+            "[{} {}]",
+            "{\"a\": 1 b: 2}",
+            "{\"a\": undefined}",
+            "{\"a\": NaN}",
+            "{\"a\": 0x1f}",
+            "{\"a\": .5}",
+            "{\"a\": 1}} and more",
+            "{\"a\": 1}, \"b\": 2}",
+            "\"a\": 1}",
+            "```\n{\"a\": 1}\n```",
+            r#"{\"a\": 1}"#,
+            r#""{\"a\": 1}""#,
+            r#"{\n"a": 1}"#,
+            "{\u{a0}\"a\": 1}",
+            r#"{"a": "C:\new\dir"}"#,
+            r#"{"a": "\d+\n"}"#,
         ];
         for text in texts {
             assert!(read(text, true).is_err(), "{text}: {:?}", read(text, true));

@@ -96,11 +96,11 @@ impl RepairReader<'_> {
             Delimiter::Double => '\u{201d}',
             Delimiter::Single => '\u{2019}',
         };
-        let text = self.unescape(raw, from, quote)?;
-        // Whoever makes quotes typographic does so to all of them: an escaped one may have ended a string of its own.
+        // A program that makes quotes typographic does so to all of them: an escaped one may have ended a string of its own.
         if matches!(mark, Delimiter::Double | Delimiter::Single) && holds_escaped(raw, mark) {
-            self.note(Repair::AmbiguousEscape);
+            return Err(Problem::new(start, messages::ambiguous_quote()));
         }
+        let text = self.unescape(raw, from, quote)?;
         if let Some(repair) = mark.repair() {
             self.note(repair);
         }

@@ -1,40 +1,25 @@
-//! What may stand between tokens: whitespace, comments, and what models take for whitespace.
+//! What is between tokens: whitespace and comments.
 
 use super::{Problem, RepairReader};
 use crate::Repair;
-use crate::invisible::{self, Invisible};
 use crate::messages;
 
-/// The character of whitespace that a text begins with: its bytes, and the repair where JSON has no such whitespace.
-/// The reader and its look ahead share this, so that they cannot differ.
-pub(super) fn one_space(text: &str) -> Option<(usize, Option<Repair>)> {
-    let mut chars = text.chars();
-    match chars.next()? {
-        ' ' | '\t' | '\n' | '\r' => Some((1, None)),
-        '\\' if matches!(chars.next(), Some('n' | 'r' | 't')) => Some((2, Some(Repair::EscapedWhitespace))),
-        space @ ('\u{a0}' | '\u{202f}') => Some((space.len_utf8(), Some(Repair::NoBreakSpace))),
-        // Characters that turn the direction of the text are not taken for whitespace.
-        odd if odd.is_whitespace() || invisible::kind(odd) == Some(Invisible::ZeroWidth) => {
-            Some((odd.len_utf8(), Some(Repair::UnusualWhitespace)))
-        }
-        _ => None,
-    }
+/// The white space of JSON. Other blanks may be part of a string that has lost its quotes.
+pub(super) fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 
 /// Whether a byte certainly begins neither whitespace nor a comment.
 pub(super) fn is_token(byte: u8) -> bool {
-    matches!(byte, b'!'..=0x7f) && !matches!(byte, b'#' | b'/' | b'\\')
+    matches!(byte, b'!'..=0x7f) && !matches!(byte, b'#' | b'/')
 }
 
 impl RepairReader<'_> {
-    /// Passes over whitespace and comments.
+    /// Skips whitespace and comments.
     pub(super) fn whitespace(&mut self) -> Result<(), Problem> {
         while !self.peek().is_some_and(is_token) {
-            if let Some((length, repair)) = one_space(self.rest()) {
-                if let Some(repair) = repair {
-                    self.note(repair);
-                }
-                self.go_on(length);
+            if self.peek().is_some_and(is_space) {
+                self.go_on(1);
             } else if !self.comment()? {
                 break;
             }
