@@ -186,6 +186,7 @@ impl<'a> Check<'a> {
         members: &'a Map<String, Value>,
     ) -> Checked<'a> {
         let mut unknown = None;
+        self.spend(members.len() as u64 / 8);
         for (name, member) in members {
             match rules.get("properties").and_then(|known| known.get(name)).or_else(|| additional(rules)) {
                 Some(Value::Bool(false)) => unknown = unknown.or(Some(name)),

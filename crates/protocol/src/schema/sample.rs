@@ -136,6 +136,7 @@ impl<'s> Maker<'s> {
     /// The object with its required members, or with a few of the others.
     fn object(&mut self, schemas: &[&'s Value], view: &View<'s>, level: usize) -> Option<Value> {
         let fields = view.fields();
+        self.budget = self.budget.saturating_sub(fields.len() as u64);
         let additional: Vec<&Value> = view.every("additionalProperties").collect();
         let required = fields.iter().filter(|field| field.required).count();
         let few = if required == 0 { MOST_OPTIONAL } else { required };

@@ -14,6 +14,10 @@ const MOST_LISTED_LEVELS: usize = 8;
 const MOST_LINES: usize = 300;
 const MOST_BYTES: usize = 32 << 10;
 
+/// Schemas that a list looks into, and schemas that are open inside of one another. Not each of them has a line.
+const MOST_LOOKED_INTO: usize = 1000;
+const MOST_OPEN: usize = 64;
+
 /// Choices and names in one sentence, and alternatives.
 const MOST_NAMED: usize = 40;
 const MOST_ALTERNATIVES: usize = 12;
@@ -45,7 +49,7 @@ impl Schema {
 
     /// The members of the root and what is inside them, a line each.
     pub(crate) fn outline(&self, language: Language) -> String {
-        let mut list = List { schema: self, language, out: String::new(), lines: 0, open: Vec::new() };
+        let mut list = List { schema: self, language, out: String::new(), lines: 0, looked_into: 0, open: Vec::new() };
         list.members(&self.view(&[&self.root]), 1);
         list.out
     }
@@ -205,6 +209,7 @@ struct List<'s> {
     language: Language,
     out: String,
     lines: usize,
+    looked_into: usize,
     /// The schemas whose members are being listed, with the names they have: one that comes again inside itself is named.
     open: Vec<(&'s Map<String, Value>, String)>,
 }
@@ -246,9 +251,10 @@ impl<'s> List<'s> {
 
     /// The members of an object, of the elements of an array or of alternatives.
     fn inside(&mut self, name: &str, view: &View<'s>, level: usize) {
-        if level > MOST_LISTED_LEVELS || self.lines == MOST_LINES {
+        if level > MOST_LISTED_LEVELS || self.open.len() > MOST_OPEN || self.looked_into == MOST_LOOKED_INTO {
             return;
         }
+        self.looked_into += 1;
         // Without this, the list of a recursive schema would not end.
         let again = view.layers.iter().find_map(|layer| self.open.iter().find(|(known, _)| ptr::eq(*known, *layer)));
         if let Some((_, known)) = again {

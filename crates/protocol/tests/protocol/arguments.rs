@@ -366,6 +366,11 @@ fn hostile_schemas_cost_a_bounded_time() {
         .collect();
     let chain: Map<String, Value> =
         (0..20_000).map(|n| (format!("d{n}"), json!({"$ref": format!("#/$defs/d{}", n + 1)}))).collect();
+    let link = |n: usize| json!({"$ref": format!("#/$defs/d{}", n + 1)});
+    let chain_of = |length: usize, rules: &dyn Fn(Value) -> Value| {
+        let all: Map<String, Value> = (0..length).map(|n| (format!("d{n}"), rules(link(n)))).collect();
+        json!({"properties": {"a": {"$ref": "#/$defs/d0"}}, "required": ["a"], "$defs": all})
+    };
     let deep =
         (0..120).fold(json!({"type": "string"}), |inner, _| json!({"properties": {"a": inner}, "required": ["a"]}));
     let doubled =
@@ -382,6 +387,11 @@ fn hostile_schemas_cost_a_bounded_time() {
         json!({"$ref": "#"}),
         json!({"$ref": "#/$defs/d0", "$defs": doubling}),
         json!({"$ref": "#/$defs/d0", "$defs": chain}),
+        chain_of(20_000, &|next| json!({"anyOf": [next]})),
+        chain_of(20_000, &|next| json!({"items": next})),
+        chain_of(60, &|next| json!({"items": next, "additionalProperties": next, "prefixItems": [next, next]})),
+        chain_of(60, &|next| json!({"type": "array", "items": {"anyOf": [next, next]}, "minItems": 2})),
+        chain_of(60, &|next| json!({"type": "object", "properties": {"a": next, "b": next}, "required": ["a", "b"]})),
         json!({"anyOf": [{"$ref": "#"}], "allOf": [{"$ref": "#"}], "oneOf": [{"oneOf": [{"$ref": "#"}]}]}),
         deep,
         doubled,
