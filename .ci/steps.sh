@@ -146,7 +146,7 @@ page() {
     AXE=$folder/node_modules/axe-core/axe.min.js .ci/page.mjs "$target/debug/coder"
 }
 
-# The description of the HTTP API by a validator, and by a client that a generator makes from it; the counters by a parser of Prometheus.
+# The description of the HTTP API by a validator, and by a client that a generator makes from it.
 api() {
     python_programs
     cargo build --quiet --locked --bin coder

@@ -23,7 +23,7 @@
 //! | the policy | `policy` | [`policy`] allows, asks or denies; [`toolbox`] runs a cleared call |
 //! | the session | `session` | [`session`] is the agent loop as a state machine |
 //! | the tools | `tools` | [`tools`] has the built-in tools, [`workspace`] is the project they work on, [`sandbox`] what is around commands, [`undo`] takes changes back |
-//! | the driver | `agent` | [`agent`] drives a session on tokio, [`backend`] answers from a recording, a program or code of yours, [`audit`] keeps the log, [`transcript`] what was said, [`metrics`] counts and times it |
+//! | the driver | `agent` | [`agent`] drives a session on tokio, [`backend`] answers from a recording, a program or code of yours, [`transcript`] records each turn, [`metrics`] counts and times it |
 //! | model servers | `backend-http` | `backend::Http` talks to servers and providers |
 //! | the pipe | `pipe` | [`pipe`] speaks JSON lines with a client in any language |
 //! | the parts of these | none, `patch`, `tools` | [`parts`] reads and repairs JSON, reads and changes files, places patches and finds new errors without a model |
@@ -81,13 +81,13 @@ pub use toolfence_policy::toolbox;
 #[cfg(feature = "tools")]
 pub mod sandbox;
 #[cfg(feature = "tools")]
+pub mod tools;
+#[cfg(feature = "tools")]
 pub mod undo;
 #[cfg(feature = "tools")]
 pub mod workspace;
 #[cfg(feature = "agent")]
-pub use toolfence_agent::{audit, metrics, redact};
-#[cfg(feature = "tools")]
-pub mod tools;
+pub use toolfence_agent::redact;
 
 #[cfg(feature = "agent")]
 pub mod agent;

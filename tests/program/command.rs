@@ -149,7 +149,7 @@ fn a_program_with_its_own_conversation_is_told_what_is_new() {
 /// The program begins a new conversation, and gets all of it, where what it keeps is no longer what is sent.
 #[test]
 fn a_conversation_that_is_another_one_begins_anew() {
-    let long = format!("{}\n", "A long answer. ".repeat(200));
+    let long: String = (0..120).map(|number| format!("A long answer, part {number}. ")).collect::<String>() + "\n";
     let replies: Vec<&str> =
         std::iter::repeat_n(long.as_str(), 6).chain(["Seven.\n", "Eight.\n", "Nine.\n", "Ten.\n"]).collect();
     let place = Place::stub(&replies);

@@ -1,4 +1,4 @@
-//! The files in `tests/cases/compat`, which an earlier program wrote, can still be read: transcripts, an audit log, an undo history,
+//! The files in `tests/cases/compat`, which an earlier program wrote, can still be read: transcripts, an undo history,
 //! a profile and a settings file. See the README there.
 
 use serde_json::{Value, json};
@@ -130,7 +130,7 @@ impl Conversation {
     }
 }
 
-/// A project with all conversations and their audit log.
+/// A project with all conversations.
 fn project_with_conversations() -> Project {
     let place = Project::new();
     let sessions = state_of_project(&place).join("sessions");
@@ -138,7 +138,6 @@ fn project_with_conversations() -> Project {
         let from = cases().join(format!("{}.jsonl", conversation.file));
         copy(&from, &sessions.join(format!("{}.jsonl", conversation.id())), &place);
     }
-    copy(&cases().join("audit.jsonl"), &place.home.join("state/toolfence/audit.jsonl"), &place);
     place
 }
 

@@ -372,53 +372,7 @@ async fn an_agent_takes_a_conversation_over() {
     assert!(sent.starts_with("System: You are another. | User: one | Assistant: '''tool"), "{sent}");
     assert!(sent.contains("| Assistant: done | User: and this") && sent.contains("you are another now"), "{sent}");
     assert!(sent.trim_end().ends_with("two"), "{sent}");
-    let metrics = second.metrics();
-    assert_eq!((metrics.turns, metrics.usage.replies, metrics.answers["always"]), (2, usage.replies + 1, 1));
     assert_eq!(second.usage().replies, usage.replies + 1);
-}
-
-/// The name of an event, and its fields.
-#[cfg(feature = "cli")]
-type Told = (String, Vec<(String, String)>);
-
-/// Keeps what is told of.
-#[cfg(feature = "cli")]
-#[derive(Default)]
-struct Events(std::sync::Mutex<Vec<Told>>);
-
-#[cfg(feature = "cli")]
-impl tracing::Subscriber for Events {
-    fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
-        metadata.is_event() && metadata.target() == "toolfence" && *metadata.level() == tracing::Level::INFO
-    }
-
-    fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
-        tracing::span::Id::from_u64(1)
-    }
-
-    fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
-
-    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
-
-    fn event(&self, event: &tracing::Event<'_>) {
-        struct Fields(Vec<(String, String)>);
-        impl tracing::field::Visit for Fields {
-            fn record_str(&mut self, field: &tracing::field::Field, value: &str) {
-                self.0.push((field.name().to_owned(), value.to_owned()));
-            }
-
-            fn record_debug(&mut self, field: &tracing::field::Field, value: &dyn std::fmt::Debug) {
-                self.0.push((field.name().to_owned(), format!("{value:?}")));
-            }
-        }
-        let mut fields = Fields(Vec::new());
-        event.record(&mut fields);
-        self.0.lock().unwrap().push((event.metadata().name().to_owned(), fields.0));
-    }
-
-    fn enter(&self, _: &tracing::span::Id) {}
-
-    fn exit(&self, _: &tracing::span::Id) {}
 }
 
 /// Answers one question after another.
@@ -432,83 +386,6 @@ impl Host for Answers {
             answer
         })
     }
-}
-
-/// Four rounds: one of each kind of answer, and a block that cannot be read.
-#[cfg(feature = "cli")]
-#[tokio::test]
-async fn what_is_done_is_counted_timed_and_told() {
-    // The test runs in a process of its own: `tracing` keeps for each callsite whether anybody is interested in it, and a
-    // callsite that another thread reaches for the first time while the subscriber is set may be kept as one of no interest.
-    const APART: &str = "TOOLFENCE_TEST_EVENTS";
-    if std::env::var_os(APART).is_none() {
-        let output = std::process::Command::new(std::env::current_exe().expect("this program has a file"))
-            .args(["--exact", "agent::what_is_done_is_counted_timed_and_told", "--nocapture"])
-            .env(APART, "1")
-            .output()
-            .expect("it can be started");
-        let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success() && said.contains("1 passed"), "{said}");
-        return;
-    }
-    let lossless = "```tool\n{\"name\": \"look\", \"args\": {\"word\": \"a\", \"wait\": 30,}}\n```\n";
-    let broken = "```tool\n{\"name\": \"look\", \"args\": {\"word\": }\n```\n";
-    let (yes, no) = (block("change", "b", 0), block("change", "c", 0));
-    let mut agent = fixture(replay(&[lossless, broken, &yes, &no, "done"])).agent;
-    assert_eq!(agent.metrics(), toolfence::metrics::Metrics::default());
-    let events = Arc::new(Events::default());
-    let listening = tracing::subscriber::set_default(events.clone());
-    let mut host = Answers(vec![Answer::Yes, Answer::No("not now".into())]);
-    assert_eq!(agent.run("go", &mut host).await.unwrap(), StopReason::Answered);
-    drop(listening);
-
-    let metrics = agent.metrics();
-    assert_eq!((metrics.turns, metrics.rounds, metrics.usage.replies, metrics.usage.estimated), (1, 4, 5, 5));
-    assert_eq!(metrics.usage, agent.usage());
-    let tool = |name: &str| (metrics.tools[name].calls, metrics.tools[name].failed, metrics.tools[name].times.count());
-    assert_eq!((tool("look"), tool("change")), ((1, 0, 1), (2, 1, 1)));
-    let count = |counts: &std::collections::BTreeMap<String, u64>| format!("{counts:?}");
-    assert_eq!(count(&metrics.failures), r#"{"denied": 1, "malformed_call": 1}"#);
-    assert_eq!((count(&metrics.denied), metrics.malformed), (r#"{"person": 1}"#.into(), 1));
-    assert_eq!((metrics.asked, count(&metrics.answers)), (2, r#"{"no": 1, "yes": 1}"#.into()));
-    assert_eq!(count(&metrics.repairs), r#"{"trailing_comma": 1}"#);
-    assert_eq!((metrics.model.count(), metrics.first_byte.count(), metrics.person.count()), (5, 5, 2));
-    assert!(metrics.person.p50() >= 20 && metrics.tools["look"].times.most() >= 30, "{metrics:?}");
-
-    let events = events.0.lock().unwrap();
-    let told: Vec<String> = events
-        .iter()
-        .map(|(name, fields)| {
-            // What differs from run to run is only named.
-            let fields = fields.iter().map(|(name, value)| match name.as_str() {
-                "session" | "ms" | "first_ms" | "input" | "output" | "bytes" => name.clone(),
-                _ => format!("{name}={value}"),
-            });
-            format!("{name} {}", fields.collect::<Vec<_>>().join(" "))
-        })
-        .collect();
-    let reply = "reply_ended session turn=1 ms first_ms input cached=0 output counted=false end=stop";
-    let answered = |id: &str, tool: &str, rest: &str| format!("call_answered id={id} tool={tool} {rest}");
-    let ran = "success=true ran=true ms bytes truncated=false";
-    let refused = |code: &str| format!("success=false code={code} ran=false ms bytes truncated=false");
-    let wanted = [
-        "turn_began session turn=1".to_owned(),
-        reply.to_owned(),
-        "call_began id=call_1 tool=look by=policy rule=read".to_owned(),
-        answered("call_1", "look", ran),
-        reply.to_owned(),
-        answered("call_1", "look", &refused("malformed_call")),
-        reply.to_owned(),
-        "person_asked id=call_1 tool=change rule=write answer=yes ms".to_owned(),
-        "call_began id=call_1 tool=change by=person rule=write".to_owned(),
-        answered("call_1", "change", ran),
-        reply.to_owned(),
-        "person_asked id=call_1 tool=change rule=write answer=no ms".to_owned(),
-        answered("call_1", "change", &refused("denied")),
-        reply.to_owned(),
-        "turn_ended session turn=1 reason=answered ms".to_owned(),
-    ];
-    assert_eq!(told, wanted);
 }
 
 /// The whole way: a recorded reply that breaks off in a block, and the next that goes on with it.

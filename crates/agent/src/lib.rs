@@ -1,8 +1,8 @@
 //! What drives a session on tokio: it calls the model, runs the tools, asks the host, and feeds back what came.
 //!
-//! [`agent`] is the driver, [`backend`] is whoever answers, [`probe`] finds out what a backend does to texts. [`audit`] writes
-//! down what was decided and what came of it, and [`transcript`] what was said, so that a session can be resumed. [`metrics`] counts
-//! and times all of it. [`redact`] removes secrets from what is written down.
+//! [`agent`] is the driver, [`backend`] is whoever answers, [`probe`] finds out what a backend does to texts. [`transcript`]
+//! records each turn: messages, decisions, results, times and tokens. A session is resumed from it, and the audit and the statistics
+//! read it. [`redact`] removes secrets from what is written down.
 //! This crate decides nothing: what may run was judged by the policy, and what comes next the session says.
 //!
 //! It is internal: only the crate `toolfence`, which re-exports what is for users, makes promises.
@@ -10,12 +10,10 @@
 #![forbid(unsafe_code)]
 
 pub mod agent;
-pub mod audit;
 pub mod backend;
 #[cfg(feature = "http")]
 pub mod http;
 mod messages;
-pub mod metrics;
 pub mod probe;
 pub mod redact;
 pub mod transcript;

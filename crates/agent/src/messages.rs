@@ -30,14 +30,6 @@ toolfence_protocol::texts! { "agent"
     }
 }
 
-// The audit log.
-toolfence_protocol::texts! { "audit"
-    open_audit_log(path) {
-        en: "open the audit log {path}",
-        pt: "abrir o log de auditoria {path}",
-    }
-}
-
 // Transcripts.
 toolfence_protocol::texts! { "transcript"
     name_session() {

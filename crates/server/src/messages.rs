@@ -528,8 +528,8 @@ toolfence_protocol::texts! { "api"
         pt: "As rodadas deste turno se esgotaram.",
     }
     model_repeats_itself() {
-        en: "The model repeats the same call with the same result.",
-        pt: "O modelo repete a mesma chamada com o mesmo resultado.",
+        en: "The model repeats itself.",
+        pt: "O modelo se repete.",
     }
     turn_was_cancelled() {
         en: "The turn was cancelled.",

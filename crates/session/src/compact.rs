@@ -359,7 +359,8 @@ struct Facts {
 
 #[derive(Debug, Clone)]
 struct Told {
-    id: String,
+    /// The result answers a block that could not be read.
+    is_malformed: bool,
     tool: String,
     success: bool,
     files: Vec<String>,
@@ -386,9 +387,10 @@ impl Facts {
             };
             let names = result.data.as_ref().and_then(|data| data.get("files_modified")?.as_array().cloned());
             let files = names.unwrap_or_default().iter().filter_map(|name| name.as_str().map(str::to_owned)).collect();
+            let is_malformed = result.error.as_ref().is_some_and(|error| error.code == ErrorCode::MalformedCall);
             let denied = result.error.filter(|error| error.code == ErrorCode::Denied);
             let refusal = denied.map(|error| error.message);
-            facts.results.push(Told { id: result.id, tool: result.tool, success: result.success, files, refusal });
+            facts.results.push(Told { is_malformed, tool: result.tool, success: result.success, files, refusal });
         }
         facts
     }
@@ -414,7 +416,10 @@ impl Facts {
                 calls = std::mem::take(&mut facts.calls);
             }
             for told in std::mem::take(&mut facts.results) {
-                let call = calls.iter().find(|call| call.id == told.id);
+                // Results are in the order of the calls. Their ids are those of the conversation, which the text of a reply does not have.
+                let at = calls.iter().position(|call| !told.is_malformed && call.name == told.tool);
+                let call = at.map(|at| calls.remove(at));
+                let call = call.as_ref();
                 if let Some(why) = &told.refusal {
                     let label = call.map_or_else(|| told.tool.clone(), |call| label(call, context.catalog));
                     facts.refused.push(line(&format!("{label}: {}", why.render(context.format.language))));

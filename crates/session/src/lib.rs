@@ -11,8 +11,10 @@
 mod announce;
 mod compact;
 mod guard;
+mod ids;
 mod messages;
 pub mod persona;
+mod repetition;
 mod reply;
 mod round;
 mod stitch;
@@ -138,7 +140,7 @@ pub enum StopReason {
     FormatErrors,
     /// The rounds of a turn are used up; the last answer was shown as text.
     RoundLimit,
-    /// The same call had the same result again and again.
+    /// The same call had the same result again and again, or a reply repeated the same text.
     Loop,
     /// The user cancelled.
     Cancelled,
@@ -147,7 +149,7 @@ pub enum StopReason {
 }
 
 impl StopReason {
-    /// The reason in a word, as the pipe, the HTTP API, the metrics and the log have it: the name of the variant in snake case.
+    /// The reason in a word, as the pipe, the HTTP API and the transcript have it: the name of the variant in snake case.
     pub fn name(&self) -> &'static str {
         match self {
             StopReason::Answered => "answered",
@@ -230,6 +232,8 @@ pub struct Session {
     images: Vec<Image>,
     /// What the replies have shown of the backend.
     learning: Learning,
+    /// The ids of the conversation's calls.
+    ids: ids::Ids,
     window: window::Window,
 }
 
@@ -278,6 +282,7 @@ impl Session {
             owed: Vec::new(),
             images: Vec::new(),
             learning,
+            ids: ids::Ids::default(),
             window: window::Window::default(),
         }
     }
@@ -343,9 +348,10 @@ impl Session {
         self.options.checks = true;
     }
 
-    /// Takes over what the replies of a session before this one have shown of the backend.
+    /// Takes over what the replies of an earlier session have shown of the backend, and the ids that they used.
     pub fn follows(&mut self, before: &mut Session) {
         self.learning = std::mem::take(&mut before.learning);
+        self.ids = std::mem::take(&mut before.ids);
     }
 
     /// Takes over the conversation of another session that waits for its user: its messages, but for its instructions, what its
@@ -359,6 +365,13 @@ impl Session {
         self.owed = std::mem::take(&mut before.owed);
         self.images = std::mem::take(&mut before.images);
         self.judge.policy.remember(before.judge.policy.remembered().to_vec());
+    }
+
+    /// Reserves the ids of calls in a history that was read back, so that no later call has one of them.
+    pub fn reserve_ids(&mut self, ids: impl IntoIterator<Item = String>) {
+        for id in ids {
+            self.ids.reserve(id);
+        }
     }
 
     /// Whether the reply that the model is called for is to go on in the middle of the one before, which broke off in a call. What a
@@ -394,7 +407,7 @@ impl Session {
             (_, Input::Failed(message)) => self.abandon(StopReason::Failed(message)),
             (State::Streaming(reply), Input::End(reason)) => reply.finish(reason),
             (State::Streaming(reply), input) if reply.is_open() => {
-                let shown = listen(reply, input);
+                let shown = listen(reply, input, &mut self.ids);
                 self.actions.extend(shown.map(Action::Show));
                 self.stop_what_is_too_long();
             }
@@ -440,7 +453,7 @@ impl Session {
 }
 
 /// Takes a piece of a reply; gives what is to be shown at once.
-fn listen(reply: &mut Reply, input: Input<'_>) -> Option<Event<'static>> {
+fn listen(reply: &mut Reply, input: Input<'_>, ids: &mut ids::Ids) -> Option<Event<'static>> {
     match input {
         Input::Chunk(chunk) => {
             reply.push(chunk);
@@ -450,7 +463,7 @@ fn listen(reply: &mut Reply, input: Input<'_>) -> Option<Event<'static>> {
             let (text, span) = (text.to_owned().into(), parse::Span::default());
             Some(Event::Reasoning { text, span, closed: None, unopened: false })
         }
-        Input::NativeCall(call) => Some(reply.native(call)),
+        Input::NativeCall(call) => Some(reply.native(call, ids)),
         _ => None,
     }
 }

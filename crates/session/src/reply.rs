@@ -2,7 +2,9 @@
 //!
 //! This module decides nothing about calls; it only says what is there.
 
+use super::ids::{Ids, ReplyIds};
 use super::messages;
+use super::repetition::Repetition;
 use super::stitch::{Broken, Continuation, Look};
 use toolfence_protocol::parse::{Event, Ignored, Options, Parser, Reasoning, Span};
 use toolfence_protocol::reply::Summary;
@@ -37,6 +39,8 @@ pub(super) struct Found {
     /// It was to go on with a block, and neither does nor begins with a whole one. Its calls are not read: they may be content of
     /// the block that it was to go on with.
     pub(super) astray: bool,
+    /// It was ended because its text repeated itself.
+    pub(super) repeats: bool,
 }
 
 /// An item and where it stands: a call that the parser had held back comes after what stands behind it.
@@ -83,6 +87,9 @@ pub(super) struct Reply {
     /// What will be the items of `found`, in the order of the reply.
     placed: Vec<Placed>,
     found: Found,
+    ids: ReplyIds,
+    text: Repetition,
+    thoughts: Repetition,
     /// No block of this reply is a call.
     text_only: bool,
     /// The backend is done.
@@ -105,6 +112,9 @@ impl Reply {
             native: String::new(),
             placed: Vec::new(),
             found: Found::default(),
+            ids: ReplyIds::default(),
+            text: Repetition::default(),
+            thoughts: Repetition::default(),
             text_only,
             ended: false,
             stopped: false,
@@ -140,6 +150,10 @@ impl Reply {
 
     /// Whether the model is to be stopped now. Says so once.
     pub(super) fn wants_stop(&mut self) -> bool {
+        if self.found.repeats && self.is_open() {
+            self.cut(FinishReason::Length);
+            return !std::mem::replace(&mut self.stopped, true);
+        }
         self.is_over() && self.found.end.is_none() && !std::mem::replace(&mut self.stopped, true)
     }
 
@@ -175,7 +189,8 @@ impl Reply {
     }
 
     /// A call of the backend's own channel. Gives what to show for it.
-    pub(super) fn native(&mut self, call: ToolCall) -> Event<'static> {
+    pub(super) fn native(&mut self, mut call: ToolCall, ids: &mut Ids) -> Event<'static> {
+        call.id = ids.unique(&call.id);
         let body = serde_json::to_string(&call).unwrap_or_default();
         let block = format!("```tool\n{body}\n```\n");
         self.native.push_str(&block);
@@ -206,7 +221,7 @@ impl Reply {
     }
 
     /// The next thing to show. Nothing that stands behind a forged result is shown.
-    pub(super) fn next(&mut self) -> Option<Event<'static>> {
+    pub(super) fn next(&mut self, ids: &mut Ids) -> Option<Event<'static>> {
         loop {
             let event = self.parser.poll()?.into_owned();
             if self.found.summary.is_behind_forgery(&event) {
@@ -217,6 +232,7 @@ impl Reply {
                 _ => Some(event),
             };
             let Some(event) = event else { continue };
+            let event = self.with_unique_ids(event, ids);
             self.note(&event);
             if let Some(event) = self.as_shown(event) {
                 return Some(event);
@@ -257,7 +273,32 @@ impl Reply {
         (self.raw, self.found)
     }
 
+    /// The event with the ids of the conversation in place of those of the parser.
+    fn with_unique_ids(&mut self, mut event: Event<'static>, ids: &mut Ids) -> Event<'static> {
+        match &mut event {
+            Event::Started { id, .. }
+            | Event::Progress { id, .. }
+            | Event::Malformed { id, .. }
+            | Event::Incomplete { id, .. }
+            | Event::Ignored { id: Some(id), .. } => *id = self.ids.unique(id, ids).into(),
+            Event::Call { call, replaces, .. } => {
+                call.id = self.ids.unique(&call.id, ids);
+                if let Some(id) = replaces {
+                    *id = self.ids.unique(id, ids);
+                }
+            }
+            _ => {}
+        }
+        event
+    }
+
     fn note(&mut self, event: &Event<'_>) {
+        let repeats = match event {
+            Event::Text { text, .. } => self.text.push(text),
+            Event::Reasoning { text, .. } => self.thoughts.push(text),
+            _ => false,
+        };
+        self.found.repeats |= repeats && self.is_open();
         let tool = self.found.summary.note(event).unwrap_or_default();
         match event {
             Event::Call { call, span, .. } => self.place(span.start, false, Item::Call(ToolCall::clone(call))),

@@ -51,7 +51,7 @@ impl Session {
     /// The next event of the reply, or its end. `None` when more has to come first.
     pub(super) fn read(&mut self) -> Option<()> {
         let State::Streaming(reply) = &mut self.state else { return None };
-        let event = reply.next();
+        let event = reply.next(&mut self.ids);
         let stops = reply.wants_stop();
         if event.is_some() || stops {
             self.actions.extend(event.map(Action::Show));
@@ -123,7 +123,7 @@ impl Session {
             self.actions.push_back(Action::StopModel);
         }
         reply.finish(FinishReason::Cut);
-        while let Some(event) = reply.next() {
+        while let Some(event) = reply.next(&mut self.ids) {
             self.actions.push_back(Action::Show(event));
         }
         let (text, found) = reply.close();
@@ -157,6 +157,15 @@ impl Session {
             notes.extend(self.remind_of_announced_call(&found));
         }
         self.take_up(&mut found, &mut notes);
+        if found.repeats {
+            let note = text!("Note: your reply repeated the same text again and again, so it was ended.");
+            if found.items.is_empty() {
+                notes.push(note);
+                self.owed.splice(0..0, notes.iter().map(|note| note.render(self.options.language)));
+                return self.stop(StopReason::Loop);
+            }
+            notes.push(note);
+        }
         if !found.items.is_empty() {
             self.state = State::Working(Work::new(found.items), notes);
         } else if !notes.is_empty() {

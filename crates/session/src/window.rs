@@ -4,6 +4,7 @@
 //! can count; it is estimated from bytes, with the ratio that the backend's last number showed.
 
 use super::compact::{self, Context, View};
+use super::ids::Ids;
 use super::{Action, Session, State, messages};
 use serde::Serialize;
 use toolfence_protocol::{Image, Message, Role};
@@ -244,6 +245,7 @@ impl Session {
             self.history.retain(|message| message.role == Role::System);
             self.owed.clear();
             self.images.clear();
+            self.ids = Ids::default();
             self.window = Window { ratio: self.window.ratio, ..Window::default() };
         }
     }

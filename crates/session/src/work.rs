@@ -92,8 +92,7 @@ pub(super) struct Work {
 
 impl Work {
     pub(super) fn new(items: Vec<Item>) -> Work {
-        let mut ids = HashSet::new();
-        let slots = items.into_iter().map(|item| slot(item, &mut ids)).collect();
+        let slots = items.into_iter().map(slot).collect();
         Work {
             slots,
             next: 0,
@@ -321,16 +320,9 @@ fn lists_changes(result: &ToolResult, list: &str) -> bool {
     paths.is_some_and(|paths| !paths.is_empty())
 }
 
-/// Answers find their calls by id, so an id that comes again (the backend's channel and the text do not know of each
-/// other) is changed.
-fn slot(item: Item, ids: &mut HashSet<String>) -> Slot {
+fn slot(item: Item) -> Slot {
     match item {
-        Item::Call(mut call) => {
-            let mut number = ids.len();
-            while call.id.is_empty() || !ids.insert(call.id.clone()) {
-                number += 1;
-                call.id = format!("call-{number}");
-            }
+        Item::Call(call) => {
             Slot { call: Some(call), effect: Effect::Execute, server: None, cleared: false, answer: None }
         }
         Item::Broken(answer) => {

@@ -26,8 +26,7 @@ use tracing_subscriber::registry::{LookupSpan, Registry};
 pub(crate) const SCHEMA: &str = include_str!("debug.schema.json");
 
 /// The events that have a name of their own.
-const NAMED: &[&str] =
-    &["path", "turn_began", "reply_ended", "call_began", "person_asked", "call_answered", "turn_ended"];
+const NAMED: &[&str] = &["path"];
 
 /// Whether anybody wants to know.
 static ON: AtomicBool = AtomicBool::new(false);

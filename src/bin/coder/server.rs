@@ -10,6 +10,7 @@ use crate::program;
 use crate::runtime::cannot_start;
 use crate::terminal::tell;
 use std::future::Future;
+use std::io::{self, IsTerminal};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 use tokio::io::AsyncReadExt;
@@ -18,7 +19,7 @@ use toolfence::Text;
 use toolfence::backend::{CommandOptions, HttpOptions};
 use toolfence::program::backend::{LocalServer, Preset, choose_model, local_servers, models};
 use toolfence::program::persona::Persona;
-use toolfence::program::settings::Value;
+use toolfence::program::settings::{Layer, Value};
 use toolfence::proxy::ProxyOptions;
 
 /// The key that is meant for this program, whoever answers.
@@ -30,6 +31,9 @@ const LOCAL_SERVERS: &str = "TOOLFENCE_LOCAL_SERVERS";
 /// Where Ollama listens, by its own variable.
 const OLLAMA_HOST: &str = "OLLAMA_HOST";
 const OLLAMA_PORT: &str = "11434";
+
+/// How long the first piece of a reply may take while a user watches: as long as the setting can say.
+const LONGEST_WAIT: Duration = Duration::from_secs(86_400);
 
 /// How long a command may take that prints the key: it may ask the person for a password.
 const KEY_PATIENCE: Duration = Duration::from_secs(30);
@@ -245,6 +249,12 @@ fn options_of(config: &Config, model: String) -> Result<HttpOptions, Failure> {
     options.max_tokens = u32::try_from(config.count("max_tokens")).ok().filter(|most| *most > 0);
     options.stop = config.merged.texts("stop").map(str::to_owned).collect();
     options.first_byte = Duration::from_secs(config.count("http.first_byte"));
+    let is_set = config.merged.origin("http.first_byte").layer != Layer::Default;
+    if !is_set && io::stdin().is_terminal() && io::stderr().is_terminal() {
+        // The user sees that nothing has come and can press Ctrl-C. A small machine needs minutes for a long prompt.
+        options.connect = Some(options.first_byte);
+        options.first_byte = LONGEST_WAIT;
+    }
     options.between = Duration::from_secs(config.count("http.between"));
     options.retries = u32::try_from(config.count("http.retries")).unwrap_or(u32::MAX);
     options.proxy = config.text("http.proxy").map(str::to_owned);

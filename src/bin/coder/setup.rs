@@ -20,7 +20,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 use toolfence::agent::Agent;
-use toolfence::audit::Audit;
 use toolfence::backend::{Backend, Http, Replay, Usage};
 use toolfence::format::Format;
 use toolfence::grammar::{self, GrammarOptions};
@@ -44,9 +43,6 @@ use toolfence::undo::{History, Limits};
 use toolfence::workspace::Workspace;
 use toolfence::{Catalog, Dialect, Dialects, Language, Learned, Text, prompt};
 
-/// The log of decisions and results, below the folder of what the program remembers.
-const LOG: &str = "audit.jsonl";
-
 /// Everything a command needs but the backend.
 pub(crate) struct Setup {
     pub(crate) config: Config,
@@ -59,8 +55,6 @@ pub(crate) struct Setup {
     pub(crate) policy: Policy,
     /// How results are written for the model.
     pub(crate) format: Format,
-    /// Where the log of decisions and results is kept, if one is.
-    audit: Option<PathBuf>,
     /// The conversations that were written down, if there is a place for them.
     pub(crate) sessions: Option<Store>,
     /// Whether this one is.
@@ -173,8 +167,6 @@ impl Setup {
         config.settle_looks()?;
         terminal::set_notice(config.text("notify"), config.count("notify_after"));
         let policy = Policy::new(config.merged.settings()).map_err(Failure::wrong_use)?;
-        let log = layers.places.state.as_ref().map(|state| state.join(LOG));
-        let audit = log.filter(|_| config.text("audit") != Some("off"));
         let history = match known {
             Some(known) => known,
             None => history(&config, layers.places.state.as_deref(), root)?,
@@ -188,7 +180,7 @@ impl Setup {
             .then(|| agents_files::told(&layers.places, setup.language, setup.most_of_agents_files()))
             .flatten();
         let places = Some(layers.places);
-        Ok(Setup { audit, profiles, sessions, transcripts, stats: options.stats, agents_files, places, ..setup })
+        Ok(Setup { profiles, sessions, transcripts, stats: options.stats, agents_files, places, ..setup })
     }
 
     /// The demo's own: its folder, its persona, and every question asked, whatever options and files say.
@@ -227,7 +219,6 @@ impl Setup {
             toolbox,
             policy,
             format,
-            audit: None,
             sessions: None,
             transcripts: false,
             history,
@@ -358,22 +349,27 @@ impl Setup {
             Some(checks) => agent.checks(checks),
             None => agent,
         };
-        let agent = match transcript {
+        Ok(match transcript {
             Some(transcript) => agent.transcript(transcript),
-            None => agent,
-        };
-        Ok(match self.log() {
-            Some(audit) => agent.audit(Arc::new(audit)),
             None => agent,
         })
     }
 
     /// Where a new conversation is written down, if it is. Those that nothing was said in for long go.
     pub(crate) fn transcript(&self) -> Result<Option<Transcript>, Failure> {
+        self.transcript_in(Store::folder)
+    }
+
+    /// The record of a run that is not continued, for the audit.
+    pub(crate) fn run_transcript(&self) -> Result<Option<Transcript>, Failure> {
+        self.transcript_in(Store::runs)
+    }
+
+    fn transcript_in(&self, folder: impl Fn(&Store, &Path) -> PathBuf) -> Result<Option<Transcript>, Failure> {
         let Some(store) = self.sessions.as_ref().filter(|_| self.transcripts) else { return Ok(None) };
         let root = self.workspace.root_path();
         store.drop_older(root, Duration::from_secs(self.config.count("sessions.keep") * 86_400));
-        let transcript = Transcript::create(&store.folder(root), root).map_err(Failure::broken)?;
+        let transcript = Transcript::create(&folder(store, root), root).map_err(Failure::broken)?;
         Ok(Some(self.written(transcript)))
     }
 
@@ -431,17 +427,6 @@ impl Setup {
         let rolling_back = rules.iter().filter(|rule| rule.rolls_back).map(|rule| rule.command.clone());
         let checks = || ProjectChecks::new(self.commands.clone(), lines).rolling_back(rolling_back);
         (!rules.is_empty()).then(checks)
-    }
-
-    /// The log of decisions and results. Without one the work goes on, and the person is told.
-    pub(crate) fn log(&self) -> Option<Audit> {
-        let opened = Audit::open(self.audit.as_ref()?, self.redactor(), self.commands.clone());
-        opened.map_err(|error| tell(&messages::nothing_is_logged(error.text()))).ok()
-    }
-
-    /// The file of that log.
-    pub(crate) fn log_file(&self) -> Option<PathBuf> {
-        self.audit.clone()
     }
 
     /// Says what could not be recorded.

@@ -1,4 +1,4 @@
-//! The log of decisions and results, as `coder exec` keeps it.
+//! Decisions and results of `coder exec`, as `coder audit` prints them.
 
 use super::Place;
 use serde_json::Value;
@@ -45,14 +45,29 @@ fn logged(place: &Place, args: &[&str]) -> Option<Vec<Value>> {
         .expect("it can be started");
     child.stdin.take().expect("it is a pipe").write_all(REPLY.as_bytes()).expect("it reads");
     assert_eq!(child.wait().expect("it is ours").code(), Some(1), "one call is denied");
-    let path = place.beside.join("state/toolfence/audit.jsonl");
-    let text = std::fs::read_to_string(&path).ok()?;
-    let mode = std::fs::metadata(&path).expect("it is there").permissions().mode();
-    assert_eq!(mode & 0o777, 0o600);
+    let projects = std::fs::read_dir(place.beside.join("state/toolfence/projects")).ok();
+    for project in projects.into_iter().flatten().flatten() {
+        for run in std::fs::read_dir(project.path().join("runs")).into_iter().flatten().flatten() {
+            let text = std::fs::read_to_string(run.path()).expect("it can be read");
+            for secret in ["ghp_0123456789", "deploy-secret-value", "SECRETVALUE"] {
+                assert!(!text.contains(secret), "{text}");
+            }
+            assert_eq!(run.metadata().expect("it is there").permissions().mode() & 0o777, 0o600);
+        }
+    }
+    let output = Command::new(env!("CARGO_BIN_EXE_coder"))
+        .args(["audit", "--json"])
+        .current_dir(&place.root)
+        .env("XDG_CONFIG_HOME", place.beside.join("config"))
+        .env("XDG_STATE_HOME", place.beside.join("state"))
+        .output()
+        .expect("it can be started");
+    let text = String::from_utf8(output.stdout).expect("it is UTF-8");
     for secret in ["ghp_0123456789", "deploy-secret-value", "SECRETVALUE"] {
         assert!(!text.contains(secret), "{text}");
     }
-    Some(text.lines().map(|line| serde_json::from_str(line).expect("a line is JSON")).collect())
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("a line is JSON")).collect();
+    (!lines.is_empty()).then_some(lines)
 }
 
 #[test]
@@ -83,13 +98,13 @@ fn decisions_and_results_are_logged_without_secrets() {
     want.sort_unstable();
     assert_eq!(sorted, want, "{lines:#?}");
     let run = lines.iter().find(|line| line["event"] == "run" && line["tool"] == "bash").expect("it ran");
-    assert!(run["sandbox"].is_string() && run["verdict"].is_string() && run["rule"].is_string(), "{run}");
+    assert!(run["verdict"].is_string() && run["rule"].is_string() && run["reason"].is_string(), "{run}");
     assert!(
         run["args"]["command"].as_str().is_some_and(|command| command.contains("[redacted: GitHub token]")),
         "{run}"
     );
     let read = lines.iter().find(|line| line["event"] == "run" && line["tool"] == "read_file").expect("it ran");
-    assert_eq!((run.get("repairs"), &read["repairs"]), (None, &serde_json::json!(["trailing_comma"])));
+    assert_eq!((&run["repairs"], &read["repairs"]), (&serde_json::json!([]), &serde_json::json!(["trailing_comma"])));
     let result = lines.iter().find(|line| line["event"] == "result" && line["tool"] == "bash").expect("it has ended");
     assert_eq!((&result["status"], &result["bytes"].as_u64().map(|bytes| bytes > 40)), (&0.into(), &Some(true)));
     // What never ran has no other line, so its arguments are here.
@@ -98,7 +113,7 @@ fn decisions_and_results_are_logged_without_secrets() {
         (refused[0], "denied", &refused[0]["args"]["path"], ".env"),
         (refused[1], "denied", &refused[1]["args"]["command"], "rm -rf / [redacted"),
         (refused[2], "cancelled", &refused[2]["args"]["path"], "after"),
-        (refused[3], "malformed_call", &refused[3]["body"], "{{{ 5 [redacted"),
+        (refused[3], "malformed_call", &refused[3]["tool"], "unknown"),
     ] {
         let field = field.as_str().unwrap_or_default();
         assert!(line["code"] == code && field.contains(text), "{code}: {line}");
@@ -115,6 +130,10 @@ fn decisions_and_results_are_logged_without_secrets() {
 fn a_log_that_is_not_wanted_is_not_kept() {
     let place = Place::new();
     std::fs::create_dir_all(place.beside.join("config/toolfence")).expect("a folder can be made");
-    std::fs::write(place.beside.join("config/toolfence/config.toml"), "audit = \"off\"\n").expect("written");
+    std::fs::write(
+        place.beside.join("config/toolfence/config.toml"),
+        "audit = \"on\"\n[sessions]\ntranscripts = \"off\"\n",
+    )
+    .expect("written");
     assert!(logged(&place, &[]).is_none());
 }

@@ -6,15 +6,14 @@ mod hostile;
 
 use client::{Client, fixture, served};
 use serde_json::{Value, json};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use toolfence::Dialects;
-use toolfence::audit::Audit;
 use toolfence::policy::AskMode;
 use toolfence::program::tools::PROJECT_CHECK;
-use toolfence::redact::Redactor;
 use toolfence::sandbox::Settings;
 use toolfence::tools::CommandRunner;
 use toolfence::tools::ProjectChecks;
+use toolfence::transcript::Transcript;
 use toolfence::workspace::Workspace;
 use toolfence::{FinishReason, parse};
 
@@ -102,7 +101,7 @@ fn a_question_names_the_file_that_is_really_written() {
             client.say(end()).await;
             let ask = client.until("ask").await;
             assert_eq!(ask["targets"], json!([target]), "{ask}");
-            client.say(json!({"type": "deny", "id": "call_1"})).await;
+            client.say(json!({"type": "deny", "id": ask["id"]})).await;
             client.until("results").await;
             client.say(json!({"type": "cancel"})).await;
             client.until("stop").await;
@@ -116,21 +115,22 @@ fn a_question_is_answered_in_every_way() {
     let folder = tempfile::tempdir().unwrap();
     let there = |name: &str| folder.path().join(name).exists();
     served(fixture(folder.path()), async |client: &mut Client| {
-        for (say, made) in [
-            (json!({"type": "approve", "id": "call_1"}), "one"),
-            (json!({"type": "deny", "id": "call_1", "reason": "Not now."}), ""),
-            (json!({"type": "edit", "id": "call_1", "args": {"command": "touch two"}}), "two"),
-            (json!({"type": "approve", "id": "call_1", "always": true}), "one"),
+        for (mut say, made) in [
+            (json!({"type": "approve"}), "one"),
+            (json!({"type": "deny", "reason": "Not now."}), ""),
+            (json!({"type": "edit", "args": {"command": "touch two"}}), "two"),
+            (json!({"type": "approve", "always": true}), "one"),
         ] {
             let _ = std::fs::remove_file(folder.path().join("one"));
             client.say(bash("touch one")).await;
             client.say(end()).await;
             let ask = client.until("ask").await;
             assert_eq!((&ask["commands"], &ask["always"]), (&json!(["touch one"]), &json!(["touch one"])), "{ask}");
+            say["id"] = ask["id"].clone();
             client.say(say.clone()).await;
             if say["type"] == "edit" {
                 client.until("ask").await;
-                client.say(json!({"type": "approve", "id": "call_1"})).await;
+                client.say(json!({"type": "approve", "id": ask["id"]})).await;
             }
             let results = client.until("results").await;
             let refused = results["text"].as_str().unwrap().contains("Not now.");
@@ -428,8 +428,8 @@ fn a_turn_is_cancelled_from_anywhere() {
         assert!(stop["text"].as_str().unwrap().contains("cancelled before it ran"), "{stop}");
         client.say(bash("echo $$ > pid; exec sleep 60")).await;
         client.say(end()).await;
-        client.until("ask").await;
-        client.say(json!({"type": "approve", "id": "call_1"})).await;
+        let ask = client.until("ask").await;
+        client.say(json!({"type": "approve", "id": ask["id"]})).await;
         client.until("running").await;
         client.say(json!({"type": "cancel"})).await;
         let stop = client.until("stop").await;
@@ -482,14 +482,12 @@ fn what_looks_at_the_project_is_told_like_a_call() {
 }
 
 #[test]
-fn what_is_decided_is_logged() {
+fn what_is_decided_is_recorded() {
     let (folder, logs) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let log = logs.path().join("audit.jsonl");
-    let policy = toolfence_kit::policy(AskMode::Risky);
-    let workspace = Arc::new(Workspace::open(folder.path(), policy.paths().clone()).unwrap());
-    let runner = Arc::new(CommandRunner::new(workspace, Settings::new()));
+    let transcript = Transcript::create(logs.path(), folder.path()).unwrap();
+    let log = transcript.path().to_owned();
     let mut pipe = fixture(folder.path());
-    pipe.audit = Some(Arc::new(Audit::open(&log, Redactor::new(), runner).unwrap()));
+    pipe.transcript = Some(Arc::new(Mutex::new(transcript)));
     served(pipe, async |client: &mut Client| {
         client.say(bash("touch one")).await;
         client.say(end()).await;
@@ -502,10 +500,12 @@ fn what_is_decided_is_logged() {
     });
     let text = std::fs::read_to_string(log).unwrap();
     let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let kinds: Vec<&str> = lines.iter().map(|line| line["event"].as_str().unwrap()).collect();
-    assert_eq!(kinds, ["session", "ask", "run", "result", "result"], "{text}");
-    let denied = &lines[4];
-    assert_eq!((&denied["code"], &denied["args"]["command"]), (&json!("denied"), &json!("cat .env")), "{denied}");
+    let calls: Vec<&Value> = lines.iter().filter(|line| line["role"] == "tool").collect();
+    let [approved, denied] = calls[..] else { panic!("{text}") };
+    let asked = &approved["tool_call"];
+    assert_eq!((&asked["decision"]["by"], &asked["asked"][0]["answer"]), (&json!("person"), &json!("yes")), "{text}");
+    assert_eq!(denied["tool_result"]["error"]["code"], "denied", "{text}");
+    assert_eq!(denied["tool_call"]["args"]["command"], "cat .env", "{text}");
 }
 
 /// A turn that does not fit the window gets shorter where the client keeps it, too.

@@ -274,7 +274,6 @@ async fn paths_lead_to_the_table_or_nowhere() {
         ("DELETE", "/api/sessions/abc", "GET"),
         ("OPTIONS", "/api/agent", "POST"),
         ("HEAD", "/api/health", "GET"),
-        ("POST", "/metrics", "GET"),
     ] {
         let mut stream = stage.send(method, path, &stage.headers(), b"").await;
         let answer = crate::proxy::support::Answer::read(&mut stream).await;

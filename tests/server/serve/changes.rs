@@ -1,6 +1,6 @@
 //! Questions about what a command changed on its private copy of the project.
 
-use super::support::{Reply, Stage, calls, says};
+use super::support::{Reply, Stage, calls, says, until_no_turn_runs};
 use serde_json::{Value, json};
 use std::time::Duration;
 use toolfence::program::http::ApiOptions;
@@ -109,7 +109,7 @@ async fn changes_are_not_kept_without_an_answer_in_time_or_when_the_client_leave
 
     let stage = Stage::with([bash("touch new.txt"), says("Never asked.")], short).await;
     stage.turn(&json!({"prompt": "go"})).await;
-    ended(&stage).await;
+    until_no_turn_runs(&stage).await;
     assert_eq!(stage.seen.lock().unwrap().messages.len(), 1, "the model was not asked again");
     assert!(!stage.path().join("new.txt").exists());
 
@@ -117,19 +117,8 @@ async fn changes_are_not_kept_without_an_answer_in_time_or_when_the_client_leave
     let mut events = stage.open(json!({"prompt": "go"})).await;
     let question = events.until("ask").await;
     drop(events);
-    ended(&stage).await;
+    until_no_turn_runs(&stage).await;
     let late = stage.post(&path(&question), &json!({"decision": "approve"})).await;
     assert_eq!(late.status, 404, "{}", late.body);
     assert!(!stage.path().join("new.txt").exists());
-}
-
-/// Waits until no turn runs.
-async fn ended(stage: &Stage) {
-    for _ in 0..1000 {
-        if stage.get("/metrics").await.body.contains("toolfence_turns_running 0") {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    panic!("a turn still runs");
 }

@@ -215,30 +215,10 @@ async fn the_description_has_every_route() {
 }
 
 #[tokio::test]
-async fn the_tools_and_the_counters_are_told() {
-    let stage = Stage::new([calls("read_file", &json!({"path": "a.txt"})), says("Yes.")]).await;
+async fn the_tools_are_listed() {
+    let stage = Stage::new([]).await;
     let tools = stage.get("/api/tools").await.json();
     let named: Vec<&str> =
         tools["data"]["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
     assert!(named.contains(&"read_file") && named.len() == 10, "{named:?}");
-    stage.turn(&json!({"prompt": "go"})).await;
-    stage.turn(&json!({"prompt": ""})).await;
-    // No model is asked for a direct call.
-    stage.turn(&json!({"direct": true, "toolType": "read_file", "args": {"path": "b.txt"}})).await;
-    let counted = stage.get("/metrics").await.body;
-    for line in [
-        "toolfence_requests_total{route=\"/api/agent\",status=\"200\"} 2",
-        "toolfence_requests_total{route=\"/api/agent\",status=\"400\"} 1",
-        "toolfence_turns_total{end=\"answered\"} 2",
-        "toolfence_turns_running 0",
-        "toolfence_calls_total{tool=\"read_file\",outcome=\"success\"} 1",
-        "toolfence_calls_total{tool=\"read_file\",outcome=\"failure\"} 1",
-        "toolfence_failures_total{code=\"not_found\"} 1",
-        "toolfence_rounds_total 1",
-        "toolfence_replies_total{tokens=\"estimated\"} 2",
-        "toolfence_reply_seconds_count 2",
-        "toolfence_call_seconds_count{tool=\"read_file\"} 2",
-    ] {
-        assert!(counted.lines().any(|counted| counted == line), "{line} in\n{counted}");
-    }
 }

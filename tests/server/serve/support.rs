@@ -318,6 +318,17 @@ impl Stage {
     }
 }
 
+/// Waits until no turn runs: only then something can be put back.
+pub(super) async fn until_no_turn_runs(stage: &Stage) {
+    for _ in 0..1000 {
+        if stage.post("/api/redo", &json!({})).await.status == 200 {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("a turn still runs");
+}
+
 /// Events that still come.
 pub(super) struct Events<'a> {
     stage: &'a Stage,

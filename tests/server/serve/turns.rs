@@ -194,15 +194,7 @@ async fn an_approval_that_nobody_gives_denies() {
     let stage = Stage::with([write("Makefile"), says("Never asked.")], short).await;
     let waiting = stage.turn(&json!({"prompt": "go"})).await.json();
     let id = waiting["data"]["pending"]["approval"].as_str().unwrap().to_owned();
-    for _ in 0..500 {
-        if stage.get("/metrics").await.body.contains("toolfence_turns_total{end=\"cancelled\"} 1") {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    let counted = stage.get("/metrics").await.body;
-    assert!(counted.contains("toolfence_approvals_total{answer=\"expired\"} 1"), "{counted}");
-    assert!(counted.contains("toolfence_turns_running 0"), "{counted}");
+    until_no_turn_runs(&stage).await;
     assert_eq!(stage.post(&format!("/api/approvals/{id}"), &json!({"decision": "approve"})).await.status, 404);
     assert_eq!(stage.seen.lock().unwrap().messages.len(), 1, "the model was not asked again");
     assert!(!stage.path().join("Makefile").exists());

@@ -164,7 +164,7 @@ fn what_was_cleared_does_not_come_back_by_itself() {
     assert!(ran.status == 0 && !ran.err.contains("put aside"), "{}", ran.said());
     assert_eq!((place.sessions().len(), &place.sessions()[0]["turns"]), (3, &2.into()));
 
-    let ran = place.replayed(&["Four."], &["resume", id], "Fourth.\n/clear\nFifth.\n");
+    let ran = place.replayed(&["Four.", "Five."], &["resume", id], "Fourth.\n/clear\nFifth.\n");
     assert!(ran.out.contains("> First.") && ran.out.contains("Four."), "{}", ran.said());
     let sessions = place.sessions();
     let titles: Vec<&str> = sessions.iter().map(|session| session["title"].as_str().unwrap()).collect();
@@ -616,7 +616,7 @@ fn a_batch_reads_the_replies_of_a_transcript() {
 }
 
 #[test]
-fn the_audit_log_is_printed() {
+fn decisions_and_results_are_printed_from_the_transcripts() {
     let place = Place::new();
     let bash =
         "```tool\n{\"name\": \"bash\", \"args\": {\"command\": \"curl http://x.example\", \"network\": true}}\n```\n";

@@ -6,12 +6,10 @@
 pub mod hands;
 mod kept;
 
-use crate::audit::Audit;
 use crate::backend::{Backend, Chunk, Request, Sink, Usage};
 use crate::messages;
-use crate::metrics::{Meter, Metrics, ReplyClock, milliseconds};
 use crate::redact::Redactor;
-use crate::transcript::Transcript;
+use crate::transcript::{RecordedTimes, Transcript};
 use futures_util::StreamExt;
 use hands::{Hands, Noted};
 use kept::Kept;
@@ -160,12 +158,10 @@ pub struct Agent {
     toolbox: Toolbox,
     backend: Arc<dyn Backend>,
     canceller: Canceller,
-    audit: Option<Arc<Audit>>,
     history: Option<(Arc<History>, Arc<Workspace>)>,
     checks: Option<Arc<ProjectChecks>>,
     /// Of the turn, and of the turns before it.
     usage: (Usage, Usage),
-    meter: Meter,
     /// The backend was asked how much the model can read.
     window_asked: bool,
     transcript: Option<Transcript>,
@@ -191,17 +187,15 @@ impl Agent {
     /// An agent that waits for the user. Its tools answer in the language of the session.
     pub fn new(session: Session, toolbox: Toolbox, backend: Arc<dyn Backend>) -> Agent {
         let toolbox = toolbox.in_language(session.language()).with_limits(*session.limits());
-        let (canceller, usage, meter) = Default::default();
+        let (canceller, usage) = Default::default();
         Agent {
             session,
             toolbox,
             backend,
             canceller,
-            audit: None,
             history: None,
             checks: None,
             usage,
-            meter,
             window_asked: false,
             transcript: None,
             kept: Kept::default(),
@@ -210,24 +204,6 @@ impl Agent {
             turn: 0,
             images: Vec::new(),
             shows: false,
-        }
-    }
-
-    /// Sets the log of what is decided and what comes of it. With a transcript, the lines of both have one session.
-    #[must_use]
-    pub fn audit(self, audit: Arc<Audit>) -> Agent {
-        Agent { audit: Some(audit), ..self }.with_one_session()
-    }
-
-    /// The log names the session as the transcript does.
-    fn with_one_session(mut self) -> Agent {
-        self.log_the_recorded_session();
-        self
-    }
-
-    fn log_the_recorded_session(&mut self) {
-        if let (Some(audit), Some(transcript)) = (&mut self.audit, &self.transcript) {
-            *audit = Arc::new(audit.of_session(transcript.id()));
         }
     }
 
@@ -248,7 +224,7 @@ impl Agent {
     /// Sets the transcript, to which the agent writes while it works. To resume a session, make the session with the
     /// [history](Transcript::history) of its transcript.
     #[must_use]
-    pub fn transcript(self, mut transcript: Transcript) -> Agent {
+    pub fn transcript(mut self, mut transcript: Transcript) -> Agent {
         let messages = self.session.messages();
         let instructions = messages.first().filter(|message| message.role == Role::System);
         let system = usize::from(instructions.is_some());
@@ -258,9 +234,11 @@ impl Agent {
             let kept = Kept::new(messages.get(..system + known.checked_sub(1)?)?, state);
             Some(if same { kept } else { kept.with_other_instructions() })
         });
+        let calls = transcript.stored().iter().filter_map(|record| record.tool_call.as_ref());
+        self.session.reserve_ids(calls.map(|call| call.id.clone()));
         transcript.attach(&self.session);
         let turn = transcript.turn();
-        Agent { transcript: Some(transcript), kept: kept.unwrap_or_default(), turn, ..self }.with_one_session()
+        Agent { transcript: Some(transcript), kept: kept.unwrap_or_default(), turn, ..self }
     }
 
     /// The transcript that is written, if one is.
@@ -325,10 +303,9 @@ impl Agent {
         self.name = std::mem::take(&mut before.name);
         self.usage = std::mem::take(&mut before.usage);
         self.turn = std::mem::take(&mut before.turn);
-        self.meter = std::mem::take(&mut before.meter);
         self.kept = std::mem::take(&mut before.kept);
         self.images = std::mem::take(&mut before.images);
-        self.with_one_session()
+        self
     }
 
     /// Compacts the conversation now: see [`Session::compact`].
@@ -359,13 +336,6 @@ impl Agent {
             let mut next = transcript.cleared();
             next.attach(&self.session);
             self.transcript = Some(next);
-            self.log_the_recorded_session();
-        }
-    }
-
-    fn log(&self, what: impl FnOnce(&Audit)) {
-        if let Some(audit) = &self.audit {
-            what(audit);
         }
     }
 
@@ -394,20 +364,6 @@ impl Agent {
         let (mut sum, before) = self.usage;
         sum += before;
         sum
-    }
-
-    /// What was done so far, counted and timed: everything since the agent was made, also before a [`clear`](Agent::clear).
-    ///
-    /// ```
-    /// # use toolfence_agent as toolfence;
-    /// # fn show(agent: &toolfence::agent::Agent) {
-    /// let metrics = agent.metrics();
-    /// let (calls, denied) = (metrics.tools.get("bash").map_or(0, |bash| bash.calls), metrics.denied.values().sum::<u64>());
-    /// println!("{calls} commands, {denied} calls denied; replies take {} ms", metrics.model.p50());
-    /// # }
-    /// ```
-    pub fn metrics(&self) -> Metrics {
-        self.meter.metrics.clone()
     }
 
     /// The name under which the session is told of: that of its transcript, where it has one.
@@ -439,8 +395,6 @@ impl Agent {
         let turn = std::mem::take(&mut self.usage.0);
         self.usage.1 += turn;
         self.turn += 1;
-        let name = self.session_name();
-        self.meter.turn_began(&name, self.turn);
         let _turn = self.undone_together(user);
         if let Some(transcript) = &mut self.transcript {
             transcript.follow(&self.session);
@@ -455,13 +409,12 @@ impl Agent {
             self.session.handle(Input::Failed(error.text()));
             while let Some(action) = self.session.poll() {
                 self.record(&action);
-                self.tell(action, host);
+                show(action, host);
             }
         }
         if let Some(transcript) = &mut self.transcript {
             transcript.ended(&ended);
         }
-        self.meter.turn_ended(&name, self.turn, &ended);
         ended
     }
 
@@ -474,7 +427,6 @@ impl Agent {
     }
 
     fn record(&mut self, action: &Action) {
-        self.meter.action(action);
         if let Some(transcript) = &mut self.transcript {
             transcript.action(action, &self.session);
         }
@@ -491,7 +443,6 @@ impl Agent {
                 Some(Action::Ask(pending)) => self.ask(pending, host).await,
                 Some(Action::Run(cleared)) => {
                     self.canceller.forget_tools();
-                    self.log(|audit| audit.running(&cleared));
                     host.running(cleared.call());
                     if let Some((history, _)) = &self.history {
                         history.entitle(&hands::title_of(&cleared, self.session.catalog()));
@@ -503,7 +454,7 @@ impl Agent {
                     hands.check().iter().for_each(|call| host.running(call));
                 }
                 Some(Action::Stop(reason)) => return Ok(reason),
-                Some(action) => self.tell(action, host),
+                Some(action) => show(action, host),
                 None if hands.open.is_empty() => {
                     return Err(Error::with_kind(ErrorKind::Internal, messages::session_waits_for_nothing()));
                 }
@@ -559,16 +510,17 @@ impl Agent {
             state: known.state,
             goes_on: self.session.goes_on(),
         };
-        let (audit, transcript) = (self.audit.as_deref(), self.transcript.as_mut());
-        let (session, clock, meter) = (&mut self.session, self.meter.calling(), &mut self.meter);
-        let mut feed = Feed { session, audit, transcript, host, meter, clock, bytes: 0, usage: None, kept: None };
+        let (session, transcript) = (&mut self.session, self.transcript.as_mut());
+        let began = Instant::now();
+        let mut feed = Feed { session, transcript, host, first_piece: None, bytes: 0, usage: None, kept: None };
         let end = tokio::select! {
             biased;
             _ = self.canceller.wish(|wish| wish == Wish::StopAll) => None,
             end = self.backend.answer(request, &mut feed) => Some(end),
         };
-        let Feed { usage, kept, bytes, clock, .. } = feed;
-        let times = clock.stop();
+        let Feed { usage, kept, bytes, first_piece, .. } = feed;
+        let first_ms = first_piece.map(|first| milliseconds(first.duration_since(began)));
+        let times = RecordedTimes { total_ms: milliseconds(began.elapsed()), first_ms };
         if let Some(state) = kept.filter(|_| matches!(end, Some(Ok(_)))) {
             self.transcript.iter_mut().for_each(|transcript| transcript.kept(&state));
             self.kept = Kept::new(&messages, state);
@@ -577,8 +529,6 @@ impl Agent {
         if !matches!(end, Some(Err(_))) {
             let usage = usage.unwrap_or_else(|| Usage::estimated(&messages, bytes));
             self.usage.0 += usage;
-            let finish = end.as_ref().and_then(|end| end.as_ref().ok());
-            self.meter.replied((&name, self.turn), usage, times, finish);
             self.transcript.iter_mut().for_each(|transcript| transcript.cost(usage, times));
         }
         // Of the next conversation only its bytes are known.
@@ -636,18 +586,10 @@ impl Agent {
             answer = host.ask_among(pending, later) => Some(answer),
         };
         let ms = milliseconds(began.elapsed());
-        self.meter.asked(pending, answer.as_ref(), ms);
-        if let Some(answer) = &answer {
-            self.log(|audit| audit.asked(pending, answer));
-            if let Some(transcript) = &mut self.transcript {
-                transcript.asked(pending, answer, ms);
-            }
+        if let (Some(answer), Some(transcript)) = (&answer, &mut self.transcript) {
+            transcript.asked(pending, answer, ms);
         }
         answer
-    }
-
-    fn tell(&self, action: Action, host: &mut dyn Host) {
-        shown(action, self.audit.as_deref(), host);
     }
 
     /// Until a running call has its result, or somebody stops it.
@@ -704,11 +646,9 @@ impl Drop for Busy {
 /// Feeds a reply to the session while it comes, and shows what the session finds in it.
 struct Feed<'a> {
     session: &'a mut Session,
-    audit: Option<&'a Audit>,
     transcript: Option<&'a mut Transcript>,
     host: &'a mut dyn Host,
-    meter: &'a mut Meter,
-    clock: ReplyClock,
+    first_piece: Option<Instant>,
     /// Of texts that came.
     bytes: usize,
     usage: Option<Usage>,
@@ -718,7 +658,7 @@ struct Feed<'a> {
 impl Sink for Feed<'_> {
     fn chunk(&mut self, chunk: Chunk<'_>) -> ControlFlow<()> {
         if matches!(chunk, Chunk::Text(_) | Chunk::Reasoning(_) | Chunk::Call(_)) {
-            self.clock.piece();
+            self.first_piece.get_or_insert_with(Instant::now);
         }
         match chunk {
             Chunk::Text(text) => {
@@ -739,27 +679,24 @@ impl Sink for Feed<'_> {
         let mut flow = ControlFlow::Continue(());
         while let Some(action) = self.session.poll() {
             self.transcript.iter_mut().for_each(|transcript| transcript.action(&action, self.session));
-            self.meter.action(&action);
             match action {
                 Action::StopModel => flow = ControlFlow::Break(()),
-                action => shown(action, self.audit, self.host),
+                action => show(action, self.host),
             }
         }
         flow
     }
 }
 
-/// What is left to do with an action once everything that acts was done.
-fn shown(action: Action, audit: Option<&Audit>, host: &mut dyn Host) {
+fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Reports an action that needs no work to the host.
+fn show(action: Action, host: &mut dyn Host) {
     match action {
-        Action::Show(event) => {
-            audit.inspect(|audit| audit.read(&event));
-            host.show(&event);
-        }
-        Action::Answered(result) => {
-            audit.inspect(|audit| audit.answered(&result));
-            host.answered(&result);
-        }
+        Action::Show(event) => host.show(&event),
+        Action::Answered(result) => host.answered(&result),
         Action::Compacted(done) => host.compacted(&done),
         _ => {}
     }

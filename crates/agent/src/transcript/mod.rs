@@ -8,6 +8,7 @@
 //! # On the disk
 //! ```text
 //! projects/DIGEST/sessions/ID.jsonl   one file a session, for the owner alone; the first line is the head
+//! projects/DIGEST/runs/ID.jsonl       the same for runs that are not continued: `coder exec`, the pipe, single requests
 //! ```
 //! A record is one line and one `write` to a file that is only added to. A process that is killed leaves at most one line without
 //! its newline, and readers drop that line and nothing else. The file is synchronised with the disk when a turn ends, so a loss
@@ -36,8 +37,9 @@ pub use rfc3339::rfc3339;
 pub use store::{Store, Summary};
 pub use write::Transcript;
 
-/// The version of the records that are written. The reader knows this one and those before it; there are none yet.
-pub const VERSION: u32 = 1;
+/// The version of the records that are written. The reader knows this one and those before it. In version 1 the ids of calls are unique
+/// in a reply only, and decisions have no reason.
+pub const VERSION: u32 = 2;
 
 /// The JSON Schema of a record.
 pub const SCHEMA: &str = include_str!("schema.json");

@@ -174,6 +174,9 @@ pub struct RecordedAnswer {
     /// How long it took, in milliseconds.
     #[serde(default)]
     pub ms: u64,
+    /// The reason for a no.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
 }
 
 /// A call as it was read.
@@ -205,6 +208,9 @@ pub struct RecordedCall {
 pub struct RecordedDecision {
     /// The rule; none where a result alone tells that it was denied.
     pub rule: Option<String>,
+    /// Why the rule applies. Records of version 1 have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
     /// `allow`, `ask` or `deny`.
     pub verdict: String,
     /// `policy`, `person`, or `nobody` where nobody was there to be asked.
@@ -290,7 +296,7 @@ impl Record {
     }
 
     /// Takes the secrets out of a self.
-    pub(super) fn redact(&mut self, redactor: &Redactor) {
+    pub fn redact(&mut self, redactor: &Redactor) {
         let clean = |text: &mut String| {
             if let Cow::Owned(new) = redactor.text(text) {
                 *text = new;
@@ -307,6 +313,8 @@ impl Record {
                 call.args = args;
             }
             call.reason.iter_mut().for_each(clean);
+            call.asked.iter_mut().filter_map(|asked| asked.why.as_mut()).for_each(clean);
+            call.decision.iter_mut().filter_map(|decision| decision.reason.as_mut()).for_each(clean);
         }
         if let Some(result) = &mut self.tool_result {
             clean(&mut result.output);

@@ -1,7 +1,7 @@
 //! What the driver tells a transcript: from actions and the history of a session to records.
 //!
-//! Results and the user's words are written down when they come, replies when they are over. What else the model is told is found
-//! by comparing the history with what was written: it is whatever stands there besides. A history that is no longer what it was
+//! Results and the user's words are written down when they come, replies when they are over. Everything else that the model is sent is found
+//! by comparing the history with what was written. A history that is no longer what it was
 //! (it was made shorter, say) is written down as a whole, so that a resumed session sends what this one would have sent.
 
 use super::Transcript;
@@ -10,7 +10,6 @@ use super::record::{
     Tokens,
 };
 use crate::backend::Usage;
-use crate::metrics::{ReplyTimes, answer_word};
 use std::collections::{HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use toolfence_policy::{Cleared, Decision, Pending};
@@ -49,6 +48,19 @@ struct ReplySoFar {
     tokens: Option<Tokens>,
     times: Option<RecordedTimes>,
     state: Option<String>,
+}
+
+/// The name of an answer in a record.
+fn answer_word(answer: &Answer) -> &'static str {
+    match answer {
+        Answer::Yes => "yes",
+        Answer::Always(_) => "always",
+        Answer::No(_) | Answer::Skip(_) => "no",
+        Answer::Nobody(_) => "nobody",
+        Answer::Edit(_) => "edit",
+        // What a later version of the session may add.
+        _ => "other",
+    }
 }
 
 /// A message by which its text is known again.
@@ -95,7 +107,8 @@ fn between<'m>(text: &'m str, front: &str, end: &str) -> Option<&'m str> {
 
 impl Transcript {
     /// The session begins with what it has in its history.
-    pub(crate) fn attach(&mut self, session: &Session) {
+    #[doc(hidden)]
+    pub fn attach(&mut self, session: &Session) {
         self.recording.marks = messages(session).iter().map(Mark::of).collect();
         let images = self.stored().iter().flat_map(|record| {
             let images = record.images.iter().enumerate();
@@ -106,7 +119,8 @@ impl Transcript {
     }
 
     /// The user says this, and the session knows it by now.
-    pub(crate) fn user(&mut self, words: &str, images: &[Image], session: &Session) {
+    #[doc(hidden)]
+    pub fn user(&mut self, words: &str, images: &[Image], session: &Session) {
         let instructions = session.history().first().filter(|first| first.role == toolfence_protocol::Role::System);
         self.begin_turn(words, instructions.map_or("", |message| &message.content));
         self.recording.typed = Some((words.to_owned(), images.len()));
@@ -117,14 +131,14 @@ impl Transcript {
     }
 
     /// A piece of a reply as the backend sent it.
-    pub(crate) fn chunk(&mut self, text: &str) {
+    #[doc(hidden)]
+    pub fn chunk(&mut self, text: &str) {
         self.recording.reply.raw.push_str(text);
     }
 
     /// What the reply cost that is over, and how long it took.
-    pub(crate) fn cost(&mut self, usage: Usage, times: ReplyTimes) {
-        let ReplyTimes { ms: total_ms, first_ms } = times;
-        self.recording.reply.times = Some(RecordedTimes { total_ms, first_ms });
+    pub(crate) fn cost(&mut self, usage: Usage, times: RecordedTimes) {
+        self.recording.reply.times = Some(times);
         let Usage { input, cached, output, estimated, .. } = usage;
         self.recording.reply.tokens = Some(Tokens { input, output, cached, estimated: estimated > 0 });
     }
@@ -135,7 +149,8 @@ impl Transcript {
     }
 
     /// What comes out of the session, before anything is done about it.
-    pub(crate) fn action(&mut self, action: &Action, session: &Session) {
+    #[doc(hidden)]
+    pub fn action(&mut self, action: &Action, session: &Session) {
         match action {
             Action::Show(event) => self.event(event),
             Action::Answered(result) => {
@@ -186,8 +201,13 @@ impl Transcript {
     }
 
     /// There was a question, and an answer. What was allowed is written down when it runs.
-    pub(crate) fn asked(&mut self, pending: &Pending, answer: &Answer, ms: u64) {
-        let answered = RecordedAnswer { answer: answer_word(answer).to_owned(), ms };
+    #[doc(hidden)]
+    pub fn asked(&mut self, pending: &Pending, answer: &Answer, ms: u64) {
+        let why = match answer {
+            Answer::No(why) | Answer::Skip(why) | Answer::Nobody(why) => Some(why.to_string()),
+            _ => None,
+        };
+        let answered = RecordedAnswer { answer: answer_word(answer).to_owned(), ms, why };
         self.recording.answers.entry(pending.call().id.clone()).or_default().push(answered);
         match answer {
             Answer::No(_) | Answer::Skip(_) => self.decided(&pending.call().id, pending.decision(), "person"),
@@ -200,6 +220,7 @@ impl Transcript {
         let verdict = serde_json::to_value(decision.judgement).ok();
         let decision = RecordedDecision {
             rule: Some(decision.rule.clone()),
+            reason: Some(decision.reason.to_string()),
             verdict: verdict.as_ref().and_then(|verdict| verdict.as_str()).unwrap_or_default().to_owned(),
             by: by.to_owned(),
         };
@@ -218,7 +239,9 @@ impl Transcript {
         let denied = result.error.as_ref().is_some_and(|error| {
             matches!(error.code, ErrorCode::Denied | ErrorCode::PermissionDenied) && result.execution_time_ms == 0
         });
-        let by_result = || denied.then(|| RecordedDecision { rule: None, verdict: "deny".into(), by: "policy".into() });
+        let by_result = || {
+            denied.then(|| RecordedDecision { rule: None, reason: None, verdict: "deny".into(), by: "policy".into() })
+        };
         call.asked = recording.answers.remove(&result.id).unwrap_or_default();
         call.decision = recording.decisions.remove(&result.id).or_else(by_result);
         let mut record = Record::new(Role::Tool, "");
@@ -238,7 +261,8 @@ impl Transcript {
     }
 
     /// How a turn ended.
-    pub(crate) fn ended(&mut self, ended: &Result<StopReason, Error>) {
+    #[doc(hidden)]
+    pub fn ended(&mut self, ended: &Result<StopReason, Error>) {
         let how = match ended {
             Ok(StopReason::Answered) => None,
             Ok(reason) => Some(match serde_json::to_value(reason) {

@@ -63,6 +63,19 @@ impl Store {
         undo.parent().unwrap_or(&self.state).join("sessions")
     }
 
+    /// The folder of the runs that are not continued: one reply that was pasted, a pipe, a request of its own.
+    pub fn runs(&self, root: &Path) -> PathBuf {
+        self.folder(root).with_file_name("runs")
+    }
+
+    /// The files of all sessions and runs of all projects.
+    pub fn all_files(&self) -> Vec<PathBuf> {
+        let state = self.state.join("projects");
+        let folders =
+            entries(&state).flat_map(|project| ["sessions", "runs"].map(|folder| project.path().join(folder)));
+        folders.flat_map(|folder| files(&folder)).collect()
+    }
+
     /// The sessions of the project at this root, or of all, the one that was written to last first. What cannot be listed is
     /// left out.
     pub fn list(&self, root: Option<&Path>) -> Vec<Summary> {
@@ -100,10 +113,10 @@ impl Store {
         Err(Error::with_kind(ErrorKind::NotFound, messages::no_such_session(beginning)))
     }
 
-    /// Deletes the sessions of the project at this root to which nothing was written for so long. One that is open stays.
+    /// Deletes the sessions and runs of the project at this root to which nothing was written for so long. One that is open stays.
     pub fn drop_older(&self, root: &Path, age: Duration) {
         let Some(before) = SystemTime::now().checked_sub(age) else { return };
-        for path in self.folders(Some(root)).iter().flat_map(|folder| files(folder)) {
+        for path in [self.folder(root), self.runs(root)].iter().flat_map(|folder| files(folder)) {
             let old = std::fs::metadata(&path).and_then(|meta| meta.modified()).is_ok_and(|changed| changed < before);
             if old && let Ok(Ok(_locked)) = File::open(&path).map(Locked::new) {
                 // Another program may have deleted it a moment ago.

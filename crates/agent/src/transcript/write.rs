@@ -24,7 +24,8 @@ const TAIL: u64 = 64 << 10;
 
 /// Writes down what is said and done in one session, as JSON lines, while an [`Agent`](crate::agent::Agent) drives it.
 ///
-/// The file is made with the first message of the user, for its owner alone, and is locked until the transcript is dropped. A
+/// The file is made with the first message of the user, for its owner alone, and is locked until the transcript is dropped. It is
+/// removed then if the model never replied. A
 /// record that cannot be written stops nothing; [`trouble`](Transcript::trouble) tells of it.
 #[derive(Debug)]
 pub struct Transcript {
@@ -34,6 +35,8 @@ pub struct Transcript {
     redactor: Option<Redactor>,
     /// The open, locked file with the length of its whole lines. None until there is something to write.
     file: Option<(Locked, u64)>,
+    /// Whether the file has a reply. A file without one is removed.
+    has_reply: bool,
     /// The number of the next record.
     next: u64,
     /// The turn under way.
@@ -77,6 +80,8 @@ impl Transcript {
         transcript.file = Some((file, length));
         transcript.next = next_id(&stored.records);
         transcript.turn = stored.records.last().map_or(0, |record| record.turn);
+        // A file that another run left is not removed.
+        transcript.has_reply = true;
         transcript.stored = stored.records;
         transcript.instructions = stored.instructions;
         transcript.unreadable = stored.unreadable;
@@ -120,6 +125,7 @@ impl Transcript {
         transcript.stored = stored.records;
         transcript.stored.truncate(last);
         transcript.next = next_id(&transcript.stored);
+        transcript.has_reply = true;
         transcript.turn = transcript.stored.last().map_or(0, |record| record.turn);
         Ok(transcript)
     }
@@ -140,8 +146,11 @@ impl Transcript {
         self.settle();
         let folder = self.path.parent().unwrap_or(Path::new("."));
         let head = Head { id, root: self.head.root.clone(), ..Head::default() };
-        let next = Transcript::of(folder.join(format!("{}.jsonl", head.id)), head);
-        Transcript { model: self.model, redactor: self.redactor, trouble: self.trouble, ..next }
+        let mut next = Transcript::of(folder.join(format!("{}.jsonl", head.id)), head);
+        next.model = self.model.take();
+        next.redactor = self.redactor.take();
+        next.trouble = self.trouble.take();
+        next
     }
 
     fn of(path: PathBuf, head: Head) -> Transcript {
@@ -151,6 +160,7 @@ impl Transcript {
             model: None,
             redactor: Some(Redactor::new()),
             file: None,
+            has_reply: false,
             next: 1,
             turn: 0,
             trouble: None,
@@ -164,14 +174,16 @@ impl Transcript {
     /// Sets the redactor that takes secrets out of each record before it is written. Without one, records are written as they
     /// are. A new transcript has a redactor that knows secrets by their form.
     #[must_use]
-    pub fn redactor(self, redactor: Option<Redactor>) -> Transcript {
-        Transcript { redactor, ..self }
+    pub fn redactor(mut self, redactor: Option<Redactor>) -> Transcript {
+        self.redactor = redactor;
+        self
     }
 
     /// Sets the name of the model, which stands in each reply that is written from here on.
     #[must_use]
-    pub fn model(self, model: Option<String>) -> Transcript {
-        Transcript { model, ..self }
+    pub fn model(mut self, model: Option<String>) -> Transcript {
+        self.model = model;
+        self
     }
 
     /// The name of the session.
@@ -284,6 +296,7 @@ impl Transcript {
         record.parent = Some((self.next - 1).to_string());
         record.timestamp = rfc3339::now();
         record.turn = self.turn;
+        self.has_reply |= matches!(record.role, Role::Assistant | Role::Tool);
         self.redact(&mut record);
         let text = line(&record);
         let (file, length) = self.file.as_mut()?;
@@ -337,6 +350,16 @@ impl Transcript {
     fn redact(&self, record: &mut Record) {
         let Some(redactor) = &self.redactor else { return };
         record.redact(redactor);
+    }
+}
+
+impl Drop for Transcript {
+    /// Removes the file of a conversation without a reply: a request that failed is not the last conversation.
+    fn drop(&mut self) {
+        if self.file.is_some() && !self.has_reply {
+            // The file is still locked, so that no other process is reading on in it.
+            let _ = std::fs::remove_file(&self.path);
+        }
     }
 }
 

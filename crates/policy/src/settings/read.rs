@@ -86,7 +86,7 @@ struct Wrong {
 
 /// Keys of earlier versions. A file that has one still counts; the key has no effect.
 const REMOVED: &[&str] =
-    &["sandbox.git_hooks", "sandbox.git_writable", "undo.snapshot_files", "undo.snapshot_megabytes"];
+    &["audit", "sandbox.git_hooks", "sandbox.git_writable", "undo.snapshot_files", "undo.snapshot_megabytes"];
 
 struct FileReading<'k> {
     keys: &'k [&'static Key],

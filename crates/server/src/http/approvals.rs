@@ -107,13 +107,3 @@ impl ApprovalRequest {
         })
     }
 }
-
-/// The kind of an answer, as it is counted.
-pub(super) fn kind(answer: &Answer) -> &'static str {
-    match answer {
-        Answer::Yes | Answer::Always(_) => "approved",
-        Answer::Edit(_) => "edited",
-        Answer::No(_) => "denied",
-        _ => "expired",
-    }
-}

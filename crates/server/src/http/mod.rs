@@ -9,7 +9,7 @@
 //!                                |                                           ^
 //!                                +-- POST /api/approvals/{id} --> approvals --+
 //!                                +-- POST /api/sessions/{id}/turns --> the same, in a conversation that is written down
-//!                                +-- tools, sessions, health, metrics, openapi.json, the page
+//!                                +-- tools, sessions, health, openapi.json, the page
 //! ```
 //!
 //! Architecture invariant: nothing but the health of the server and the files of the page is told to a client without the token, and what a turn started has
@@ -20,7 +20,6 @@
 mod access;
 mod answer;
 mod approvals;
-mod counters;
 #[cfg(test)]
 mod openapi;
 mod outbox;
@@ -40,7 +39,6 @@ use crate::messages;
 use access::Access;
 use answer::Trouble;
 use approvals::Approvals;
-use counters::Counters;
 use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
 use run::Whole;
@@ -205,7 +203,6 @@ struct Shared {
     catalog: Catalog,
     access: Access,
     approvals: Approvals<Whole>,
-    counters: Counters,
     together: Together,
     /// A place for each turn at a time.
     places: Arc<Semaphore>,
@@ -268,7 +265,6 @@ impl Api {
             agents,
             access,
             approvals: Approvals::default(),
-            counters: Counters::default(),
             together: Together::default(),
             places,
             running: Mutex::default(),

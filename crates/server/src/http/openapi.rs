@@ -299,8 +299,6 @@ fn operation<'a>(route: (&str, &str), schemas: &'a mut Schemas) -> Operation<'a>
         ("POST", "/api/redo") => schemas.operation("redo", "Takes the last undo back, while no turn runs.")
             .takes::<UndoRequest>()
             .gives::<Done<Undo>>("200", "What was done."),
-        ("GET", "/metrics") => schemas.operation("metrics", "Counters in the text format of Prometheus.")
-            .gives_of("200", "The counters.", "text/plain", json!({"type": "string"})),
         ("GET", "/openapi.json") => schemas.operation("description", "This document.")
             .gives_of("200", "The document.", "application/json", json!({"type": "object"})),
         (method, path) => panic!("{method} {path} is not described"),

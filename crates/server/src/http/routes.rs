@@ -31,7 +31,7 @@ pub const OPENAPI: &str = include_str!("openapi.json");
 type Route = fn() -> MethodRouter<Arc<Shared>>;
 
 /// Every route: the method, the path with `{id}` for a name, and what answers there.
-const TABLE: [(&str, &str, Route); 15] = [
+const TABLE: [(&str, &str, Route); 14] = [
     ("GET", "/api/health", || get(health)),
     ("POST", "/api/login", || post(login)),
     ("POST", "/api/agent", || post(run_turn)),
@@ -45,7 +45,6 @@ const TABLE: [(&str, &str, Route); 15] = [
     ("POST", "/api/sessions/{id}/turns", || post(run_session_turn)),
     ("POST", "/api/undo", || post(undo)),
     ("POST", "/api/redo", || post(redo)),
-    ("GET", "/metrics", || get(metrics)),
     ("GET", "/openapi.json", || get(description)),
 ];
 
@@ -100,7 +99,6 @@ async fn guard(State(shared): State<Arc<Shared>>, path: Option<MatchedPath>, req
         told.headers_mut().extend(answer.headers_mut().remove(ALLOW).map(|method| (ALLOW, method)));
         answer = told;
     }
-    shared.counters.request(route, answer.status().as_u16());
     answer
 }
 
@@ -219,10 +217,6 @@ async fn undo(State(shared): State<Arc<Shared>>, _: Sent<UndoRequest>) -> Result
 
 async fn redo(State(shared): State<Arc<Shared>>, _: Sent<UndoRequest>) -> Result<Response, Trouble> {
     put_back(&shared, true).await
-}
-
-async fn metrics(State(shared): State<Arc<Shared>>) -> Response {
-    text(200, "text/plain; version=0.0.4; charset=utf-8", shared.counters.text())
 }
 
 async fn description() -> Response {

@@ -4,7 +4,6 @@
 
 use super::Shared;
 use super::answer::{Trouble, done, whole, with_headers};
-use super::approvals::kind;
 use super::outbox::Outbox;
 use super::request::{Order, Work};
 use super::together::Member;
@@ -282,7 +281,6 @@ impl Running {
     /// Runs it to its end, its time limit included.
     async fn run(&mut self, out: Out) -> (Record, End) {
         let shared = self.shared.clone();
-        let mut counted = shared.counters.turn();
         let (agents, title) = (shared.agents.clone(), self.work.title().to_owned());
         self.together = Some(shared.together.join(move || agents.begin(&title)).await);
         let Some(agent) = &mut self.agent else {
@@ -318,18 +316,16 @@ impl Running {
                 End { reason: StopReason::Cancelled, trouble: Some(("timeout".into(), why)), status: 200 }
             }
         };
-        counted.ended(end.reason.name());
         (record, end)
     }
 
-    /// Ends the turn, once: counts what the agent did, and keeps what was learned. That is work on files, done where threads may
+    /// Ends the turn, once, and keeps what was learned. That is work on files, done where threads may
     /// block, and to its end. Gives the turn among the others, which it does not leave before.
     fn over(&mut self) -> Option<JoinHandle<Option<Member>>> {
         let mut agent = self.agent.take()?;
         let together = self.together.take();
         let is_direct = matches!(self.work, Work::Tool { .. });
         self.used = agent.turn_usage();
-        self.shared.counters.agent(agent.metrics(), is_direct, &self.shared.catalog);
         // Without a runtime the server is gone.
         let runtime = Handle::try_current().ok()?;
         let (agents, persona, ending) = (self.shared.agents.clone(), self.persona.clone(), self.shared.ending.clone());
@@ -545,7 +541,7 @@ impl Host for Listener {
                 }
             }
             let wait = self.shared.options.approval;
-            let answer = match timeout(wait, answered).await {
+            match timeout(wait, answered).await {
                 Ok(Ok(answer)) => answer,
                 _ => {
                     // Nobody waits for what would come of the turn either.
@@ -555,9 +551,7 @@ impl Host for Listener {
                     }
                     Answer::Nobody(messages::nobody_answered_within(wait.as_secs()))
                 }
-            };
-            self.shared.counters.approval(kind(&answer));
-            answer
+            }
         })
     }
 }

@@ -45,13 +45,13 @@ use std::collections::HashMap;
 use std::fmt;
 use std::io;
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 use tokio::io::{AsyncBufRead, AsyncWrite, AsyncWriteExt};
 use tokio::sync::oneshot;
 use toolfence_agent::agent::Canceller;
 use toolfence_agent::agent::hands::{self, Hands, Noted};
-use toolfence_agent::audit::Audit;
+use toolfence_agent::transcript::Transcript;
 use toolfence_policy::toolbox::Toolbox;
 use toolfence_policy::{Cleared, Facts, Pending, Policy};
 use toolfence_protocol::{Catalog, Error, Language, Role, Text, ToolResult, ToolSpec, prompt};
@@ -78,8 +78,8 @@ pub struct Pipe {
     pub persona: String,
     /// Bytes of one line of the client's.
     pub line_bytes: usize,
-    /// Where decisions and results are logged.
-    pub audit: Option<Arc<Audit>>,
+    /// Where turns, decisions and results are recorded.
+    pub transcript: Option<Arc<Mutex<Transcript>>>,
     /// Where what a turn changes in this workspace is kept, so that it can be undone.
     pub history: Option<(Arc<History>, Arc<Workspace>)>,
     /// What looks at the project after the changes of each reply.
@@ -129,7 +129,7 @@ impl Pipe {
             session: SessionOptions::default(),
             persona: String::new(),
             line_bytes: 16 << 20,
-            audit: None,
+            transcript: None,
             history: None,
             checks: None,
         }
@@ -198,6 +198,8 @@ struct Talk<'a, W> {
     /// Messages of the session that the client has, or has no need of.
     sent: usize,
     asked: Option<Pending>,
+    /// When the last question was put.
+    asked_at: Instant,
     /// The question about what a running command changed, and what takes its answer.
     changes_asked: Option<(Pending, oneshot::Sender<Result<(), Text>>)>,
     /// The turn was made shorter, and the client does not know it yet.
@@ -225,6 +227,7 @@ impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
             phase: Phase::Idle,
             sent: 0,
             asked: None,
+            asked_at: Instant::now(),
             changes_asked: None,
             compacted: None,
             awaited: HashMap::new(),
@@ -255,6 +258,7 @@ impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
                         Noted::Asked { question, answer } => {
                             self.tell(words::ask(&question, self.language()));
                             self.changes_asked = Some((*question, answer));
+                            self.asked_at = Instant::now();
                         }
                     }
                 }
@@ -337,6 +341,7 @@ impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
             Said::End { .. } if self.phase == Phase::Dropped => self.phase = Phase::Idle,
             Said::Chunk { text } => {
                 self.reply("chunk")?.handle(Input::Chunk(&text));
+                self.record(|transcript, _| transcript.chunk(&text));
                 self.phase = Phase::Begun;
             }
             Said::End { reason } => {
@@ -410,10 +415,12 @@ impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
                 if let Some(mut before) = self.before.take() {
                     session.follows(&mut before);
                 }
-                // What the user said is between the client and its model.
-                session.handle(Input::User(""));
-                self.sent = 0;
                 self.session = Some(session);
+                self.record(Transcript::attach);
+                // What the user said is between the client and its model.
+                self.handle(Input::User(""));
+                self.record(|transcript, session| transcript.user("", &[], session));
+                self.sent = 0;
                 self.act();
             }
         }
@@ -433,7 +440,7 @@ impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
 
     fn answer(&mut self, id: &str, answer: Answer) -> Result<(), Text> {
         if let Some((question, kept)) = self.changes_asked.take_if(|(question, _)| question.call().id == id) {
-            self.log(|audit| audit.asked(&question, &answer));
+            self.record_answer(&question, &answer);
             let (keep, rules) = answer.to_changes(&question);
             if let Some(session) = &mut self.session {
                 let mut policy = session.policy().clone();
@@ -446,15 +453,20 @@ impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
         }
         let pending = self.asked.take_if(|pending| pending.call().id == id);
         let pending = pending.ok_or_else(|| messages::nothing_asked(format!("{id:?}")))?;
-        self.log(|audit| audit.asked(&pending, &answer));
+        self.record_answer(&pending, &answer);
         self.handle(answer.to(pending));
         Ok(())
     }
 
-    fn log(&self, what: impl FnOnce(&Audit)) {
-        if let Some(audit) = &self.pipe.audit {
-            what(audit);
+    fn record(&self, write: impl FnOnce(&mut Transcript, &Session)) {
+        if let (Some(transcript), Some(session)) = (&self.pipe.transcript, &self.session) {
+            write(&mut transcript.lock().unwrap_or_else(PoisonError::into_inner), session);
         }
+    }
+
+    fn record_answer(&self, question: &Pending, answer: &Answer) {
+        let elapsed = u64::try_from(self.asked_at.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.record(|transcript, _| transcript.asked(question, answer, elapsed));
     }
 
     fn handle(&mut self, input: Input<'_>) {
@@ -491,21 +503,21 @@ impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
     /// Does what the session wants done.
     fn act(&mut self) {
         while let Some(action) = self.session.as_mut().and_then(Session::poll) {
+            self.record(|transcript, session| transcript.action(&action, session));
             match action {
                 Action::CallModel => self.want_reply(),
                 Action::Compacted(done) => self.compacted = Some(done),
                 Action::StopModel => self.tell(words::stop_model()),
                 Action::Show(event) => {
-                    self.log(|audit| audit.read(&event));
                     self.tell(words::shown(&event, self.language()));
                 }
                 Action::Answered(result) => {
-                    self.log(|audit| audit.answered(&result));
                     self.tell(words::result(&result, self.language()));
                 }
                 Action::Ask(pending) => {
                     self.tell(words::ask(&pending, self.language()));
                     self.asked = Some(pending);
+                    self.asked_at = Instant::now();
                 }
                 Action::Run(cleared) => self.run(cleared),
                 Action::Check => {
@@ -520,7 +532,6 @@ impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
     }
 
     fn run(&mut self, cleared: Cleared) {
-        self.log(|audit| audit.running(&cleared));
         let call = cleared.call();
         if self.theirs.iter().any(|spec| spec.name == call.name) {
             self.awaited.insert(call.id.clone(), (call.name.clone(), Instant::now()));
@@ -556,6 +567,7 @@ impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
     fn turn_is_over(&mut self, reason: &StopReason) {
         self.phase = Phase::Idle;
         self.turn = None;
+        self.record(|transcript, _| transcript.ended(&Ok(reason.clone())));
         let Some(session) = self.session.take() else { return };
         let unsent = session.history().get(self.sent..).unwrap_or_default().iter();
         let unsent = unsent.filter(|message| message.role == Role::User).map(|message| message.content.as_str());

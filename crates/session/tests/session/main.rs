@@ -14,12 +14,13 @@ mod random;
 mod stitch;
 mod talk;
 
+use std::sync::Arc;
 use talk::{BROKEN, Talk, block, options};
 use toolfence_kit::Random;
-use toolfence_policy::AskMode;
-use toolfence_protocol::parse::Reasoning;
-use toolfence_protocol::{Args, FinishReason, Role, ToolCall};
-use toolfence_session::{Answer, Input};
+use toolfence_policy::{AskMode, NoFacts};
+use toolfence_protocol::parse::{Event, Reasoning};
+use toolfence_protocol::{Args, FinishReason, Output, Role, ToolCall, ToolResult};
+use toolfence_session::{Action, Answer, Input, Session};
 
 #[test]
 fn an_answer_ends_the_turn() {
@@ -425,6 +426,63 @@ fn a_call_that_only_repeats_itself_is_stopped() {
         talk.reply(&block("a", "ask", "how far")).works("a", "running").not_told("same result");
     }
     assert_eq!(talk.log.last().unwrap(), "call", "a call that polls may repeat itself");
+}
+
+#[test]
+fn ids_are_unique_in_a_conversation() {
+    let call = "```tool\n{\"name\": \"look\", \"args\": {\"x\": \"1\"}}\n```\n";
+    let own = block("mine", "look", "2");
+    let mut session =
+        Session::new(options(), Arc::new(talk::catalog()), toolfence_kit::policy(AskMode::Never), Arc::new(NoFacts));
+    session.reserve_ids(["call_1".to_owned()]);
+    let (mut ids, mut provisional) = (Vec::new(), Vec::new());
+    for _ in 0..2 {
+        session.handle(Input::User("go"));
+        // Pieces, so that calls are announced.
+        for reply in [&format!("{call}{own}")[..], "Done."] {
+            for piece in toolfence_kit::Pieces::every(reply, 5) {
+                session.handle(Input::Chunk(piece));
+                while let Some(action) = session.poll() {
+                    if let Action::Show(Event::Started { id, .. } | Event::Progress { id, .. }) = action {
+                        provisional.push(id.into_owned());
+                    }
+                }
+            }
+            session.handle(Input::End(FinishReason::Stop));
+            while let Some(action) = session.poll() {
+                if let Action::Run(cleared) = action {
+                    let id = cleared.call().id.clone();
+                    session.handle(Input::Result(ToolResult::new(id.clone(), "look", Output::text("x"), 1)));
+                    ids.push(id);
+                }
+            }
+        }
+    }
+    assert_eq!(ids, ["call_2", "mine", "call_3", "call_4"]);
+    provisional.dedup();
+    assert!(!provisional.is_empty() && provisional.iter().all(|id| ids.contains(id)), "{provisional:?}");
+}
+
+#[test]
+fn a_reply_that_repeats_itself_is_ended() {
+    let mut talk = Talk::begun();
+    talk.chunk = 10;
+    talk.chunks(&"I will now fix it.\n".repeat(100));
+    assert_eq!(talk.log.last().unwrap(), "stop model", "the model is stopped before the reply ends");
+    talk.end(FinishReason::Stop);
+    assert_eq!(talk.log.last().unwrap(), "stop Loop");
+    assert!(talk.last(Role::Assistant).len() < 500);
+    talk.user("and?").told(&["repeated the same text", "and?"]);
+}
+
+#[test]
+fn a_call_before_a_repetition_runs_and_its_arguments_may_repeat() {
+    let mut talk = Talk::begun();
+    talk.chunk = 10;
+    let body = "the same line\\n".repeat(50);
+    talk.chunks(&format!("{}{}", block("a", "look", &body), "I will now fix it. ".repeat(50))).end(FinishReason::Stop);
+    assert!(talk.log.iter().any(|line| line == "run a look"), "{:?}", talk.log);
+    talk.works("a", "seen").told(&["seen", "repeated the same text"]);
 }
 
 #[test]

@@ -32,10 +32,11 @@ fn asking() -> Talk {
     talk
 }
 
-/// What the session would run of these replies, the last of which is asked about.
+/// The arguments of the call that the session asks about.
 fn asked(talk: &mut Talk) -> Option<String> {
     let log = std::mem::take(&mut talk.log);
-    log.iter().find_map(|line| line.strip_prefix("ask ")).map(str::to_owned)
+    let call = log.iter().find_map(|line| line.strip_prefix("ask "))?;
+    call.split_once(' ').map(|(_, args)| args.to_owned())
 }
 
 /// What the model is asked to repeat.
@@ -121,7 +122,7 @@ fn a_block_that_broke_off_is_taken_up() {
     assert!(asked.contains("fn second() {\\n    println!"), "{asked}");
     assert_eq!(talk.last(Role::Assistant), format!("{again}{behind}"), "the history has what the model wrote");
     talk.answer(Answer::Yes).logged(&["run z change"]);
-    talk.works("z", "done").told(&["\"z\"", "done"]);
+    talk.works("z", "done").told(&["done"]);
 }
 
 #[test]
@@ -149,7 +150,7 @@ fn a_block_is_taken_up_once() {
     let (again, behind) = cut(&mut talk, &reply, 150).expect("it can be taken up");
     talk.log.clear();
     talk.chunks(&format!("{again}{}", &behind[..80])).end(FinishReason::Length);
-    talk.logged(&["incomplete", "answered z malformed_call", "call"]);
+    talk.logged(&["incomplete", "answered call_1 malformed_call", "call"]);
     talk.told(&["for the second time", "several smaller calls"]).not_told("Go on with that block now");
     // Another block of a reply that went on with one may be taken up in its turn.
     let mut talk = asking();

@@ -1,5 +1,6 @@
 //! The vocabulary: what a driver says, and what the session wants done.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use toolfence_kit::Pieces;
 use toolfence_policy::{AskMode, NoFacts, Pending};
@@ -36,6 +37,8 @@ pub(super) struct Talk {
     pub(super) session: Session,
     pub(super) log: Vec<String>,
     asked: Option<Pending>,
+    /// The ids that the model wrote, by those that the session gave in their place.
+    written: HashMap<String, String>,
     pub(super) chunk: usize,
 }
 
@@ -46,7 +49,7 @@ impl Talk {
 
     pub(super) fn with(mode: AskMode, options: SessionOptions) -> Talk {
         let session = Session::new(options, Arc::new(catalog()), toolfence_kit::policy(mode), Arc::new(NoFacts));
-        Talk { session, log: Vec::new(), asked: None, chunk: usize::MAX }
+        Talk { session, log: Vec::new(), asked: None, written: HashMap::new(), chunk: usize::MAX }
     }
 
     /// A turn that has begun; what was logged so far is dropped.
@@ -70,16 +73,23 @@ impl Talk {
             Action::CallModel => "call".to_owned(),
             Action::StopModel => "stop model".to_owned(),
             Action::Show(event) => return self.show(&event),
-            Action::Run(cleared) => format!("run {} {}", cleared.call().id, cleared.call().name),
+            Action::Run(cleared) => format!("run {} {}", self.written_id(&cleared.call().id), cleared.call().name),
             Action::Ask(pending) => {
-                let line =
-                    format!("ask {} {}", pending.call().id, serde_json::Value::Object(pending.call().args.clone()));
+                let line = format!(
+                    "ask {} {}",
+                    self.written_id(&pending.call().id),
+                    serde_json::Value::Object(pending.call().args.clone())
+                );
                 self.asked = Some(pending);
                 line
             }
             Action::Answered(result) => {
                 let code = result.error.as_ref().map(|failure| serde_json::to_value(failure.code).unwrap());
-                format!("answered {} {}", result.id, code.as_ref().map_or("ok", |code| code.as_str().unwrap()))
+                format!(
+                    "answered {} {}",
+                    self.written_id(&result.id),
+                    code.as_ref().map_or("ok", |code| code.as_str().unwrap())
+                )
             }
             Action::Stop(reason) => format!("stop {reason:?}"),
             other => format!("{other:?}"),
@@ -87,8 +97,26 @@ impl Talk {
         self.log.push(line);
     }
 
+    fn written_id<'a>(&'a self, id: &'a str) -> &'a str {
+        self.written.get(id).map_or(id, String::as_str)
+    }
+
+    /// The id that the session gave to the last call with this id.
+    fn id(&self, written: &str) -> String {
+        let given = self.written.iter().filter(|(_, known)| *known == written).map(|(id, _)| id);
+        // Of several the one with the highest number is the last.
+        given.max_by_key(|id| (id.len(), id.as_str())).cloned().unwrap_or_else(|| written.to_owned())
+    }
+
     /// Texts that follow each other are one.
     fn show(&mut self, event: &Event<'_>) {
+        if let Event::Call { call, body, .. } = event
+            && let Some(Ok(value)) = serde_json::Deserializer::from_str(body).into_iter::<serde_json::Value>().next()
+            && let Some(written) = value["id"].as_str()
+            && written != call.id
+        {
+            self.written.insert(call.id.clone(), written.to_owned());
+        }
         let line = match event {
             Event::Text { text, .. } => format!("text {text}"),
             Event::Reasoning { text, .. } => format!("reasoning {text}"),
@@ -134,11 +162,13 @@ impl Talk {
     }
 
     pub(super) fn works(&mut self, id: &str, output: &str) -> &mut Talk {
+        let id = self.id(id);
         self.give(Input::Result(ToolResult::new(id, "tool", Output::text(output), 1)))
     }
 
     pub(super) fn fails(&mut self, id: &str) -> &mut Talk {
         let failure = ToolFailure::new(ErrorCode::IoError, "it burned");
+        let id = self.id(id);
         self.give(Input::Result(ToolResult::refused(id, "tool", failure)))
     }
 

@@ -22,14 +22,14 @@ use toolfence::parse::{Event, Ignored};
 use toolfence::policy::Pending;
 use toolfence::session::{Answer, StopReason};
 use toolfence::toolbox::BoxFuture;
-use toolfence::{Error, FinishReason, Language, Message, ToolCall, ToolResult, format};
+use toolfence::{Error, FinishReason, Language, Learned, Message, ToolCall, ToolResult, format};
 
 /// Runs the calls of the text on stdin.
 pub(crate) fn run(options: &Options, arguments: &ExecArguments) -> Result<ExitCode, Failure> {
     let mut setup = Setup::new(options)?.with_servers(false)?;
     setup.bare = arguments.bare;
     let pasted = Pasted { text: read_stdin()?, said: AtomicBool::new(false) };
-    let mut agent = setup.agent(Arc::new(pasted))?;
+    let mut agent = setup.agent_of(Learned::default(), Arc::new(pasted), setup.run_transcript()?)?;
     let person = AtTheTerminal::new(setup.commands.clone());
     let not_kept = person.not_kept();
     let mut listener =

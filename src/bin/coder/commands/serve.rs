@@ -200,7 +200,8 @@ impl Agents for Project {
             Some(backend) => (seat.tools_of(tool)?, Learned::default(), backend),
             None => seat.turn(tool)?,
         };
-        seat.setup.agent_with(toolbox, learned, backend, None).map_err(words)
+        let transcript = seat.setup.run_transcript().map_err(words)?;
+        seat.setup.agent_with(toolbox, learned, backend, transcript).map_err(words)
     }
 
     fn conversation(&self, persona: Option<&str>, tool: Option<&str>, file: Option<&Path>) -> Result<Agent, Error> {

@@ -7,7 +7,7 @@ use crate::messages;
 use crate::setup::Setup;
 use crate::shown::Words;
 use crate::terminal::{Style, Terminal, tell};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, HashSet};
 use std::process::ExitCode;
@@ -15,8 +15,7 @@ use std::time::SystemTime;
 use toolfence::Text;
 use toolfence::agent::Agent;
 use toolfence::backend::Usage;
-use toolfence::metrics::{Metrics, Times};
-use toolfence::program::transcript::{Record, RecordedCall, RecordedResult, Role, Stored, Summary, rfc3339};
+use toolfence::program::transcript::{Fork, Record, RecordedCall, RecordedResult, Role, Stored, rfc3339};
 
 /// What is counted.
 #[derive(Debug, Default)]
@@ -25,7 +24,72 @@ struct Stats {
     /// By the model that answered; empty where it is not known.
     models: BTreeMap<String, Usage>,
     decisions: Decisions,
-    metrics: Metrics,
+    /// Turns of the user.
+    turns: u64,
+    /// Replies of which a call was answered.
+    rounds: u64,
+    usage: Usage,
+    /// Calls by the name of the tool.
+    tools: BTreeMap<String, ToolCounts>,
+    /// Calls that did not succeed, by the code of the failure.
+    failures: BTreeMap<String, u64>,
+    /// Questions about calls, and their answers.
+    asked: u64,
+    answers: BTreeMap<String, u64>,
+    repairs: BTreeMap<String, u64>,
+    /// Blocks that were meant as calls and could not be read, or broke off.
+    unreadable_blocks: u64,
+    model: Times,
+    first_byte: Times,
+    person: Times,
+}
+
+/// The calls of one tool.
+#[derive(Debug, Default)]
+struct ToolCounts {
+    calls: u64,
+    failed: u64,
+    /// How long those took that ran.
+    times: Times,
+}
+
+/// How long something took each time, in milliseconds.
+#[derive(Debug, Default, Clone)]
+struct Times(Vec<u64>);
+
+impl Times {
+    fn add(&mut self, ms: u64) {
+        self.0.push(ms);
+    }
+
+    fn count(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    /// The times that half of them and nine of ten took at most, and the longest one.
+    fn quantiles(&self) -> [u64; 3] {
+        let mut sorted = self.0.clone();
+        sorted.sort_unstable();
+        // The rank is rounded up, as for the nearest-rank method.
+        [50, 90, 100].map(|percent| {
+            let rank = (sorted.len() * percent).div_ceil(100);
+            rank.checked_sub(1).map_or(0, |at| sorted[at])
+        })
+    }
+}
+
+/// `{"count": .., "p50": .., "p90": .., "most": ..}`
+impl Serialize for Times {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let [p50, p90, most] = self.quantiles();
+        json!({"count": self.count(), "p50": p50, "p90": p90, "most": most}).serialize(serializer)
+    }
+}
+
+/// Returns `true` for a record that a fork has from its original.
+pub(crate) fn is_copied(record: &Record, fork: &Fork) -> bool {
+    let number = |id: &str| id.parse::<u64>().unwrap_or(0);
+    number(&record.id) <= number(&fork.message)
 }
 
 /// Who decided about calls.
@@ -52,7 +116,14 @@ pub(crate) fn run(options: &Options, arguments: &StatsArguments) -> Result<ExitC
     for summary in &summaries {
         // One that somebody removed meanwhile, or that cannot be read, takes the others nothing.
         match Stored::read(&summary.path) {
-            Ok(stored) => stats.session(&own_records(summary, stored, &counted), since.as_deref()),
+            Ok(stored) => {
+                let mut own = stored.records;
+                // The copied records are counted with their original.
+                if let Some(fork) = stored.head.fork.filter(|fork| counted.contains(&*fork.session)) {
+                    own.retain(|record| !is_copied(record, &fork));
+                }
+                stats.session(&own, since.as_deref());
+            }
             Err(error) => tell(&error.text()),
         }
     }
@@ -65,31 +136,7 @@ pub(crate) fn run(options: &Options, arguments: &StatsArguments) -> Result<ExitC
     Ok(ExitCode::SUCCESS)
 }
 
-/// The records of a session without those that it has from one that is counted by itself.
-fn own_records(summary: &Summary, stored: Stored, counted: &HashSet<&str>) -> Vec<Record> {
-    let copied = summary.fork.as_ref().filter(|fork| counted.contains(fork.session.as_str()));
-    let from = copied.and_then(|fork| stored.records.iter().position(|record| record.id == fork.message));
-    stored.records.into_iter().skip(from.map_or(0, |at| at + 1)).collect()
-}
-
 impl Stats {
-    /// What an agent has done since it was made.
-    fn of_agent(setup: &Setup, agent: &Agent) -> Stats {
-        let metrics = agent.metrics();
-        let denied = |by: &str| metrics.denied.get(by).copied().unwrap_or_default();
-        let yes = ["yes", "always"].map(|answer| metrics.answers.get(answer).copied().unwrap_or_default());
-        let ran = metrics.tool_times().count();
-        let decisions = Decisions {
-            allowed_by_policy: ran.saturating_sub(yes.iter().sum()),
-            denied_by_policy: denied("policy"),
-            allowed_by_person: yes.iter().sum(),
-            denied_by_person: denied("person"),
-            denied_by_nobody: denied("nobody"),
-        };
-        let models = BTreeMap::from([(setup.model().unwrap_or_default(), metrics.usage)]);
-        Stats { sessions: 1, models, decisions, metrics }
-    }
-
     fn session(&mut self, records: &[Record], since: Option<&str>) {
         // Times as they are written are in the order of time.
         let records: Vec<&Record> =
@@ -101,7 +148,7 @@ impl Stats {
         let mut replied = false;
         for record in records {
             // Calls stand behind their reply.
-            self.metrics.rounds += u64::from(record.role == Role::Tool && std::mem::take(&mut replied));
+            self.rounds += u64::from(record.role == Role::Tool && std::mem::take(&mut replied));
             replied |= record.role == Role::Assistant;
             self.record(record);
         }
@@ -109,7 +156,7 @@ impl Stats {
 
     fn record(&mut self, record: &Record) {
         match record.role {
-            Role::User => self.metrics.turns += 1,
+            Role::User => self.turns += 1,
             Role::Assistant => {
                 let tokens = record.tokens;
                 let [input, cached, output] =
@@ -117,10 +164,10 @@ impl Stats {
                 let mut usage = Usage::counted(input, cached, output);
                 usage.estimated = tokens.map_or(0, |tokens| u64::from(tokens.estimated));
                 *self.models.entry(record.model.clone().unwrap_or_default()).or_default() += usage;
-                self.metrics.usage += usage;
+                self.usage += usage;
                 if let Some(times) = record.times {
-                    self.metrics.model.add(times.total_ms);
-                    times.first_ms.into_iter().for_each(|ms| self.metrics.first_byte.add(ms));
+                    self.model.add(times.total_ms);
+                    times.first_ms.into_iter().for_each(|ms| self.first_byte.add(ms));
                 }
             }
             Role::Tool => {
@@ -133,19 +180,33 @@ impl Stats {
     }
 
     fn call(&mut self, call: &RecordedCall, result: &RecordedResult) {
-        let metrics = &mut self.metrics;
         let code = result.error.as_ref().map(|error| error.code.as_str());
         let verdict = call.decision.as_ref().map(|decision| decision.verdict.as_str());
         let denied = code == Some("denied") || verdict == Some("deny");
         let ran = !denied && matches!(verdict, Some("allow" | "ask"));
         if call.name.is_empty() {
-            metrics.malformed += 1;
+            self.unreadable_blocks += 1;
         } else {
-            metrics.count_call(&result.tool_name, result.success, ran.then_some(result.execution_time_ms));
+            let counts = self.tools.entry(result.tool_name.clone()).or_default();
+            counts.calls += 1;
+            counts.failed += u64::from(!result.success);
+            if ran {
+                counts.times.add(result.execution_time_ms);
+            }
         }
-        call.repairs.iter().for_each(|repair| metrics.count_repair(repair));
-        code.into_iter().for_each(|code| metrics.count_failure(code));
-        call.asked.iter().for_each(|asked| metrics.count_answer(Some(&asked.answer), asked.ms));
+        for repair in &call.repairs {
+            *self.repairs.entry(repair.clone()).or_default() += 1;
+        }
+        if let Some(code) = code {
+            *self.failures.entry(code.to_owned()).or_default() += 1;
+        }
+        for asked in &call.asked {
+            self.asked += 1;
+            *self.answers.entry(asked.answer.clone()).or_default() += 1;
+            if asked.answer != "nobody" {
+                self.person.add(asked.ms);
+            }
+        }
         let Some(decision) = &call.decision else { return };
         let decisions = &mut self.decisions;
         let count = match (decision.by.as_str(), denied) {
@@ -173,7 +234,7 @@ impl Stats {
         };
         let models: Map<String, Value> =
             self.models.iter().map(|(model, usage)| (model.clone(), told(usage, setup.price(model, usage)))).collect();
-        let Metrics { turns, rounds, usage, tools, failures, asked, answers, repairs, malformed, .. } = &self.metrics;
+        let Stats { turns, rounds, usage, tools, failures, asked, answers, repairs, unreadable_blocks, .. } = self;
         let tools: Map<String, Value> = tools
             .iter()
             .map(|(tool, counts)| {
@@ -187,35 +248,36 @@ impl Stats {
             "v": super::SCHEMA, "sessions": self.sessions, "turns": turns, "rounds": rounds,
             "tokens": told(usage, self.price(setup)), "models": models, "tools": tools, "failures": failures,
             "decisions": self.decisions, "asked": asked, "answers": answers, "repairs": repairs,
-            "unreadable_blocks": malformed, "times": times,
+            "unreadable_blocks": unreadable_blocks, "times": times,
         })
     }
 
     /// How long everything took that somebody waited for: its name in JSON, and for people.
     fn times(&self) -> [(&'static str, Text, Times); 4] {
-        let Metrics { model, first_byte, person, .. } = &self.metrics;
+        let Stats { model, first_byte, person, tools, .. } = self;
+        let of_tools = Times(tools.values().flat_map(|counts| &counts.times.0).copied().collect());
         [
             ("model", messages::stats_times_of_model(), model.clone()),
             ("first_byte", messages::stats_times_to_first_byte(), first_byte.clone()),
-            ("tools", messages::stats_times_of_tools(), self.metrics.tool_times()),
+            ("tools", messages::stats_times_of_tools(), of_tools),
             ("person", messages::stats_times_of_person(), person.clone()),
         ]
     }
 
     fn shown(&self, setup: &Setup, out: &mut Terminal) -> Result<(), Failure> {
-        let Metrics { turns, rounds, usage, tools, failures, asked, answers, repairs, malformed, .. } = &self.metrics;
+        let Stats { turns, rounds, usage, tools, failures, asked, answers, repairs, unreadable_blocks, .. } = self;
         out.line(&messages::stats_of(self.sessions, *turns, *rounds))?;
         out.line(&messages::usage(usage, self.price(setup)))?;
         if !tools.is_empty() {
             let rows = tools.iter().map(|(tool, counts)| {
-                let numbers = [counts.calls, counts.failed].into_iter().chain(quantiles(&counts.times));
+                let numbers = [counts.calls, counts.failed].into_iter().chain(counts.times.quantiles());
                 (tool.clone(), numbers.collect())
             });
             table(&messages::stats_columns(), &rows.collect::<Vec<_>>(), out)?;
         }
         if usage.replies > 0 {
             let rows = self.times().map(|(_, name, times)| {
-                let numbers = [times.count()].into_iter().chain(quantiles(&times));
+                let numbers = [times.count()].into_iter().chain(times.quantiles());
                 (name.words().into_owned(), numbers.collect())
             });
             table(&messages::stats_columns_of_times(), &rows, out)?;
@@ -237,20 +299,25 @@ impl Stats {
         if !repairs.is_empty() {
             out.line(&messages::stats_repairs(counts(repairs)))?;
         }
-        if *malformed > 0 {
-            out.line(&messages::stats_unreadable(*malformed))?;
+        if *unreadable_blocks > 0 {
+            out.line(&messages::stats_unreadable(*unreadable_blocks))?;
         }
         Ok(())
     }
 }
 
-/// Shows what an agent has done since it was made: `/stats` of a conversation.
-pub(crate) fn show(setup: &Setup, agent: &Agent, out: &mut Terminal) -> Result<(), Failure> {
-    Stats::of_agent(setup, agent).shown(setup, out)
-}
-
-fn quantiles(times: &Times) -> [u64; 3] {
-    [times.p50(), times.p90(), times.most()]
+/// Shows the statistics of the conversation under way: `/stats`. Without a transcript only its cost is known.
+pub(crate) fn show(setup: &Setup, agent: &mut Agent, out: &mut Terminal) -> Result<(), Failure> {
+    let mut stats = Stats::default();
+    let recorded = agent.recorded().and_then(|transcript| Stored::read(transcript.path()).ok());
+    if let Some(stored) = recorded {
+        stats.session(&stored.records, None);
+    } else {
+        stats.sessions = 1;
+        stats.usage = agent.usage();
+        stats.models = BTreeMap::from([(setup.model().unwrap_or_default(), stats.usage)]);
+    }
+    stats.shown(setup, out)
 }
 
 /// A blank line, the names of the columns, which one text has with `|` between them, and the rows. Where the terminal is too narrow for

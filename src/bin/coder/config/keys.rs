@@ -416,13 +416,6 @@ const RESULTS: &[Key] = &[
 /// What is around every command, and what is kept of it. A persona may tighten them too.
 const SANDBOX: &[Key] = &[
     Key::new(
-        "audit",
-        Takes::Choice(&["off", "on"]),
-        InProject::Stricter,
-        "\"on\"",
-        "Whether decisions and results are logged, without secrets, in $XDG_STATE_HOME/toolfence/audit.jsonl.",
-    ).in_portuguese("Se decisões e resultados são registrados, sem segredos, em $XDG_STATE_HOME/toolfence/audit.jsonl."),
-    Key::new(
         "sandbox.mode",
         Takes::Choice(&["off", "container", "project-write", "read-only"]),
         InProject::Stricter,

@@ -171,8 +171,8 @@ toolfence::program::texts! { "coder"
         pt: "as rodadas do turno acabaram; diga \"continue\" para continuar",
     }
     repeats_itself() {
-        en: "the model repeats the same call; tell it another way",
-        pt: "o modelo repete a mesma chamada; indique-lhe outro caminho",
+        en: "the model repeats itself; tell it another way",
+        pt: "o modelo se repete; indique-lhe outro caminho",
     }
     turn_ended() {
         en: "the turn ended",
@@ -189,10 +189,6 @@ toolfence::program::texts! { "coder"
     cannot_open_root(root, error) {
         en: "cannot open the project root {root}: {error}. Give an existing folder with --root.",
         pt: "não foi possível abrir a raiz do projeto {root}: {error}. Indique uma pasta existente com --root.",
-    }
-    nothing_is_logged(error) {
-        en: "{error}. Nothing is logged.",
-        pt: "{error}. Nada é registrado no log.",
     }
     no_persona() {
         en: "no persona",

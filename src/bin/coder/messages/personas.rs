@@ -44,7 +44,7 @@ toolfence::program::texts! { "coder"
              tools = [\"read_file\", \"list_files\", \"search\"]\n\n\
              # The model that it was written for. It is used where neither settings nor options name one.\n\
              #model = \"qwen2.5-coder\"\n\n\
-             # Settings that only tighten: ask, commands, paths, audit, sandbox. They stand behind all other keys.\n\
+             # Settings that only tighten: ask, commands, paths, sandbox. They stand behind all other keys.\n\
              #[policy]\n#ask = \"always\"\n\n#[policy.commands]\n#only = [\"cargo test\", \"ls\", \"cat\"]\n+++\n\
              You are {name}. You work in the user's project with the tools described below.\n\n\
              How you work:\n- Look first. Never guess what a file holds.\n\
@@ -55,7 +55,7 @@ toolfence::program::texts! { "coder"
              tools = [\"read_file\", \"list_files\", \"search\"]\n\n\
              # O modelo para o qual ela foi escrita. Ele é usado se nem configurações nem opções indicam um.\n\
              #model = \"qwen2.5-coder\"\n\n\
-             # Configurações que só restringem: ask, commands, paths, audit, sandbox. Elas vêm depois de todas as outras chaves.\n\
+             # Configurações que só restringem: ask, commands, paths, sandbox. Elas vêm depois de todas as outras chaves.\n\
              #[policy]\n#ask = \"always\"\n\n#[policy.commands]\n#only = [\"cargo test\", \"ls\", \"cat\"]\n+++\n\
              Você é {name}. Você trabalha no projeto do usuário com as ferramentas descritas abaixo.\n\n\
              Como você trabalha:\n- Olhe primeiro. Nunca adivinhe o que um arquivo contém.\n\

@@ -76,10 +76,6 @@ toolfence::program::texts! { "coder"
         en: "this conversation has no message {message}; it has {count} {count|message|messages}",
         pt: "esta conversa não tem a mensagem {message}; ela tem {count} {count|mensagem|mensagens}",
     }
-    nothing_is_kept_in_the_log() {
-        en: "there is no log: audit is off, or there is no place for it (set HOME or XDG_STATE_HOME)",
-        pt: "não há log: audit está off, ou não há lugar para isso (defina HOME ou XDG_STATE_HOME)",
-    }
     log_session(root) {
         en: "session in {root}",
         pt: "sessão em {root}",
