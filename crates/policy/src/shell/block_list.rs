@@ -10,7 +10,10 @@ use toolfence_protocol::{Text, text};
 
 /// Programs that write file systems or stop the machine, whatever their arguments are. The reason is [`reason_of`]'s.
 const BLOCKED_PROGRAMS: &[(&str, Harm)] = &[
-    ("mke2fs mkdosfs mkswap wipefs blkdiscard lvremove vgremove pvremove dcfldd ddrescue", Harm::ErasesDisk),
+    (
+        "mke2fs mkdosfs mkntfs mkexfatfs mkudffs mkreiserfs mkswap wipefs blkdiscard lvremove vgremove pvremove dcfldd ddrescue",
+        Harm::ErasesDisk,
+    ),
     ("shutdown reboot halt poweroff killall5", Harm::StopsMachine),
 ];
 
@@ -27,12 +30,12 @@ const BLOCKED_WORDS: &[(&str, &str, Harm)] = &[
 
 /// Programs that write to the devices among their operands.
 const DEVICE_WRITERS: &str = "dd tee shred cp mv rm ln install truncate fdisk sfdisk sgdisk gdisk cfdisk parted cryptsetup hdparm \
-    badblocks qemu-img pv losetup partclone sponge socat curl wget tar";
+    badblocks qemu-img pv losetup partclone sponge socat curl wget tar sort";
 
 /// How the names of block devices and of memory begin below `/dev`.
 const DEVICES: &[&str] = &[
     "sd", "hd", "vd", "xvd", "nvme", "mmcblk", "dm-", "md", "loop", "mapper/", "disk", "sr", "nbd", "zd", "ram",
-    "rdisk", "mem", "kmem", "port", "bcache", "zvol/",
+    "rdisk", "mem", "kmem", "port", "bcache", "zvol/", "block/", "pmem", "mtd", "dasd", "zram",
 ];
 
 /// Main folders of a system.
@@ -78,8 +81,13 @@ pub(super) fn find_blocked(command: &ListedCommand, folders: &[String]) -> Optio
     }
     if has(DEVICE_WRITERS, program) {
         for path in arguments.iter().filter_map(path_text) {
-            // Only `dd` reads devices by an operand of its own.
-            let path = path.strip_prefix("of=").unwrap_or(path);
+            // Only `dd` reads devices by an operand of its own. The value of an option can be in its word: `-o/dev/sda`.
+            let path = match path.strip_prefix("of=") {
+                Some(path) => path,
+                None if path.starts_with("--") => path.split_once('=').map_or(path, |(_, value)| value),
+                None if path.starts_with('-') => path.get(2..).unwrap_or(path),
+                None => path,
+            };
             let is_source = program != "dd" && matches!(program, "cp" | "tar") && !is_last(arguments, path);
             if is_device(path, folders) && !path.starts_with("if=") && !is_source {
                 return Some(text!("The command is blocked: it writes to the device {path}.", path = shown(path, 80)));
@@ -112,10 +120,14 @@ fn reached_operands<'w>(program: &str, arguments: &'w [ShellWord]) -> &'w [Shell
     match program {
         "rm" if has_option(arguments, "rR", "--recursive") => arguments,
         "chmod" | "chown" | "chgrp" | "setfacl" if has_option(arguments, "R", "--recursive") => arguments,
+        "mv" if has_option(arguments, "t", "--target-directory") => arguments,
         "mv" => arguments.split_last().map_or(arguments, |(_, sources)| sources),
         "find" if removes_found(arguments) => {
-            // Its folders precede the expression.
-            let begins = |word: &ShellWord| word.literal().is_some_and(|text| text.starts_with(['-', '(', '!']));
+            // Its folders precede the expression, and options about links precede them.
+            let is_early = |text: &str| matches!(text, "-H" | "-L" | "-P" | "--") || text.starts_with("-O");
+            let begins = |word: &ShellWord| {
+                word.literal().is_some_and(|text| text.starts_with(['-', '(', '!']) && !is_early(text))
+            };
             &arguments[..arguments.iter().position(begins).unwrap_or(arguments.len())]
         }
         _ => &[],
@@ -124,14 +136,24 @@ fn reached_operands<'w>(program: &str, arguments: &'w [ShellWord]) -> &'w [Shell
 
 /// Returns why a text is blocked that defines and starts a function which starts itself: `:(){ :|:& };:`.
 pub(super) fn find_fork_bomb(command: &str) -> Option<Text> {
+    /// Each function is compared with the rest of the text.
+    const MAX_FUNCTIONS: usize = 64;
     let compact: String = command.chars().filter(|c| !c.is_whitespace()).collect();
-    let (before, after) = compact.split_once("(){")?;
-    let start = before.rfind([';', '&', '|', '\n', '\'', '"', '(', '{']).map_or(0, |at| at + 1);
-    let name = before[start..].trim_start_matches("function");
-    let body = after.split('}').next().unwrap_or(after);
-    let calls = body.split(['|', '&', ';']).filter(|part| *part == name).count();
-    (!name.is_empty() && calls > 1 && body.contains('|'))
-        .then(|| text!("The function {name} starts itself again and again.", name = shown(name, 40)))
+    let functions = compact.match_indices('{').filter_map(|(at, _)| {
+        let head = &compact[..at];
+        let before = head.strip_suffix("()").unwrap_or(head);
+        let start = before.rfind([';', '&', '|', '\'', '"', '(', '{', '}']).map_or(0, |at| at + 1);
+        let name = before[start..].strip_prefix("function");
+        let is_function = head.ends_with("()") || name.is_some();
+        let name = name.unwrap_or(&before[start..]);
+        (is_function && !name.is_empty()).then_some((name, &compact[at + 1..]))
+    });
+    functions.take(MAX_FUNCTIONS).find_map(|(name, after)| {
+        let body = after.split('}').next()?.replace("&&", ";").replace("||", ";");
+        let calls = body.split(['|', '&', ';']).filter(|part| *part == name).count();
+        (calls > 1 && body.contains(['|', '&']))
+            .then(|| text!("The function {name} starts itself again and again.", name = shown(name, 40)))
+    })
 }
 
 /// The most folders that are followed. A list as long as this may lack one.
@@ -274,7 +296,7 @@ fn is_any(name: &str) -> bool {
 }
 
 /// Resolves `.` and `..` in a path: how many folders it leads above its start, and the names from there.
-fn resolve(path: &str) -> (usize, Vec<&str>) {
+pub(super) fn resolve(path: &str) -> (usize, Vec<&str>) {
     let (mut above, mut names) = (0, Vec::new());
     for name in path.split('/') {
         match name {
@@ -325,10 +347,12 @@ mod tests {
 
     #[test]
     fn fork_bombs_are_found_by_their_text() {
-        for text in [":(){ :|:& };:", ":() { : | : & }; :", "f(){ f|f& };f", "function b(){ b | b & }; b"] {
+        let starts_others = ["a(){ ls; }; :(){ :|:& };:", "f(){ f & f & }; f", "function f { f|f& }; f"];
+        let starts_itself = [":(){ :|:& };:", ":() { : | : & }; :", "f(){ f|f& };f", "function b(){ b | b & }; b"];
+        for text in starts_itself.into_iter().chain(starts_others) {
             assert!(find_fork_bomb(text).is_some(), "{text}");
         }
-        for text in ["f() { ls | wc; }; f", "echo '(){'", "f(){ f; }"] {
+        for text in ["f() { ls | wc; }; f", "echo '(){'", "f(){ f; }", "f(){ a && f || f; }", "x={a|a}"] {
             assert!(find_fork_bomb(text).is_none(), "{text}");
         }
     }

@@ -49,41 +49,62 @@ fn list_files<'w>(program: &str, arguments: &'w [ShellWord]) -> Vec<&'w ShellWor
         return Vec::new();
     }
     if has(PATTERN_FIRST) {
-        let is_value = |at: usize| follows(at, &["-e", "-A", "-B", "-C", "-m", "-t", "-T", "-g", "-E"]);
+        // `jq --arg NAME VALUE`
+        let is_argument = |at: usize| {
+            let sets =
+                |back: usize| at.checked_sub(back).is_some_and(|at| matches!(literal(at), "--arg" | "--argjson"));
+            sets(1) || sets(2)
+        };
+        let is_value = |at: usize| {
+            follows(at, &["-A", "-B", "-C", "-m", "-t", "-T", "-g", "-E", "--indent", "-L"])
+                || is_argument(at)
+                || at > 0 && gives_pattern(program, literal(at - 1)) && literal(at - 1).ends_with('e')
+        };
         let operands: Vec<&ShellWord> =
             all().filter(|(at, word)| !is_option(word) && !is_value(*at)).map(|(_, word)| word).collect();
-        // With `-e`, there is no pattern among the operands. The values of `jq --arg` are no files.
-        let has_pattern = !arguments.iter().any(|word| word.literal() == Some("-e"));
-        let kept = if matches!(program, "jq" | "yq") { 1 } else { usize::MAX };
+        let has_pattern = !arguments.iter().filter_map(ShellWord::literal).any(|text| gives_pattern(program, text));
         // `grep -f FILE` reads the patterns.
         let takes_file = |(at, word): &(usize, &ShellWord)| {
             let attached = word.literal().is_some_and(|text| text.starts_with("-f") || text.starts_with("--file="));
             attached || follows(*at, &["-f", "--file"])
         };
-        let files = operands.into_iter().skip(usize::from(has_pattern)).rev().take(kept);
+        let files = operands.into_iter().skip(usize::from(has_pattern));
         return files.chain(all().filter(takes_file).map(|(_, word)| word)).collect();
     }
     if program == "git" {
         let options = find_options(OPTIONS_BEFORE_SUBCOMMANDS, "git").unwrap_or(&Options::NONE);
         let first = skip_options(arguments, options).first().copied().unwrap_or(0);
-        let prints = |word: &ShellWord| matches!(word.literal(), Some("-p" | "-u" | "--patch"));
+        let prints = |word: &ShellWord| {
+            let options = ["-p", "-u", "-U", "-L", "--patch", "--cc"];
+            word.literal().is_some_and(|text| options.iter().any(|option| text.starts_with(option)))
+        };
         let summarises = arguments
             .iter()
             .any(|word| word.literal().is_some_and(|text| text.starts_with("--stat") || text.starts_with("--name-")));
         let skipped = match literal(first) {
             "log" if !arguments.iter().any(prints) => return Vec::new(),
             "diff" | "show" if summarises && !arguments.iter().any(prints) => return Vec::new(),
-            "grep" => 1,
+            "grep" => usize::from(!arguments.iter().filter_map(ShellWord::literal).any(|it| gives_pattern("grep", it))),
             "show" | "diff" | "blame" | "annotate" | "log" | "cat-file" | "archive" => 0,
             _ => return Vec::new(),
         };
         let is_value = |at: usize| follows(at, &["-S", "-G", "-e", "--author", "--grep", "--format"]);
-        let operands = all().skip(first + 1).filter(|(at, word)| !is_option(word) && !is_value(*at));
+        // `git log -L1,9:file`
+        let is_lines = |word: &ShellWord| word.literal().is_some_and(|text| text.starts_with("-L"));
+        let operands =
+            all().skip(first + 1).filter(|(at, word)| (!is_option(word) || is_lines(word)) && !is_value(*at));
         return operands.map(|(_, word)| word).skip(skipped).collect();
     }
     // What an archive leaves out is not opened.
     let is_left_out = |at: usize| follows(at, &["--exclude", "-x"]) || literal(at).starts_with("--exclude");
     all().filter(|(at, _)| !is_left_out(*at)).map(|(_, word)| word).collect()
+}
+
+/// Reports whether an option gives a pattern or a script, so that every operand is a file: `-e`, also in a cluster, and `-f`.
+fn gives_pattern(program: &str, option: &str) -> bool {
+    let is_cluster = option.starts_with('-') && !option.starts_with("--") && option.contains(['e', 'f']);
+    let is_long = ["--reg", "--exp", "--fil"].iter().any(|long| option.starts_with(long)) && option != "--files";
+    !matches!(program, "jq" | "yq" | "fd" | "fdfind") && (is_cluster || is_long)
 }
 
 /// Returns why a word is refused: it is a blocked name, has one after `=`, `:` or `@`, or is a pattern that matches one.

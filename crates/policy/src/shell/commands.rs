@@ -75,7 +75,14 @@ impl CommandList {
 
     fn add(&mut self, command: SimpleCommand, depth: usize, texts: &mut Vec<(String, usize)>, words_left: &mut usize) {
         // Settings of git in the environment can give a subcommand another name.
+        let sets_git = |word: &ShellWord| match word {
+            ShellWord::Literal(text) | ShellWord::Pattern(text) | ShellWord::Unknown { prefix: text, .. } => {
+                text.starts_with("GIT_CONFIG") && text.contains('=')
+            }
+            ShellWord::Home(_) => false,
+        };
         self.is_complete &= !command.assignments.iter().any(|it| it.name.starts_with("GIT_CONFIG"));
+        self.is_complete &= !command.words.iter().any(sets_git);
         let command = Rc::new(command);
         let mut waiting = vec![command.words.clone()];
         let mut is_outer = depth == 0;

@@ -3,7 +3,7 @@
 
 use super::commands::CommandList;
 use super::parse::ShellWord;
-use super::wrappers::{Options, base_name, find_options, options, skip_options};
+use super::wrappers::{Options, base_name, find_options, may_move_words, options, skip_options};
 
 /// Whether a rule matches a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,15 +52,15 @@ fn match_rule<'r>(rule: &'r [String], words: &[ShellWord]) -> RuleMatch<'r> {
     if subcommand.starts_with('-') {
         return match_others(rule, rest, arguments);
     }
+    // `cargo +nightly publish`
+    let is_toolchain = |word: &&ShellWord| word.literal().is_some_and(|text| text.starts_with('+'));
+    let arguments = &arguments[arguments.iter().take_while(is_toolchain).count()..];
     let mut worst = RuleMatch::None;
-    // `git -c alias.p=push p` is `git push`.
-    let sets_alias = |word: &ShellWord| {
-        word.literal().is_none_or(|text| text == "-c" || text.starts_with("--config-env") || text.starts_with("alias."))
-    };
-    if name == "git" && arguments.iter().take_while(|word| !matches!(word.literal(), Some("--"))).any(sets_alias) {
-        worst = RuleMatch::Unknown;
-    }
     for at in skip_options(arguments, find_options(OPTIONS_BEFORE_SUBCOMMANDS, name).unwrap_or(&Options::NONE)) {
+        let (globals, rest) = arguments.split_at(at.min(arguments.len()));
+        if may_move_words(globals) || may_set_alias(name, globals, rest) {
+            worst = worst.max(RuleMatch::Unknown);
+        }
         match arguments.get(at) {
             Some(ShellWord::Literal(text)) if text == subcommand => {
                 worst = worst.max(match_others(rule, others, &arguments[at + 1..]));
@@ -72,17 +72,45 @@ fn match_rule<'r>(rule: &'r [String], words: &[ShellWord]) -> RuleMatch<'r> {
     worst
 }
 
+/// Reports whether a command can give a subcommand another name: `git -c alias.p=push p` is `git push`.
+fn may_set_alias(name: &str, globals: &[ShellWord], rest: &[ShellWord]) -> bool {
+    let sets =
+        |text: &str| text.contains("alias.") || name == "git" && (text == "-c" || text.starts_with("--config-env"));
+    if globals.iter().filter_map(ShellWord::literal).any(sets) {
+        return true;
+    }
+    let Some((subcommand, operands)) = rest.split_first() else { return false };
+    if name != "git" || subcommand.literal() != Some("config") {
+        return false;
+    }
+    // The first word with a dot is the key. An unknown word before it can be the key, or a section that is renamed.
+    let is_key = |word: &ShellWord| word.literal().is_none_or(|text| text.contains('.'));
+    let is_alias = |word: &ShellWord| word.literal().is_none_or(|text| text.to_ascii_lowercase().starts_with("alias"));
+    let renames = operands.iter().any(|word| word.literal().is_some_and(|text| text.starts_with("--ren")));
+    if renames {
+        operands.iter().any(is_alias)
+    } else {
+        operands.iter().find(|word| is_key(word)).is_some_and(is_alias)
+    }
+}
+
 /// Matches the words of a rule after its subcommand: an option can be anywhere, other words are next.
 fn match_others<'r>(rule: &'r [String], others: &[String], arguments: &[ShellWord]) -> RuleMatch<'r> {
     let is_known = arguments.iter().all(|word| word.literal().is_some());
-    let operands: Vec<&str> =
-        arguments.iter().filter_map(ShellWord::literal).filter(|text| !text.starts_with('-')).collect();
     let (options, expected): (Vec<&String>, Vec<&String>) = others.iter().partition(|word| word.starts_with('-'));
     let has_options = options.iter().all(|option| arguments.iter().any(|word| word.literal() == Some(option)));
-    if has_options
-        && operands.iter().zip(&expected).all(|(operand, word)| operand == word)
-        && operands.len() >= expected.len()
-    {
+    let mut expected = expected.into_iter().peekable();
+    let mut may_be_value = false;
+    for text in arguments.iter().filter_map(ShellWord::literal) {
+        if text.starts_with('-') {
+            may_be_value = !text.contains('=');
+        } else if expected.next_if(|word| *word == text).is_some() || may_be_value {
+            may_be_value = false;
+        } else {
+            break;
+        }
+    }
+    if has_options && expected.next().is_none() {
         return RuleMatch::Matched(rule);
     }
     if is_known { RuleMatch::None } else { RuleMatch::Unknown }

@@ -105,6 +105,8 @@ pub(super) fn is_harmless(command: &ListedCommand, ground: Ground<'_>, folders: 
         command.words[1..].iter().filter(|word| !is_option(word)).map(|word| text_of(word).unwrap_or(""));
     let takes_its_operands = match *name {
         // Without a folder it goes home, and `-` is the folder before.
+        // A name that matches a pattern can be a link to another place.
+        "cd" if command.words.iter().any(|word| matches!(word, ShellWord::Pattern(_))) => false,
         "cd" => command.words.len() == 2 && operands.next().is_some_and(|folder| !matches!(folder, "" | "-")),
         "pwd" | "uname" | "whoami" | "hostname" | "nproc" => operands.next().is_none(),
         // Other operands set the clock.

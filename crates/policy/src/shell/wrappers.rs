@@ -1,7 +1,8 @@
 //! The commands that a command runs: under wrappers (`env`, `sudo`, `xargs`, `find -exec`, ..) and in literal scripts (`sh -c`,
 //! `eval`, `trap`, a here-document of a shell).
 
-use super::parse::{ShellWord, SimpleCommand};
+use super::block_list::resolve;
+use super::parse::{ShellWord, SimpleCommand, is_plain_variable};
 
 /// The most places at which the command of a wrapper with unknown options is looked for.
 const MAX_PLACES: usize = 4;
@@ -21,7 +22,7 @@ pub(super) enum Inner {
 /// The options of some programs.
 pub(super) struct Options {
     pub(super) programs: &'static str,
-    /// Short options without and with a value.
+    /// Short options without and with a value. A `:` after a letter: its value is the rest of the word, if there is any.
     pub(super) flags: &'static str,
     pub(super) values: &'static str,
     /// Long options with a value in the next word; all others are flags or have a `=`.
@@ -48,13 +49,20 @@ pub(super) const fn options(
 
 /// Programs that run a command in a way that is not read.
 const UNREAD_WRAPPERS: &str = "watch su script runuser parallel unshare nsenter at batch setarch linux32 linux64 prlimit setpriv \
-    numactl runcon choom systemd-run xvfb-run dbus-run-session ssh-agent valgrind perf sg fish csh tcsh pwsh";
+    numactl runcon choom systemd-run run0 xvfb-run dbus-run-session ssh-agent valgrind perf sg newgrp fish csh tcsh pwsh yash";
 
 /// Programs that run the command after their own options.
 const WRAPPERS: &[Options] = &[
     options("command builtin", "p", "", "", "", 0),
     options("exec", "cl", "a", "", "", 0),
-    options("nohup setsid busybox toybox fakeroot unbuffer caffeinate", "wfc", "", "fork wait ctty", "", 0),
+    options(
+        "nohup setsid busybox toybox fakeroot unbuffer caffeinate chronic eatmydata",
+        "wfc",
+        "",
+        "fork wait ctty",
+        "",
+        0,
+    ),
     options("nice", "", "n", "", "adjustment", 0),
     options("ionice", "t", "cnpPu", "ignore", "class classdata pid pgid uid", 0),
     options("timeout", "v", "sk", "preserve-status foreground verbose", "signal kill-after", 1),
@@ -68,11 +76,13 @@ const WRAPPERS: &[Options] = &[
         0,
     ),
     options("doas", "Lns", "Cu", "", "", 0),
+    options("pkexec", "", "", "disable-internal-agent keep-cwd", "user", 0),
+    options("gosu su-exec", "", "", "", "", 1),
     options("stdbuf", "", "ioe", "", "input output error", 0),
     options("time", "pvaqV", "fo", "portability verbose append quiet", "format output", 0),
     options(
         "xargs",
-        "0rtxpoiel",
+        "0rtxpoi:e:l:",
         "adEILnPs",
         "null no-run-if-empty verbose exit interactive open-tty replace",
         "arg-file delimiter max-args max-procs max-chars",
@@ -114,6 +124,9 @@ pub(super) fn skip_options(words: &[ShellWord], options: &Options) -> Vec<usize>
                         at += usize::from(index + letter.len_utf8() == text.len());
                         break;
                     }
+                    if options.flags.contains(&format!("{letter}:")) {
+                        break;
+                    }
                     unknown += usize::from(!options.flags.contains(letter) && !letter.is_ascii_digit());
                 }
             }
@@ -135,8 +148,11 @@ pub(super) fn list_inner(words: &[ShellWord], command: &SimpleCommand) -> Vec<In
     let Some((name, arguments)) = words.split_first() else { return Vec::new() };
     let Some(name) = name.literal().map(base_name) else { return vec![Inner::Unknown] };
     match name {
-        "sh" | "bash" | "dash" | "ash" | "zsh" | "ksh" | "rbash" | "mksh" => vec![read_shell(arguments, command)],
-        "." | "source" => vec![read_shell(arguments, command)],
+        "sh" | "bash" | "dash" | "ash" | "zsh" | "ksh" | "rbash" | "mksh" | "." | "source" => {
+            let inner = read_shell(arguments, command);
+            let is_certain = !matches!(&inner, Inner::Script(text) if differs_from_bash(name, text));
+            if is_certain { vec![inner] } else { vec![inner, Inner::Unknown] }
+        }
         // It only looks the name up.
         "command" if matches!(arguments.first().and_then(ShellWord::literal), Some("-v" | "-V")) => Vec::new(),
         "eval" => vec![join_script(arguments)],
@@ -165,12 +181,13 @@ fn runs_by_option(name: &str, arguments: &[ShellWord]) -> bool {
         "flock" => has(&["-c", "--command"]),
         "fd" | "fdfind" => has(&["-x", "-X", "--exec"]),
         "npx" => has(&["-c", "--call"]),
-        "sudo" => literals().all(|word| word.starts_with('-')) && has(&["-s", "-i", "--shell", "--login"]),
+        // The output goes to a command: `strace -o '|command'`.
+        "strace" => has(&["|", "!", "-o|", "-o!"]),
         "git" => {
             let names = |word: &str| literals().any(|one| one == word);
             names("submodule") && names("foreach")
                 || names("bisect") && names("run")
-                || names("rebase") && has(&["-x", "--exec"])
+                || names("rebase") && has(&["-x", "--ex"])
         }
         _ => false,
     }
@@ -183,47 +200,53 @@ fn is_cluster_with(text: &str, letter: char) -> bool {
 
 /// Lists the commands that a wrapper can run.
 fn list_wrapped(name: &str, arguments: &[ShellWord], options: &Options) -> Vec<Inner> {
-    // `env -S text` splits the text by rules of its own, and a name that is not a variable can define a function.
-    let before_command = || arguments.iter().map_while(ShellWord::literal).take_while(|text| text.starts_with('-'));
-    let splits = |text: &str| is_cluster_with(text, 'S') || text.starts_with("--split");
-    if name == "env" && before_command().any(splits) {
-        return vec![Inner::Unknown];
-    }
-    // Settings of git in the environment can give a subcommand another name.
-    let sets_git = |word: &ShellWord| word.literal().is_some_and(|text| text.starts_with("GIT_CONFIG"));
-    if matches!(name, "env" | "sudo") && arguments.iter().any(sets_git) {
-        return vec![Inner::Unknown];
-    }
     let mut all = Vec::new();
     let places = skip_options(arguments, options);
+    let skipped = &arguments[..places.last().map_or(0, |&at| at.min(arguments.len()))];
+    let has_option = |is_meant: &dyn Fn(&str) -> bool| skipped.iter().filter_map(ShellWord::literal).any(is_meant);
+    // `env -S text` splits the text by rules of its own.
+    if name == "env" && has_option(&|text| is_cluster_with(text, 'S') || text.starts_with("--s")) {
+        return vec![Inner::Unknown];
+    }
     if places.len() > MAX_PLACES {
         all.push(Inner::Unknown);
     }
     for at in places.into_iter().take(MAX_PLACES) {
         let mut words = arguments.get(at + options.operands..).unwrap_or(&[]);
-        if matches!(name, "env" | "sudo") {
-            let is_assignment = |word: &ShellWord| match word {
-                ShellWord::Literal(text) => text.contains('='),
-                ShellWord::Unknown { prefix, .. } => prefix.contains('='),
-                _ => false,
-            };
+        let operands = arguments.get(at..at + options.operands).unwrap_or(&[]);
+        // The command begins elsewhere if one of these words is an option, or none or several words.
+        if may_move_words(&arguments[..at.min(arguments.len())]) || operands.iter().any(|word| word.literal().is_none())
+        {
+            all.push(Inner::Unknown);
+        }
+        if matches!(name, "env" | "sudo" | "doas") {
             while let Some((first, rest)) = words.split_first()
-                && is_assignment(first)
+                && let ShellWord::Literal(text) | ShellWord::Unknown { prefix: text, .. } = first
+                && let Some((variable, _)) = text.split_once('=')
             {
-                // An unquoted value can end in a command of its own.
-                if matches!(first, ShellWord::Unknown { several: true, .. }) {
+                // An unquoted value can end in a command of its own. Bash runs the values of some variables, and takes a function
+                // from others: `BASH_FUNC_ls%%=() { .. }`.
+                let is_several = matches!(first, ShellWord::Unknown { several: true, .. });
+                if is_several || !is_plain_variable(variable) {
                     all.push(Inner::Unknown);
                 }
                 words = rest;
             }
         }
         if words.is_empty() {
+            let is_shell = |text: &str| {
+                let is_cluster = is_cluster_with(text, 's') || is_cluster_with(text, 'i');
+                is_cluster || text.starts_with("--s") || text.starts_with("--lo")
+            };
+            if name == "chroot" || matches!(name, "sudo" | "doas") && has_option(&is_shell) {
+                all.push(Inner::Unknown);
+            }
             continue;
         }
         let mut words = words.to_vec();
         if name == "xargs" {
             // The text that replaces an input can be any word, and inputs follow otherwise.
-            match find_mark(arguments) {
+            match find_mark(&arguments[..at]) {
                 Some(mark) => replace_mark(&mut words, &mark),
                 None => return vec![Inner::Unknown],
             }
@@ -234,10 +257,16 @@ fn list_wrapped(name: &str, arguments: &[ShellWord], options: &Options) -> Vec<I
     all
 }
 
-/// Finds the text that `xargs` replaces by an input; `None` if it cannot be read.
-fn find_mark(arguments: &[ShellWord]) -> Option<String> {
-    let mut words = arguments.iter();
-    while let Some(text) = words.next().and_then(ShellWord::literal).filter(|text| text.starts_with('-')) {
+/// Reports whether some word can be none or several when the command runs.
+pub(super) fn may_move_words(words: &[ShellWord]) -> bool {
+    words.iter().any(|word| matches!(word, ShellWord::Unknown { several: true, .. } | ShellWord::Pattern(_)))
+}
+
+/// Finds the text that `xargs` replaces by an input, by its options; `None` if it cannot be read.
+fn find_mark(options: &[ShellWord]) -> Option<String> {
+    let mut words = options.iter();
+    while let Some(word) = words.next() {
+        let Some(text) = word.literal() else { continue };
         if let Some(mark) = text.strip_prefix("-I") {
             let mark = if mark.is_empty() { words.next().and_then(ShellWord::literal)? } else { mark };
             return Some(mark.to_owned());
@@ -245,12 +274,9 @@ fn find_mark(arguments: &[ShellWord]) -> Option<String> {
         if let Some(mark) = text.strip_prefix("-i").or_else(|| text.strip_prefix("--replace=")) {
             return Some(if mark.is_empty() { "{}".to_owned() } else { mark.to_owned() });
         }
-        let replaces = is_cluster_with(text, 'I') || is_cluster_with(text, 'i') || text.starts_with("--replace");
+        let replaces = is_cluster_with(text, 'I') || is_cluster_with(text, 'i') || text.starts_with("--r");
         if replaces && text != "--replace" {
             return None;
-        }
-        if matches!(text, "-a" | "-d" | "-E" | "-L" | "-n" | "-P" | "-s") {
-            words.next();
         }
     }
     Some("{}".to_owned())
@@ -273,14 +299,33 @@ fn list_executed(arguments: &[ShellWord]) -> Vec<Inner> {
     while let Some(at) =
         rest.iter().position(|word| matches!(word.literal(), Some("-exec" | "-execdir" | "-ok" | "-okdir")))
     {
+        all.extend(find_hidden_action(&rest[..at]));
         rest = &rest[at + 1..];
-        let end = rest.iter().position(|word| matches!(word.literal(), Some(";" | "+"))).unwrap_or(rest.len());
+        // A `+` is the end only after `{}`.
+        let is_end = |at: usize| match rest[at].literal() {
+            Some("+") => at > 0 && rest[at - 1].literal() == Some("{}"),
+            text => text == Some(";"),
+        };
+        let end = (0..rest.len()).find(|&at| is_end(at)).unwrap_or(rest.len());
         let mut words = rest[..end].to_vec();
         replace_mark(&mut words, "{}");
         all.push(Inner::Command(words));
         rest = &rest[end..];
     }
+    all.extend(find_hidden_action(rest));
     all
+}
+
+/// Reports an unknown word that can be `-exec` before a program, or all of an action.
+fn find_hidden_action(words: &[ShellWord]) -> Option<Inner> {
+    let is_option = |word: &ShellWord| word.literal().is_some_and(|text| text.starts_with('-'));
+    let hides = |(at, word): (usize, &ShellWord)| match word {
+        ShellWord::Unknown { prefix, several, .. } if prefix.is_empty() || prefix.starts_with('-') => {
+            *several || words.get(at + 1).is_some_and(|next| !is_option(next))
+        }
+        _ => false,
+    };
+    words.iter().enumerate().any(hides).then_some(Inner::Unknown)
 }
 
 /// Reads the script of `eval`.
@@ -290,6 +335,15 @@ fn join_script(words: &[ShellWord]) -> Inner {
     match literals {
         Some(literals) => Inner::Script(literals.join(" ")),
         None => Inner::Unknown,
+    }
+}
+
+/// Reports whether a shell can read a script in another way than bash. For some shells `a &>x b` are two commands, and `[[` is a program.
+fn differs_from_bash(shell: &str, script: &str) -> bool {
+    match shell {
+        "bash" | "rbash" | "." | "source" => false,
+        "sh" | "dash" | "ash" => script.contains("&>") || script.contains("[["),
+        _ => !script.is_empty(),
     }
 }
 
@@ -305,28 +359,41 @@ fn read_shell(arguments: &[ShellWord], command: &SimpleCommand) -> Inner {
             "--rcfile" | "--init-file" => {
                 words.next();
             }
-            _ if text.starts_with("--") => continue,
+            "--login" | "--norc" | "--noprofile" | "--posix" | "--restricted" | "--verbose" | "--noediting" => {}
+            // Another option may take the next word.
+            "-rcfile" | "-init-file" => return Inner::Unknown,
+            _ if text.starts_with("--") => return Inner::Unknown,
             _ if text.len() > 1 && text.starts_with(['-', '+']) => {
                 takes_text |= text.starts_with('-') && text.contains('c');
-                if text.contains(['o', 'O']) {
-                    words.next();
+                match text.find(['o', 'O']) {
+                    None => {}
+                    Some(at) if at + 1 == text.len() => {
+                        words.next();
+                    }
+                    // Shells differ in where the name of the option is.
+                    Some(_) => return Inner::Unknown,
                 }
             }
             _ if takes_text => return Inner::Script(text.to_owned()),
             // A file is a program like any other.
-            _ if text != "-" && !text.starts_with("/dev/") && !text.starts_with("/proc/") => {
-                return Inner::Script(String::new());
-            }
+            _ if text != "-" && !is_special_file(text) => return Inner::Script(String::new()),
             _ => break,
         }
     }
     if takes_text {
         return words.next().and_then(ShellWord::literal).map_or(Inner::Unknown, |text| Inner::Script(text.to_owned()));
     }
-    match command.redirections.iter().rfind(|redirection| redirection.operator.starts_with('<')) {
-        Some(document) if document.operator == "<<" || document.operator == "<<<" => {
+    let mut inputs = command.redirections.iter().filter(|redirection| redirection.operator.starts_with('<'));
+    match (inputs.next(), inputs.next()) {
+        (Some(document), None) if matches!(document.operator, "<<" | "<<<") && !command.names_input => {
             document.target.literal().map_or(Inner::Unknown, |text| Inner::Script(text.to_owned()))
         }
         _ => Inner::Unknown,
     }
+}
+
+/// Reports whether a path can name an input of the shell, such as `/dev/stdin`.
+fn is_special_file(path: &str) -> bool {
+    let (above, names) = resolve(path);
+    (above > 0 || path.starts_with('/')) && matches!(names.first(), Some(&"dev" | &"proc"))
 }

@@ -72,7 +72,7 @@ pub(super) enum VariablesSet<'a> {
 pub(super) fn check_command(command: &SimpleCommand) -> Result<(), &'static str> {
     for Assignment { name, value } in &command.assignments {
         let is_harmless_number = NUMBERS.contains(&name.as_str()) && value.is_number();
-        if is_evaluated(name) && !is_harmless_number {
+        if is_evaluated(name) && !is_harmless_number && !value.literal().is_some_and(|text| is_plain_env(name, text)) {
             return Err("a variable that bash evaluates");
         }
     }
@@ -87,7 +87,12 @@ pub(super) fn check_command(command: &SimpleCommand) -> Result<(), &'static str>
             let is_plain = |text: &str| !has_subscript(text) && !is_evaluated(text);
             arguments.iter().all(|word| word.literal().is_some_and(is_plain))
         }
-        "wait" | "jobs" => arguments.iter().all(|word| !matches!(word.literal(), Some("-x" | "-p") | None)),
+        // `wait -p` sets a variable, and `jobs -x` runs a command.
+        "wait" | "jobs" => {
+            let letter = if name == "wait" { 'p' } else { 'x' };
+            let is_plain = |text: &str| !(text.starts_with('-') && text.contains(letter));
+            arguments.iter().all(|word| word.literal().is_some_and(is_plain))
+        }
         "set" => is_plain_set(arguments),
         "printf" => is_plain_printf(arguments),
         "test" => is_plain_test(arguments),
@@ -95,6 +100,12 @@ pub(super) fn check_command(command: &SimpleCommand) -> Result<(), &'static str>
         _ => true,
     };
     if is_readable { Ok(()) } else { Err("a builtin that evaluates its words or changes the language") }
+}
+
+/// Reports whether a value of `ENV` is text alone. Many programs use this name for `test` or `production`; a shell that is interactive
+/// expands it and runs the file.
+fn is_plain_env(name: &str, value: &str) -> bool {
+    name == "ENV" && value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
 }
 
 /// Reports whether bash evaluates the values of a variable.
@@ -124,8 +135,9 @@ fn is_plain_export(word: &ShellWord) -> bool {
         ShellWord::Unknown { prefix, .. } if prefix.contains('=') => prefix,
         _ => return false,
     };
-    let name = text.split('=').next().unwrap_or("");
-    is_name(name) && !is_evaluated(name)
+    let (name, value) = text.split_once('=').unwrap_or((text, ""));
+    let is_plain_value = matches!(word, ShellWord::Literal(_)) && is_plain_env(name, value);
+    is_name(name) && (!is_evaluated(name) || is_plain_value)
 }
 
 /// Reports whether a text begins as the element of an array.

@@ -596,7 +596,9 @@ impl<'t, 'p> Reader<'t, 'p> {
 
     /// Accepts a word such as `2` or `{name}` that is the descriptor of the redirection after it.
     fn begin_descriptor(&mut self, name: String) -> Step {
+        let is_input = self.source.peek() == Some('<');
         let list = self.list();
+        list.command.names_input |= is_input;
         if is_name(&name) {
             // Bash puts the number of the descriptor into the variable.
             let value = ShellWord::Unknown { prefix: String::new(), several: false, number: true };
@@ -755,6 +757,8 @@ impl<'t, 'p> Reader<'t, 'p> {
 
     fn take_for_word(&mut self, stage: ForStage, word: WordBuilder) -> Step {
         match (stage, word.plain()) {
+            // `PATH` and its kin decide which program a name means.
+            (ForStage::Name, Some("PATH")) => return self.refuse("a loop over the folders of programs"),
             (ForStage::Name, Some(name)) if is_name(name) && !builtins::is_evaluated(name) => {
                 self.loops.push((name.to_owned(), true));
                 self.set_stage(Frame::For(ForStage::In));

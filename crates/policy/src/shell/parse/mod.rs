@@ -73,6 +73,8 @@ pub struct SimpleCommand {
     pub redirections: Vec<Redirection>,
     /// The offset in the text of its first word, assignment or redirection.
     pub position: usize,
+    /// Set if a redirection of an input names its descriptor: `3<file`.
+    pub(super) names_input: bool,
     /// The bytes of the command in the text, up to the operator that ends it. `None` in a here-document or backquotes.
     pub span: Option<std::ops::Range<usize>>,
 }
@@ -160,6 +162,11 @@ pub fn parse_counted(text: &str) -> (Result<Parsed, Unreadable>, usize) {
     let result = parser.parse_all(text);
     let steps = parser.steps;
     (result.map(|()| parser.finish()), steps)
+}
+
+/// Reports whether a text is the name of a variable whose value bash does not evaluate.
+pub(super) fn is_plain_variable(name: &str) -> bool {
+    is_name(name) && !builtins::is_evaluated(name)
 }
 
 /// Reports whether a text is the name of a variable.
