@@ -83,15 +83,10 @@ fn may_set_alias(name: &str, globals: &[ShellWord], rest: &[ShellWord]) -> bool 
     if name != "git" || subcommand.literal() != Some("config") {
         return false;
     }
-    // The first word with a dot is the key. An unknown word before it can be the key, or a section that is renamed.
-    let is_key = |word: &ShellWord| word.literal().is_none_or(|text| text.contains('.'));
-    let is_alias = |word: &ShellWord| word.literal().is_none_or(|text| text.to_ascii_lowercase().starts_with("alias"));
-    let renames = operands.iter().any(|word| word.literal().is_some_and(|text| text.starts_with("--ren")));
-    if renames {
-        operands.iter().any(is_alias)
-    } else {
-        operands.iter().find(|word| is_key(word)).is_some_and(is_alias)
-    }
+    // The first word with a dot is the key or a file. An unknown word before it can be the key, or a section that is renamed.
+    let is_alias = |word: &ShellWord| word.literal().is_some_and(|text| text.to_ascii_lowercase().starts_with("alias"));
+    let is_key = |word: &&ShellWord| word.literal().is_none_or(|text| text.contains('.'));
+    operands.iter().any(is_alias) || operands.iter().find(is_key).is_some_and(|word| word.literal().is_none())
 }
 
 /// Matches the words of a rule after its subcommand: an option can be anywhere, other words are next.

@@ -2,7 +2,7 @@
 //! `eval`, `trap`, a here-document of a shell).
 
 use super::block_list::resolve;
-use super::parse::{ShellWord, SimpleCommand, is_plain_variable};
+use super::parse::{ShellWord, SimpleCommand, is_plain_assignment};
 
 /// The most places at which the command of a wrapper with unknown options is looked for.
 const MAX_PLACES: usize = 4;
@@ -214,7 +214,7 @@ fn list_wrapped(name: &str, arguments: &[ShellWord], options: &Options) -> Vec<I
     for at in places.into_iter().take(MAX_PLACES) {
         let mut words = arguments.get(at + options.operands..).unwrap_or(&[]);
         let operands = arguments.get(at..at + options.operands).unwrap_or(&[]);
-        // The command begins elsewhere if one of these words is an option, or none or several words.
+        // The command begins elsewhere if one of these words is an option, no word or several.
         if may_move_words(&arguments[..at.min(arguments.len())]) || operands.iter().any(|word| word.literal().is_none())
         {
             all.push(Inner::Unknown);
@@ -222,12 +222,12 @@ fn list_wrapped(name: &str, arguments: &[ShellWord], options: &Options) -> Vec<I
         if matches!(name, "env" | "sudo" | "doas") {
             while let Some((first, rest)) = words.split_first()
                 && let ShellWord::Literal(text) | ShellWord::Unknown { prefix: text, .. } = first
-                && let Some((variable, _)) = text.split_once('=')
+                && let Some((variable, value)) = text.split_once('=')
             {
                 // An unquoted value can end in a command of its own. Bash runs the values of some variables, and takes a function
                 // from others: `BASH_FUNC_ls%%=() { .. }`.
                 let is_several = matches!(first, ShellWord::Unknown { several: true, .. });
-                if is_several || !is_plain_variable(variable) {
+                if is_several || !is_plain_assignment(variable, value) {
                     all.push(Inner::Unknown);
                 }
                 words = rest;
@@ -257,7 +257,7 @@ fn list_wrapped(name: &str, arguments: &[ShellWord], options: &Options) -> Vec<I
     all
 }
 
-/// Reports whether some word can be none or several when the command runs.
+/// Reports whether some word can be no word or several when the command runs.
 pub(super) fn may_move_words(words: &[ShellWord]) -> bool {
     words.iter().any(|word| matches!(word, ShellWord::Unknown { several: true, .. } | ShellWord::Pattern(_)))
 }

@@ -50,7 +50,14 @@ fn without_rules_of_the_user_nothing_unreadable_asks_in_a_sandbox() {
 #[test]
 fn an_unreadable_command_asks_if_the_user_restricts_commands() {
     for setting in ["deny = [\"git push\"]", "only = [\"echo\"]"] {
-        for text in ["$unknown x", "$(which git) push", "eval \"$unknown\"", "echo '", "echo $((x[1]))"] {
+        for text in [
+            "$unknown x",
+            "$(which git) push",
+            "eval \"$unknown\"",
+            "echo '",
+            "echo $((x[1]))",
+            "for PATH in x; do echo; done",
+        ] {
             let policy = settings(&format!("[commands]\n{setting}\n"));
             let decision = policy.judge_command(text, "", &World { sandbox: true });
             assert_ne!(policy.effective(&decision), Effective::Run, "{setting} {text}: {decision:?}");

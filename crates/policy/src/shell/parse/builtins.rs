@@ -104,7 +104,7 @@ pub(super) fn check_command(command: &SimpleCommand) -> Result<(), &'static str>
 
 /// Reports whether a value of `ENV` is text alone. Many programs use this name for `test` or `production`; a shell that is interactive
 /// expands it and runs the file.
-fn is_plain_env(name: &str, value: &str) -> bool {
+pub(super) fn is_plain_env(name: &str, value: &str) -> bool {
     name == "ENV" && value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
 }
 

@@ -757,7 +757,7 @@ impl<'t, 'p> Reader<'t, 'p> {
 
     fn take_for_word(&mut self, stage: ForStage, word: WordBuilder) -> Step {
         match (stage, word.plain()) {
-            // `PATH` and its kin decide which program a name means.
+            // `PATH` decides which program a name means.
             (ForStage::Name, Some("PATH")) => return self.refuse("a loop over the folders of programs"),
             (ForStage::Name, Some(name)) if is_name(name) && !builtins::is_evaluated(name) => {
                 self.loops.push((name.to_owned(), true));

@@ -165,8 +165,8 @@ pub fn parse_counted(text: &str) -> (Result<Parsed, Unreadable>, usize) {
 }
 
 /// Reports whether a text is the name of a variable whose value bash does not evaluate.
-pub(super) fn is_plain_variable(name: &str) -> bool {
-    is_name(name) && !builtins::is_evaluated(name)
+pub(super) fn is_plain_assignment(name: &str, value: &str) -> bool {
+    is_name(name) && (!builtins::is_evaluated(name) || builtins::is_plain_env(name, value))
 }
 
 /// Reports whether a text is the name of a variable.
