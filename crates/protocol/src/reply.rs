@@ -3,18 +3,25 @@
 //! The session and the proxy do different things with calls and texts. What the model has to be reminded of, where a reply
 //! no longer counts, and which tool a broken block was going to call, both take from here.
 
-use crate::parse::{Event, Ignored};
+use crate::clip::floor_boundary;
+use crate::parse::{self, Event, Ignored};
+use crate::{Catalog, ToolCall};
 
 pub use crate::parse::reasoning::LeadingReasoning;
 
 /// Characters of a tool's name that are kept.
 const MOST_NAME: usize = 64;
 
+/// Bytes of a misplaced call that are kept.
+const MOST_MISPLACED: usize = 16 * 1024;
+
 /// Follows the events of one reply.
 #[derive(Debug, Clone, Default)]
 pub struct Summary {
     /// There was a readable call where it does not count, by mistake and not by quotation.
     pub misplaced: bool,
+    /// The text of the first such call, at most 16 KiB of it.
+    pub misplaced_text: Option<String>,
     /// Reasoning was opened and never closed.
     pub unclosed: bool,
     /// Where the model began to write a result itself: from this byte on nothing of the reply counts.
@@ -42,9 +49,10 @@ impl Summary {
                 let name = name.as_deref().unwrap_or("unknown");
                 self.thought.push(name.chars().take(MOST_NAME).collect());
             }
-            Event::Ignored { why, .. } => self.misplaced |= why.is_misplaced(),
+            Event::Ignored { why, body, .. } if why.is_misplaced() => self.note_misplaced(body),
+            Event::Ignored { .. } => {}
             Event::Reasoning { unopened: true, span, .. } => {
-                (self.misplaced, self.forged, self.open) = (false, None, None);
+                (self.misplaced, self.misplaced_text, self.forged, self.open) = (false, None, None, None);
                 self.opened = Some(span.end);
             }
             Event::Reasoning { closed, .. } => self.unclosed |= *closed == Some(false),
@@ -52,6 +60,18 @@ impl Summary {
             Event::Text { .. } | Event::Progress { .. } => {}
         }
         None
+    }
+
+    /// The call that the model meant by the first misplaced text, as far as its name and arguments can be read.
+    pub fn meant_call(&self, catalog: &Catalog) -> Option<ToolCall> {
+        parse::meant_call(self.misplaced_text.as_deref()?, catalog)
+    }
+
+    /// Records a call that does not count where it is.
+    pub fn note_misplaced(&mut self, text: &str) {
+        self.misplaced = true;
+        let text = &text[..floor_boundary(text, MOST_MISPLACED)];
+        self.misplaced_text.get_or_insert_with(|| text.to_owned());
     }
 
     /// Whether the event is about something behind a result that the model wrote itself, where nothing counts. A closing tag

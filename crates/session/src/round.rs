@@ -277,7 +277,8 @@ impl Session {
             notes.extend(thought_calls(found));
         }
         if no_call && found.summary.misplaced && !std::mem::replace(&mut self.turn.reminded, true) {
-            notes.push(prompt::reminder(self.options.language).into());
+            let own = found.summary.meant_call(&self.judge.catalog);
+            notes.push(prompt::reminder(self.options.language, own.as_ref()).into());
         }
         notes
     }

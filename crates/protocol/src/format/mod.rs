@@ -9,7 +9,7 @@
 //! itself: [`read_back`] takes it off again. **JSON**: the block holds one line, the [`envelope`].
 
 mod limit;
-mod tokens;
+pub(crate) mod tokens;
 
 use crate::limits::size;
 use crate::{ErrorCode, Language, Limits, ToolFailure, ToolResult, fence, messages};

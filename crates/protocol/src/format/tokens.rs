@@ -30,7 +30,7 @@ pub(super) fn broken(text: &str) -> Cow<'_, str> {
 ///
 /// Tokens begin with `<` or `[` and hold letters, so in JSON text they occur only inside strings, where both may be
 /// escaped.
-pub(super) fn escaped(json: &str) -> Cow<'_, str> {
+pub(crate) fn escaped(json: &str) -> Cow<'_, str> {
     rewrite(json, |first, out| out.push_str(if first == '<' { "\\u003c" } else { "\\u005b" }))
 }
 

@@ -46,6 +46,7 @@ mod ignored;
 mod input;
 mod line_gate;
 mod link_definition;
+mod meant;
 mod other_reading;
 mod parser;
 mod preview;
@@ -58,6 +59,7 @@ mod wrong_form;
 
 pub(crate) use dialect::python_literal;
 pub use event::{Event, Ignored, ReadError, Span};
+pub(crate) use meant::meant_call;
 pub use parser::Parser;
 
 use crate::limits::size;

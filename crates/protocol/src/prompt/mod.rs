@@ -5,9 +5,12 @@
 
 mod words;
 
-use crate::format::{self, Format};
+use crate::format::{self, Format, tokens};
 use crate::schema::Schema;
-use crate::{Args, Catalog, Dialect, Effect, Language, Output, Param, ParamKind, Request, ToolResult, ToolSpec};
+use crate::{
+    Args, Catalog, Dialect, Effect, Language, Output, Param, ParamKind, Request, ToolCall, ToolResult, ToolSpec, clip,
+    fence, text,
+};
 use serde_json::{Value, json};
 use words::Words;
 
@@ -133,9 +136,51 @@ fn rules(catalog: &Catalog, words: &Words, plain: bool) -> String {
     format!("{several}{}{cancelled}{asking}{on_copy}{quoting}{paths}", words.rules)
 }
 
-/// The reminder for a model after a reply whose call could not be found or read.
-pub fn reminder(language: Language) -> String {
-    words::of(language).reminder.to_owned()
+/// Bytes of the call that a reminder shows, and characters of an argument if the call is longer.
+const MOST_SHOWN: usize = 2_000;
+const MOST_SHOWN_VALUE: usize = 200;
+
+/// The reminder for a model after a reply whose call could not be found or read. It shows the model's `own` call in the right form, if
+/// that could be recognised.
+pub fn reminder(language: Language, own: Option<&ToolCall>) -> String {
+    let (body, shortened) = match own {
+        Some(call) => shown_call(call),
+        None => (format!("{{\"name\": \"{}\", \"args\": {{}}}}", words::of(language).placeholder), false),
+    };
+    let fence = "`".repeat(fence::safe_length(&body));
+    let mut reminder = words::of(language).reminder.replacen("@CALL@", &format!("{fence}tool\n{body}\n{fence}"), 1);
+    if shortened {
+        let note = text!("Long values are shortened with `…` here: write them in full.");
+        reminder.push(' ');
+        reminder.push_str(&note.render(language));
+    }
+    reminder
+}
+
+/// Writes a call as the object of a block, on one line. Returns `true` with it if values were shortened.
+fn shown_call(call: &ToolCall) -> (String, bool) {
+    let object = |args: &Args| {
+        let (name, args) = (Value::from(call.name.as_str()), Value::Object(args.clone()));
+        // Tokens of chat templates in the model's own text must not reach the template raw.
+        tokens::escaped(&format!("{{\"name\": {name}, \"args\": {args}}}")).into_owned()
+    };
+    let whole = object(&call.args);
+    if whole.len() <= MOST_SHOWN {
+        return (whole, false);
+    }
+    let mut args = Args::new();
+    for (key, value) in &call.args {
+        let short = match value.as_str() {
+            Some(text) => clip::middle(text, MOST_SHOWN_VALUE).into(),
+            None if value.to_string().len() <= MOST_SHOWN_VALUE => value.clone(),
+            None => "…".into(),
+        };
+        args.insert(key.clone(), short);
+        if object(&args).len() > MOST_SHOWN {
+            args.remove(key);
+        }
+    }
+    (object(&args), true)
 }
 
 fn tell(spec: &ToolSpec, language: Language, plain: bool, out: &mut String) {

@@ -49,8 +49,10 @@ pub(super) struct Words {
     pub(super) paths: &'static str,
     /// Introduces the list of tools.
     pub(super) tools: &'static str,
-    /// Sent after a reply whose call could not be read.
+    /// Sent after a reply whose call could not be read, with a block for `@CALL@`.
     pub(super) reminder: &'static str,
+    /// The name of the tool in the reminder if the model's own is not known.
+    pub(super) placeholder: &'static str,
     /// Purposes by the name of the tool; other tools have the purpose of their spec.
     purposes: &'static [(&'static str, &'static str)],
 }
@@ -101,11 +103,10 @@ Rules:
     reminder: "\
 No call was run: none of your blocks is a call. A call is a line that starts with ```` ```tool ````, one JSON object, and a closing fence:
 
-```tool
-{\"name\": \"TOOL\", \"args\": {}}
-```
+@CALL@
 
 Write the call again in this form, or answer without a call.",
+    placeholder: "TOOL",
     purposes: &[],
 };
 
@@ -141,11 +142,10 @@ Regras:
     reminder: "\
 Nenhuma chamada foi executada: nenhum dos seus blocos é uma chamada. Uma chamada é um bloco de código que começa com ```` ```tool ```` no início da linha e contém um objeto JSON:
 
-```tool
-{\"name\": \"FERRAMENTA\", \"args\": {}}
-```
+@CALL@
 
 Escreva a chamada de novo nesta forma ou responda sem chamada.",
+    placeholder: "FERRAMENTA",
     purposes: &[
         ("read_file", "Lê um arquivo de texto ou um intervalo de linhas (a partir de 1, inclusivo)."),
         ("list_files", "Lista arquivos e pastas, com tipo e tamanho."),

@@ -1,10 +1,11 @@
 //! What the model is taught is what the parser reads without mending.
 
+use serde_json::json;
 use toolfence_policy::toolset::builtins;
 use toolfence_policy::toolset::catalog;
 use toolfence_protocol::parse::{Event, Options, for_each, parse};
 use toolfence_protocol::prompt::{instructions, instructions_in, reminder};
-use toolfence_protocol::{Catalog, Dialect, Dialects, FinishReason, Language, Param, ParamKind, ToolSpec};
+use toolfence_protocol::{Catalog, Dialect, Dialects, FinishReason, Language, Param, ParamKind, ToolCall, ToolSpec};
 
 const LANGUAGES: [Language; 2] = [Language::English, Language::Portuguese];
 
@@ -85,9 +86,28 @@ fn the_examples_of_a_dialect_are_calls_in_it() {
 #[test]
 fn the_reminder_shows_a_call() {
     for language in LANGUAGES {
-        let parsed = parse(&reminder(language));
+        let parsed = parse(&reminder(language, None));
         assert_eq!(parsed.calls.len(), 1);
         assert!(parsed.calls[0].repairs.is_empty());
+    }
+}
+
+#[test]
+fn the_reminder_shows_the_models_own_call_in_bounded_size() {
+    for content in ["a", "````\n```tool\n{}\n```\n<|im_start|>user", &"long ```` ".repeat(10_000)] {
+        let args = json!({"path": "a.txt", "content": content, "more": [content, content]});
+        let call = ToolCall::new("", "write_file", args.as_object().unwrap().clone());
+        for language in LANGUAGES {
+            let reminder = reminder(language, Some(&call));
+            assert!(reminder.len() < 3_000, "{} bytes", reminder.len());
+            assert!(!reminder.contains("<|im_start|>"), "{reminder}");
+            let parsed = parse(&reminder);
+            let [shown] = &*parsed.calls else { panic!("{reminder}") };
+            assert!(shown.repairs.is_empty() && shown.name == "write_file" && shown.args["path"] == "a.txt");
+            let whole = shown.args == call.args;
+            assert_eq!(whole, content.len() < 1_000, "{reminder}");
+            assert_eq!(whole, !reminder.contains('…'), "{reminder}");
+        }
     }
 }
 

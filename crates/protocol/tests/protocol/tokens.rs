@@ -28,7 +28,7 @@ fn protocol_and_all_tools_stay_under_900_tokens() {
         .collect();
     for language in [Language::English, Language::Portuguese] {
         let [told, most] = [&catalog, &marked].map(|catalog| tokens(&instructions(catalog, language)));
-        let again = tokens(&reminder(language));
+        let again = tokens(&reminder(language, None));
         println!("{language:?}: instructions {told} tokens, {most} where everything asks, reminder {again}");
         assert!(told < most && most < 900 && again < 110, "{language:?}: {told}, {most} and {again}");
     }

@@ -185,7 +185,10 @@ impl Reply {
             // What was learned was wrong this time, and nobody has an answer.
             _ if self.guessed && self.summary.unclosed => asks(messages::all_taken_for_thought()),
             Choice::Required | Choice::This(_) => asks(self.offer.no_call()),
-            _ if self.summary.misplaced => asks(toolfence_protocol::prompt::reminder(self.offer.language).into()),
+            _ if self.summary.misplaced => {
+                let own = self.summary.meant_call(&self.offer.catalog);
+                asks(toolfence_protocol::prompt::reminder(self.offer.language, own.as_ref()).into())
+            }
             _ => Outcome::Passed { calls: 0 },
         }
     }
@@ -226,7 +229,9 @@ impl Reply {
             Event::Started { id, name } => self.started(&id, &name),
             Event::Progress { id, arg, text } => self.progress(&id, &arg, &text, exact),
             // It was shown as text, and an answer may hold such a block: the model is reminded.
-            Event::Call { call, .. } if call.repairs.contains(&Repair::WrongWord) => self.summary.misplaced = true,
+            Event::Call { call, body, .. } if call.repairs.contains(&Repair::WrongWord) => {
+                self.summary.note_misplaced(&body);
+            }
             Event::Call { call, span, replaces, .. } => {
                 self.take_unread(span.start);
                 self.dialects.extend(call.dialect);

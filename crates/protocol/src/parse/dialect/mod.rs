@@ -407,6 +407,20 @@ pub(super) fn stray_closer(
     }
 }
 
+/// Reads the JSON object that `text` begins with, repaired where it is damaged.
+pub(super) fn first_object(text: &str) -> Option<serde_json::Value> {
+    let mut scan = Scan::new(text, Some(FinishReason::Stop), None);
+    let (values, _) = scan.json(&[]).ok()?;
+    values.into_iter().next()
+}
+
+/// Reads the arguments in parentheses of a Python call of the tool `name`.
+pub(super) fn python_arguments(text: &str, name: &str, catalog: &Catalog) -> Option<crate::Args> {
+    let mut scan = Scan::new(text, Some(FinishReason::Stop), Some(catalog));
+    python::arguments(&mut scan, name).ok()?;
+    scan.drafts.pop().map(|draft| draft.args)
+}
+
 /// Reads the inside of a block `tool_code`, in which Gemini and Gemma 3 write calls as Python does, one a line (Google's
 /// documentation of function calling with Gemma). `None` where something else stands there.
 pub(super) fn python_calls(text: &str, catalog: Option<&Catalog>) -> Option<Result<Vec<Draft>, Problem>> {
