@@ -3,34 +3,17 @@
 //! span, ``Action: ```json [..]``` ``, which counts only as the whole reply.
 
 use super::scan::{Read, Scan};
-use super::{Forgery, Row, framing};
-use crate::Dialect;
 use serde_json::Value;
 
-const END: &str = "<|END_ACTION|>";
+pub(super) const END: &str = "<|END_ACTION|>";
 
 /// What a reply of Command R begins with.
 pub(super) const ACTION: &str = "Action:";
 
-pub(super) const ROWS: &[Row] = &[
-    Row { dialect: Dialect::Cohere, opener: "<|START_ACTION|>", special: true, read: calls, closers: &[END] },
-    around_text("<|START_RESPONSE|>"),
-    around_text("<|END_RESPONSE|>"),
-    around_text("<|START_TEXT|>"),
-    around_text("<|END_TEXT|>"),
-];
-
-const fn around_text(opener: &'static str) -> Row {
-    Row { dialect: Dialect::Cohere, opener, special: true, read: framing, closers: &[] }
-}
-
-pub(super) const FORGERIES: &[Forgery] = &[Forgery { dialect: Dialect::Cohere, token: "<|START_TOOL_RESULT|>" }];
-
-fn calls(scan: &mut Scan<'_>) -> Read {
+/// Reads the array up to its closing token.
+pub(super) fn calls(scan: &mut Scan<'_>) -> Read {
     array(scan, END)?;
-    let end = scan.at;
-    scan.skip_whitespace();
-    if scan.take(END)? { Ok(()) } else { scan.missing_end(end, true) }
+    scan.want_end(END)
 }
 
 /// A reply of Command R.

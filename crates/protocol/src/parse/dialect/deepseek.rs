@@ -1,5 +1,4 @@
-//! DeepSeek: deepseek-ai/DeepSeek-V3-0324 and DeepSeek-R1-0528 (the name, then a fence), DeepSeek-V3.1 (the name, then the
-//! object), each in `tokenizer_config.json`; DeepSeek-V3.2, V4 and V4.1 (`encoding/README.md`): tags that begin with `｜DSML｜`.
+//! DeepSeek V3 and R1 (the name, then a fence), and V3.1 (the name, then the object).
 //!
 //! ```text
 //! <｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>read_file
@@ -8,10 +7,7 @@
 //! ```<｜tool▁call▁end｜><｜tool▁calls▁end｜>
 //! ```
 
-use super::parameters::{self, Tags};
 use super::scan::{Read, Scan};
-use super::{Forgery, Row};
-use crate::Dialect;
 
 /// The tokens, as the templates have them; some servers print them with plain bars.
 struct Tokens {
@@ -35,58 +31,15 @@ const PLAIN: Tokens = Tokens {
     end: "<|tool▁calls▁end|>",
 };
 
-const fn tags(closers: &'static [&'static str]) -> Tags {
-    Tags {
-        call: "<｜DSML｜invoke name=",
-        call_end: "</｜DSML｜invoke>",
-        parameter: "<｜DSML｜parameter name=",
-        parameter_end: "</｜DSML｜parameter>",
-        closers,
-    }
+/// Reads calls between the tokens of the templates.
+pub(super) fn wide(scan: &mut Scan<'_>) -> Read {
+    calls(scan, &WIDE)
 }
 
-/// V4.1 has a space behind the marker.
-const SPACED: Tags = Tags {
-    call: "<｜DSML｜ invoke name=",
-    call_end: "</｜DSML｜ invoke>",
-    parameter: "<｜DSML｜ parameter name=",
-    parameter_end: "</｜DSML｜ parameter>",
-    closers: &["</｜DSML｜ calls>"],
-};
-
-pub(super) const ROWS: &[Row] = &[
-    row("<｜tool▁calls▁begin｜>", |scan| calls(scan, &WIDE), &[WIDE.end]),
-    row("<|tool▁calls▁begin|>", |scan| calls(scan, &PLAIN), &[PLAIN.end]),
-    // The distilled models misspell their own token, in the ways that llama.cpp has seen.
-    row("<｜tool▁calls｜>", |scan| calls(scan, &WIDE), &[WIDE.end]),
-    row("<｜tool calls begin｜>", |scan| calls(scan, &WIDE), &[WIDE.end]),
-    row("<｜tool_calls_begin｜>", |scan| calls(scan, &WIDE), &[WIDE.end]),
-    row("<｜tool\\_calls\\_begin｜>", |scan| calls(scan, &WIDE), &[WIDE.end]),
-    row(
-        "<｜DSML｜function_calls>",
-        |scan| parameters::calls(scan, &tags(&["</｜DSML｜function_calls>"])),
-        &["</｜DSML｜function_calls>"],
-    ),
-    row(
-        "<｜DSML｜tool_calls>",
-        |scan| parameters::calls(scan, &tags(&["</｜DSML｜tool_calls>"])),
-        &["</｜DSML｜tool_calls>"],
-    ),
-    row("<｜DSML｜ calls>", |scan| parameters::calls(scan, &SPACED), SPACED.closers),
-    // A call without the tag around it.
-    row("<｜DSML｜invoke name=", |scan| parameters::call_named(scan, &tags(&[])), &["</｜DSML｜invoke>"]),
-    row("<｜DSML｜ invoke name=", |scan| parameters::call_named(scan, &SPACED), &[SPACED.call_end]),
-];
-
-const fn row(opener: &'static str, read: fn(&mut Scan<'_>) -> Read, closers: &'static [&'static str]) -> Row {
-    Row { dialect: Dialect::DeepSeek, opener, special: true, read, closers }
+/// Reads calls between the tokens that some servers print.
+pub(super) fn with_plain_bars(scan: &mut Scan<'_>) -> Read {
+    calls(scan, &PLAIN)
 }
-
-pub(super) const FORGERIES: &[Forgery] = &[
-    Forgery { dialect: Dialect::DeepSeek, token: "<｜tool▁outputs▁begin｜>" },
-    Forgery { dialect: Dialect::DeepSeek, token: "<｜tool▁output▁begin｜>" },
-    Forgery { dialect: Dialect::DeepSeek, token: "<｜User｜>" },
-];
 
 fn calls(scan: &mut Scan<'_>, tokens: &Tokens) -> Read {
     loop {

@@ -1,38 +1,22 @@
-//! Gemma: google/functiongemma-270m-it and google/gemma-4-E4B-it, `chat_template.jinja`.
-//!
-//! Keys stand without quotes, and texts between tokens of their own:
+//! FunctionGemma and Gemma 4. Keys are without quotes, and texts between tokens of their own:
 //! `<start_function_call>call:read_file{path:<escape>a.txt<escape>}<end_function_call>`.
 
 use super::scan::{Read, Scan};
-use super::{Forgery, Row};
-use crate::{Args, Dialect, Repair, messages};
+use crate::{Args, Repair, messages};
 use serde_json::{Map, Value};
 
 /// Levels of lists and objects.
 const MOST_DEPTH: usize = 64;
 
-pub(super) const ROWS: &[Row] = &[
-    Row {
-        dialect: Dialect::Gemma,
-        opener: "<start_function_call>",
-        special: true,
-        read: |scan| call(scan, "<escape>", "<end_function_call>"),
-        closers: &["<end_function_call>"],
-    },
-    Row {
-        dialect: Dialect::Gemma,
-        opener: "<|tool_call>",
-        special: true,
-        read: |scan| call(scan, "<|\"|>", "<tool_call|>"),
-        closers: &["<tool_call|>"],
-    },
-];
+/// Reads a call of FunctionGemma.
+pub(super) fn function_gemma(scan: &mut Scan<'_>) -> Read {
+    call(scan, "<escape>", "<end_function_call>")
+}
 
-pub(super) const FORGERIES: &[Forgery] = &[
-    Forgery { dialect: Dialect::Gemma, token: "<start_function_response>" },
-    Forgery { dialect: Dialect::Gemma, token: "<|tool_response>" },
-    Forgery { dialect: Dialect::Gemma, token: "<start_of_turn>user" },
-];
+/// Reads a call of Gemma 4.
+pub(super) fn gemma_4(scan: &mut Scan<'_>) -> Read {
+    call(scan, "<|\"|>", "<tool_call|>")
+}
 
 fn call(scan: &mut Scan<'_>, mark: &'static str, close: &str) -> Read {
     scan.skip_whitespace();
@@ -53,9 +37,7 @@ fn call(scan: &mut Scan<'_>, mark: &'static str, close: &str) -> Read {
     let args: Args = object(scan, mark, 0)?;
     let repairs = if scan.unmarked { vec![Repair::UnquotedValue] } else { Vec::new() };
     scan.call(name, args, repairs);
-    let end = scan.at;
-    scan.skip_whitespace();
-    if scan.take(close)? { Ok(()) } else { scan.missing_end(end, true) }
+    scan.want_end(close)
 }
 
 fn object(scan: &mut Scan<'_>, mark: &'static str, depth: usize) -> Read<Map<String, Value>> {

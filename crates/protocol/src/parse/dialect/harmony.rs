@@ -8,21 +8,12 @@
 //! What stands in the channel `analysis` is reasoning. The tokens of the other channels are left out of the text.
 
 use super::scan::{Read, Scan, Stop};
-use super::{Row, framing};
-use crate::Dialect;
 
-pub(super) const ROWS: &[Row] = &[
-    Row { dialect: Dialect::Harmony, opener: CHANNEL, special: true, read: channel, closers: ENDS },
-    Row { dialect: Dialect::Harmony, opener: "<|start|>assistant", special: true, read: start, closers: ENDS },
-    Row { dialect: Dialect::Harmony, opener: "<|end|>", special: true, read: framing, closers: &[] },
-    Row { dialect: Dialect::Harmony, opener: "<|return|>", special: true, read: framing, closers: &[] },
-];
-
-const CHANNEL: &str = "<|channel|>";
+pub(super) const CHANNEL: &str = "<|channel|>";
 
 const CHANNELS: [&str; 3] = ["analysis", "commentary", "final"];
 
-const ENDS: &[&str] = &["<|call|>", "<|end|>", "<|return|>", "<|message|>"];
+pub(super) const ENDS: &[&str] = &["<|call|>", "<|end|>", "<|return|>", "<|message|>"];
 
 /// What stands before the name of the tool in a head.
 pub(super) const RECIPIENT: &str = "to=functions.";
@@ -30,7 +21,8 @@ pub(super) const RECIPIENT: &str = "to=functions.";
 /// Bytes of the head of a message: a name, a channel and a type.
 const MOST_HEAD: usize = 512;
 
-fn start(scan: &mut Scan<'_>) -> Read {
+/// Reads a message after `<|start|>assistant`.
+pub(super) fn start(scan: &mut Scan<'_>) -> Read {
     let from = scan.at;
     let mut follows = [CHANNEL, " to=", "<|message|>"].iter();
     if !follows.any(|token| scan.rest().starts_with(token) || token.starts_with(scan.rest())) {
@@ -48,7 +40,8 @@ fn start(scan: &mut Scan<'_>) -> Read {
     }
 }
 
-fn channel(scan: &mut Scan<'_>) -> Read {
+/// Reads a message after `<|channel|>`.
+pub(super) fn channel(scan: &mut Scan<'_>) -> Read {
     let from = scan.at;
     names_channel(scan)?;
     message(scan, from)
@@ -94,9 +87,7 @@ fn message(scan: &mut Scan<'_>, from: usize) -> Read {
     if let Some(name) = recipient {
         let (args, repairs) = scan.args(name, &["<|call|>"])?;
         scan.call(name, args, repairs);
-        let end = scan.at;
-        scan.skip_whitespace();
-        return if scan.take("<|call|>")? { Ok(()) } else { scan.missing_end(end, true) };
+        return scan.want_end("<|call|>");
     }
     if channel == "analysis" { scan.thought("<|end|>") } else { Ok(()) }
 }

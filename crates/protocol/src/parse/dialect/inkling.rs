@@ -9,47 +9,29 @@
 //! What a message with `<|content_thinking|>` holds is reasoning.
 
 use super::scan::{Read, Scan, Stop};
-use super::{Row, framing};
-use crate::Dialect;
 
-const END: &str = "<|end_message|>";
-const CALL: &str = "<|content_invoke_tool_json|>";
-const TEXT: &str = "<|content_text|>";
-const THOUGHT: &str = "<|content_thinking|>";
-
-pub(super) const ROWS: &[Row] = &[
-    row("<|message_model|>", message, &[END, TEXT, CALL]),
-    row(CALL, calls, &[END]),
-    row(THOUGHT, |scan| scan.thought(END), &[END]),
-    row(TEXT, framing, &[]),
-    row(END, framing, &[]),
-    row("<|content_model_end_sampling|>", framing, &[]),
-];
-
-const fn row(opener: &'static str, read: fn(&mut Scan<'_>) -> Read, closers: &'static [&'static str]) -> Row {
-    Row { dialect: Dialect::Inkling, opener, special: true, read, closers }
-}
+pub(super) const END: &str = "<|end_message|>";
+pub(super) const CALL: &str = "<|content_invoke_tool_json|>";
+pub(super) const TEXT: &str = "<|content_text|>";
+pub(super) const THOUGHT: &str = "<|content_thinking|>";
+pub(super) const ENDS: &[&str] = &[END, TEXT, CALL];
 
 /// Bytes of the head of a message: an author, or the name of a tool.
 const MOST_HEAD: usize = 512;
 
 /// A message, behind the token that begins it.
-fn message(scan: &mut Scan<'_>) -> Read {
+pub(super) fn message(scan: &mut Scan<'_>) -> Read {
     let head = &scan.rest()[..crate::clip::floor_boundary(scan.rest(), MOST_HEAD)];
     let Some(at) = head.find("<|content_") else {
         return if head.len() < scan.rest().len() { Err(Stop::Not) } else { scan.wait() };
     };
     scan.at += at;
     if scan.take(CALL)? {
-        return calls(scan);
+        return scan.json_calls(&[END]);
     }
     if scan.take(THOUGHT)? {
         return scan.thought(END);
     }
     // A call whose arguments are a free text has no name for it: it is shown.
     scan.want(TEXT)
-}
-
-fn calls(scan: &mut Scan<'_>) -> Read {
-    scan.json_calls(&[END])
 }

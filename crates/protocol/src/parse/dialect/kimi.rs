@@ -1,5 +1,4 @@
-//! Kimi K2: moonshotai/Kimi-K2-Instruct, `docs/tool_call_guidance.md`. Kimi K3: the template
-//! `Kimi-K3.jinja` of llama.cpp.
+//! Kimi K2 and K3.
 //!
 //! ```text
 //! <|tool_calls_section_begin|><|tool_call_begin|>functions.read_file:0<|tool_call_argument_begin|>{"path": "a.txt"}
@@ -9,90 +8,27 @@
 //! <|open|>argument key="path" type="string"<|sep|>a.txt<|close|>argument<|sep|><|close|>call<|sep|><|close|>tools<|sep|>
 //! ```
 
+use super::objects;
 use super::scan::{Read, Scan};
-use super::{Forgery, Row, framing};
 use crate::json;
-use crate::{Args, Dialect, messages};
+use crate::{Args, messages};
 use serde_json::Value;
 
-const BEGIN: &str = "<|tool_call_begin|>";
-const END: &str = "<|tool_calls_section_end|>";
-
-pub(super) const ROWS: &[Row] = &[
-    Row {
-        dialect: Dialect::Kimi,
-        opener: "<|tool_calls_section_begin|>",
-        special: true,
-        read: section,
-        closers: &[END],
-    },
-    Row { dialect: Dialect::Kimi, opener: BEGIN, special: true, read: call, closers: &["<|tool_call_end|>"] },
-    Row { dialect: Dialect::Kimi, opener: "<|open|>tools<|sep|>", special: true, read: tools, closers: &[TOOLS_END] },
-    around_text("<|open|>response<|sep|>"),
-    around_text("<|close|>response<|sep|>"),
-    around_text("<|close|>message<|sep|>"),
-    around_text("<|end_of_msg|>"),
-];
-
-const fn around_text(opener: &'static str) -> Row {
-    Row { dialect: Dialect::Kimi, opener, special: true, read: framing, closers: &[] }
-}
-
-const TOOLS_END: &str = "<|close|>tools<|sep|>";
-const CALL: &str = "<|open|>call ";
+pub(super) const TOOLS_END: &str = "<|close|>tools<|sep|>";
 const CALL_END: &str = "<|close|>call<|sep|>";
 const ARGUMENT: &str = "<|open|>argument ";
 const JSON: &str = "<|open|>json ";
 
-pub(super) const FORGERIES: &[Forgery] = &[
-    Forgery { dialect: Dialect::Kimi, token: "<|im_user|>" },
-    Forgery { dialect: Dialect::Kimi, token: "<|im_system|>" },
-];
-
-fn section(scan: &mut Scan<'_>) -> Read {
-    loop {
-        scan.skip_whitespace();
-        scan.want(BEGIN)?;
-        call(scan)?;
-        let end = scan.at;
-        scan.skip_whitespace();
-        if scan.take(END)? {
-            return Ok(());
-        }
-        if !scan.sees(BEGIN)? {
-            return scan.missing_end(end, true);
-        }
-    }
+/// Reads the calls of K2 in their section.
+pub(super) fn section(scan: &mut Scan<'_>) -> Read {
+    scan.section("<|tool_call_begin|>", "<|tool_calls_section_end|>", |scan| {
+        objects::named(scan, "<|tool_call_argument_begin|>", "<|tool_call_end|>")
+    })
 }
 
-/// One call, behind its opening token.
-fn call(scan: &mut Scan<'_>) -> Read {
-    scan.skip_whitespace();
-    let name = scan.name()?;
-    scan.skip_whitespace();
-    scan.want("<|tool_call_argument_begin|>")?;
-    let (args, repairs) = scan.args(name, &["<|tool_call_end|>"])?;
-    scan.call(name, args, repairs);
-    let end = scan.at;
-    scan.skip_whitespace();
-    if scan.take("<|tool_call_end|>")? { Ok(()) } else { scan.missing_end(end, true) }
-}
-
-/// The channel `tools` of K3.
-fn tools(scan: &mut Scan<'_>) -> Read {
-    loop {
-        scan.skip_whitespace();
-        scan.want(CALL)?;
-        tools_call(scan)?;
-        let end = scan.at;
-        scan.skip_whitespace();
-        if scan.take(TOOLS_END)? {
-            return Ok(());
-        }
-        if !scan.sees(CALL)? {
-            return scan.missing_end(end, true);
-        }
-    }
+/// Reads the channel `tools` of K3.
+pub(super) fn tools(scan: &mut Scan<'_>) -> Read {
+    scan.section("<|open|>call ", TOOLS_END, tools_call)
 }
 
 /// One call of K3, behind the beginning of its opening tag.

@@ -1,6 +1,4 @@
-//! MiniMax M2: MiniMaxAI/MiniMax-M2, `chat_template.jinja` and its tool calling guide. MiniMax M3, as the
-//! parser `minimax_m3` of the crate `tool-parser` documents it: every tag stands behind a mark of its own, and lists and objects
-//! are elements in elements.
+//! MiniMax M3: every tag follows a mark of its own, and lists and objects are elements in elements.
 //!
 //! ```text
 //! ]<]minimax[>[<tool_call>
@@ -8,67 +6,27 @@
 //! ]<]minimax[>[</tool_call>
 //! ```
 
-use super::Row;
-use super::parameters::{self, Tags};
 use super::scan::{Read, Scan};
-use crate::{Args, Dialect, Repair, messages};
+use super::tags;
+use crate::{Args, Repair, messages};
 use serde_json::{Map, Value};
 
-const TAGS: Tags = Tags {
-    call: "<invoke name=",
-    call_end: "</invoke>",
-    parameter: "<parameter name=",
-    parameter_end: "</parameter>",
-    closers: &["</minimax:tool_call>"],
-};
-
 const MARK: &str = "]<]minimax[>[";
-const INVOKE: &str = "]<]minimax[>[<invoke name=";
-const INVOKE_END: &str = "]<]minimax[>[</invoke>";
-const END: &str = "]<]minimax[>[</tool_call>";
+pub(super) const INVOKE: &str = "]<]minimax[>[<invoke name=";
+pub(super) const INVOKE_END: &str = "]<]minimax[>[</invoke>";
+pub(super) const END: &str = "]<]minimax[>[</tool_call>";
 
 /// Levels of lists and objects.
 const MOST_DEPTH: usize = 64;
 
-pub(super) const ROWS: &[Row] = &[
-    Row {
-        dialect: Dialect::MiniMax,
-        opener: "<minimax:tool_call>",
-        special: true,
-        read: |scan| parameters::calls(scan, &TAGS),
-        closers: &["</minimax:tool_call>"],
-    },
-    Row {
-        dialect: Dialect::MiniMax,
-        opener: "]<]minimax[>[<tool_call>",
-        special: true,
-        read: section,
-        closers: &[END],
-    },
-    // The mark before the outer tag is left out at times, or the tag itself.
-    Row { dialect: Dialect::MiniMax, opener: "<tool_call>", special: true, read: section, closers: &[END] },
-    Row { dialect: Dialect::MiniMax, opener: INVOKE, special: true, read: invoke, closers: &[INVOKE_END] },
-];
-
-fn section(scan: &mut Scan<'_>) -> Read {
-    loop {
-        scan.skip_whitespace();
-        scan.want(INVOKE)?;
-        invoke(scan)?;
-        let end = scan.at;
-        scan.skip_whitespace();
-        if scan.take(END)? {
-            return Ok(());
-        }
-        if !scan.sees(INVOKE)? {
-            return scan.missing_end(end, true);
-        }
-    }
+/// Reads the calls in the outer tag.
+pub(super) fn section(scan: &mut Scan<'_>) -> Read {
+    scan.section(INVOKE, END, invoke)
 }
 
-/// One call, behind the beginning of its opening tag.
-fn invoke(scan: &mut Scan<'_>) -> Read {
-    let name = parameters::unquoted(scan.head()?);
+/// Reads one call after the beginning of its opening tag.
+pub(super) fn invoke(scan: &mut Scan<'_>) -> Read {
+    let name = tags::unquoted(scan.head()?);
     if name.is_empty() {
         return scan.no();
     }

@@ -6,42 +6,31 @@
 //!
 //! Each file names the chat template or the document that its form is taken from.
 
-mod anthropic;
-mod apertus;
 mod cohere;
 mod deepseek;
-mod dots;
 mod functionary;
 mod gemma;
-mod gigachat;
-mod glm;
 mod harmony;
-mod hunyuan;
 mod inkling;
-mod k2_horizon;
+mod keys;
 mod kimi;
-mod lfm2;
-mod llama;
-mod minicpm;
+#[cfg(test)]
+mod laws;
 mod minimax;
-mod mistral;
-mod muse;
-mod olmo;
-mod parameters;
+mod objects;
 mod python;
-mod qwen3_coder;
-mod sarashina;
 mod scan;
-mod seed_oss;
-mod solar;
-mod step;
+mod table;
+mod tags;
 pub(super) mod whole;
-mod wrapped;
 
 use super::call::Draft;
 use crate::json::Problem;
 use crate::{Catalog, Dialect, Dialects, FinishReason, Repair, messages};
+use keys::Keys;
 use scan::{Read, Scan, Stop};
+use table::{FORGERIES, ROWS};
+use tags::Tags;
 
 /// One opening token of a dialect.
 struct Row {
@@ -50,101 +39,69 @@ struct Row {
     opener: &'static str,
     /// The token is of a kind that nothing else begins with: it counts behind prose, too.
     special: bool,
-    read: fn(&mut Scan<'_>) -> Read,
-    /// The tokens that calls end with: when one comes, it is worth to look again.
+    shape: Shape,
+    /// The tokens that calls end with: when one arrives, the text is read again.
     closers: &'static [&'static str],
 }
 
-/// What a model writes in place of the host: results, and the next turn of the person. With it a reply no longer counts.
-struct Forgery {
-    dialect: Dialect,
-    token: &'static str,
+/// What follows an opening token, and thereby which reader reads it.
+enum Shape {
+    /// JSON up to one of these tokens, or, if there is none, as long as JSON follows.
+    Json(&'static [&'static str]),
+    /// JSON that one of these tokens may follow.
+    JsonOrEnd(&'static [&'static str]),
+    /// JSON in a tag that texts also begin with.
+    LooseJson,
+    /// One name followed by JSON.
+    Named { separator: &'static str, close: &'static str },
+    /// Calls with a tag for each parameter, up to the closing token of the list.
+    Tagged(Tags),
+    /// One such call, whose own tag is the opening token.
+    TagAlone(Tags),
+    /// One call: the name, then keys and values in tags.
+    Keyed(Keys<'static>),
+    /// Python calls up to this token.
+    Python(&'static str),
+    /// A token around text that is no call, such as the name of a channel: it is left out of the text.
+    Framing,
+    /// The form of one family.
+    Own(fn(&mut Scan<'_>) -> Read),
 }
 
-/// All tables, in the order in which they are tried where dialects share a token.
-const TABLES: &[&[Row]] = &[
-    qwen3_coder::ROWS,
-    glm::ROWS,
-    anthropic::ROWS,
-    olmo::ROWS,
-    llama::ROWS,
-    minicpm::ROWS,
-    mistral::ROWS,
-    deepseek::ROWS,
-    kimi::ROWS,
-    gemma::ROWS,
-    lfm2::ROWS,
-    apertus::ROWS,
-    cohere::ROWS,
-    step::ROWS,
-    seed_oss::ROWS,
-    minimax::ROWS,
-    harmony::ROWS,
-    hunyuan::ROWS,
-    solar::ROWS,
-    inkling::ROWS,
-    gigachat::ROWS,
-    dots::ROWS,
-    k2_horizon::ROWS,
-    muse::ROWS,
-    sarashina::ROWS,
-    wrapped::ROWS,
-];
-
-const FORGERIES: &[&[Forgery]] = &[
-    wrapped::FORGERIES,
-    anthropic::FORGERIES,
-    cohere::FORGERIES,
-    llama::FORGERIES,
-    mistral::FORGERIES,
-    deepseek::FORGERIES,
-    kimi::FORGERIES,
-    glm::FORGERIES,
-    gemma::FORGERIES,
-    step::FORGERIES,
-    hunyuan::FORGERIES,
-    gigachat::FORGERIES,
-];
+impl Row {
+    fn read(&self, scan: &mut Scan<'_>) -> Read {
+        match &self.shape {
+            Shape::Json(closers) => scan.json_calls(closers),
+            Shape::JsonOrEnd(closers) => scan.json_calls_to(closers),
+            Shape::LooseJson => objects::loose(scan, self.closers),
+            Shape::Named { separator, close } => objects::named(scan, separator, close),
+            Shape::Tagged(tags) => tags::calls(scan, tags),
+            Shape::TagAlone(tags) => tags::alone(scan, tags),
+            Shape::Keyed(keys) => keys::named(scan, keys),
+            Shape::Python(end) => python::calls(scan, end),
+            Shape::Framing => Ok(()),
+            Shape::Own(read) => read(scan),
+        }
+    }
+}
 
 fn rows(dialects: Dialects) -> impl Iterator<Item = &'static Row> {
-    TABLES.iter().copied().flatten().filter(move |row| dialects.contains(row.dialect))
+    ROWS.iter().filter(move |row| dialects.contains(row.dialect))
 }
 
-/// The token of this number: first come the openers of all tables, then the forgeries; `None` behind the last.
-const fn nth_token(nth: usize) -> Option<&'static str> {
-    let (mut at, mut table) = (nth, 0);
-    while table < TABLES.len() {
-        if at < TABLES[table].len() {
-            return Some(TABLES[table][at].opener);
-        }
-        at -= TABLES[table].len();
-        table += 1;
-    }
-    table = 0;
-    while table < FORGERIES.len() {
-        if at < FORGERIES[table].len() {
-            return Some(FORGERIES[table][at].token);
-        }
-        at -= FORGERIES[table].len();
-        table += 1;
-    }
-    None
+/// The token of this number: the openers of all rows, then the forgeries.
+const fn nth_token(nth: usize) -> &'static str {
+    if nth < ROWS.len() { ROWS[nth].opener } else { FORGERIES[nth - ROWS.len()].1 }
 }
 
 /// How many tokens there are.
-const TOKENS: usize = {
-    let mut count = 0;
-    while nth_token(count).is_some() {
-        count += 1;
-    }
-    count
-};
+const TOKENS: usize = ROWS.len() + FORGERIES.len();
 
 /// The first three bytes of every token, as the low bytes of a number; no token is shorter.
 static HEADS: [u32; TOKENS] = {
     let (mut heads, mut at) = ([0; TOKENS], 0);
-    while let Some(token) = nth_token(at) {
-        let token = token.as_bytes();
+    while at < TOKENS {
+        let token = nth_token(at).as_bytes();
         heads[at] = u32::from_le_bytes([token[0], token[1], token[2], 0]);
         at += 1;
     }
@@ -178,11 +135,6 @@ fn may_be_token(rest: &[u8]) -> bool {
     HEADS.iter().any(|head| head & mask == begin)
 }
 
-/// Reads a token around text that is no call, such as the name of a channel: it is left out of the text.
-fn framing(_: &mut Scan<'_>) -> Read {
-    Ok(())
-}
-
 /// What a text begins with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Token {
@@ -201,9 +153,8 @@ pub(super) fn token(rest: &str, whole: bool, dialects: Dialects) -> Token {
     if !may_be_token(rest.as_bytes()) {
         return Token::None;
     }
-    let forged = FORGERIES.iter().copied().flatten().filter(|forgery| dialects.contains(forgery.dialect));
     let mut undecided = false;
-    for token in forged.map(|forgery| forgery.token) {
+    for (_, token) in FORGERIES.iter().filter(|(dialect, _)| dialects.contains(*dialect)) {
         if rest.starts_with(token) {
             return Token::Forged(token);
         }
@@ -270,7 +221,7 @@ pub(super) fn read(
     for row in rows(dialects).filter(|row| row.opener == opener) {
         let mut scan = Scan::new(text, ended, catalog);
         (scan.at, scan.dialect) = (opener.len(), Some(row.dialect));
-        let read = (row.read)(&mut scan);
+        let read = row.read(&mut scan);
         let Scan { at, mut drafts, thought, inner_tag, sketch, .. } = scan;
         if inner_tag {
             drafts.iter_mut().for_each(|draft| draft.repairs.push(Repair::InnerCloser));
@@ -488,9 +439,9 @@ mod tests {
 
     #[test]
     fn no_token_begins_another_one() {
-        let tokens: Vec<&str> = (0..TOKENS).filter_map(nth_token).collect();
+        let tokens: Vec<&str> = (0..TOKENS).map(nth_token).collect();
         let openers = rows(Dialects::ALL).map(|row| row.opener);
-        let forged = FORGERIES.iter().copied().flatten().map(|forgery| forgery.token);
+        let forged = FORGERIES.iter().map(|(_, token)| *token);
         assert!(openers.chain(forged).eq(tokens.iter().copied()));
         let first: Vec<u8> = (0..=u8::MAX).filter(|byte| may_begin(*byte)).collect();
         assert_eq!(first, b"<[]f");

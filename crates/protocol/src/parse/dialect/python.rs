@@ -30,6 +30,61 @@ pub(super) fn list(scan: &mut Scan<'_>) -> Read {
     }
 }
 
+/// Reads calls up to the token `end`: a list, or one call a line, perhaps in a fence.
+pub(super) fn calls(scan: &mut Scan<'_>, end: &str) -> Read {
+    scan.skip_whitespace();
+    let fenced = scan.take("```python")?;
+    scan.skip_whitespace();
+    let is_list = scan.peek() == Some(b'[');
+    if is_list {
+        list(scan)?
+    } else {
+        one(scan)?
+    };
+    let mut last = scan.at;
+    loop {
+        scan.skip_whitespace();
+        if scan.take(end)? {
+            return Ok(());
+        }
+        if fenced && scan.take("```")? {
+            continue;
+        }
+        if is_list || scan.peek().is_none_or(|byte| !byte.is_ascii_alphabetic()) {
+            return scan.missing_end(last, true);
+        }
+        one(scan)?;
+        last = scan.at;
+    }
+}
+
+/// Reads a call of one of Llama's built-in tools: `brave_search.call(query="..")`. Code for an interpreter is no call.
+pub(super) fn built_in(scan: &mut Scan<'_>) -> Read {
+    scan.skip_whitespace();
+    let written = scan.name()?;
+    match written.strip_suffix(".call") {
+        Some(name) if !name.is_empty() => arguments(scan, name),
+        _ => scan.no(),
+    }
+}
+
+/// Reads calls that are a list of dictionaries: `[{'name': 'read_file', 'arguments': {'path': 'a.txt'}}]`. Some servers leave out
+/// the token before it: then it counts only as the whole reply.
+pub(super) fn dictionaries(scan: &mut Scan<'_>) -> Read {
+    scan.skip_whitespace();
+    let start = scan.at;
+    match scan.peek() {
+        None => return scan.wait(),
+        Some(b'[') => {}
+        Some(_) => return Err(Stop::Not),
+    }
+    let list = value(scan, 0)?;
+    if list.as_array().is_none_or(|items| !items.iter().all(Value::is_object)) {
+        return Err(Stop::Not);
+    }
+    scan.calls(start, vec![list], &[])
+}
+
 /// One call: a name and its arguments in parentheses.
 pub(super) fn one(scan: &mut Scan<'_>) -> Read {
     let printed = scan.take("print(")?;

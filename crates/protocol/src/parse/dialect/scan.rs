@@ -437,6 +437,30 @@ impl<'a> Scan<'a> {
         Ok(())
     }
 
+    /// Takes the closing token of a call. Without it the call ends all the same, unless the reply was cut off there.
+    pub(super) fn want_end(&mut self, close: &str) -> Read {
+        let end = self.at;
+        self.skip_whitespace();
+        if self.take(close)? { Ok(()) } else { self.missing_end(end, true) }
+    }
+
+    /// Reads calls, each after its opening token, up to the closing token of the section.
+    pub(super) fn section(&mut self, open: &str, end: &str, read: impl Fn(&mut Self) -> Read) -> Read {
+        loop {
+            self.skip_whitespace();
+            self.want(open)?;
+            read(self)?;
+            let stop = self.at;
+            self.skip_whitespace();
+            if self.take(end)? {
+                return Ok(());
+            }
+            if !self.sees(open)? {
+                return self.missing_end(stop, true);
+            }
+        }
+    }
+
     /// Reasoning up to the token, or to the end of the reply.
     pub(super) fn thought(&mut self, close: &str) -> Read {
         let start = self.at;

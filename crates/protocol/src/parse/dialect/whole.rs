@@ -5,7 +5,7 @@
 //! ended by itself, and only when every name in it is a tool on offer.
 
 use super::scan::{Read, Scan, Stop};
-use super::{Dialect, cohere, functionary, harmony, python, sarashina};
+use super::{Dialect, cohere, functionary, harmony, python};
 use crate::json::Problem;
 use crate::parse::call::{self, Draft};
 use crate::{Catalog, Dialects, FinishReason};
@@ -66,7 +66,7 @@ fn kind(text: &str, whole: bool) -> Option<(Dialect, Reader)> {
     match (bytes.next(), bytes.next(), bytes.next()) {
         (Some(b'['), None, _) | (Some(b'['), Some(b'{'), None) if !whole => return None,
         (Some(b'['), Some(b'{'), Some(b'\'')) => {
-            return Some((Dialect::Sarashina, |scan| from_start(sarashina::calls, scan)));
+            return Some((Dialect::Sarashina, |scan| from_start(python::dictionaries, scan)));
         }
         (Some(b'['), Some(next), _) if next.is_ascii_alphabetic() => {
             return Some((Dialect::Pythonic, |scan| from_start(python::list, scan)));

@@ -2,11 +2,13 @@
 //! `<parameter name="..">`. The text of a parameter is raw: nothing is escaped in it.
 
 use super::scan::{Read, Scan, Stop, without_own_lines};
+use super::table::STEP_TAGS;
 use crate::json;
 use crate::parse::call;
 use crate::{Args, Repair, messages};
 
 /// How the tags of a dialect are written.
+#[derive(Clone, Copy)]
 pub(super) struct Tags {
     /// What the tag of a call begins with: `<function=`, `<invoke name=`.
     pub(super) call: &'static str,
@@ -16,7 +18,12 @@ pub(super) struct Tags {
     pub(super) parameter_end: &'static str,
     /// What may stand behind the call: a parameter's closing tag before it is the end of the parameter.
     pub(super) closers: &'static [&'static str],
+    /// A text with markup is in a CDATA section.
+    pub(super) cdata: bool,
 }
+
+/// What a CDATA section begins with.
+const SECTION: &str = "<![CDATA[";
 
 /// One call, whose opening tag stands here.
 pub(super) fn tagged(scan: &mut Scan<'_>, tags: &Tags) -> Read {
@@ -31,6 +38,11 @@ pub(super) fn call_named(scan: &mut Scan<'_>, tags: &Tags) -> Read {
     if name.is_empty() {
         return scan.no();
     }
+    // Some templates make every tool a namespace of itself: `read_file.read_file`.
+    let name = match name.split_once('.') {
+        Some((space, inside)) if space == inside && !scan.offers(name) => inside,
+        _ => name,
+    };
     let behind: Vec<&str> = [tags.parameter, tags.call_end].into_iter().chain(tags.closers.iter().copied()).collect();
     let (mut args, mut repairs) = (Args::new(), Vec::new());
     loop {
@@ -45,7 +57,9 @@ pub(super) fn call_named(scan: &mut Scan<'_>, tags: &Tags) -> Read {
             let key = unquoted(head);
             let (text, guess) = scan.content(tags.parameter_end, &behind)?;
             let json = if is_json(head) { json::strict(text.trim()).ok() } else { None };
-            let value = json.unwrap_or_else(|| without_own_lines(text).into());
+            let inside = text.trim().strip_prefix(SECTION).and_then(|text| text.strip_suffix("]]>"));
+            let text = inside.filter(|_| tags.cdata).unwrap_or_else(|| without_own_lines(text));
+            let value = json.unwrap_or_else(|| text.into());
             repairs.extend(guess);
             if args.insert(key.to_owned(), value).is_some() {
                 return scan.bad(messages::parameter_given_twice(key));
@@ -76,8 +90,16 @@ pub(super) fn call_named(scan: &mut Scan<'_>, tags: &Tags) -> Read {
     Ok(())
 }
 
-/// One call without the tag around it. The closing tag of that may be there all the same.
+/// Reads one call without the outer tag, whose own tag has begun. The closing token of the outer tag may follow.
 pub(super) fn alone(scan: &mut Scan<'_>, tags: &Tags) -> Read {
+    let start = scan.at;
+    scan.head()?;
+    scan.skip_whitespace();
+    let is_call = scan.peek() == Some(b'{') || scan.take_any(&[tags.parameter, tags.call_end])?;
+    if !is_call {
+        return scan.no();
+    }
+    scan.at = start;
     call_named(scan, tags)?;
     let end = scan.at;
     scan.skip_whitespace();
@@ -127,4 +149,14 @@ pub(super) fn unquoted(head: &str) -> &str {
 /// Whether the tag says that its text is JSON: `string="false"`.
 fn is_json(head: &str) -> bool {
     head.contains("string=\"false\"")
+}
+
+/// Reads the calls of Step 3, each in tokens of its own.
+pub(super) fn step(scan: &mut Scan<'_>) -> Read {
+    scan.section("<｜tool_call_begin｜>", "<｜tool_calls_end｜>", |scan| {
+        scan.skip_whitespace();
+        scan.want("function")?;
+        scan.want("<｜tool_sep｜>")?;
+        calls(scan, &STEP_TAGS)
+    })
 }

@@ -1,0 +1,176 @@
+//! Laws over all rows of the table, whose calls are built from the table itself.
+
+use super::table::ROWS;
+use super::{Row, Shape};
+use crate::parse::{Event, Options, for_each};
+use crate::{Catalog, Dialect, Dialects, FinishReason, Param, ParamKind, ToolSpec};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// Writes a call of the tool `name` with texts as arguments as the row reads it; `None` for a token that opens no call.
+fn written(row: &Row, name: &str, args: &[(&str, &str)]) -> Option<String> {
+    let object: Value = args.iter().map(|(key, text)| ((*key).to_owned(), Value::from(*text))).collect();
+    let call = json!({"name": name, "arguments": object});
+    let each =
+        |write: &dyn Fn(&str, &str) -> String| args.iter().map(|(key, text)| write(key, text)).collect::<String>();
+    let python: Vec<String> = args.iter().map(|(key, text)| format!("{key}={}", Value::from(*text))).collect();
+    let python = python.join(", ");
+    let (open, close) = (row.opener, row.closers.first().copied().unwrap_or_default());
+    let quoted = |tag: &str, word: &str| {
+        if tag.ends_with("name=") { format!("{tag}\"{word}\">") } else { format!("{tag}{word}>") }
+    };
+    Some(match &row.shape {
+        Shape::Framing => return None,
+        Shape::Json(closers) => format!("{open}{call}{}", closers.first().unwrap_or(&"")),
+        Shape::JsonOrEnd(closers) => format!("{open}{call}{}", closers[0]),
+        Shape::LooseJson => format!("{open}{call}{close}"),
+        Shape::Named { separator, close } => format!("{open}{name}{separator}{object}{close}"),
+        Shape::Python(end) => format!("{open}{name}({python}){end}"),
+        Shape::Tagged(tags) | Shape::TagAlone(tags) => {
+            let inside =
+                each(&|key, text| format!("{}\n{text}\n{}\n", quoted(tags.parameter, key), tags.parameter_end));
+            let inside = format!("{}\n{inside}{}", quoted(tags.call, name), tags.call_end);
+            if matches!(row.shape, Shape::TagAlone(_)) { inside } else { format!("{open}\n{inside}\n{close}") }
+        }
+        Shape::Keyed(keys) => {
+            let write = |key: &str, text: &str| {
+                format!("{}{key}{}{}{text}{}\n", keys.key, keys.key_end, keys.value, keys.value_end)
+            };
+            format!("{open}{name}\n{}{}", each(&write), keys.end)
+        }
+        Shape::Own(_) => own(row, name, &object, &each, &python)?,
+    })
+}
+
+type Each<'a> = dyn Fn(&dyn Fn(&str, &str) -> String) -> String + 'a;
+
+/// Writes a call in the form of one family.
+fn own(row: &Row, name: &str, object: &Value, each: &Each<'_>, python: &str) -> Option<String> {
+    let open = row.opener;
+    let call = json!({"name": name, "arguments": object});
+    Some(match row.dialect {
+        Dialect::Llama => format!("{open}{name}.call({python})"),
+        Dialect::Mistral => format!("{open}{name}[ARGS]{object}"),
+        Dialect::DeepSeek => {
+            let bar = if open.contains('|') { "|" } else { "｜" };
+            let token = |word: &str| format!("<{bar}tool▁{word}{bar}>");
+            let (begin, separator) = (token("call▁begin"), token("sep"));
+            let (call_end, end) = (token("call▁end"), token("calls▁end"));
+            format!("{open}{begin}function{separator}{name}\n```json\n{object}\n```{call_end}{end}")
+        }
+        Dialect::Kimi if open.contains("section") => format!(
+            "{open}<|tool_call_begin|>functions.{name}:0<|tool_call_argument_begin|>{object}<|tool_call_end|><|tool_calls_section_end|>"
+        ),
+        Dialect::Kimi => {
+            let arguments =
+                each(&|key, text| format!("<|open|>argument key=\"{key}\"<|sep|>{text}<|close|>argument<|sep|>"));
+            format!("{open}<|open|>call tool=\"{name}\"<|sep|>{arguments}<|close|>call<|sep|><|close|>tools<|sep|>")
+        }
+        Dialect::Gemma => {
+            let mark = if open.contains('|') { "<|\"|>" } else { "<escape>" };
+            let members = each(&|key, text| format!("{key}:{mark}{text}{mark},"));
+            format!("{open}call:{name}{{{members}}}{}", row.closers[0])
+        }
+        Dialect::Apertus => format!("{open}{}<|tools_suffix|>", json!([{name: object}])),
+        Dialect::Cohere => format!("{open}[{}]<|END_ACTION|>", json!({"tool_name": name, "parameters": object})),
+        Dialect::Step => {
+            let inside = each(&|key, text| format!("<steptml:parameter name=\"{key}\">{text}</steptml:parameter>"));
+            format!(
+                "{open}<｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name=\"{name}\">{inside}</steptml:invoke>\
+                 <｜tool_call_end｜><｜tool_calls_end｜>"
+            )
+        }
+        Dialect::MiniMax => {
+            let mark = "]<]minimax[>[";
+            let inside = each(&|key, text| format!("{mark}<{key}>{text}{mark}</{key}>"));
+            let invoke = format!("{mark}<invoke name=\"{name}\">{inside}{mark}</invoke>");
+            if open.contains("invoke") { invoke } else { format!("{open}\n{invoke}\n{mark}</tool_call>") }
+        }
+        Dialect::Harmony if open.contains("channel") => {
+            format!("{open}commentary to=functions.{name}<|message|>{object}<|call|>")
+        }
+        Dialect::Harmony => format!("{open}<|channel|>commentary to=functions.{name}<|message|>{object}<|call|>"),
+        Dialect::Hunyuan => {
+            let (open, suffix) = if open.ends_with(':') { ("<tool_calls:x>", ":x") } else { (open, "") };
+            let tags = |key: &str, text: &str| {
+                format!("<arg_key{suffix}>{key}</arg_key{suffix}><arg_value{suffix}>{text}</arg_value{suffix}>")
+            };
+            let inside = each(&tags);
+            format!(
+                "{open}<tool_call{suffix}>{name}<tool_sep{suffix}>{inside}</tool_call{suffix}></tool_calls{suffix}>"
+            )
+        }
+        Dialect::Inkling if open.contains("message") => {
+            format!("{open}{name}<|content_invoke_tool_json|>{call}<|end_message|>")
+        }
+        Dialect::K2Horizon => {
+            let one = format!("<ifm|tool_call>{call}</ifm|tool_call>");
+            if open.contains("calls") { format!("{open}{one}</ifm|tool_calls>") } else { one }
+        }
+        Dialect::Sarashina => format!("{open}[{call}]"),
+        Dialect::Functools => format!("{open}{call}]"),
+        Dialect::InternLm => format!("{open}<|plugin|>{call}<|action_end|>"),
+        _ => return None, // reasoning
+    })
+}
+
+fn events(reply: &str) -> Vec<Event<'static>> {
+    let text = || ParamKind::Text { content: true };
+    let write = ToolSpec::new("write_file", "Writes.")
+        .param(Param::new("path", text(), "").required())
+        .param(Param::new("content", text(), "").required());
+    let bash = ToolSpec::new("bash", "Runs.").param(Param::new("command", text(), "").required());
+    let catalog: Catalog = [write, bash].into_iter().collect();
+    let options = Options { dialects: Dialects::ALL, catalog: Some(Arc::new(catalog)), ..Options::default() };
+    let mut events = Vec::new();
+    for_each(reply, options, FinishReason::Stop, |event| events.push(event.into_owned()));
+    events
+}
+
+#[test]
+fn every_row_reads_the_call_that_it_describes() {
+    for row in ROWS {
+        let Some(reply) = written(row, "bash", &[("command", "ls")]) else { continue };
+        let called = events(&reply).into_iter().any(|event| match event {
+            Event::Call { call, .. } => call.name == "bash" && call.args["command"] == "ls",
+            _ => false,
+        });
+        assert!(called, "{reply}: {:?}", events(&reply));
+    }
+}
+
+#[test]
+fn a_text_with_a_call_of_any_row_survives_in_every_row_or_the_call_is_lossy() {
+    let inner: Vec<String> = ROWS.iter().filter_map(|row| written(row, "bash", &[("command", "ls")])).collect();
+    let (mut exact, mut lossy) = (0, 0);
+    for row in ROWS {
+        for inner in &inner {
+            let text = format!("See\n{inner}\nabove.");
+            let Some(reply) = written(row, "write_file", &[("path", "a"), ("content", &text)]) else { continue };
+            for event in events(&reply) {
+                let Event::Call { call, .. } = event else { continue };
+                let right = call.name == "write_file" && call.args.get("content") == Some(&Value::from(text.as_str()));
+                assert!(right || call.is_lossy(), "{call:?} of {reply}");
+                exact += usize::from(!call.is_lossy());
+                lossy += usize::from(call.is_lossy());
+            }
+        }
+    }
+    assert!(exact > 3_000 && lossy > 50, "{exact} exact, {lossy} lossy");
+}
+
+#[test]
+fn the_name_of_an_offered_tool_in_the_markup_of_any_row_gives_a_call_or_an_event() {
+    let mut silent = Vec::new();
+    for row in ROWS {
+        let Some(call) = written(row, "bash", &[("command", "ls")]) else { continue };
+        for prefix in ["", "I look.\n", "I look.\n\n", "- "] {
+            let reply = format!("{prefix}{call}");
+            let noticed = |event: &Event<'_>| !matches!(event, Event::Text { .. } | Event::Started { .. });
+            if !events(&reply).iter().any(noticed) {
+                silent.push(reply);
+            }
+        }
+    }
+    assert_eq!(silent, [""; 0]);
+}
