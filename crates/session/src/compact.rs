@@ -78,8 +78,9 @@ pub(super) fn size(messages: &[Message]) -> usize {
     messages.iter().map(|message| message.content.len() + message.images.len() * IMAGE + AROUND).sum()
 }
 
-/// Compacts the history to `goal` bytes, or as far as possible. `None` if it is not longer, or nothing can give way.
-pub(super) fn compact(history: &[Message], goal: usize, context: &Context<'_>) -> Option<View> {
+/// Compacts the history to `goal` bytes, or as far as possible. `None` if it is not longer, or nothing can give way. The images of the
+/// newest message give way only for `limit`, which is at least the goal.
+pub(super) fn compact(history: &[Message], goal: usize, limit: usize, context: &Context<'_>) -> Option<View> {
     let before = size(history);
     if before <= goal {
         return None;
@@ -118,7 +119,7 @@ pub(super) fn compact(history: &[Message], goal: usize, context: &Context<'_>) -
     if size(&best.messages) > goal {
         best = smaller(best, drop(&view, 1, goal));
     }
-    if size(&best.messages) > goal && shows_images(&view) {
+    if size(&best.messages) > limit && shows_images(&view) {
         let room = room(&view, &best);
         view.drop_images(0..history.len(), room, context);
         best = smaller(best, drop(&view, KEPT, goal));
@@ -612,7 +613,7 @@ mod tests {
         }
 
         fn compact(&self, history: &[Message], budget: usize) -> Option<View> {
-            compact(history, budget, &self.context())
+            compact(history, budget, budget, &self.context())
         }
 
         fn answer(&self, result: ToolResult) -> Message {
@@ -826,7 +827,7 @@ mod tests {
             world.format.nonce = random.once_in(3).then(|| "n0nce".to_owned());
             let history = random_history(&mut random, &world);
             let budget = random.below(size(&history) + 200);
-            let compacted_to = |history: &[Message]| compact(history, budget, &world.context());
+            let compacted_to = |history: &[Message]| compact(history, budget, budget, &world.context());
             let Some(view) = compacted_to(&history) else { continue };
             let what = format!("round {round}, budget {budget}");
             compacted += 1;

@@ -291,7 +291,8 @@ impl Session {
         let target = self.options.window.map(|window| self.bytes(window.saturating_mul(TARGET) / 100));
         let goal = target.map_or(half, |target| target.min(half));
         let allowed: Vec<String> = self.policy().remembered().iter().map(ToString::to_string).collect();
-        let view = compact::compact(&self.history, goal, &self.context(&allowed))?;
+        let view =
+            compact::compact(&self.history, goal, self.limit().unwrap_or(goal).max(goal), &self.context(&allowed))?;
         let now = compact::size(&view.messages);
         if now >= sent {
             return None;

@@ -37,9 +37,9 @@ pub(super) fn calls(scan: &mut Scan<'_>, end: &str) -> Read {
     scan.skip_whitespace();
     let is_list = scan.peek() == Some(b'[');
     if is_list {
-        list(scan)?
+        list(scan)?;
     } else {
-        one(scan)?
+        one(scan)?;
     };
     let mut last = scan.at;
     loop {
