@@ -17,7 +17,7 @@ def chat(messages):
         'I will look around.\n```tool\n{"name": "list_files", "args": {}}\n```\n',
         'And write a note.\n```tool\n{"name": "write_file", "args": {"path": "note.md", "content": "<<EOF"}}\n'
         "# Seen\n```sh\nls\n```\nEOF\n```\n",
-        "Done: the note is written." + " And much is said of it." * 4000,
+        "Done: the note is written." + "".join(f" Note {number} says more of it." for number in range(4000)),
     ]
     reply = replies[sum(message["role"] == "assistant" for message in messages)]
     for start in range(0, len(reply), 8):

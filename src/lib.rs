@@ -19,11 +19,11 @@
 //! # Parts
 //! | part | feature | modules |
 //! |---|---|---|
-//! | the protocol | none | [`parse`] finds calls in a stream, [`mod@format`] writes results, [`prompt`] and [`grammar`] tell the model how to call, [`tool`] describes tools, [`redact`] removes secrets |
+//! | the protocol | none | [`parse`] finds calls in a stream, [`mod@format`] writes results, [`prompt`] and [`grammar`] tell the model how to call, [`tool`] describes tools |
 //! | the policy | `policy` | [`policy`] allows, asks or denies; [`toolbox`] runs a cleared call |
 //! | the session | `session` | [`session`] is the agent loop as a state machine |
 //! | the tools | `tools` | [`tools`] has the built-in tools, [`workspace`] is the project they work on, [`sandbox`] what is around commands, [`undo`] takes changes back |
-//! | the driver | `agent` | [`agent`] drives a session on tokio, [`backend`] answers from a recording, a program or code of yours, [`transcript`] records each turn, [`metrics`] counts and times it |
+//! | the driver | `agent` | [`agent`] drives a session on tokio, [`backend`] answers from a recording, a program or code of yours, [`transcript`] records each turn, [`redact`] removes secrets |
 //! | model servers | `backend-http` | `backend::Http` talks to servers and providers |
 //! | the pipe | `pipe` | [`pipe`] speaks JSON lines with a client in any language |
 //! | the parts of these | none, `patch`, `tools` | [`parts`] reads and repairs JSON, reads and changes files, places patches and finds new errors without a model |

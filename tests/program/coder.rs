@@ -509,7 +509,7 @@ fn grammars_of_all_tools_or_of_some() {
     let all = printed(&["grammar"]);
     assert!(all.starts_with("root ::= prose turn{0,8}\n"), "{all}");
     assert!(
-        toolfence::program::tool::builtins().iter().all(|spec| all.contains(&format!("\\\"{}\\\"", spec.name))),
+        toolfence_policy::toolset::builtins().iter().all(|spec| all.contains(&format!("\\\"{}\\\"", spec.name))),
         "{all}"
     );
     let lazy = printed(&["grammar", "--format", "lazy", "--tool", "bash", "--tool", "grep"]);

@@ -11,7 +11,7 @@ use toolfence_kit::{Linked, World, call};
 const LINKED: Linked = Linked { world: World { sandbox: false }, links: &[("link", "real")] };
 
 fn catalog() -> Catalog {
-    toolfence::program::tool::builtins().iter().cloned().collect()
+    toolfence_policy::toolset::builtins().iter().cloned().collect()
 }
 
 fn asked(policy: &Policy, name: &str, args: &Value, world: &Linked) -> Option<Pending> {

@@ -90,11 +90,11 @@ fn strictly(reply: &str, bare: bool, catalog: &Catalog) -> Vec<ToolCall> {
 }
 
 fn builtins() -> Catalog {
-    toolfence::program::tool::builtins().iter().cloned().collect()
+    toolfence_policy::toolset::builtins().iter().cloned().collect()
 }
 
 fn alone() -> impl Iterator<Item = Catalog> {
-    toolfence::program::tool::builtins().iter().map(|spec| [spec.clone()].into_iter().collect())
+    toolfence_policy::toolset::builtins().iter().map(|spec| [spec.clone()].into_iter().collect())
 }
 
 #[tokio::test]

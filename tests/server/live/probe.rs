@@ -11,7 +11,7 @@ use toolfence::program::probe::{self, Options, Subject, Verdict};
 #[tokio::test]
 async fn a_probe_tells_what_the_server_does_and_nothing_of_its_noise() {
     let Some(server) = Server::start(&["--context", "4096"]) else { return };
-    let catalog: Catalog = toolfence::program::tool::builtins().iter().cloned().collect();
+    let catalog: Catalog = toolfence_policy::toolset::builtins().iter().cloned().collect();
     // As `coder` sends it.
     let mut bounds = GrammarOptions::default();
     (bounds.endless, bounds.most_calls, bounds.most_items) = (true, 32, 64);
