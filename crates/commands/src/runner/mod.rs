@@ -88,9 +88,11 @@ struct Sandboxed {
 /// Whether the host wants commands to run on private copies of the project.
 #[derive(Debug, Clone)]
 enum PrivateCopies {
+    /// The host has said nothing about them.
+    NotAskedFor,
     /// They are kept in this folder of the host's state.
     In(PathBuf),
-    /// The user or the host does not want them, for this reason.
+    /// The user has switched them off, in this way.
     Off(Text),
 }
 
@@ -158,11 +160,7 @@ impl CommandRunner {
     pub fn new(workspace: Arc<Workspace>, settings: isolation::Settings) -> CommandRunner {
         let environment = environment::outside(std::env::vars_os(), workspace.root().programs().search_path());
         CommandRunner {
-            project: Arc::new(Sandboxed::new(
-                workspace,
-                settings,
-                PrivateCopies::Off(text!("The host did not ask for private copies.")),
-            )),
+            project: Arc::new(Sandboxed::new(workspace, settings, PrivateCopies::NotAskedFor)),
             environment,
             late: AtomicU32::new(0),
             written: Mutex::default(),

@@ -40,6 +40,7 @@ impl Sandboxed {
         let state = match &self.copies {
             PrivateCopies::In(state) => state,
             PrivateCopies::Off(why) => return Err(why.clone()),
+            PrivateCopies::NotAskedFor => return Err(text!("The host did not ask for private copies.")),
         };
         if self.enclosure().report().kind != Kind::Namespaces || self.settings.mode != Mode::ProjectWrite {
             return Err(text!("The sandbox that is used here mounts no private copies."));
@@ -115,7 +116,9 @@ impl CommandRunner {
     /// nothing of the project anyway, there is nothing to say.
     pub(crate) fn take_reason_against_copies(&self) -> Option<Text> {
         let project = &self.project;
-        let is_unwanted = project.settings.mode == Mode::ReadOnly;
+        // Without a sandbox there is nothing to say to a host that did not ask.
+        let is_unwanted = project.settings.mode == Mode::ReadOnly
+            || matches!(project.copies, PrivateCopies::NotAskedFor) && !project.is_read_only(&self.environment);
         // The trial was made before the command: the policy asks for it.
         let why = if is_unwanted { None } else { project.private.get()?.as_ref().err() };
         why.filter(|_| !project.said_why.swap(true, Ordering::Relaxed)).cloned()

@@ -132,7 +132,7 @@ fn names_tool(
     let near = &line[..floor_boundary(line, MOST_LINE)];
     let text = near.trim_start();
     let labelled = label(text);
-    let marked = text.starts_with(['<', '[', '{']) || after_markup || labelled.is_some();
+    let marked = text.starts_with(['<', '[', '{']) || text.starts_with(MINIMAX) || after_markup || labelled.is_some();
     let python = text.starts_with(|c: char| c.is_ascii_alphabetic()) && line.trim_end().ends_with(')');
     // A token may also follow prose.
     let token = near.match_indices(['<', '[']).map(|(at, _)| at).find(|at| {
@@ -160,7 +160,7 @@ fn names_tool(
         if fused {
             return true;
         }
-        if let Some(spec) = call::spec(catalog, name) {
+        if let Some(spec) = call::spec(catalog, name).or_else(|| qualified(catalog, name)) {
             let first = before.trim().is_empty();
             let is_call = match before.trim_start().chars().next() {
                 None if !marked => python && is_python(behind),
@@ -168,13 +168,22 @@ fn names_tool(
                 Some(_) if !marked && token.is_none() => false,
                 _ if labelled.is_some_and(|label| before.trim_start().len() <= label) => is_labelled(behind),
                 Some('[') if !before.contains(['<', '{', ']']) => is_python(behind),
+                // The arguments of DeepSeek are a fenced code block, which ends the paragraph.
+                _ if token.is_some()
+                    && before.ends_with(">")
+                    && (fence::is_blank(behind) || behind.trim_start().starts_with("```")) =>
+                {
+                    true
+                }
                 _ => has_arguments(behind, name, spec, dialects) || first && is_python(behind),
             };
             if is_call {
                 return true;
             }
         }
-        names += 1;
+        // The words in `<｜tool▁calls▁begin｜>` are no names.
+        let is_in_token = near[..at].rfind('<').is_some_and(|open| is_token_begun(&near[open..at]));
+        names += usize::from(!is_in_token);
         at += word.len().max(1);
     }
     false
@@ -217,8 +226,10 @@ fn has_arguments(behind: &str, name: &str, spec: &ToolSpec, dialects: Dialects) 
     if behind.starts_with('>') && behind.contains(&format!("</{name}>")) {
         return true;
     }
+    let behind = behind.strip_prefix("\">").filter(|rest| rest.starts_with(MINIMAX)).map_or(behind, after_tokens);
     let mut rest = behind
         .trim_start_matches(|c: char| is_around(c) && c != '{' && c != '<' || matches!(c, '>' | ']' | ',' | ':' | ')'));
+    rest = after_tokens(rest);
     // The element of the name ends before that of the arguments begins.
     if rest.starts_with("</")
         && !dialect::is_closing(rest.split_inclusive('>').next().unwrap_or_default(), dialects)
@@ -241,6 +252,43 @@ fn has_arguments(behind: &str, name: &str, spec: &ToolSpec, dialects: Dialects) 
     let (key, value) = word(tag.unwrap_or(rest));
     let is_value = value.trim_start_matches(is_around).starts_with([':', '=', '>']);
     is_value && (tag.is_some() || spec.find(key).is_some() || is_args(key))
+}
+
+/// The mark that MiniMax M3 writes before each of its tags.
+const MINIMAX: &str = "]<]minimax[>[";
+
+/// The tool of a name with a namespace before it or a method after it: `functions.bash`, `bash.call`.
+fn qualified<'c>(catalog: Option<&'c Catalog>, name: &str) -> Option<&'c ToolSpec> {
+    match name.split_once('.')? {
+        ("functions", after) => call::spec(catalog, after),
+        (before, "call") => call::spec(catalog, before),
+        _ => None,
+    }
+}
+
+/// The text without the tokens that it begins with, such as `:0<|tool_call_argument_begin|>` and `<｜tool▁sep｜>`.
+fn after_tokens(text: &str) -> &str {
+    let mut rest = text;
+    loop {
+        let unnumbered = rest.trim_start_matches(|c: char| c.is_ascii_digit() || c.is_ascii_whitespace());
+        if let Some(after) = unnumbered.strip_prefix(MINIMAX) {
+            return after;
+        }
+        match unnumbered.split_once('>') {
+            Some((token, after)) if is_token(token) => rest = after.trim_start(),
+            _ => return rest,
+        }
+    }
+}
+
+/// Whether a text is a token such as `<|sep|>` but for its last character. A tag with an attribute is none.
+fn is_token(text: &str) -> bool {
+    (text.starts_with("<|") || text.starts_with("<｜")) && text.ends_with(['|', '｜'])
+}
+
+/// Whether a text is the beginning of a token such as `<｜tool▁sep｜>`.
+fn is_token_begun(text: &str) -> bool {
+    (text.starts_with("<|") || text.starts_with("<｜")) && !text.contains('>')
 }
 
 /// What models write around names: brackets, quotes, white space.

@@ -164,7 +164,12 @@ fn the_name_of_an_offered_tool_in_the_markup_of_any_row_gives_a_call_or_an_event
     let mut silent = Vec::new();
     for row in ROWS {
         let Some(call) = written(row, "bash", &[("command", "ls")]) else { continue };
-        for prefix in ["", "I look.\n", "I look.\n\n", "- "] {
+        // After HTML, a quotation or an unclosed code span the call does not count, but it is reported.
+        for prefix in ["", "I look.\n", "I look.\n\n", "- ", "<br>\n", "> You asked.\n", "See `x.\n"] {
+            // Without markup, such as in `functools[..]`, a line of a quotation is prose.
+            if prefix.starts_with(['>', 'S']) && !row.opener.starts_with(['<', '[', ']']) {
+                continue;
+            }
             let reply = format!("{prefix}{call}");
             let noticed = |event: &Event<'_>| !matches!(event, Event::Text { .. } | Event::Started { .. });
             if !events(&reply).iter().any(noticed) {
