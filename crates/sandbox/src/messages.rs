@@ -103,7 +103,7 @@ toolfence_protocol::texts! { "sandbox"
         pt: "o programa auxiliar do sandbox não escuta",
     }
     helper_ended(status) {
-        en: "the helper that held the command ended before it ({status}); without a sandbox, what the command started may go on \
+        en: "the helper that held the command ended before it ({status}); without a sandbox, what the command started may still be \
              running",
         pt: "o programa auxiliar que continha o comando terminou antes dele ({status}); sem um sandbox, o que o comando iniciou \
              pode continuar em execução",

@@ -77,7 +77,7 @@ fn a_supervisor_that_is_killed_is_told() {
     let command = "(set -m; sleep 72021 >/dev/null 2>&1 &); kill -9 $PPID; sleep 72022";
     let result = place.anyhow(Settings::new().mode(Mode::Off), json!({"command": command, "timeout": 20}));
     let told = result.error.expect("it did not come to its end").message;
-    assert!(told.to_string().contains("may go on running"), "{told}");
+    assert!(told.to_string().contains("may still be running"), "{told}");
     end_all("sleep 72021");
     end_all("sleep 72022");
 }

@@ -281,7 +281,7 @@ fn after_tokens(text: &str) -> &str {
     }
 }
 
-/// Whether a text is a token such as `<|sep|>` but for its last character. A tag with an attribute is none.
+/// Whether a text is a token such as `<|sep|>` but for its last character. A tag with an attribute is not a token.
 fn is_token(text: &str) -> bool {
     (text.starts_with("<|") || text.starts_with("<｜")) && text.ends_with(['|', '｜'])
 }
