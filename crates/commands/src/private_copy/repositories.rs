@@ -231,7 +231,7 @@ impl<'a> Judging<'a> {
                     let index = self.run.layer.path_of(&change.path);
                     if indexes > MOST_INDEXES
                         || fs::create_dir_all(&scratch).is_err()
-                        || check_index(git, &index, &[], &scratch, false).is_err()
+                        || check_index(git, &index, &scratch, false).is_err()
                     {
                         return false;
                     }

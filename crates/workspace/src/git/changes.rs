@@ -68,8 +68,6 @@ enum Permit {
     ApplyOptions,
     /// The list of the files that git tracks: git writes to the paths in it without a further check.
     Index,
-    /// The files with conflicts whose resolutions git records: git writes to the paths in it without a further check.
-    Resolutions,
     /// Options of a cherry-pick or revert, in the format of a configuration.
     SequencerOptions,
     /// The place of a worktree, and the way from its folder to the git directory.
@@ -149,12 +147,10 @@ impl<'a> GitDirChanges<'a> {
             ["objects", folder, name] if is_hex(folder, 2) && (is_hex(name, 38) || is_hex(name, 62)) => Permit::Data,
             ["packed-refs"] => Permit::PackedRefs,
             ["shallow"] => Permit::Data,
-            ["rr-cache", ..] => Permit::Data,
             ["info", "refs" | "sparse-checkout"] => Permit::Data,
             ["config"] if change == EntryChange::Written => Permit::Configuration,
             _ => Permit::Never,
         };
-        let is_new_file = self.before.join(folder).join(rest).symlink_metadata().is_err();
         match parts.as_slice() {
             // `git worktree remove` and `git worktree prune`.
             ["worktrees"] | ["worktrees", _] if change == EntryChange::Removed => Permit::Data,
@@ -166,10 +162,10 @@ impl<'a> GitDirChanges<'a> {
                     ["locked"] if is_new => Permit::Data,
                     // `git worktree remove` may have left some of them to a failed run.
                     ["gitdir" | "commondir" | "locked"] => Permit::Never,
-                    own => of_a_work_tree(own, change, is_new_file),
+                    own => of_a_work_tree(own, change),
                 }
             }
-            parts => match of_a_work_tree(parts, change, is_new_file) {
+            parts => match of_a_work_tree(parts, change) {
                 Permit::Never => shared(parts),
                 permit => permit,
             },
@@ -206,7 +202,6 @@ impl<'a> GitDirChanges<'a> {
             Permit::PackedRefs => are_plain_refs(&read()?),
             Permit::ApplyOptions => line()?.is_empty(),
             Permit::Index => return self.check_index(git, path, scratch),
-            Permit::Resolutions => names_plain_paths(&read()?),
             Permit::Strategy => STRATEGIES.contains(&line()?.as_str()),
             Permit::SequencerOptions => {
                 let keys = keys_of(git, &self.after.join(path)).map_err(|_| text!("git cannot read it"))?;
@@ -230,9 +225,7 @@ impl<'a> GitDirChanges<'a> {
     }
 
     fn check_index(&self, git: &Git, path: &Path, scratch: &Path) -> Result<(), Text> {
-        let is_sha256 = self.is_sha256(git);
-        let places = [self.after, self.before].map(|dir| dir.join(path.parent().unwrap_or(Path::new(""))));
-        check_index(git, &self.after.join(path), &places, scratch, is_sha256)
+        check_index(git, &self.after.join(path), scratch, self.is_sha256(git))
     }
 
     /// The first key of a configuration that was changed and may run a program, or read other configuration. The others must be as they
@@ -285,15 +278,11 @@ impl<'a> GitDirChanges<'a> {
 const FORMAT: &str = "core.repositoryformatversion";
 
 /// What git stores once for each work tree: in the git directory of the main one, and in `worktrees/NAME` of another one.
-fn of_a_work_tree(parts: &[&str], change: EntryChange, is_new: bool) -> Permit {
+fn of_a_work_tree(parts: &[&str], change: EntryChange) -> Permit {
     let is_in_capitals = |name: &str| name.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
     match parts {
         ["HEAD"] if change == EntryChange::Removed => Permit::Never,
         ["index"] if change == EntryChange::Written => Permit::Index,
-        // The name is made of the content, and an index without a change of its own must not get another half.
-        [name] if is_shared_index(name) && change == EntryChange::Written && !is_new => Permit::Never,
-        [name] if is_shared_index(name) => Permit::Data,
-        ["MERGE_RR"] => Permit::Resolutions,
         ["index" | "HEAD" | "AUTO_MERGE" | "SQUASH_MSG" | "COMMIT_EDITMSG" | "TAG_EDITMSG"] => Permit::Data,
         // MERGE_HEAD, MERGE_MSG, ORIG_HEAD, FETCH_HEAD, REBASE_HEAD, BISECT_LOG and the like.
         [name] if is_in_capitals(name) && (name.ends_with("_HEAD") || is_of_a_merge(name)) => Permit::Data,
@@ -312,19 +301,9 @@ fn of_a_work_tree(parts: &[&str], change: EntryChange, is_new: bool) -> Permit {
 }
 
 fn is_of_a_merge(name: &str) -> bool {
-    name.starts_with("MERGE_") || name.starts_with("BISECT_")
-}
-
-pub(super) fn is_shared_index(name: &str) -> bool {
-    name.strip_prefix("sharedindex.").is_some_and(|name| is_hex(name, 40) || is_hex(name, 64))
-}
-
-/// Returns `true` if each entry of `MERGE_RR`, such as `HASH<TAB>PATH`, names a file that git would accept.
-fn names_plain_paths(list: &[u8]) -> bool {
-    list.split(|byte| *byte == 0).filter(|entry| !entry.is_empty()).all(|entry| {
-        let tab = entry.iter().position(|byte| *byte == b'\t');
-        tab.is_some_and(|tab| is_plain_path(&entry[tab + 1..]))
-    })
+    // MERGE_RR has paths that git reads and writes without a check: with the next commit it copies their files, which may be blocked,
+    // to `rr-cache`.
+    name.starts_with("MERGE_") && name != "MERGE_RR" || name.starts_with("BISECT_")
 }
 
 /// Returns `true` if each ref is in the list once, in order, and none replaces an object: git searches the list, and a reader of all lines
@@ -345,12 +324,12 @@ fn is_hex(text: &str, length: usize) -> bool {
 }
 
 /// Checks that git can read an index and that each path in it is one that git would accept: git writes to them without a further check.
-/// `places` are the folders with the shared halves of split indexes, the first one counts; `scratch` is a folder for files that git needs.
+/// `scratch` is a folder for files that git needs.
 ///
 /// # Errors
 /// The end of a sentence.
-pub fn check_index(git: &Git, index: &Path, places: &[PathBuf], scratch: &Path, is_sha256: bool) -> Result<(), Text> {
-    let list = list_index(git, index, places, &scratch.join("index-to-check"), is_sha256);
+pub fn check_index(git: &Git, index: &Path, scratch: &Path, is_sha256: bool) -> Result<(), Text> {
+    let list = list_index(git, index, &scratch.join("index-to-check"), is_sha256);
     let list = list.map_err(|_| text!("git cannot read it"))?;
     let paths = list.split(|byte| *byte == 0).filter(|entry| !entry.is_empty()).map(|entry| {
         // git-ls-files(1): what precedes the path ends with a tab.

@@ -1,6 +1,6 @@
 //! Describes in git's terms what a command changed in a repository: commits, branches, tags, stashes, settings.
 
-use super::changes::{EntryChange, GitDirChanges, is_shared_index};
+use super::changes::{EntryChange, GitDirChanges};
 use super::config::keys_of;
 use super::{Git, bytes_of};
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,9 +19,6 @@ const MOST_BYTES: u64 = 16 << 20;
 
 /// The most bytes of an index and of the list of its files: some 500,000 files.
 const MOST_OF_INDEX: u64 = 128 << 20;
-
-/// The most shared halves of split indexes that are read; git removes those that are older than two weeks.
-const MOST_SHARED: usize = 20;
 
 /// The most refs that are described one by one.
 const MOST_REFS: usize = 20;
@@ -112,8 +109,7 @@ impl GitDirChanges<'_> {
         if !self.changes.contains_key(Path::new("index")) {
             return true;
         }
-        let places = [self.after, self.before].map(Path::to_owned);
-        let list = |index: &Path, name: &str| list_index(git, index, &places, &scratch.join(name), self.is_sha256(git));
+        let list = |index: &Path, name: &str| list_index(git, index, &scratch.join(name), self.is_sha256(git));
         let index = Path::new("index");
         match (list(&self.before.join(index), "before"), list(&self.after.join(index), "after")) {
             (Ok(before), Ok(after)) => before == after,
@@ -435,25 +431,10 @@ impl<'a> Objects<'a> {
     }
 }
 
-/// Lists the files of an index as `git ls-files -v --stage -z` does. The other half of a split index is in one of the `places`. `git_dir`
-/// is a folder to create.
-pub(super) fn list_index(
-    git: &Git,
-    index: &Path,
-    places: &[PathBuf],
-    git_dir: &Path,
-    is_sha256: bool,
-) -> io::Result<Vec<u8>> {
+/// Lists the files of an index as `git ls-files -v --stage -z` does. `git_dir` is a folder to create.
+pub(super) fn list_index(git: &Git, index: &Path, git_dir: &Path, is_sha256: bool) -> io::Result<Vec<u8>> {
     bare(git_dir, is_sha256, &[])?;
     fs::write(git_dir.join("index"), bytes_of(index, MOST_OF_INDEX)?)?;
-    // Of two files with one name, the first place has the one that counts.
-    for place in places.iter().rev() {
-        let entries = fs::read_dir(place).into_iter().flatten().flatten();
-        let shared = entries.filter(|entry| entry.file_name().to_str().is_some_and(is_shared_index));
-        for entry in shared.take(MOST_SHARED) {
-            fs::write(git_dir.join(entry.file_name()), bytes_of(&entry.path(), MOST_OF_INDEX)?)?;
-        }
-    }
     let args = ["--work-tree=/", "ls-files", "-v", "--stage", "-z"];
     git_ask(git, git_dir, &args.map(OsString::from), MOST_OF_INDEX)
 }

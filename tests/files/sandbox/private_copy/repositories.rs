@@ -47,11 +47,6 @@ const DAY: &[&str] = &[
     "git notes add -m note HEAD",
     "git config user.name b && git config pull.rebase true",
     "git remote add origin https://example.invalid/x.git && git remote set-url origin ssh://git@example.invalid/x",
-    "git checkout -qb rr && echo rr > a.txt && git commit -qam rr && git switch -q main && echo mm > a.txt && git commit -qam mm",
-    "git -c rerere.enabled=true merge rr; git status --short",
-    "echo both > a.txt && git add a.txt && git -c rerere.enabled=true commit -qm 'merge rr'",
-    "git update-index --split-index && echo s > s.txt && git add s.txt && git commit -qm split",
-    "git add . && git update-index --no-split-index",
     "git bisect start HEAD HEAD~3 && git bisect good && git bisect reset",
     "git pack-refs --all && git gc -q && git repack -adq",
     "git clean -fdq && git branch -D done && git switch main",
@@ -255,11 +250,18 @@ fn a_repository_with_a_change_that_could_run_a_program_is_not_kept() {
         ("rm .git/config; mkdir .git/config", ".git/config"),
         (": > .git/objects/pack/multi-pack-index", ".git/objects/pack/multi-pack-index"),
         ("printf 'x\\t/etc/passwd\\0' > .git/MERGE_RR", ".git/MERGE_RR"),
+        // With the next commit, git would copy the blocked file to where a command can read it.
+        (
+            "h=0123456789012345678901234567890123456789; mkdir -p .git/rr-cache/$h; echo x > .git/rr-cache/$h/preimage; \
+             printf '%s\\t.env\\0' $h > .git/MERGE_RR",
+            ".git/MERGE_RR",
+        ),
+        // The index of the user could lose its shared half.
+        ("echo s > s; git add s; git update-index --split-index; rm -f s", ".git/index"),
         (
             "mkdir .git/rebase-apply; echo \" '--build-fake-ancestor=/tmp/x'\" > .git/rebase-apply/apply-opt",
             ".git/rebase-apply/apply-opt",
         ),
-        ("echo s > s; git update-index --split-index; git add s; cp bad-index .git/index", ".git/index"),
         ("git replace HEAD HEAD~1", ".git/refs/replace/"),
         ("ln -s ../.git src/.git", "src/.git"),
     ] {
