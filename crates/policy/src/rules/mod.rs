@@ -1,8 +1,7 @@
 //! Rules over names: which paths are blocked or protected, which names are those of credentials, which keys of git's
 //! configuration are harmless, and the globs that people write for them.
 //!
-//! This module looks at names only. It opens no file and asks no program: whoever has a path in hand asks these rules about
-//! it.
+//! This module looks at names only. It opens no file and asks no program.
 
 mod copies;
 mod credentials;
