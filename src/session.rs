@@ -78,4 +78,6 @@
 //! assert_eq!(roles, [Role::User, Role::Assistant, Role::User, Role::Assistant]);
 //! ```
 
-pub use toolfence_session::{Action, Answer, Compacted, Input, Session, SessionOptions, StopReason};
+pub use toolfence_session::{
+    Action, Answer, Compacted, Input, Note, Reply, Session, SessionOptions, StopReason, Turn, render,
+};

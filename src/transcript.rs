@@ -27,8 +27,8 @@
 //! // Another process goes on with it.
 //! let transcript = Transcript::resume(&path)?;
 //! let mut options = SessionOptions::default();
-//! options.history = transcript.history(&options.format);
-//! assert_eq!(options.history[1].content, "Hello!");
+//! options.history = transcript.history();
+//! assert_eq!(options.history[0].replies[0].text, "Hello!");
 //! agent(options, transcript).run("And now?", &mut Nobody).await?;
 //! # Ok(())
 //! # }

@@ -9,7 +9,7 @@ use toolfence::parse::Event;
 use toolfence::policy::{AskMode, NoFacts, PathRules};
 use toolfence::program::limits::LIMITS;
 use toolfence::sandbox::{Kind, Mode, Settings};
-use toolfence::session::{Action, Input, Session, SessionOptions, StopReason};
+use toolfence::session::{Action, Input, Session, SessionOptions, StopReason, Turn};
 use toolfence::tools::{self, CommandRunner};
 use toolfence::workspace::Workspace;
 use toolfence::{
@@ -123,8 +123,8 @@ impl Talk {
         self.give(Input::Chunk(text));
     }
 
-    fn last(&self) -> &str {
-        self.session.history().last().map_or("", |message| &message.content)
+    fn last(&self) -> String {
+        self.session.history().pop().map_or_else(String::new, |message| message.content)
     }
 }
 
@@ -304,7 +304,8 @@ fn is_within(key: &'static str, number: u64, amount: u64) -> bool {
             let mut options = met.options();
             options.window = Some(20_000);
             let said = |role, bytes: usize| Message::new(role, "x".repeat(bytes));
-            options.history = (0..6).flat_map(|_| [said(Role::User, 1000), said(Role::Assistant, 1000)]).collect();
+            let messages = (0..6).flat_map(|_| [said(Role::User, 1000), said(Role::Assistant, 1000)]);
+            options.history = Turn::from_messages(messages);
             let mut talk = Talk::new(options);
             // What a backend's template adds to each message is 16 bytes.
             let said: usize = talk.session.history().iter().map(|message| message.content.len() + 16).sum();

@@ -182,7 +182,8 @@ async fn what_a_host_notes_stands_before_what_the_user_says_next() {
     for said in ["go on", "and on"] {
         assert_eq!(it.agent.run(said, &mut Nobody).await.unwrap(), StopReason::Answered);
     }
-    let said: Vec<&str> = it.agent.session().history().iter().map(|message| message.content.as_str()).collect();
+    let history = it.agent.session().history();
+    let said: Vec<&str> = history.iter().map(|message| message.content.as_str()).collect();
     assert_eq!(said, ["hello", "Hello.", "Note: one.\n\nNote: two.\n\ngo on", "I see.", "and on", "And so?"]);
 }
 

@@ -232,7 +232,7 @@ async fn run(
     let mut person = Person::default();
     assert_eq!(agent.run(TASK, &mut person).await.unwrap(), StopReason::Answered);
     let log = log.lock().unwrap().clone();
-    (tree(folder.path()), log, person, agent.session().messages(), agent.session().history().to_vec())
+    (tree(folder.path()), log, person, agent.session().messages(), agent.session().history())
 }
 
 #[tokio::test]
@@ -339,7 +339,11 @@ async fn what_was_compacted_can_be_taken_back() {
 
     assert_eq!(agent.take_back().as_deref(), Some(TASK));
     assert_eq!(agent.session().messages().len(), 1, "the instructions are left");
-    assert!(agent.session().owed()[0].contains("src/module_0.py, src/module_1.py"), "{:?}", agent.session().owed());
+    assert!(
+        agent.session().owed()[0].text().contains("src/module_0.py, src/module_1.py"),
+        "{:?}",
+        agent.session().owed()
+    );
     assert_eq!(agent.take_back(), None, "once");
     agent.run(TASK, &mut Person::default()).await.unwrap();
     let first = &agent.session().messages()[1].content;

@@ -245,7 +245,7 @@ async fn a_conversation_that_overflows_the_window_goes_on() {
         let mut watcher = Watcher::default();
         assert_eq!(agent.run("list the files", &mut watcher).await.unwrap(), StopReason::RoundLimit, "{how}");
         let bytes = |messages: &[Message]| messages.iter().map(|message| message.content.len()).sum::<usize>();
-        let (all, sent) = (bytes(agent.session().history()), bytes(&agent.session().messages()));
+        let (all, sent) = (bytes(&agent.session().history()), bytes(&agent.session().messages()));
         println!("{how}: {all} bytes in all, {sent} sent at the end; first {:?}", watcher.0.first());
         assert!(all > 3 * 4096 && sent < 4096 && watcher.0.len() > 3, "{how}: {all} {sent} {:?}", watcher.0);
         // Only a refusal lets it come so far.

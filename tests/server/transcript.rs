@@ -91,7 +91,8 @@ impl Host for Wavering {
 
 /// What a session would be sent that is resumed now.
 fn resumed(path: &Path) -> Vec<Message> {
-    Transcript::resume(path).unwrap().history(&SessionOptions::default().format)
+    let turns = Transcript::resume(path).unwrap().history();
+    toolfence::session::render(&turns, &SessionOptions::default().format)
 }
 
 fn without_instructions(agent: &Agent) -> Vec<Message> {
@@ -313,7 +314,7 @@ async fn a_torn_last_line_is_dropped_and_nothing_else() {
     std::fs::write(&path, &whole[..last + 5]).unwrap();
     let transcript = Transcript::resume(&path).unwrap();
     let mut options = instructed();
-    options.history = transcript.history(&options.format);
+    options.history = transcript.history();
     agent(Replay::new(["Again."]), options, transcript).run("Third.", &mut Nobody).await.unwrap();
     assert_eq!(records(&path).len(), 6);
 }
@@ -376,8 +377,8 @@ async fn a_fork_has_the_messages_up_to_one() {
     let fork = Transcript::fork(&path, Some("2")).unwrap();
     let copy = fork.path().to_owned();
     let mut options = instructed();
-    options.history = fork.history(&options.format);
-    assert_eq!(options.history.len(), 2);
+    options.history = fork.history();
+    assert_eq!((options.history.len(), options.history[0].replies.len()), (1, 1));
     agent(Replay::new(["Other."]), options, fork).run("Instead.", &mut Nobody).await.unwrap();
     let (all, before) = (records(&copy), records(&path));
     assert_eq!(all[0]["session"]["fork"], serde_json::json!({"session": before[0]["session"]["id"], "message": "2"}));
@@ -435,8 +436,9 @@ async fn sessions_of_every_version_can_be_resumed() {
         let transcript = Transcript::resume(&path).unwrap();
         assert_eq!(transcript.unreadable(), 0);
         let mut options = instructed();
-        options.history = transcript.history(&options.format);
-        let roles: Vec<_> = options.history.iter().map(|message| message.role).collect();
+        options.history = transcript.history();
+        let messages = toolfence::session::render(&options.history, &options.format);
+        let roles: Vec<_> = messages.iter().map(|message| message.role).collect();
         assert!(roles.chunks(2).all(|two| two == [toolfence::Role::User, toolfence::Role::Assistant]), "{roles:?}");
         agent(Replay::new(["Yes."]), options, transcript).run("Is it?", &mut Nobody).await.unwrap();
         assert_eq!(records(&path).last().unwrap()["content"], "Yes.");
@@ -485,7 +487,7 @@ async fn a_resumed_conversation_repeats_no_id() {
     agent(Replay::new([ROUND[0], "Done."]), instructed(), transcript).run("One.", &mut Nobody).await.unwrap();
     let transcript = Transcript::resume(&path).unwrap();
     let mut options = instructed();
-    options.history = transcript.history(&options.format);
+    options.history = transcript.history();
     agent(Replay::new([ROUND[0], "Done."]), options, transcript).run("Two.", &mut Nobody).await.unwrap();
     let all = records(&path);
     let ids: Vec<&str> = all.iter().filter_map(|record| record["tool_call"]["id"].as_str()).collect();

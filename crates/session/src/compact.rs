@@ -14,15 +14,15 @@
 //! and the words of the model stay as they are. The history stays an alternation of user and assistant, and a block of a result
 //! stays a block: it is written anew around its shortened output.
 
-use super::messages;
+use super::turn::{Entry, Part, Turn, entries};
+use super::{Reply, messages};
+use std::borrow::Cow;
 use std::collections::HashSet;
-use std::sync::Arc;
 use toolfence_policy::changed_names;
 use toolfence_policy::plan::{self, Plan};
-use toolfence_protocol::format::{self, Format, Part};
-use toolfence_protocol::parse::{self, Event, Parser};
+use toolfence_protocol::format::{self, Format};
 use toolfence_protocol::{
-    Args, Catalog, Effect, ErrorCode, FinishReason, Image, Language, Message, Role, Text, ToolCall, clip,
+    Args, Catalog, Effect, ErrorCode, Image, Language, Message, Role, Text, ToolCall, ToolResult, clip,
 };
 
 /// Exchanges at the end that stay verbatim where they fit.
@@ -40,9 +40,6 @@ const SHORT: usize = 1000;
 /// Bytes to which output in the last exchanges is cut, the most generous first.
 const CAPS: &[usize] = &[32_000, 8000, 2500, SHORT];
 
-/// Replies before a result in which its call is looked for: it stands in the last one, or in one that was taken up since.
-const MOST_REPLIES: usize = 4;
-
 /// Bytes of `data` in a result, such as a diff, beyond which it goes with the output.
 const SMALL_DATA: usize = 300;
 
@@ -54,8 +51,7 @@ const LONGEST_LINE: usize = 240;
 
 /// What the session knows beside the history.
 pub(super) struct Context<'a> {
-    pub(super) catalog: &'a Arc<Catalog>,
-    pub(super) parser: parse::Options,
+    pub(super) catalog: &'a Catalog,
     pub(super) format: &'a Format,
     /// What the person allowed for good.
     pub(super) allowed: &'a [String],
@@ -78,31 +74,36 @@ pub(super) fn size(messages: &[Message]) -> usize {
     messages.iter().map(|message| message.content.len() + message.images.len() * IMAGE + AROUND).sum()
 }
 
-/// Compacts the history to `goal` bytes, or as far as possible. `None` if it is not longer, or nothing can give way. The images of the
+/// What messages take that are not rendered yet, in bytes as [`size`] counts them.
+fn sizes(entries: &[Entry<'_>], format: &Format) -> Vec<usize> {
+    entries.iter().map(|entry| size(&[entry.render(format)])).collect()
+}
+
+/// Compacts a conversation to `goal` bytes, or as far as possible. `None` if it is not longer, or nothing can give way. The images of the
 /// newest message give way only for `limit`, which is at least the goal.
-pub(super) fn compact(history: &[Message], goal: usize, limit: usize, context: &Context<'_>) -> Option<View> {
-    let before = size(history);
+pub(super) fn compact(history: &[Entry<'_>], goal: usize, limit: usize, context: &Context<'_>) -> Option<View> {
+    let sizes = sizes(history, context.format);
+    let before: usize = sizes.iter().sum();
     if before <= goal {
         return None;
     }
     let layout = Layout::of(history);
     let none = vec![0; history.len()];
-    let mut view = Shortened { messages: history.to_vec(), outputs: none.clone(), images: none };
-    let newest = history.iter().rposition(|message| message.role == Role::User).unwrap_or(0);
+    let mut view = Shortened { entries: history.to_vec(), sizes, outputs: none.clone(), images: none };
+    let newest = history.iter().rposition(|entry| entry.role == Role::User).unwrap_or(0);
     if layout.replies.len() > KEPT {
         view.drop_images(0..layout.tail(KEPT).min(newest), goal, context);
     }
     view.shorten(layout.start..layout.tail(KEPT), SHORT, goal, context);
-    let facts: Vec<Facts> = history.iter().map(|message| Facts::of(message, context)).collect();
-    let facts = Facts::joined(facts, context);
-    let drop = |view: &Shortened, keep, budget| {
+    let facts: Vec<Facts> = history.iter().map(|entry| Facts::of(entry, context)).collect();
+    let drop = |view: &Shortened<'_>, keep, budget| {
         let most = layout.replies.len().saturating_sub(keep);
-        layout.fewest_dropped(history, view, most, budget, &facts, context)
+        layout.fewest_dropped(view, most, budget, &facts, context)
     };
     let mut best = drop(&view, KEPT, goal);
-    let shows_images = |view: &Shortened| view.messages.iter().any(|message| !message.images.is_empty());
+    let shows_images = |view: &Shortened<'_>| view.entries.iter().any(|entry| !entry.images.is_empty());
     // What is dropped already needs no room, so that the newest gives way last.
-    let room = |view: &Shortened, best: &View| goal + size(&view.messages).saturating_sub(size(&best.messages));
+    let room = |view: &Shortened<'_>, best: &View| goal + view.size().saturating_sub(size(&best.messages));
     if size(&best.messages) > goal && shows_images(&view) {
         let room = room(&view, &best);
         view.drop_images(0..newest, room, context);
@@ -144,7 +145,7 @@ struct Layout {
 }
 
 impl Layout {
-    fn of(history: &[Message]) -> Layout {
+    fn of(history: &[Entry<'_>]) -> Layout {
         let system = usize::from(history.first().is_some_and(|message| message.role == Role::System));
         let task = history.get(system).is_some_and(|message| message.role == Role::User);
         let start = system + usize::from(task);
@@ -163,14 +164,13 @@ impl Layout {
     /// The view from which the fewest exchanges were dropped so that it fits; where none does, the smallest at hand.
     fn fewest_dropped(
         &self,
-        history: &[Message],
-        view: &Shortened,
+        view: &Shortened<'_>,
         most: usize,
         budget: usize,
         facts: &[Facts],
         context: &Context<'_>,
     ) -> View {
-        let at = |count| self.without(history, view, count, budget, facts, context);
+        let at = |count| self.without(view, count, budget, facts, context);
         let whole = at(0);
         if most == 0 || size(&whole.messages) <= budget {
             return whole;
@@ -195,21 +195,21 @@ impl Layout {
     /// The view without its first `count` exchanges.
     fn without(
         &self,
-        history: &[Message],
-        view: &Shortened,
+        view: &Shortened<'_>,
         count: usize,
         budget: usize,
         facts: &[Facts],
         context: &Context<'_>,
     ) -> View {
+        let render = |entries: &[Entry<'_>]| entries.iter().map(|entry| entry.render(context.format)).collect();
         if count == 0 {
             let (outputs, images) = (view.outputs.iter().sum(), view.images.iter().sum());
-            return View { messages: view.messages.clone(), outputs, dropped: 0, images };
+            return View { messages: render(&view.entries), outputs, dropped: 0, images };
         }
-        let end = self.replies.get(count).copied().unwrap_or(history.len());
+        let end = self.replies.get(count).copied().unwrap_or(view.entries.len());
         let note = note(end - self.start, &facts[self.start..end], facts, budget / 5, context);
         // The task is as it was written, but for its images.
-        let mut messages = view.messages[..self.start].to_vec();
+        let mut messages: Vec<Message> = render(&view.entries[..self.start]);
         match messages.last_mut().filter(|_| self.task) {
             Some(task) => {
                 task.content.push_str("\n\n");
@@ -217,94 +217,99 @@ impl Layout {
             }
             None => messages.push(Message::new(Role::User, note)),
         }
-        messages.extend_from_slice(&view.messages[end..]);
+        messages.extend::<Vec<Message>>(render(&view.entries[end..]));
         let left = |counts: &[usize]| counts[..self.start].iter().chain(&counts[end..]).sum();
         View { messages, outputs: left(&view.outputs), dropped: end - self.start, images: left(&view.images) }
     }
 }
 
 /// A history some of whose outputs were cut, with how many of each message, and some of whose images are gone.
-struct Shortened {
-    messages: Vec<Message>,
+struct Shortened<'a> {
+    entries: Vec<Entry<'a>>,
+    /// The size of each message.
+    sizes: Vec<usize>,
     outputs: Vec<usize>,
     /// How many images of each message gave way.
     images: Vec<usize>,
 }
 
-impl Shortened {
+impl Shortened<'_> {
+    fn size(&self) -> usize {
+        self.sizes.iter().sum()
+    }
+
     /// Takes images out of these messages, the oldest first, until all fits. A line in each message says which stood there.
     fn drop_images(&mut self, range: std::ops::Range<usize>, budget: usize, context: &Context<'_>) {
-        let mut now = size(&self.messages);
+        let mut now = self.size();
         for index in range {
             if now <= budget {
                 return;
             }
-            let message = &mut self.messages[index];
-            let images = std::mem::take(&mut message.images);
+            let entry = &mut self.entries[index];
+            let images = std::mem::take(&mut entry.images);
             self.images[index] += images.len();
             for image in &images {
                 let note = messages::image_compacted(line(image.name())).render(context.format.language);
-                now = now.saturating_sub(IMAGE) + note.len() + 2;
-                message.content.extend(["\n\n", &note]);
+                entry.parts.push(Part::Text(note.into()));
             }
+            now -= self.sizes[index];
+            self.sizes[index] = size(&[entry.render(context.format)]);
+            now += self.sizes[index];
         }
     }
 
     /// Cuts outputs in these messages, the oldest first, until all fits.
     fn shorten(&mut self, range: std::ops::Range<usize>, cap: usize, budget: usize, context: &Context<'_>) {
-        let mut now = size(&self.messages);
-        for index in range.start..range.end.min(self.messages.len()) {
+        let mut now = self.size();
+        for index in range.start..range.end.min(self.entries.len()) {
             if now <= budget {
                 return;
             }
-            let message = &mut self.messages[index];
-            if message.role != Role::User {
-                continue;
+            let entry = &mut self.entries[index];
+            let mut outputs = 0;
+            for part in &mut entry.parts {
+                if let Part::Results(_, results) = part {
+                    outputs += shorten_results(results, cap, context);
+                }
             }
-            if let Some((text, outputs)) = shortened(&message.content, cap, context) {
-                now = now + text.len() - message.content.len();
-                message.content = text;
+            if outputs > 0 {
+                now -= self.sizes[index];
+                self.sizes[index] = size(&[entry.render(context.format)]);
+                now += self.sizes[index];
                 self.outputs[index] = self.outputs[index].max(outputs);
             }
         }
     }
 }
 
-/// A message with its outputs cut to `cap` bytes, and how many were cut. `None` where no output is longer.
-fn shortened(message: &str, cap: usize, context: &Context<'_>) -> Option<(String, usize)> {
-    let (mut text, mut count) = (String::new(), 0);
-    for Part { text: raw, result } in format::parts(message, context.format.nonce.as_deref()) {
-        let Some(mut result) = result else {
-            text.push_str(raw);
-            continue;
-        };
-        let big = result.data.as_ref().is_some_and(|data| data.to_string().len() > SMALL_DATA);
-        if result.output.len() <= cap && !big {
-            text.push_str(raw);
+/// Cuts the outputs of results to `cap` bytes, and returns how many were cut.
+fn shorten_results(results: &mut Cow<'_, [ToolResult]>, cap: usize, context: &Context<'_>) -> usize {
+    let block_size = |result: &ToolResult| format::results(std::slice::from_ref(result), context.format).len();
+    let mut count = 0;
+    for at in 0..results.len() {
+        let whole = &results[at];
+        let has_big_data =
+            context.format.data && whole.data.as_ref().is_some_and(|data| data.to_string().len() > SMALL_DATA);
+        if whole.output.len() <= cap && !has_big_data {
             continue;
         }
+        let mut result = whole.clone();
         if result.output.len() > cap {
             let reads =
                 context.catalog.find(&result.tool).is_some_and(|spec| spec.effect_of(&Args::new()) == Effect::Read);
             result.output = cut(&result.output, cap, reads, context);
             result.truncated = true;
         }
-        if big {
+        if has_big_data {
             result.data = None;
         }
-        let mut unlimited = context.format.clone();
-        unlimited.message_limit = usize::MAX;
-        let block = format::results(std::slice::from_ref(&result), &unlimited);
-        let newline = if raw.ends_with('\n') { "\n" } else { "" };
         // A block that was short but for its data may be longer when it is written anew.
-        if block.len() + newline.len() < raw.len() {
-            text.extend([&block, newline]);
+        if block_size(&result) < block_size(whole) {
+            results.to_mut()[at] = result;
             count += 1;
-        } else {
-            text.push_str(raw);
         }
     }
-    (count > 0).then_some((text, count))
+    count
 }
 
 /// Head and tail of an output in at most `cap` bytes, whole lines where lines are not too long.
@@ -342,15 +347,11 @@ fn tail(text: &str, room: usize) -> &str {
     }
 }
 
-/// What a message leaves behind that has to outlive it.
+/// The facts in a message that a note keeps when the message is dropped.
 #[derive(Debug, Default, Clone)]
 struct Facts {
-    /// The words of the user, without the results of calls.
+    /// The words of the user.
     said: String,
-    /// The calls of a reply.
-    calls: Vec<ToolCall>,
-    /// The results of those of the reply before.
-    results: Vec<Told>,
     /// Files that calls changed.
     files: Vec<String>,
     /// Calls that were refused, and why.
@@ -358,142 +359,76 @@ struct Facts {
     plan: Option<Plan>,
 }
 
-#[derive(Debug, Clone)]
-struct Told {
-    /// The result answers a block that could not be read.
-    is_malformed: bool,
-    tool: String,
-    success: bool,
-    files: Vec<String>,
-    refusal: Option<Text>,
-}
-
 impl Facts {
-    fn of(message: &Message, context: &Context<'_>) -> Facts {
-        match message.role {
-            Role::System => Facts::default(),
-            Role::Assistant => Facts { calls: calls(&message.content, context), ..Facts::default() },
-            Role::User => Facts::of_user(&message.content, context),
-        }
-    }
-
-    fn of_user(message: &str, context: &Context<'_>) -> Facts {
+    fn of(entry: &Entry<'_>, context: &Context<'_>) -> Facts {
         let mut facts = Facts::default();
-        let parts = format::parts(message, context.format.nonce.as_deref());
-        let answers = parts.iter().any(|part| part.result.is_some());
-        for part in parts {
-            let Some(result) = part.result else {
-                facts.say(part.text, answers);
-                continue;
-            };
-            let names = result.data.as_ref().and_then(|data| data.get("files_modified")?.as_array().cloned());
-            let files = names.unwrap_or_default().iter().filter_map(|name| name.as_str().map(str::to_owned)).collect();
-            let is_malformed = result.error.as_ref().is_some_and(|error| error.code == ErrorCode::MalformedCall);
-            let denied = result.error.filter(|error| error.code == ErrorCode::Denied);
-            let refusal = denied.map(|error| error.message);
-            facts.results.push(Told { is_malformed, tool: result.tool, success: result.success, files, refusal });
+        let mut said = Vec::new();
+        for part in &entry.parts {
+            match part {
+                Part::User(text) => said.push(text.trim()),
+                Part::Text(_) => {}
+                Part::Results(calls, results) => {
+                    for result in results.iter() {
+                        let call = calls.iter().find(|call| call.id == result.id);
+                        facts.add_result(call, result, context);
+                    }
+                }
+            }
         }
+        said.retain(|text| !text.is_empty());
+        facts.said = said.join("\n\n");
         facts
     }
 
-    /// Keeps what the user said. Beside results stand notes of the session too, which speak of what is gone.
-    fn say(&mut self, text: &str, beside_results: bool) {
-        let is_note =
-            |paragraph: &str| beside_results && ["Note: ", "Nota: "].iter().any(|word| paragraph.starts_with(word));
-        let words: Vec<&str> = text.split("\n\n").filter(|paragraph| !is_note(paragraph.trim_start())).collect();
-        let words = words.join("\n\n");
-        let words = words.trim();
-        if !words.is_empty() {
-            let gap = if self.said.is_empty() { "" } else { "\n\n" };
-            self.said.extend([gap, words]);
+    fn add_result(&mut self, call: Option<&ToolCall>, result: &ToolResult, context: &Context<'_>) {
+        if let Some(error) = result.error.as_ref().filter(|error| error.code == ErrorCode::Denied) {
+            let label = call.map_or_else(|| result.tool.clone(), |call| label(call, context.catalog));
+            self.refused.push(line(&format!("{label}: {}", error.message.render(context.format.language))));
         }
-    }
-
-    /// Brings together the calls of each reply and the results that follow it.
-    fn joined(mut all: Vec<Facts>, context: &Context<'_>) -> Vec<Facts> {
-        let mut calls: Vec<ToolCall> = Vec::new();
-        for facts in &mut all {
-            if !facts.calls.is_empty() {
-                calls = std::mem::take(&mut facts.calls);
-            }
-            for told in std::mem::take(&mut facts.results) {
-                // Results are in the order of the calls. Their ids are those of the conversation, which the text of a reply does not have.
-                let at = calls.iter().position(|call| !told.is_malformed && call.name == told.tool);
-                let call = at.map(|at| calls.remove(at));
-                let call = call.as_ref();
-                if let Some(why) = &told.refusal {
-                    let label = call.map_or_else(|| told.tool.clone(), |call| label(call, context.catalog));
-                    facts.refused.push(line(&format!("{label}: {}", why.render(context.format.language))));
-                }
-                if told.success {
-                    facts.succeeded(call, told.files, context);
-                }
-            }
+        if !result.success {
+            return;
         }
-        all
-    }
-}
-
-impl Facts {
-    fn succeeded(&mut self, call: Option<&ToolCall>, files: Vec<String>, context: &Context<'_>) {
-        if files.is_empty()
-            && let Some(call) = call
-            && let Some(spec) = context.catalog.find(&call.name)
-            && spec.effect_of(&call.args) == Effect::Write
-        {
-            self.files.extend(changed_names(spec, &call.args).iter().map(|name| line(name)));
-        }
+        let files = changed_files(call, result, context.catalog);
         self.files.extend(files.iter().map(|name| line(name)));
-        let planned = call.filter(|call| call.name == plan::TOOL);
-        self.plan = planned.and_then(|call| Plan::read(&call.args).ok()).or(self.plan.take());
+        self.plan = planned(call).or(self.plan.take());
     }
 }
 
-/// The calls of a reply, as the session read them.
-fn calls(reply: &str, context: &Context<'_>) -> Vec<ToolCall> {
-    let mut options = context.parser.clone();
-    options.settled_only = true;
-    let mut parser = Parser::new(options);
-    parser.push(reply);
-    parser.finish(FinishReason::Stop);
-    let mut calls = Vec::new();
-    while let Some(event) = parser.poll() {
-        if let Event::Call { mut call, .. } = event {
-            // Where its arguments are wrong, the call was answered with that and changed nothing.
-            let _ = context.catalog.resolve(&mut call);
-            calls.push(*call);
-        }
+/// The files that a call changed: those in its result, or else in its arguments.
+fn changed_files(call: Option<&ToolCall>, result: &ToolResult, catalog: &Catalog) -> Vec<String> {
+    let names = result.data.as_ref().and_then(|data| data.get("files_modified")?.as_array());
+    let files: Vec<String> = names.into_iter().flatten().filter_map(|name| name.as_str().map(str::to_owned)).collect();
+    if !files.is_empty() {
+        return files;
     }
-    calls
+    let Some(call) = call else { return files };
+    match catalog.find(&call.name) {
+        Some(spec) if spec.effect_of(&call.args) == Effect::Write => changed_names(spec, &call.args),
+        _ => files,
+    }
 }
 
-/// The last plan that a call in this history made and that was kept, as a resumed conversation has it.
-pub(super) fn last_plan(history: &[Message], context: &Context<'_>) -> Option<Plan> {
-    // From the end, and only where a result names the tool: whoever goes on with a long conversation waits for this.
-    for (at, message) in history.iter().enumerate().rev() {
-        if message.role != Role::User || !message.content.contains(plan::TOOL) {
-            continue;
-        }
-        let told = Facts::of_user(&message.content, context);
-        if !told.results.iter().any(|told| told.success && told.tool == plan::TOOL) {
-            continue;
-        }
-        let replies = history[..at].iter().rev().filter(|message| message.role == Role::Assistant);
-        let calls =
-            replies.take(MOST_REPLIES).map(|reply| calls(&reply.content, context)).find(|calls| !calls.is_empty());
-        let reply = Facts { calls: calls.unwrap_or_default(), ..Facts::default() };
-        let plan = Facts::joined(vec![reply, told], context).into_iter().find_map(|facts| facts.plan);
-        if plan.is_some() {
-            return plan;
-        }
-    }
-    None
+/// The plan that a call made.
+fn planned(call: Option<&ToolCall>) -> Option<Plan> {
+    let call = call.filter(|call| call.name == plan::TOOL)?;
+    Plan::read(&call.args).ok()
 }
 
-/// Files that the calls of these messages changed, as far as results and arguments name them.
-pub(super) fn changed(messages: &[Message], context: &Context<'_>) -> Vec<String> {
-    let facts = messages.iter().map(|message| Facts::of(message, context)).collect();
-    let mut files = listed(Facts::joined(facts, context).into_iter().flat_map(|facts| facts.files));
+/// The last plan of a conversation.
+pub(super) fn last_plan(turns: &[Turn]) -> Option<Plan> {
+    let replies = turns.iter().rev().flat_map(|turn| turn.replies.iter().rev());
+    let plan_of = |reply: &Reply| {
+        let succeeded = |result: &&ToolResult| result.success && result.tool == plan::TOOL;
+        let results = reply.results.iter().rev().filter(succeeded);
+        results.filter_map(|result| planned(reply.calls.iter().find(|call| call.id == result.id))).next()
+    };
+    replies.filter_map(plan_of).next()
+}
+
+/// Files that the calls of these turns changed, as far as results and arguments name them.
+pub(super) fn changed(turns: &[Turn], context: &Context<'_>) -> Vec<String> {
+    let entries = entries(turns);
+    let mut files = listed(entries.iter().flat_map(|entry| Facts::of(entry, context).files));
     files.truncate(MOST_LISTED);
     files
 }
@@ -579,13 +514,13 @@ fn label(call: &ToolCall, catalog: &Catalog) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use crate::Note;
+    use serde_json::{Value, json};
     use toolfence_kit::Random;
-    use toolfence_protocol::{Output, ToolFailure, ToolResult};
+    use toolfence_protocol::{Output, ToolFailure, parse};
 
     struct World {
-        catalog: Arc<Catalog>,
-        parser: parse::Options,
+        catalog: Catalog,
         format: Format,
         allowed: Vec<String>,
     }
@@ -596,68 +531,84 @@ mod tests {
             let plan = plan.param(
                 toolfence_protocol::Param::new("steps", toolfence_protocol::ParamKind::Any, "the steps").required(),
             );
-            let catalog: Catalog = toolfence_policy::toolset::builtins().iter().cloned().chain([plan]).collect();
-            let catalog = Arc::new(catalog);
-            let mut parser = parse::Options::default();
-            parser.catalog = Some(catalog.clone());
-            World { catalog, parser, format: Format::default(), allowed: vec!["cargo test *".into()] }
+            let catalog = toolfence_policy::toolset::builtins().iter().cloned().chain([plan]).collect();
+            World { catalog, format: Format::default(), allowed: vec!["cargo test *".into()] }
         }
 
         fn context(&self) -> Context<'_> {
-            Context {
-                catalog: &self.catalog,
-                parser: self.parser.clone(),
-                format: &self.format,
-                allowed: &self.allowed,
-            }
+            Context { catalog: &self.catalog, format: &self.format, allowed: &self.allowed }
         }
 
-        fn compact(&self, history: &[Message], budget: usize) -> Option<View> {
+        fn messages(&self, history: &[Entry<'_>]) -> Vec<Message> {
+            history.iter().map(|entry| entry.render(&self.format)).collect()
+        }
+
+        fn size(&self, history: &[Entry<'_>]) -> usize {
+            size(&self.messages(history))
+        }
+
+        fn compact(&self, history: &[Entry<'_>], budget: usize) -> Option<View> {
             compact(history, budget, budget, &self.context())
         }
-
-        fn answer(&self, result: ToolResult) -> Message {
-            Message::new(Role::User, format::results(&[result], &self.format))
-        }
     }
 
-    fn call(id: &str, name: &str, args: &serde_json::Value) -> Message {
-        let body = json!({"id": id, "name": name, "args": args});
-        Message::new(Role::Assistant, format!("I go on.\n\n```tool\n{body}\n```\n"))
-    }
-
-    fn read(id: &str, output: &str) -> ToolResult {
-        ToolResult::new(id, "read_file", Output::text(output), 1)
-    }
-
-    /// A task of many steps: what was said, planned, changed and refused stands at its beginning.
-    fn long_task(world: &World) -> Vec<Message> {
-        let lines: String = (0..300).map(|line| format!("line {line} of a file\n")).collect();
-        let mut history =
-            vec![Message::new(Role::System, "instructions"), Message::new(Role::User, "Port it to Rust.")];
-        let steps = json!({"steps": [{"text": "read it", "state": "done"}, {"text": "write it", "state": "active"}]});
-        history.push(call("p", "plan", &steps));
-        history.push(world.answer(ToolResult::new("p", "plan", Output::text("kept"), 1)));
-        history.push(call("w", "write_file", &json!({"path": "src/deep/lib.rs", "content": "x"})));
-        history.push(world.answer(ToolResult::new("w", "write_file", Output::text("written"), 1)));
-        history.push(call("b", "bash", &json!({"command": "git push"})));
-        let failure = ToolFailure::new(ErrorCode::Denied, "not before Friday.");
-        history.push(world.answer(ToolResult::refused("b", "bash", failure)));
-        history.push(Message::new(Role::Assistant, "So I wait."));
-        history.push(Message::new(Role::User, "Keep the names\nof the functions."));
-        for number in 0..20 {
-            let id = format!("r{number}");
-            history.push(call(&id, "read_file", &json!({"path": format!("a{number}.py")})));
-            history.push(world.answer(read(&id, &lines)));
-        }
+    /// The messages of these turns, after the instructions.
+    fn with_instructions<'a>(instructions: &'a str, turns: &'a [Turn]) -> Vec<Entry<'a>> {
+        let mut system = Entry::new(Role::System);
+        system.parts.push(Part::Text(instructions.into()));
+        let mut history = entries(turns);
+        history.insert(0, system);
         history
+    }
+
+    /// A reply with a call.
+    fn call(name: &str, args: &Value, result: ToolResult) -> Reply {
+        let args = args.as_object().cloned().unwrap_or_default();
+        let call = ToolCall::new(&result.id, name, args);
+        let body = json!({"id": call.id, "name": call.name, "args": call.args});
+        let text = format!("I go on.\n\n```tool\n{body}\n```\n");
+        Reply { text, calls: vec![call], results: vec![result], notes: Vec::new() }
+    }
+
+    fn done(id: &str, tool: &str, output: &str) -> ToolResult {
+        ToolResult::new(id, tool, Output::text(output), 1)
+    }
+
+    fn user(text: &str) -> Turn {
+        Turn { user: vec![Note::User(text.into())], ..Turn::default() }
+    }
+
+    /// A task of many steps. Plan, changes, refusals and the words of the user are at its beginning.
+    fn long_task() -> Vec<Turn> {
+        let lines: String = (0..300).map(|line| format!("line {line} of a file\n")).collect();
+        let steps = json!({"steps": [{"text": "read it", "state": "done"}, {"text": "write it", "state": "active"}]});
+        let written = json!({"path": "src/deep/lib.rs", "content": "x"});
+        let refusal = ToolFailure::new(ErrorCode::Denied, "not before Friday.");
+        let refused = ToolResult::refused("b", "bash", refusal);
+        let mut task = user("Port it to Rust.");
+        task.replies = vec![
+            call("plan", &steps, done("p", "plan", "kept")),
+            call("write_file", &written, done("w", "write_file", "written")),
+            call("bash", &json!({"command": "git push"}), refused),
+            Reply { text: "So I wait.".into(), ..Reply::default() },
+        ];
+        let mut second = user("Note: keep the names\n\nof the functions.");
+        second.replies = (0..20)
+            .map(|number| {
+                let result = done(&format!("r{number}"), "read_file", &lines);
+                call("read_file", &json!({"path": format!("a{number}.py")}), result)
+            })
+            .collect();
+        second.replies[0].notes = vec![Note::Session("Note: of the session.".into())];
+        vec![task, second]
     }
 
     #[test]
     fn old_output_gives_way_first() {
         let world = World::new();
-        let history = long_task(&world);
-        let budget = size(&history) / 2;
+        let turns = long_task();
+        let history = with_instructions("instructions", &turns);
+        let budget = world.size(&history) / 2;
         let view = world.compact(&history, budget).unwrap();
         assert_eq!((view.dropped, view.messages.len()), (0, history.len()));
         assert!(view.outputs > 5 && size(&view.messages) <= budget);
@@ -665,19 +616,20 @@ mod tests {
         let cut = |message: &&Message| message.content.contains("[COMPACTED: ");
         assert_eq!(view.messages.iter().filter(cut).count(), view.outputs);
         let last_cut = view.messages.iter().rposition(|message| cut(&message)).unwrap();
-        assert_eq!(view.messages[last_cut + 1..], history[last_cut + 1..]);
+        assert_eq!(view.messages[last_cut + 1..], world.messages(&history)[last_cut + 1..]);
         let result = &format::read_back(&view.messages[last_cut].content, None)[0];
         assert!(result.output.starts_with("line 0 of a file\n") && result.output.ends_with("line 299 of a file\n"));
         assert!(result.output.contains(" lines were left out of this old output; send the same call again"));
         assert!(result.truncated && result.output_bytes > 5000 && result.output.len() <= SHORT);
-        assert!(world.compact(&history, size(&history)).is_none(), "what fits stays");
+        assert!(world.compact(&history, world.size(&history)).is_none(), "what fits stays");
     }
 
     #[test]
     fn old_images_give_way_before_anything_else() {
         let world = World::new();
         let image = |name: &str| Image::new(name, b"GIF89a").unwrap();
-        let mut history = long_task(&world);
+        let turns = long_task();
+        let mut history = with_instructions("instructions", &turns);
         history[1].images = vec![image("task.gif")];
         history[3].images = vec![image("a.gif"), image("b.gif")];
         let newest = history.len() - 1;
@@ -686,13 +638,13 @@ mod tests {
         let names = |view: &View| -> Vec<String> {
             view.messages.iter().flat_map(|message| &message.images).map(|image| image.name().to_owned()).collect()
         };
-        let view = world.compact(&history, size(&history) - 100).unwrap();
+        let view = world.compact(&history, world.size(&history) - 100).unwrap();
         assert_eq!((view.images, view.outputs, view.dropped), (1, 0, 0), "the oldest is enough");
         assert_eq!(names(&view), ["a.gif", "b.gif", "recent.gif", "newest.gif"]);
         let line = "[COMPACTED: the image task.gif stood here and did not fit any more; if you need it, call again the tool \
                     that gave it, or ask the user to show it again]";
         assert_eq!(view.messages[1].content, format!("Port it to Rust.\n\n{line}"));
-        let view = world.compact(&history, size(&history) / 2).unwrap();
+        let view = world.compact(&history, world.size(&history) / 2).unwrap();
         assert!(view.outputs > 0 && names(&view) == ["recent.gif", "newest.gif"], "{:?}", names(&view));
         let view = world.compact(&history, 9000).unwrap();
         assert_eq!(names(&view), ["newest.gif"], "the last exchanges give way if the rest is not enough");
@@ -704,12 +656,13 @@ mod tests {
     #[test]
     fn what_has_to_outlive_the_history_does() {
         let world = World::new();
-        let history = long_task(&world);
+        let turns = long_task();
+        let history = with_instructions("instructions", &turns);
         let view = world.compact(&history, 24_000).unwrap();
         let wanted = "Port it to Rust.\n\n[COMPACTED: ";
         assert!(view.messages[1].content.starts_with(wanted), "{}", view.messages[1].content);
         for wanted in [
-            "The user also said:\n> Keep the names\n> of the functions.",
+            "The user also said:\n> Note: keep the names\n> \n> of the functions.",
             "Files that your calls changed:\nsrc/deep/lib.rs",
             "Not allowed, with the reason:\n- bash git push: not before Friday.",
             "The user always allows:\n- cargo test *",
@@ -717,31 +670,33 @@ mod tests {
         ] {
             assert!(view.messages[1].content.contains(wanted), "{wanted} in {}", view.messages[1].content);
         }
-        assert_eq!(view.messages[0], history[0]);
-        let last_three = &history[history.len() - 6..];
-        assert!(view.messages.ends_with(last_three), "the last three exchanges stay verbatim");
+        assert!(!view.messages[1].content.contains("of the session"));
+        let whole = world.messages(&history);
+        assert_eq!(view.messages[0], whole[0]);
+        assert!(view.messages.ends_with(&whole[whole.len() - 6..]), "the last three exchanges stay verbatim");
         assert!(size(&view.messages) <= 24_000 && view.dropped > 10);
-        assert_eq!(last_plan(&history, &world.context()).unwrap().checklist(), "[x] read it\n[>] write it");
+        assert_eq!(last_plan(&turns).unwrap().checklist(), "[x] read it\n[>] write it");
     }
 
     #[test]
     fn the_last_exchanges_give_way_if_the_rest_is_not_enough() {
         let world = World::new();
-        let history = long_task(&world);
-        let last_three = &history[history.len() - 6..];
+        let turns = long_task();
+        let history = with_instructions("instructions", &turns);
+        let whole = world.messages(&history);
         let view = world.compact(&history, 24_000).unwrap();
-        assert!(view.messages.ends_with(last_three), "{}", view.messages.len());
+        assert!(view.messages.ends_with(&whole[whole.len() - 6..]), "{}", view.messages.len());
         let view = world.compact(&history, 15_000).unwrap();
         assert!(size(&view.messages) <= 15_000 && view.outputs > 0);
-        assert!(view.messages.ends_with(&history[history.len() - 1..]), "the newest output is whole");
+        assert!(view.messages.ends_with(&whole[whole.len() - 1..]), "the newest output is whole");
     }
 
     #[test]
     fn one_huge_output_at_the_end_gives_way_last() {
         let world = World::new();
-        let mut history = long_task(&world);
-        let last = history.len() - 1;
-        history[last] = world.answer(read("r19", &"ä long line of a file\n".repeat(20_000)));
+        let mut turns = long_task();
+        turns[1].replies[19].results = vec![done("r19", "read_file", &"ä long line of a file\n".repeat(20_000))];
+        let history = with_instructions("instructions", &turns);
         let view = world.compact(&history, 20_000).unwrap();
         assert!(size(&view.messages) <= 20_000, "{}", size(&view.messages));
         let last = format::read_back(&view.messages.last().unwrap().content, None);
@@ -766,54 +721,48 @@ mod tests {
         "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
     ];
 
-    fn random_history(random: &mut Random, world: &World) -> Vec<Message> {
-        let mut history = Vec::new();
-        if !random.once_in(4) {
-            history.push(Message::new(Role::System, random.text(PIECES, 9)));
-        }
+    fn random_turns(random: &mut Random) -> Vec<Turn> {
+        let mut turns = Vec::new();
         if !random.once_in(5) {
-            history.push(Message::new(Role::User, random.text(PIECES, 9)));
+            turns.push(user(&random.text(PIECES, 9)));
         }
         for number in 0..random.below(12) {
-            let id = number.to_string();
             let args = json!({"path": random.text(PIECES, 3), "content": random.text(PIECES, 60)});
             let name = *random.pick(&["read_file", "write_file", "bash", "unknown"]);
-            let reply = if random.once_in(3) {
-                Message::new(Role::Assistant, random.text(PIECES, 30))
-            } else {
-                call(&id, name, &args)
-            };
-            history.push(reply);
             let most = *random.pick(&[5, 50, 400]);
-            let mut result = ToolResult::new(&id, name, Output::text(random.text(PIECES, most)), 1);
+            let mut result = done(&number.to_string(), name, &random.text(PIECES, most));
             if random.once_in(4) {
                 result.data =
                     Some(json!({"diff": random.text(PIECES, 80), "files_modified": ["a.rs", random.text(PIECES, 2)]}));
             }
-            let mut answer = match random.below(4) {
-                0 => Message::new(Role::User, random.text(PIECES, 40)),
-                1 => Message::new(Role::User, format::results(&[result.clone(), result], &world.format)),
-                _ => world.answer(result),
-            };
-            if random.once_in(4) {
-                answer.content.push_str("\n\n");
-                answer.content.push_str(&random.text(PIECES, 5));
-            }
             if random.once_in(5) {
-                answer.images = vec![Image::new(random.text(PIECES, 2), b"GIF89a").unwrap(); 1 + random.below(2)];
+                result.images = vec![Image::new(random.text(PIECES, 2), b"GIF89a").unwrap(); 1 + random.below(2)];
             }
-            history.push(answer);
+            let mut reply = call(name, &args, result);
+            if random.once_in(3) {
+                reply = Reply { text: random.text(PIECES, 30), ..Reply::default() };
+            }
+            if random.once_in(3) {
+                reply.results.extend(reply.results.clone());
+            }
+            if random.once_in(4) {
+                reply.notes.push(Note::Session(random.text(PIECES, 5)));
+            }
+            if turns.is_empty() {
+                turns.push(Turn::default());
+            }
+            turns.last_mut().unwrap().replies.push(reply);
+            if random.once_in(4) {
+                turns.push(user(&random.text(PIECES, 40)));
+            }
         }
-        if random.once_in(3) {
-            history.pop();
-        }
-        history
+        turns
     }
 
-    /// The calls that a reader of replies sees in a message, whoever wrote it.
-    fn visible(text: &str, world: &World) -> Vec<String> {
-        let found = calls(text, &world.context());
-        found.iter().map(|call| format!("{} {}", call.name, serde_json::Value::Object(call.args.clone()))).collect()
+    /// The calls that a reader of replies finds in a message of any role.
+    fn visible(text: &str) -> Vec<String> {
+        let calls = parse::parse(text).calls;
+        calls.iter().map(|call| format!("{} {}", call.name, Value::Object(call.args.clone()))).collect()
     }
 
     #[test]
@@ -825,10 +774,15 @@ mod tests {
             world.format.kind = if random.once_in(3) { format::Kind::Json } else { format::Kind::Text };
             world.format.break_tokens = random.once_in(2);
             world.format.nonce = random.once_in(3).then(|| "n0nce".to_owned());
-            let history = random_history(&mut random, &world);
+            world.format.data = random.once_in(2);
+            let (instructions, turns) = (random.text(PIECES, 9), random_turns(&mut random));
+            let entries = match random.once_in(4) {
+                true => entries(&turns),
+                false => with_instructions(&instructions, &turns),
+            };
+            let history = world.messages(&entries);
             let budget = random.below(size(&history) + 200);
-            let compacted_to = |history: &[Message]| compact(history, budget, budget, &world.context());
-            let Some(view) = compacted_to(&history) else { continue };
+            let Some(view) = world.compact(&entries, budget) else { continue };
             let what = format!("round {round}, budget {budget}");
             compacted += 1;
             dropped += usize::from(view.dropped > 0);
@@ -844,7 +798,7 @@ mod tests {
                 "{what}"
             );
 
-            let layout = Layout::of(&history);
+            let layout = Layout::of(&entries);
             for (index, message) in history[..layout.start].iter().enumerate() {
                 assert!(view.messages[index].content.starts_with(&message.content), "{what}: instructions and task");
             }
@@ -871,12 +825,11 @@ mod tests {
                     let (left, whole) = (between(now), between(then));
                     assert!(left.starts_with(&whole), "{what}: what stands between results stays");
                     assert_eq!(left.len() > whole.len(), dropped > 0, "{what}: a line for each image that is gone");
-                    let before = visible(&then.content, &world);
-                    let after = visible(&now.content, &world);
+                    let before = visible(&then.content);
+                    let after = visible(&now.content);
                     assert!(after.iter().all(|call| before.contains(call)), "{what}: {after:?} in {:?}", now.content);
                 }
             }
-            assert!(compacted_to(&view.messages).is_none(), "{what}: idempotent");
             if size(&view.messages) > budget {
                 assert!(replies.len() <= KEPT, "{what}: over the budget only where nothing is left to give way");
             }

@@ -18,13 +18,15 @@ mod repetition;
 mod reply;
 mod round;
 mod stitch;
+mod turn;
 mod window;
 mod work;
 
 pub use messages::stopped;
+pub use turn::{Note, Reply, Turn, render};
 pub use window::{Compacted, WindowUse};
 
-use reply::Reply;
+use reply::IncomingReply;
 use serde::Serialize;
 use std::collections::VecDeque;
 use std::fmt;
@@ -44,8 +46,8 @@ use work::{Judge, Work};
 pub struct SessionOptions {
     /// The instructions: the system message. Empty for none, where the person pasted them elsewhere.
     pub system: String,
-    /// The conversation so far, without the instructions; user and assistant in turn.
-    pub history: Vec<Message>,
+    /// The conversation so far.
+    pub history: Vec<Turn>,
     /// How replies are read. Where it is unknown whether the template of the backend opens reasoning, the first reply that
     /// shows it makes the session read those after it accordingly.
     pub parser: parse::Options,
@@ -222,12 +224,12 @@ impl Answer {
 pub struct Session {
     options: SessionOptions,
     judge: Judge,
-    history: Vec<Message>,
+    turns: Vec<Turn>,
     state: State,
-    turn: round::Turn,
+    counters: round::Counters,
     actions: VecDeque<Action>,
-    /// What stands first in the next user message.
-    owed: Vec<String>,
+    /// The notes that precede the next message of the user.
+    owed: Vec<Note>,
     /// What the message shows with which the next turn begins.
     images: Vec<Image>,
     /// What the replies have shown of the backend.
@@ -239,7 +241,7 @@ pub struct Session {
 
 enum State {
     Idle,
-    Streaming(Box<Reply>),
+    Streaming(Box<IncomingReply>),
     /// With the notes that go below the results.
     Working(Work, Vec<Text>),
     /// All calls have their answers, and the project is looked at.
@@ -255,7 +257,7 @@ impl fmt::Debug for Session {
             State::Working(..) => "working",
             State::Checking(..) => "checking",
         };
-        f.debug_struct("Session").field("state", &state).field("messages", &self.history.len()).finish_non_exhaustive()
+        f.debug_struct("Session").field("state", &state).field("turns", &self.turns.len()).finish_non_exhaustive()
     }
 }
 
@@ -263,8 +265,12 @@ impl Session {
     /// A session that waits for the user.
     pub fn new(options: SessionOptions, catalog: Arc<Catalog>, policy: Policy, facts: Arc<dyn Facts>) -> Session {
         let mut options = options;
-        let system = (!options.system.is_empty()).then(|| Message::new(Role::System, options.system.as_str()));
-        let history: Vec<Message> = system.into_iter().chain(std::mem::take(&mut options.history)).collect();
+        let turns = std::mem::take(&mut options.history);
+        let mut ids = ids::Ids::default();
+        for reply in turns.iter().flat_map(|turn| &turn.replies) {
+            reply.calls.iter().for_each(|call| ids.reserve(call.id.clone()));
+            reply.results.iter().for_each(|result| ids.reserve(result.id.clone()));
+        }
         options.limits = options.limits.in_force();
         options.format.language = options.language;
         options.format.message_limit = size(options.limits.message_bytes);
@@ -275,28 +281,38 @@ impl Session {
         Session {
             options,
             judge: Judge { catalog, policy, facts },
-            history,
+            turns,
             state: State::Idle,
-            turn: round::Turn::default(),
+            counters: round::Counters::default(),
             actions: VecDeque::new(),
             owed: Vec::new(),
             images: Vec::new(),
             learning,
-            ids: ids::Ids::default(),
+            ids,
             window: window::Window::default(),
         }
     }
 
-    /// The conversation: the instructions, then user and assistant in turn. What of it a backend gets, [`messages`] says.
-    ///
-    /// [`messages`]: Session::messages
-    pub fn history(&self) -> &[Message] {
-        &self.history
+    /// The conversation as data. [`messages`](Session::messages) renders what a backend gets of it.
+    pub fn turns(&self) -> &[Turn] {
+        &self.turns
     }
 
-    /// What has to stand first in the next user message. The session puts it there itself; it is of use to a host that
-    /// keeps the conversation elsewhere.
-    pub fn owed(&self) -> &[String] {
+    /// The instructions; empty if there are none.
+    pub fn instructions(&self) -> &str {
+        &self.options.system
+    }
+
+    /// Renders the whole conversation as chat messages: the instructions, then user and assistant in turn.
+    pub fn history(&self) -> Vec<Message> {
+        let system =
+            (!self.options.system.is_empty()).then(|| Message::new(Role::System, self.options.system.as_str()));
+        system.into_iter().chain(render(&self.turns, &self.options.format)).collect()
+    }
+
+    /// The notes that precede the next message of the user. The session adds them itself; a host that keeps the conversation elsewhere
+    /// needs them.
+    pub fn owed(&self) -> &[Note] {
         &self.owed
     }
 
@@ -359,19 +375,10 @@ impl Session {
     /// instructions, the tools and the settings of this session hold from here on.
     pub fn take_over(&mut self, before: &mut Session) {
         self.follows(before);
-        let is_system = |message: &Message| message.role == Role::System;
-        self.history.retain(is_system);
-        self.history.extend(std::mem::take(&mut before.history).into_iter().filter(|message| !is_system(message)));
+        self.turns = std::mem::take(&mut before.turns);
         self.owed = std::mem::take(&mut before.owed);
         self.images = std::mem::take(&mut before.images);
         self.judge.policy.remember(before.judge.policy.remembered().to_vec());
-    }
-
-    /// Reserves the ids of calls in a history that was read back, so that no later call has one of them.
-    pub fn reserve_ids(&mut self, ids: impl IntoIterator<Item = String>) {
-        for id in ids {
-            self.ids.reserve(id);
-        }
     }
 
     /// Whether the reply that the model is called for is to go on in the middle of the one before, which broke off in a call. What a
@@ -398,11 +405,9 @@ impl Session {
     pub fn handle(&mut self, input: Input<'_>) {
         match (&mut self.state, input) {
             (_, Input::Image(image)) => self.images.push(image),
-            (State::Idle, Input::User(text)) => {
-                self.remember_before(text);
-                self.begin(text);
-            }
-            (_, Input::User(text) | Input::Note(text)) => self.owed.push(text.to_owned()),
+            (State::Idle, Input::User(text)) => self.begin(text),
+            (_, Input::User(text)) => self.owed.push(Note::User(text.to_owned())),
+            (_, Input::Note(text)) => self.owed.push(Note::Session(text.to_owned())),
             (_, Input::Cancel) => self.abandon(StopReason::Cancelled),
             (_, Input::Failed(message)) => self.abandon(StopReason::Failed(message)),
             (State::Streaming(reply), Input::End(reason)) => reply.finish(reason),
@@ -453,7 +458,7 @@ impl Session {
 }
 
 /// Takes a piece of a reply; gives what is to be shown at once.
-fn listen(reply: &mut Reply, input: Input<'_>, ids: &mut ids::Ids) -> Option<Event<'static>> {
+fn listen(reply: &mut IncomingReply, input: Input<'_>, ids: &mut ids::Ids) -> Option<Event<'static>> {
     match input {
         Input::Chunk(chunk) => {
             reply.push(chunk);

@@ -73,7 +73,7 @@ enum Continued {
 }
 
 /// A reply that is being received.
-pub(super) struct Reply {
+pub(super) struct IncomingReply {
     parser: Parser,
     /// What went through the parser: spans are ranges of it.
     raw: String,
@@ -98,12 +98,12 @@ pub(super) struct Reply {
     stopped: bool,
 }
 
-impl Reply {
+impl IncomingReply {
     /// A reply that goes on with a block that broke off, if there is one.
-    pub(super) fn new(options: Options, text_only: bool, broken: Option<Broken>) -> Reply {
+    pub(super) fn new(options: Options, text_only: bool, broken: Option<Broken>) -> IncomingReply {
         let opened = options.reasoning == Reasoning::Opened;
         let undecided = |broken| Continued::Undecided(Box::new(Continuation::new(broken, opened)));
-        Reply {
+        IncomingReply {
             parser: Parser::new(options),
             raw: String::new(),
             continued: broken.map_or(Continued::No, undecided),

@@ -2,13 +2,13 @@
 
 use super::announce::announces_action;
 use super::guard::Guard;
-use super::reply::{Found, Item, Reply};
+use super::reply::{Found, IncomingReply, Item};
 use super::stitch::Broken;
 use super::work::{Step, Work};
-use super::{Action, Session, State, StopReason, messages};
+use super::{Action, Note, Reply, Session, State, StopReason, Turn, messages};
 use toolfence_protocol::format;
 use toolfence_protocol::limits::size;
-use toolfence_protocol::{FinishReason, Image, Message, Role, Text, ToolResult, prompt, text};
+use toolfence_protocol::{FinishReason, Image, Language, Text, ToolResult, prompt, text};
 
 /// What the model has to know of the calls that it only thought of, if there are any.
 fn thought_calls(found: &Found) -> Option<Text> {
@@ -22,7 +22,7 @@ const MOST_NAMED: usize = 8;
 
 /// What is counted between one user message and the next.
 #[derive(Default)]
-pub(super) struct Turn {
+pub(super) struct Counters {
     rounds: u64,
     bad: u64,
     guard: Guard,
@@ -36,15 +36,12 @@ pub(super) struct Turn {
 }
 
 impl Session {
-    /// A new turn.
+    /// Begins a turn with a message of the user.
     pub(super) fn begin(&mut self, text: &str) {
-        self.turn = Turn::default();
-        let mut parts = std::mem::take(&mut self.owed);
-        parts.push(text.to_owned());
-        self.tell(parts);
-        if let Some(said) = self.history.last_mut() {
-            said.images.append(&mut self.images);
-        }
+        let mut user = std::mem::take(&mut self.owed);
+        user.push(Note::User(text.to_owned()));
+        self.turns.push(Turn { user, images: std::mem::take(&mut self.images), replies: Vec::new() });
+        self.counters = Counters::default();
         self.call_model();
     }
 
@@ -118,7 +115,7 @@ impl Session {
         self.actions.push_back(Action::Stop(reason));
     }
 
-    fn abandon_reply(&mut self, mut reply: Reply) {
+    fn abandon_reply(&mut self, mut reply: IncomingReply) {
         if !reply.is_ended() {
             self.actions.push_back(Action::StopModel);
         }
@@ -127,9 +124,12 @@ impl Session {
             self.actions.push_back(Action::Show(event));
         }
         let (text, found) = reply.close();
-        self.keep(text);
+        let is_empty = text.trim().is_empty() && found.items.is_empty();
+        if !is_empty {
+            self.keep(text);
+        }
         self.learn(&found);
-        if self.turn.last {
+        if self.counters.last {
             return self.owe_the_calls(&found);
         }
         let notes = self.notes(&found);
@@ -140,15 +140,16 @@ impl Session {
 
     fn abandon_work(&mut self, mut work: Work, notes: Vec<Text>) {
         self.actions.extend(work.cancel().into_iter().map(Action::Answered));
-        self.tell_results(&work.into_results(), notes);
+        self.record_results(work, None, notes);
     }
 
-    fn close_reply(&mut self, reply: Reply) {
+    fn close_reply(&mut self, reply: IncomingReply) {
         let (text, mut found) = reply.close();
         let announces = announces_action(&text);
-        let empty = !self.keep(text);
+        let empty = text.trim().is_empty();
+        self.keep(text);
         self.learn(&found);
-        if self.turn.last {
+        if self.counters.last {
             self.owe_the_calls(&found);
             return self.stop(StopReason::RoundLimit);
         }
@@ -161,7 +162,7 @@ impl Session {
             let note = text!("Note: your reply repeated the same text again and again, so it was ended.");
             if found.items.is_empty() {
                 notes.push(note);
-                self.owed.splice(0..0, notes.iter().map(|note| note.render(self.options.language)));
+                self.owed.splice(0..0, notes.iter().map(|note| session_note(note, self.options.language)));
                 return self.stop(StopReason::Loop);
             }
             notes.push(note);
@@ -169,14 +170,16 @@ impl Session {
         if !found.items.is_empty() {
             self.state = State::Working(Work::new(found.items), notes);
         } else if !notes.is_empty() {
-            self.go_on(&[], notes, found.summary.forged.is_some() || found.astray);
+            self.go_on(Work::new(Vec::new()), None, notes, found.summary.forged.is_some() || found.astray);
         } else {
             let goes_on = !self.owed.is_empty();
             // The model has answered, and needs no other round to hear what came of its thoughts.
-            let note = thought_calls(&found).map(|note| note.render(self.options.language));
+            let note = thought_calls(&found).map(|note| session_note(&note, self.options.language));
             self.owed.splice(0..0, note);
             if goes_on {
-                return self.begin("");
+                self.record_results(Work::new(Vec::new()), None, Vec::new());
+                self.counters = Counters::default();
+                return self.call_model();
             }
             self.stop(match found.end {
                 Some(end @ (FinishReason::Length | FinishReason::Cut)) => StopReason::Unfinished(end),
@@ -192,7 +195,7 @@ impl Session {
         if found.astray && found.items.is_empty() {
             notes.push(messages::send_whole());
         }
-        let goes_on = self.turn.rounds + 1 < self.options.limits.rounds;
+        let goes_on = self.counters.rounds + 1 < self.options.limits.rounds;
         let (Some(broken), Some(Item::Broken(answer))) =
             (found.broken.take().filter(|_| goes_on), found.items.last_mut())
         else {
@@ -200,7 +203,7 @@ impl Session {
         };
         *answer = messages::to_be_continued(&answer.id, &answer.tool);
         notes.push(messages::go_on_from(broken.repeated()));
-        self.turn.broken = Some(broken);
+        self.counters.broken = Some(broken);
     }
 
     /// Draws conclusions about the backend.
@@ -214,31 +217,29 @@ impl Session {
 
     fn close_round(&mut self, work: Work, checked: Option<ToolResult>, mut notes: Vec<Text>) {
         let (bad, repeated) = (work.is_bad(), self.repeated(&work));
-        let mut results = work.into_results();
-        results.extend(checked);
         if let Some((tool, times)) = repeated {
             notes.push(messages::again(&tool, times));
             if times >= self.options.limits.loop_stop {
-                self.tell_results(&results, notes);
+                self.record_results(work, checked, notes);
                 return self.stop(StopReason::Loop);
             }
         }
-        self.go_on(&results, notes, bad);
+        self.go_on(work, checked, notes, bad);
     }
 
-    /// Tells the model what came of its reply and calls it again, unless a limit is reached.
-    fn go_on(&mut self, results: &[ToolResult], mut notes: Vec<Text>, bad: bool) {
-        self.turn.rounds += 1;
-        self.turn.bad = if bad { self.turn.bad + 1 } else { 0 };
-        if self.turn.bad >= self.options.limits.bad_replies {
-            self.tell_results(results, notes);
+    /// Records the answers to a reply and calls the model again, unless a limit is reached.
+    fn go_on(&mut self, work: Work, checked: Option<ToolResult>, mut notes: Vec<Text>, bad: bool) {
+        self.counters.rounds += 1;
+        self.counters.bad = if bad { self.counters.bad + 1 } else { 0 };
+        if self.counters.bad >= self.options.limits.bad_replies {
+            self.record_results(work, checked, notes);
             return self.stop(StopReason::FormatErrors);
         }
-        if self.turn.rounds >= self.options.limits.rounds {
-            self.turn.last = true;
+        if self.counters.rounds >= self.options.limits.rounds {
+            self.counters.last = true;
             notes.push(messages::last_round(self.options.limits.rounds));
         }
-        self.tell_results(results, notes);
+        self.record_results(work, checked, notes);
         self.call_model();
     }
 
@@ -251,7 +252,7 @@ impl Session {
             if self.judge.catalog.find(&call.name).is_some_and(|spec| spec.is_poll(&call.args)) {
                 continue;
             }
-            let times = self.turn.guard.note(call, outcome.effect, outcome.ran, outcome.result);
+            let times = self.counters.guard.note(call, outcome.effect, outcome.ran, outcome.result);
             let known = most.as_ref().map_or(self.options.limits.loop_warning.saturating_sub(1), |(_, times)| *times);
             if times > known {
                 most = Some((outcome.result.tool.clone(), times));
@@ -269,14 +270,14 @@ impl Session {
         if found.unanswered > 0 {
             notes.push(messages::more_unreadable(found.unanswered));
         }
-        if found.summary.unclosed && !std::mem::replace(&mut self.turn.unclosed_told, true) {
+        if found.summary.unclosed && !std::mem::replace(&mut self.counters.unclosed_told, true) {
             notes.push(messages::reasoning_unclosed());
         }
         let no_call = found.items.is_empty();
         if !no_call || found.says_nothing {
             notes.extend(thought_calls(found));
         }
-        if no_call && found.summary.misplaced && !std::mem::replace(&mut self.turn.reminded, true) {
+        if no_call && found.summary.misplaced && !std::mem::replace(&mut self.counters.reminded, true) {
             let own = found.summary.meant_call(&self.judge.catalog);
             notes.push(prompt::reminder(self.options.language, own.as_ref()).into());
         }
@@ -286,10 +287,10 @@ impl Session {
     /// The note for a reply that only announces an action, once per turn.
     fn remind_of_announced_call(&mut self, found: &Found) -> Option<Text> {
         let can_call = !self.judge.catalog.specs().is_empty();
-        if !found.items.is_empty() || found.end != Some(FinishReason::Stop) || !can_call || self.turn.reminded {
+        if !found.items.is_empty() || found.end != Some(FinishReason::Stop) || !can_call || self.counters.reminded {
             return None;
         }
-        self.turn.reminded = true;
+        self.counters.reminded = true;
         Some(text!(
             "Your reply announces an action but contains no call. Write the call now, or give your answer if there is nothing left to do."
         ))
@@ -299,7 +300,7 @@ impl Session {
     fn owe_the_calls(&mut self, found: &Found) {
         if !found.items.is_empty() {
             let note = messages::calls_not_run(self.options.limits.rounds);
-            self.owed.push(note.render(self.options.language));
+            self.owed.push(session_note(&note, self.options.language));
         }
     }
 
@@ -311,50 +312,44 @@ impl Session {
         self.fit_the_window();
         let mut parser = self.options.parser.clone();
         self.learning.apply(&mut parser);
-        let broken = self.turn.broken.take();
-        self.state = State::Streaming(Box::new(Reply::new(parser, self.turn.last, broken)));
+        let broken = self.counters.broken.take();
+        self.state = State::Streaming(Box::new(IncomingReply::new(parser, self.counters.last, broken)));
         self.actions.push_back(Action::CallModel);
     }
 
-    /// Puts a reply into the history; says whether there was anything to put.
-    fn keep(&mut self, text: String) -> bool {
-        let some = !text.trim().is_empty();
-        if some {
-            self.history.push(Message::new(Role::Assistant, text));
+    /// Adds a reply to the turn.
+    fn keep(&mut self, text: String) {
+        if let Some(turn) = self.turns.last_mut() {
+            turn.replies.push(Reply { text, ..Reply::default() });
         }
-        some
     }
 
-    /// What the user said meanwhile stands below the results.
-    fn tell_results(&mut self, results: &[ToolResult], mut notes: Vec<Text>) {
-        let mut shown: Vec<Image> = results.iter().flat_map(|result| &result.images).cloned().collect();
-        let left_out = shown.split_off(shown.len().min(Image::MOST));
+    /// Adds the answers to the last reply, and what the user said meanwhile.
+    fn record_results(&mut self, work: Work, checked: Option<ToolResult>, mut notes: Vec<Text>) {
+        let (calls, mut results) = work.into_calls_and_results(&self.judge.catalog);
+        results.extend(checked);
+        let mut room = Image::MOST;
+        let mut left_out = Vec::new();
+        for result in &mut results {
+            left_out.extend(result.images.split_off(result.images.len().min(room)));
+            room -= result.images.len();
+        }
         if !left_out.is_empty() {
             let names: Vec<&str> = left_out.iter().map(Image::name).take(MOST_NAMED).collect();
             notes.push(messages::images_left_out(left_out.len(), names.join(", "), Image::MOST as u64));
         }
         let mut format = self.options.format.clone();
         format.message_limit = self.room_for_results();
-        let results = format::results(results, &format);
-        let owed = std::mem::take(&mut self.owed);
-        let notes = notes.iter().map(|note| note.render(self.options.language));
-        let notes: Vec<String> = notes.collect();
-        self.tell(std::iter::once(results).chain(notes).chain(owed).collect());
-        if let Some(told) = self.history.last_mut() {
-            told.images.extend(shown);
-        }
+        let results = format::fit(results, &format);
+        let language = self.options.language;
+        let Some(reply) = self.turns.last_mut().and_then(|turn| turn.replies.last_mut()) else { return };
+        reply.calls.extend(calls);
+        reply.results.extend(results);
+        reply.notes.extend(notes.iter().map(|note| session_note(note, language)));
+        reply.notes.append(&mut self.owed);
     }
+}
 
-    /// Adds a user message, or more to the one that is last: two in a row are refused by many backends.
-    fn tell(&mut self, mut parts: Vec<String>) {
-        parts.retain(|part| !part.is_empty());
-        let text = parts.join("\n\n");
-        match self.history.last_mut() {
-            Some(last) if last.role == Role::User => {
-                last.content.push_str("\n\n");
-                last.content.push_str(&text);
-            }
-            _ => self.history.push(Message::new(Role::User, text)),
-        }
-    }
+fn session_note(note: &Text, language: Language) -> Note {
+    Note::Session(note.render(language))
 }

@@ -5,7 +5,8 @@
 
 use super::compact::{self, Context, View};
 use super::ids::Ids;
-use super::{Action, Session, State, messages};
+use super::turn::{Entry, Part, add_replies, entries};
+use super::{Action, Note, Session, State, messages};
 use serde::Serialize;
 use toolfence_protocol::{Image, Message, Role};
 
@@ -65,40 +66,22 @@ pub(super) struct Window {
     head: Option<Head>,
     /// The call of the model under way was refused once, and compacted for.
     refused: bool,
-    /// How things were before the last message of the user.
-    before: Option<Before>,
 }
 
 impl Default for Window {
     fn default() -> Window {
-        Window { ratio: USUAL_RATIO, head: None, refused: false, before: None }
+        Window { ratio: USUAL_RATIO, head: None, refused: false }
     }
 }
 
-/// What is sent for the first messages of the history.
+/// The messages that are sent in place of the first turns.
 #[derive(Debug, Clone)]
 struct Head {
     view: View,
-    /// So many messages it stands for.
-    until: usize,
-    /// Bytes and images of the last of these; more may have been added to it since.
-    last: (usize, usize),
-}
-
-/// What a turn began with.
-#[derive(Debug)]
-struct Before {
-    said: String,
-    messages: usize,
-    /// Bytes and images of the last of them, to which the message of the user may have been added.
-    last: (usize, usize),
-    owed: Vec<String>,
-    head: Option<Head>,
-}
-
-/// Bytes and images of a message.
-fn extent(message: &Message) -> (usize, usize) {
-    (message.content.len(), message.images.len())
+    /// The number of these turns.
+    turns: usize,
+    /// The replies of the last of them; more may have been added since.
+    replies: usize,
 }
 
 impl Session {
@@ -123,22 +106,28 @@ impl Session {
 
     /// The history, with the beginning compacted where it did not fit.
     fn fitting(&self) -> Vec<Message> {
-        let Some(Head { view, until, last }) = &self.window.head else { return self.history.clone() };
+        let Some(Head { view, turns, replies }) = &self.window.head else { return self.history() };
         let mut messages = view.messages.clone();
-        if let (Some(sent), Some(kept)) = (messages.last_mut(), self.history.get(until.saturating_sub(1))) {
-            sent.content.push_str(kept.content.get(last.0..).unwrap_or_default());
-            sent.images.extend_from_slice(kept.images.get(last.1..).unwrap_or_default());
+        let mut newer = Vec::new();
+        if let Some(last) = turns.checked_sub(1).and_then(|last| self.turns.get(last)) {
+            add_replies(&mut newer, last.replies.get(*replies..).unwrap_or_default());
         }
-        messages.extend_from_slice(self.history.get(*until..).unwrap_or_default());
+        newer.extend(entries(self.turns.get(*turns..).unwrap_or_default()));
+        for message in newer.iter().map(|entry| entry.render(&self.options.format)) {
+            match messages.last_mut() {
+                Some(last) if last.role == message.role => {
+                    last.content.extend(["\n\n", &message.content]);
+                    last.images.extend(message.images);
+                }
+                _ => messages.push(message),
+            }
+        }
         messages
     }
 
-    /// The size of [`messages`](Session::messages), for which a long history need not be copied.
+    /// The size of [`messages`](Session::messages).
     fn sent(&self) -> usize {
-        match &self.window.head {
-            None => compact::size(&self.history),
-            Some(_) => compact::size(&self.messages()),
-        }
+        compact::size(&self.messages())
     }
 
     /// Says how many tokens the backend counted for what was sent last, so that the next estimate is better.
@@ -205,32 +194,25 @@ impl Session {
         most.min((left / 3).max(self.bytes(window) / 16).max(LEAST))
     }
 
-    /// Takes the last message of the user back with all that came of it in the conversation, a compaction since then and the last
-    /// compaction by hand included, and gives it. Images that it showed stay for the next message. What calls changed in the world stays, and the model is told which files. `None` where there is no such message,
-    /// or a turn is under way.
+    /// Takes the last message of the user back with all replies to it and every compaction since then, and returns its text. The images
+    /// that it showed and the notes that preceded it are kept for the next message. Files that its calls changed stay changed, and a
+    /// note to the model names them. `None` if there is no such message, or a turn is under way.
     pub fn take_back(&mut self) -> Option<String> {
         if !self.is_idle() {
             return None;
         }
-        let before = self.window.before.take()?;
-        let taken = self.history.get(before.messages..).unwrap_or_default();
-        let changed = compact::changed(taken, &self.context(&[]));
-        // What the message showed, the next one shows.
-        self.images = taken.first().map(|message| message.images.clone()).unwrap_or_default();
-        self.history.truncate(before.messages);
-        if let Some(last) = self.history.last_mut() {
-            last.content.truncate(before.last.0);
-            if last.images.len() > before.last.1 {
-                self.images = last.images.split_off(before.last.1);
-            }
-        }
-        self.owed = before.owed;
+        let taken = self.turns.pop()?;
+        let changed = compact::changed(std::slice::from_ref(&taken), &self.context(&[]));
+        let mut notes = taken.user;
+        let said = notes.pop().map(|note| note.text().to_owned()).unwrap_or_default();
+        self.images = taken.images;
+        self.owed = notes;
         if !changed.is_empty() {
             let note = messages::still_changed(changed.join(", "));
-            self.owed.push(note.render(self.options.language));
+            self.owed.push(Note::Session(note.render(self.options.language)));
         }
-        self.window.head = before.head;
-        Some(before.said)
+        self.window.head.take_if(|head| head.turns > self.turns.len());
+        Some(said)
     }
 
     /// Takes back the images that the message was to show with which the next turn begins.
@@ -242,7 +224,7 @@ impl Session {
     /// under way.
     pub fn clear(&mut self) {
         if self.is_idle() {
-            self.history.retain(|message| message.role == Role::System);
+            self.turns.clear();
             self.owed.clear();
             self.images.clear();
             self.ids = Ids::default();
@@ -253,18 +235,7 @@ impl Session {
     /// The last plan that the model made in this conversation, a step a line: `[x]` before one that is done, `[>]` before the
     /// one under way, `[ ]` before the others.
     pub fn plan(&self) -> Option<String> {
-        compact::last_plan(&self.history, &self.context(&[])).map(|plan| plan.checklist())
-    }
-
-    /// Remembers how things are before the user says this.
-    pub(super) fn remember_before(&mut self, said: &str) {
-        self.window.before = Some(Before {
-            said: said.to_owned(),
-            messages: self.history.len(),
-            last: self.history.last().map_or((0, 0), extent),
-            owed: self.owed.clone(),
-            head: self.window.head.clone(),
-        });
+        compact::last_plan(&self.turns).map(|plan| plan.checklist())
     }
 
     /// Compacts what is about to be sent, where it is near the end of the window.
@@ -291,8 +262,14 @@ impl Session {
         let target = self.options.window.map(|window| self.bytes(window.saturating_mul(TARGET) / 100));
         let goal = target.map_or(half, |target| target.min(half));
         let allowed: Vec<String> = self.policy().remembered().iter().map(ToString::to_string).collect();
+        let mut conversation = entries(&self.turns);
+        if !self.options.system.is_empty() {
+            let mut system = Entry::new(Role::System);
+            system.parts.push(Part::Text(self.options.system.as_str().into()));
+            conversation.insert(0, system);
+        }
         let view =
-            compact::compact(&self.history, goal, self.limit().unwrap_or(goal).max(goal), &self.context(&allowed))?;
+            compact::compact(&conversation, goal, self.limit().unwrap_or(goal).max(goal), &self.context(&allowed))?;
         let now = compact::size(&view.messages);
         if now >= sent {
             return None;
@@ -304,15 +281,13 @@ impl Session {
             messages: view.dropped,
             images: view.images,
         };
-        let last = self.history.last().map_or((0, 0), extent);
-        self.window.head = Some(Head { view, until: self.history.len(), last });
+        let replies = self.turns.last().map_or(0, |turn| turn.replies.len());
+        self.window.head = Some(Head { view, turns: self.turns.len(), replies });
         Some(done)
     }
 
     fn context<'a>(&'a self, allowed: &'a [String]) -> Context<'a> {
-        let mut parser = self.options.parser.clone();
-        self.learning.apply(&mut parser);
-        Context { catalog: &self.judge.catalog, parser, format: &self.options.format, allowed }
+        Context { catalog: &self.judge.catalog, format: &self.options.format, allowed }
     }
 
     fn tokens(&self, bytes: usize) -> u64 {

@@ -209,9 +209,18 @@ impl Work {
         })
     }
 
-    /// The answers in call order.
-    pub(super) fn into_results(self) -> Vec<ToolResult> {
-        self.slots.into_iter().filter_map(|slot| slot.answer).collect()
+    /// The calls, with the names that the catalog teaches, and the answers to them and to unreadable blocks, both in order.
+    pub(super) fn into_calls_and_results(self, catalog: &Catalog) -> (Vec<ToolCall>, Vec<ToolResult>) {
+        let (mut calls, mut results) = (Vec::new(), Vec::new());
+        for slot in self.slots {
+            if let Some(mut call) = slot.call {
+                // A call with wrong arguments was answered with an error, so it is kept as it is.
+                let _ = catalog.resolve(&mut call);
+                calls.push(call);
+            }
+            results.extend(slot.answer);
+        }
+        (calls, results)
     }
 
     /// Whether a call ran that may have changed something.

@@ -335,7 +335,7 @@ impl Setup {
         session.language = self.language;
         session.format = self.format.clone();
         if let Some(transcript) = &transcript {
-            session.history = transcript.history(&session.format);
+            session.history = transcript.history();
         }
         session.limits = self.config.limits();
         session.parser = self.parser()?;

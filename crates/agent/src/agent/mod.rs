@@ -224,7 +224,7 @@ impl Agent {
     /// Sets the transcript, to which the agent writes while it works. To resume a session, make the session with the
     /// [history](Transcript::history) of its transcript.
     #[must_use]
-    pub fn transcript(mut self, mut transcript: Transcript) -> Agent {
+    pub fn transcript(self, mut transcript: Transcript) -> Agent {
         let messages = self.session.messages();
         let instructions = messages.first().filter(|message| message.role == Role::System);
         let system = usize::from(instructions.is_some());
@@ -234,8 +234,6 @@ impl Agent {
             let kept = Kept::new(messages.get(..system + known.checked_sub(1)?)?, state);
             Some(if same { kept } else { kept.with_other_instructions() })
         });
-        let calls = transcript.stored().iter().filter_map(|record| record.tool_call.as_ref());
-        self.session.reserve_ids(calls.map(|call| call.id.clone()));
         transcript.attach(&self.session);
         let turn = transcript.turn();
         Agent { transcript: Some(transcript), kept: kept.unwrap_or_default(), turn, ..self }
@@ -402,7 +400,7 @@ impl Agent {
         images.iter().for_each(|image| self.session.handle(Input::Image(image.clone())));
         self.session.handle(Input::User(user));
         if let Some(transcript) = &mut self.transcript {
-            transcript.user(user, &images, &self.session);
+            transcript.user(user, &self.session);
         }
         let ended = self.drive(host).await;
         if let Err(error) = &ended {

@@ -1,7 +1,7 @@
 //! A session that is read back.
 
 use super::VERSION;
-use super::record::{Head, HistoryImage, Kind, Record, Role};
+use super::record::{Head, HistoryImage, Kind, Record, RecordedCall, Role};
 use crate::messages;
 use crate::redact::Redactor;
 use serde::Deserialize;
@@ -9,8 +9,8 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
-use toolfence_protocol::format::{self, Format};
-use toolfence_protocol::{Error, ErrorKind, Image, Message, Result, Text, ToolResult};
+use toolfence_protocol::{Error, ErrorKind, Image, Result, Text};
+use toolfence_session::{Note, Reply, Turn};
 
 /// The longest line that is read: a reply is never longer, nor are the results of one.
 const LONGEST: u64 = 256 << 20;
@@ -147,83 +147,60 @@ fn record(line: &[u8], path: &Path) -> Result<Option<Record>> {
     }
 }
 
-/// The conversation as it goes to the model: user and assistant in turn.
-pub(super) fn history(records: &[Record], format: &Format) -> Vec<Message> {
-    let mut history = History { messages: Vec::new(), results: Vec::new(), shown: HashMap::new(), format };
+/// The turns of a conversation.
+pub(super) fn turns(records: &[Record]) -> Vec<Turn> {
+    let mut turns: Vec<Turn> = Vec::new();
+    // The images of records, by the names of these.
+    let mut images: HashMap<&str, &[Image]> = HashMap::new();
+    let mut number = 0;
     for record in records {
         if !record.images.is_empty() {
-            history.shown.insert(&record.id, &record.images);
+            images.insert(&record.id, &record.images);
         }
-        match (record.role, record.kind) {
-            (Role::User, _) | (Role::Note, Some(Kind::Told)) => history.user(record),
-            (Role::Note, Some(Kind::History)) => {
-                history.results.clear();
-                history.messages = record.history.clone().unwrap_or_default();
-                history.show(record);
+        if record.kind == Some(Kind::History) {
+            turns = replaced(record, &images);
+            continue;
+        }
+        if record.kind == Some(Kind::TakenBack) {
+            turns.pop();
+            continue;
+        }
+        let note = match (record.role, record.kind) {
+            (Role::User, _) => Some(Note::User(record.content.clone())),
+            (Role::Note, Some(Kind::Told)) => Some(Note::Session(record.content.clone())),
+            _ => None,
+        };
+        if turns.is_empty() || note.is_some() && record.turn != number {
+            turns.push(Turn::default());
+            number = record.turn;
+        }
+        let Some(turn) = turns.last_mut() else { continue };
+        if let Some(note) = note {
+            match turn.replies.last_mut() {
+                Some(reply) => reply.notes.push(note),
+                None => turn.user.push(note),
             }
-            (Role::Assistant, _) => history.assistant(record.sent()),
-            (Role::Tool, _) => history.results.extend(record.result()),
-            (Role::Head | Role::Note, _) => {}
+            if record.role == Role::User {
+                turn.images.extend_from_slice(&record.images);
+            }
+        } else if record.role == Role::Assistant {
+            turn.replies.push(Reply { text: record.sent().to_owned(), ..Reply::default() });
+        } else if let (Some(result), Some(reply)) = (record.result(), turn.replies.last_mut()) {
+            reply.calls.extend(record.tool_call.as_ref().and_then(RecordedCall::call));
+            reply.results.push(result);
         }
     }
-    history.flush();
-    history.messages
+    turns
 }
 
-struct History<'a> {
-    messages: Vec<Message>,
-    results: Vec<ToolResult>,
-    /// The images of records, by the names of these.
-    shown: HashMap<&'a str, &'a [Image]>,
-    format: &'a Format,
-}
-
-impl History<'_> {
-    /// The results that no message has yet.
-    fn flush(&mut self) {
-        if !self.results.is_empty() {
-            let results = std::mem::take(&mut self.results);
-            self.tell(&format::results(&results, self.format));
-            if let Some(last) = self.messages.last_mut() {
-                last.images.extend(results.into_iter().flat_map(|result| result.images).take(Image::MOST));
-            }
+/// The turns of a conversation that was replaced as a whole.
+fn replaced(record: &Record, images: &HashMap<&str, &[Image]>) -> Vec<Turn> {
+    let mut messages = record.history.clone().unwrap_or_default();
+    for HistoryImage { message, record, image } in &record.history_images {
+        let written = images.get(record.as_str()).and_then(|images| images.get(*image));
+        if let (Some(message), Some(image)) = (messages.get_mut(*message), written) {
+            message.images.push(image.clone());
         }
     }
-
-    fn user(&mut self, record: &Record) {
-        self.flush();
-        self.tell(&record.content);
-        if let Some(last) = self.messages.last_mut() {
-            last.images.extend_from_slice(&record.images);
-        }
-    }
-
-    /// Puts the images into a history that was replaced as a whole.
-    fn show(&mut self, note: &Record) {
-        for HistoryImage { message, record, image } in &note.history_images {
-            let written = self.shown.get(record.as_str()).and_then(|images| images.get(*image));
-            if let (Some(message), Some(image)) = (self.messages.get_mut(*message), written) {
-                message.images.push(image.clone());
-            }
-        }
-    }
-
-    fn tell(&mut self, text: &str) {
-        match self.messages.last_mut() {
-            Some(last) if last.role == toolfence_protocol::Role::User => {
-                last.content.push_str("\n\n");
-                last.content.push_str(text);
-            }
-            _ => self.messages.push(Message::new(toolfence_protocol::Role::User, text)),
-        }
-    }
-
-    fn assistant(&mut self, text: &str) {
-        self.flush();
-        match self.messages.last_mut() {
-            // A reply went on where the one before it broke off.
-            Some(last) if last.role == toolfence_protocol::Role::Assistant => last.content.push_str(text),
-            _ => self.messages.push(Message::new(toolfence_protocol::Role::Assistant, text)),
-        }
-    }
+    Turn::from_messages(messages)
 }

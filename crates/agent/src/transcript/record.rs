@@ -34,8 +34,11 @@ pub enum Kind {
     Told,
     /// How a turn ended that has no answer. No model is told it.
     End,
-    /// What goes to the model from here on was replaced as a whole: it was made shorter, say. The record has it as `history`.
+    /// The conversation was replaced as a whole by the `history` of the record. Only earlier versions write this.
     History,
+    /// The user took back the last turn. It is no longer sent to the model.
+    #[serde(rename = "taken_back")]
+    TakenBack,
     /// The user put the conversation aside and began another one. No model is told it.
     Cleared,
 }
@@ -89,6 +92,9 @@ pub struct Record {
     /// Of a reply: what its backend wants back with the next request, for it keeps the conversation by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
+    /// Of a reply: the number of its calls. A reply that is the last record and has calls was cut short by the end of the process.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub calls: usize,
     /// Of a tool: the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_call: Option<RecordedCall>,
@@ -259,6 +265,10 @@ pub struct RecordedError {
     pub suggestions: Vec<String>,
 }
 
+fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
+
 impl Record {
     /// A record without anything in it.
     pub(super) fn new(role: Role, content: impl Into<String>) -> Record {
@@ -340,6 +350,16 @@ impl Record {
 }
 
 impl RecordedCall {
+    /// The call, if it could be read.
+    pub(super) fn call(&self) -> Option<ToolCall> {
+        if self.name.is_empty() {
+            return None;
+        }
+        let mut call = ToolCall::new(&self.id, &self.name, self.args.clone());
+        call.reason.clone_from(&self.reason);
+        Some(call)
+    }
+
     /// A call that was read.
     pub(super) fn of(call: &ToolCall) -> RecordedCall {
         RecordedCall {

@@ -1,21 +1,18 @@
-//! What the driver tells a transcript: from actions and the history of a session to records.
+//! Writes a session to its transcript: from actions and the turns of a session to records.
 //!
-//! Results and the user's words are written down when they come, replies when they are over. Everything else that the model is sent is found
-//! by comparing the history with what was written. A history that is no longer what it was
-//! (it was made shorter, say) is written down as a whole, so that a resumed session sends what this one would have sent.
+//! Results are written when they arrive, so that a killed process loses none; replies, notes and the words of the user when they are part
+//! of the session's turns.
 
 use super::Transcript;
 use super::record::{
-    HistoryImage, Kind, Record, RecordedAnswer, RecordedCall, RecordedDecision, RecordedResult, RecordedTimes, Role,
-    Tokens,
+    Kind, Record, RecordedAnswer, RecordedCall, RecordedDecision, RecordedResult, RecordedTimes, Role, Tokens,
 };
 use crate::backend::Usage;
 use std::collections::{HashMap, VecDeque};
-use std::hash::{DefaultHasher, Hash, Hasher};
 use toolfence_policy::{Cleared, Decision, Pending};
 use toolfence_protocol::parse::Event;
-use toolfence_protocol::{Error, ErrorCode, Image, Message, ToolResult, format};
-use toolfence_session::{Action, Answer, Session, StopReason};
+use toolfence_protocol::{Error, ErrorCode, ToolResult};
+use toolfence_session::{Action, Answer, Note, Session, StopReason, Turn};
 
 /// The most calls of a reply that are remembered until they have their answer.
 const MOST_CALLS: usize = 1000;
@@ -23,20 +20,31 @@ const MOST_CALLS: usize = 1000;
 /// What is known of a session that is under way.
 #[derive(Debug, Default)]
 pub(super) struct Recording {
-    /// The history as far as it is written down.
-    marks: Vec<Mark>,
+    written: Written,
     reply: ReplySoFar,
     /// The calls of the reply that have no answer yet, in its order.
     calls: VecDeque<RecordedCall>,
     decisions: HashMap<String, RecordedDecision>,
     /// What was answered to questions about calls that are not written down yet.
     answers: HashMap<String, Vec<RecordedAnswer>>,
-    /// Results that were written down and are not in a message yet.
-    results: Vec<ToolResult>,
-    /// What the user said, was written down, and is in no message yet; and how many images it shows.
-    typed: Option<(String, usize)>,
-    /// The images that were written down, with the record of each and its place there.
-    images: Vec<(Image, String, usize)>,
+}
+
+/// How much of a session is written. Turns only grow at their end.
+#[derive(Debug, Clone, Copy, Default)]
+struct Written {
+    turns: usize,
+    /// The replies of the last of these turns.
+    replies: usize,
+    /// The notes of the last of these replies.
+    notes: usize,
+}
+
+impl Written {
+    fn all(turns: &[Turn]) -> Written {
+        let replies = turns.last().map_or(&[][..], |turn| &turn.replies);
+        let notes = replies.last().map_or(0, |reply| reply.notes.len());
+        Written { turns: turns.len(), replies: replies.len(), notes }
+    }
 }
 
 /// A reply that comes in.
@@ -63,71 +71,19 @@ fn answer_word(answer: &Answer) -> &'static str {
     }
 }
 
-/// A message by which its text is known again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Mark {
-    role: toolfence_protocol::Role,
-    length: usize,
-    hash: u64,
-}
-
-impl Mark {
-    fn of(message: &Message) -> Mark {
-        Mark { role: message.role, length: message.content.len(), hash: hash(&message.content) }
-    }
-
-    /// What was added to the message of this mark, where something was.
-    fn behind<'m>(&self, message: &'m Message) -> Option<&'m str> {
-        let (before, behind) = message.content.split_at_checked(self.length)?;
-        (self.role == message.role && hash(before) == self.hash).then_some(behind)
-    }
-}
-
-fn hash(text: &str) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    text.hash(&mut hasher);
-    hasher.finish()
-}
-
-/// The messages of a session without its instructions.
-fn messages(session: &Session) -> &[Message] {
-    match session.history() {
-        [first, rest @ ..] if first.role == toolfence_protocol::Role::System => rest,
-        all => all,
-    }
-}
-
-/// What of a message is neither the results in front of it nor the user's words at its end.
-fn between<'m>(text: &'m str, front: &str, end: &str) -> Option<&'m str> {
-    let text = text.strip_prefix("\n\n").unwrap_or(text);
-    let text = text.strip_prefix(front)?;
-    let text = text.strip_suffix(end)?;
-    Some(text.trim_matches('\n'))
-}
-
 impl Transcript {
-    /// The session begins with what it has in its history.
+    /// Starts to record a session whose turns are in the transcript already.
     #[doc(hidden)]
     pub fn attach(&mut self, session: &Session) {
-        self.recording.marks = messages(session).iter().map(Mark::of).collect();
-        let images = self.stored().iter().flat_map(|record| {
-            let images = record.images.iter().enumerate();
-            images.map(|(at, image)| (image.clone(), record.id.clone(), at)).collect::<Vec<_>>()
-        });
-        self.recording.images = images.collect();
+        self.recording.written = Written::all(session.turns());
         self.forget_stored();
     }
 
-    /// The user says this, and the session knows it by now.
+    /// Records the turn that the session has just begun with a message of the user.
     #[doc(hidden)]
-    pub fn user(&mut self, words: &str, images: &[Image], session: &Session) {
-        let instructions = session.history().first().filter(|first| first.role == toolfence_protocol::Role::System);
-        self.begin_turn(words, instructions.map_or("", |message| &message.content));
-        self.recording.typed = Some((words.to_owned(), images.len()));
+    pub fn user(&mut self, words: &str, session: &Session) {
+        self.begin_turn(words, session.instructions());
         self.follow(session);
-        let mut record = Record::new(Role::User, words);
-        record.images = images.to_vec();
-        self.append_showing(record, images);
     }
 
     /// A piece of a reply as the backend sent it.
@@ -248,16 +204,7 @@ impl Transcript {
         record.tool_call = Some(call);
         record.tool_result = Some(RecordedResult::of(result, session.language()));
         record.images.clone_from(&result.images);
-        recording.results.push(result.clone());
-        self.append_showing(record, &result.images);
-    }
-
-    /// Writes down a record with these images, which later ones may name.
-    fn append_showing(&mut self, record: Record, images: &[Image]) {
-        if let Some(id) = self.append(record) {
-            let written = images.iter().enumerate().map(|(at, image)| (image.clone(), id.clone(), at));
-            self.recording.images.extend(written);
-        }
+        self.append(record);
     }
 
     /// How a turn ended.
@@ -280,125 +227,86 @@ impl Transcript {
         self.settle();
     }
 
-    /// Writes down the reply that has become part of the history, if one has. What the user is about to be told is not looked at:
-    /// not all of its results were told yet.
+    /// Writes the replies that have become part of the turn. Their notes follow when all calls are answered.
     fn replied(&mut self, session: &Session) {
-        let history = messages(session);
-        let known = self.recording.marks.len();
-        if let Some(message) = history.get(known)
-            && message.role == toolfence_protocol::Role::Assistant
-        {
-            self.reply(&message.content);
-            self.recording.marks.push(Mark::of(message));
+        let Some(turn) = session.turns().last() else { return };
+        for reply in turn.replies.get(self.recording.written.replies..).unwrap_or_default() {
+            self.reply(&reply.text);
+            self.recording.written.replies += 1;
+            self.recording.written.notes = 0;
         }
     }
 
-    /// Writes down everything that the history has become.
+    /// Writes everything that was added to the turns of the session, or taken back from them.
     pub(crate) fn follow(&mut self, session: &Session) {
-        let history = messages(session);
-        let marks = &self.recording.marks;
-        let same = marks.iter().zip(history).take_while(|(mark, message)| **mark == Mark::of(message)).count();
-        let behind = match (marks.get(same), history.get(same)) {
-            (None, _) => None,
-            (Some(mark), Some(message))
-                if same + 1 == marks.len() && message.role == toolfence_protocol::Role::User =>
-            {
-                match mark.behind(message) {
-                    Some(behind) => Some(behind),
-                    None => return self.replaced(history),
-                }
+        let turns = session.turns();
+        while self.recording.written.turns > turns.len() {
+            let mut record = Record::new(Role::Note, "");
+            record.kind = Some(Kind::TakenBack);
+            self.append(record);
+            self.recording.written = Written::all(&turns[..turns.len().min(self.recording.written.turns - 1)]);
+        }
+        loop {
+            let written = self.recording.written.turns;
+            if let Some(turn) = written.checked_sub(1).and_then(|last| turns.get(last)) {
+                self.follow_replies(turn);
             }
-            _ => return self.replaced(history),
-        };
-        self.recording.marks.truncate(same);
-        for (number, message) in history[same..].iter().enumerate() {
-            let told = match (message.role, behind.filter(|_| number == 0)) {
-                (toolfence_protocol::Role::Assistant, _) => {
-                    self.reply(&message.content);
-                    true
-                }
-                (_, Some(behind)) => self.told(behind, session),
-                (_, None) => self.told(&message.content, session),
-            };
-            if !told {
-                return self.replaced(history);
-            }
-            self.recording.marks.push(Mark::of(message));
+            let Some(turn) = turns.get(written) else { return };
+            self.notes(&turn.user, turn);
+            self.recording.written = Written { turns: written + 1, replies: 0, notes: 0 };
         }
     }
 
-    /// The model is told this. Says whether it is what was written down, with notes between.
-    fn told(&mut self, text: &str, session: &Session) -> bool {
-        let recording = &mut self.recording;
-        let front = match recording.results.is_empty() {
-            true => String::new(),
-            false => format::results(&recording.results, session.format()),
-        };
-        let end = recording.typed.as_ref().map_or("", |(words, _)| words).to_owned();
-        let Some(note) = between(text, &front, &end) else { return false };
-        recording.results.clear();
-        recording.typed = None;
-        if !note.is_empty() {
-            let mut record = Record::new(Role::Note, note);
-            record.kind = Some(Kind::Told);
+    fn follow_replies(&mut self, turn: &Turn) {
+        loop {
+            let Written { replies, notes, .. } = self.recording.written;
+            if let Some(reply) = replies.checked_sub(1).and_then(|last| turn.replies.get(last)) {
+                self.notes(reply.notes.get(notes..).unwrap_or_default(), &Turn::default());
+                self.recording.written.notes = reply.notes.len();
+            }
+            let Some(reply) = turn.replies.get(replies) else { return };
+            self.reply(&reply.text);
+            self.recording.written.replies += 1;
+            self.recording.written.notes = 0;
+        }
+    }
+
+    /// Writes notes; the words of the user get the images of the turn.
+    fn notes(&mut self, notes: &[Note], turn: &Turn) {
+        for note in notes {
+            let record = match note {
+                Note::User(text) => {
+                    let mut record = Record::new(Role::User, text);
+                    record.images.clone_from(&turn.images);
+                    record
+                }
+                Note::Session(text) => {
+                    let mut record = Record::new(Role::Note, text);
+                    record.kind = Some(Kind::Told);
+                    record
+                }
+            };
             self.append(record);
         }
-        true
     }
 
-    /// The model wrote this, as the history has it.
+    /// Writes the reply that is over, of which the session keeps this text.
     fn reply(&mut self, kept: &str) {
         let ReplySoFar { raw, prose, thoughts, tokens, times, state } = std::mem::take(&mut self.recording.reply);
+        if kept.trim().is_empty() && raw.trim().is_empty() {
+            return;
+        }
         let mut record = Record::new(Role::Assistant, prose);
         record.model = self.answers();
         record.tokens = tokens;
         record.times = times;
         record.state = state;
+        record.calls = self.recording.calls.len();
         record.thoughts = Some(thoughts).filter(|thoughts| !thoughts.trim().is_empty());
         record.raw = Some(raw).filter(|raw| *raw != record.content);
         if kept != record.written() {
             record.kept = Some(kept.to_owned());
         }
-        self.append(record);
-    }
-
-    /// What goes to the model is another history from here on.
-    fn replaced(&mut self, history: &[Message]) {
-        let recording = &mut self.recording;
-        recording.results.clear();
-        let typed = recording.typed.take();
-        recording.marks = history.iter().map(Mark::of).collect();
-        let unwritten = !recording.reply.raw.is_empty();
-        if unwritten {
-            let raw = recording.reply.raw.clone();
-            self.reply(&raw);
-        }
-        let mut record = Record::new(Role::Note, "");
-        record.kind = Some(Kind::History);
-        let mut history = history.to_vec();
-        // The user's words get a record of their own behind this one.
-        if let (Some((typed, images)), Some(last)) = (typed, history.last_mut())
-            && let Some(before) = last.content.strip_suffix(&typed)
-        {
-            last.images.truncate(last.images.len().saturating_sub(images));
-            last.content = before.trim_end_matches('\n').to_owned();
-            if last.content.is_empty() {
-                history.pop();
-            }
-        }
-        let known = &self.recording.images;
-        for (message, said) in history.iter_mut().enumerate() {
-            for shown in std::mem::take(&mut said.images) {
-                // A host may have begun with a history of its own; then the image is written down with it.
-                match known.iter().find(|(image, ..)| *image == shown) {
-                    Some((_, record_id, image)) => {
-                        record.history_images.push(HistoryImage { message, record: record_id.clone(), image: *image });
-                    }
-                    None => said.images.push(shown),
-                }
-            }
-        }
-        record.history = Some(history);
         self.append(record);
     }
 }

@@ -13,8 +13,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use toolfence_protocol::clip::middle;
 use toolfence_protocol::format::Format;
-use toolfence_protocol::{Error, ErrorKind, Message, Result, Text};
+use toolfence_protocol::{Error, ErrorKind, Result, Text};
 use toolfence_sandbox::project::random_name;
+use toolfence_session::{Turn, render};
 
 /// The most characters of a title.
 const LONGEST_TITLE: usize = 120;
@@ -136,10 +137,8 @@ impl Transcript {
         if self.file.is_none() {
             return self;
         }
-        let Ok(id) = random_name() else {
-            // Then the next conversation stands in the same file, which says that the history was replaced.
-            return self;
-        };
+        // Without randomness, the process and the time name the file.
+        let id = random_name().unwrap_or_else(|_| format!("{}-{}", std::process::id(), rfc3339::now()));
         let mut record = Record::new(Role::Note, "");
         record.kind = Some(Kind::Cleared);
         self.append(record);
@@ -197,9 +196,9 @@ impl Transcript {
     }
 
     /// The conversation so far as a session takes it in
-    /// [`SessionOptions::history`](toolfence_session::SessionOptions), without the instructions. Empty for a new one.
-    pub fn history(&self, format: &Format) -> Vec<Message> {
-        super::read::history(&self.stored, format)
+    /// [`SessionOptions::history`](toolfence_session::SessionOptions). Empty for a new one.
+    pub fn history(&self) -> Vec<Turn> {
+        super::read::turns(&self.stored)
     }
 
     /// How many lines of the file are no records, and were left out.
@@ -235,11 +234,12 @@ impl Transcript {
         let number = |id: &str| id.parse::<u64>().unwrap_or(0);
         let of_fork =
             self.head.fork.as_ref().is_some_and(|fork| number(&self.stored[last].id) <= number(&fork.message));
-        let replaced = self.stored[last..].iter().any(|record| record.kind == Some(Kind::History));
+        let is_change = |record: &Record| matches!(record.kind, Some(Kind::History | Kind::TakenBack));
+        let replaced = self.stored[last..].iter().any(is_change);
         if of_fork || replaced {
             return None;
         }
-        Some((super::read::history(&self.stored[..=last], format).len(), state))
+        Some((render(&super::read::turns(&self.stored[..=last]), format).len(), state))
     }
 
     /// Whether the session began with these instructions.

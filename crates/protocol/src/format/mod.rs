@@ -72,8 +72,24 @@ pub fn results(results: &[ToolResult], format: &Format) -> String {
     if whole <= format.message_limit {
         return blocks.join("\n\n");
     }
-    let clipped = limit::fit(results, format.message_limit, format.language, |result| block(result, format).len() + 2);
+    let clipped = fit(results.to_vec(), format);
     clipped.iter().map(|result| block(result, format)).collect::<Vec<_>>().join("\n\n")
+}
+
+/// Clips results that are longer together than the limit of a message, so that [`results`] renders them as they are.
+pub fn fit(results: Vec<ToolResult>, format: &Format) -> Vec<ToolResult> {
+    let cost = |result: &ToolResult| block(result, format).len() + 2;
+    if results.iter().map(cost).sum::<usize>() <= format.message_limit {
+        return results;
+    }
+    let mut clipped = limit::fit(&results, format.message_limit, format.language, cost);
+    if !format.data {
+        // It takes no room in the message.
+        for (result, whole) in clipped.iter_mut().zip(results) {
+            result.data = whole.data;
+        }
+    }
+    clipped
 }
 
 /// Writes results as as many messages as the limit asks for, for web chats. A result is never divided, only clipped

@@ -55,7 +55,7 @@ use toolfence_agent::transcript::Transcript;
 use toolfence_policy::toolbox::Toolbox;
 use toolfence_policy::{Cleared, Facts, Pending, Policy};
 use toolfence_protocol::{Catalog, Error, Language, Role, Text, ToolResult, ToolSpec, prompt};
-use toolfence_session::{Action, Answer, Compacted, Input, Session, SessionOptions, StopReason};
+use toolfence_session::{Action, Answer, Compacted, Input, Note, Session, SessionOptions, StopReason};
 use toolfence_tools::ProjectChecks;
 use toolfence_workspace::Workspace;
 use toolfence_workspace::undo::{History, Turn};
@@ -419,7 +419,7 @@ impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
                 self.record(Transcript::attach);
                 // What the user said is between the client and its model.
                 self.handle(Input::User(""));
-                self.record(|transcript, session| transcript.user("", &[], session));
+                self.record(|transcript, session| transcript.user("", session));
                 self.sent = 0;
                 self.act();
             }
@@ -548,7 +548,7 @@ impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
     fn want_reply(&mut self) {
         self.phase = Phase::Reply;
         let Some(session) = &self.session else { return };
-        let mut text = session.history().last().map(|message| message.content.clone());
+        let mut text = session.history().pop().map(|message| message.content);
         let mut shorter = None;
         if let Some(done) = self.compacted.take() {
             let mut messages = session.messages();
@@ -569,9 +569,10 @@ impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
         self.turn = None;
         self.record(|transcript, _| transcript.ended(&Ok(reason.clone())));
         let Some(session) = self.session.take() else { return };
-        let unsent = session.history().get(self.sent..).unwrap_or_default().iter();
+        let history = session.history();
+        let unsent = history.get(self.sent..).unwrap_or_default().iter();
         let unsent = unsent.filter(|message| message.role == Role::User).map(|message| message.content.as_str());
-        let text = unsent.chain(session.owed().iter().map(String::as_str)).collect::<Vec<_>>().join("\n\n");
+        let text = unsent.chain(session.owed().iter().map(Note::text)).collect::<Vec<_>>().join("\n\n");
         self.pipe.policy = session.policy().clone();
         self.tell(words::over(reason, (!text.is_empty()).then_some(&text)));
         self.before = Some(session);

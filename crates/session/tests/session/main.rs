@@ -20,7 +20,7 @@ use toolfence_kit::Random;
 use toolfence_policy::{AskMode, NoFacts};
 use toolfence_protocol::parse::{Event, Reasoning};
 use toolfence_protocol::{Args, FinishReason, Output, Role, ToolCall, ToolResult};
-use toolfence_session::{Action, Answer, Input, Session};
+use toolfence_session::{Action, Answer, Input, Reply, Session, Turn};
 
 #[test]
 fn an_answer_ends_the_turn() {
@@ -432,9 +432,11 @@ fn a_call_that_only_repeats_itself_is_stopped() {
 fn ids_are_unique_in_a_conversation() {
     let call = "```tool\n{\"name\": \"look\", \"args\": {\"x\": \"1\"}}\n```\n";
     let own = block("mine", "look", "2");
+    let mut options = options();
+    let earlier = Reply { calls: vec![ToolCall::new("call_1", "look", Args::new())], ..Reply::default() };
+    options.history = vec![Turn { replies: vec![earlier], ..Turn::default() }];
     let mut session =
-        Session::new(options(), Arc::new(talk::catalog()), toolfence_kit::policy(AskMode::Never), Arc::new(NoFacts));
-    session.reserve_ids(["call_1".to_owned()]);
+        Session::new(options, Arc::new(talk::catalog()), toolfence_kit::policy(AskMode::Never), Arc::new(NoFacts));
     let (mut ids, mut provisional) = (Vec::new(), Vec::new());
     for _ in 0..2 {
         session.handle(Input::User("go"));

@@ -200,7 +200,7 @@ impl World {
 
     /// What is kept and what is sent is as every backend accepts it.
     fn keeps_the_law(&self) {
-        for messages in [self.session.history(), &self.session.messages()] {
+        for messages in [self.session.history(), self.session.messages()] {
             assert_eq!(messages[0].role, Role::System);
             for (index, message) in messages[1..].iter().enumerate() {
                 let wanted = if index % 2 == 0 { Role::User } else { Role::Assistant };
@@ -291,8 +291,8 @@ impl World {
     fn reply(&mut self) -> String {
         let random = &mut self.random;
         // Asked to go on with a block, it mostly does.
-        let last = &self.session.history().last().expect("there is a question").content;
-        if let Some(repeated) = repeated(last).filter(|_| !random.once_in(4)) {
+        let last = self.session.history().pop().expect("there is a question").content;
+        if let Some(repeated) = repeated(&last).filter(|_| !random.once_in(4)) {
             let behind = ["\"}}\n```\n", "ond half\"}}\n```\nDone.\n", "\nEOF\n```\n", "more"][random.below(4)];
             return format!("{repeated}{behind}");
         }

@@ -41,7 +41,8 @@ fn asked(talk: &mut Talk) -> Option<String> {
 
 /// What the model is asked to repeat.
 fn repeated(talk: &Talk) -> Option<String> {
-    let (_, behind) = talk.last(Role::User).split_once("finish the block:\n\n")?;
+    let message = talk.last(Role::User);
+    let (_, behind) = message.split_once("finish the block:\n\n")?;
     let (fence, behind) = behind.split_once('\n')?;
     Some(behind.split_once(&format!("\n{fence}"))?.0.to_owned())
 }

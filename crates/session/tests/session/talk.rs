@@ -191,15 +191,16 @@ impl Talk {
     }
 
     /// The last message, whole.
-    pub(super) fn last(&self, role: Role) -> &str {
-        let message = self.session.history().last().unwrap();
+    pub(super) fn last(&self, role: Role) -> String {
+        let message = self.session.history().pop().unwrap();
         assert_eq!(message.role, role);
-        &message.content
+        message.content
     }
 
     /// The last message holds these, in this order.
     pub(super) fn told(&mut self, parts: &[&str]) -> &mut Talk {
-        let mut rest = self.last(Role::User);
+        let message = self.last(Role::User);
+        let mut rest = message.as_str();
         for part in parts {
             let found = rest.find(part).unwrap_or_else(|| panic!("no {part:?} in {rest}"));
             rest = &rest[found + part.len()..];

@@ -38,7 +38,7 @@ use toolfence::program::backend::models;
 use toolfence::program::text;
 use toolfence::program::workspace::overflow_file;
 use toolfence::tools::CommandRunner;
-use toolfence::{Role, Text, ToolResult, close_names};
+use toolfence::{Text, ToolResult, close_names};
 
 /// What stands in front of a line, and in plan mode.
 const MARK: &str = "> ";
@@ -628,8 +628,9 @@ impl Conversation {
 
     /// Gives the last answer to the terminal's clipboard.
     fn copy(&mut self) -> Result<(), Failure> {
-        let answer = self.agent.session().history().iter().rfind(|message| message.role == Role::Assistant);
-        let Some(answer) = answer.map(|message| message.content.trim()) else {
+        let replies = self.agent.session().turns().iter().flat_map(|turn| &turn.replies);
+        let texts = replies.map(|reply| reply.text.trim());
+        let Some(answer) = texts.rev().find(|text| !text.is_empty()) else {
             return self.out.line(&messages::nothing_answered_yet());
         };
         let told = match clipboard::put(answer) {

@@ -15,11 +15,10 @@ use serde_json::json;
 use std::process::ExitCode;
 use std::time::SystemTime;
 use toolfence::agent::{Agent, Canceller};
-use toolfence::parse::{Event, Options as Reading, Parser};
 use toolfence::program::clip;
 use toolfence::program::transcript::{Record, Role, Store, Stored, Summary, rfc3339};
 use toolfence::transcript::Transcript;
-use toolfence::{FinishReason, Text, ToolSpec};
+use toolfence::{Text, ToolSpec};
 
 /// Conversations that are shown to choose from.
 const MOST_SHOWN: usize = 20;
@@ -130,14 +129,7 @@ pub(crate) fn resumed_note(transcript: &Transcript) -> Text {
 /// Whether the last turn has no end: the program was killed in it.
 fn is_cut_short(records: &[Record]) -> bool {
     match records.last() {
-        Some(record) if record.role == Role::Assistant => {
-            let mut options = Reading::default();
-            options.catalog = Some(toolfence::tool::catalog());
-            let mut parser = Parser::new(options);
-            parser.push(record.written());
-            parser.finish(FinishReason::Stop);
-            std::iter::from_fn(|| parser.poll().map(|event| matches!(event, Event::Call { .. }))).any(|is_call| is_call)
-        }
+        Some(record) if record.role == Role::Assistant => record.calls > 0,
         Some(record) => matches!(record.role, Role::User | Role::Tool),
         None => false,
     }
@@ -284,7 +276,7 @@ pub(crate) fn change_persona(
     let names: Vec<&str> = other.session().catalog().specs().iter().map(|spec| spec.name.as_ref()).collect();
     let names = names.join(", ");
     let mut note = messages::you_are_another_persona(&next.persona.name, names.as_str()).into_string(next.language);
-    if other.session().history().is_empty() {
+    if other.session().instructions().is_empty() {
         // The instructions were pasted elsewhere, and those of this persona were not.
         note.push_str("\n\n");
         note.push_str(next.persona.text.trim());

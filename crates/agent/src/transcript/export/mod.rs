@@ -13,7 +13,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use toolfence_protocol::invisible::{self, Invisible};
 use toolfence_protocol::parse::{Event, Options, Parser, Reasoning};
-use toolfence_protocol::{Catalog, Dialects, FinishReason, Language, Text};
+use toolfence_protocol::{Catalog, Dialects, FinishReason, Language, Text, text};
 
 pub use html::html;
 
@@ -120,6 +120,7 @@ fn name_of(record: &Record) -> Option<Text> {
         (Role::Note, Some(Kind::Told)) => messages::export_told(),
         (Role::Note, Some(Kind::End)) => messages::export_ended(),
         (Role::Note, Some(Kind::History)) => messages::export_shortened(),
+        (Role::Note, Some(Kind::TakenBack)) => text!("The last turn was taken back"),
         (Role::Note, Some(Kind::Cleared)) => messages::export_cleared(),
         _ => return None,
     })
