@@ -38,10 +38,6 @@ toolfence_protocol::texts! { "pipe"
         en: "{what}: the last reply is being answered; wait for results or stop",
         pt: "{what}: a última resposta ainda está sendo atendida; espere por results ou stop",
     }
-    no_turn() {
-        en: "there is no turn",
-        pt: "não há nenhum turno",
-    }
     nothing_asked(id) {
         en: "nothing is asked about {id}",
         pt: "não há nenhuma pergunta sobre {id}",

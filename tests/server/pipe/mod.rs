@@ -6,7 +6,7 @@ mod hostile;
 
 use client::{Client, fixture, served};
 use serde_json::{Value, json};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use toolfence::Dialects;
 use toolfence::policy::AskMode;
 use toolfence::program::tools::PROJECT_CHECK;
@@ -487,7 +487,7 @@ fn what_is_decided_is_recorded() {
     let transcript = Transcript::create(logs.path(), folder.path()).unwrap();
     let log = transcript.path().to_owned();
     let mut pipe = fixture(folder.path());
-    pipe.transcript = Some(Arc::new(Mutex::new(transcript)));
+    pipe.transcript = Some(transcript);
     served(pipe, async |client: &mut Client| {
         client.say(bash("touch one")).await;
         client.say(end()).await;

@@ -13,23 +13,23 @@ use toolfence_tools::{MadeChanges, ProjectChecks};
 use tracing::Instrument;
 
 /// The calls that run now, side by side. Dropping it stops them.
-pub struct Hands<'a> {
+pub(super) struct Hands<'a> {
     toolbox: &'a Toolbox,
     checks: Option<Arc<ProjectChecks>>,
     /// What the calls changed, if a check may roll it back.
     changes: Option<MadeChanges>,
     /// The calls that run; each gives its result.
-    pub running: FuturesUnordered<BoxFuture<'a, Result<ToolResult, Error>>>,
+    pub(super) running: FuturesUnordered<BoxFuture<'a, Result<ToolResult, Error>>>,
     /// The calls that have no result yet.
-    pub open: Vec<ToolCall>,
+    pub(super) open: Vec<ToolCall>,
     notes: mpsc::Sender<Noted>,
     /// What running calls say of themselves.
-    pub noted: mpsc::Receiver<Noted>,
+    pub(super) noted: mpsc::Receiver<Noted>,
 }
 
 /// What a running call says of itself.
 #[derive(Debug)]
-pub enum Noted {
+pub(super) enum Noted {
     /// How far it is, in a line.
     Said {
         /// The id of the call.
@@ -55,14 +55,14 @@ pub enum Noted {
 
 impl<'a> Hands<'a> {
     /// Makes the place for calls of this toolbox; nothing runs yet. `checks` looks at the project before and after changes, where it is there.
-    pub fn new(toolbox: &'a Toolbox, checks: Option<Arc<ProjectChecks>>) -> Hands<'a> {
+    pub(super) fn new(toolbox: &'a Toolbox, checks: Option<Arc<ProjectChecks>>) -> Hands<'a> {
         let (notes, noted) = mpsc::channel(64);
         let changes = checks.as_ref().filter(|checks| checks.rolls_back()).map(|_| MadeChanges::default());
         Hands { toolbox, checks, changes, running: FuturesUnordered::new(), open: Vec::new(), notes, noted }
     }
 
     /// Begins to run a cleared call; its result comes out of [`running`](Hands::running).
-    pub fn start(&mut self, cleared: Cleared) {
+    pub(super) fn start(&mut self, cleared: Cleared) {
         let note = self.open(cleared.call().clone());
         let toolbox = self.toolbox;
         let checks = self.checks.clone().filter(|_| cleared.may_change());
@@ -77,7 +77,7 @@ impl<'a> Hands<'a> {
     }
 
     /// Looks at the project after the changes of a reply; gives what stands for a call. `None` where nothing looks.
-    pub fn check(&mut self) -> Option<ToolCall> {
+    pub(super) fn check(&mut self) -> Option<ToolCall> {
         let checks = self.checks.clone()?;
         let call = checks.call();
         let note = self.open(call.clone());
@@ -100,7 +100,7 @@ impl<'a> Hands<'a> {
     }
 
     /// Ends what runs; gives the answers for it.
-    pub fn stop(&mut self) -> Vec<ToolResult> {
+    pub(super) fn stop(&mut self) -> Vec<ToolResult> {
         self.running.clear();
         self.open.drain(..).map(|call| toolfence_session::stopped(&call)).collect()
     }
@@ -108,7 +108,7 @@ impl<'a> Hands<'a> {
 
 /// What a turn may be called by, that nobody has given a name: the call with what it is about, without secrets. Empty where
 /// it only reads.
-pub fn title_of(cleared: &Cleared, catalog: &Catalog) -> String {
+pub(super) fn title_of(cleared: &Cleared, catalog: &Catalog) -> String {
     let call = cleared.call();
     if !cleared.may_change() {
         return String::new();

@@ -3,7 +3,7 @@
 //! This module decides nothing: what may run was judged, and what comes next the session says. It shows nothing itself: a
 //! [`Host`] does.
 
-pub mod hands;
+mod hands;
 mod kept;
 
 use crate::backend::{Backend, Chunk, Request, Sink, Usage};
@@ -54,6 +54,11 @@ pub trait Host: Send {
 
     /// The end of what a running call printed so far: a few lines as the command wrote them, of which the first one may be cut.
     fn printed(&mut self, _id: &str, _end: &str) {}
+
+    /// Whether the results of calls may contain images. If not, a line of text replaces each of them.
+    fn takes_images(&self) -> bool {
+        true
+    }
 
     /// A call has its answer, whether it ran or not: each once, in call order.
     fn answered(&mut self, _result: &ToolResult) {}
@@ -216,9 +221,9 @@ impl Agent {
 
     /// Sets the commands that check the project after the changes of each reply.
     #[must_use]
-    pub fn checks(mut self, checks: ProjectChecks) -> Agent {
+    pub fn checks(mut self, checks: impl Into<Arc<ProjectChecks>>) -> Agent {
         self.session.check_after_changes();
-        Agent { checks: Some(Arc::new(checks)), ..self }
+        Agent { checks: Some(checks.into()), ..self }
     }
 
     /// Sets the transcript, to which the agent writes while it works. To resume a session, make the session with the
@@ -237,6 +242,11 @@ impl Agent {
         transcript.attach(&self.session);
         let turn = transcript.turn();
         Agent { transcript: Some(transcript), kept: kept.unwrap_or_default(), turn, ..self }
+    }
+
+    /// Returns the session and the transcript, for another agent that continues to use them.
+    pub fn into_parts(self) -> (Session, Option<Transcript>) {
+        (self.session, self.transcript)
     }
 
     /// The transcript that is written, if one is.
@@ -609,6 +619,8 @@ impl Agent {
             Some(result) = hands.running.next() => {
                 let result: ToolResult = result?;
                 hands.open.retain(|call| call.id != result.id);
+                let is_kept = result.images.is_empty() || host.takes_images();
+                let result = if is_kept { result } else { result.without_images(self.session.language()) };
                 self.session.handle(Input::Result(result));
             }
         }

@@ -73,22 +73,19 @@ fn answer_word(answer: &Answer) -> &'static str {
 
 impl Transcript {
     /// Starts to record a session whose turns are in the transcript already.
-    #[doc(hidden)]
-    pub fn attach(&mut self, session: &Session) {
+    pub(crate) fn attach(&mut self, session: &Session) {
         self.recording.written = Written::all(session.turns());
         self.forget_stored();
     }
 
     /// Records the turn that the session has just begun with a message of the user.
-    #[doc(hidden)]
-    pub fn user(&mut self, words: &str, session: &Session) {
+    pub(crate) fn user(&mut self, words: &str, session: &Session) {
         self.begin_turn(words, session.instructions());
         self.follow(session);
     }
 
     /// A piece of a reply as the backend sent it.
-    #[doc(hidden)]
-    pub fn chunk(&mut self, text: &str) {
+    pub(crate) fn chunk(&mut self, text: &str) {
         self.recording.reply.raw.push_str(text);
     }
 
@@ -105,8 +102,7 @@ impl Transcript {
     }
 
     /// What comes out of the session, before anything is done about it.
-    #[doc(hidden)]
-    pub fn action(&mut self, action: &Action, session: &Session) {
+    pub(crate) fn action(&mut self, action: &Action, session: &Session) {
         match action {
             Action::Show(event) => self.event(event),
             Action::Answered(result) => {
@@ -157,8 +153,7 @@ impl Transcript {
     }
 
     /// There was a question, and an answer. What was allowed is written down when it runs.
-    #[doc(hidden)]
-    pub fn asked(&mut self, pending: &Pending, answer: &Answer, ms: u64) {
+    pub(crate) fn asked(&mut self, pending: &Pending, answer: &Answer, ms: u64) {
         let why = match answer {
             Answer::No(why) | Answer::Skip(why) | Answer::Nobody(why) => Some(why.to_string()),
             _ => None,
@@ -208,8 +203,7 @@ impl Transcript {
     }
 
     /// How a turn ended.
-    #[doc(hidden)]
-    pub fn ended(&mut self, ended: &Result<StopReason, Error>) {
+    pub(crate) fn ended(&mut self, ended: &Result<StopReason, Error>) {
         let how = match ended {
             Ok(StopReason::Answered) => None,
             Ok(reason) => Some(match serde_json::to_value(reason) {

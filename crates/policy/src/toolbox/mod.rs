@@ -51,6 +51,11 @@ pub struct Permit<'a> {
 }
 
 impl<'a> Permit<'a> {
+    /// The id of the call.
+    pub fn id(&self) -> &'a str {
+        &self.cleared.call().id
+    }
+
     /// The arguments, checked against the spec, under their taught names.
     pub fn args(&self) -> &'a Args {
         &self.cleared.call().args

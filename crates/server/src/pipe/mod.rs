@@ -1,8 +1,8 @@
 //! A session for a chat client in any language, over JSON lines.
 //!
-//! The client keeps its own conversation and talks to its own model. It hands the pieces of each reply to the pipe; the
-//! pipe finds the calls, judges them, asks the client about them, runs them, and gives back the text of the next message
-//! to the model. Nothing here talks to a model.
+//! The client keeps its own conversation and talks to its own model. It sends the pieces of each reply to the pipe. The pipe finds
+//! the calls, judges them, asks the client about them, runs them, and returns the text of the next message to the model. Each turn
+//! is one of an [`Agent`]: the client is its backend, its host, and the tools that the client runs.
 //!
 //! ```text
 //! client                                   pipe
@@ -20,49 +20,46 @@
 //!                                          stop {reason, text?}     or: the turn is over
 //! ```
 //!
-//! A turn begins with the first chunk. `stop_model` says that no more of the reply is wanted; `end` still has to follow.
-//! `cancel` ends the turn from anywhere, with `stop`; in the middle of a reply its `end` has to follow too, and what comes
-//! before that is dropped. Ids are those of one reply: a result that comes when its turn is over must not be said any more.
-//! A line that cannot be read, or does not fit, is told by `error` and changes nothing. A client reads while it writes: it
-//! is told of each chunk, and who does not read is not read. When the input ends the client is taken to be gone: what runs is
-//! ended, and nothing more is told. What looks at the project after changes is told as a call is that nobody made:
-//! `running` and `result` with the tool `project_check`.
+//! A turn begins with the first chunk. `stop_model` says that no more of the reply is wanted; `end` must still follow. `cancel` ends
+//! the turn at any time, with `stop`; in the middle of a reply its `end` must follow too, and the rest of the reply is dropped. Ids
+//! belong to one reply: the client must not send a result after its turn has ended. A line that cannot be read, or does not fit,
+//! changes nothing and is answered by `error`. When the input ends, the client is gone: everything that runs ends, and no more
+//! lines are written. The checks of the project appear as a call without a reply: `running` and `result` with the tool
+//! `project_check`.
 //!
-//! [`SCHEMA`] describes every line. One reply is held in memory, and one line of the client's; where the client does not
-//! read what it is told, nothing more is read from it.
+//! [`SCHEMA`] describes every line. The pipe holds one reply and one line of the client in memory. It reads nothing while the
+//! client does not read what it wrote.
 
+mod client;
 mod lines;
 pub(crate) mod words;
 
 pub use words::{SCHEMA, VERSION};
 
 use crate::messages;
-use crate::question::Choices;
-use futures_util::StreamExt;
+use client::{Channel, ClientHost, ClientModel, ClientTool, Phase, Piece};
 use lines::{Line, Lines};
 use serde_json::Value;
-use std::collections::HashMap;
 use std::fmt;
+use std::future::poll_fn;
 use std::io;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::sync::Arc;
+use std::task::Poll;
 use tokio::io::{AsyncBufRead, AsyncWrite, AsyncWriteExt};
-use tokio::sync::oneshot;
-use toolfence_agent::agent::Canceller;
-use toolfence_agent::agent::hands::{self, Hands, Noted};
+use tokio::sync::mpsc;
+use toolfence_agent::agent::{Agent, Canceller};
 use toolfence_agent::transcript::Transcript;
-use toolfence_policy::toolbox::Toolbox;
-use toolfence_policy::{Cleared, Facts, Pending, Policy};
-use toolfence_protocol::{Catalog, Error, Language, Role, Text, ToolResult, ToolSpec, prompt};
-use toolfence_session::{Action, Answer, Compacted, Input, Note, Session, SessionOptions, StopReason};
+use toolfence_policy::toolbox::{BoxFuture, Toolbox};
+use toolfence_policy::{Facts, Policy};
+use toolfence_protocol::{Error, Text, ToolSpec, prompt};
+use toolfence_session::{Answer, Session, SessionOptions};
 use toolfence_tools::ProjectChecks;
 use toolfence_workspace::Workspace;
-use toolfence_workspace::undo::{History, Turn};
+use toolfence_workspace::undo::History;
 use words::Said;
 
 /// What a pipe serves, to be built with the tools, the policy and what is known of the world.
-#[derive(Clone)]
 #[non_exhaustive]
 pub struct Pipe {
     /// The tools that run here.
@@ -79,7 +76,7 @@ pub struct Pipe {
     /// Bytes of one line of the client's.
     pub line_bytes: usize,
     /// Where turns, decisions and results are recorded.
-    pub transcript: Option<Arc<Mutex<Transcript>>>,
+    pub transcript: Option<Transcript>,
     /// Where what a turn changes in this workspace is kept, so that it can be undone.
     pub history: Option<(Arc<History>, Arc<Workspace>)>,
     /// What looks at the project after the changes of each reply.
@@ -97,20 +94,6 @@ pub enum Ending {
     ClientGone,
     /// The canceller was told to end all.
     Cancelled,
-}
-
-/// Where a turn is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Phase {
-    Idle,
-    /// A reply is wanted.
-    Reply,
-    /// Pieces of it came.
-    Begun,
-    /// It was cancelled, and its end has not come.
-    Dropped,
-    /// Its calls are being answered.
-    Calls,
 }
 
 impl fmt::Debug for Pipe {
@@ -135,182 +118,122 @@ impl Pipe {
         }
     }
 
-    /// Serves one client until its input ends, it stops reading, or `canceller` is told to end all. Then whatever runs has
-    /// ended.
+    /// Serves one client until its input ends, it stops reading, or `canceller` is cancelled. Everything that was running has
+    /// ended then.
     ///
     /// # Errors
-    /// The input cannot be read, or the output not written for another reason than that nobody reads it.
+    /// The input cannot be read, or the output cannot be written for another reason than that it is closed.
     pub async fn serve(
         self,
         input: impl AsyncBufRead + Unpin,
         output: impl AsyncWrite + Unpin,
         canceller: &Canceller,
     ) -> Result<Ending, Error> {
-        let mut lines = Lines::new(input, self.line_bytes);
-        let mut output = output;
-        let (mut pipe, mut theirs, mut before) = (self, Vec::new(), None);
-        loop {
-            // The tools are the same ones, with what runs in the background: only how much there may be of everything is new.
-            pipe.toolbox = pipe.toolbox.with_limits(pipe.session.limits);
-            let toolbox = pipe.toolbox.clone().in_language(pipe.session.language);
-            let mut talk = Talk::new(pipe, &toolbox, &mut output);
-            (talk.theirs, talk.before) = (theirs, before);
-            talk.tell_ready();
-            let served = tokio::select! {
-                biased;
-                () = canceller.cancelled() => return Ok(Ending::Cancelled),
-                served = talk.serve(&mut lines) => served,
-            };
-            match served {
-                Ok(Served::Changed) => (pipe, theirs, before) = (talk.pipe, talk.theirs, talk.before),
+        let lines = Lines::new(input, self.line_bytes);
+        let mut talk = Talk::new(self);
+        tokio::select! {
+            biased;
+            () = canceller.cancelled() => Ok(Ending::Cancelled),
+            served = talk.serve(lines, output) => match served {
                 Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-                    return Err(Error::because(messages::talk_to_client(), error));
+                    Err(Error::because(messages::talk_to_client(), error))
                 }
-                _ => return Ok(Ending::ClientGone),
-            }
+                _ => Ok(Ending::ClientGone),
+            },
         }
     }
 }
 
-/// Why a talk came to an end.
-enum Served {
-    /// The client is gone.
-    Gone,
-    /// The client has set options, with which it goes on.
-    Changed,
+/// A turn under way.
+struct RunningTurn {
+    /// Gives the session and the transcript back.
+    run: BoxFuture<'static, (Session, Option<Transcript>)>,
+    canceller: Canceller,
+    pieces: mpsc::UnboundedSender<Piece>,
 }
 
 /// One client and its turn.
-struct Talk<'a, W> {
+struct Talk {
     pipe: Pipe,
-    output: W,
-    /// Lines that are not written yet.
-    unwritten: String,
-    hands: Hands<'a>,
-    /// What came while the client was slow to read.
-    finished: Vec<Result<ToolResult, Error>>,
+    channel: Channel,
     /// The tools that the client runs.
-    theirs: Vec<ToolSpec>,
-    session: Option<Session>,
-    /// The session of the last turn: what its model has read, the model of this one has read too.
+    theirs: Arc<[ToolSpec]>,
+    turn: Option<RunningTurn>,
+    /// The session of the last turn: its model is the model of the next one.
     before: Option<Session>,
-    phase: Phase,
-    /// Messages of the session that the client has, or has no need of.
-    sent: usize,
-    asked: Option<Pending>,
-    /// When the last question was put.
-    asked_at: Instant,
-    /// The question about what a running command changed, and what takes its answer.
-    changes_asked: Option<(Pending, oneshot::Sender<Result<(), Text>>)>,
-    /// The turn was made shorter, and the client does not know it yet.
-    compacted: Option<Compacted>,
-    /// Calls that the client runs: the tool, and since when.
-    awaited: HashMap<String, (String, Instant)>,
-    /// While it lives, what changes is of this turn. Dropped after what runs.
-    turn: Option<Turn>,
-    /// The client has set options.
-    changed: bool,
 }
 
-impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
-    fn new(pipe: Pipe, toolbox: &'a Toolbox, output: W) -> Talk<'a, W> {
-        let hands = Hands::new(toolbox, pipe.checks.clone());
-        Talk {
-            pipe,
-            output,
-            unwritten: String::new(),
-            hands,
-            finished: Vec::new(),
-            theirs: Vec::new(),
-            session: None,
-            before: None,
-            phase: Phase::Idle,
-            sent: 0,
-            asked: None,
-            asked_at: Instant::now(),
-            changes_asked: None,
-            compacted: None,
-            awaited: HashMap::new(),
-            turn: None,
-            changed: false,
-        }
+impl Talk {
+    fn new(mut pipe: Pipe) -> Talk {
+        let channel = Channel::new(pipe.session.language);
+        pipe.toolbox = pipe.toolbox.with_limits(pipe.session.limits);
+        Talk { pipe, channel, theirs: Arc::default(), turn: None, before: None }
     }
 
-    async fn serve<R: AsyncBufRead + Unpin>(&mut self, lines: &mut Lines<R>) -> io::Result<Served> {
+    async fn serve(
+        &mut self,
+        mut lines: Lines<impl AsyncBufRead + Unpin>,
+        mut output: impl AsyncWrite + Unpin,
+    ) -> io::Result<()> {
+        let channel = self.channel.clone();
+        self.send_ready();
         loop {
-            self.act();
-            self.write().await?;
-            if self.changed {
-                return Ok(Served::Changed);
-            }
-            if !self.finished.is_empty() {
-                let finished = std::mem::take(&mut self.finished);
-                finished.into_iter().for_each(|result| self.ran(result));
+            // Nothing is read before everything is written: a client that does not read must not fill the memory.
+            let unwritten = channel.take_unwritten();
+            if !unwritten.is_empty() {
+                let write = async {
+                    output.write_all(unwritten.as_bytes()).await?;
+                    output.flush().await
+                };
+                self.advance_during(write).await?;
                 continue;
             }
-            tokio::select! {
-                biased;
-                Some(noted) = self.hands.noted.recv() => {
-                    match noted {
-                        Noted::Said { id, note } => self.tell(words::progress(&id, &note)),
-                        // The output comes with the result.
-                        Noted::Printed { .. } => {}
-                        Noted::Asked { question, answer } => {
-                            self.tell(words::ask(&question, self.language()));
-                            self.changes_asked = Some((*question, answer));
-                            self.asked_at = Instant::now();
-                        }
-                    }
+            let next = async {
+                tokio::select! {
+                    biased;
+                    () = channel.has_unwritten() => Ok(Next::Write),
+                    line = lines.next() => line.map(|line| line.map_or(Next::Gone, Next::Line)),
                 }
-                Some(result) = self.hands.running.next() => self.ran(result),
-                line = lines.next() => match line? {
-                    Some(line) => self.take(line),
-                    None => return Ok(Served::Gone),
-                },
+            };
+            match self.advance_during(next).await? {
+                Next::Write => {}
+                Next::Line(line) => self.take(line),
+                Next::Gone => return Ok(()),
             }
         }
     }
 
-    /// Writes what is to be told. Calls go on meanwhile: a client that is slow to read must not stop their deadlines.
-    async fn write(&mut self) -> io::Result<()> {
-        let Talk { output, unwritten, hands, finished, .. } = self;
-        let mut written = pin!(async {
-            output.write_all(unwritten.as_bytes()).await?;
-            output.flush().await
-        });
-        loop {
-            tokio::select! {
-                biased;
-                done = &mut written => { done?; break }
-                Some(result) = hands.running.next() => finished.push(result),
+    /// Waits for `other` and runs the turn meanwhile, so that a client that is slow to read does not stop the deadlines of
+    /// calls. The turn comes first: it has acted on a line before the next one is read.
+    async fn advance_during<T>(&mut self, other: impl Future<Output = T>) -> T {
+        let mut other = pin!(other);
+        poll_fn(|context| {
+            if let Some(turn) = &mut self.turn
+                && let Poll::Ready((session, transcript)) = turn.run.as_mut().poll(context)
+            {
+                self.turn = None;
+                self.pipe.policy = session.policy().clone();
+                self.pipe.transcript = transcript;
+                self.before = Some(session);
             }
-        }
-        self.unwritten.clear();
-        Ok(())
+            other.as_mut().poll(context)
+        })
+        .await
     }
 
-    fn tell(&mut self, line: Value) {
-        self.unwritten.push_str(&line.to_string());
-        self.unwritten.push('\n');
+    /// The tools that run here and those that the client runs.
+    fn toolbox(&self) -> Toolbox {
+        let add = |toolbox: Toolbox, spec: &ToolSpec| toolbox.with(ClientTool::new(spec.clone(), self.channel.clone()));
+        self.theirs.iter().fold(self.pipe.toolbox.clone(), add)
     }
 
-    /// The language of what the client and its model are told.
-    fn language(&self) -> Language {
-        self.pipe.session.language
-    }
-
-    fn catalog(&self) -> Catalog {
-        let ours = self.pipe.toolbox.catalog();
-        ours.specs().iter().chain(&self.theirs).cloned().collect()
-    }
-
-    fn tell_ready(&mut self) {
-        let catalog = self.pipe.policy.marked(&self.catalog(), &*self.pipe.facts);
-        let instructions = prompt::instructions(&catalog, self.language());
+    fn send_ready(&self) {
+        let catalog = self.pipe.policy.marked(&self.toolbox().catalog(), &*self.pipe.facts);
+        let instructions = prompt::instructions(&catalog, self.pipe.session.language);
         let parts = [self.pipe.persona.trim(), instructions.trim()];
-        let told = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n");
+        let text = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n");
         let names: Vec<&str> = catalog.specs().iter().map(|spec| spec.name.as_ref()).collect();
-        self.tell(words::ready(&told, &names));
+        self.channel.send(&words::ready(&text, &names));
     }
 
     fn take(&mut self, line: Line) {
@@ -319,7 +242,7 @@ impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
             Line::NotUtf8 => Err(messages::line_not_utf8()),
             Line::Text(text) if text.trim().is_empty() => Ok(()),
             Line::Text(text) => match serde_json::from_str::<Said>(&text) {
-                Ok(said) => self.said(said),
+                Ok(said) => self.follow(said),
                 Err(error) => {
                     let why: String = error.to_string().chars().take(MOST_ECHOED).collect();
                     Err(messages::line_unreadable(why))
@@ -327,59 +250,41 @@ impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
             },
         };
         if let Err(message) = taken {
-            self.tell(words::error(&message, self.language()));
+            self.channel.send_error(&message);
         }
     }
 
+    /// Does what a line asks for.
+    ///
     /// # Errors
-    /// Why what was said does not fit; nothing is changed then.
-    fn said(&mut self, said: Said) -> Result<(), Text> {
+    /// Why the line does not fit. Nothing has changed then.
+    fn follow(&mut self, said: Said) -> Result<(), Text> {
         match said {
-            Said::Tools { tools } => self.take_tools(tools)?,
-            Said::Options { limits, results } => self.take_options(&limits, results)?,
-            Said::Chunk { .. } if self.phase == Phase::Dropped => {}
-            Said::End { .. } if self.phase == Phase::Dropped => self.phase = Phase::Idle,
-            Said::Chunk { text } => {
-                self.reply("chunk")?.handle(Input::Chunk(&text));
-                self.record(|transcript, _| transcript.chunk(&text));
-                self.phase = Phase::Begun;
-            }
-            Said::End { reason } => {
-                self.reply("end")?.handle(Input::End(reason));
-                self.phase = Phase::Calls;
-            }
-            Said::Approve { id, always } => {
-                let answer = self.choices(&id)?.approval(always)?;
-                self.answer(&id, answer)?;
-            }
-            Said::Edit { id, args } => {
-                let answer = self.choices(&id)?.edit(args)?;
-                self.answer(&id, answer)?;
-            }
+            Said::Tools { tools } => self.take_tools(tools),
+            Said::Options { limits, results } => self.take_options(&limits, results),
+            Said::Chunk { text } => self.take_piece("chunk", Piece::Text(text)),
+            Said::End { reason } => self.take_piece("end", Piece::End(reason)),
+            Said::Approve { id, always } => self.channel.answer(&id, |choices| choices.approval(always)),
+            Said::Edit { id, args } => self.channel.answer(&id, |choices| choices.edit(args)),
             Said::Deny { id, reason } => {
                 let why = reason.map_or_else(messages::user_said_no, Text::from);
-                self.answer(&id, Answer::No(why))?;
+                self.channel.answer(&id, |_| Ok(Answer::No(why)))
             }
-            Said::ToolResult(result) => {
-                let known = self.awaited.remove(&result.id);
-                let (tool, since) = known.ok_or_else(|| messages::no_result_awaited(format!("{:?}", result.id)))?;
-                let elapsed = u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX);
-                self.handle(Input::Result(result.result(&tool, elapsed)));
-            }
+            Said::ToolResult(result) => self.channel.take_result(result),
             Said::Cancel {} => {
-                let begun = self.phase == Phase::Begun;
-                self.end_turn(Input::Cancel);
-                self.act();
-                if begun {
-                    self.phase = Phase::Dropped;
+                if let Some(turn) = &self.turn {
+                    turn.canceller.cancel();
                 }
+                if self.channel.phase() == Phase::Begun {
+                    self.channel.set_phase(Phase::Dropped);
+                }
+                Ok(())
             }
         }
-        Ok(())
     }
 
     fn take_options(&mut self, limits: &serde_json::Map<String, Value>, results: words::Results) -> Result<(), Text> {
-        if self.phase != Phase::Idle {
+        if self.channel.phase() != Phase::Idle {
             return Err(messages::options_between_turns_only());
         }
         let mut wanted = self.pipe.session.limits;
@@ -387,194 +292,82 @@ impl<'a, W: AsyncWrite + Unpin> Talk<'a, W> {
             wanted.set(key, &number.to_string()).map_err(|error| error.text())?;
         }
         self.pipe.session.limits = wanted;
+        self.pipe.toolbox = self.pipe.toolbox.clone().with_limits(wanted);
         results.set(&mut self.pipe.session.format);
-        self.changed = true;
+        self.send_ready();
         Ok(())
     }
 
     fn take_tools(&mut self, tools: Vec<words::HostTool>) -> Result<(), Text> {
-        if self.phase != Phase::Idle {
+        if self.channel.phase() != Phase::Idle {
             return Err(messages::tools_between_turns_only());
         }
         self.theirs = tools.into_iter().map(words::HostTool::spec).collect::<Result<_, _>>()?;
-        self.tell_ready();
+        self.send_ready();
         Ok(())
     }
 
-    /// The session that waits for more of a reply; between turns a new one.
-    fn reply(&mut self, what: &str) -> Result<&mut Session, Text> {
-        match self.phase {
+    /// Takes a piece of a reply. Between turns it begins one.
+    fn take_piece(&mut self, what: &str, piece: Piece) -> Result<(), Text> {
+        let is_end = matches!(piece, Piece::End(_));
+        match self.channel.phase() {
             Phase::Calls => return Err(messages::last_reply_is_answered(what)),
-            Phase::Reply | Phase::Begun | Phase::Dropped => {}
-            Phase::Idle => {
-                let history = self.pipe.history.as_ref();
-                self.turn = history.map(|(history, workspace)| history.begin(workspace, ""));
-                let (mut options, facts) = (self.pipe.session.clone(), self.pipe.facts.clone());
-                options.checks = self.pipe.checks.is_some();
-                let mut session = Session::new(options, Arc::new(self.catalog()), self.pipe.policy.clone(), facts);
-                if let Some(mut before) = self.before.take() {
-                    session.follows(&mut before);
-                }
-                self.session = Some(session);
-                self.record(Transcript::attach);
-                // What the user said is between the client and its model.
-                self.handle(Input::User(""));
-                self.record(|transcript, session| transcript.user("", session));
-                self.sent = 0;
-                self.act();
+            Phase::Dropped if is_end => {
+                self.channel.set_phase(Phase::Idle);
+                return Ok(());
             }
+            Phase::Dropped => return Ok(()),
+            Phase::Idle | Phase::Reply | Phase::Begun => {}
         }
-        self.session.as_mut().ok_or_else(messages::no_turn)
-    }
-
-    /// The answers that the question about this call takes.
-    ///
-    /// # Errors
-    /// There is no question about it.
-    fn choices(&self, id: &str) -> Result<Choices, Text> {
-        let about_changes = self.changes_asked.as_ref().map(|(question, _)| question);
-        let mut questions = about_changes.into_iter().chain(&self.asked);
-        let question = questions.find(|question| question.call().id == id);
-        question.map(Choices::of).ok_or_else(|| messages::nothing_asked(format!("{id:?}")))
-    }
-
-    fn answer(&mut self, id: &str, answer: Answer) -> Result<(), Text> {
-        if let Some((question, kept)) = self.changes_asked.take_if(|(question, _)| question.call().id == id) {
-            self.record_answer(&question, &answer);
-            let (keep, rules) = answer.to_changes(&question);
-            if let Some(session) = &mut self.session {
-                let mut policy = session.policy().clone();
-                policy.remember(rules);
-                session.set_policy(policy);
-            }
-            // A call that was stopped in the meantime needs no answer.
-            let _ = kept.send(keep);
-            return Ok(());
+        self.channel.set_phase(if is_end { Phase::Calls } else { Phase::Begun });
+        if self.turn.is_none() {
+            self.turn = Some(self.begin_turn());
         }
-        let pending = self.asked.take_if(|pending| pending.call().id == id);
-        let pending = pending.ok_or_else(|| messages::nothing_asked(format!("{id:?}")))?;
-        self.record_answer(&pending, &answer);
-        self.handle(answer.to(pending));
+        if let Some(turn) = &self.turn {
+            // A turn that has ended reads no more of the reply.
+            _ = turn.pieces.send(piece);
+        }
         Ok(())
     }
 
-    fn record(&self, write: impl FnOnce(&mut Transcript, &Session)) {
-        if let (Some(transcript), Some(session)) = (&self.pipe.transcript, &self.session) {
-            write(&mut transcript.lock().unwrap_or_else(PoisonError::into_inner), session);
+    /// Begins a turn with an empty conversation: the client keeps its own. What was always allowed stays allowed.
+    fn begin_turn(&mut self) -> RunningTurn {
+        let toolbox = self.toolbox();
+        let (policy, facts) = (self.pipe.policy.clone(), self.pipe.facts.clone());
+        let mut session = Session::new(self.pipe.session.clone(), Arc::new(toolbox.catalog()), policy, facts);
+        if let Some(mut before) = self.before.take() {
+            session.follows(&mut before);
         }
-    }
-
-    fn record_answer(&self, question: &Pending, answer: &Answer) {
-        let elapsed = u64::try_from(self.asked_at.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.record(|transcript, _| transcript.asked(question, answer, elapsed));
-    }
-
-    fn handle(&mut self, input: Input<'_>) {
-        if let Some(session) = &mut self.session {
-            session.handle(input);
+        let (pieces, replies) = mpsc::unbounded_channel();
+        let model = Arc::new(ClientModel::new(self.channel.clone(), replies));
+        let mut agent = Agent::new(session, toolbox, model);
+        if let Some((history, workspace)) = &self.pipe.history {
+            agent = agent.history(history.clone(), workspace.clone());
         }
-    }
-
-    fn ran(&mut self, result: Result<ToolResult, Error>) {
-        match result {
-            Ok(result) => {
-                self.hands.open.retain(|call| call.id != result.id);
-                // A call that has its result asks nothing any more.
-                self.changes_asked.take_if(|(question, _)| question.call().id == result.id);
-                // The client's model reads texts.
-                self.handle(Input::Result(result.without_images(self.language())));
-            }
-            Err(error) => {
-                let message = error.text();
-                self.tell(words::error(&message, self.language()));
-                self.end_turn(Input::Failed(message));
-            }
+        if let Some(checks) = &self.pipe.checks {
+            agent = agent.checks(checks.clone());
         }
-    }
-
-    fn end_turn(&mut self, input: Input<'_>) {
-        self.hands.stop();
-        self.asked = None;
-        self.changes_asked = None;
-        self.awaited.clear();
-        self.handle(input);
-    }
-
-    /// Does what the session wants done.
-    fn act(&mut self) {
-        while let Some(action) = self.session.as_mut().and_then(Session::poll) {
-            self.record(|transcript, session| transcript.action(&action, session));
-            match action {
-                Action::CallModel => self.want_reply(),
-                Action::Compacted(done) => self.compacted = Some(done),
-                Action::StopModel => self.tell(words::stop_model()),
-                Action::Show(event) => {
-                    self.tell(words::shown(&event, self.language()));
-                }
-                Action::Answered(result) => {
-                    self.tell(words::result(&result, self.language()));
-                }
-                Action::Ask(pending) => {
-                    self.tell(words::ask(&pending, self.language()));
-                    self.asked = Some(pending);
-                    self.asked_at = Instant::now();
-                }
-                Action::Run(cleared) => self.run(cleared),
-                Action::Check => {
-                    let call = self.hands.check();
-                    call.iter().for_each(|call| self.tell(words::begins("running", call)));
-                }
-                Action::Stop(reason) => self.turn_is_over(&reason),
-                // What a later version of the session may add.
-                _ => {}
-            }
+        if let Some(transcript) = self.pipe.transcript.take() {
+            agent = agent.transcript(transcript);
         }
+        let canceller = agent.canceller();
+        let mut host = ClientHost::new(self.channel.clone(), self.theirs.clone());
+        // Without a budget of tokio the turn only waits when nothing is left to do, so that lines are read in time.
+        let run = Box::pin(tokio::task::unconstrained(async move {
+            // The words of the user are between the client and its model.
+            let ended = agent.run("", &mut host).await;
+            host.end(&agent, ended);
+            agent.into_parts()
+        }));
+        RunningTurn { run, canceller, pieces }
     }
+}
 
-    fn run(&mut self, cleared: Cleared) {
-        let call = cleared.call();
-        if self.theirs.iter().any(|spec| spec.name == call.name) {
-            self.awaited.insert(call.id.clone(), (call.name.clone(), Instant::now()));
-            self.tell(words::begins("run", call));
-        } else {
-            self.tell(words::begins("running", call));
-            if let Some((history, _)) = &self.pipe.history {
-                history.entitle(&hands::title_of(&cleared, &self.pipe.toolbox.catalog()));
-            }
-            self.hands.start(cleared);
-        }
-    }
-
-    fn want_reply(&mut self) {
-        self.phase = Phase::Reply;
-        let Some(session) = &self.session else { return };
-        let mut text = session.history().pop().map(|message| message.content);
-        let mut shorter = None;
-        if let Some(done) = self.compacted.take() {
-            let mut messages = session.messages();
-            text = messages.pop().map(|results| results.content);
-            shorter = Some(words::compacted(&done, &messages));
-        }
-        let begins = self.sent == 0;
-        self.sent = session.history().len();
-        if let Some(text) = text.filter(|_| !begins) {
-            shorter.into_iter().for_each(|line| self.tell(line));
-            self.tell(words::results(&text));
-        }
-    }
-
-    /// What was allowed for always stays; the conversation is the client's.
-    fn turn_is_over(&mut self, reason: &StopReason) {
-        self.phase = Phase::Idle;
-        self.turn = None;
-        self.record(|transcript, _| transcript.ended(&Ok(reason.clone())));
-        let Some(session) = self.session.take() else { return };
-        let history = session.history();
-        let unsent = history.get(self.sent..).unwrap_or_default().iter();
-        let unsent = unsent.filter(|message| message.role == Role::User).map(|message| message.content.as_str());
-        let text = unsent.chain(session.owed().iter().map(Note::text)).collect::<Vec<_>>().join("\n\n");
-        self.pipe.policy = session.policy().clone();
-        self.tell(words::over(reason, (!text.is_empty()).then_some(&text)));
-        self.before = Some(session);
-    }
+/// What [`Talk::serve`] does next.
+enum Next {
+    /// Write the lines that the turn has added.
+    Write,
+    Line(Line),
+    /// The client is gone.
+    Gone,
 }

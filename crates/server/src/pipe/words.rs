@@ -127,14 +127,14 @@ struct HostError {
 }
 
 impl HostResult {
-    /// The answer to the call `id` of `tool`, which took so long.
-    pub(crate) fn result(self, tool: &str, milliseconds: u64) -> ToolResult {
+    /// The output of the tool.
+    pub(super) fn output(self) -> Output {
         let mut output = Output::text(self.output);
         output.truncated = self.truncated;
         output.exit_code = self.exit_code;
         output.data = self.data;
         output.failure = self.error.map(|error| ToolFailure::new(error.code, error.message));
-        ToolResult::new(self.id, tool, output, milliseconds)
+        output
     }
 }
 

@@ -5,7 +5,7 @@ use crate::failure::{Failure, INTERRUPTED};
 use crate::setup::Setup;
 use crate::terminal::Terminal;
 use std::process::ExitCode;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use tokio::io::{BufReader, stdin, stdout};
 use toolfence::agent::Canceller;
 use toolfence::pipe::{Ending, Pipe, SCHEMA};
@@ -24,7 +24,7 @@ pub(crate) fn run(options: &Options, arguments: &PipeArguments) -> Result<ExitCo
     pipe.session.parser = setup.parser()?;
     pipe.session.window = setup.window();
     pipe.persona = setup.persona.text.clone();
-    pipe.transcript = setup.run_transcript()?.map(|transcript| Arc::new(Mutex::new(transcript)));
+    pipe.transcript = setup.run_transcript()?;
     pipe.history = setup.history.clone().map(|history| (history, setup.workspace.clone()));
     pipe.checks = setup.project_checks().map(Arc::new);
     let canceller = Canceller::default();
