@@ -113,8 +113,6 @@ pub(super) struct Block {
     pub(super) forged: bool,
     /// The info word was another one than `tool`.
     pub(super) drifted_word: bool,
-    /// Only one of two readings sees the opening fence.
-    pub(super) doubtful: bool,
     /// The opening fence is the first thing on its line.
     pub(super) at_line_start: bool,
     /// The closing fence was glued to what stands before it.
@@ -166,7 +164,6 @@ impl Block {
             preview: Preview::default(),
             forged: false,
             drifted_word: false,
-            doubtful: false,
             at_line_start: false,
             glued: false,
             python: false,
@@ -277,7 +274,6 @@ impl Block {
     pub(super) fn is_exact(&self) -> bool {
         let strict = matches!(self.stage(), Stage::Empty | Stage::Inside | Stage::InString | Stage::Complete);
         let canonical = !self.drifted_word
-            && !self.doubtful
             && !self.glued
             && !self.preview.quiet
             && !self.preview.saw_mark

@@ -22,7 +22,7 @@ enum Container {
     },
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 enum Leaf {
     None,
     /// The text so far, where it begins with `[`.
@@ -34,6 +34,12 @@ enum Leaf {
     },
     Html(html::End),
     Indented,
+    /// Nothing is open, but for CommonMark a fence is: the parser ended its block early. The first line that is not blank
+    /// may be its closing fence.
+    LateFence {
+        mark: u8,
+        length: usize,
+    },
 }
 
 /// What a line is.
@@ -54,7 +60,7 @@ pub(super) enum LineKind<'a> {
 }
 
 /// What is open between two lines.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) struct Containers {
     containers: Vec<Container>,
     /// Indices of the quotes among the containers: what a blank line continues up to.
@@ -94,6 +100,22 @@ impl Containers {
     /// Ends the open leaf: a closing fence that the caller decided to believe, or a call in the place of a paragraph.
     pub(super) fn close_leaf(&mut self) {
         self.leaf = Leaf::None;
+    }
+
+    /// Begins a new document. The closing fence of a block that was ended early may still come.
+    pub(super) fn begin_document(&mut self) {
+        let leaf = std::mem::replace(&mut self.leaf, Leaf::None);
+        self.truncate(0);
+        if let Leaf::LateFence { .. } = leaf {
+            self.leaf = leaf;
+        }
+    }
+
+    /// Ends the open fenced code block at a place that CommonMark does not see: the closing fence may still come.
+    pub(super) fn end_fence_early(&mut self) {
+        if let Leaf::Fence { mark, length, .. } = self.leaf {
+            self.leaf = Leaf::LateFence { mark, length };
+        }
     }
 
     /// Reads a line while a fenced code block is open; `None` when the line does not continue its containers.
@@ -253,6 +275,12 @@ impl Containers {
                     self.leaf = Leaf::None;
                 }
                 Some(LineKind::Html { text: cursor.rest(), raw: end != html::End::Blank })
+            }
+            Leaf::LateFence { .. } if cursor.is_blank() => Some(LineKind::Prose),
+            Leaf::LateFence { mark, length } => {
+                self.leaf = Leaf::None;
+                let closes = cursor.indent() < 4 && fence::closes(cursor.rest(), mark, length);
+                closes.then_some(LineKind::Prose)
             }
             Leaf::Indented if cursor.indent() > 3 && !cursor.is_blank() => Some(LineKind::Indented(cursor.rest())),
             _ => None,

@@ -47,7 +47,6 @@ mod input;
 mod line_gate;
 mod link_definition;
 mod meant;
-mod other_reading;
 mod parser;
 mod preview;
 mod queue;

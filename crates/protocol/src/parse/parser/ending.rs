@@ -1,12 +1,11 @@
 //! How a tool block ends, and what it is then: calls, a broken block, a made-up result, or prose from a doubtful fence on.
 
-use super::{Given, MOST_SPECULATIONS, Parser, ParserState};
+use super::{Given, MOST_SPECULATIONS, Parser, ParserState, Trust};
 use crate::json::Problem;
 use crate::parse::block::{Candidate, Ending, Stage};
 use crate::parse::call::Draft;
 use crate::parse::dialect;
 use crate::parse::event::{Event, ReadError};
-use crate::parse::other_reading::{self, OtherReading};
 use crate::parse::read::{bodies_of_dialect, read_block};
 use crate::{Dialect, FinishReason, Repair, ToolCall, messages};
 
@@ -29,24 +28,17 @@ impl Parser {
             return self.go_back(candidate);
         }
         self.resume_prose();
-        if matches!(ending, Ending::NextFence | Ending::LooseFence { .. } | Ending::ClosingTag) {
-            other_reading::part(&self.containers, &mut self.other);
-        }
         if matches!(ending, Ending::Fence | Ending::LooseFence { .. } | Ending::ClosingTag) {
             self.block.span.end = self.input.offset(line_end);
             // Any other line that ends the block is read again, as prose.
             if let Some(line) = self.input.next_line(usize::MAX).filter(|line| line.end == line_end) {
-                if let Some(other) = &mut self.other {
-                    other.line(self.input.slice(self.input.at, line.end));
-                }
                 self.input.pass(line);
             }
         }
-        if let Some(other) = &mut self.other {
-            other.block_ends();
-        }
-        if ending != Ending::Container {
-            self.containers.close_leaf();
+        match ending {
+            Ending::Container => {}
+            Ending::LooseFence { .. } | Ending::ClosingTag => self.containers.end_fence_early(),
+            _ => self.containers.close_leaf(),
         }
         self.conclude(ending);
         self.input.use_up(self.block.span.end);
@@ -59,7 +51,6 @@ impl Parser {
     pub(super) fn resume_prose(&mut self) {
         self.state = ParserState::Prose;
         self.given = Given::Undecided(0);
-        self.other_at_candidate = None;
     }
 
     /// Says what the block is.
@@ -91,18 +82,24 @@ impl Parser {
             self.block.is_unfinished() && drafts.iter().any(Draft::is_completed)
                 || !self.block.lines_behind(repairs).trim().is_empty()
         });
+        let ends_early = matches!(ending, Ending::NextFence | Ending::LooseFence { .. } | Ending::ClosingTag);
         match read.and_then(|drafts| self.admit(drafts, ending)) {
             Ok(drafts) => {
-                self.after_broken |= broke_off;
+                if broke_off {
+                    self.trust = Trust::AfterBroken;
+                } else if ends_early {
+                    self.trust = self.trust.max(Trust::AfterRepair);
+                }
                 self.queue_calls(drafts);
             }
             Err(_) if self.block.is_unfinished() && matches!(ending, Ending::Reply(_)) && stage != Stage::Spoiled => {
                 self.incomplete();
             }
             Err(problem) => {
-                self.after_broken |= broke_off || problem.inside;
-                self.ended_early_malformed |=
-                    matches!(ending, Ending::NextFence | Ending::LooseFence { .. } | Ending::ClosingTag);
+                // The end of a block that cannot be read and was ended early is a guess as well.
+                if broke_off || problem.inside || ends_early {
+                    self.trust = Trust::AfterBroken;
+                }
                 self.malformed(&problem);
             }
         }
@@ -137,7 +134,6 @@ impl Parser {
         let canonical = ending == Ending::Fence
             && self.block.at_line_start
             && !self.block.drifted_word
-            && !self.ended_early_malformed
             && drafts.iter().all(|draft| draft.repairs.is_empty());
         let misses_fence = matches!(ending, Ending::NextFence | Ending::ClosingTag | Ending::Reply(FinishReason::Stop));
         let (glued, text) = match ending {
@@ -146,11 +142,11 @@ impl Parser {
         };
         let needed = [
             (self.block.drifted_word, Repair::InfoWord),
-            (self.block.doubtful && !canonical, Repair::DoubtfulFence),
+            (self.trust == Trust::AfterRepair && !canonical, Repair::DoubtfulFence),
             (misses_fence && !self.options.bare, Repair::MissingFence),
             (glued, Repair::GluedFence),
             (text, Repair::TextAfterFence),
-            (self.after_broken, Repair::AfterBrokenBlock),
+            (self.trust == Trust::AfterBroken, Repair::AfterBrokenBlock),
         ];
         for draft in &mut drafts {
             draft.repairs.extend(needed.iter().filter(|(needed, _)| *needed).map(|(_, repair)| repair));
@@ -200,14 +196,8 @@ impl Parser {
         };
         self.malformed(&Problem::new(candidate.body, message));
         self.containers.close_leaf();
-        self.after_broken = true;
+        self.trust = Trust::AfterBroken;
         self.failed_speculations = (self.failed_speculations + 1).min(MOST_SPECULATIONS);
-        self.other = self.other_at_candidate.take();
-        if self.failed_speculations == MOST_SPECULATIONS
-            && let Some(commonmark) = self.other.take().and_then(OtherReading::into_commonmark)
-        {
-            self.containers = commonmark;
-        }
         self.input.use_up(candidate.end);
         self.input.go_back(candidate.next, candidate.next_line);
         self.given = Given::Undecided(0);

@@ -25,7 +25,6 @@ use super::event::{Event, Ignored, Span};
 use super::ignored::IgnoredCalls;
 use super::input::{Input, InputLine};
 use super::line_gate::LineGate;
-use super::other_reading::{self, OtherReading};
 use super::preview::Tag;
 use super::queue::{HeldCall, Queue, Queued};
 use super::read::takes_body;
@@ -45,10 +44,6 @@ pub struct Parser {
     pub(super) input: Input,
     state: ParserState,
     containers: Containers,
-    /// CommonMark's reading, or the parser's own, where they differ.
-    other: Option<OtherReading>,
-    /// What `other` was behind the candidate of the open block.
-    other_at_candidate: Option<OtherReading>,
     ignored: IgnoredCalls,
     /// Whether the beginning of the current line may be shown.
     gate: LineGate,
@@ -62,10 +57,7 @@ pub struct Parser {
     calls: usize,
     /// How many blocks that were read past a doubtful closing fence had ended there after all.
     failed_speculations: u8,
-    /// A block broke off: what follows may have been meant as its content.
-    after_broken: bool,
-    /// A malformed block ended where CommonMark sees no end.
-    ended_early_malformed: bool,
+    trust: Trust,
     /// Nothing more can be found until more is pushed.
     starved: bool,
     /// Code spans of the open paragraph.
@@ -99,6 +91,17 @@ enum ParserState {
     Reasoning(reasoning::ReasoningSection),
     Section(Box<Section>),
     Done,
+}
+
+/// How far the calls that follow are what the model meant. Holds until the end of the reply, and never gets better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Trust {
+    /// Every block so far ended where CommonMark sees its end.
+    Clean,
+    /// A block was ended where CommonMark sees no end. A later call needs the exact form, or it is a guess.
+    AfterRepair,
+    /// A block broke off: what follows may have been meant as its content, and every later call is a guess.
+    AfterBroken,
 }
 
 /// What the open block has of a line that is still coming.
@@ -140,8 +143,6 @@ impl Parser {
             input: Input::default(),
             state: ParserState::Prose,
             containers: Containers::new(),
-            other: None,
-            other_at_candidate: None,
             ignored: ignored_calls(&options),
             gate: LineGate::default(),
             skipping: false,
@@ -150,8 +151,7 @@ impl Parser {
             queue: Queue::new(options.settled_only, holds),
             calls: 0,
             failed_speculations: 0,
-            after_broken: false,
-            ended_early_malformed: false,
+            trust: Trust::Clean,
             starved: false,
             spans: CodeSpans::default(),
             paragraph: ParagraphRest::default(),
@@ -226,14 +226,14 @@ impl Parser {
     }
 
     /// Whether what was delivered of the open block came from strict reading, and nothing suggests yet that it could be
-    /// read in another way: no repair, no verbatim body, no doubtful closing fence, no block before it that broke off, and
-    /// no doubt whether the reply [is thought](Parser::is_undecided).
+    /// read in another way: no repair, no verbatim body, no doubtful closing fence, no block
+    /// before it that broke off or had to be ended early, and no doubt whether the reply [is thought](Parser::is_undecided).
     ///
     /// For hosts that pass provisional events on and cannot take them back. The block may turn out to be malformed
     /// still. Where this holds after an event was polled, it holds for that event and all of its block before it.
     #[must_use]
     pub fn is_exact(&self) -> bool {
-        !self.queue.holds() && !self.after_broken && self.block.is_exact()
+        !self.queue.holds() && self.trust == Trust::Clean && self.block.is_exact()
     }
 
     /// Whether a closing tag may still show that all of the reply so far was thought: under [`Reasoning::Unknown`], until a
@@ -434,8 +434,7 @@ impl Parser {
         {
             self.spans.end_paragraph();
         }
-        let is_call = |opening: &Opening<'_>| !matches!(info_word(opening), InfoWord::Other);
-        let (kind, doubtful) = other_reading::read_line(&mut self.containers, &mut self.other, text, is_call);
+        let kind = self.containers.line(text);
         let in_quote = self.containers.in_quote();
         if !in_quote && self.follows_call() {
             // A closing fence with a tag after it: for CommonMark it is content, or the info string of an opening fence.
@@ -499,7 +498,6 @@ impl Parser {
                     self.block.forged = matches!(word, InfoWord::Result);
                     self.block.drifted_word = matches!(word, InfoWord::Tool { drifted: true });
                     self.block.python = is_code && self.dialects().contains(Dialect::Pythonic);
-                    self.block.doubtful = doubtful;
                     self.block.at_line_start = offset == 0;
                     self.block.object_on_fence_line = holds_object;
                     return false;
@@ -610,7 +608,7 @@ impl Parser {
     /// What follows is read as the start of a new document.
     fn begin_document(&mut self) {
         self.state = ParserState::Prose;
-        self.containers = Containers::new();
+        self.containers.begin_document();
         self.ignored = ignored_calls(&self.options);
         self.gate = LineGate::default();
         self.spans.end_paragraph();
@@ -742,21 +740,11 @@ impl Parser {
             Err((ending, after_fence)) => {
                 let tag = closing_tags(after_fence).next().filter(|_| watches_tags);
                 let tag = tag.map(|(at, tag)| (text.len() - after_fence.len() + at, tag));
-                if let (Some(other), Some(_)) = (&mut self.other, tag) {
-                    other.line(text);
-                }
                 return self.end_at_line(ending, line, tag);
             }
         };
-        if let Some(other) = &mut self.other {
-            other.line(text);
-        }
         let block = &mut self.block;
         if doubtful {
-            if block.candidate.is_none() {
-                self.other_at_candidate = self.other.clone();
-                self.other.get_or_insert_with(|| OtherReading::behind_candidate(&self.containers));
-            }
             let (end, next) = (self.input.offset(line.end), self.input.offset(line.next));
             block.doubt(end, next, self.input.line + 1);
         }
@@ -779,7 +767,9 @@ impl Parser {
         {
             let offset = place_of_tail(text, &block.body[at..]);
             // The lines before the tag may be content that lost its quotes, and so may what follows it.
-            self.after_broken |= !block.lines_behind(&[]).trim().is_empty();
+            if !block.lines_behind(&[]).trim().is_empty() {
+                self.trust = Trust::AfterBroken;
+            }
             block.end_after_call(end);
             return self.end_at_line(Ending::ClosingTag, line, Some((offset, tag)));
         }

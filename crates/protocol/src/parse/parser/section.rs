@@ -5,7 +5,7 @@
 //! The text after it is read by a pure function ([`dialect`]), again and again while it comes: at each closing token, and whenever
 //! there is twice as much as the last time, so that the time stays linear. A call is announced as soon as its name is known.
 
-use super::{InfoWord, Parser, ParserState, info_word};
+use super::{InfoWord, Parser, ParserState, Trust, info_word};
 use crate::clip::floor_boundary;
 use crate::fence;
 use crate::json::Problem;
@@ -17,7 +17,6 @@ use crate::parse::event::{Event, Ignored, Span};
 use crate::parse::ignored::IgnoredCall;
 use crate::parse::input::Input;
 use crate::parse::line_gate::{LineGate, marks};
-use crate::parse::other_reading::OtherReading;
 use crate::parse::queue::{Queue, Queued};
 use crate::parse::read::bodies_of_dialect;
 use crate::parse::reasoning;
@@ -380,7 +379,9 @@ impl Parser {
         self.go_to(offset);
         self.end_section(end, Some(dialect), Ok(drafts));
         // What follows may be the rest of a text of the call.
-        self.after_broken |= stray;
+        if stray {
+            self.trust = Trust::AfterBroken;
+        }
         true
     }
 
@@ -558,7 +559,6 @@ impl Parser {
                 let needed = [
                     (mid_line && (profile.is_none() || other), Repair::MidLine),
                     (other, Repair::OtherDialect),
-                    (self.other.as_ref().is_some_and(OtherReading::is_doubtful), Repair::DoubtfulFence),
                     (lines, Repair::IndentedText),
                 ];
                 draft.repairs.extend(needed.iter().filter(|(needed, _)| *needed).map(|(_, repair)| repair));
@@ -572,7 +572,7 @@ impl Parser {
         match read.and_then(|drafts| self.admit(drafts, Ending::Fence)) {
             Ok(drafts) => self.queue_calls(drafts),
             Err(problem) => {
-                self.after_broken = true;
+                self.trust = Trust::AfterBroken;
                 self.malformed(&problem);
             }
         }
