@@ -73,8 +73,8 @@ fn told_is_said(events: &[Event<'_>]) {
         match event {
             Event::Started { id, name } => assert_eq!(open.insert(id, name), None, "{id} is started twice"),
             Event::Progress { id, .. } => assert!(open.contains_key(id.as_ref()), "{id} is not open"),
-            Event::Call { call, replaces, .. } => {
-                if let Some(name) = open.remove(replaces.as_deref().unwrap_or(&call.id)) {
+            Event::Call { call, .. } => {
+                if let Some(name) = open.remove(call.id.as_str()) {
                     assert_eq!(name, call.name, "a call was told under another name");
                 }
             }

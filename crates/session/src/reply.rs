@@ -200,7 +200,7 @@ impl IncomingReply {
             return Event::Ignored { why: Ignored::LastRound, id, name, body: body.into(), span };
         }
         self.place(self.raw.len(), true, Item::Call(call.clone()));
-        Event::Call { call: Box::new(call), index: 0, body: body.into(), span, replaces: None }
+        Event::Call { call: Box::new(call), index: 0, body: body.into(), span }
     }
 
     /// The backend says that it is done.
@@ -281,12 +281,7 @@ impl IncomingReply {
             | Event::Malformed { id, .. }
             | Event::Incomplete { id, .. }
             | Event::Ignored { id: Some(id), .. } => *id = self.ids.unique(id, ids).into(),
-            Event::Call { call, replaces, .. } => {
-                call.id = self.ids.unique(&call.id, ids);
-                if let Some(id) = replaces {
-                    *id = self.ids.unique(id, ids);
-                }
-            }
+            Event::Call { call, .. } => call.id = self.ids.unique(&call.id, ids),
             _ => {}
         }
         event

@@ -7,7 +7,7 @@ use super::ParserLimits;
 use super::call;
 use super::dialect;
 use super::event::Span;
-use super::preview::{Listener, Preview};
+use super::outline::{Emitted, Listener, Outline};
 use super::queue::Queue;
 use super::reasoning::TagPair;
 use super::spans::closing_tags;
@@ -108,7 +108,7 @@ pub(super) struct Block {
     pub(super) first_line: usize,
     pub(super) body: String,
     pub(super) candidate: Option<Candidate>,
-    pub(super) preview: Preview,
+    pub(super) outline: Outline,
     /// A `tool_result`: not a call but a forgery.
     pub(super) forged: bool,
     /// The info word was another one than `tool`.
@@ -161,7 +161,7 @@ impl Block {
             first_line: 1,
             body: String::new(),
             candidate: None,
-            preview: Preview::default(),
+            outline: Outline::default(),
             forged: false,
             drifted_word: false,
             at_line_start: false,
@@ -187,11 +187,9 @@ impl Block {
         }
     }
 
-    /// Another block opens. Of the one before only the ids are still known; the memory of its body is used again.
+    /// Another block opens. The memory of the one before is used again for its body.
     pub(super) fn open(&mut self, span: Span, first_line: usize, limits: &ParserLimits, speculates: bool) {
         let before = std::mem::replace(self, Block { span, first_line, speculates, ..Block::new(limits) });
-        self.preview.ids = before.preview.ids;
-        self.preview.catalog = before.preview.catalog;
         self.body = before.body;
         self.body.clear();
         self.body.shrink_to(USUAL_BODY);
@@ -209,9 +207,9 @@ impl Block {
         let mut rest = json;
         while !rest.is_empty() {
             let end = memchr::memchr2(b'}', b']', rest.as_bytes()).map_or(rest.len(), |at| at + 1);
-            self.lexer.feed(&rest[..end], &mut Listener { preview: &mut self.preview, queue });
+            self.lexer.feed(&rest[..end], &mut Listener { outline: &mut self.outline, queue, emitted: Emitted::Name });
             rest = &rest[end..];
-            if !self.preview.values.is_empty() || matches!(self.lexer.status(), Status::Broken { .. }) {
+            if !self.outline.values.is_empty() || matches!(self.lexer.status(), Status::Broken { .. }) {
                 return false;
             }
         }
@@ -220,7 +218,7 @@ impl Block {
 
     /// How far the block is.
     pub(super) fn stage(&self) -> Stage {
-        let announced = !self.preview.tags.is_empty();
+        let announced = !self.outline.tags.is_empty();
         match (&self.phase, self.lexer.status()) {
             (Phase::Spoiled(_), _) => Stage::Spoiled,
             (Phase::Body(index), _) => Stage::Body(*index),
@@ -254,7 +252,7 @@ impl Block {
     /// Whether only bodies are awaited whose announcements are not exact, and none has begun: a fence here shows that they are
     /// literal text.
     pub(super) fn awaits_loose_body(&self) -> bool {
-        self.phase == Phase::Body(0) && !self.body_begun && self.preview.tags.iter().all(|tag| tag.loose)
+        self.phase == Phase::Body(0) && !self.body_begun && self.outline.tags.iter().all(|tag| tag.loose)
     }
 
     /// There are no bodies: the announcements that are not exact are strings like others. The block must end here, for the
@@ -262,7 +260,7 @@ impl Block {
     pub(super) fn drop_loose_bodies(&mut self) {
         self.phase = Phase::Object;
         self.bodies.clear();
-        self.preview.drop_loose_tags();
+        self.outline.drop_loose_tags();
     }
 
     /// Whether the object or a body had not come to its end.
@@ -275,21 +273,20 @@ impl Block {
         let strict = matches!(self.stage(), Stage::Empty | Stage::Inside | Stage::InString | Stage::Complete);
         let canonical = !self.drifted_word
             && !self.glued
-            && !self.preview.quiet
-            && !self.preview.saw_mark
-            && !self.preview.loose
-            && self.preview.tags.is_empty();
+            && self.dialect.is_none()
+            && !self.outline.has_mark()
+            && self.outline.tags.is_empty();
         strict && canonical && !self.lexer.saw_control() && self.candidate.is_none()
     }
 
     /// Where a run of fence characters may begin that is glued to the last line of a complete object.
     pub(super) fn glued_fence(&self) -> Option<usize> {
         let Status::Broken { inside: false, at } = self.lexer.status() else { return None };
-        if self.phase != Phase::Object || !self.speculates || self.forged || self.full || !self.preview.tags.is_empty()
+        if self.phase != Phase::Object || !self.speculates || self.forged || self.full || !self.outline.tags.is_empty()
         {
             return None;
         }
-        let (_, end) = *self.preview.values.last()?;
+        let (_, end) = *self.outline.values.last()?;
         let same_line = self.body[end..].bytes().take(at - end).all(|byte| matches!(byte, b' ' | b'\t'));
         (same_line && self.body[at..].starts_with(['`', '~'])).then_some(at)
     }
@@ -308,19 +305,23 @@ impl Block {
     /// The TAG of the verbatim body that is being written.
     pub(super) fn open_tag(&self) -> Option<&str> {
         let Phase::Body(index) = self.phase else { return None };
-        Some(&self.preview.tags[index].tag)
+        Some(&self.outline.tags[index].tag)
     }
 
     /// The TAG of the verbatim body that is being written, where it is the last one.
     pub(super) fn last_tag(&self) -> Option<&str> {
         let Phase::Body(index) = self.phase else { return None };
-        self.open_tag().filter(|_| index + 1 == self.preview.tags.len())
+        self.open_tag().filter(|_| index + 1 == self.outline.tags.len())
     }
 
     /// Remembers a doubtful closing fence, if it is the first one.
     pub(super) fn doubt(&mut self, end: usize, next: usize, next_line: usize) {
         self.candidate.get_or_insert(Candidate { body: self.body.len(), end, next, next_line });
-        self.preview.muted = true;
+    }
+
+    /// Behind a doubtful closing fence nothing is emitted before the block is decided.
+    fn emitted(&self) -> Emitted {
+        if self.candidate.is_some() { Emitted::Nothing } else { Emitted::Texts }
     }
 
     /// Takes content of a line, or a part of it. `pad` spaces stand before it in the body.
@@ -341,7 +342,8 @@ impl Block {
             self.body.truncate(floor_boundary(&self.body, self.limit).max(from));
         }
         if self.phase == Phase::Object && !self.forged {
-            self.lexer.feed(&self.body[from..], &mut Listener { preview: &mut self.preview, queue });
+            let emitted = self.emitted();
+            self.lexer.feed(&self.body[from..], &mut Listener { outline: &mut self.outline, queue, emitted });
         }
         if over {
             self.overflow();
@@ -371,17 +373,18 @@ impl Block {
         if self.phase != Phase::Object || self.forged {
             return;
         }
-        self.lexer.feed("\n", &mut Listener { preview: &mut self.preview, queue });
+        let emitted = self.emitted();
+        self.lexer.feed("\n", &mut Listener { outline: &mut self.outline, queue, emitted });
         if self.stage() == Stage::Announced {
             let reads_bodies = self.speculates || self.bare;
-            if !reads_bodies && self.preview.tags.iter().all(|tag| tag.loose) {
-                self.preview.drop_loose_tags();
+            if !reads_bodies && self.outline.tags.iter().all(|tag| tag.loose) {
+                self.outline.drop_loose_tags();
             } else if reads_bodies {
                 self.bodies.push(String::new());
                 self.phase = Phase::Body(0);
             } else {
                 // Where closing fences are content no more, a body that holds one would end in its middle.
-                self.spoil(self.preview.tags[0].token.start, messages::no_bodies_any_more());
+                self.spoil(self.outline.tags[0].token.start, messages::no_bodies_any_more());
             }
         }
     }
@@ -397,9 +400,9 @@ impl Block {
             return;
         };
         self.body_begun |= !line.trim().is_empty();
-        let tag = self.preview.tags[index].tag.as_str();
+        let tag = self.outline.tags[index].tag.as_str();
         if line.trim_end_matches([' ', '\t']) == tag {
-            if index + 1 < self.preview.tags.len() {
+            if index + 1 < self.outline.tags.len() {
                 self.bodies.push(String::new());
                 self.phase = Phase::Body(index + 1);
             } else {
@@ -425,7 +428,9 @@ impl Block {
         let from = body.len();
         body.push_str(line);
         body.push('\n');
-        self.preview.body_text(index, &body[from..], queue);
+        if self.candidate.is_none() {
+            self.outline.emit_body(index, &body[from..], queue);
+        }
     }
 
     fn spoil(&mut self, at: usize, message: Text) {
@@ -444,7 +449,7 @@ impl Block {
         if self.phase != Phase::Object || holds(&marks) && !holds(&other) {
             return "";
         }
-        let end = self.preview.values.last().map(|(_, end)| *end).or_else(|| self.body.rfind(['}', ']']));
+        let end = self.outline.values.last().map(|(_, end)| *end).or_else(|| self.body.rfind(['}', ']']));
         end.and_then(|end| self.body[end..].split_once('\n')).map_or("", |(_, lines)| lines)
     }
 
@@ -455,7 +460,7 @@ impl Block {
             return None;
         }
         let line = self.body.rfind('\n').map_or(0, |at| at + 1);
-        let object_end = self.preview.values.last().map(|(_, end)| *end);
+        let object_end = self.outline.values.last().map(|(_, end)| *end);
         let from = object_end.unwrap_or(0).max(line);
         let tags = closing_tags(&self.body[from..]).take(MOST_TAGS_TRIED - self.tags_tried);
         for (at, tag) in tags {

@@ -11,7 +11,7 @@
 //!    envelope.
 //!
 //! Two keys that name different tools, or two keys that hold arguments, are no call: which of them counts is a guess.
-//! The preview must agree with this file about what a call is named and where its arguments stand.
+//! The outline of a block must agree with this file about what a call is named and where its arguments are.
 
 use crate::{Args, Catalog, ParamKind, Repair, Text, ToolSpec, json, messages};
 use serde_json::{Map, Value};

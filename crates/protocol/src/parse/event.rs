@@ -51,7 +51,7 @@ pub enum Event<'a> {
     },
     /// A call has begun: provisional. Of several calls in one block only the first is started; the others come whole.
     Started {
-        /// The id the call will have, unless its event says `replaces`.
+        /// The id that the call will have. An id that the model writes after the arguments does not count.
         id: Cow<'a, str>,
         /// As written.
         name: Cow<'a, str>,
@@ -60,7 +60,7 @@ pub enum Event<'a> {
     Progress {
         /// Of [`Event::Started`].
         id: Cow<'a, str>,
-        /// Which argument: `content`, or `edits/0/replacement`.
+        /// Which argument. Texts inside a list or an object come with the call.
         arg: Cow<'a, str>,
         /// Decoded text.
         text: Cow<'a, str>,
@@ -76,9 +76,6 @@ pub enum Event<'a> {
         body: Cow<'a, str>,
         /// From the opening fence to the end of the closing line, without the line ending.
         span: Span,
-        /// The provisional id, where the model wrote another one after its arguments.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        replaces: Option<String>,
     },
     /// A block that cannot be read as a call. Withdraws the provisional events of its id.
     Malformed {
@@ -178,9 +175,7 @@ impl<'a> Event<'a> {
             }
             Event::Started { id, name } => Event::Started { id: owned(id), name: owned(name) },
             Event::Progress { id, arg, text } => Event::Progress { id: owned(id), arg: owned(arg), text: owned(text) },
-            Event::Call { call, index, body, span, replaces } => {
-                Event::Call { call, index, body: owned(body), span, replaces }
-            }
+            Event::Call { call, index, body, span } => Event::Call { call, index, body: owned(body), span },
             Event::Malformed { id, body, error, span } => {
                 Event::Malformed { id: owned(id), body: owned(body), error, span }
             }

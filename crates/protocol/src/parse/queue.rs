@@ -5,6 +5,7 @@
 //! borrow.
 
 use super::event::{Event, Span};
+use super::ids::Ids;
 use crate::ToolCall;
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -36,7 +37,6 @@ pub(super) struct HeldCall {
     pub(super) call: Box<ToolCall>,
     pub(super) index: usize,
     pub(super) span: Span,
-    pub(super) replaces: Option<String>,
     /// Where the body of its block stands in the queue's bodies.
     body: Range<usize>,
 }
@@ -44,9 +44,10 @@ pub(super) struct HeldCall {
 /// Bytes that are allocated at once: room for the strings of a usual call.
 const USUAL_STRINGS: usize = 256;
 
-/// Events that were found and not delivered yet.
+/// Events that were found and not delivered yet, and the ids that were given in them.
 #[derive(Debug)]
 pub(super) struct Queue {
+    pub(super) ids: Ids,
     entries: VecDeque<Queued>,
     /// What the provisional events say.
     strings: String,
@@ -65,7 +66,15 @@ impl Queue {
     /// `holds`: whether calls are held back until they are [released](Queue::release).
     pub(super) fn new(settled_only: bool, holds: bool) -> Queue {
         let strings = String::with_capacity(USUAL_STRINGS);
-        Queue { entries: VecDeque::new(), strings, settled_only, holds, held: Vec::new(), bodies: String::new() }
+        Queue {
+            ids: Ids::default(),
+            entries: VecDeque::new(),
+            strings,
+            settled_only,
+            holds,
+            held: Vec::new(),
+            bodies: String::new(),
+        }
     }
 
     /// Whether calls are held back.
@@ -79,7 +88,7 @@ impl Queue {
     }
 
     /// Holds a call back: number `index` of the block with this body.
-    pub(super) fn hold(&mut self, call: Box<ToolCall>, index: usize, body: &str, span: Span, replaces: Option<String>) {
+    pub(super) fn hold(&mut self, call: Box<ToolCall>, index: usize, body: &str, span: Span) {
         // The calls of a block are held back one after the other, and all have its body.
         let body = match self.held.last() {
             Some(last) if index > 0 => last.body.clone(),
@@ -88,7 +97,7 @@ impl Queue {
                 self.bodies.len() - body.len()..self.bodies.len()
             }
         };
-        self.held.push(HeldCall { call, index, span, replaces, body });
+        self.held.push(HeldCall { call, index, span, body });
     }
 
     /// Queues the calls that were held back, and holds back no more. `thought`: none of them counts.

@@ -2,7 +2,7 @@
 
 use super::block::{Block, Ending, Phase};
 use super::call::{self, Draft};
-use super::preview::{StringValue, Tag};
+use super::outline::{StringValue, Tag};
 use super::tag::{Inline, bare_word, inline_body, is_mistyped_tag, is_nearly_tag, loose_word, tag_of};
 use crate::json::{self, Problem, Status};
 use crate::messages;
@@ -19,7 +19,7 @@ pub(super) fn read_block(block: &Block, catalog: Option<&Catalog>, ending: Endin
     match (&block.phase, block.lexer.status()) {
         (Phase::Spoiled(problem), _) => Err(problem.clone()),
         (Phase::Body(index), _) => {
-            let Tag { tag, token, .. } = &block.preview.tags[*index];
+            let Tag { tag, token, .. } = &block.outline.tags[*index];
             if block.body_begun || ending != Ending::Fence {
                 return Err(unfinished(block.body.len(), messages::body_end_missing(tag)));
             }
@@ -48,7 +48,7 @@ impl<'a> BlockReader<'a> {
         let mut values = Vec::new();
         let mut repairs = Vec::new();
         let control = self.block.lexer.saw_control();
-        for range in &self.block.preview.values {
+        for range in &self.block.outline.values {
             let text = self.spliced(*range, &mut repairs)?;
             let at = |problem: Problem| Problem { at: range.0 + problem.at.min(range.1 - range.0), ..problem };
             if control {
@@ -61,7 +61,7 @@ impl<'a> BlockReader<'a> {
         }
         repairs.dedup();
         let drafts = call::drafts(values, &repairs, self.catalog)
-            .map_err(|message| Problem::new(self.block.preview.values[0].0, message))?;
+            .map_err(|message| Problem::new(self.block.outline.values[0].0, message))?;
         // The text of arguments under another key than `args` may have been announced where no body is read.
         let unread = [Repair::ArgsString, Repair::ArgsBesideName];
         let hides = |draft: &Draft| unread.iter().any(|repair| draft.repairs.contains(repair));
@@ -74,18 +74,18 @@ impl<'a> BlockReader<'a> {
 
     /// The text of a value with its verbatim bodies put in as JSON strings.
     fn spliced(&self, (start, end): (usize, usize), repairs: &mut Vec<Repair>) -> Result<Cow<'a, str>, Problem> {
-        let Block { body, bodies, preview, .. } = self.block;
+        let Block { body, bodies, outline, .. } = self.block;
         let mut pieces: Vec<(&StringValue, Cow<'_, str>)> = Vec::new();
-        let first = preview.tags.partition_point(|tag| tag.token.start < start);
-        let tags = preview.tags[first..].iter().zip(bodies.get(first..).unwrap_or_default());
+        let first = outline.tags.partition_point(|tag| tag.token.start < start);
+        let tags = outline.tags[first..].iter().zip(bodies.get(first..).unwrap_or_default());
         for (tag, text) in tags.take_while(|(tag, _)| tag.token.end <= end) {
             if tag.loose {
                 repairs.push(Repair::LooseTag);
             }
             pieces.push((&tag.token, Cow::Borrowed(text)));
         }
-        let first = preview.marked.partition_point(|token| token.start < start);
-        for token in preview.marked[first..].iter().take_while(|token| token.end <= end) {
+        let first = outline.marked.partition_point(|token| token.start < start);
+        for token in outline.marked[first..].iter().take_while(|token| token.end <= end) {
             if let Some(text) = self.inline(token)? {
                 repairs.push(Repair::InlineBody);
                 pieces.push((token, Cow::Owned(text)));
@@ -109,7 +109,7 @@ impl<'a> BlockReader<'a> {
 
     /// The tool that a string is an argument for.
     fn spec(&self, token: &StringValue) -> Option<&'a ToolSpec> {
-        self.block.preview.tool(token).and_then(|tool| call::spec(self.catalog, tool))
+        self.block.outline.tool(token).and_then(|tool| call::spec(self.catalog, tool))
     }
 
     /// The body that stands in the string that announces it. Refuses a string that only begins like that, and one that is
@@ -151,7 +151,7 @@ impl<'a> BlockReader<'a> {
         let drafts = call::drafts(reading.values, &reading.repairs, self.catalog);
         let mut drafts = drafts.map_err(|message| broken(Problem::new(0, message)))?;
         // The closing bracket was read as text or as surplus during the repair, so that the name differs from the announced one.
-        if let (Some(started), Some(Draft { name, .. })) = (block.preview.started_name(), drafts.first())
+        if let (Some(started), Some(Draft { name, .. })) = (block.outline.first_name(), drafts.first())
             && started != name
         {
             let problem = text!(
@@ -181,7 +181,7 @@ impl<'a> BlockReader<'a> {
     /// What is wrong where a body stands before the closing braces of its object.
     fn body_in_object(&self) -> Option<Problem> {
         let Status::Broken { inside: true, at } = self.block.lexer.status() else { return None };
-        let Tag { tag, token, .. } = self.block.preview.tags.last()?;
+        let Tag { tag, token, .. } = self.block.outline.tags.last()?;
         let behind = &self.block.body[token.end..];
         let is_next_line = self.block.body[token.end..at.max(token.end)].contains('\n');
         let ends = || behind.lines().skip(1).any(|line| line.trim().trim_end_matches(['"', '}', ']', ',', ' ']) == tag);

@@ -98,7 +98,7 @@ fn describe(event: &Event<'_>) -> String {
         Event::Text { text, .. } => format!("text {}", quoted(text)),
         Event::Reasoning { unopened: true, .. } => "unopened".to_owned(),
         Event::Reasoning { text, closed, .. } => format!("reasoning {closed:?} {}", quoted(text)),
-        Event::Call { call, index, replaces, .. } => {
+        Event::Call { call, index, .. } => {
             let repairs: Vec<&str> = call.repairs.iter().map(|repair| repair.name()).collect();
             let dialect = call.dialect.map_or(String::new(), |dialect| format!("{dialect}: "));
             let mut line =
@@ -111,9 +111,6 @@ fn describe(event: &Event<'_>) -> String {
             }
             if let Some(reason) = &call.reason {
                 line += &format!(" reason={reason}");
-            }
-            if let Some(id) = replaces {
-                line += &format!(" replaces={id}");
             }
             line
         }

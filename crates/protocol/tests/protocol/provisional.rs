@@ -37,9 +37,8 @@ fn what_was_started_is_called_or_withdrawn() {
                     Event::Progress { id, .. } => {
                         assert_eq!(fates.get(id.as_ref()), Some(&Fate::Open), "{title}: progress of {id}: {reply:?}");
                     }
-                    Event::Call { call, replaces, .. } => {
-                        let known = replaces.map_or(call.id.clone(), |id| id.to_string());
-                        fates.entry(known).and_modify(|fate| *fate = Fate::Called);
+                    Event::Call { call, .. } => {
+                        fates.entry(call.id.clone()).and_modify(|fate| *fate = Fate::Called);
                         ids.push(call.id);
                     }
                     Event::Malformed { id, .. }
@@ -127,8 +126,8 @@ fn what_was_told_is_what_the_call_says() {
                     let texts = &mut told.get_mut(id.as_ref()).expect("it was started").1;
                     texts.entry(arg.into_owned()).or_default().push_str(&text);
                 }
-                Event::Call { call, replaces, .. } => {
-                    let Some((name, texts)) = told.remove(replaces.as_deref().unwrap_or(&call.id)) else { continue };
+                Event::Call { call, .. } => {
+                    let Some((name, texts)) = told.remove(&call.id) else { continue };
                     called += 1;
                     assert_eq!(name, call.name, "{reply}");
                     let args = serde_json::Value::Object(call.args);
@@ -172,8 +171,8 @@ fn what_the_cases_tell_is_what_their_calls_say() {
                         let texts = &mut told.get_mut(id.as_ref()).expect("it was started").1;
                         texts.push((arg.into(), text.into()));
                     }
-                    Event::Call { call, replaces, index, .. } => {
-                        let began = told.remove(replaces.as_deref().unwrap_or(&call.id));
+                    Event::Call { call, index, .. } => {
+                        let began = told.remove(&call.id);
                         // JSON that had to be mended may be no JSON from its first key on.
                         if let Some(dialect) = call.dialect.filter(|_| index == 0 && call.repairs.is_empty()) {
                             let whole = untold.contains(&dialect)
@@ -329,8 +328,8 @@ fn what_is_told_of_dialects_in_any_order_is_what_they_say() {
                     let texts = &mut open.get_mut(id.as_ref()).expect("it was started").1;
                     texts.entry(arg.into_owned()).or_default().push_str(&text);
                 }
-                Event::Call { call, replaces, .. } => {
-                    let Some((name, texts)) = open.remove(replaces.as_deref().unwrap_or(&call.id)) else { continue };
+                Event::Call { call, .. } => {
+                    let Some((name, texts)) = open.remove(&call.id) else { continue };
                     called += usize::from(call.dialect.is_some());
                     assert_eq!(name, call.name, "{words}: {reply:?}");
                     let args = serde_json::Value::Object(call.args);

@@ -232,11 +232,10 @@ impl Reply {
             Event::Call { call, body, .. } if call.repairs.contains(&Repair::WrongWord) => {
                 self.summary.note_misplaced(&body);
             }
-            Event::Call { call, span, replaces, .. } => {
+            Event::Call { call, span, .. } => {
                 self.take_unread(span.start);
                 self.dialects.extend(call.dialect);
-                let provisional = replaces.unwrap_or_else(|| call.id.clone());
-                self.call(*call, &provisional);
+                self.call(*call);
             }
             Event::Malformed { id, error, span, .. } => {
                 self.unread(Unread { at: span.start, id: id.into_owned(), tool, error: Some(error) }, undecided);
@@ -355,8 +354,8 @@ impl Reply {
         self.tell(Delta::Call { index, id, name });
     }
 
-    fn call(&mut self, mut call: ToolCall, provisional: &str) {
-        let growing = self.growing.take_if(|growing| growing.provisional == provisional);
+    fn call(&mut self, mut call: ToolCall) {
+        let growing = self.growing.take_if(|growing| growing.provisional == call.id);
         if !self.wants_calls() && growing.is_none() {
             return self.not_passed(&call);
         }

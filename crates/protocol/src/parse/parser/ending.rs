@@ -117,14 +117,14 @@ impl Parser {
 
     pub(super) fn incomplete(&mut self) {
         self.block.span.end = self.input.offset(self.input.len());
-        let id = self.block.preview.first_id().into();
+        let id = self.block.outline.first_id(&mut self.queue).into();
         self.queue.push_event(Event::Incomplete { id, body: "".into(), span: self.block.span });
     }
 
     pub(super) fn malformed(&mut self, problem: &Problem) {
         let (line, column) = self.block.place(problem.at);
         let error = Box::new(ReadError { message: problem.message.clone(), line, column });
-        let id = self.block.preview.first_id().into();
+        let id = self.block.outline.first_id(&mut self.queue).into();
         self.queue.push_event(Event::Malformed { id, body: "".into(), error, span: self.block.span });
     }
 
@@ -164,23 +164,18 @@ impl Parser {
     pub(super) fn queue_calls(&mut self, drafts: Vec<Draft>) {
         self.calls += drafts.len();
         for (index, draft) in drafts.into_iter().enumerate() {
-            let started = self.block.preview.take_provisional(index);
-            let ids = &mut self.block.preview.ids;
-            let own = ids.take(draft.id.as_deref().filter(|id| started.as_deref() != Some(id)));
-            let (id, replaces) = match (own, started) {
-                // Only the first call of a block was started, so only that one has an id to replace.
-                (Some(own), started) => (own, started.filter(|_| index == 0)),
-                (None, Some(started)) => (started, None),
-                (None, None) => (ids.give(), None),
-            };
+            // Only the first call of a block was announced, and it keeps its id.
+            let started = if index == 0 { self.block.outline.take_started() } else { None };
+            let ids = &mut self.queue.ids;
+            let id = started.or_else(|| ids.take(draft.id.as_deref())).unwrap_or_else(|| ids.give());
             let Draft { name, args, reason, repairs, .. } = draft;
             let dialect = self.block.dialect;
             let call = Box::new(ToolCall { id, name, args, reason, repairs, dialect });
             let span = self.block.span;
             if self.queue.holds() {
-                self.queue.hold(call, index, &self.block.body, span, replaces);
+                self.queue.hold(call, index, &self.block.body, span);
             } else {
-                self.queue.push_event(Event::Call { call, index, body: "".into(), span, replaces });
+                self.queue.push_event(Event::Call { call, index, body: "".into(), span });
             }
         }
     }

@@ -25,7 +25,7 @@ use super::event::{Event, Ignored, Span};
 use super::ignored::IgnoredCalls;
 use super::input::{Input, InputLine};
 use super::line_gate::LineGate;
-use super::preview::Tag;
+use super::outline::Tag;
 use super::queue::{HeldCall, Queue, Queued};
 use super::read::takes_body;
 use super::reasoning::{self, TagPair};
@@ -166,7 +166,6 @@ impl Parser {
             documents: 0,
             options,
         };
-        parser.block.preview.catalog = parser.options.catalog.clone();
         if parser.options.reasoning == Reasoning::Opened {
             parser.state = ParserState::Reasoning(reasoning::ReasoningSection::new(None, 0));
         } else if parser.options.bare {
@@ -211,15 +210,15 @@ impl Parser {
             }
             Queued::Held(held) => {
                 let body = self.queue.body(&held).into();
-                let HeldCall { call, index, span, replaces, .. } = held;
-                Some(Event::Call { call, index, body, span, replaces })
+                let HeldCall { call, index, span, .. } = held;
+                Some(Event::Call { call, index, body, span })
             }
             Queued::Thought(held) => {
                 let body = self.queue.body(&held).into();
-                let HeldCall { call, span, replaces, .. } = held;
+                let HeldCall { call, span, .. } = held;
                 let ToolCall { id, name, .. } = *call;
-                let id = Some(replaces.unwrap_or(id).into());
-                Some(Event::Ignored { why: Ignored::Reasoning, id, name: Some(name.into()), body, span })
+                let (id, name) = (Some(id.into()), Some(name.into()));
+                Some(Event::Ignored { why: Ignored::Reasoning, id, name, body, span })
             }
             Queued::Final(event) => Some(event.with_body(&self.block.body)),
         }
@@ -780,8 +779,8 @@ impl Parser {
             let prefix = &text[..text.len() - content.text.len()];
             block.end_line(prefix.chars().count(), content.pad, &mut self.queue);
             let catalog = self.options.catalog.as_deref();
-            let takes_one = |tag: &Tag| takes_body(catalog, block.preview.tool(&tag.token), &tag.token.arg);
-            if block.awaits_loose_body() && block.bodies[0].is_empty() && !block.preview.tags.iter().any(takes_one) {
+            let takes_one = |tag: &Tag| takes_body(catalog, block.outline.tool(&tag.token), &tag.token.arg);
+            if block.awaits_loose_body() && block.bodies[0].is_empty() && !block.outline.tags.iter().any(takes_one) {
                 block.drop_loose_bodies();
             }
         }

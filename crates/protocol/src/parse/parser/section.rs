@@ -42,8 +42,6 @@ pub(super) struct Section {
     sketch: Sketch,
     /// The text before the call is shown, and its block is open.
     begun: bool,
-    /// The call is announced, if its name is not part of its JSON.
-    announced: bool,
     /// Bytes of the text up to which its JSON was followed, and whether its first value has ended.
     followed: usize,
     json_ended: bool,
@@ -63,7 +61,6 @@ impl Section {
             looks: Tries::default(),
             sketch: Sketch::default(),
             begun: false,
-            announced: false,
             followed: 0,
             json_ended: false,
             decided: None,
@@ -76,8 +73,10 @@ impl Section {
             return;
         }
         let Some(start) = self.sketch.json else {
-            if self.sketch.name.is_some() && !std::mem::replace(&mut self.announced, true) {
-                block.preview.begin(self.sketch.name.as_deref(), self.sketch.id.as_deref(), queue);
+            if let Some(name) = &self.sketch.name
+                && !block.outline.is_started()
+            {
+                block.outline.start(name, self.sketch.id.as_deref(), queue);
             }
             return;
         };
@@ -493,7 +492,6 @@ impl Parser {
         self.drop_candidate(self.input.at);
         let span = self.input.span(self.input.at, self.input.at);
         self.block.open(span, self.input.line, &self.options.limits, false);
-        self.block.preview.quiet = true;
     }
 
     /// The block of the section: opened where it was not told that a call began.

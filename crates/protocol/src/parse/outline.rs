@@ -1,0 +1,348 @@
+//! What the strict lexer finds in the JSON of a block while it is written: its values, the announcements of verbatim bodies, and
+//! the first call, whose name and texts are emitted as they come.
+//!
+//! The events are provisional: the block is read as calls when it has ended. They are emitted where an object of arguments follows
+//! the name of the call. [`call`](super::call) reads such an object as that call or not at all, whatever follows.
+
+use super::call::{is_args, is_name, is_wrapper, undecorated};
+use super::queue::Queue;
+use super::tag::{MOST_LOOSE, is_tag_name, loose_word, may_be_tag, tag_of};
+use crate::clip::floor_boundary;
+use crate::json::Watch;
+
+/// A verbatim body that was announced: `"<<TAG"` as a string value inside the arguments.
+#[derive(Debug, Clone)]
+pub(super) struct Tag {
+    pub(super) tag: String,
+    /// The announcement is not exact: `<<eof`, `<<'EOF'`. It may be the literal text.
+    pub(super) loose: bool,
+    pub(super) token: StringValue,
+}
+
+/// A string value inside the arguments.
+#[derive(Debug, Clone)]
+pub(super) struct StringValue {
+    /// The raw token in the block's body.
+    pub(super) start: usize,
+    pub(super) end: usize,
+    /// The keys that lead to it: `content`, or `edits/replacement`.
+    pub(super) arg: String,
+    /// Which call of the block.
+    call: usize,
+    /// Its text is emitted as it comes.
+    emitted: bool,
+}
+
+/// Bytes of a key, and of the keys that lead to a value, that are kept. A longer one is cut: every argument has its own, and one
+/// long key before many values would make them as many times as long.
+const MOST_KEY: usize = 256;
+
+/// An open object or array.
+#[derive(Debug)]
+enum Frame {
+    Array,
+    /// Its current key.
+    Object(String),
+}
+
+/// A call as far as it is written.
+#[derive(Debug, Default)]
+struct OpenCall {
+    /// Without what models write around it.
+    name: Option<String>,
+    model_id: Option<String>,
+}
+
+/// The call that was announced: the first one of its block.
+#[derive(Debug)]
+struct StartedCall {
+    id: String,
+    name: String,
+}
+
+/// What is known of a block.
+#[derive(Debug, Default)]
+pub(super) struct Outline {
+    /// Byte ranges of the complete values.
+    pub(super) values: Vec<(usize, usize)>,
+    pub(super) tags: Vec<Tag>,
+    /// Strings that begin like an announcement and are none.
+    pub(super) marked: Vec<StringValue>,
+    started: Option<StartedCall>,
+    /// The names of the complete calls.
+    calls: Vec<Option<String>>,
+    call: OpenCall,
+    frames: Vec<Frame>,
+    /// So many of the open frames are around the members of a call: arrays of calls, wrappers, and the object of the call.
+    envelope: usize,
+    value_start: usize,
+    string: StringRole,
+}
+
+/// What the string that is being read is.
+#[derive(Debug, Default)]
+enum StringRole {
+    /// Its first piece decides.
+    #[default]
+    Undecided,
+    Other,
+    Name(String),
+    Id(String),
+    /// Text of an argument; it may still turn out to be a tag.
+    MaybeTag(String),
+    /// Text of an argument.
+    Argument,
+    /// Text of an argument that begins like a tag.
+    Marked,
+}
+
+impl Outline {
+    /// The id under which the block is withdrawn: that of its first call.
+    pub(super) fn first_id(&self, queue: &mut Queue) -> String {
+        self.started.as_ref().map_or_else(|| queue.ids.give(), |started| started.id.clone())
+    }
+
+    /// Returns `true` if the first call was announced.
+    pub(super) fn is_started(&self) -> bool {
+        self.started.is_some()
+    }
+
+    /// The name of the first call, if that was announced or is complete.
+    pub(super) fn first_name(&self) -> Option<&str> {
+        match (&self.started, self.calls.first()) {
+            (Some(started), _) => Some(&started.name),
+            (None, complete) => complete?.as_deref(),
+        }
+    }
+
+    /// Returns the id under which the first call was announced, once.
+    pub(super) fn take_started(&mut self) -> Option<String> {
+        self.started.take().map(|started| started.id)
+    }
+
+    /// The tool that a string is an argument for, if it is named.
+    pub(super) fn tool(&self, token: &StringValue) -> Option<&str> {
+        self.calls.get(token.call).unwrap_or(&self.call.name).as_deref()
+    }
+
+    /// Returns `true` if a string that begins like an announcement was met, and is none.
+    pub(super) fn has_mark(&self) -> bool {
+        !self.marked.is_empty() || matches!(self.string, StringRole::Marked)
+    }
+
+    /// Emits more of a verbatim body.
+    pub(super) fn emit_body(&self, index: usize, text: &str, queue: &mut Queue) {
+        let token = &self.tags[index].token;
+        if let Some(started) = self.started.as_ref().filter(|_| token.emitted) {
+            queue.progress(&started.id, &token.arg, text);
+        }
+    }
+
+    /// No body came for the announcements that are not exact: they are strings like others.
+    pub(super) fn drop_loose_tags(&mut self) {
+        self.marked.extend(std::mem::take(&mut self.tags).into_iter().map(|tag| tag.token));
+        self.marked.sort_by_key(|token| token.start);
+    }
+
+    /// The current key of the object that is open in `depth` others.
+    fn key(&self, depth: usize) -> Option<&str> {
+        match self.frames.get(depth)? {
+            Frame::Object(key) => Some(key),
+            Frame::Array => None,
+        }
+    }
+
+    /// The key of the member of a call that begins.
+    fn member(&self) -> Option<&str> {
+        if self.frames.len() == self.envelope { self.key(self.envelope.checked_sub(1)?) } else { None }
+    }
+
+    /// The keys that lead from the arguments to the current value.
+    fn argument(&self) -> String {
+        let first = self.envelope.saturating_sub(1);
+        let in_args = self.frames.len() > self.envelope && self.key(first).is_some_and(is_args);
+        let mut path = String::new();
+        for depth in first + usize::from(in_args)..self.frames.len() {
+            let Some(key) = self.key(depth) else { continue };
+            if !path.is_empty() {
+                path.push('/');
+            }
+            path.push_str(key);
+        }
+        path.truncate(floor_boundary(&path, MOST_KEY));
+        path
+    }
+
+    /// The id of the announced call and the name of its argument, if the current value is one: a member of `args`.
+    fn emitted_argument(&self) -> Option<(&str, &str)> {
+        let in_args =
+            self.frames.len() == self.envelope + 1 && self.key(self.envelope.checked_sub(1)?).is_some_and(is_args);
+        let started = self.started.as_ref().filter(|_| in_args && self.calls.is_empty())?;
+        Some((&started.id, self.key(self.envelope)?))
+    }
+
+    /// The role of a string value that begins.
+    fn string_role(&self) -> StringRole {
+        if self.frames.len() > self.envelope {
+            return StringRole::MaybeTag(String::new());
+        }
+        match self.member() {
+            Some(key) if is_name(key) => StringRole::Name(String::new()),
+            Some("id") => StringRole::Id(String::new()),
+            None | Some("reason") => StringRole::Other,
+            Some(key) if is_args(key) => StringRole::Other,
+            Some(_) => StringRole::MaybeTag(String::new()),
+        }
+    }
+
+    /// Announces a call, the first one of its block.
+    pub(super) fn start(&mut self, name: &str, model_id: Option<&str>, queue: &mut Queue) {
+        let id = queue.ids.take(model_id).unwrap_or_else(|| queue.ids.give());
+        queue.started(&id, name);
+        self.started = Some(StartedCall { id, name: name.to_owned() });
+    }
+}
+
+/// Which provisional events are emitted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Emitted {
+    /// None: where the block ends is not decided.
+    Nothing,
+    /// The name of the first call, which is in a dialect.
+    Name,
+    /// Its name and the texts of its arguments.
+    Texts,
+}
+
+/// The lexer's listener.
+pub(super) struct Listener<'a> {
+    pub(super) outline: &'a mut Outline,
+    pub(super) queue: &'a mut Queue,
+    pub(super) emitted: Emitted,
+}
+
+impl Listener<'_> {
+    /// The arguments of a call begin: announces the call, if it is the first one and its name is known.
+    fn arguments_begin(&mut self) {
+        let Outline { started, calls, call, .. } = &self.outline;
+        let is_first = started.is_none() && calls.is_empty();
+        if let OpenCall { name: Some(name), model_id } = call
+            && is_first
+            && self.emitted != Emitted::Nothing
+        {
+            let (name, model_id) = (name.clone(), model_id.clone());
+            self.outline.start(&name, model_id.as_deref(), self.queue);
+        }
+    }
+
+    fn emit(&mut self, text: &str) {
+        if self.emitted == Emitted::Texts
+            && let Some((id, arg)) = self.outline.emitted_argument()
+        {
+            self.queue.progress(id, arg, text);
+        }
+    }
+}
+
+impl Watch for Listener<'_> {
+    fn open(&mut self, object: bool, at: usize) {
+        let outline = &mut *self.outline;
+        let depth = outline.frames.len();
+        if depth == 0 {
+            outline.value_start = at;
+        }
+        if depth == outline.envelope && outline.call.name.is_none() && outline.member().is_none_or(is_wrapper) {
+            outline.envelope += 1;
+        } else if object && outline.member().is_some_and(is_args) {
+            self.arguments_begin();
+        }
+        self.outline.frames.push(if object { Frame::Object(String::new()) } else { Frame::Array });
+    }
+
+    fn close(&mut self, end: usize) {
+        let outline = &mut *self.outline;
+        let closed = outline.frames.pop();
+        if outline.frames.len() < outline.envelope {
+            outline.envelope = outline.frames.len();
+            if matches!(closed, Some(Frame::Object(_))) {
+                outline.calls.push(std::mem::take(&mut outline.call).name);
+            }
+        }
+        if outline.frames.is_empty() {
+            outline.values.push((outline.value_start, end));
+        }
+    }
+
+    fn text(&mut self, piece: &str, key: bool) {
+        let outline = &mut *self.outline;
+        if key {
+            let Some(Frame::Object(current)) = outline.frames.last_mut() else { return };
+            if matches!(outline.string, StringRole::Undecided) {
+                outline.string = StringRole::Other;
+                current.clear();
+            }
+            let room = MOST_KEY - current.len();
+            return current.push_str(&piece[..floor_boundary(piece, room)]);
+        }
+        if matches!(outline.string, StringRole::Undecided) {
+            outline.string = outline.string_role();
+        }
+        match &mut outline.string {
+            StringRole::Name(text) | StringRole::Id(text) => text.push_str(piece),
+            StringRole::Argument => self.emit(piece),
+            StringRole::MaybeTag(text) => {
+                // A TAG that goes on is not looked at from its beginning again. What is longer than any loose one is exact.
+                let exact = text.len() > MOST_LOOSE || tag_of(text).is_some();
+                let goes_on = exact && is_tag_name(piece.as_bytes(), false);
+                text.push_str(piece);
+                if goes_on || may_be_tag(text) {
+                    return;
+                }
+                // Of a text that begins like a tag a body may be read, which is not all of the text.
+                let text = std::mem::take(text);
+                if text.trim_start().starts_with("<<") {
+                    outline.string = StringRole::Marked;
+                } else {
+                    outline.string = StringRole::Argument;
+                    self.emit(&text);
+                }
+            }
+            StringRole::Marked | StringRole::Other | StringRole::Undecided => {}
+        }
+    }
+
+    fn text_end(&mut self, key: bool, start: usize, end: usize, escaped: bool) {
+        let outline = &mut *self.outline;
+        let role = std::mem::take(&mut outline.string);
+        if key {
+            if let (StringRole::Undecided, Some(Frame::Object(current))) = (role, outline.frames.last_mut()) {
+                current.clear(); // the empty key
+            }
+            return;
+        }
+        let token = |outline: &Outline| {
+            let emitted = outline.emitted_argument().is_some();
+            StringValue { start, end, arg: outline.argument(), call: outline.calls.len(), emitted }
+        };
+        match role {
+            StringRole::Name(name) => {
+                outline.call.name.get_or_insert_with(|| undecorated(&name).into_owned());
+            }
+            StringRole::Id(id) => outline.call.model_id = Some(id),
+            StringRole::Marked => outline.marked.push(token(outline)),
+            StringRole::MaybeTag(text) => {
+                let (exact, loose) = (tag_of(&text), loose_word(&text));
+                if let Some(tag) = exact.or(loose).filter(|_| !escaped) {
+                    let tag = Tag { tag: tag.to_owned(), loose: exact.is_none(), token: token(outline) };
+                    outline.tags.push(tag);
+                    return;
+                }
+                if text.trim_start().starts_with("<<") {
+                    outline.marked.push(token(outline));
+                }
+                self.emit(&text);
+            }
+            StringRole::Argument | StringRole::Other | StringRole::Undecided => {}
+        }
+    }
+}
