@@ -319,7 +319,7 @@ impl Block {
         self.candidate.get_or_insert(Candidate { body: self.body.len(), end, next, next_line });
     }
 
-    /// Behind a doubtful closing fence nothing is emitted before the block is decided.
+    /// After a doubtful closing fence nothing is emitted before the block is decided.
     fn emitted(&self) -> Emitted {
         if self.candidate.is_some() { Emitted::Nothing } else { Emitted::Texts }
     }

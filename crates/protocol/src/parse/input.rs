@@ -149,6 +149,11 @@ impl Input {
         self.column = 0;
     }
 
+    /// How many bytes of the current line, from the parser's place on, are shown.
+    pub(super) fn shown_of_line(&self) -> usize {
+        self.shown.saturating_sub(self.at)
+    }
+
     /// Where the text up to `end` stands that was not taken yet.
     pub(super) fn take_text(&mut self, end: usize) -> Option<Span> {
         if end <= self.shown {

@@ -36,6 +36,7 @@
 
 mod block;
 mod call;
+mod certain_text;
 mod containers;
 mod cursor;
 mod dialect;
@@ -44,7 +45,7 @@ mod html;
 mod ids;
 mod ignored;
 mod input;
-mod line_gate;
+
 mod link_definition;
 mod meant;
 mod outline;

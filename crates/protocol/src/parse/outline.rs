@@ -66,7 +66,7 @@ pub(super) struct Outline {
     /// Byte ranges of the complete values.
     pub(super) values: Vec<(usize, usize)>,
     pub(super) tags: Vec<Tag>,
-    /// Strings that begin like an announcement and are none.
+    /// Strings that begin like an announcement and are not one.
     pub(super) marked: Vec<StringValue>,
     started: Option<StartedCall>,
     /// The names of the complete calls.
@@ -125,7 +125,7 @@ impl Outline {
         self.calls.get(token.call).unwrap_or(&self.call.name).as_deref()
     }
 
-    /// Returns `true` if a string that begins like an announcement was met, and is none.
+    /// Returns `true` if a string that begins like an announcement was met, and is not one.
     pub(super) fn has_mark(&self) -> bool {
         !self.marked.is_empty() || matches!(self.string, StringRole::Marked)
     }
@@ -291,7 +291,7 @@ impl Watch for Listener<'_> {
             StringRole::Name(text) | StringRole::Id(text) => text.push_str(piece),
             StringRole::Argument => self.emit(piece),
             StringRole::MaybeTag(text) => {
-                // A TAG that goes on is not looked at from its beginning again. What is longer than any loose one is exact.
+                // A TAG that continues is not looked at from its beginning again. What is longer than any loose one is exact.
                 let exact = text.len() > MOST_LOOSE || tag_of(text).is_some();
                 let goes_on = exact && is_tag_name(piece.as_bytes(), false);
                 text.push_str(piece);

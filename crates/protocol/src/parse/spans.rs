@@ -4,7 +4,7 @@
 //! Here every run that was not matched yet counts as open: for the token of a dialect, what is doubtful is code. For a closing tag
 //! of reasoning the parser looks ahead, so that an unmatched backtick hides none.
 
-use super::line_gate::marks;
+use super::certain_text::marks;
 use super::reasoning::{self, TagPair};
 
 /// Runs up to this length are distinguished. Longer ones count as equally long.

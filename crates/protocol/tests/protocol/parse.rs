@@ -478,7 +478,7 @@ fn prose_is_shown_at_once() {
     let mut parser = Parser::new(Options::default());
     let mut shown = String::new();
     for (chunk, wanted) in
-        [("He", "He"), ("llo\n", "Hello\n"), ("- ", "Hello\n"), ("it", "Hello\n- it"), ("em\n``", "Hello\n- item\n")]
+        [("He", "He"), ("llo\n", "Hello\n"), ("- ", "Hello\n- "), ("it", "Hello\n- it"), ("em\n``", "Hello\n- item\n")]
     {
         parser.push(chunk);
         while let Some(Event::Text { text, .. }) = parser.poll() {

@@ -435,7 +435,7 @@ pub(super) fn may_end(text: &str, seen: usize, opener: &str, dialects: Dialects)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parse::line_gate::marks;
+    use crate::parse::certain_text::marks;
 
     #[test]
     fn no_token_begins_another_one() {

@@ -1,6 +1,6 @@
 //! How a tool block ends, and what it is then: calls, a broken block, a made-up result, or prose from a doubtful fence on.
 
-use super::{Given, MOST_SPECULATIONS, Parser, ParserState, Trust};
+use super::{MOST_SPECULATIONS, Parser, ParserState, ProsePlace, Trust};
 use crate::json::Problem;
 use crate::parse::block::{Candidate, Ending, Stage};
 use crate::parse::call::Draft;
@@ -49,8 +49,12 @@ impl Parser {
 
     /// The block is over and read.
     pub(super) fn resume_prose(&mut self) {
-        self.state = ParserState::Prose;
-        self.given = Given::Undecided(0);
+        self.state = ParserState::Prose(ProsePlace::Line);
+    }
+
+    /// A block broke off.
+    pub(super) fn distrust(&mut self) {
+        self.trust = self.trust.max(Trust::AfterBroken { failed: 0 });
     }
 
     /// Says what the block is.
@@ -86,7 +90,7 @@ impl Parser {
         match read.and_then(|drafts| self.admit(drafts, ending)) {
             Ok(drafts) => {
                 if broke_off {
-                    self.trust = Trust::AfterBroken;
+                    self.distrust();
                 } else if ends_early {
                     self.trust = self.trust.max(Trust::AfterRepair);
                 }
@@ -98,7 +102,7 @@ impl Parser {
             Err(problem) => {
                 // The end of a block that cannot be read and was ended early is a guess as well.
                 if broke_off || problem.inside || ends_early {
-                    self.trust = Trust::AfterBroken;
+                    self.distrust();
                 }
                 self.malformed(&problem);
             }
@@ -146,7 +150,7 @@ impl Parser {
             (misses_fence && !self.options.bare, Repair::MissingFence),
             (glued, Repair::GluedFence),
             (text, Repair::TextAfterFence),
-            (self.trust == Trust::AfterBroken, Repair::AfterBrokenBlock),
+            (self.trust > Trust::AfterRepair, Repair::AfterBrokenBlock),
         ];
         for draft in &mut drafts {
             draft.repairs.extend(needed.iter().filter(|(needed, _)| *needed).map(|(_, repair)| repair));
@@ -182,7 +186,7 @@ impl Parser {
 
     /// The doubtful closing fence was the end: the block is malformed, and what follows it is read again.
     pub(super) fn go_back(&mut self, candidate: Candidate) {
-        self.state = ParserState::Prose;
+        self.resume_prose();
         self.block.body.truncate(candidate.body);
         self.block.span.end = candidate.end;
         let message = match self.block.open_tag() {
@@ -191,11 +195,9 @@ impl Parser {
         };
         self.malformed(&Problem::new(candidate.body, message));
         self.containers.close_leaf();
-        self.trust = Trust::AfterBroken;
-        self.failed_speculations = (self.failed_speculations + 1).min(MOST_SPECULATIONS);
+        let failed = if let Trust::AfterBroken { failed } = self.trust { failed } else { 0 };
+        self.trust = Trust::AfterBroken { failed: (failed + 1).min(MOST_SPECULATIONS) };
         self.input.use_up(candidate.end);
         self.input.go_back(candidate.next, candidate.next_line);
-        self.given = Given::Undecided(0);
-        self.skipping = false;
     }
 }

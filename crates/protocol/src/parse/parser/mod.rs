@@ -1,15 +1,20 @@
 //! The state machine that reads a reply line by line.
 //!
 //! ```text
-//!               opening tag                 opening fence of a tool block
-//!  Reasoning <--------------- Prose ----------------------------------> Block
-//!      |     closing tag       ^  ^   call, malformed, forged result      |
-//!      +-----------------------+  +---------------------------------------+
+//!             opening tag                    opening fence of a tool block
+//! Reasoning <------------- Prose -----------------------------------------> Block
+//!     |       closing tag  ^ ^ | ^       its end, or a fence before it        |
+//!     +--------------------+ | | +--------------------------------------------+
+//!                            | | token of a dialect
+//!          calls, or no call | v
+//!                          Section
 //! ```
 //!
-//! The reply ends in any of them, and then the machine is `Done`. One way leads back in the text: a closing fence
-//! inside an open string or verbatim body may be content; where what follows shows that it was the end, the machine
-//! goes back to the line behind it and reads on from there as prose ([`Candidate`]).
+//! A reply begins as `Prose`, as `Reasoning` if the template of the backend opened it, or as `Block` if it is one bare call. It may end in
+//! any of these states, and then the machine is `Done`. Prose has places: [`ProsePlace`] says what is known of the current line.
+//!
+//! One way leads back in the text: a closing fence inside an open string or verbatim body may be content. If what follows shows that it was
+//! the end, the machine goes back to the next line and reads on from there as prose ([`Candidate`](super::block::Candidate)).
 //!
 //! Architecture invariant: what is delivered does not depend on how the reply was cut into chunks.
 
@@ -18,13 +23,13 @@ mod paragraph;
 mod section;
 
 use super::block::{Block, Ending, Stage};
+use super::certain_text;
 use super::containers::{self, Containers, LineKind};
 use super::cursor::Content;
-use super::dialect::{self, LineRest, Token};
+use super::dialect::LineRest;
 use super::event::{Event, Ignored, Span};
 use super::ignored::IgnoredCalls;
 use super::input::{Input, InputLine};
-use super::line_gate::LineGate;
 use super::outline::Tag;
 use super::queue::{HeldCall, Queue, Queued};
 use super::read::takes_body;
@@ -45,52 +50,60 @@ pub struct Parser {
     state: ParserState,
     containers: Containers,
     ignored: IgnoredCalls,
-    /// Whether the beginning of the current line may be shown.
-    gate: LineGate,
-    /// The rest of the current line is text: it was longer than the limit, or reasoning ended in it inside of a quote.
-    skipping: bool,
-    /// What the open block has of the current line already.
-    given: Given,
     /// The open tool block, or what is left of the last one: its body, which events borrow.
     block: Block,
     queue: Queue,
     calls: usize,
-    /// How many blocks that were read past a doubtful closing fence had ended there after all.
-    failed_speculations: u8,
     trust: Trust,
-    /// Nothing more can be found until more is pushed.
-    starved: bool,
+    found: Found,
     /// Code spans of the open paragraph.
     spans: CodeSpans,
     /// What is known of the rest of that paragraph.
     paragraph: ParagraphRest,
-    /// The parser stands directly behind a call in a dialect, in its last line.
-    behind_section: bool,
-    /// CommonMark was asked already what the current line is: prose.
-    structured: bool,
-    /// The reply holds a tool block, or a call in a dialect.
-    blocks: bool,
-    /// An ignored call was reported.
-    reminds: bool,
     /// Where the last token of a dialect stood that no call followed.
     refused: Option<usize>,
     /// What follows calls in dialects on their line, and where that is: it holds for all calls that begin before.
     line_rest: (LineRest, usize),
     /// Whether a closing tag of this dialect follows outside of any call, and up to which byte that holds for calls.
     stray_closers: Vec<(Dialect, bool, usize)>,
-    /// Nothing but whitespace was read of the reply, or of what follows reasoning: it may be calls from end to end.
-    whole: Option<Tries>,
     /// How often a document began anew behind reasoning.
     documents: u32,
 }
 
 #[derive(Debug)]
 enum ParserState {
-    Prose,
-    Block,
+    Prose(ProsePlace),
+    Block(Given),
     Reasoning(reasoning::ReasoningSection),
     Section(Box<Section>),
     Done,
+}
+
+/// Where in the prose the parser is.
+#[derive(Debug)]
+enum ProsePlace {
+    /// At the beginning of the reply, or of what follows reasoning, or in blank lines after it: it may be calls from end to end.
+    Document(Tries),
+    /// At the beginning of a line.
+    Line,
+    /// Directly after a call in a dialect, in its last line.
+    AfterCall,
+    /// In a line that CommonMark was asked about already: it is prose.
+    MidLine,
+    /// In a line whose rest is text, for it was longer than the limit.
+    Rest,
+    /// In a line whose rest is text, for reasoning ended in it inside of a quote. The document begins on the next line.
+    QuotedRest,
+}
+
+/// What was found in the reply so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Found {
+    Nothing,
+    /// An ignored call, and no tool block and no call.
+    Ignored,
+    /// A tool block, or a call in a dialect.
+    Block,
 }
 
 /// How far the calls that follow are what the model meant. Holds until the end of the reply, and never gets better.
@@ -100,8 +113,9 @@ enum Trust {
     Clean,
     /// A block was ended where CommonMark sees no end. A later call needs the exact form, or it is a guess.
     AfterRepair,
-    /// A block broke off: what follows may have been meant as its content, and every later call is a guess.
-    AfterBroken,
+    /// A block broke off: what follows may have been meant as its content, and every later call is a guess. So many blocks that
+    /// were read past a doubtful closing fence had ended there after all.
+    AfterBroken { failed: u8 },
 }
 
 /// What the open block has of a line that is still coming.
@@ -113,6 +127,8 @@ enum Given {
     Part(usize),
     /// Nothing, whatever comes: the line does not continue the block's container.
     Withheld,
+    /// All that counts: the line was longer than the limit.
+    Rest,
 }
 
 /// What the first word of an info string makes of a fenced code block.
@@ -141,28 +157,19 @@ impl Parser {
         let holds = options.reasoning == Reasoning::Unknown && !options.bare;
         let mut parser = Parser {
             input: Input::default(),
-            state: ParserState::Prose,
+            state: ParserState::Prose(ProsePlace::Document(Tries::default())),
             containers: Containers::new(),
             ignored: ignored_calls(&options),
-            gate: LineGate::default(),
-            skipping: false,
-            given: Given::Undecided(0),
             block: Block::new(&options.limits),
             queue: Queue::new(options.settled_only, holds),
             calls: 0,
-            failed_speculations: 0,
             trust: Trust::Clean,
-            starved: false,
+            found: Found::Nothing,
             spans: CodeSpans::default(),
             paragraph: ParagraphRest::default(),
-            behind_section: false,
-            structured: false,
-            blocks: false,
-            reminds: false,
             refused: None,
             line_rest: (LineRest::Nothing, 0),
             stray_closers: Vec::new(),
-            whole: Some(Tries::default()),
             documents: 0,
             options,
         };
@@ -177,22 +184,18 @@ impl Parser {
     /// Appends the next piece of the reply. Cheap: the work is done in [`poll`](Parser::poll), so poll after every
     /// push. A piece that comes after [`finish`](Parser::finish) is ignored.
     pub fn push(&mut self, chunk: &str) {
-        self.starved = false;
         self.input.push(chunk, self.queue.is_empty());
     }
 
     /// Says that the reply is over, and how it ended.
     pub fn finish(&mut self, reason: FinishReason) {
-        self.starved = false;
         self.input.finish(reason);
     }
 
     /// The next event; `None` when more input is needed, or after [`finish`](Parser::finish) when all is delivered.
     #[must_use]
     pub fn poll(&mut self) -> Option<Event<'_>> {
-        while self.queue.is_empty() && !self.starved {
-            self.starved = !self.advance();
-        }
+        while self.queue.is_empty() && self.advance() {}
         match self.queue.pop()? {
             Queued::Text(span) => Some(Event::Text { text: self.input.text(span).into(), span }),
             Queued::Reasoning { text, span, closed } => {
@@ -251,8 +254,8 @@ impl Parser {
     /// Takes one step. Returns whether there may be more to do with the input there is.
     fn advance(&mut self) -> bool {
         match self.state {
-            ParserState::Prose => self.advance_prose(),
-            ParserState::Block => self.advance_block(),
+            ParserState::Prose(_) => self.advance_prose(),
+            ParserState::Block(_) => self.advance_block(),
             ParserState::Reasoning(_) => self.advance_reasoning(),
             ParserState::Section(_) => self.advance_section(),
             ParserState::Done => false,
@@ -269,7 +272,7 @@ impl Parser {
     /// Queues an event about text that is shown up to `at`, if there is one.
     fn announce(&mut self, event: Option<Event<'static>>, at: usize) {
         if let Some(event) = event {
-            self.reminds = true;
+            self.found = self.found.max(Found::Ignored);
             self.show(at);
             self.queue.push_event(event);
         }
@@ -290,11 +293,11 @@ impl Parser {
         if self.input.offset(self.input.at) == 0 && self.input.rest().starts_with('\u{feff}') {
             self.input.pass_within('\u{feff}'.len_utf8(), 1);
         }
-        if self.whole.is_some() {
+        if let ParserState::Prose(ProsePlace::Document(_)) = self.state {
             if self.whole_waits() {
                 return false;
             }
-            if !matches!(self.state, ParserState::Prose) || !self.queue.is_empty() {
+            if !matches!(self.state, ParserState::Prose(_)) || !self.queue.is_empty() {
                 return true;
             }
         }
@@ -302,8 +305,9 @@ impl Parser {
             if !self.has_paragraph_of(line) {
                 return false;
             }
+            let precedes_document = matches!(self.state, ParserState::Prose(ProsePlace::QuotedRest));
             self.prose_line(line);
-            if !self.queue.is_empty() || !matches!(self.state, ParserState::Prose) {
+            if precedes_document || !self.queue.is_empty() || !matches!(self.state, ParserState::Prose(_)) {
                 return true;
             }
         }
@@ -312,11 +316,11 @@ impl Parser {
         }
         let ignored = self.ignored.end_all();
         self.announce(ignored, self.input.len());
-        if !self.blocks && !self.reminds && !self.ignored.has_candidate() {
+        if self.found == Found::Nothing && !self.ignored.has_candidate() {
             let wrong_form = self.ignored.take_wrong_form();
             self.announce(wrong_form, self.input.len());
         }
-        if self.input.finished == Some(FinishReason::Stop) && !self.blocks {
+        if self.input.finished == Some(FinishReason::Stop) && self.found < Found::Block {
             self.candidate_counts();
         }
         self.drop_candidate(self.input.len());
@@ -325,76 +329,86 @@ impl Parser {
 
     /// The ending of the line is not there yet. Shows what can be nothing but text, and opens reasoning at once.
     fn beginning_of_line(&mut self) -> bool {
+        let ParserState::Prose(place) = &self.state else { return true };
         let rest = self.input.rest();
-        if !self.skipping
-            && let Some((indent, tag)) = reasoning::opening(&self.containers, rest, false)
-        {
+        if let ProsePlace::Rest | ProsePlace::QuotedRest = place {
+            self.show(self.input.at + rest.len());
+            return false;
+        }
+        if let Some((indent, tag)) = reasoning::opening(&self.containers, rest, false) {
             self.open_reasoning(indent, tag);
             return true;
         }
-        if !self.skipping
-            && self.queue.holds()
+        if self.queue.holds()
             && let Some((indent, tag)) = reasoning::closing(&self.containers, rest, false)
         {
             self.close_unopened(indent, tag);
             return true;
         }
-        let dialects = self.dialects();
-        if !self.skipping && !self.structured && self.section_opens(rest.len(), false) {
+        let (after_call, mid_line) = (matches!(place, ProsePlace::AfterCall), matches!(place, ProsePlace::MidLine));
+        if !mid_line && self.section_opens(rest.len(), false, after_call) {
             return true;
         }
-        let rest = self.input.rest();
-        let may_open = |rest: &str| dialect::token(rest, false, dialects) != Token::None;
-        // The lines before are text for certain, also where this one must wait.
-        let shown = if self.skipping {
-            rest.len()
-        } else if self.behind_section || !self.gate.opens(rest, may_open) {
-            0
-        } else {
-            self.gate.shown(rest, dialects, self.queue.holds())
+        let (rest, shown) = (self.input.rest(), self.input.shown_of_line());
+        // The lines before are text for certain, also if this one must wait.
+        let length = match after_call {
+            true => 0,
+            false => certain_text::certain_length(rest, shown, self.dialects(), self.queue.holds()),
         };
-        self.show(self.input.at + shown);
+        self.show(self.input.at + length);
         false
     }
 
     fn prose_line(&mut self, line: InputLine) {
-        self.gate = LineGate::default();
-        let is_rest = std::mem::replace(&mut self.skipping, line.cut);
-        if !is_rest {
+        let ParserState::Prose(place) = &mut self.state else { return };
+        let place = std::mem::replace(place, ProsePlace::Line);
+        let mut next = match place {
+            ProsePlace::QuotedRest if line.cut => ProsePlace::QuotedRest,
+            ProsePlace::QuotedRest => ProsePlace::Document(Tries::default()),
+            _ if line.cut => ProsePlace::Rest,
+            _ => ProsePlace::Line,
+        };
+        if !matches!(place, ProsePlace::Rest | ProsePlace::QuotedRest) {
             let text = self.input.slice(self.input.at, line.end);
             // Nearly no line begins with what may be a tag, so it is looked for once, before both questions.
             let tagged = reasoning::tag_indent(text).is_some();
             if tagged && let Some((indent, tag)) = reasoning::opening(&self.containers, text, true) {
-                self.skipping = false;
                 return self.open_reasoning(indent, tag);
             }
             if tagged
                 && self.queue.holds()
                 && let Some((indent, tag)) = reasoning::closing(&self.containers, text, true)
             {
-                self.skipping = false;
                 return self.close_unopened(indent, tag);
             }
             let (length, blank) = (text.len(), fence::is_blank(text));
-            if !self.structured && self.section_opens(length, true) {
-                self.skipping = false;
+            let (after_call, mid_line) = (matches!(place, ProsePlace::AfterCall), matches!(place, ProsePlace::MidLine));
+            if !mid_line && self.section_opens(length, true, after_call) {
                 return;
             }
             // CommonMark sees no block in the line of a call.
-            let after_call = std::mem::take(&mut self.behind_section) && !blank;
-            let moved = if std::mem::take(&mut self.structured) || after_call {
+            let moved = if mid_line || after_call && !blank {
                 self.prose_tokens(line, self.dialects(), self.containers.in_quote())
             } else {
                 self.block_structure(line)
             };
             if moved {
-                self.skipping = false;
                 return;
+            }
+            if blank && matches!(place, ProsePlace::Document(_)) {
+                next = place;
             }
         }
         self.input.pass(line);
-        if !matches!(self.state, ParserState::Block) && (self.skipping || self.input.is_large()) {
-            self.show(self.input.at);
+        match &mut self.state {
+            ParserState::Prose(place) => {
+                *place = next;
+                if line.cut || self.input.is_large() {
+                    self.show(self.input.at);
+                }
+            }
+            ParserState::Block(given) if line.cut => *given = Given::Rest,
+            _ => {}
         }
     }
 
@@ -489,10 +503,10 @@ impl Parser {
                 let holds_object = opening.info.contains('{');
                 let span = Span { start: span.start + offset, end: span.end };
                 if !matches!(word, InfoWord::Other) && !self.containers.in_quote() {
+                    self.show(at + offset);
                     self.announce(ended, at);
                     self.drop_candidate(at);
-                    self.blocks = true;
-                    self.show(at + offset);
+                    self.found = Found::Block;
                     self.open_block(span, self.input.line + 1);
                     self.block.forged = matches!(word, InfoWord::Result);
                     self.block.drifted_word = matches!(word, InfoWord::Tool { drifted: true });
@@ -591,7 +605,7 @@ impl Parser {
         let end = at + tag.close.len();
         let chars = self.input.slice(self.input.at, end).chars().count();
         self.input.pass_within(end, chars);
-        self.begin_document();
+        self.begin_document(false);
     }
 
     /// Queues the calls that were held back as reasoning, which the closing tag at `at` ends.
@@ -604,17 +618,19 @@ impl Parser {
         self.calls = 0;
     }
 
-    /// What follows is read as the start of a new document.
-    fn begin_document(&mut self) {
-        self.state = ParserState::Prose;
+    /// What follows is read as the start of a new document, but not the rest of a line that is `quoted`.
+    fn begin_document(&mut self, quoted: bool) {
         self.containers.begin_document();
         self.ignored = ignored_calls(&self.options);
-        self.gate = LineGate::default();
         self.spans.end_paragraph();
-        (self.behind_section, self.structured) = (false, false);
         // Each of these readings may go to the end of the reply: of a reply full of reasoning only so many are made.
         self.documents = self.documents.saturating_add(1);
-        self.whole = (self.documents <= MOST_WHOLE).then(Tries::default);
+        self.state = ParserState::Prose(match (quoted, self.documents <= MOST_WHOLE) {
+            (true, true) => ProsePlace::QuotedRest,
+            (true, false) => ProsePlace::Rest,
+            (false, true) => ProsePlace::Document(Tries::default()),
+            (false, false) => ProsePlace::Line,
+        });
     }
 
     fn advance_reasoning(&mut self) -> bool {
@@ -644,8 +660,7 @@ impl Parser {
             None => false,
             Some(false) => self.end(),
             Some(true) => {
-                self.begin_document();
-                self.skipping = quoted;
+                self.begin_document(quoted);
                 true
             }
         }
@@ -656,16 +671,16 @@ impl Parser {
 impl Parser {
     /// Opens a tool block whose fence begins at `span`, with the body from line `first_line` of the reply on.
     fn open_block(&mut self, span: Span, first_line: usize) {
-        let speculates = self.failed_speculations < MOST_SPECULATIONS && !self.options.bare;
+        let speculates = self.trust < Trust::AfterBroken { failed: MOST_SPECULATIONS } && !self.options.bare;
         self.block.open(span, first_line, &self.options.limits, speculates);
         self.block.bare = self.options.bare;
-        self.state = ParserState::Block;
+        self.state = ParserState::Block(Given::Undecided(0));
     }
 
     fn advance_block(&mut self) -> bool {
+        let ParserState::Block(before) = self.state else { return false };
         match (self.input.next_line(self.options.limits.block), self.input.finished) {
             (Some(line), _) => {
-                let before = self.given;
                 if let Given::Part(seen) | Given::Undecided(seen) = before {
                     // Of a long line a part at a time, so that what is found in it is delivered before the next one.
                     let text = self.input.slice(self.input.at, line.end);
@@ -673,8 +688,8 @@ impl Parser {
                         self.give(floor_boundary(text, seen + MOST_AT_ONCE));
                     }
                 }
-                if self.given == before {
-                    self.block_line(line);
+                if matches!(self.state, ParserState::Block(given) if given == before) {
+                    self.block_line(line, before);
                 }
                 true
             }
@@ -692,34 +707,37 @@ impl Parser {
     /// The ending of the line is not there yet, or far. Gives the block what is certainly content of the line's first
     /// `length` bytes.
     fn give(&mut self, length: usize) {
-        if length == 0 || !self.block.takes_parts() || self.skipping {
+        let ParserState::Block(given) = &mut self.state else { return };
+        if length == 0 || !self.block.takes_parts() {
             return;
         }
         let rest = self.input.slice(self.input.at, self.input.at + length);
-        let Content { pad, text } = match self.given {
+        let Content { pad, text } = match *given {
             Given::Part(seen) => Content { pad: 0, text: &rest[seen..] },
             Given::Undecided(_) if self.options.bare => Content { pad: 0, text: rest },
             Given::Undecided(seen) => {
                 if rest.bytes().skip(seen).all(|byte| matches!(byte, b' ' | b'\t' | b'`' | b'~')) {
-                    self.given = Given::Undecided(rest.len());
+                    *given = Given::Undecided(rest.len());
                     return;
                 }
                 match self.containers.certain_content(rest) {
                     Some(content) => content,
                     None => {
-                        self.given = Given::Withheld;
+                        *given = Given::Withheld;
                         return;
                     }
                 }
             }
-            Given::Withheld => return,
+            Given::Withheld | Given::Rest => return,
         };
         self.block.content(pad, text, &mut self.queue);
-        self.given = Given::Part(rest.len());
+        *given = Given::Part(rest.len());
     }
 
-    fn block_line(&mut self, line: InputLine) {
-        if std::mem::replace(&mut self.skipping, line.cut) {
+    /// Reads a line of the open block, which has what `given` says of it already.
+    fn block_line(&mut self, line: InputLine, given: Given) {
+        self.state = ParserState::Block(if line.cut { Given::Rest } else { Given::Undecided(0) });
+        if given == Given::Rest {
             self.block.span.end = self.input.offset(line.end);
             return self.pass_in_block(line);
         }
@@ -731,8 +749,7 @@ impl Parser {
         let content = if self.options.bare {
             Ok((Content { pad: 0, text }, false))
         } else {
-            let given = matches!(self.given, Given::Part(_));
-            content_or_ending(&self.containers, text, given, &self.block)
+            content_or_ending(&self.containers, text, matches!(given, Given::Part(_)), &self.block)
         };
         let (content, doubtful) = match content {
             Ok(content) => content,
@@ -747,9 +764,9 @@ impl Parser {
             let (end, next) = (self.input.offset(line.end), self.input.offset(line.next));
             block.doubt(end, next, self.input.line + 1);
         }
-        match std::mem::replace(&mut self.given, Given::Undecided(0)) {
+        match given {
             Given::Part(seen) => block.content(0, &text[seen..], &mut self.queue),
-            Given::Undecided(_) | Given::Withheld => block.content(content.pad, content.text, &mut self.queue),
+            _ => block.content(content.pad, content.text, &mut self.queue),
         }
         if let Some(at) = block.glued_fence().filter(|_| !line.cut)
             && let Some(after_fence) = loose_closing(&self.containers, &block.body[at..])
@@ -766,10 +783,11 @@ impl Parser {
         {
             let offset = place_of_tail(text, &block.body[at..]);
             // The lines before the tag may be content that lost its quotes, and so may what follows it.
-            if !block.lines_behind(&[]).trim().is_empty() {
-                self.trust = Trust::AfterBroken;
-            }
+            let is_followed = !block.lines_behind(&[]).trim().is_empty();
             block.end_after_call(end);
+            if is_followed {
+                self.distrust();
+            }
             return self.end_at_line(Ending::ClosingTag, line, Some((offset, tag)));
         }
         if line.cut {
@@ -817,8 +835,9 @@ impl Parser {
     fn settle(&mut self) -> bool {
         let Some(candidate) = self.block.candidate else { return false };
         // The rest of the line decides whether a closing fence is glued to the object.
+        let at_line_start = matches!(self.state, ParserState::Block(Given::Undecided(0)));
         let misfit = match self.block.stage() {
-            Stage::Broken { .. } => self.given == Given::Undecided(0) || self.block.glued_fence().is_none(),
+            Stage::Broken { .. } => at_line_start || self.block.glued_fence().is_none(),
             stage => stage == Stage::Spoiled,
         };
         if misfit {

@@ -5,18 +5,18 @@
 //! The text after it is read by a pure function ([`dialect`]), again and again while it comes: at each closing token, and whenever
 //! there is twice as much as the last time, so that the time stays linear. A call is announced as soon as its name is known.
 
-use super::{InfoWord, Parser, ParserState, Trust, info_word};
+use super::{Found, InfoWord, Parser, ParserState, ProsePlace, info_word};
 use crate::clip::floor_boundary;
 use crate::fence;
 use crate::json::Problem;
 use crate::parse::block::{Block, Ending};
 use crate::parse::call::Draft;
+use crate::parse::certain_text::{is_lead, marks};
 use crate::parse::dialect::whole::{self, Whole};
 use crate::parse::dialect::{self, CallReading, LineRest, Sketch, Token};
 use crate::parse::event::{Event, Ignored, Span};
 use crate::parse::ignored::IgnoredCall;
 use crate::parse::input::Input;
-use crate::parse::line_gate::{LineGate, marks};
 use crate::parse::queue::{Queue, Queued};
 use crate::parse::read::bodies_of_dialect;
 use crate::parse::reasoning;
@@ -30,46 +30,59 @@ pub(super) struct Section {
     opener: &'static str,
     /// Where the token stands in the line.
     offset: usize,
-    /// Other text precedes it on the line.
-    mid_line: bool,
-    in_item: bool,
-    /// It may be a quotation: nothing is emitted before the rest of its line is known.
-    silent: bool,
+    lead: Lead,
+    emission: Emission,
     tries: Tries,
     /// How often the rest of the line was read.
     looks: Tries,
     /// What the last reading recognised of the first call.
     sketch: Sketch,
-    /// The text before the call is shown, and its block is open.
-    begun: bool,
-    /// Bytes of the text up to which its JSON was followed, and whether its first value has ended.
-    followed: usize,
-    json_ended: bool,
+    /// Bytes of the text up to which its JSON was followed, as long as its first value has not ended.
+    followed: Option<usize>,
     /// What it is, where that is decided and not everything of it was told.
     decided: Option<CallReading>,
 }
 
+/// What precedes the token of a section on its line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Lead {
+    /// Whitespace, and markers of list items if it is in one.
+    LineStart { in_item: bool },
+    /// A call in a dialect.
+    Call,
+    /// Other text.
+    Prose,
+}
+
+/// What was emitted of a section.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Emission {
+    /// Nothing, before the rest of its line is known: it may be a quotation.
+    Withheld,
+    /// Nothing, before it is certain that a call has begun.
+    Awaited,
+    /// The text before the call is shown, and its block is open.
+    Begun,
+}
+
 impl Section {
-    fn new(opener: &'static str, offset: usize, mid_line: bool, in_item: bool) -> Box<Section> {
+    fn new(opener: &'static str, offset: usize, lead: Lead) -> Box<Section> {
         Box::new(Section {
             opener,
             offset,
-            mid_line,
-            in_item,
-            silent: mid_line,
+            lead,
+            emission: if lead == Lead::Prose { Emission::Withheld } else { Emission::Awaited },
             tries: Tries::default(),
             looks: Tries::default(),
             sketch: Sketch::default(),
-            begun: false,
-            followed: 0,
-            json_ended: false,
+            followed: Some(0),
             decided: None,
         })
     }
 
     /// Announces the first call as soon as its name is known.
     fn announce(&mut self, text: &str, block: &mut Block, queue: &mut Queue) {
-        if !self.begun {
+        if self.emission != Emission::Begun {
             return;
         }
         let Some(start) = self.sketch.json else {
@@ -80,10 +93,11 @@ impl Section {
             }
             return;
         };
-        let from = self.followed.max(start);
-        if !self.json_ended && from < text.len() {
-            self.json_ended = !block.follow(&text[from..], queue);
-            self.followed = text.len();
+        let Some(followed) = self.followed else { return };
+        let from = followed.max(start);
+        if from < text.len() {
+            let continues = block.follow(&text[from..], queue);
+            self.followed = continues.then_some(text.len());
         }
     }
 }
@@ -131,11 +145,6 @@ pub(super) struct Tries {
 /// Bytes of a line before the token of a dialect: whitespace and the markers of list items.
 const MOST_LEAD: usize = 64;
 
-/// Whether this may stand before a token that begins a line.
-fn is_lead(byte: u8) -> bool {
-    matches!(byte, b' ' | b'\t' | b'>' | b'*' | b'-' | b'+' | b'.' | b')' | b'0'..=b'9')
-}
-
 /// Readings at a closing token. After these only a text of twice the length is read again.
 const MOST_TRIES: u32 = 16;
 
@@ -143,6 +152,9 @@ impl Tries {
     /// Whether a text of this length is worth another reading. `hint`: whether the bytes from here on give reason to believe
     /// that it is whole.
     fn is_due(&mut self, length: usize, ended: bool, hint: impl FnOnce(usize) -> bool) -> bool {
+        if length == self.searched && self.count > 0 && !ended {
+            return false; // nothing came since
+        }
         let due = ended || length >= 2 * self.seen || self.count < MOST_TRIES && hint(self.searched);
         self.searched = length;
         if due {
@@ -161,12 +173,13 @@ impl Parser {
 
     /// Opens a section where the current line, of which `length` bytes are there, begins with the token of one. Returns whether it
     /// did.
-    pub(super) fn section_opens(&mut self, length: usize, whole: bool) -> bool {
+    pub(super) fn section_opens(&mut self, length: usize, whole: bool, after_call: bool) -> bool {
         let text = self.input.slice(self.input.at, self.input.at + length);
-        let Some((offset, in_item, token)) = self.leading_token(text, whole) else { return false };
+        let Some((offset, in_item, token)) = self.leading_token(text, whole, after_call) else { return false };
         match token {
             Token::Call { opener, .. } => {
-                self.state = ParserState::Section(Section::new(opener, offset, false, in_item));
+                let lead = if after_call { Lead::Call } else { Lead::LineStart { in_item } };
+                self.state = ParserState::Section(Section::new(opener, offset, lead));
             }
             Token::Forged(token) => self.forged_token(offset, token),
             Token::None | Token::Undecided => return false,
@@ -175,7 +188,7 @@ impl Parser {
     }
 
     /// The token that the current line begins with, where one counts: its place, and whether that is in a list item.
-    fn leading_token(&self, text: &str, whole: bool) -> Option<(usize, bool, Token)> {
+    fn leading_token(&self, text: &str, whole: bool, after_call: bool) -> Option<(usize, bool, Token)> {
         let dialects = self.dialects();
         if dialects.is_empty() {
             return None;
@@ -186,11 +199,11 @@ impl Parser {
             return None; // nearly every line
         }
         let blank = || text.bytes().take(lead).all(|byte| matches!(byte, b' ' | b'\t'));
-        if self.behind_section && !blank() {
+        if after_call && !blank() {
             return None;
         }
-        let (offset, in_item) = if self.behind_section { (lead, false) } else { self.containers.token_place(text)? };
-        let in_span = !self.behind_section && self.containers.in_paragraph() && self.spans.is_open();
+        let (offset, in_item) = if after_call { (lead, false) } else { self.containers.token_place(text)? };
+        let in_span = !after_call && self.containers.in_paragraph() && self.spans.is_open();
         if in_span || self.refused.is_some_and(|refused| refused >= self.input.offset(self.input.at + offset)) {
             return None;
         }
@@ -222,7 +235,7 @@ impl Parser {
             if let Token::Call { opener, .. } = token
                 && !spans.is_open()
             {
-                section = Some(Section::new(opener, at, true, false));
+                section = Some(Section::new(opener, at, Lead::Prose));
                 break;
             }
             closing = tag.filter(|tag| start + at >= code_end && self.closes_thought(&rest[tag.close.len()..]));
@@ -352,11 +365,12 @@ impl Parser {
             return false;
         };
         let offset = section.offset;
-        if followed && section.mid_line {
+        if followed && section.lead == Lead::Prose {
             self.quote_section(offset, end);
             return true;
         }
-        if std::mem::take(&mut section.silent) {
+        if section.emission == Emission::Withheld {
+            section.emission = Emission::Awaited;
             section.decided = Some(CallReading::Calls(dialect, drafts, end));
             return true;
         }
@@ -379,7 +393,7 @@ impl Parser {
         self.end_section(end, Some(dialect), Ok(drafts));
         // What follows may be the rest of a text of the call.
         if stray {
-            self.trust = Trust::AfterBroken;
+            self.distrust();
         }
         true
     }
@@ -483,10 +497,10 @@ impl Parser {
     /// Shows the text before the call and opens its block, once it is certain that a call has begun.
     fn begin_section(&mut self) {
         let ParserState::Section(section) = &mut self.state else { return };
-        if section.silent || section.begun || !section.sketch.begun {
+        if section.emission != Emission::Awaited || !section.sketch.begun {
             return;
         }
-        section.begun = true;
+        section.emission = Emission::Begun;
         let offset = std::mem::take(&mut section.offset);
         self.go_to(offset);
         self.drop_candidate(self.input.at);
@@ -496,7 +510,7 @@ impl Parser {
 
     /// The block of the section: opened where it was not told that a call began.
     fn section_block(&mut self, span: Span, text: &str, dialect: Option<Dialect>) {
-        let begun = matches!(&self.state, ParserState::Section(section) if section.begun);
+        let begun = matches!(&self.state, ParserState::Section(section) if section.emission == Emission::Begun);
         if begun {
             self.block.span = span;
         } else {
@@ -510,8 +524,12 @@ impl Parser {
         let at = self.input.offset(self.input.at + offset);
         self.refused = Some(at);
         // Behind prose, CommonMark was asked already what the line is.
-        self.structured = matches!(&self.state, ParserState::Section(section) if section.mid_line);
-        self.state = ParserState::Prose;
+        let ParserState::Section(section) = &self.state else { return };
+        self.state = ParserState::Prose(match section.lead {
+            Lead::LineStart { .. } => ProsePlace::Line,
+            Lead::Call => ProsePlace::AfterCall,
+            Lead::Prose => ProsePlace::MidLine,
+        });
     }
 
     /// Other text surrounds the calls on their line: a sentence about them. It is shown.
@@ -522,9 +540,7 @@ impl Parser {
         self.go_to(offset + length);
         let why = Ignored::NotAtLineStart;
         self.queue.push_event(Event::Ignored { why, id: None, name: None, body, span });
-        self.gate = LineGate::default();
-        self.structured = true;
-        self.state = ParserState::Prose;
+        self.state = ParserState::Prose(ProsePlace::MidLine);
     }
 
     fn incomplete_section(&mut self, dialect: Option<Dialect>) {
@@ -540,12 +556,14 @@ impl Parser {
     /// The section is over, `length` bytes behind its beginning.
     fn end_section(&mut self, length: usize, dialect: Option<Dialect>, read: Result<Vec<Draft>, Problem>) {
         let (mid_line, in_item) = match &self.state {
-            ParserState::Section(section) => (section.mid_line, section.in_item),
+            ParserState::Section(section) => {
+                (section.lead == Lead::Prose, section.lead == Lead::LineStart { in_item: true })
+            }
             _ => (false, false),
         };
         let at = self.input.at;
         self.drop_candidate(at);
-        self.blocks = true;
+        self.found = Found::Block;
         let span = self.input.span(at, at + length);
         let text = self.input.slice(at, at + length).to_owned();
         self.section_block(span, &text, dialect);
@@ -570,7 +588,7 @@ impl Parser {
         match read.and_then(|drafts| self.admit(drafts, Ending::Fence)) {
             Ok(drafts) => self.queue_calls(drafts),
             Err(problem) => {
-                self.trust = Trust::AfterBroken;
+                self.distrust();
                 self.malformed(&problem);
             }
         }
@@ -589,9 +607,7 @@ impl Parser {
         self.input.use_up(self.input.offset(at + length));
         self.containers.close_leaf();
         self.spans.end_paragraph();
-        self.state = ParserState::Prose;
-        self.behind_section = true;
-        self.gate = LineGate::default();
+        self.state = ParserState::Prose(ProsePlace::AfterCall);
     }
 
     /// A reply, or what follows reasoning, begins here: reads it as calls from end to end. Returns whether it must wait for
@@ -600,21 +616,16 @@ impl Parser {
         let dialects = self.dialects();
         let ended = self.input.finished;
         let text = self.input.slice(self.input.at, self.input.len());
-        let Some(tries) = self.whole.as_mut() else { return false };
+        let ParserState::Prose(ProsePlace::Document(tries)) = &mut self.state else { return false };
         // Lines of whitespace before it are passed one by one; a long beginning of this one is quoted code.
         if text.bytes().take(MOST_LEAD).take_while(|byte| matches!(byte, b' ' | b'\t')).count() > 3 {
-            self.whole = None;
+            self.state = ParserState::Prose(ProsePlace::Line);
             return false;
         }
         let calls = text.trim_start();
         let blanks = text.len() - calls.len();
         if calls.is_empty() && ended.is_none() && !dialects.is_empty() {
             return false; // whitespace is shown, and the beginning is still to come
-        }
-        // The rest of a line of a quote is no beginning.
-        if self.skipping && !calls.is_empty() && !text[..blanks].contains(['\n', '\r']) {
-            self.whole = None;
-            return false;
         }
         // Code that is indented by four columns is quoted.
         let indent = text[..blanks].rsplit(['\n', '\r']).next().unwrap_or_default();
@@ -626,9 +637,12 @@ impl Parser {
         }
         let read =
             if fits { whole::read(calls, dialects, ended, self.options.catalog.as_deref()) } else { Whole::Nothing };
+        if let Whole::Undecided = read {
+            return true;
+        }
+        self.state = ParserState::Prose(ProsePlace::Line);
         match read {
-            Whole::Undecided => return true,
-            Whole::Nothing => {}
+            Whole::Undecided | Whole::Nothing => {}
             Whole::Calls(dialect, drafts, from) => {
                 let length = calls.trim_end().len() - from;
                 self.go_to(blanks + from);
@@ -644,7 +658,6 @@ impl Parser {
                 self.incomplete_section(Some(dialect));
             }
         }
-        self.whole = None;
         false
     }
 }
