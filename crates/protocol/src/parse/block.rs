@@ -36,9 +36,9 @@ pub(super) enum Ending {
     Fence,
     /// A closing fence that CommonMark does not see.
     LooseFence {
-        /// It stands on the last line of the object, or behind the TAG of the last body.
+        /// It is on the last line of the object, or on the line of the last body's TAG.
         glued: bool,
-        /// Text stands behind it.
+        /// Text follows it.
         text: bool,
     },
     /// The opening fence of the next tool block. CommonMark sees no end there.
@@ -51,16 +51,51 @@ pub(super) enum Ending {
     Reply(FinishReason),
 }
 
+/// What the block is by its opening fence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum BlockForm {
+    /// The info word is `tool`.
+    Tool,
+    /// The info word is another one that is read as `tool`.
+    OtherWord,
+    /// The info word is `tool_code`: if the block holds no object, it holds calls as Python writes them.
+    Python,
+    /// The info word is `tool_result`: not a call but a forgery.
+    Result,
+    /// The whole reply is the inside of the block: nothing in it is a closing fence.
+    Bare,
+    /// Calls in a dialect, which is known once they are read.
+    Dialect(Option<Dialect>),
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Phase {
     /// The object is being written; or it is broken, and only the fence can end the block.
     Object,
-    /// The verbatim body of this tag is being written.
-    Body(usize),
+    /// Verbatim bodies are being written.
+    Body(BodyPhase),
     /// All bodies are there.
     After,
-    /// The block is malformed whatever follows.
-    Spoiled(Problem),
+    /// The block is malformed whatever follows. With `full` it is larger than the limit, and no more of it is kept.
+    Spoiled { problem: Problem, full: bool },
+}
+
+/// How far the verbatim bodies are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct BodyPhase {
+    /// The tag whose body is being written.
+    pub(super) index: usize,
+    /// The bodies have a line that is not blank.
+    pub(super) begun: bool,
+    indentation: Indentation,
+}
+
+/// How much of the fence's own indentation the lines of the bodies have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Indentation {
+    Unknown,
+    Whole,
+    Nothing,
 }
 
 /// How far a block is: its phase and, while the object is being written, where the lexer is.
@@ -78,21 +113,22 @@ pub(super) enum Stage {
     Complete,
     /// The object is complete and announces bodies, which begin on the next line.
     Announced,
-    /// In the verbatim body of this tag.
-    Body(usize),
+    /// In a verbatim body.
+    Body(BodyPhase),
     /// All bodies are there: only the closing fence may follow.
     After,
     /// Nothing can make a call of it any more, whatever its JSON.
     Spoiled,
 }
 
-/// What stands before the content of a line.
+/// What precedes the content of a line.
 #[derive(Debug)]
 struct Prefix {
-    line: usize,
+    /// The beginning of the line in the body.
+    at: usize,
     /// Characters of the reply.
     taken: usize,
-    /// Spaces that stand in the body for the columns of a tab.
+    /// Spaces that replace the columns of a tab in the body.
     pad: usize,
 }
 
@@ -109,42 +145,20 @@ pub(super) struct Block {
     pub(super) body: String,
     pub(super) candidate: Option<Candidate>,
     pub(super) outline: Outline,
-    /// A `tool_result`: not a call but a forgery.
-    pub(super) forged: bool,
-    /// The info word was another one than `tool`.
-    pub(super) drifted_word: bool,
+    pub(super) form: BlockForm,
     /// The opening fence is the first thing on its line.
     pub(super) at_line_start: bool,
-    /// The closing fence was glued to what stands before it.
-    glued: bool,
-    /// Its word is `tool_code`, and calls as Python writes them are read: they stand in it where it holds no object.
-    pub(super) python: bool,
-    /// The calls are written in this dialect.
-    pub(super) dialect: Option<Dialect>,
     /// Closing fences inside strings and bodies are content when all turns out well, and the block also ends where
     /// CommonMark sees no end.
     pub(super) speculates: bool,
-    /// The whole reply is the inside of the block: nothing in it is a closing fence.
-    pub(super) bare: bool,
     pub(super) lexer: Lexer,
     pub(super) phase: Phase,
     pub(super) bodies: Vec<String>,
-    /// The bodies have a line that is not blank.
-    pub(super) body_begun: bool,
-    /// The object stands on the line of the opening fence, where nothing is read.
+    /// The object is on the line of the opening fence, where nothing is read.
     pub(super) object_on_fence_line: bool,
-    limit: usize,
-    nesting: usize,
-    /// More came than the limit allows: no more of the body is kept.
-    pub(super) full: bool,
+    limits: ParserLimits,
     /// The lines of the reply that begin with more than their content.
     prefixes: Vec<Prefix>,
-    lines: usize,
-    /// Columns of the fence's own indentation that the current line has, and that the fence has.
-    pub(super) line_indent: Option<(usize, usize)>,
-    /// Whether lines of verbatim bodies had some of that indentation, and whether some had less than the fence.
-    dedented: bool,
-    shallow: bool,
     /// How many closing tags of reasoning were met for which the text before them was read.
     tags_tried: usize,
 }
@@ -154,7 +168,7 @@ pub(super) struct Block {
 const MOST_TAGS_TRIED: usize = 16;
 
 impl Block {
-    /// An empty block. One stands before the first block of a reply.
+    /// An empty block. One precedes the first block of a reply.
     pub(super) fn new(limits: &ParserLimits) -> Block {
         Block {
             span: Span::default(),
@@ -162,44 +176,33 @@ impl Block {
             body: String::new(),
             candidate: None,
             outline: Outline::default(),
-            forged: false,
-            drifted_word: false,
+            form: BlockForm::Tool,
             at_line_start: false,
-            glued: false,
-            python: false,
-            dialect: None,
             speculates: false,
-            bare: false,
             lexer: Lexer::new(limits.nesting),
             phase: Phase::Object,
             bodies: Vec::new(),
-            body_begun: false,
             object_on_fence_line: false,
-            limit: limits.block,
-            nesting: limits.nesting,
-            full: false,
+            limits: *limits,
             prefixes: Vec::new(),
-            lines: 0,
-            line_indent: None,
-            dedented: false,
-            shallow: false,
             tags_tried: 0,
         }
     }
 
     /// Another block opens. The memory of the one before is used again for its body.
-    pub(super) fn open(&mut self, span: Span, first_line: usize, limits: &ParserLimits, speculates: bool) {
-        let before = std::mem::replace(self, Block { span, first_line, speculates, ..Block::new(limits) });
+    pub(super) fn open(&mut self, span: Span, first_line: usize, form: BlockForm, speculates: bool) {
+        let new = Block { span, first_line, form, speculates, ..Block::new(&self.limits) };
+        let before = std::mem::replace(self, new);
         self.body = before.body;
         self.body.clear();
         self.body.shrink_to(USUAL_BODY);
     }
 
-    /// Takes a whole call in some dialect, which begins behind `taken` characters of its line.
+    /// Takes a whole call in some dialect, which begins after `taken` characters of its line.
     pub(super) fn take_section(&mut self, text: &str, taken: usize, dialect: Option<Dialect>) {
         self.body.push_str(text);
-        self.prefixes.push(Prefix { line: 0, taken, pad: 0 });
-        self.dialect = dialect;
+        self.prefixes.push(Prefix { at: 0, taken, pad: 0 });
+        self.form = BlockForm::Dialect(dialect);
     }
 
     /// Follows the JSON of a call in some dialect up to the end of its first value. Returns whether more of it may come.
@@ -220,8 +223,8 @@ impl Block {
     pub(super) fn stage(&self) -> Stage {
         let announced = !self.outline.tags.is_empty();
         match (&self.phase, self.lexer.status()) {
-            (Phase::Spoiled(_), _) => Stage::Spoiled,
-            (Phase::Body(index), _) => Stage::Body(*index),
+            (Phase::Spoiled { .. }, _) => Stage::Spoiled,
+            (Phase::Body(body), _) => Stage::Body(*body),
             (Phase::After, _) => Stage::After,
             (Phase::Object, Status::Between { values: 0 }) => Stage::Empty,
             (Phase::Object, Status::Between { .. }) if announced => Stage::Announced,
@@ -243,16 +246,17 @@ impl Block {
     pub(super) fn doubts_fence(&self) -> bool {
         let open = match self.stage() {
             Stage::InString => true,
-            Stage::Body(_) => self.body_begun,
+            Stage::Body(body) => body.begun,
             _ => false,
         };
-        self.speculates && !self.forged && open
+        self.speculates && self.form != BlockForm::Result && open
     }
 
     /// Whether only bodies are awaited whose announcements are not exact, and none has begun: a fence here shows that they are
     /// literal text.
     pub(super) fn awaits_loose_body(&self) -> bool {
-        self.phase == Phase::Body(0) && !self.body_begun && self.outline.tags.iter().all(|tag| tag.loose)
+        matches!(self.phase, Phase::Body(BodyPhase { index: 0, begun: false, .. }))
+            && self.outline.tags.iter().all(|tag| tag.loose)
     }
 
     /// There are no bodies: the announcements that are not exact are strings like others. The block must end here, for the
@@ -271,18 +275,18 @@ impl Block {
     /// Whether everything so far is in the canonical form and was read strictly.
     pub(super) fn is_exact(&self) -> bool {
         let strict = matches!(self.stage(), Stage::Empty | Stage::Inside | Stage::InString | Stage::Complete);
-        let canonical = !self.drifted_word
-            && !self.glued
-            && self.dialect.is_none()
-            && !self.outline.has_mark()
-            && self.outline.tags.is_empty();
-        strict && canonical && !self.lexer.saw_control() && self.candidate.is_none()
+        let canonical = matches!(self.form, BlockForm::Tool | BlockForm::Bare);
+        let has_body = self.outline.has_mark() || !self.outline.tags.is_empty();
+        strict && canonical && !has_body && !self.lexer.saw_control() && self.candidate.is_none()
     }
 
     /// Where a run of fence characters may begin that is glued to the last line of a complete object.
     pub(super) fn glued_fence(&self) -> Option<usize> {
         let Status::Broken { inside: false, at } = self.lexer.status() else { return None };
-        if self.phase != Phase::Object || !self.speculates || self.forged || self.full || !self.outline.tags.is_empty()
+        if self.phase != Phase::Object
+            || !self.speculates
+            || self.form == BlockForm::Result
+            || !self.outline.tags.is_empty()
         {
             return None;
         }
@@ -294,7 +298,6 @@ impl Block {
     /// The block ends at the fence that is glued to its object, or to the TAG of its last body. What was read of that fence is
     /// taken back.
     pub(super) fn end_at_glued_fence(&mut self) {
-        self.glued = true;
         if let Some(at) = self.glued_fence() {
             self.end_after_call(at);
         } else {
@@ -304,14 +307,14 @@ impl Block {
 
     /// The TAG of the verbatim body that is being written.
     pub(super) fn open_tag(&self) -> Option<&str> {
-        let Phase::Body(index) = self.phase else { return None };
-        Some(&self.outline.tags[index].tag)
+        let Phase::Body(body) = self.phase else { return None };
+        Some(&self.outline.tags[body.index].tag)
     }
 
     /// The TAG of the verbatim body that is being written, where it is the last one.
     pub(super) fn last_tag(&self) -> Option<&str> {
-        let Phase::Body(index) = self.phase else { return None };
-        self.open_tag().filter(|_| index + 1 == self.outline.tags.len())
+        let Phase::Body(body) = self.phase else { return None };
+        self.open_tag().filter(|_| body.index + 1 == self.outline.tags.len())
     }
 
     /// Remembers a doubtful closing fence, if it is the first one.
@@ -324,9 +327,9 @@ impl Block {
         if self.candidate.is_some() { Emitted::Nothing } else { Emitted::Texts }
     }
 
-    /// Takes content of a line, or a part of it. `pad` spaces stand before it in the body.
+    /// Takes content of a line, or a part of it. `pad` spaces precede it in the body.
     pub(super) fn content(&mut self, pad: usize, text: &str, queue: &mut Queue) {
-        if self.full {
+        if self.is_full() {
             return;
         }
         let from = self.body.len();
@@ -337,11 +340,11 @@ impl Block {
         } else {
             self.body.push_str(text);
         }
-        let over = self.body.len() > self.limit;
+        let over = self.body.len() > self.limits.block;
         if over {
-            self.body.truncate(floor_boundary(&self.body, self.limit).max(from));
+            self.body.truncate(floor_boundary(&self.body, self.limits.block).max(from));
         }
-        if self.phase == Phase::Object && !self.forged {
+        if self.phase == Phase::Object && self.form != BlockForm::Result {
             let emitted = self.emitted();
             self.lexer.feed(&self.body[from..], &mut Listener { outline: &mut self.outline, queue, emitted });
         }
@@ -352,36 +355,46 @@ impl Block {
 
     /// Spoils a block that is larger than the limit. No more of its body is kept.
     pub(super) fn overflow(&mut self) {
-        self.full = true;
-        self.spoil(self.body.len(), messages::block_too_large(self.limit));
+        self.spoil(self.body.len(), messages::block_too_large(self.limits.block));
+        if let Phase::Spoiled { full, .. } = &mut self.phase {
+            *full = true;
+        }
     }
 
-    /// Ends a line whose content was given. `taken` characters of the reply stand before the content, and `pad` spaces
-    /// of the body stand for them.
-    pub(super) fn end_line(&mut self, taken: usize, pad: usize, queue: &mut Queue) {
-        if taken > 0 {
-            self.prefixes.push(Prefix { line: self.lines, taken, pad });
-        }
-        self.lines += 1;
-        if let Phase::Body(_) | Phase::After = self.phase {
-            self.line_behind_object(queue);
-        }
-        if self.full {
+    /// Returns `true` if more came than the limit allows: no more of the body is kept.
+    pub(super) fn is_full(&self) -> bool {
+        matches!(self.phase, Phase::Spoiled { full: true, .. })
+    }
+
+    /// Ends a line whose content was given. `taken` characters of the reply precede the content, and `pad` spaces of the body replace
+    /// them. `indent`: how many columns of the fence's own indentation the line has, and how many the fence has.
+    pub(super) fn end_line(&mut self, taken: usize, pad: usize, indent: Option<(usize, usize)>, queue: &mut Queue) {
+        if self.is_full() {
             return;
         }
+        if taken > 0 {
+            self.prefixes.push(Prefix { at: self.line_start(), taken, pad });
+        }
+        match self.phase {
+            Phase::Body(body) => self.body_line(body, indent, queue),
+            Phase::After if !self.body[self.line_start()..].trim().is_empty() => {
+                self.spoil(self.line_start(), messages::text_behind_bodies());
+            }
+            _ => {}
+        }
         self.body.push('\n');
-        if self.phase != Phase::Object || self.forged {
+        if self.phase != Phase::Object || self.form == BlockForm::Result {
             return;
         }
         let emitted = self.emitted();
         self.lexer.feed("\n", &mut Listener { outline: &mut self.outline, queue, emitted });
         if self.stage() == Stage::Announced {
-            let reads_bodies = self.speculates || self.bare;
+            let reads_bodies = self.speculates || self.form == BlockForm::Bare;
             if !reads_bodies && self.outline.tags.iter().all(|tag| tag.loose) {
                 self.outline.drop_loose_tags();
             } else if reads_bodies {
                 self.bodies.push(String::new());
-                self.phase = Phase::Body(0);
+                self.phase = Phase::Body(BodyPhase { index: 0, begun: false, indentation: Indentation::Unknown });
             } else {
                 // Where closing fences are content no more, a body that holds one would end in its middle.
                 self.spoil(self.outline.tags[0].token.start, messages::no_bodies_any_more());
@@ -389,24 +402,23 @@ impl Block {
         }
     }
 
-    /// A whole line that is no part of the object: one of a verbatim body, the tag that ends it, or one behind them all.
-    fn line_behind_object(&mut self, queue: &mut Queue) {
-        let start = self.body.rfind('\n').map_or(0, |at| at + 1);
+    fn line_start(&self) -> usize {
+        self.body.rfind('\n').map_or(0, |at| at + 1)
+    }
+
+    /// Reads a whole line of a verbatim body, or the tag that ends it.
+    fn body_line(&mut self, mut body: BodyPhase, indent: Option<(usize, usize)>, queue: &mut Queue) {
+        let start = self.line_start();
         let line = &self.body[start..];
-        let Phase::Body(index) = self.phase else {
-            if !line.trim().is_empty() {
-                self.spoil(start, messages::text_behind_bodies());
-            }
-            return;
-        };
-        self.body_begun |= !line.trim().is_empty();
+        body.begun |= !line.trim().is_empty();
+        let index = body.index;
         let tag = self.outline.tags[index].tag.as_str();
         if line.trim_end_matches([' ', '\t']) == tag {
-            if index + 1 < self.outline.tags.len() {
+            body.index += 1;
+            self.phase = Phase::After;
+            if body.index < self.outline.tags.len() {
                 self.bodies.push(String::new());
-                self.phase = Phase::Body(index + 1);
-            } else {
-                self.phase = Phase::After;
+                self.phase = Phase::Body(body);
             }
             return;
         }
@@ -414,28 +426,29 @@ impl Block {
             let message = messages::body_holds_its_tag(tag);
             return self.spoil(start, message);
         }
-        if let Some((has, wants)) = self.line_indent {
-            self.dedented |= has > 0;
-            self.shallow |= has < wants;
+        if let Some((has, wants)) = indent {
+            let indentation = if has == 0 { Indentation::Nothing } else { Indentation::Whole };
+            // Some lines lost whitespace to the fence's own indentation and others did not have it: their indentation
+            // relative to each other is not what the model wrote.
+            if (1..wants).contains(&has) || ![Indentation::Unknown, indentation].contains(&body.indentation) {
+                return self.spoil(start, messages::body_unevenly_indented());
+            }
+            body.indentation = indentation;
         }
-        // Some lines lost whitespace to the fence's own indentation and others did not have it: their indentation
-        // relative to each other is not what the model wrote.
-        if self.dedented && self.shallow {
-            return self.spoil(start, messages::body_unevenly_indented());
-        }
-        let line = &self.body[start..];
-        let body = &mut self.bodies[index];
-        let from = body.len();
-        body.push_str(line);
-        body.push('\n');
+        self.phase = Phase::Body(body);
+        let text = &mut self.bodies[index];
+        let from = text.len();
+        text.push_str(&self.body[start..]);
+        text.push('\n');
         if self.candidate.is_none() {
-            self.outline.emit_body(index, &body[from..], queue);
+            self.outline.emit_body(index, &text[from..], queue);
         }
     }
 
     fn spoil(&mut self, at: usize, message: Text) {
         if self.stage() != Stage::Spoiled {
-            self.phase = Phase::Spoiled(Problem { message, at, inside: true });
+            let problem = Problem { message, at, inside: true };
+            self.phase = Phase::Spoiled { problem, full: false };
         }
     }
 
@@ -456,7 +469,7 @@ impl Block {
     /// Finds the first closing tag of reasoning in the last line that follows a whole call in the block, outside of code spans.
     /// Returns the end of the text that is read as the call, and the place of the tag.
     pub(super) fn tag_after_call(&mut self, catalog: Option<&Catalog>) -> Option<(usize, usize, &'static TagPair)> {
-        if self.full || !matches!(self.stage(), Stage::Broken { .. } | Stage::After) {
+        if !matches!(self.stage(), Stage::Broken { .. } | Stage::After) {
             return None;
         }
         let line = self.body.rfind('\n').map_or(0, |at| at + 1);
@@ -469,7 +482,7 @@ impl Block {
             let end = match object_end {
                 _ if self.phase == Phase::After => before.len(),
                 Some(end) if !before[end..].contains('{') => end,
-                _ if holds_calls(before, self.python, catalog) => before.len(),
+                _ if holds_calls(before, self.form == BlockForm::Python, catalog) => before.len(),
                 _ => continue,
             };
             return Some((end, from + at, tag));
@@ -481,7 +494,7 @@ impl Block {
     pub(super) fn end_after_call(&mut self, end: usize) {
         self.body.truncate(end);
         if self.phase == Phase::Object {
-            self.lexer = Lexer::new(self.nesting);
+            self.lexer = Lexer::new(self.limits.nesting);
             self.lexer.feed(&self.body, &mut ());
         }
     }
@@ -491,7 +504,7 @@ impl Block {
         let before = &self.body[..floor_boundary(&self.body, at)];
         let line = memchr::memchr_iter(b'\n', before.as_bytes()).count();
         let start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        let prefix = self.prefixes.binary_search_by_key(&line, |prefix| prefix.line);
+        let prefix = self.prefixes.binary_search_by_key(&start, |prefix| prefix.at);
         let (taken, pad) = prefix.map_or((0, 0), |index| (self.prefixes[index].taken, self.prefixes[index].pad));
         (self.first_line + line, taken + before[start..].chars().count().saturating_sub(pad) + 1)
     }

@@ -17,10 +17,10 @@ use std::fmt::Write;
 pub(super) fn read_block(block: &Block, catalog: Option<&Catalog>, ending: Ending) -> Result<Vec<Draft>, Problem> {
     let reader = BlockReader { block, catalog, ending };
     match (&block.phase, block.lexer.status()) {
-        (Phase::Spoiled(problem), _) => Err(problem.clone()),
-        (Phase::Body(index), _) => {
-            let Tag { tag, token, .. } = &block.outline.tags[*index];
-            if block.body_begun || ending != Ending::Fence {
+        (Phase::Spoiled { problem, .. }, _) => Err(problem.clone()),
+        (Phase::Body(body), _) => {
+            let Tag { tag, token, .. } = &block.outline.tags[body.index];
+            if body.begun || ending != Ending::Fence {
                 return Err(unfinished(block.body.len(), messages::body_end_missing(tag)));
             }
             Err(unfinished(token.start, messages::body_behind_fence(tag, body_form(token, tag))))

@@ -2,7 +2,7 @@
 
 use super::{MOST_SPECULATIONS, Parser, ParserState, ProsePlace, Trust};
 use crate::json::Problem;
-use crate::parse::block::{Candidate, Ending, Stage};
+use crate::parse::block::{BlockForm, Candidate, Ending, Stage};
 use crate::parse::call::Draft;
 use crate::parse::dialect;
 use crate::parse::event::{Event, ReadError};
@@ -60,7 +60,7 @@ impl Parser {
     /// Says what the block is.
     pub(super) fn conclude(&mut self, ending: Ending) {
         let span = self.block.span;
-        if self.block.forged {
+        if self.block.form == BlockForm::Result {
             return self.queue.push_event(Event::ForgedResult { body: "".into(), span });
         }
         let stage = self.block.stage();
@@ -71,11 +71,12 @@ impl Parser {
         if cut && !self.options.bare && stage != Stage::Spoiled {
             return self.incomplete();
         }
+        let mut dialect = None;
         let read = if ending == Ending::Container {
             let inside = !matches!(stage, Stage::Complete | Stage::After);
             Err(Problem { inside, ..Problem::new(self.block.body.len(), messages::list_item_ended()) })
         } else if let Some(read) = self.python() {
-            self.block.dialect = Some(Dialect::Pythonic);
+            dialect = Some(Dialect::Pythonic);
             read
         } else {
             read_block(&self.block, self.options.catalog.as_deref(), ending)
@@ -94,7 +95,7 @@ impl Parser {
                 } else if ends_early {
                     self.trust = self.trust.max(Trust::AfterRepair);
                 }
-                self.queue_calls(drafts);
+                self.queue_calls(drafts, dialect);
             }
             Err(_) if self.block.is_unfinished() && matches!(ending, Ending::Reply(_)) && stage != Stage::Spoiled => {
                 self.incomplete();
@@ -112,7 +113,8 @@ impl Parser {
     /// The calls of a block in which Python may stand, where it does.
     fn python(&self) -> Option<Result<Vec<Draft>, Problem>> {
         let catalog = self.options.catalog.as_deref();
-        let read = self.block.python.then(|| dialect::python_calls(&self.block.body, catalog))??;
+        let is_python = self.block.form == BlockForm::Python;
+        let read = is_python.then(|| dialect::python_calls(&self.block.body, catalog))??;
         Some(read.and_then(|mut drafts| {
             bodies_of_dialect(&mut drafts, catalog)?;
             Ok(drafts)
@@ -134,10 +136,11 @@ impl Parser {
 
     /// Adds the repairs that the block itself needed. Refuses too many calls, and in strict mode any repair.
     pub(super) fn admit(&self, mut drafts: Vec<Draft>, ending: Ending) -> Result<Vec<Draft>, Problem> {
+        let other_word = matches!(self.block.form, BlockForm::OtherWord | BlockForm::Python);
         // Models often glue fences: the next write must not be lost because of that.
         let canonical = ending == Ending::Fence
             && self.block.at_line_start
-            && !self.block.drifted_word
+            && !other_word
             && drafts.iter().all(|draft| draft.repairs.is_empty());
         let misses_fence = matches!(ending, Ending::NextFence | Ending::ClosingTag | Ending::Reply(FinishReason::Stop));
         let (glued, text) = match ending {
@@ -145,7 +148,7 @@ impl Parser {
             _ => (false, false),
         };
         let needed = [
-            (self.block.drifted_word, Repair::InfoWord),
+            (other_word, Repair::InfoWord),
             (self.trust == Trust::AfterRepair && !canonical, Repair::DoubtfulFence),
             (misses_fence && !self.options.bare, Repair::MissingFence),
             (glued, Repair::GluedFence),
@@ -165,7 +168,7 @@ impl Parser {
         }
     }
 
-    pub(super) fn queue_calls(&mut self, drafts: Vec<Draft>) {
+    pub(super) fn queue_calls(&mut self, drafts: Vec<Draft>, dialect: Option<Dialect>) {
         self.calls += drafts.len();
         for (index, draft) in drafts.into_iter().enumerate() {
             // Only the first call of a block was announced, and it keeps its id.
@@ -173,7 +176,6 @@ impl Parser {
             let ids = &mut self.queue.ids;
             let id = started.or_else(|| ids.take(draft.id.as_deref())).unwrap_or_else(|| ids.give());
             let Draft { name, args, reason, repairs, .. } = draft;
-            let dialect = self.block.dialect;
             let call = Box::new(ToolCall { id, name, args, reason, repairs, dialect });
             let span = self.block.span;
             if self.queue.holds() {

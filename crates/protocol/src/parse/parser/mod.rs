@@ -22,7 +22,7 @@ mod ending;
 mod paragraph;
 mod section;
 
-use super::block::{Block, Ending, Stage};
+use super::block::{Block, BlockForm, Ending, Stage};
 use super::certain_text;
 use super::containers::{self, Containers, LineKind};
 use super::cursor::Content;
@@ -131,13 +131,6 @@ enum Given {
     Rest,
 }
 
-/// What the first word of an info string makes of a fenced code block.
-enum InfoWord {
-    Tool { drifted: bool },
-    Result,
-    Other,
-}
-
 /// Bytes of a line that are given to a block at once. What is found in them waits in the queue and may take many times
 /// their room.
 const MOST_AT_ONCE: usize = 16 * 1024;
@@ -176,7 +169,7 @@ impl Parser {
         if parser.options.reasoning == Reasoning::Opened {
             parser.state = ParserState::Reasoning(reasoning::ReasoningSection::new(None, 0));
         } else if parser.options.bare {
-            parser.open_block(Span::default(), 1);
+            parser.open_block(Span::default(), 1, BlockForm::Bare);
         }
         parser
     }
@@ -499,18 +492,15 @@ impl Parser {
             LineKind::Indented(rest) => self.ignored.drawn(Ignored::Indentation, rest, span),
             LineKind::Prose => None,
             LineKind::Opens(opening, offset) => {
-                let (word, is_code) = (info_word(&opening), opening.word() == "tool_code");
                 let holds_object = opening.info.contains('{');
                 let span = Span { start: span.start + offset, end: span.end };
-                if !matches!(word, InfoWord::Other) && !self.containers.in_quote() {
+                let form = block_form(&opening, self.dialects()).filter(|_| !self.containers.in_quote());
+                if let Some(form) = form {
                     self.show(at + offset);
                     self.announce(ended, at);
                     self.drop_candidate(at);
                     self.found = Found::Block;
-                    self.open_block(span, self.input.line + 1);
-                    self.block.forged = matches!(word, InfoWord::Result);
-                    self.block.drifted_word = matches!(word, InfoWord::Tool { drifted: true });
-                    self.block.python = is_code && self.dialects().contains(Dialect::Pythonic);
+                    self.open_block(span, self.input.line + 1, form);
                     self.block.at_line_start = offset == 0;
                     self.block.object_on_fence_line = holds_object;
                     return false;
@@ -566,13 +556,20 @@ fn ignored_calls(options: &Options) -> IgnoredCalls {
     IgnoredCalls::new(options.limits.block, dialects, options.catalog.clone())
 }
 
-fn info_word(opening: &Opening<'_>) -> InfoWord {
-    match opening.word().strip_prefix("tool") {
-        Some("") => InfoWord::Tool { drifted: false },
-        Some("_call" | "_code") => InfoWord::Tool { drifted: true },
-        Some("_result") => InfoWord::Result,
-        _ => InfoWord::Other,
+/// What the first word of an info string makes of a fenced code block. `None` if it is no tool block.
+fn block_form(opening: &Opening<'_>, dialects: Dialects) -> Option<BlockForm> {
+    match opening.word() {
+        "tool" => Some(BlockForm::Tool),
+        "tool_code" if dialects.contains(Dialect::Pythonic) => Some(BlockForm::Python),
+        "tool_call" | "tool_code" => Some(BlockForm::OtherWord),
+        "tool_result" => Some(BlockForm::Result),
+        _ => None,
     }
+}
+
+/// Whether a fence opens a block of calls.
+fn is_tool(opening: &Opening<'_>) -> bool {
+    matches!(opening.word(), "tool" | "tool_call" | "tool_code")
 }
 
 /// Reasoning.
@@ -670,10 +667,9 @@ impl Parser {
 /// The lines of an open tool block.
 impl Parser {
     /// Opens a tool block whose fence begins at `span`, with the body from line `first_line` of the reply on.
-    fn open_block(&mut self, span: Span, first_line: usize) {
+    fn open_block(&mut self, span: Span, first_line: usize, form: BlockForm) {
         let speculates = self.trust < Trust::AfterBroken { failed: MOST_SPECULATIONS } && !self.options.bare;
-        self.block.open(span, first_line, &self.options.limits, speculates);
-        self.block.bare = self.options.bare;
+        self.block.open(span, first_line, form, speculates);
         self.state = ParserState::Block(Given::Undecided(0));
     }
 
@@ -793,9 +789,9 @@ impl Parser {
         if line.cut {
             block.overflow();
         } else if line.ended {
-            block.line_indent = self.containers.fence_indent(text);
             let prefix = &text[..text.len() - content.text.len()];
-            block.end_line(prefix.chars().count(), content.pad, &mut self.queue);
+            let indent = self.containers.fence_indent(text);
+            block.end_line(prefix.chars().count(), content.pad, indent, &mut self.queue);
             let catalog = self.options.catalog.as_deref();
             let takes_one = |tag: &Tag| takes_body(catalog, block.outline.tool(&tag.token), &tag.token.arg);
             if block.awaits_loose_body() && block.bodies[0].is_empty() && !block.outline.tags.iter().any(takes_one) {
@@ -825,7 +821,7 @@ impl Parser {
 
     /// Goes on behind a line of the open block. Of a block that is too large nothing is kept, unless its candidate is.
     fn pass_in_block(&mut self, line: InputLine) {
-        if self.block.full && self.block.candidate.is_none() {
+        if self.block.is_full() && self.block.candidate.is_none() {
             self.input.use_up(self.block.span.end);
         }
         self.input.pass(line);
@@ -864,7 +860,7 @@ fn content_or_ending<'a>(
     if closes && !block.doubts_fence() {
         return Err((Ending::Fence, ""));
     }
-    if given || closes || !block.speculates || block.forged {
+    if given || closes || !block.speculates || block.form == BlockForm::Result {
         return Ok((content, closes));
     }
     if let Some(tag) = block.last_tag() {
@@ -876,8 +872,8 @@ fn content_or_ending<'a>(
     } else if let stage @ (Stage::Complete | Stage::After) = block.stage()
         && let Some(rest) = containers.at_fence(text)
     {
-        let opens_tool = |opening: Opening<'_>| matches!(info_word(&opening), InfoWord::Tool { .. });
-        if stage == Stage::Complete && block.candidate.is_none() && fence::opening(rest).is_some_and(opens_tool) {
+        let opens_tool = fence::opening(rest).is_some_and(|opening| is_tool(&opening));
+        if stage == Stage::Complete && block.candidate.is_none() && opens_tool {
             return Err((Ending::NextFence, ""));
         }
         if let Some(after) = loose_closing(containers, rest).filter(|after| !fence::is_blank(after)) {
@@ -890,8 +886,8 @@ fn content_or_ending<'a>(
 /// Whether a line behind an object whose announcements are not exact shows that no body follows: it is a closing fence, or
 /// opens the next tool block.
 fn ends_before_body(containers: &Containers, line: &str) -> bool {
-    let opens_tool = |opening: Opening<'_>| matches!(info_word(&opening), InfoWord::Tool { .. });
-    let ends = |rest| loose_closing(containers, rest).is_some() || fence::opening(rest).is_some_and(opens_tool);
+    let opens_tool = |rest| fence::opening(rest).is_some_and(|opening| is_tool(&opening));
+    let ends = |rest| loose_closing(containers, rest).is_some() || opens_tool(rest);
     containers.at_fence(line).is_some_and(ends)
 }
 

@@ -5,11 +5,11 @@
 //! The text after it is read by a pure function ([`dialect`]), again and again while it comes: at each closing token, and whenever
 //! there is twice as much as the last time, so that the time stays linear. A call is announced as soon as its name is known.
 
-use super::{Found, InfoWord, Parser, ParserState, ProsePlace, info_word};
+use super::{Found, Parser, ParserState, ProsePlace, is_tool};
 use crate::clip::floor_boundary;
 use crate::fence;
 use crate::json::Problem;
-use crate::parse::block::{Block, Ending};
+use crate::parse::block::{Block, BlockForm, Ending};
 use crate::parse::call::Draft;
 use crate::parse::certain_text::{is_lead, marks};
 use crate::parse::dialect::whole::{self, Whole};
@@ -273,7 +273,7 @@ impl Parser {
             return true;
         }
         let (dialects, catalog) = (self.dialects(), self.options.catalog.as_deref());
-        let is_tool = |opening| matches!(info_word(&opening), InfoWord::Tool { .. });
+        let is_tool = |opening| is_tool(&opening);
         matches!(dialect::token(rest, true, dialects), Token::Call { .. })
             || fence::opening(rest).is_some_and(is_tool)
             || rest.starts_with(['{', '['])
@@ -298,7 +298,7 @@ impl Parser {
     fn forged_token(&mut self, offset: usize, token: &str) {
         self.go_to(offset);
         let span = self.input.span(self.input.at, self.input.at + token.len());
-        self.block.open(span, self.input.line, &self.options.limits, false);
+        self.block.open(span, self.input.line, BlockForm::Dialect(None), false);
         self.block.take_section(token, self.input.column, None);
         self.queue.push_event(Event::ForgedResult { body: "".into(), span });
         self.pass_section(token.len());
@@ -314,10 +314,10 @@ impl Parser {
     pub(super) fn candidate_counts(&mut self) {
         let Some(IgnoredCall { draft, body, span, .. }) = self.ignored.take_candidate() else { return };
         self.show(self.input.len());
-        self.block.open(span, self.input.line, &self.options.limits, false);
+        self.block.open(span, self.input.line, BlockForm::Dialect(None), false);
         self.block.take_section(&body, 0, None);
         if let Ok(drafts) = self.admit(vec![draft], Ending::Fence) {
-            self.queue_calls(drafts);
+            self.queue_calls(drafts, None);
         }
     }
 
@@ -505,7 +505,7 @@ impl Parser {
         self.go_to(offset);
         self.drop_candidate(self.input.at);
         let span = self.input.span(self.input.at, self.input.at);
-        self.block.open(span, self.input.line, &self.options.limits, false);
+        self.block.open(span, self.input.line, BlockForm::Dialect(None), false);
     }
 
     /// The block of the section: opened where it was not told that a call began.
@@ -514,7 +514,7 @@ impl Parser {
         if begun {
             self.block.span = span;
         } else {
-            self.block.open(span, self.input.line, &self.options.limits, false);
+            self.block.open(span, self.input.line, BlockForm::Dialect(None), false);
         }
         self.block.take_section(text, self.input.column, dialect);
     }
@@ -586,7 +586,7 @@ impl Parser {
             Ok(drafts)
         });
         match read.and_then(|drafts| self.admit(drafts, Ending::Fence)) {
-            Ok(drafts) => self.queue_calls(drafts),
+            Ok(drafts) => self.queue_calls(drafts, dialect),
             Err(problem) => {
                 self.distrust();
                 self.malformed(&problem);
