@@ -65,15 +65,6 @@ pub fn safe_length(text: &str) -> usize {
     (longest + 1).max(3)
 }
 
-/// Where the first of two bytes stands. A chunk of a reply is often a few bytes long: then a plain loop takes half the
-/// time of setting up a vector search.
-pub(crate) fn find_either(one: u8, other: u8, bytes: &[u8]) -> Option<usize> {
-    if bytes.len() < 16 {
-        return bytes.iter().position(|byte| *byte == one || *byte == other);
-    }
-    memchr::memchr2(one, other, bytes)
-}
-
 fn run(bytes: &[u8], mark: u8) -> usize {
     bytes.iter().take_while(|byte| **byte == mark).count()
 }

@@ -4,8 +4,6 @@
 //! duplicate keys or numbers too big for a double: that is for [`read`](super::read). Several objects or arrays may
 //! follow one another with whitespace between. No recursion; one bit per level of nesting.
 
-use crate::fence::find_either;
-
 /// The deepest nesting the lexer can follow.
 pub const MOST_NESTING: usize = 128;
 
@@ -188,7 +186,7 @@ impl Lexer {
 
     /// The end of the text that stands for itself, raw control characters with it.
     fn plain_run(&mut self, bytes: &[u8], from: usize) -> usize {
-        let end = find_either(b'"', b'\\', &bytes[from..]).map_or(bytes.len(), |at| from + at);
+        let end = memchr::memchr2(b'"', b'\\', &bytes[from..]).map_or(bytes.len(), |at| from + at);
         // Without an early end, so that the compiler looks at many bytes at once.
         self.control |= bytes[from..end].iter().fold(false, |control, byte| control | (*byte < b' '));
         end

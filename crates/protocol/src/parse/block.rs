@@ -132,9 +132,6 @@ struct Prefix {
     pad: usize,
 }
 
-/// Room for a body that is kept from one block to the next.
-const USUAL_BODY: usize = 256 * 1024;
-
 /// The open block, or what is left of the last one: its content, until another one opens.
 #[derive(Debug)]
 pub(super) struct Block {
@@ -189,13 +186,9 @@ impl Block {
         }
     }
 
-    /// Another block opens. The memory of the one before is used again for its body.
+    /// Another block opens.
     pub(super) fn open(&mut self, span: Span, first_line: usize, form: BlockForm, speculates: bool) {
-        let new = Block { span, first_line, form, speculates, ..Block::new(&self.limits) };
-        let before = std::mem::replace(self, new);
-        self.body = before.body;
-        self.body.clear();
-        self.body.shrink_to(USUAL_BODY);
+        *self = Block { span, first_line, form, speculates, ..Block::new(&self.limits) };
     }
 
     /// Takes a whole call in some dialect, which begins after `taken` characters of its line.

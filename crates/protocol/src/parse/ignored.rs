@@ -108,10 +108,6 @@ impl IgnoredCalls {
 
     /// A line in a place where no fence counts.
     pub(super) fn drawn(&mut self, why: Ignored, line: &str, span: Span) -> Option<Event<'static>> {
-        let first = line.bytes().find(|byte| !matches!(byte, b' ' | b'\t'));
-        if self.drawn.is_none() && !matches!(first, Some(b'`' | b'~')) {
-            return None; // nearly every line
-        }
         let line = line.trim_start_matches([' ', '\t']);
         let Some(suspect) = &mut self.drawn else {
             let opening = fence::opening(line).filter(|opening| opening.word() == "tool")?;

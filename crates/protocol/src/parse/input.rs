@@ -2,7 +2,6 @@
 
 use super::event::Span;
 use crate::FinishReason;
-use crate::fence::find_either;
 
 /// Text that was pushed and is not used up. Indices are into what is kept; offsets are into the whole reply.
 #[derive(Debug)]
@@ -22,9 +21,6 @@ pub(super) struct Input {
     pub(super) column: usize,
     pub(super) finished: Option<FinishReason>,
 }
-
-/// Bytes that are allocated at once, so that a reply that begins in small chunks does not reallocate for each.
-const USUAL_REPLY: usize = 1024;
 
 /// The next line.
 #[derive(Debug, Clone, Copy)]
@@ -51,12 +47,9 @@ impl Input {
         if self.finished.is_some() {
             return;
         }
-        if self.text.capacity() - self.text.len() < chunk.len() {
-            // Only where the text would have to move anyway: each byte is moved a bounded number of times.
-            if drained {
-                self.discard_consumed();
-            }
-            self.text.reserve(chunk.len().max(USUAL_REPLY));
+        // Only if the text would have to move anyway: each byte is moved a bounded number of times.
+        if drained && self.text.capacity() - self.text.len() < chunk.len() {
+            self.discard_consumed();
         }
         self.text.push_str(chunk);
     }
@@ -105,7 +98,7 @@ impl Input {
     /// Reads the line that begins at `start`, as [`next_line`](Input::next_line) does. Up to `searched` it has no line ending.
     pub(super) fn line_at(&self, start: usize, searched: &mut usize, most: usize) -> Option<InputLine> {
         let bytes = self.text.as_bytes();
-        let found = find_either(b'\n', b'\r', &bytes[*searched..]);
+        let found = memchr::memchr2(b'\n', b'\r', &bytes[*searched..]);
         let end = found.map_or(bytes.len(), |at| *searched + at);
         *searched = end;
         if end - start > most {
@@ -167,11 +160,6 @@ impl Input {
     /// Text that is still kept.
     pub(super) fn text(&self, span: Span) -> &str {
         &self.text[span.start - self.base..span.end - self.base]
-    }
-
-    /// Whether so much text waits that it is better shown.
-    pub(super) fn is_large(&self) -> bool {
-        self.at.saturating_sub(self.shown) > 64 * 1024
     }
 
     /// Everything up to the offset is used up, shown or not.

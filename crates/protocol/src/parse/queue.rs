@@ -41,9 +41,6 @@ pub(super) struct HeldCall {
     body: Range<usize>,
 }
 
-/// Bytes that are allocated at once: room for the strings of a usual call.
-const USUAL_STRINGS: usize = 256;
-
 /// Events that were found and not delivered yet, and the ids that were given in them.
 #[derive(Debug)]
 pub(super) struct Queue {
@@ -65,11 +62,10 @@ pub(super) struct Queue {
 impl Queue {
     /// `holds`: whether calls are held back until they are [released](Queue::release).
     pub(super) fn new(settled_only: bool, holds: bool) -> Queue {
-        let strings = String::with_capacity(USUAL_STRINGS);
         Queue {
             ids: Ids::default(),
             entries: VecDeque::new(),
-            strings,
+            strings: String::new(),
             settled_only,
             holds,
             held: Vec::new(),

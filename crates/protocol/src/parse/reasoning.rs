@@ -161,7 +161,6 @@ pub(super) fn closing(containers: &Containers, line: &str, whole: bool) -> Optio
 
 /// The closing tag that `text` begins with.
 pub(super) fn closing_tag(text: &str) -> Option<&'static TagPair> {
-    text.as_bytes().first().filter(|byte| begins_tag(**byte))?;
     TAGS.iter().find(|tag| text.starts_with(tag.close))
 }
 
@@ -175,16 +174,9 @@ pub(super) fn may_close(text: &str) -> bool {
     TAGS.iter().any(|tag| text.starts_with(tag.close) || tag.close.starts_with(text))
 }
 
-/// The indentation of what may be a tag at the beginning of a line, at most three spaces. `None`, as for nearly every line, where
-/// no tag can begin.
-pub(super) fn tag_indent(line: &str) -> Option<usize> {
-    let indent = line.bytes().take(4).take_while(|byte| *byte == b' ').count();
-    line.as_bytes().get(indent).filter(|byte| indent <= 3 && begins_tag(**byte)).map(|_| indent)
-}
-
-/// The tag at the beginning of a line, and how many spaces stand before it.
+/// The tag at the beginning of a line, and how many spaces precede it: at most three.
 fn at_beginning(line: &str, which: fn(&TagPair) -> &'static str) -> Option<(usize, &'static TagPair)> {
-    let indent = tag_indent(line)?;
+    let indent = line.bytes().take(3).take_while(|byte| *byte == b' ').count();
     let tag = TAGS.iter().find(|tag| line[indent..].starts_with(which(tag)))?;
     Some((indent, tag))
 }

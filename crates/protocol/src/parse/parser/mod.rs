@@ -363,13 +363,10 @@ impl Parser {
         };
         if !matches!(place, ProsePlace::Rest | ProsePlace::QuotedRest) {
             let text = self.input.slice(self.input.at, line.end);
-            // Nearly no line begins with what may be a tag, so it is looked for once, before both questions.
-            let tagged = reasoning::tag_indent(text).is_some();
-            if tagged && let Some((indent, tag)) = reasoning::opening(&self.containers, text, true) {
+            if let Some((indent, tag)) = reasoning::opening(&self.containers, text, true) {
                 return self.open_reasoning(indent, tag);
             }
-            if tagged
-                && self.queue.holds()
+            if self.queue.holds()
                 && let Some((indent, tag)) = reasoning::closing(&self.containers, text, true)
             {
                 return self.close_unopened(indent, tag);
@@ -394,12 +391,7 @@ impl Parser {
         }
         self.input.pass(line);
         match &mut self.state {
-            ParserState::Prose(place) => {
-                *place = next;
-                if line.cut || self.input.is_large() {
-                    self.show(self.input.at);
-                }
-            }
+            ParserState::Prose(place) => *place = next,
             ParserState::Block(given) if line.cut => *given = Given::Rest,
             _ => {}
         }
