@@ -124,12 +124,13 @@ pub enum Event<'a> {
 }
 
 impl<'a> Event<'a> {
-    /// Fills in the body of a tool block, in an event about one. An ignored call has its own.
+    /// Fills in the body of a tool block, in an event about one. An ignored call has its own, unless it was only thought.
     pub(super) fn with_body(mut self, block: &'a str) -> Event<'a> {
         if let Event::Call { body, .. }
         | Event::Malformed { body, .. }
         | Event::Incomplete { body, .. }
-        | Event::ForgedResult { body, .. } = &mut self
+        | Event::ForgedResult { body, .. }
+        | Event::Ignored { why: Ignored::Reasoning, body, .. } = &mut self
         {
             *body = block.into();
         }

@@ -45,21 +45,6 @@ enum Frame {
     Object(String),
 }
 
-/// A call as far as it is written.
-#[derive(Debug, Default)]
-struct OpenCall {
-    /// Without what models write around it.
-    name: Option<String>,
-    model_id: Option<String>,
-}
-
-/// The call that was announced: the first one of its block.
-#[derive(Debug)]
-struct StartedCall {
-    id: String,
-    name: String,
-}
-
 /// What is known of a block.
 #[derive(Debug, Default)]
 pub(super) struct Outline {
@@ -68,10 +53,14 @@ pub(super) struct Outline {
     pub(super) tags: Vec<Tag>,
     /// Strings that begin like an announcement and are not one.
     pub(super) marked: Vec<StringValue>,
-    started: Option<StartedCall>,
+    /// The id of the call that was announced, the first one of its block.
+    started: Option<String>,
     /// The names of the complete calls.
     calls: Vec<Option<String>>,
-    call: OpenCall,
+    /// The name of the open call, without what models write around it.
+    name: Option<String>,
+    /// The model's id of the open call.
+    model_id: Option<String>,
     frames: Vec<Frame>,
     /// So many of the open frames are around the members of a call: arrays of calls, wrappers, and the object of the call.
     envelope: usize,
@@ -99,7 +88,7 @@ enum StringRole {
 impl Outline {
     /// The id under which the block is withdrawn: that of its first call.
     pub(super) fn first_id(&self, queue: &mut Queue) -> String {
-        self.started.as_ref().map_or_else(|| queue.ids.give(), |started| started.id.clone())
+        self.started.clone().unwrap_or_else(|| queue.ids.give())
     }
 
     /// Returns `true` if the first call was announced.
@@ -109,20 +98,21 @@ impl Outline {
 
     /// The name of the first call, if that was announced or is complete.
     pub(super) fn first_name(&self) -> Option<&str> {
-        match (&self.started, self.calls.first()) {
-            (Some(started), _) => Some(&started.name),
-            (None, complete) => complete?.as_deref(),
+        match self.calls.first() {
+            Some(complete) => complete.as_deref(),
+            None if self.is_started() => self.name.as_deref(),
+            None => None,
         }
     }
 
     /// Returns the id under which the first call was announced, once.
     pub(super) fn take_started(&mut self) -> Option<String> {
-        self.started.take().map(|started| started.id)
+        self.started.take()
     }
 
     /// The tool that a string is an argument for, if it is named.
     pub(super) fn tool(&self, token: &StringValue) -> Option<&str> {
-        self.calls.get(token.call).unwrap_or(&self.call.name).as_deref()
+        self.calls.get(token.call).unwrap_or(&self.name).as_deref()
     }
 
     /// Returns `true` if a string that begins like an announcement was met, and is not one.
@@ -134,7 +124,7 @@ impl Outline {
     pub(super) fn emit_body(&self, index: usize, text: &str, queue: &mut Queue) {
         let token = &self.tags[index].token;
         if let Some(started) = self.started.as_ref().filter(|_| token.emitted) {
-            queue.progress(&started.id, &token.arg, text);
+            queue.progress(started, &token.arg, text);
         }
     }
 
@@ -178,7 +168,7 @@ impl Outline {
         let in_args =
             self.frames.len() == self.envelope + 1 && self.key(self.envelope.checked_sub(1)?).is_some_and(is_args);
         let started = self.started.as_ref().filter(|_| in_args && self.calls.is_empty())?;
-        Some((&started.id, self.key(self.envelope)?))
+        Some((started, self.key(self.envelope)?))
     }
 
     /// The role of a string value that begins.
@@ -199,7 +189,7 @@ impl Outline {
     pub(super) fn start(&mut self, name: &str, model_id: Option<&str>, queue: &mut Queue) {
         let id = queue.ids.take(model_id).unwrap_or_else(|| queue.ids.give());
         queue.started(&id, name);
-        self.started = Some(StartedCall { id, name: name.to_owned() });
+        self.started = Some(id);
     }
 }
 
@@ -224,9 +214,9 @@ pub(super) struct Listener<'a> {
 impl Listener<'_> {
     /// The arguments of a call begin: announces the call, if it is the first one and its name is known.
     fn arguments_begin(&mut self) {
-        let Outline { started, calls, call, .. } = &self.outline;
+        let Outline { started, calls, name, model_id, .. } = &self.outline;
         let is_first = started.is_none() && calls.is_empty();
-        if let OpenCall { name: Some(name), model_id } = call
+        if let Some(name) = name
             && is_first
             && self.emitted != Emitted::Nothing
         {
@@ -251,7 +241,7 @@ impl Watch for Listener<'_> {
         if depth == 0 {
             outline.value_start = at;
         }
-        if depth == outline.envelope && outline.call.name.is_none() && outline.member().is_none_or(is_wrapper) {
+        if depth == outline.envelope && outline.name.is_none() && outline.member().is_none_or(is_wrapper) {
             outline.envelope += 1;
         } else if object && outline.member().is_some_and(is_args) {
             self.arguments_begin();
@@ -265,7 +255,8 @@ impl Watch for Listener<'_> {
         if outline.frames.len() < outline.envelope {
             outline.envelope = outline.frames.len();
             if matches!(closed, Some(Frame::Object(_))) {
-                outline.calls.push(std::mem::take(&mut outline.call).name);
+                outline.calls.push(outline.name.take());
+                outline.model_id = None;
             }
         }
         if outline.frames.is_empty() {
@@ -326,9 +317,9 @@ impl Watch for Listener<'_> {
         };
         match role {
             StringRole::Name(name) => {
-                outline.call.name.get_or_insert_with(|| undecorated(&name).into_owned());
+                outline.name.get_or_insert_with(|| undecorated(&name).into_owned());
             }
-            StringRole::Id(id) => outline.call.model_id = Some(id),
+            StringRole::Id(id) => outline.model_id = Some(id),
             StringRole::Marked => outline.marked.push(token(outline)),
             StringRole::MaybeTag(text) => {
                 let (exact, loose) = (tag_of(&text), loose_word(&text));

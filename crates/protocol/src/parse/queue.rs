@@ -4,9 +4,8 @@
 //! buffer that is emptied whenever everything is delivered. The `Event` is built when it is polled, so that it can
 //! borrow.
 
-use super::event::{Event, Span};
+use super::event::{Event, Ignored, Span};
 use super::ids::Ids;
-use crate::ToolCall;
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -23,10 +22,8 @@ pub(super) enum Queued {
     Started { id: Range<usize>, name: Range<usize> },
     /// More text of an argument.
     Progress { id: Range<usize>, arg: Range<usize>, text: Range<usize> },
-    /// A call that was held back and counts.
+    /// A call that was held back, or an ignored one if it was only thought.
     Held(HeldCall),
-    /// A call that was held back and was only thought.
-    Thought(HeldCall),
     /// Any other event. Where it is about the last tool block its body is left empty: it is filled in on delivery.
     Final(Event<'static>),
 }
@@ -34,11 +31,10 @@ pub(super) enum Queued {
 /// A call that waits until it is certain that it was not thought.
 #[derive(Debug)]
 pub(super) struct HeldCall {
-    pub(super) call: Box<ToolCall>,
-    pub(super) index: usize,
-    pub(super) span: Span,
-    /// Where the body of its block stands in the queue's bodies.
-    body: Range<usize>,
+    /// Its body is left empty.
+    pub(super) event: Event<'static>,
+    /// The body of its block in the queue's bodies.
+    pub(super) body: Range<usize>,
 }
 
 /// Events that were found and not delivered yet, and the ids that were given in them.
@@ -83,29 +79,34 @@ impl Queue {
         !self.held.is_empty()
     }
 
-    /// Holds a call back: number `index` of the block with this body.
-    pub(super) fn hold(&mut self, call: Box<ToolCall>, index: usize, body: &str, span: Span) {
+    /// Holds back the event of a call of the block with this body. `is_first`: it is the first one of its block.
+    pub(super) fn hold(&mut self, event: Event<'static>, is_first: bool, body: &str) {
         // The calls of a block are held back one after the other, and all have its body.
         let body = match self.held.last() {
-            Some(last) if index > 0 => last.body.clone(),
+            Some(last) if !is_first => last.body.clone(),
             _ => {
                 self.bodies.push_str(body);
                 self.bodies.len() - body.len()..self.bodies.len()
             }
         };
-        self.held.push(HeldCall { call, index, span, body });
+        self.held.push(HeldCall { event, body });
     }
 
     /// Queues the calls that were held back, and holds back no more. `thought`: none of them counts.
     pub(super) fn release(&mut self, thought: bool) {
         self.holds = false;
-        let held = std::mem::take(&mut self.held);
-        self.entries.extend(held.into_iter().map(if thought { Queued::Thought } else { Queued::Held }));
+        for HeldCall { mut event, body } in std::mem::take(&mut self.held) {
+            if let (Event::Call { call, span, .. }, true) = (&event, thought) {
+                let (id, name) = (Some(call.id.clone().into()), Some(call.name.clone().into()));
+                event = Event::Ignored { why: Ignored::Reasoning, id, name, body: "".into(), span: *span };
+            }
+            self.push(Queued::Held(HeldCall { event, body }));
+        }
     }
 
     /// The body of a call that was held back.
-    pub(super) fn body(&self, held: &HeldCall) -> &str {
-        &self.bodies[held.body.clone()]
+    pub(super) fn body(&self, range: Range<usize>) -> &str {
+        &self.bodies[range]
     }
 
     pub(super) fn is_empty(&self) -> bool {

@@ -177,11 +177,11 @@ impl Parser {
             let id = started.or_else(|| ids.take(draft.id.as_deref())).unwrap_or_else(|| ids.give());
             let Draft { name, args, reason, repairs, .. } = draft;
             let call = Box::new(ToolCall { id, name, args, reason, repairs, dialect });
-            let span = self.block.span;
+            let event = Event::Call { call, index, body: "".into(), span: self.block.span };
             if self.queue.holds() {
-                self.queue.hold(call, index, &self.block.body, span);
+                self.queue.hold(event, index == 0, &self.block.body);
             } else {
-                self.queue.push_event(Event::Call { call, index, body: "".into(), span });
+                self.queue.push_event(event);
             }
         }
     }

@@ -38,7 +38,7 @@ use super::spans::{CodeSpans, closing_tags};
 use super::{Options, Reasoning};
 use crate::clip::floor_boundary;
 use crate::fence::{self, Opening};
-use crate::{Dialect, Dialects, FinishReason, ToolCall};
+use crate::{Dialect, Dialects, FinishReason};
 use paragraph::ParagraphRest;
 use section::{Section, Tries};
 
@@ -204,18 +204,7 @@ impl Parser {
                 let str = |range| self.queue.str(range).into();
                 Some(Event::Progress { id: str(id), arg: str(arg), text: str(text) })
             }
-            Queued::Held(held) => {
-                let body = self.queue.body(&held).into();
-                let HeldCall { call, index, span, .. } = held;
-                Some(Event::Call { call, index, body, span })
-            }
-            Queued::Thought(held) => {
-                let body = self.queue.body(&held).into();
-                let HeldCall { call, span, .. } = held;
-                let ToolCall { id, name, .. } = *call;
-                let (id, name) = (Some(id.into()), Some(name.into()));
-                Some(Event::Ignored { why: Ignored::Reasoning, id, name, body, span })
-            }
+            Queued::Held(HeldCall { event, body }) => Some(event.with_body(self.queue.body(body))),
             Queued::Final(event) => Some(event.with_body(&self.block.body)),
         }
     }
