@@ -272,8 +272,9 @@ impl Watch for Listener<'_> {
                 outline.string = StringRole::Other;
                 current.clear();
             }
-            let room = MOST_KEY - current.len();
-            return current.push_str(&piece[..floor_boundary(piece, room)]);
+            // A character that begins within the limit is kept whole, so that the cut does not depend on the pieces.
+            let room = MOST_KEY.saturating_sub(current.len());
+            return current.extend(piece.char_indices().take_while(|(at, _)| *at < room).map(|(_, c)| c));
         }
         if matches!(outline.string, StringRole::Undecided) {
             outline.string = outline.string_role();
