@@ -101,7 +101,7 @@ repairs! {
     InlineBody = "inline_body", true;
     /// The announcement of a verbatim body is not written exactly, as `<<eof` or `<<'EOF'`, and its word ends the body.
     LooseTag = "loose_tag", true;
-    /// A block before ended where CommonMark sees no end, and only one of the two readings sees the fence of this call.
+    /// A block before ended where CommonMark sees no end, and this call does not have the exact form.
     DoubtfulFence = "doubtful_fence", false;
     /// Another key for `args`: `arguments`, `parameters`, `params`, `kwargs`, `input` and the like.
     ArgsAlias = "args_alias", true;

@@ -39,7 +39,7 @@ const MOST_KEY: usize = 256;
 
 /// An open object or array.
 #[derive(Debug)]
-enum Frame {
+enum OpenValue {
     Array,
     /// Its current key.
     Object(String),
@@ -61,7 +61,7 @@ pub(super) struct Outline {
     name: Option<String>,
     /// The model's id of the open call.
     model_id: Option<String>,
-    frames: Vec<Frame>,
+    frames: Vec<OpenValue>,
     /// So many of the open frames are around the members of a call: arrays of calls, wrappers, and the object of the call.
     envelope: usize,
     value_start: usize,
@@ -137,8 +137,8 @@ impl Outline {
     /// The current key of the object that is open in `depth` others.
     fn key(&self, depth: usize) -> Option<&str> {
         match self.frames.get(depth)? {
-            Frame::Object(key) => Some(key),
-            Frame::Array => None,
+            OpenValue::Object(key) => Some(key),
+            OpenValue::Array => None,
         }
     }
 
@@ -168,7 +168,9 @@ impl Outline {
         let in_args =
             self.frames.len() == self.envelope + 1 && self.key(self.envelope.checked_sub(1)?).is_some_and(is_args);
         let started = self.started.as_ref().filter(|_| in_args && self.calls.is_empty())?;
-        Some((started, self.key(self.envelope)?))
+        // A name that is that long may have been cut.
+        let name = self.key(self.envelope).filter(|name| name.len() < MOST_KEY)?;
+        Some((started, name))
     }
 
     /// The role of a string value that begins.
@@ -246,7 +248,7 @@ impl Watch for Listener<'_> {
         } else if object && outline.member().is_some_and(is_args) {
             self.arguments_begin();
         }
-        self.outline.frames.push(if object { Frame::Object(String::new()) } else { Frame::Array });
+        self.outline.frames.push(if object { OpenValue::Object(String::new()) } else { OpenValue::Array });
     }
 
     fn close(&mut self, end: usize) {
@@ -254,7 +256,7 @@ impl Watch for Listener<'_> {
         let closed = outline.frames.pop();
         if outline.frames.len() < outline.envelope {
             outline.envelope = outline.frames.len();
-            if matches!(closed, Some(Frame::Object(_))) {
+            if matches!(closed, Some(OpenValue::Object(_))) {
                 outline.calls.push(outline.name.take());
                 outline.model_id = None;
             }
@@ -267,7 +269,7 @@ impl Watch for Listener<'_> {
     fn text(&mut self, piece: &str, key: bool) {
         let outline = &mut *self.outline;
         if key {
-            let Some(Frame::Object(current)) = outline.frames.last_mut() else { return };
+            let Some(OpenValue::Object(current)) = outline.frames.last_mut() else { return };
             if matches!(outline.string, StringRole::Undecided) {
                 outline.string = StringRole::Other;
                 current.clear();
@@ -307,7 +309,7 @@ impl Watch for Listener<'_> {
         let outline = &mut *self.outline;
         let role = std::mem::take(&mut outline.string);
         if key {
-            if let (StringRole::Undecided, Some(Frame::Object(current))) = (role, outline.frames.last_mut()) {
+            if let (StringRole::Undecided, Some(OpenValue::Object(current))) = (role, outline.frames.last_mut()) {
                 current.clear(); // the empty key
             }
             return;

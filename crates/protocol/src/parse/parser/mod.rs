@@ -55,27 +55,31 @@ pub struct Parser {
     queue: Queue,
     calls: usize,
     trust: Trust,
-    found: Found,
+    findings: Findings,
     /// Code spans of the open paragraph.
     spans: CodeSpans,
-    /// What is known of the rest of that paragraph.
+    /// The rest of that paragraph, if a closing tag in it may be code.
     paragraph: ParagraphRest,
-    /// Where the last token of a dialect stood that no call followed.
+    /// The place of the last token of a dialect that no call followed.
     refused: Option<usize>,
     /// What follows calls in dialects on their line, and where that is: it holds for all calls that begin before.
     line_rest: (LineRest, usize),
     /// Whether a closing tag of this dialect follows outside of any call, and up to which byte that holds for calls.
     stray_closers: Vec<(Dialect, bool, usize)>,
-    /// How often a document began anew behind reasoning.
+    /// How often a document began after reasoning.
     documents: u32,
 }
 
+/// The states of the diagram above, each with what it alone needs.
 #[derive(Debug)]
 enum ParserState {
     Prose(ProsePlace),
-    Block(Given),
+    /// In a tool block, whose content is in [`Parser::block`].
+    Block(FedPrefix),
     Reasoning(reasoning::ReasoningSection),
+    /// At the token of a dialect, which may begin calls.
     Section(Box<Section>),
+    /// The reply is over and read.
     Done,
 }
 
@@ -98,7 +102,7 @@ enum ProsePlace {
 
 /// What was found in the reply so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Found {
+enum Findings {
     Nothing,
     /// An ignored call, and no tool block and no call.
     Ignored,
@@ -120,7 +124,7 @@ enum Trust {
 
 /// What the open block has of a line that is still coming.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Given {
+enum FedPrefix {
     /// Nothing yet: so many of its bytes are only whitespace and fence characters.
     Undecided(usize),
     /// So many bytes: the line is content for certain.
@@ -157,7 +161,7 @@ impl Parser {
             queue: Queue::new(options.settled_only, holds),
             calls: 0,
             trust: Trust::Clean,
-            found: Found::Nothing,
+            findings: Findings::Nothing,
             spans: CodeSpans::default(),
             paragraph: ParagraphRest::default(),
             refused: None,
@@ -254,7 +258,7 @@ impl Parser {
     /// Queues an event about text that is shown up to `at`, if there is one.
     fn announce(&mut self, event: Option<Event<'static>>, at: usize) {
         if let Some(event) = event {
-            self.found = self.found.max(Found::Ignored);
+            self.findings = self.findings.max(Findings::Ignored);
             self.show(at);
             self.queue.push_event(event);
         }
@@ -298,11 +302,11 @@ impl Parser {
         }
         let ignored = self.ignored.end_all();
         self.announce(ignored, self.input.len());
-        if self.found == Found::Nothing && !self.ignored.has_candidate() {
+        if self.findings == Findings::Nothing && !self.ignored.has_candidate() {
             let wrong_form = self.ignored.take_wrong_form();
             self.announce(wrong_form, self.input.len());
         }
-        if self.input.finished == Some(FinishReason::Stop) && self.found < Found::Block {
+        if self.input.finished == Some(FinishReason::Stop) && self.findings < Findings::Block {
             self.candidate_counts();
         }
         self.drop_candidate(self.input.len());
@@ -381,7 +385,7 @@ impl Parser {
         self.input.pass(line);
         match &mut self.state {
             ParserState::Prose(place) => *place = next,
-            ParserState::Block(given) if line.cut => *given = Given::Rest,
+            ParserState::Block(given) if line.cut => *given = FedPrefix::Rest,
             _ => {}
         }
     }
@@ -480,7 +484,7 @@ impl Parser {
                     self.show(at + offset);
                     self.announce(ended, at);
                     self.drop_candidate(at);
-                    self.found = Found::Block;
+                    self.findings = Findings::Block;
                     self.open_block(span, self.input.line + 1, form);
                     self.block.at_line_start = offset == 0;
                     self.block.object_on_fence_line = holds_object;
@@ -651,14 +655,14 @@ impl Parser {
     fn open_block(&mut self, span: Span, first_line: usize, form: BlockForm) {
         let speculates = self.trust < Trust::AfterBroken { failed: MOST_SPECULATIONS } && !self.options.bare;
         self.block.open(span, first_line, form, speculates);
-        self.state = ParserState::Block(Given::Undecided(0));
+        self.state = ParserState::Block(FedPrefix::Undecided(0));
     }
 
     fn advance_block(&mut self) -> bool {
         let ParserState::Block(before) = self.state else { return false };
         match (self.input.next_line(self.options.limits.block), self.input.finished) {
             (Some(line), _) => {
-                if let Given::Part(seen) | Given::Undecided(seen) = before {
+                if let FedPrefix::Part(seen) | FedPrefix::Undecided(seen) = before {
                     // Of a long line a part at a time, so that what is found in it is delivered before the next one.
                     let text = self.input.slice(self.input.at, line.end);
                     if text.len() > seen + MOST_AT_ONCE {
@@ -690,31 +694,31 @@ impl Parser {
         }
         let rest = self.input.slice(self.input.at, self.input.at + length);
         let Content { pad, text } = match *given {
-            Given::Part(seen) => Content { pad: 0, text: &rest[seen..] },
-            Given::Undecided(_) if self.options.bare => Content { pad: 0, text: rest },
-            Given::Undecided(seen) => {
+            FedPrefix::Part(seen) => Content { pad: 0, text: &rest[seen..] },
+            FedPrefix::Undecided(_) if self.options.bare => Content { pad: 0, text: rest },
+            FedPrefix::Undecided(seen) => {
                 if rest.bytes().skip(seen).all(|byte| matches!(byte, b' ' | b'\t' | b'`' | b'~')) {
-                    *given = Given::Undecided(rest.len());
+                    *given = FedPrefix::Undecided(rest.len());
                     return;
                 }
                 match self.containers.certain_content(rest) {
                     Some(content) => content,
                     None => {
-                        *given = Given::Withheld;
+                        *given = FedPrefix::Withheld;
                         return;
                     }
                 }
             }
-            Given::Withheld | Given::Rest => return,
+            FedPrefix::Withheld | FedPrefix::Rest => return,
         };
         self.block.content(pad, text, &mut self.queue);
-        *given = Given::Part(rest.len());
+        *given = FedPrefix::Part(rest.len());
     }
 
     /// Reads a line of the open block, which has what `given` says of it already.
-    fn block_line(&mut self, line: InputLine, given: Given) {
-        self.state = ParserState::Block(if line.cut { Given::Rest } else { Given::Undecided(0) });
-        if given == Given::Rest {
+    fn block_line(&mut self, line: InputLine, given: FedPrefix) {
+        self.state = ParserState::Block(if line.cut { FedPrefix::Rest } else { FedPrefix::Undecided(0) });
+        if given == FedPrefix::Rest {
             self.block.span.end = self.input.offset(line.end);
             return self.pass_in_block(line);
         }
@@ -726,7 +730,7 @@ impl Parser {
         let content = if self.options.bare {
             Ok((Content { pad: 0, text }, false))
         } else {
-            content_or_ending(&self.containers, text, matches!(given, Given::Part(_)), &self.block)
+            content_or_ending(&self.containers, text, matches!(given, FedPrefix::Part(_)), &self.block)
         };
         let (content, doubtful) = match content {
             Ok(content) => content,
@@ -742,7 +746,7 @@ impl Parser {
             block.doubt(end, next, self.input.line + 1);
         }
         match given {
-            Given::Part(seen) => block.content(0, &text[seen..], &mut self.queue),
+            FedPrefix::Part(seen) => block.content(0, &text[seen..], &mut self.queue),
             _ => block.content(content.pad, content.text, &mut self.queue),
         }
         if let Some(at) = block.glued_fence().filter(|_| !line.cut)
@@ -812,7 +816,7 @@ impl Parser {
     fn settle(&mut self) -> bool {
         let Some(candidate) = self.block.candidate else { return false };
         // The rest of the line decides whether a closing fence is glued to the object.
-        let at_line_start = matches!(self.state, ParserState::Block(Given::Undecided(0)));
+        let at_line_start = matches!(self.state, ParserState::Block(FedPrefix::Undecided(0)));
         let misfit = match self.block.stage() {
             Stage::Broken { .. } => at_line_start || self.block.glued_fence().is_none(),
             stage => stage == Stage::Spoiled,

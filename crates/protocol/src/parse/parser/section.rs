@@ -5,7 +5,7 @@
 //! The text after it is read by a pure function ([`dialect`]), again and again while it comes: at each closing token, and whenever
 //! there is twice as much as the last time, so that the time stays linear. A call is announced as soon as its name is known.
 
-use super::{Found, Parser, ParserState, ProsePlace, is_tool};
+use super::{Findings, Parser, ParserState, ProsePlace, is_tool};
 use crate::clip::floor_boundary;
 use crate::fence;
 use crate::json::Problem;
@@ -563,7 +563,7 @@ impl Parser {
         };
         let at = self.input.at;
         self.drop_candidate(at);
-        self.found = Found::Block;
+        self.findings = Findings::Block;
         let span = self.input.span(at, at + length);
         let text = self.input.slice(at, at + length).to_owned();
         self.section_block(span, &text, dialect);
