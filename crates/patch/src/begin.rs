@@ -261,7 +261,8 @@ impl<'a> BeginReader<'_, 'a> {
     }
 }
 
-fn file<'a>(kind: Kind, name: Name, line: usize) -> FilePatch<'a> {
+/// A change of one file that has no hunks yet.
+pub(super) fn file<'a>(kind: Kind, name: Name, line: usize) -> FilePatch<'a> {
     FilePatch {
         kind,
         old: name.clone(),

@@ -13,7 +13,7 @@
 //! the head of another file does.
 //!
 //! ```text
-//! patch      = unified* | begin*
+//! patch      = unified* | begin* | block*
 //! unified    = [ "diff --git " name " " name LF { git } ] "--- " name [ time ] LF "+++ " name [ time ] LF { hunk }
 //!            | "diff --git " name " " name LF { git }
 //! git        = ( "old mode " | "new mode " | "new file mode " | "deleted file mode " ) octal LF
@@ -29,6 +29,8 @@
 //! file       = "*** Add File: " name LF { "+" text LF }
 //!            | "*** Delete File: " name LF
 //!            | "*** Update File: " name LF [ "*** Move to: " name LF ] { { "@@" [ heading ] LF } body [ "*** End of File" LF ] }
+//!
+//! block      = [ name LF ] "<<<<<<< SEARCH" LF { text LF } "=======" LF { text LF } ">>>>>>> REPLACE" LF
 //! ```
 //!
 //! Numbers and counts are hints. Counts that are met where something else begins end a body; otherwise it goes on up to
@@ -72,6 +74,7 @@ mod print;
 mod prose;
 mod reading;
 mod resolve;
+mod search_replace;
 mod shift;
 mod text;
 mod unified;
@@ -90,7 +93,7 @@ pub use resolve::{Readings, readings};
 /// The longest patch in bytes.
 pub const MOST_BYTES: usize = 16 << 20;
 
-/// Reads a patch of either form, whatever is around it.
+/// Reads a patch of any form, whatever is around it.
 ///
 /// Time and memory are linear in the length of the text.
 ///
@@ -145,7 +148,13 @@ fn parse_anywhere<'t>(text: &'t str, base: &Base) -> Result<Patch<'t>, Problem> 
         lines.pop();
     }
     begin::straighten(&mut lines);
-    let mut patch = if begin::begins(&lines) { begin::read(&lines)? } else { unified::read(&lines, 0)? };
+    let mut patch = if search_replace::begins(&lines) {
+        search_replace::read(&lines)?
+    } else if begin::begins(&lines) {
+        begin::read(&lines)?
+    } else {
+        unified::read(&lines, 0)?
+    };
     if patch.files.is_empty() {
         return Err(Problem::new(1, messages::no_patch()));
     }
@@ -290,6 +299,8 @@ mod tests {
             "***\n---\n+++\n",
             "diff --git a/x b/x\n",
             "@@\n-a\n\n",
+            "x\n<<<<<<< SEARCH\na\n=======\n>>>>>>> REPLACE\n",
+            "<<<<<<< SEARCH\n",
         ];
         for shape in shapes {
             for head in [

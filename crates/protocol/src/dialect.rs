@@ -98,6 +98,10 @@ dialects! {
     Pythonic = "pythonic";
     /// A reply that is nothing but calls in JSON: Llama 3, xLAM.
     BareJson = "bare_json";
+    /// A fenced code block with the word `bash`, `sh` or `shell`, whose text is a command. Read only if it is named.
+    ShellBlock = "shell_block";
+    /// Aider's SEARCH/REPLACE blocks in a fenced code block. Read only if it is named.
+    SearchReplace = "search_replace";
 }
 
 impl fmt::Display for Dialect {
@@ -107,6 +111,11 @@ impl fmt::Display for Dialect {
 }
 
 impl Dialect {
+    /// Returns `true` if calls in this dialect are read only if its name was chosen: in most replies such a block is an example.
+    pub fn is_opt_in(self) -> bool {
+        matches!(self, Dialect::ShellBlock | Dialect::SearchReplace)
+    }
+
     /// A call as a model of this dialect writes it, to show to a model; `args` is the text of a JSON object. `None` for a dialect
     /// whose calls are not JSON between two tokens.
     pub(crate) fn shown(self, name: &str, args: &str) -> Option<String> {
@@ -140,8 +149,8 @@ impl Dialects {
     /// No dialect: only the blocks of the protocol are calls.
     pub const NONE: Dialects = Dialects(0);
 
-    /// Every dialect.
-    pub const ALL: Dialects = Dialects((1 << Dialect::ALL.len()) - 1);
+    /// Every dialect that has tokens of its own, which is all but those that [must be chosen by name](Dialect::is_opt_in).
+    pub const ALL: Dialects = Dialects((1 << Dialect::ShellBlock as u64) - 1);
 
     /// Whether calls in this dialect are read.
     pub fn contains(self, dialect: Dialect) -> bool {
@@ -186,13 +195,21 @@ impl FromIterator<Dialect> for Dialects {
 impl FromStr for Dialects {
     type Err = String;
 
-    /// `all`, `none`, or names with commas between them. The error is the name that is not known.
+    /// `none`, or names with commas between them, of which `all` is [those that need not be named](Dialects::ALL). The error is the name
+    /// that is not known.
     fn from_str(text: &str) -> Result<Dialects, String> {
-        match text.trim() {
-            "all" => Ok(Dialects::ALL),
-            "none" | "" => Ok(Dialects::NONE),
-            names => names.split(',').map(str::trim).map(|name| named(name).ok_or_else(|| name.to_owned())).collect(),
+        if matches!(text.trim(), "none" | "") {
+            return Ok(Dialects::NONE);
         }
+        let mut dialects = Dialects::NONE;
+        for name in text.split(',').map(str::trim) {
+            dialects = match named(name) {
+                Some(dialect) => dialects.with(dialect),
+                None if name == "all" => Dialects(dialects.0 | Dialects::ALL.0),
+                None => return Err(name.to_owned()),
+            };
+        }
+        Ok(dialects)
     }
 }
 
@@ -206,8 +223,11 @@ mod tests {
 
     #[test]
     fn sets_of_dialects() {
-        assert_eq!(Dialects::ALL.iter().count(), Dialect::ALL.len());
+        for dialect in Dialect::ALL {
+            assert_eq!(Dialects::ALL.contains(*dialect), !dialect.is_opt_in(), "{dialect}");
+        }
         assert_eq!("all".parse(), Ok(Dialects::ALL));
+        assert_eq!("all, shell_block".parse(), Ok(Dialects::ALL.with(Dialect::ShellBlock)));
         assert_eq!("none".parse(), Ok(Dialects::NONE));
         let two: Dialects = "hermes, glm".parse().unwrap();
         assert!(two.contains(Dialect::Hermes) && two.contains(Dialect::Glm) && !two.contains(Dialect::Kimi));

@@ -84,7 +84,8 @@ impl Learning {
                 self.learned.opened = false;
             }
         }
-        for dialect in calls {
+        // A form that was chosen by name is no sign of how the model was trained.
+        for dialect in calls.filter(|dialect| !dialect.is_opt_in()) {
             let count = self.calls.entry(dialect).or_default();
             *count += 1;
             // What earlier replies have shown holds until as many show another dialect, and none that one: another model may

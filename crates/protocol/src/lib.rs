@@ -29,6 +29,7 @@ pub mod prompt;
 mod readings;
 pub mod reply;
 mod schema;
+pub mod search_replace;
 pub mod text;
 pub mod tool;
 

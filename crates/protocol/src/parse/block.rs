@@ -6,6 +6,7 @@
 use super::ParserLimits;
 use super::call;
 use super::dialect;
+use super::dialect::blocks::CallBlock;
 use super::event::Span;
 use super::outline::{Emitted, Listener, Outline};
 use super::queue::Queue;
@@ -98,6 +99,20 @@ enum Indentation {
     Nothing,
 }
 
+impl Indentation {
+    /// Takes a line with `has` of the `wants` columns that the fence is indented by. Returns `false` if some lines lost whitespace to the
+    /// fence's own indentation and others did not have it: their indentation relative to each other is not what the model wrote.
+    fn takes(&mut self, indent: Option<(usize, usize)>) -> bool {
+        let Some((has, wants)) = indent else { return true };
+        let indentation = if has == 0 { Indentation::Nothing } else { Indentation::Whole };
+        if (1..wants).contains(&has) || ![Indentation::Unknown, indentation].contains(self) {
+            return false;
+        }
+        *self = indentation;
+        true
+    }
+}
+
 /// How far a block is: its phase and, while the object is being written, where the lexer is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
@@ -145,6 +160,10 @@ pub(super) struct Block {
     pub(super) form: BlockForm,
     /// The opening fence is the first thing on its line.
     pub(super) at_line_start: bool,
+    /// The text of the block is the argument of a call, in a dialect that was chosen.
+    pub(super) text_call: Option<CallBlock>,
+    /// How its lines are indented.
+    text_indentation: Indentation,
     /// Closing fences inside strings and bodies are content when all turns out well, and the block also ends where
     /// CommonMark sees no end.
     pub(super) speculates: bool,
@@ -175,6 +194,8 @@ impl Block {
             outline: Outline::default(),
             form: BlockForm::Tool,
             at_line_start: false,
+            text_call: None,
+            text_indentation: Indentation::Unknown,
             speculates: false,
             lexer: Lexer::new(limits.nesting),
             phase: Phase::Object,
@@ -217,6 +238,13 @@ impl Block {
         let announced = !self.outline.tags.is_empty();
         match (&self.phase, self.lexer.status()) {
             (Phase::Spoiled { .. }, _) => Stage::Spoiled,
+            _ if let Some(call) = &self.text_call => {
+                if call.is_open() {
+                    Stage::InString
+                } else {
+                    Stage::Complete
+                }
+            }
             (Phase::Body(body), _) => Stage::Body(*body),
             (Phase::After, _) => Stage::After,
             (Phase::Object, Status::Between { values: 0 }) => Stage::Empty,
@@ -231,7 +259,8 @@ impl Block {
     /// Whether content may be given in parts of a line. Behind the object and in a body only a whole line can be
     /// judged.
     pub(super) fn takes_parts(&self) -> bool {
-        !matches!(self.stage(), Stage::Complete | Stage::Announced | Stage::Body(_) | Stage::After)
+        self.text_call.is_none()
+            && !matches!(self.stage(), Stage::Complete | Stage::Announced | Stage::Body(_) | Stage::After)
     }
 
     /// Whether a closing fence met now may be content. Where no body has begun it closes the block: models also write a body
@@ -337,7 +366,7 @@ impl Block {
         if over {
             self.body.truncate(floor_boundary(&self.body, self.limits.block).max(from));
         }
-        if self.phase == Phase::Object && self.form != BlockForm::Result {
+        if self.phase == Phase::Object && self.form != BlockForm::Result && self.text_call.is_none() {
             let emitted = self.emitted();
             self.lexer.feed(&self.body[from..], &mut Listener { outline: &mut self.outline, queue, emitted });
         }
@@ -373,10 +402,10 @@ impl Block {
             Phase::After if !self.body[self.line_start()..].trim().is_empty() => {
                 self.spoil(self.line_start(), messages::text_behind_bodies());
             }
-            _ => {}
+            _ => self.line_of_text(indent),
         }
         self.body.push('\n');
-        if self.phase != Phase::Object || self.form == BlockForm::Result {
+        if self.phase != Phase::Object || self.form == BlockForm::Result || self.text_call.is_some() {
             return;
         }
         let emitted = self.emitted();
@@ -419,14 +448,8 @@ impl Block {
             let message = messages::body_holds_its_tag(tag);
             return self.spoil(start, message);
         }
-        if let Some((has, wants)) = indent {
-            let indentation = if has == 0 { Indentation::Nothing } else { Indentation::Whole };
-            // Some lines lost whitespace to the fence's own indentation and others did not have it: their indentation
-            // relative to each other is not what the model wrote.
-            if (1..wants).contains(&has) || ![Indentation::Unknown, indentation].contains(&body.indentation) {
-                return self.spoil(start, messages::body_unevenly_indented());
-            }
-            body.indentation = indentation;
+        if !body.indentation.takes(indent) {
+            return self.spoil(start, messages::body_unevenly_indented());
         }
         self.phase = Phase::Body(body);
         let text = &mut self.bodies[index];
@@ -435,6 +458,18 @@ impl Block {
         text.push('\n');
         if self.candidate.is_none() {
             self.outline.emit_body(index, &text[from..], queue);
+        }
+    }
+
+    /// Reads a whole line of a text that is the argument of a call.
+    fn line_of_text(&mut self, indent: Option<(usize, usize)>) {
+        let start = self.line_start();
+        if !self.text_indentation.takes(indent) {
+            self.spoil(start, messages::body_unevenly_indented());
+        }
+        let Some(call) = &mut self.text_call else { return };
+        if let Some(message) = call.line(&self.body[start..]) {
+            self.spoil(start, message);
         }
     }
 
@@ -462,10 +497,13 @@ impl Block {
     /// Finds the first closing tag of reasoning in the last line that follows a whole call in the block, outside of code spans.
     /// Returns the end of the text that is read as the call, and the place of the tag.
     pub(super) fn tag_after_call(&mut self, catalog: Option<&Catalog>) -> Option<(usize, usize, &'static TagPair)> {
+        let line = self.body.rfind('\n').map_or(0, |at| at + 1);
+        if self.text_call.is_some() && self.stage() == Stage::Complete {
+            return closing_tags(&self.body[line..]).next().map(|(at, tag)| (line + at, line + at, tag));
+        }
         if !matches!(self.stage(), Stage::Broken { .. } | Stage::After) {
             return None;
         }
-        let line = self.body.rfind('\n').map_or(0, |at| at + 1);
         let object_end = self.outline.values.last().map(|(_, end)| *end);
         let from = object_end.unwrap_or(0).max(line);
         let tags = closing_tags(&self.body[from..]).take(MOST_TAGS_TRIED - self.tags_tried);

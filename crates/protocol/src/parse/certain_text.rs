@@ -2,7 +2,7 @@
 //!
 //! What precedes a tool fence, a tag of reasoning or a token on its line is text in any case.
 
-use super::dialect::{self, Token};
+use super::dialect::{self, Token, blocks};
 use super::reasoning::{TAGS, begins_tag, may_close};
 use crate::Dialects;
 
@@ -45,7 +45,8 @@ fn may_begin_block(rest: &str, dialects: Dialects) -> bool {
             let info = rest.trim_start_matches(&rest[..1]);
             let is_short = rest.len() - info.len() < 3;
             let word = info.trim_start_matches([' ', '\t']);
-            info.is_empty() || !is_short && are_alike(word.as_bytes(), b"tool")
+            let is_word = blocks::are_read(dialects) || are_alike(word.as_bytes(), b"tool");
+            info.is_empty() || !is_short && is_word
         }
         _ => false,
     }

@@ -4,6 +4,7 @@
 //! What is found here is never a call. It is reported so that the session can remind the model of the right form.
 
 use super::call::{self, Draft};
+use super::dialect::blocks;
 use super::event::{Event, Ignored, Span};
 use super::wrong_form::WrongForm;
 use crate::fence::{self, Opening};
@@ -110,7 +111,12 @@ impl IgnoredCalls {
     pub(super) fn drawn(&mut self, why: Ignored, line: &str, span: Span) -> Option<Event<'static>> {
         let line = line.trim_start_matches([' ', '\t']);
         let Some(suspect) = &mut self.drawn else {
-            let opening = fence::opening(line).filter(|opening| opening.word() == "tool")?;
+            let opening = fence::opening(line)?;
+            let is_command =
+                why == Ignored::Html && blocks::is_shell(opening.word(), self.dialects, self.catalog.as_deref());
+            if opening.word() != "tool" && !is_command {
+                return None;
+            }
             let start = span.end - line.len();
             self.drawn = Some(Suspect::new(why, opening, Span { start, end: span.end }));
             return None;
@@ -191,6 +197,10 @@ impl IgnoredCalls {
             let before = self.drop_candidate();
             self.candidate = Some(IgnoredCall { draft, body, span, why });
             return before;
+        }
+        if suspect.why == Ignored::Html && suspect.word != "tool" {
+            let Suspect { why, body, span, .. } = suspect;
+            return Some(Event::Ignored { why, id: None, name: None, body: body.into(), span });
         }
         let known = |name: &str| call::spec(self.catalog.as_deref(), name).is_some();
         suspect.judge(known)

@@ -30,6 +30,9 @@ pub(crate) fn options(words: &str) -> (Options, FinishReason) {
             "opened" => options.reasoning = Reasoning::Opened,
             "none" => options.dialects = Dialects::NONE,
             "dialects" => options.dialects = Dialects::ALL,
+            "opt_in" => {
+                options.dialects = options.dialects.with(Dialect::ShellBlock).with(Dialect::SearchReplace);
+            }
             word if word.starts_with("profile=") => {
                 let named = |dialect: &&Dialect| word["profile=".len()..] == *dialect.name();
                 options.dialect = Some(*Dialect::ALL.iter().find(named).expect("a dialect"));
@@ -445,7 +448,12 @@ fn what_is_quoted_never_runs_in_any_dialect() {
             check(&opened, "dialects opened", &case.title);
         }
         check(&format!("<think>\n{quoted}"), "dialects", &case.title);
-        for words in ["dialects", "dialects unknown"] {
+        // In a fence, SEARCH/REPLACE blocks without a fence of their own are no quotation but the form itself.
+        let bare_blocks = case.reply.contains("\n<<<<<<< SEARCH") && !case.reply.contains("```");
+        for words in ["dialects", "dialects unknown", "dialects opt_in"] {
+            if bare_blocks && words == "dialects opt_in" {
+                continue;
+            }
             for quoted in quotes(&case.reply) {
                 check(&quoted, words, &case.title);
             }

@@ -1,4 +1,4 @@
-//! Laws over all rows of the table, whose calls are built from the table itself.
+//! Laws over all rows of the table, whose calls are built from the table itself, and over the dialects of fenced code blocks.
 
 use super::table::ROWS;
 use super::{Row, Shape};
@@ -114,25 +114,82 @@ fn own(row: &Row, name: &str, object: &Value, each: &Each<'_>, python: &str) -> 
     })
 }
 
+/// A reply with one call, and the call.
+struct Written {
+    reply: String,
+    name: &'static str,
+    args: Value,
+}
+
+/// The form in which a call is written.
+#[derive(Clone, Copy)]
+enum WrittenForm {
+    Row(&'static Row),
+    ShellBlock,
+    SearchReplace,
+}
+
+/// Every form there is.
+fn forms() -> impl Iterator<Item = WrittenForm> {
+    ROWS.iter().map(WrittenForm::Row).chain([WrittenForm::ShellBlock, WrittenForm::SearchReplace])
+}
+
+/// Writes a call of `bash` in the form, if the form can call it.
+fn command(form: WrittenForm) -> Option<Written> {
+    let reply = match form {
+        WrittenForm::Row(row) => written(row, "bash", &[("command", "ls")])?,
+        WrittenForm::ShellBlock => "```bash\nls\n```\n".to_owned(),
+        WrittenForm::SearchReplace => return None,
+    };
+    Some(Written { reply, name: "bash", args: json!({"command": "ls"}) })
+}
+
+/// Writes a call in the form that writes the text to a file.
+fn file_with(form: WrittenForm, text: &str) -> Option<Written> {
+    Some(match form {
+        WrittenForm::Row(row) => {
+            let reply = written(row, "write_file", &[("path", "a"), ("content", text)])?;
+            Written { reply, name: "write_file", args: json!({"path": "a", "content": text}) }
+        }
+        WrittenForm::ShellBlock => {
+            let script = format!("cat > a <<'EOF'\n{text}\nEOF");
+            Written { reply: format!("```bash\n{script}\n```\n"), name: "bash", args: json!({"command": script}) }
+        }
+        WrittenForm::SearchReplace => {
+            let block = format!("<<<<<<< SEARCH\n=======\n{text}\n>>>>>>> REPLACE\n");
+            let patch = json!({"patch": format!("a\n{block}")});
+            Written { reply: format!("a\n```text\n{block}```\n"), name: "apply_patch", args: patch }
+        }
+    })
+}
+
+/// Calls that a text may quote.
+fn quoted_calls() -> Vec<String> {
+    let block = "<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE\n";
+    let blocks = [format!("b.py\n```python\n{block}```"), format!("```\nb.py\n{block}```")];
+    forms().filter_map(|form| command(form).map(|written| written.reply)).chain(blocks).collect()
+}
+
 fn events(reply: &str) -> Vec<Event<'static>> {
     let text = || ParamKind::Text { content: true };
     let write = ToolSpec::new("write_file", "Writes.")
         .param(Param::new("path", text(), "").required())
         .param(Param::new("content", text(), "").required());
     let bash = ToolSpec::new("bash", "Runs.").param(Param::new("command", text(), "").required());
-    let catalog: Catalog = [write, bash].into_iter().collect();
-    let options = Options { dialects: Dialects::ALL, catalog: Some(Arc::new(catalog)), ..Options::default() };
+    let patch = ToolSpec::new("apply_patch", "Patches.").param(Param::new("patch", ParamKind::Patch, "").required());
+    let catalog: Catalog = [write, bash, patch].into_iter().collect();
+    let dialects = Dialects::ALL.with(Dialect::ShellBlock).with(Dialect::SearchReplace);
+    let options = Options { dialects, catalog: Some(Arc::new(catalog)), ..Options::default() };
     let mut events = Vec::new();
     for_each(reply, options, FinishReason::Stop, |event| events.push(event.into_owned()));
     events
 }
 
 #[test]
-fn every_row_reads_the_call_that_it_describes() {
-    for row in ROWS {
-        let Some(reply) = written(row, "bash", &[("command", "ls")]) else { continue };
+fn every_form_is_read_as_the_call_that_it_describes() {
+    for Written { reply, name, args } in forms().flat_map(|form| [command(form), file_with(form, "text")]).flatten() {
         let called = events(&reply).into_iter().any(|event| match event {
-            Event::Call { call, .. } => call.name == "bash" && call.args["command"] == "ls",
+            Event::Call { call, .. } => call.name == name && Value::Object(call.args.clone()) == args,
             _ => false,
         });
         assert!(called, "{reply}: {:?}", events(&reply));
@@ -140,16 +197,17 @@ fn every_row_reads_the_call_that_it_describes() {
 }
 
 #[test]
-fn a_text_with_a_call_of_any_row_survives_in_every_row_or_the_call_is_lossy() {
-    let inner: Vec<String> = ROWS.iter().filter_map(|row| written(row, "bash", &[("command", "ls")])).collect();
+fn a_text_with_a_call_of_any_form_survives_in_every_form_or_the_call_is_lossy() {
+    let inner = quoted_calls();
     let (mut exact, mut lossy) = (0, 0);
-    for row in ROWS {
+    for form in forms() {
         for inner in &inner {
-            let text = format!("See\n{inner}\nabove.");
-            let Some(reply) = written(row, "write_file", &[("path", "a"), ("content", &text)]) else { continue };
+            let Some(Written { reply, name, args }) = file_with(form, &format!("See\n{inner}\nabove.")) else {
+                continue;
+            };
             for event in events(&reply) {
                 let Event::Call { call, .. } = event else { continue };
-                let right = call.name == "write_file" && call.args.get("content") == Some(&Value::from(text.as_str()));
+                let right = call.name == name && Value::Object(call.args.clone()) == args;
                 assert!(right || call.is_lossy(), "{call:?} of {reply}");
                 exact += usize::from(!call.is_lossy());
                 lossy += usize::from(call.is_lossy());
@@ -160,14 +218,14 @@ fn a_text_with_a_call_of_any_row_survives_in_every_row_or_the_call_is_lossy() {
 }
 
 #[test]
-fn the_name_of_an_offered_tool_in_the_markup_of_any_row_gives_a_call_or_an_event() {
+fn the_name_of_an_offered_tool_in_the_markup_of_any_form_gives_a_call_or_an_event() {
     let mut silent = Vec::new();
-    for row in ROWS {
-        let Some(call) = written(row, "bash", &[("command", "ls")]) else { continue };
+    for form in forms() {
+        let Some(Written { reply: call, .. }) = command(form) else { continue };
         // After HTML, a quotation or an unclosed code span the call does not count, but it is reported.
         for prefix in ["", "I look.\n", "I look.\n\n", "- ", "<br>\n", "> You asked.\n", "See `x.\n"] {
             // Without markup, such as in `functools[..]`, a line of a quotation is prose.
-            if prefix.starts_with(['>', 'S']) && !row.opener.starts_with(['<', '[', ']']) {
+            if prefix.starts_with(['>', 'S']) && !call.starts_with(['<', '[', ']', '`']) {
                 continue;
             }
             let reply = format!("{prefix}{call}");

@@ -2,12 +2,12 @@
 
 use super::{MOST_SPECULATIONS, Parser, ParserState, ProsePlace, Trust};
 use crate::json::Problem;
-use crate::parse::block::{BlockForm, Candidate, Ending, Stage};
+use crate::parse::block::{BlockForm, Candidate, Ending, Phase, Stage};
 use crate::parse::call::Draft;
 use crate::parse::dialect;
 use crate::parse::event::{Event, ReadError};
 use crate::parse::read::{bodies_of_dialect, read_block};
-use crate::{Dialect, FinishReason, Repair, ToolCall, messages};
+use crate::{Dialect, FinishReason, Repair, ToolCall, messages, text};
 
 impl Parser {
     /// The block ends at or before the line that ends at `line_end`.
@@ -71,6 +71,9 @@ impl Parser {
         if cut && !self.options.bare && stage != Stage::Spoiled {
             return self.incomplete();
         }
+        if self.block.text_call.is_some() {
+            return self.conclude_text(ending);
+        }
         let mut dialect = None;
         let read = if ending == Ending::Container {
             let inside = !matches!(stage, Stage::Complete | Stage::After);
@@ -103,6 +106,31 @@ impl Parser {
             Err(problem) => {
                 // The end of a block that cannot be read and was ended early is a guess as well.
                 if broke_off || problem.inside || ends_early {
+                    self.distrust();
+                }
+                self.malformed(&problem);
+            }
+        }
+    }
+
+    /// Says what a block is whose text is the argument of a call. Only its closing fence shows that the text is whole.
+    fn conclude_text(&mut self, ending: Ending) {
+        let (Some(call), BlockForm::Dialect(dialect)) = (&self.block.text_call, self.block.form) else { return };
+        let body = &self.block.body;
+        let read = match (&self.block.phase, ending) {
+            (Phase::Spoiled { problem, .. }, _) => Err(problem.clone()),
+            (_, Ending::Reply(_)) => return self.incomplete(),
+            (_, Ending::Fence | Ending::LooseFence { .. }) => call.call(body),
+            (_, Ending::Container) => Err(Problem::new(body.len(), messages::list_item_ended())),
+            (_, Ending::NextFence | Ending::ClosingTag) => Err(Problem {
+                inside: true,
+                ..Problem::new(body.len(), text!("the closing fence of the block is missing"))
+            }),
+        };
+        match read.and_then(|draft| self.admit(vec![draft], ending)) {
+            Ok(drafts) => self.queue_calls(drafts, dialect),
+            Err(problem) => {
+                if problem.inside {
                     self.distrust();
                 }
                 self.malformed(&problem);
@@ -191,9 +219,10 @@ impl Parser {
         self.resume_prose();
         self.block.body.truncate(candidate.body);
         self.block.span.end = candidate.end;
-        let message = match self.block.open_tag() {
-            Some(tag) => messages::body_end_missing(tag),
-            None => messages::fence_inside_open_text(),
+        let message = match (self.block.open_tag(), &self.block.text_call) {
+            (Some(tag), _) => messages::body_end_missing(tag),
+            (None, Some(call)) => call.fence_inside(),
+            (None, None) => messages::fence_inside_open_text(),
         };
         self.malformed(&Problem::new(candidate.body, message));
         self.containers.close_leaf();

@@ -27,6 +27,7 @@ use super::block::{Block, BlockForm};
 use super::certain_text;
 use super::containers::{self, Containers, LineKind};
 use super::dialect::LineRest;
+use super::dialect::blocks::{self, CallBlock};
 use super::event::{Event, Ignored, Span};
 use super::ignored::IgnoredCalls;
 use super::input::{Input, InputLine};
@@ -34,7 +35,9 @@ use super::queue::{HeldCall, Queue, Queued};
 use super::reasoning::{self, TagPair};
 use super::spans::{CodeSpans, closing_tags};
 use super::{Options, Reasoning};
+use crate::clip::floor_boundary;
 use crate::fence::{self, Opening};
+use crate::search_replace::MOST_PATH;
 use crate::{Dialect, Dialects, FinishReason};
 use paragraph::ParagraphRest;
 use section::{Section, Tries};
@@ -63,6 +66,8 @@ pub struct Parser {
     line_rest: (LineRest, usize),
     /// Whether a closing tag of this dialect follows outside of any call, and up to which byte that holds for calls.
     stray_closers: Vec<(Dialect, bool, usize)>,
+    /// The last line of prose, if the path of a SEARCH/REPLACE block may be in it.
+    line_before: String,
     /// How often a document began after reasoning.
     documents: u32,
 }
@@ -160,6 +165,7 @@ impl Parser {
             refused: None,
             line_rest: (LineRest::Nothing, 0),
             stray_closers: Vec::new(),
+            line_before: String::new(),
             documents: 0,
             options,
         };
@@ -281,7 +287,7 @@ impl Parser {
             }
         }
         while let Some(line) = self.input.next_line(self.options.limits.block) {
-            if !self.has_paragraph_of(line) {
+            if !self.has_paragraph_of(line) || !self.has_beginning_of_block(line) {
                 return false;
             }
             let precedes_document = matches!(self.state, ParserState::Prose(ProsePlace::QuotedRest));
@@ -338,6 +344,17 @@ impl Parser {
         false
     }
 
+    /// Returns `true` if it is known whether the line opens a block whose text is the argument of a call.
+    fn has_beginning_of_block(&self, line: InputLine) -> bool {
+        let (dialects, catalog) = (self.dialects(), self.options.catalog.as_deref());
+        let text = self.input.slice(self.input.at, line.end);
+        let content = self.input.slice(line.next, self.input.len());
+        let is_whole = self.input.finished.is_some();
+        !blocks::are_read(dialects)
+            || !(text.contains("```") || text.contains("~~~"))
+            || blocks::dialect_of("", content, is_whole, dialects, catalog).is_some()
+    }
+
     fn prose_line(&mut self, line: InputLine) {
         let ParserState::Prose(place) = &mut self.state else { return };
         let place = std::mem::replace(place, ProsePlace::Line);
@@ -373,6 +390,11 @@ impl Parser {
             }
             if blank && matches!(place, ProsePlace::Document(_)) {
                 next = place;
+            }
+            if self.dialects().contains(Dialect::SearchReplace) {
+                let text = self.input.slice(self.input.at, line.end);
+                self.line_before.clear();
+                self.line_before.push_str(&text[..floor_boundary(text, 2 * MOST_PATH)]);
             }
         }
         self.input.pass(line);
@@ -419,6 +441,14 @@ impl Parser {
             self.spans.end_paragraph();
         }
         let kind = self.containers.line(text);
+        let (dialects, catalog) = (self.dialects(), self.options.catalog.as_deref());
+        let content = self.input.slice(line.next, self.input.len());
+        let text_call = match &kind {
+            LineKind::Opens(opening, _) if block_form(opening, dialects).is_none() => {
+                blocks::dialect_of(opening.word(), content, true, dialects, catalog).flatten()
+            }
+            _ => None,
+        };
         let in_quote = self.containers.in_quote();
         if !in_quote && self.follows_call() {
             // A closing fence with a tag after it: for CommonMark it is content, or the info string of an opening fence.
@@ -472,8 +502,11 @@ impl Parser {
             LineKind::Opens(opening, offset) => {
                 let holds_object = opening.info.contains('{');
                 let span = Span { start: span.start + offset, end: span.end };
-                let form = block_form(&opening, self.dialects()).filter(|_| !self.containers.in_quote());
-                if let Some(form) = form {
+                let form = match text_call {
+                    Some(dialect) => Some(BlockForm::Dialect(Some(dialect))),
+                    None => block_form(&opening, dialects),
+                };
+                if let Some(form) = form.filter(|_| !self.containers.in_quote()) {
                     self.show(at + offset);
                     self.announce(ended, at);
                     self.drop_candidate(at);
@@ -481,6 +514,11 @@ impl Parser {
                     self.open_block(span, self.input.line + 1, form);
                     self.block.at_line_start = offset == 0;
                     self.block.object_on_fence_line = holds_object;
+                    if let Some(dialect) = text_call {
+                        let call = CallBlock::new(dialect, &self.line_before);
+                        self.block.outline.start(call.tool(), None, &mut self.queue);
+                        self.block.text_call = Some(call);
+                    }
                     return false;
                 }
                 let why = if self.containers.in_quote() { Ignored::Quote } else { Ignored::InfoWord };
