@@ -537,7 +537,7 @@ pub(crate) struct PromptArguments {
     pub(crate) dialect: Option<String>,
 }
 
-/// What `coder prompt` tells of dialects.
+/// The dialects in the help of `coder prompt`.
 fn prompt_help() -> String {
     let shown: Vec<&str> = dialects_in_instructions().collect();
     format!("{}\n\nInstructions can be written for these (--dialect NAME):\n  {}", dialects_help(), shown.join(" "))
@@ -553,8 +553,9 @@ pub(crate) fn dialects_in_instructions() -> impl Iterator<Item = &'static str> {
 /// The dialects that are read.
 fn dialects_help() -> String {
     let names: Vec<&str> = Dialect::ALL.iter().map(|dialect| dialect.name()).collect();
-    let read = "Whatever a model is told, calls in these dialects are read beside the blocks of the protocol (--dialects NAMES, or \
-                the key `dialects`; with one name, it is the one that the model is known to write):";
+    let read = "Calls in these dialects are read besides the blocks of the protocol (--dialects NAMES, or the key `dialects`); shell_block and \
+                search_replace only if they are named, as in all,shell_block. A single name is the dialect that the model is known to \
+                write:";
     format!("{read}\n  {}", names.join(" "))
 }
 

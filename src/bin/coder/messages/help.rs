@@ -251,10 +251,12 @@ pub(crate) const PORTUGUESE_HELP: &[(&str, &str)] = &[
         "Para um modelo que sabidamente escreve este dialeto: as chamadas nas instruções têm a forma dele",
     ),
     (
-        "Whatever a model is told, calls in these dialects are read beside the blocks of the protocol (--dialects NAMES, or \
-         the key `dialects`; with one name, it is the one that the model is known to write):",
-        "Diga-se o que se disser ao modelo, chamadas nestes dialetos são lidas além dos blocos do protocolo (--dialects NAMES ou \
-         a chave `dialects`; um nome só é o do dialeto que o modelo sabidamente escreve):",
+        "Calls in these dialects are read besides the blocks of the protocol (--dialects NAMES, or the key `dialects`); shell_block and \
+         search_replace only if they are named, as in all,shell_block. A single name is the dialect that the model is known to \
+         write:",
+        "Chamadas nestes dialetos são lidas além dos blocos do protocolo (--dialects NAMES ou a chave `dialects`); shell_block e \
+         search_replace só se forem nomeados, como em all,shell_block. Um nome só é o do dialeto que o modelo sabidamente \
+         escreve:",
     ),
     (
         "Instructions can be written for these (--dialect NAME):",
