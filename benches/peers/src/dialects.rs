@@ -10,7 +10,7 @@ use tool_parser::parsers::QwenXmlParser;
 use tool_parser::parsers::SarashinaParser;
 use tool_parser::{
     CohereParser, DeepSeek31Parser, DeepSeekDsmlParser, DeepSeekParser, Gemma4Parser, Glm4MoeParser, HyV4Parser,
-    InklingParser, JsonParser, KimiK2Parser, KimiK3Parser, LlamaParser, MinimaxM2Parser, MinimaxM3Parser,
+    JsonParser, KimiK2Parser, KimiK3Parser, LlamaParser, MinimaxM2Parser, MinimaxM3Parser,
     MistralParser, ParserFactory, PythonicParser, QwenParser, Step3Parser, ToolParser,
 };
 use toolfence::parse::{self, Event, Options};
@@ -36,7 +36,6 @@ fn peers(dialect: &str) -> Vec<Box<dyn ToolParser>> {
         "glm" => vec![Box::new(Glm4MoeParser::glm45()), Box::new(Glm4MoeParser::glm47())],
         "minimax" => vec![Box::new(MinimaxM2Parser::new()), Box::new(MinimaxM3Parser::new())],
         "hunyuan" => vec![Box::new(HyV4Parser::new())],
-        "inkling" => vec![Box::new(InklingParser::new())],
         "sarashina" => vec![Box::new(SarashinaParser::new())],
         "gemma" => vec![Box::new(Gemma4Parser::new())],
         "cohere" => vec![Box::new(CohereParser::new())],

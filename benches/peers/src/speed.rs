@@ -11,7 +11,7 @@ use serde_json::json;
 use std::hint::black_box;
 use tool_parser::parsers::QwenXmlParser;
 use tool_parser::{
-    DeepSeek31Parser, Glm4MoeParser, InklingParser, KimiK2Parser, MinimaxM2Parser, QwenParser, ToolParser,
+    DeepSeek31Parser, Glm4MoeParser, KimiK2Parser, MinimaxM2Parser, QwenParser, ToolParser,
 };
 use toolfence::parse::{Event, Options, Parser, for_each};
 use toolfence::{Dialects, FinishReason};
@@ -73,13 +73,6 @@ const FORMS: [Form; 7] = [
         before: "<minimax:tool_call>\n<invoke name=\"write_file\">\n<parameter name=\"path\">a.py</parameter>\n<parameter name=\"content\">",
         behind: "</parameter>\n</invoke>\n</minimax:tool_call>",
         raw: true,
-    },
-    Form {
-        dialect: "inkling",
-        parser: || Box::new(InklingParser::new()),
-        before: "<|content_invoke_tool_json|>{\"name\": \"write_file\", \"args\": {\"path\": \"a.py\", \"content\": \"",
-        behind: "\"}}<|end_message|>",
-        raw: false,
     },
 ];
 

@@ -77,8 +77,6 @@ dialects! {
     LongCat = "longcat";
     /// `<|tool_call:start|>name` with `<|tool_arg:start|>key<|tool_arg:value|>value<|tool_arg:end|>`: Solar Open.
     Solar = "solar";
-    /// `<|content_invoke_tool_json|>{..}<|end_message|>`: Inkling.
-    Inkling = "inkling";
     /// `function call<|role_sep|>`, `<|function_call|>{..}` and `<｜GCML｜tool_calls>`: GigaChat 3 and 3.5.
     GigaChat = "gigachat";
     /// `<dots_function_call><invoke name="..">`: dots.
@@ -91,8 +89,6 @@ dialects! {
     Sarashina = "sarashina";
     /// `<function name="..."><param name="..">`: MiniCPM 5.
     MiniCpm = "minicpm";
-    /// `>>>name` and the object on the next line, as the whole reply: Functionary 3.2.
-    Functionary = "functionary";
     /// `[f(a=1), g(b="x")]` as the whole reply, between `<|python_start|>` and `<|python_end|>`, or in a fence `tool_code`:
     /// Llama 3.2 and 4, Gemma 3, Gemini.
     Pythonic = "pythonic";

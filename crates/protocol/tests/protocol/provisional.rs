@@ -155,7 +155,7 @@ fn what_was_told_is_what_the_call_says() {
 #[test]
 fn what_the_cases_tell_is_what_their_calls_say() {
     // A call that counts only if nothing follows it appears when it is complete, as does one whose name is a key of its JSON.
-    let untold = [Dialect::Sarashina, Dialect::BareJson, Dialect::Functionary, Dialect::Apertus];
+    let untold = [Dialect::Sarashina, Dialect::BareJson, Dialect::Apertus];
     // So are these forms of other dialects.
     let forms = ["another tag", "Command R", "the recipient in the head"];
     let is_whole = |dialect: Dialect, reply: &str| dialect == Dialect::Pythonic && !reply.contains("<|python_start|>");

@@ -100,9 +100,6 @@ fn own(row: &Row, name: &str, object: &Value, each: &Each<'_>, python: &str) -> 
                 "{open}<tool_call{suffix}>{name}<tool_sep{suffix}>{inside}</tool_call{suffix}></tool_calls{suffix}>"
             )
         }
-        Dialect::Inkling if open.contains("message") => {
-            format!("{open}{name}<|content_invoke_tool_json|>{call}<|end_message|>")
-        }
         Dialect::K2Horizon => {
             let one = format!("<ifm|tool_call>{call}</ifm|tool_call>");
             if open.contains("calls") { format!("{open}{one}</ifm|tool_calls>") } else { one }

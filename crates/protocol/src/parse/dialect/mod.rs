@@ -9,10 +9,8 @@
 pub(super) mod blocks;
 mod cohere;
 mod deepseek;
-mod functionary;
 mod gemma;
 mod harmony;
-mod inkling;
 mod keys;
 mod kimi;
 #[cfg(test)]
@@ -482,7 +480,7 @@ mod tests {
     #[test]
     fn every_dialect_is_read() {
         for dialect in Dialect::ALL {
-            let other = matches!(dialect, Dialect::BareJson | Dialect::Functionary) || dialect.is_opt_in();
+            let other = *dialect == Dialect::BareJson || dialect.is_opt_in();
             assert!(other || rows(Dialects::ALL).any(|row| row.dialect == *dialect), "{dialect}");
         }
     }

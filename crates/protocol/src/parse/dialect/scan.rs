@@ -80,11 +80,6 @@ impl<'a> Scan<'a> {
         self.ended.is_some() && self.at == self.text.len()
     }
 
-    /// Whether no more text comes.
-    pub(super) fn has_ended(&self) -> bool {
-        self.ended.is_some()
-    }
-
     /// What is wanted here is not there.
     pub(super) fn wait<T>(&self) -> Read<T> {
         Err(if self.ended.is_some() { Stop::Incomplete } else { Stop::More })

@@ -3,7 +3,7 @@
 
 use super::keys::{self, Keys};
 use super::tags::{self, Tags};
-use super::{Row, Shape, cohere, deepseek, gemma, harmony, inkling, kimi, minimax, objects, python};
+use super::{Row, Shape, cohere, deepseek, gemma, harmony, kimi, minimax, objects, python};
 use crate::Dialect;
 use Shape::{Framing, Json, JsonOrEnd, Keyed, LooseJson, Named, Own, Python, TagAlone, Tagged};
 
@@ -228,13 +228,6 @@ pub(super) const ROWS: &[Row] = &[
     row(Dialect::Hunyuan, "<tool_calls:", Own(keys::with_suffix), &["</tool_calls:"]),
     // Solar Open 2: vLLM's parser `solar_open2`.
     row(Dialect::Solar, "<|tool_call:start|>", Keyed(SOLAR_KEYS), &["<|tool_call:end|>"]),
-    // Inkling: the parser `inkling` of the crate `tool-parser`.
-    row(Dialect::Inkling, "<|message_model|>", Own(inkling::message), inkling::ENDS),
-    row(Dialect::Inkling, inkling::CALL, Json(&[inkling::END]), &[inkling::END]),
-    row(Dialect::Inkling, inkling::THOUGHT, Own(|scan| scan.thought(inkling::END)), &[inkling::END]),
-    framing(Dialect::Inkling, inkling::TEXT),
-    framing(Dialect::Inkling, inkling::END),
-    framing(Dialect::Inkling, "<|content_model_end_sampling|>"),
     // GigaChat 3: `GigaChat3-10B-A1.8B.jinja` of llama.cpp and SGLang's parser `gigachat3`; 3.5: SGLang's parser `gigachat35`.
     framing(Dialect::GigaChat, "<|message_sep|>"),
     plain(

@@ -5,7 +5,7 @@
 //! ended by itself, and only when every name in it is a tool on offer.
 
 use super::scan::{Read, Scan, Stop};
-use super::{Dialect, cohere, functionary, harmony, python};
+use super::{Dialect, cohere, harmony, python};
 use crate::json::Problem;
 use crate::parse::call::{self, Draft};
 use crate::{Catalog, Dialects, FinishReason};
@@ -17,8 +17,8 @@ pub(in crate::parse) enum Whole {
     Undecided,
     /// It is something else.
     Nothing,
-    /// It is these calls, from this byte on. What stands before is text.
-    Calls(Dialect, Vec<Draft>, usize),
+    /// It is these calls.
+    Calls(Dialect, Vec<Draft>),
     /// It was to be calls, and broke off.
     Incomplete(Dialect),
     /// It was to be calls, and cannot be read.
@@ -33,17 +33,18 @@ pub(in crate::parse) fn read(
     catalog: Option<&Catalog>,
 ) -> Whole {
     let mut scan = Scan::new(text, ended, catalog);
-    let Some((dialect, reader)) = kind(text, ended.is_some()) else { return Whole::Undecided };
-    if !dialects.contains(dialect) {
-        return Whole::Nothing;
-    }
+    let (dialect, reader) = match kind(text, ended.is_some()) {
+        Kind::Undecided => return Whole::Undecided,
+        Kind::Reply(dialect, reader) if dialects.contains(dialect) => (dialect, reader),
+        Kind::Reply(..) | Kind::Other => return Whole::Nothing,
+    };
     let read = reader(&mut scan);
     let known = |drafts: &[Draft]| !drafts.is_empty() && drafts.iter().all(|draft| scan.offers(&draft.name));
     match read {
-        Ok(_) if !scan.rest().trim().is_empty() || !known(&scan.drafts) => Whole::Nothing,
-        Ok(from) => match ended {
+        Ok(()) if !scan.rest().trim().is_empty() || !known(&scan.drafts) => Whole::Nothing,
+        Ok(()) => match ended {
             None => Whole::Undecided,
-            Some(FinishReason::Stop) => Whole::Calls(dialect, scan.drafts, from),
+            Some(FinishReason::Stop) => Whole::Calls(dialect, scan.drafts),
             // The array may have been cut off behind its last bracket: nothing says that it was meant to end there.
             Some(_) => Whole::Incomplete(dialect),
         },
@@ -57,44 +58,40 @@ pub(in crate::parse) fn read(
     }
 }
 
-/// Reads calls up to the end of a reply, and gives where they begin.
-type Reader = fn(&mut Scan<'_>) -> Read<usize>;
+/// Reads calls up to the end of a reply.
+type Reader = fn(&mut Scan<'_>) -> Read;
 
-/// The form of a reply that begins so; `None` where it may be several.
-fn kind(text: &str, whole: bool) -> Option<(Dialect, Reader)> {
+/// The form of a reply by its beginning.
+enum Kind {
+    Undecided,
+    Other,
+    Reply(Dialect, Reader),
+}
+
+/// Forms whose replies begin with these words. The template of gpt-oss writes what precedes the second one.
+const NAMED: [(&str, Dialect, Reader); 2] =
+    [(cohere::ACTION, Dialect::Cohere, cohere::action), (harmony::RECIPIENT, Dialect::Harmony, harmony::addressed)];
+
+fn kind(text: &str, whole: bool) -> Kind {
     let mut bytes = text.bytes().filter(|byte| !byte.is_ascii_whitespace());
     match (bytes.next(), bytes.next(), bytes.next()) {
-        (Some(b'['), None, _) | (Some(b'['), Some(b'{'), None) if !whole => return None,
-        (Some(b'['), Some(b'{'), Some(b'\'')) => {
-            return Some((Dialect::Sarashina, |scan| from_start(python::dictionaries, scan)));
-        }
+        (Some(b'['), None, _) | (Some(b'['), Some(b'{'), None) if !whole => return Kind::Undecided,
+        (Some(b'['), Some(b'{'), Some(b'\'')) => return Kind::Reply(Dialect::Sarashina, python::dictionaries),
         (Some(b'['), Some(next), _) if next.is_ascii_alphabetic() => {
-            return Some((Dialect::Pythonic, |scan| from_start(python::list, scan)));
+            return Kind::Reply(Dialect::Pythonic, python::list);
         }
-        (Some(b'{' | b'['), ..) => {
-            return Some((Dialect::BareJson, |scan| from_start(|scan| scan.json_calls(&[]), scan)));
-        }
+        (Some(b'{' | b'['), ..) => return Kind::Reply(Dialect::BareJson, |scan| scan.json_calls(&[])),
         _ => {}
     }
     for (beginning, dialect, reader) in NAMED {
         if text.starts_with(beginning) {
-            return Some((dialect, reader));
+            return Kind::Reply(dialect, reader);
         }
         if !whole && beginning.starts_with(text) {
-            return None;
+            return Kind::Undecided;
         }
     }
-    Some((Dialect::Functionary, functionary::calls))
-}
-
-/// Forms whose replies begin with these words. The template of gpt-oss writes what stands before the second one.
-const NAMED: [(&str, Dialect, Reader); 2] = [
-    (cohere::ACTION, Dialect::Cohere, |scan| from_start(cohere::action, scan)),
-    (harmony::RECIPIENT, Dialect::Harmony, |scan| from_start(harmony::addressed, scan)),
-];
-
-fn from_start(read: fn(&mut Scan<'_>) -> Read, scan: &mut Scan<'_>) -> Read<usize> {
-    read(scan).map(|()| 0)
+    Kind::Other
 }
 
 /// Whether the beginning of a reply names a tool on offer where a call has its name.

@@ -643,9 +643,9 @@ impl Parser {
         self.state = ParserState::Prose(ProsePlace::Line);
         match read {
             Whole::Undecided | Whole::Nothing => {}
-            Whole::Calls(dialect, drafts, from) => {
-                let length = calls.trim_end().len() - from;
-                self.go_to(blanks + from);
+            Whole::Calls(dialect, drafts) => {
+                let length = calls.trim_end().len();
+                self.go_to(blanks);
                 self.end_section(length, Some(dialect), Ok(drafts));
             }
             Whole::Malformed(dialect, problem) => {
