@@ -1,6 +1,7 @@
 //! Laws over all rows of the table, whose calls are built from the table itself, and over the dialects of fenced code blocks.
 
 use super::table::ROWS;
+use super::tags::TextForm;
 use super::{Row, Shape};
 use crate::parse::{Event, Options, for_each};
 use crate::{Catalog, Dialect, Dialects, FinishReason, Param, ParamKind, ToolSpec};
@@ -9,44 +10,58 @@ use std::sync::Arc;
 
 /// Writes a call of the tool `name` with texts as arguments as the row reads it; `None` for a token that opens no call.
 fn written(row: &Row, name: &str, args: &[(&str, &str)]) -> Option<String> {
+    let close = row.closers.first().copied().unwrap_or_default();
+    in_shape(row, &row.shape, row.opener, close, name, args)
+}
+
+fn in_shape(row: &Row, shape: &Shape, open: &str, close: &str, name: &str, args: &[(&str, &str)]) -> Option<String> {
     let object: Value = args.iter().map(|(key, text)| ((*key).to_owned(), Value::from(*text))).collect();
     let call = json!({"name": name, "arguments": object});
     let each =
         |write: &dyn Fn(&str, &str) -> String| args.iter().map(|(key, text)| write(key, text)).collect::<String>();
     let python: Vec<String> = args.iter().map(|(key, text)| format!("{key}={}", Value::from(*text))).collect();
     let python = python.join(", ");
-    let (open, close) = (row.opener, row.closers.first().copied().unwrap_or_default());
-    let quoted = |tag: &str, word: &str| {
-        if tag.ends_with("name=") { format!("{tag}\"{word}\">") } else { format!("{tag}{word}>") }
+    let quoted = |tag: &str, word: &str, end: &str| {
+        if tag.ends_with('=') && tag.contains(' ') {
+            format!("{tag}\"{word}\"{end}")
+        } else {
+            format!("{tag}{word}{end}")
+        }
     };
-    Some(match &row.shape {
+    Some(match shape {
         Shape::Framing => return None,
+        Shape::Json(_) if open.ends_with('[') => format!("{open}{call}]"),
         Shape::Json(closers) => format!("{open}{call}{}", closers.first().unwrap_or(&"")),
         Shape::JsonOrEnd(closers) => format!("{open}{call}{}", closers[0]),
-        Shape::LooseJson => format!("{open}{call}{close}"),
+        Shape::LooseJson(close) => format!("{open}{call}{close}"),
         Shape::Named { separator, close } => format!("{open}{name}{separator}{object}{close}"),
         Shape::Python(end) => format!("{open}{name}({python}){end}"),
-        Shape::Tagged(tags) | Shape::TagAlone(tags) => {
-            let inside =
-                each(&|key, text| format!("{}\n{text}\n{}\n", quoted(tags.parameter, key), tags.parameter_end));
-            let inside = format!("{}\n{inside}{}", quoted(tags.call, name), tags.call_end);
-            if matches!(row.shape, Shape::TagAlone(_)) { inside } else { format!("{open}\n{inside}\n{close}") }
+        Shape::Section { open: each, end, call } => {
+            format!("{open}{}{end}", in_shape(row, call, each, "", name, args)?)
         }
-        Shape::Keyed(keys) => {
+        Shape::TagAlone(tags) if tags.head_end.is_empty() => {
             let write = |key: &str, text: &str| {
-                format!("{}{key}{}{}{text}{}\n", keys.key, keys.key_end, keys.value, keys.value_end)
+                format!("{}{key}{}{}{text}{}\n", tags.parameter, tags.key_end, tags.value, tags.parameter_end)
             };
-            format!("{open}{name}\n{}{}", each(&write), keys.end)
+            format!("{open}{name}\n{}{}", each(&write), tags.call_end)
         }
-        Shape::Own(_) => own(row, name, &object, &each, &python)?,
+        Shape::Tagged(tags) | Shape::TagAlone(tags) => {
+            let own = if tags.text == TextForm::Raw { "" } else { "\n" };
+            let write = |key: &str, text: &str| {
+                format!("{}{own}{text}{own}{}\n", quoted(tags.parameter, key, tags.key_end), tags.parameter_end)
+            };
+            let inside = format!("{}\n{}{}", quoted(tags.call, name, tags.head_end), each(&write), tags.call_end);
+            let close = if close.is_empty() { tags.closers[0] } else { close };
+            if matches!(shape, Shape::TagAlone(_)) { inside } else { format!("{open}\n{inside}\n{close}") }
+        }
+        Shape::Own(_) => own(row, open, name, &object, &each, &python)?,
     })
 }
 
 type Each<'a> = dyn Fn(&dyn Fn(&str, &str) -> String) -> String + 'a;
 
 /// Writes a call in the form of one family.
-fn own(row: &Row, name: &str, object: &Value, each: &Each<'_>, python: &str) -> Option<String> {
-    let open = row.opener;
+fn own(row: &Row, open: &str, name: &str, object: &Value, each: &Each<'_>, python: &str) -> Option<String> {
     let call = json!({"name": name, "arguments": object});
     Some(match row.dialect {
         Dialect::Llama => format!("{open}{name}.call({python})"),
@@ -58,33 +73,16 @@ fn own(row: &Row, name: &str, object: &Value, each: &Each<'_>, python: &str) -> 
             let (call_end, end) = (token("call▁end"), token("calls▁end"));
             format!("{open}{begin}function{separator}{name}\n```json\n{object}\n```{call_end}{end}")
         }
-        Dialect::Kimi if open.contains("section") => format!(
-            "{open}<|tool_call_begin|>functions.{name}:0<|tool_call_argument_begin|>{object}<|tool_call_end|><|tool_calls_section_end|>"
-        ),
-        Dialect::Kimi => {
-            let arguments =
-                each(&|key, text| format!("<|open|>argument key=\"{key}\"<|sep|>{text}<|close|>argument<|sep|>"));
-            format!("{open}<|open|>call tool=\"{name}\"<|sep|>{arguments}<|close|>call<|sep|><|close|>tools<|sep|>")
-        }
         Dialect::Gemma => {
             let mark = if open.contains('|') { "<|\"|>" } else { "<escape>" };
             let members = each(&|key, text| format!("{key}:{mark}{text}{mark},"));
             format!("{open}call:{name}{{{members}}}{}", row.closers[0])
         }
         Dialect::Apertus => format!("{open}{}<|tools_suffix|>", json!([{name: object}])),
-        Dialect::Cohere => format!("{open}[{}]<|END_ACTION|>", json!({"tool_name": name, "parameters": object})),
-        Dialect::Step => {
-            let inside = each(&|key, text| format!("<steptml:parameter name=\"{key}\">{text}</steptml:parameter>"));
-            format!(
-                "{open}<｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name=\"{name}\">{inside}</steptml:invoke>\
-                 <｜tool_call_end｜><｜tool_calls_end｜>"
-            )
-        }
         Dialect::MiniMax => {
             let mark = "]<]minimax[>[";
             let inside = each(&|key, text| format!("{mark}<{key}>{text}{mark}</{key}>"));
-            let invoke = format!("{mark}<invoke name=\"{name}\">{inside}{mark}</invoke>");
-            if open.contains("invoke") { invoke } else { format!("{open}\n{invoke}\n{mark}</tool_call>") }
+            format!("{mark}<invoke name=\"{name}\">{inside}{mark}</invoke>")
         }
         Dialect::Harmony if open.contains("channel") => {
             format!("{open}commentary to=functions.{name}<|message|>{object}<|call|>")
@@ -100,13 +98,7 @@ fn own(row: &Row, name: &str, object: &Value, each: &Each<'_>, python: &str) -> 
                 "{open}<tool_call{suffix}>{name}<tool_sep{suffix}>{inside}</tool_call{suffix}></tool_calls{suffix}>"
             )
         }
-        Dialect::K2Horizon => {
-            let one = format!("<ifm|tool_call>{call}</ifm|tool_call>");
-            if open.contains("calls") { format!("{open}{one}</ifm|tool_calls>") } else { one }
-        }
         Dialect::Sarashina => format!("{open}[{call}]"),
-        Dialect::Functools => format!("{open}{call}]"),
-        Dialect::InternLm => format!("{open}<|plugin|>{call}<|action_end|>"),
         _ => return None, // reasoning
     })
 }

@@ -19,14 +19,9 @@ pub(super) const END: &str = "]<]minimax[>[</tool_call>";
 /// Levels of lists and objects.
 const MOST_DEPTH: usize = 64;
 
-/// Reads the calls in the outer tag.
-pub(super) fn section(scan: &mut Scan<'_>) -> Read {
-    scan.section(INVOKE, END, invoke)
-}
-
 /// Reads one call after the beginning of its opening tag.
 pub(super) fn invoke(scan: &mut Scan<'_>) -> Read {
-    let name = tags::unquoted(scan.head()?);
+    let name = tags::unquoted(scan.head(">")?);
     if name.is_empty() {
         return scan.no();
     }

@@ -7,12 +7,9 @@
 //! Each file names the chat template or the document that its form is taken from.
 
 pub(super) mod blocks;
-mod cohere;
 mod deepseek;
 mod gemma;
 mod harmony;
-mod keys;
-mod kimi;
 #[cfg(test)]
 mod laws;
 mod minimax;
@@ -27,7 +24,6 @@ pub(super) mod whole;
 use super::call::Draft;
 use crate::json::Problem;
 use crate::{Catalog, Dialect, Dialects, FinishReason, Repair, messages};
-use keys::Keys;
 use scan::{Read, Scan, Stop};
 use table::{FORGERIES, ROWS};
 use tags::Tags;
@@ -51,15 +47,15 @@ enum Shape {
     /// JSON that one of these tokens may follow.
     JsonOrEnd(&'static [&'static str]),
     /// JSON in a tag that texts also begin with.
-    LooseJson,
+    LooseJson(&'static str),
     /// One name followed by JSON.
     Named { separator: &'static str, close: &'static str },
-    /// Calls with a tag for each parameter, up to the closing token of the list.
-    Tagged(Tags),
+    /// Calls with tags for each parameter, up to the closing token of the list.
+    Tagged(Tags<'static>),
     /// One such call, whose own tag is the opening token.
-    TagAlone(Tags),
-    /// One call: the name, then keys and values in tags.
-    Keyed(Keys<'static>),
+    TagAlone(Tags<'static>),
+    /// Calls of another shape, each after the token `open`.
+    Section { open: &'static str, end: &'static str, call: &'static Shape },
     /// Python calls up to this token.
     Python(&'static str),
     /// A token around text that is no call, such as the name of a channel: it is left out of the text.
@@ -68,16 +64,17 @@ enum Shape {
     Own(fn(&mut Scan<'_>) -> Read),
 }
 
-impl Row {
+impl Shape {
     fn read(&self, scan: &mut Scan<'_>) -> Read {
-        match &self.shape {
+        match self {
             Shape::Json(closers) => scan.json_calls(closers),
-            Shape::JsonOrEnd(closers) => scan.json_calls_to(closers),
-            Shape::LooseJson => objects::loose(scan, self.closers),
+            Shape::JsonOrEnd(closers) => scan.json_calls(&[]).and_then(|()| scan.take_after_whitespace(closers)),
+            Shape::LooseJson(close) => objects::loose(scan, &[close]),
             Shape::Named { separator, close } => objects::named(scan, separator, close),
             Shape::Tagged(tags) => tags::calls(scan, tags),
+            Shape::TagAlone(tags) if tags.head_end.is_empty() => tags::call_named(scan, tags),
             Shape::TagAlone(tags) => tags::alone(scan, tags),
-            Shape::Keyed(keys) => keys::named(scan, keys),
+            Shape::Section { open, end, call } => scan.section(open, end, |scan| call.read(scan)),
             Shape::Python(end) => python::calls(scan, end),
             Shape::Framing => Ok(()),
             Shape::Own(read) => read(scan),
@@ -89,50 +86,9 @@ fn rows(dialects: Dialects) -> impl Iterator<Item = &'static Row> {
     ROWS.iter().filter(move |row| dialects.contains(row.dialect))
 }
 
-/// The token of this number: the openers of all rows, then the forgeries.
-const fn nth_token(nth: usize) -> &'static str {
-    if nth < ROWS.len() { ROWS[nth].opener } else { FORGERIES[nth - ROWS.len()].1 }
-}
-
-/// How many tokens there are.
-const TOKENS: usize = ROWS.len() + FORGERIES.len();
-
-/// The first three bytes of every token, as the low bytes of a number; no token is shorter.
-static HEADS: [u32; TOKENS] = {
-    let (mut heads, mut at) = ([0; TOKENS], 0);
-    while at < TOKENS {
-        let token = nth_token(at).as_bytes();
-        heads[at] = u32::from_le_bytes([token[0], token[1], token[2], 0]);
-        at += 1;
-    }
-    heads
-};
-
-/// Which bytes tokens begin with.
-static FIRST: [bool; 256] = {
-    let (mut first, mut at) = ([false; 256], 0);
-    while at < TOKENS {
-        first[HEADS[at].to_le_bytes()[0] as usize] = true;
-        at += 1;
-    }
-    first
-};
-
 /// Whether a token may begin with this byte. Asked at every line, so that nearly none is looked at further.
 pub(super) fn may_begin(byte: u8) -> bool {
-    FIRST[usize::from(byte)]
-}
-
-/// Whether a token may begin as `rest` does. Prose is full of `<` and `[`, and to compare each with all tokens would take long.
-fn may_be_token(rest: &[u8]) -> bool {
-    let (begin, mask) = match *rest {
-        [] => ([0; 4], 0),
-        [a] => ([a, 0, 0, 0], 0xff),
-        [a, b] => ([a, b, 0, 0], 0xffff),
-        [a, b, c, ..] => ([a, b, c, 0], 0xff_ffff),
-    };
-    let begin = u32::from_le_bytes(begin);
-    HEADS.iter().any(|head| head & mask == begin)
+    matches!(byte, b'<' | b'[' | b']' | b'f')
 }
 
 /// What a text begins with.
@@ -150,7 +106,7 @@ pub(super) enum Token {
 
 /// The token of a dialect that `rest` begins with. More of it may come unless it is `whole`.
 pub(super) fn token(rest: &str, whole: bool, dialects: Dialects) -> Token {
-    if !may_be_token(rest.as_bytes()) {
+    if !rest.is_empty() && !may_begin(rest.as_bytes()[0]) {
         return Token::None;
     }
     let mut undecided = false;
@@ -221,7 +177,10 @@ pub(super) fn read(
     for row in rows(dialects).filter(|row| row.opener == opener) {
         let mut scan = Scan::new(text, ended, catalog);
         (scan.at, scan.dialect) = (opener.len(), Some(row.dialect));
-        let read = row.read(&mut scan);
+        if opener.ends_with('[') {
+            scan.at -= 1; // the bracket is part of the array
+        }
+        let read = row.shape.read(&mut scan);
         let Scan { at, mut drafts, thought, inner_tag, sketch, .. } = scan;
         if inner_tag {
             drafts.iter_mut().for_each(|draft| draft.repairs.push(Repair::InnerCloser));
@@ -439,16 +398,10 @@ mod tests {
 
     #[test]
     fn no_token_begins_another_one() {
-        let tokens: Vec<&str> = (0..TOKENS).map(nth_token).collect();
-        let openers = rows(Dialects::ALL).map(|row| row.opener);
         let forged = FORGERIES.iter().map(|(_, token)| *token);
-        assert!(openers.chain(forged).eq(tokens.iter().copied()));
-        let first: Vec<u8> = (0..=u8::MAX).filter(|byte| may_begin(*byte)).collect();
-        assert_eq!(first, b"<[]f");
-        for prose in ["<a href", "[x] done", "]\n", "Vec<&str>", "fine", "<<", "[["] {
-            assert!(!may_be_token(prose.as_bytes()), "{prose}");
-        }
+        let tokens: Vec<&str> = rows(Dialects::ALL).map(|row| row.opener).chain(forged).collect();
         for one in &tokens {
+            assert!(may_begin(one.as_bytes()[0]), "{one} is not looked for");
             for (end, _) in one.char_indices() {
                 let begun = token(&one[..end], false, Dialects::ALL);
                 assert_eq!(begun, Token::Undecided, "the parser does not wait for more of {one} after {end} bytes");

@@ -58,31 +58,16 @@ pub(super) fn apertus(scan: &mut Scan<'_>) -> Read {
     const END: &str = "<|tools_suffix|>";
     scan.sketch.keyed = true;
     let start = scan.at;
-    let unreadable = || Stop::Bad(Problem::new(start, messages::call_not_an_object()));
     let (values, repairs) = scan.json(&[END])?;
-    for value in values {
-        let Value::Array(items) = value else { return Err(unreadable()) };
-        for item in items {
-            let Value::Object(object) = item else { return Err(unreadable()) };
-            let mut members = object.into_iter();
-            match (members.next(), members.next()) {
-                (Some((name, Value::Object(args))), None) => scan.call(&name, args, repairs.clone()),
-                _ => return Err(unreadable()),
-            }
+    for value in values.iter().flat_map(|value| value.as_array().map_or(&[][..], Vec::as_slice)) {
+        let mut members = value.as_object().into_iter().flatten();
+        match (members.next(), members.next()) {
+            (Some((name, Value::Object(args))), None) => scan.call(name, args.clone(), repairs.clone()),
+            _ => return Err(Stop::Bad(Problem::new(start, messages::call_not_an_object()))),
         }
     }
+    if scan.drafts.is_empty() {
+        return Err(Stop::Bad(Problem::new(start, messages::call_not_an_object())));
+    }
     scan.want_end(END)
-}
-
-/// Reads an array whose bracket is part of the opening token.
-pub(super) fn functools(scan: &mut Scan<'_>) -> Read {
-    scan.at -= 1;
-    scan.json_calls(&[])
-}
-
-/// Reads the object after `<|plugin|>`. After `<|interpreter|>` there is code, which is no call.
-pub(super) fn internlm(scan: &mut Scan<'_>) -> Read {
-    scan.skip_whitespace();
-    scan.want("<|plugin|>")?;
-    scan.json_calls(&["<|action_end|>"])
 }

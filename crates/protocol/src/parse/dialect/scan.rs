@@ -156,19 +156,20 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// The head of a tag, up to the `>` that is passed. It is one short line: anything else is prose that speaks of the tag.
-    pub(super) fn head(&mut self) -> Read<&'a str> {
+    /// The head of a tag, up to what ends it. It is one short line: anything else is prose about the tag.
+    pub(super) fn head(&mut self, head_end: &str) -> Read<&'a str> {
         let rest = self.rest();
         // Asked at every token of a text: only so much of it is looked at.
         let near = &rest.as_bytes()[..rest.len().min(MOST_HEAD + 1)];
-        let end = memchr::memchr(b'>', near);
+        let end = memchr::memmem::find(near, head_end.as_bytes());
         let line = &near[..end.unwrap_or(near.len())];
-        if line.len() > MOST_HEAD || memchr::memchr2(b'<', b'\n', line.trim_ascii_end()).is_some() {
+        let mut marks = memchr::memchr2_iter(b'<', b'\n', line.trim_ascii_end());
+        if line.len() > MOST_HEAD || marks.any(|at| !head_end.as_bytes().starts_with(&line[at..])) {
             return Err(Stop::Not);
         }
         match end {
             Some(end) => {
-                self.at += end + 1;
+                self.at += end + head_end.len();
                 Ok(&rest[..end])
             }
             None => self.wait(),
@@ -347,7 +348,11 @@ impl<'a> Scan<'a> {
     }
 
     /// Adds the calls that JSON values say.
-    pub(super) fn calls(&mut self, start: usize, values: Vec<Value>, repairs: &[Repair]) -> Read {
+    pub(super) fn calls(&mut self, start: usize, mut values: Vec<Value>, repairs: &[Repair]) -> Read {
+        // Cohere numbers the calls of a list.
+        for call in values.iter_mut().filter_map(Value::as_array_mut).flatten().filter_map(Value::as_object_mut) {
+            call.remove("tool_call_id");
+        }
         match call::drafts(values, repairs, self.catalog) {
             Ok(mut drafts) => {
                 for draft in &mut drafts {
@@ -408,12 +413,11 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Calls in JSON in a dialect that needs no closing token: one of these may follow.
-    pub(super) fn json_calls_to(&mut self, closers: &[&str]) -> Read {
-        self.json_calls(&[])?;
+    /// Takes one of the tokens, if one follows, perhaps after whitespace.
+    pub(super) fn take_after_whitespace(&mut self, tokens: &[&str]) -> Read {
         let end = self.at;
         self.skip_whitespace();
-        if !self.take_any(closers)? {
+        if !self.take_any(tokens)? {
             self.at = end;
         }
         Ok(())
@@ -445,15 +449,23 @@ impl<'a> Scan<'a> {
             self.skip_whitespace();
             self.want(open)?;
             read(self)?;
-            let stop = self.at;
-            self.skip_whitespace();
-            if self.take(end)? {
+            if !self.another_call(open, end)? {
                 return Ok(());
             }
-            if !self.sees(open)? {
-                return self.missing_end(stop, true);
-            }
         }
+    }
+
+    /// Takes the closing token of a section after a call. Returns `true` if another call follows instead.
+    pub(super) fn another_call(&mut self, open: &str, end: &str) -> Read<bool> {
+        let stop = self.at;
+        self.skip_whitespace();
+        if self.take(end)? {
+            return Ok(false);
+        }
+        if self.sees(open)? {
+            return Ok(true);
+        }
+        self.missing_end(stop, true).map(|()| false)
     }
 
     /// Reasoning up to the token, or to the end of the reply.

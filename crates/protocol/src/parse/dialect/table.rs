@@ -1,11 +1,10 @@
 //! The table of dialects. A row names the token that opens calls, their shape, and the tokens that close them. Adding a family
 //! means adding rows here and a case file.
 
-use super::keys::{self, Keys};
-use super::tags::{self, Tags};
-use super::{Row, Shape, cohere, deepseek, gemma, harmony, kimi, minimax, objects, python};
+use super::tags::{self, KEYS, Tags, TextForm};
+use super::{Row, Shape, deepseek, gemma, harmony, minimax, objects, python};
 use crate::Dialect;
-use Shape::{Framing, Json, JsonOrEnd, Keyed, LooseJson, Named, Own, Python, TagAlone, Tagged};
+use Shape::{Framing, Json, JsonOrEnd, LooseJson, Named, Own, Python, Section, TagAlone, Tagged};
 
 const fn row(dialect: Dialect, opener: &'static str, shape: Shape, closers: &'static [&'static str]) -> Row {
     Row { dialect, opener, special: true, shape, closers }
@@ -20,114 +19,102 @@ const fn framing(dialect: Dialect, opener: &'static str) -> Row {
     row(dialect, opener, Framing, &[])
 }
 
-/// The tags of Qwen3-Coder.
-const fn function_tags(closers: &'static [&'static str]) -> Tags {
+/// Tags of which `call` and `parameter` end before a name, and each tag ends with `>`.
+const fn tags(
+    call: [&'static str; 2],
+    parameter: [&'static str; 2],
+    closers: &'static [&'static str],
+) -> Tags<'static> {
     Tags {
-        call: "<function=",
-        call_end: "</function>",
-        parameter: "<parameter=",
-        parameter_end: "</parameter>",
+        call: call[0],
+        head_end: ">",
+        call_end: call[1],
+        parameter: parameter[0],
+        key_end: ">",
+        value: "",
+        parameter_end: parameter[1],
         closers,
-        cdata: false,
+        text: TextForm::OwnLines,
+        ..KEYS
     }
+}
+
+/// The tags of Qwen3-Coder.
+const fn function_tags(closers: &'static [&'static str]) -> Tags<'static> {
+    tags(["<function=", "</function>"], ["<parameter=", "</parameter>"], closers)
 }
 
 /// The tags of Claude.
-const fn invoke_tags(closers: &'static [&'static str]) -> Tags {
-    Tags {
-        call: "<invoke name=",
-        call_end: "</invoke>",
-        parameter: "<parameter name=",
-        parameter_end: "</parameter>",
-        closers,
-        cdata: false,
-    }
+const fn invoke_tags(closers: &'static [&'static str]) -> Tags<'static> {
+    tags(["<invoke name=", "</invoke>"], ["<parameter name=", "</parameter>"], closers)
 }
 
-const fn dsml_tags(closers: &'static [&'static str]) -> Tags {
-    Tags {
-        call: "<｜DSML｜invoke name=",
-        call_end: "</｜DSML｜invoke>",
-        parameter: "<｜DSML｜parameter name=",
-        parameter_end: "</｜DSML｜parameter>",
-        closers,
-        cdata: false,
-    }
+const fn dsml_tags(closers: &'static [&'static str]) -> Tags<'static> {
+    tags(["<｜DSML｜invoke name=", "</｜DSML｜invoke>"], ["<｜DSML｜parameter name=", "</｜DSML｜parameter>"], closers)
 }
 
 /// DeepSeek V4.1 writes a space after the marker.
-const SPACED_DSML: Tags = Tags {
-    call: "<｜DSML｜ invoke name=",
-    call_end: "</｜DSML｜ invoke>",
-    parameter: "<｜DSML｜ parameter name=",
-    parameter_end: "</｜DSML｜ parameter>",
-    closers: &["</｜DSML｜ calls>"],
-    cdata: false,
-};
+const SPACED_DSML: Tags<'_> = tags(
+    ["<｜DSML｜ invoke name=", "</｜DSML｜ invoke>"],
+    ["<｜DSML｜ parameter name=", "</｜DSML｜ parameter>"],
+    &["</｜DSML｜ calls>"],
+);
 
-const ATEM_TAGS: Tags = Tags {
-    call: "<atem:invoke name=",
-    call_end: "</atem:invoke>",
-    parameter: "<atem:parameter name=",
-    parameter_end: "</atem:parameter>",
-    closers: &["</atem:function_calls>"],
-    cdata: false,
-};
+const ATEM_TAGS: Tags<'_> = tags(
+    ["<atem:invoke name=", "</atem:invoke>"],
+    ["<atem:parameter name=", "</atem:parameter>"],
+    &["</atem:function_calls>"],
+);
 
-const GCML_TAGS: Tags = Tags {
-    call: "<｜GCML｜invoke name=",
-    call_end: "</｜GCML｜invoke>",
-    parameter: "<｜GCML｜parameter name=",
-    parameter_end: "</｜GCML｜parameter>",
-    closers: &["</｜GCML｜tool_calls>"],
-    cdata: false,
-};
+const GCML_TAGS: Tags<'_> = tags(
+    ["<｜GCML｜invoke name=", "</｜GCML｜invoke>"],
+    ["<｜GCML｜parameter name=", "</｜GCML｜parameter>"],
+    &["</｜GCML｜tool_calls>"],
+);
 
-pub(super) const STEP_TAGS: Tags = Tags {
-    call: "<steptml:invoke name=",
-    call_end: "</steptml:invoke>",
-    parameter: "<steptml:parameter name=",
-    parameter_end: "</steptml:parameter>",
-    closers: &["<｜tool_call_end｜>"],
-    cdata: false,
-};
+const STEP_TAGS: Tags<'_> = tags(
+    ["<steptml:invoke name=", "</steptml:invoke>"],
+    ["<steptml:parameter name=", "</steptml:parameter>"],
+    &["<｜tool_call_end｜>"],
+);
 
-/// A text with markup is in a CDATA section.
-const MINICPM_TAGS: Tags = Tags {
-    call: "<function name=",
-    call_end: "</function>",
-    parameter: "<param name=",
-    parameter_end: "</param>",
-    closers: &[],
-    cdata: true,
-};
+const MINICPM_TAGS: Tags<'_> =
+    Tags { text: TextForm::Cdata, ..tags(["<function name=", "</function>"], ["<param name=", "</param>"], &[]) };
 
-const GLM_KEYS: Keys<'_> = Keys {
-    key: "<arg_key>",
-    key_end: "</arg_key>",
-    kind: None,
-    value: "<arg_value>",
-    value_end: "</arg_value>",
-    end: "</tool_call>",
-};
-
-const SOLAR_KEYS: Keys<'_> = Keys {
-    key: "<|tool_arg:start|>",
+const SOLAR_KEYS: Tags<'_> = Tags {
+    call_end: "<|tool_call:end|>",
+    parameter: "<|tool_arg:start|>",
     key_end: "<|tool_arg:value|>",
-    kind: None,
     value: "",
-    value_end: "<|tool_arg:end|>",
-    end: "<|tool_call:end|>",
+    parameter_end: "<|tool_arg:end|>",
+    ..KEYS
 };
 
-pub(super) const K2_KEYS: Keys<'_> = Keys {
-    key: "<ifm|arg_key>",
+const K2_KEYS: Tags<'_> = Tags {
+    call_end: "</ifm|tool_call>",
+    parameter: "<ifm|arg_key>",
     key_end: "</ifm|arg_key>",
     kind: Some(("<ifm|arg_type>", "</ifm|arg_type>")),
     value: "<ifm|arg_value>",
-    value_end: "</ifm|arg_value>",
-    end: "</ifm|tool_call>",
+    parameter_end: "</ifm|arg_value>",
+    ..KEYS
 };
+
+const K3_TAGS: Tags<'_> = Tags {
+    head_end: "<|sep|>",
+    key_end: "<|sep|>",
+    object: Some(("<|open|>json ", "<|close|>json<|sep|>")),
+    text: TextForm::Raw,
+    ..tags(
+        ["<|open|>call tool=", "<|close|>call<|sep|>"],
+        ["<|open|>argument key=", "<|close|>argument<|sep|>"],
+        &["<|close|>tools<|sep|>"],
+    )
+};
+
+const KIMI_CALL: Shape = Named { separator: "<|tool_call_argument_begin|>", close: "<|tool_call_end|>" };
+
+const MINIMAX_CALLS: Shape = Section { open: minimax::INVOKE, end: minimax::END, call: &Own(minimax::invoke) };
 
 /// All rows, in the order in which they are tried where families share a token.
 pub(super) const ROWS: &[Row] = &[
@@ -140,7 +127,7 @@ pub(super) const ROWS: &[Row] = &[
     plain(Dialect::Qwen3Coder, "<function=", TagAlone(function_tags(&["</tool_call>"])), &["</function>"]),
     // GLM 4.5 and later: zai-org/GLM-4.5 and GLM-4.7, `chat_template.jinja`; Ling 3, Laguna and Spark 2.5 (the parsers `ling3`,
     // `poolside_v1` and `spark25` of SGLang).
-    row(Dialect::Glm, "<tool_call>", Keyed(GLM_KEYS), &["</tool_call>"]),
+    row(Dialect::Glm, "<tool_call>", TagAlone(KEYS), &["</tool_call>"]),
     // Claude: Anthropic's documentation of tool use before function calling, which many models were trained on.
     row(Dialect::Anthropic, "<function_calls>", Tagged(invoke_tags(&["</function_calls>"])), &["</function_calls>"]),
     plain(Dialect::Anthropic, "<invoke name=", TagAlone(invoke_tags(&["</function_calls>"])), &["</invoke>"]),
@@ -153,12 +140,12 @@ pub(super) const ROWS: &[Row] = &[
     row(Dialect::Mistral, "[TOOL_CALLS]", Own(objects::mistral), &["]", "}"]),
     // DeepSeek V3, R1 and V3.1: `tokenizer_config.json`; V3.2, V4 and V4.1: `encoding/README.md`. Some servers print plain bars,
     // and the distilled models misspell their token, in the ways that llama.cpp has seen.
-    row(Dialect::DeepSeek, "<｜tool▁calls▁begin｜>", Own(deepseek::wide), &["<｜tool▁calls▁end｜>"]),
-    row(Dialect::DeepSeek, "<|tool▁calls▁begin|>", Own(deepseek::with_plain_bars), &["<|tool▁calls▁end|>"]),
-    row(Dialect::DeepSeek, "<｜tool▁calls｜>", Own(deepseek::wide), &["<｜tool▁calls▁end｜>"]),
-    row(Dialect::DeepSeek, "<｜tool calls begin｜>", Own(deepseek::wide), &["<｜tool▁calls▁end｜>"]),
-    row(Dialect::DeepSeek, "<｜tool_calls_begin｜>", Own(deepseek::wide), &["<｜tool▁calls▁end｜>"]),
-    row(Dialect::DeepSeek, "<｜tool\\_calls\\_begin｜>", Own(deepseek::wide), &["<｜tool▁calls▁end｜>"]),
+    row(Dialect::DeepSeek, "<｜tool▁calls▁begin｜>", Own(deepseek::calls), &["<｜tool▁calls▁end｜>"]),
+    row(Dialect::DeepSeek, "<|tool▁calls▁begin|>", Own(deepseek::calls), &["<|tool▁calls▁end|>"]),
+    row(Dialect::DeepSeek, "<｜tool▁calls｜>", Own(deepseek::calls), &["<｜tool▁calls▁end｜>"]),
+    row(Dialect::DeepSeek, "<｜tool calls begin｜>", Own(deepseek::calls), &["<｜tool▁calls▁end｜>"]),
+    row(Dialect::DeepSeek, "<｜tool_calls_begin｜>", Own(deepseek::calls), &["<｜tool▁calls▁end｜>"]),
+    row(Dialect::DeepSeek, "<｜tool\\_calls\\_begin｜>", Own(deepseek::calls), &["<｜tool▁calls▁end｜>"]),
     row(
         Dialect::DeepSeek,
         "<｜DSML｜function_calls>",
@@ -175,14 +162,14 @@ pub(super) const ROWS: &[Row] = &[
     row(Dialect::DeepSeek, "<｜DSML｜invoke name=", TagAlone(dsml_tags(&[])), &["</｜DSML｜invoke>"]),
     row(Dialect::DeepSeek, "<｜DSML｜ invoke name=", TagAlone(SPACED_DSML), &["</｜DSML｜ invoke>"]),
     // Kimi K2: moonshotai/Kimi-K2-Instruct, `docs/tool_call_guidance.md`. Kimi K3: `Kimi-K3.jinja` of llama.cpp.
-    row(Dialect::Kimi, "<|tool_calls_section_begin|>", Own(kimi::section), &["<|tool_calls_section_end|>"]),
     row(
         Dialect::Kimi,
-        "<|tool_call_begin|>",
-        Named { separator: "<|tool_call_argument_begin|>", close: "<|tool_call_end|>" },
-        &["<|tool_call_end|>"],
+        "<|tool_calls_section_begin|>",
+        Section { open: "<|tool_call_begin|>", end: "<|tool_calls_section_end|>", call: &KIMI_CALL },
+        &["<|tool_calls_section_end|>"],
     ),
-    row(Dialect::Kimi, "<|open|>tools<|sep|>", Own(kimi::tools), &[kimi::TOOLS_END]),
+    row(Dialect::Kimi, "<|tool_call_begin|>", KIMI_CALL, &["<|tool_call_end|>"]),
+    row(Dialect::Kimi, "<|open|>tools<|sep|>", Tagged(K3_TAGS), &["<|close|>tools<|sep|>"]),
     framing(Dialect::Kimi, "<|open|>response<|sep|>"),
     framing(Dialect::Kimi, "<|close|>response<|sep|>"),
     framing(Dialect::Kimi, "<|close|>message<|sep|>"),
@@ -196,13 +183,22 @@ pub(super) const ROWS: &[Row] = &[
     // Apertus: swiss-ai/Apertus-8B-Instruct-2509, `chat_template.jinja`.
     row(Dialect::Apertus, "<|tools_prefix|>", Own(objects::apertus), &["<|tools_suffix|>"]),
     // Cohere: CohereLabs/c4ai-command-r7b-12-2024 and command-a-03-2025, template `tool_use`.
-    row(Dialect::Cohere, "<|START_ACTION|>", Own(cohere::calls), &[cohere::END]),
+    row(Dialect::Cohere, "<|START_ACTION|>", Json(&["<|END_ACTION|>"]), &["<|END_ACTION|>"]),
     framing(Dialect::Cohere, "<|START_RESPONSE|>"),
     framing(Dialect::Cohere, "<|END_RESPONSE|>"),
     framing(Dialect::Cohere, "<|START_TEXT|>"),
     framing(Dialect::Cohere, "<|END_TEXT|>"),
     // Step 3: stepfun-ai/step3, `chat_template.json`.
-    row(Dialect::Step, "<｜tool_calls_begin｜>", Own(tags::step), &["<｜tool_calls_end｜>"]),
+    row(
+        Dialect::Step,
+        "<｜tool_calls_begin｜>",
+        Section {
+            open: "<｜tool_call_begin｜>function<｜tool_sep｜>",
+            end: "<｜tool_calls_end｜>",
+            call: &Tagged(STEP_TAGS),
+        },
+        &["<｜tool_calls_end｜>"],
+    ),
     // Seed-OSS: ByteDance-Seed/Seed-OSS-36B-Instruct, `chat_template.jinja`.
     row(Dialect::SeedOss, "<seed:tool_call>", Tagged(function_tags(&["</seed:tool_call>"])), &["</seed:tool_call>"]),
     // MiniMax M2: MiniMaxAI/MiniMax-M2, `chat_template.jinja` and its tool calling guide. MiniMax M3: the parser `minimax_m3` of
@@ -213,8 +209,8 @@ pub(super) const ROWS: &[Row] = &[
         Tagged(invoke_tags(&["</minimax:tool_call>"])),
         &["</minimax:tool_call>"],
     ),
-    row(Dialect::MiniMax, "]<]minimax[>[<tool_call>", Own(minimax::section), &[minimax::END]),
-    row(Dialect::MiniMax, "<tool_call>", Own(minimax::section), &[minimax::END]),
+    row(Dialect::MiniMax, "]<]minimax[>[<tool_call>", MINIMAX_CALLS, &[minimax::END]),
+    row(Dialect::MiniMax, "<tool_call>", MINIMAX_CALLS, &[minimax::END]),
     row(Dialect::MiniMax, minimax::INVOKE, Own(minimax::invoke), &[minimax::INVOKE_END]),
     // gpt-oss: OpenAI's documentation of the harmony response format.
     row(Dialect::Harmony, harmony::CHANNEL, Own(harmony::channel), harmony::ENDS),
@@ -224,10 +220,10 @@ pub(super) const ROWS: &[Row] = &[
     // Hunyuan: tencent/Hunyuan-A13B-Instruct; also ai21labs/AI21-Jamba-1.5-Mini, ServiceNow-AI/Apriel-1.5-15b-Thinker and
     // MiniMaxAI/MiniMax-M1. Hunyuan 3 and 4: the parsers `hy_v3` of vLLM and `hy_v4` of `tool-parser`; all tags may have a suffix.
     row(Dialect::Hunyuan, "<tool_calls>", Json(&["</tool_calls>"]), &["</tool_calls>"]),
-    row(Dialect::Hunyuan, "<tool_calls>", Own(keys::without_suffix), &["</tool_calls>"]),
-    row(Dialect::Hunyuan, "<tool_calls:", Own(keys::with_suffix), &["</tool_calls:"]),
+    row(Dialect::Hunyuan, "<tool_calls>", Own(tags::without_suffix), &["</tool_calls>"]),
+    row(Dialect::Hunyuan, "<tool_calls:", Own(tags::with_suffix), &["</tool_calls:"]),
     // Solar Open 2: vLLM's parser `solar_open2`.
-    row(Dialect::Solar, "<|tool_call:start|>", Keyed(SOLAR_KEYS), &["<|tool_call:end|>"]),
+    row(Dialect::Solar, "<|tool_call:start|>", TagAlone(SOLAR_KEYS), &["<|tool_call:end|>"]),
     // GigaChat 3: `GigaChat3-10B-A1.8B.jinja` of llama.cpp and SGLang's parser `gigachat3`; 3.5: SGLang's parser `gigachat35`.
     framing(Dialect::GigaChat, "<|message_sep|>"),
     plain(
@@ -247,8 +243,20 @@ pub(super) const ROWS: &[Row] = &[
         &["</dots_function_call>"],
     ),
     // K2 Horizon: SGLang's parser `k2_horizon`.
-    row(Dialect::K2Horizon, "<ifm|tool_calls>", Own(keys::k2_section), &["</ifm|tool_calls>"]),
-    row(Dialect::K2Horizon, "<ifm|tool_call>", Own(keys::k2_call), &["</ifm|tool_call>"]),
+    row(
+        Dialect::K2Horizon,
+        "<ifm|tool_calls>",
+        Section { open: "<ifm|tool_call>", end: "</ifm|tool_calls>", call: &Json(&["</ifm|tool_call>"]) },
+        &["</ifm|tool_calls>"],
+    ),
+    row(
+        Dialect::K2Horizon,
+        "<ifm|tool_calls>",
+        Section { open: "<ifm|tool_call>", end: "</ifm|tool_calls>", call: &TagAlone(K2_KEYS) },
+        &["</ifm|tool_calls>"],
+    ),
+    row(Dialect::K2Horizon, "<ifm|tool_call>", Json(&["</ifm|tool_call>"]), &["</ifm|tool_call>"]),
+    row(Dialect::K2Horizon, "<ifm|tool_call>", TagAlone(K2_KEYS), &["</ifm|tool_call>"]),
     // Muse Glimmer: SGLang's parser `muse`.
     row(Dialect::Muse, "<atem:function_calls>", Tagged(ATEM_TAGS), &["</atem:function_calls>"]),
     row(Dialect::Muse, "<atem:invoke name=", TagAlone(ATEM_TAGS), &["</atem:invoke>"]),
@@ -256,12 +264,12 @@ pub(super) const ROWS: &[Row] = &[
     row(Dialect::Sarashina, "<|tool_calls|>", Own(python::dictionaries), &["]"]),
     // Hermes: the templates of NousResearch/Hermes-2-Pro and Qwen/Qwen2.5-7B-Instruct. Models of this family also write other tags.
     row(Dialect::Hermes, "<tool_call>", Json(&["</tool_call>"]), &["</tool_call>"]),
-    plain(Dialect::Hermes, "<tool>", LooseJson, &["</tool>"]),
-    plain(Dialect::Hermes, "<tools>", LooseJson, &["</tools>"]),
-    plain(Dialect::Hermes, "<json>", LooseJson, &["</json>"]),
-    plain(Dialect::Hermes, "<JSON>", LooseJson, &["</JSON>"]),
-    plain(Dialect::Hermes, "<xml>", LooseJson, &["</xml>"]),
-    plain(Dialect::Hermes, "<response>", LooseJson, &["</response>"]),
+    plain(Dialect::Hermes, "<tool>", LooseJson("</tool>"), &["</tool>"]),
+    plain(Dialect::Hermes, "<tools>", LooseJson("</tools>"), &["</tools>"]),
+    plain(Dialect::Hermes, "<json>", LooseJson("</json>"), &["</json>"]),
+    plain(Dialect::Hermes, "<JSON>", LooseJson("</JSON>"), &["</JSON>"]),
+    plain(Dialect::Hermes, "<xml>", LooseJson("</xml>"), &["</xml>"]),
+    plain(Dialect::Hermes, "<response>", LooseJson("</response>"), &["</response>"]),
     // Granite: ibm-granite/granite-3.1-8b-instruct and granite-20b-functioncalling; Phi-4: microsoft/Phi-4-mini-instruct.
     row(
         Dialect::Granite,
@@ -276,9 +284,9 @@ pub(super) const ROWS: &[Row] = &[
         &["</function_call>", "<|end_of_text|>", "}"],
     ),
     // Functools: microsoft/Phi-4-mini-instruct and fireworks-ai/llama-3-firefunction-v2. The bracket is part of the array.
-    plain(Dialect::Functools, "functools[", Own(objects::functools), &["]"]),
-    // InternLM: internlm/internlm2_5-7b-chat.
-    row(Dialect::InternLm, "<|action_start|>", Own(objects::internlm), &["<|action_end|>"]),
+    plain(Dialect::Functools, "functools[", Json(&[]), &["]"]),
+    // InternLM: internlm/internlm2_5-7b-chat. Other words than `<|plugin|>` begin code, which is not a call.
+    row(Dialect::InternLm, "<|action_start|><|plugin|>", Json(&["<|action_end|>"]), &["<|action_end|>"]),
     // Nemotron: nvidia/NVIDIA-Nemotron-Nano-9B-v2.
     row(Dialect::Nemotron, "<TOOLCALL>", Json(&["</TOOLCALL>"]), &["</TOOLCALL>"]),
     // LM Studio: its documentation of tool use, "default tool use support".

@@ -1,120 +1,52 @@
-//! Calls whose arguments stand in tags of their own: `<function=name>` with `<parameter=key>`, or `<invoke name="..">` with
-//! `<parameter name="..">`. The text of a parameter is raw: nothing is escaped in it.
+//! Calls whose arguments are in tags: `<function=name>` with `<parameter=key>`, `<invoke name="..">` with `<parameter name="..">`, or a
+//! name with `<arg_key>` and `<arg_value>`. The text of an argument is raw: nothing is escaped in it.
 
 use super::scan::{Read, Scan, Stop, without_own_lines};
-use super::table::STEP_TAGS;
 use crate::json;
 use crate::parse::call;
 use crate::{Args, Repair, messages};
 
 /// How the tags of a dialect are written.
 #[derive(Clone, Copy)]
-pub(super) struct Tags {
-    /// What the tag of a call begins with: `<function=`, `<invoke name=`.
-    pub(super) call: &'static str,
-    pub(super) call_end: &'static str,
-    /// What the tag of a parameter begins with.
-    pub(super) parameter: &'static str,
-    pub(super) parameter_end: &'static str,
-    /// What may stand behind the call: a parameter's closing tag before it is the end of the parameter.
-    pub(super) closers: &'static [&'static str],
-    /// A text with markup is in a CDATA section.
-    pub(super) cdata: bool,
+pub(super) struct Tags<'a> {
+    /// What a call begins with, up to its name: `<function=`, `<invoke name=`. Empty if the opening token of the row is followed by the
+    /// name itself.
+    pub(super) call: &'a str,
+    /// What ends the head of a call. Empty if the name is a word by itself.
+    pub(super) head_end: &'a str,
+    pub(super) call_end: &'a str,
+    /// What the tag of a parameter begins with, and what ends its key.
+    pub(super) parameter: &'a str,
+    pub(super) key_end: &'a str,
+    /// The tags around the type of the value, if the dialect has them: any but `string` is JSON.
+    pub(super) kind: Option<(&'a str, &'a str)>,
+    /// The tag between key and value, if there is one.
+    pub(super) value: &'a str,
+    pub(super) parameter_end: &'a str,
+    /// The tags around arguments that are one object. Without them, an object may take the place of the parameters.
+    pub(super) object: Option<(&'a str, &'a str)>,
+    /// What may follow the call: a parameter's closing tag before it is the end of the parameter.
+    pub(super) closers: &'a [&'a str],
+    pub(super) text: TextForm,
 }
 
-/// What a CDATA section begins with.
-const SECTION: &str = "<![CDATA[";
-
-/// One call, whose opening tag stands here.
-pub(super) fn tagged(scan: &mut Scan<'_>, tags: &Tags) -> Read {
-    scan.want(tags.call)?;
-    call_named(scan, tags)
+/// How the text of an argument is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum TextForm {
+    /// As it is.
+    Raw,
+    /// A long one is on lines of its own.
+    OwnLines,
+    /// A long one is on lines of its own, and one with markup in a CDATA section.
+    Cdata,
 }
 
-/// One call behind the beginning of its tag.
-pub(super) fn call_named(scan: &mut Scan<'_>, tags: &Tags) -> Read {
-    let head = scan.head()?;
-    let name = unquoted(head);
-    if name.is_empty() {
-        return scan.no();
-    }
-    // Some templates make every tool a namespace of itself: `read_file.read_file`.
-    let name = match name.split_once('.') {
-        Some((space, inside)) if space == inside && !scan.offers(name) => inside,
-        _ => name,
-    };
-    let behind: Vec<&str> = [tags.parameter, tags.call_end].into_iter().chain(tags.closers.iter().copied()).collect();
-    let (mut args, mut repairs) = (Args::new(), Vec::new());
-    loop {
-        scan.skip_whitespace();
-        if scan.take(tags.call_end)? {
-            scan.begins(name);
-            break;
-        }
-        if scan.take(tags.parameter)? {
-            scan.begins(name);
-            let head = scan.until(">")?;
-            let key = unquoted(head);
-            let (text, guess) = scan.content(tags.parameter_end, &behind)?;
-            let json = if is_json(head) { json::strict(text.trim()).ok() } else { None };
-            let inside = text.trim().strip_prefix(SECTION).and_then(|text| text.strip_suffix("]]>"));
-            let text = inside.filter(|_| tags.cdata).unwrap_or_else(|| without_own_lines(text));
-            let value = json.unwrap_or_else(|| text.into());
-            repairs.extend(guess);
-            if args.insert(key.to_owned(), value).is_some() {
-                return scan.bad(messages::parameter_given_twice(key));
-            }
-            continue;
-        }
-        if args.is_empty() && scan.peek() == Some(b'{') {
-            let (read, needed) = scan.args(name, &[tags.call_end])?;
-            args = read;
-            repairs.extend(needed);
-            continue;
-        }
-        let end = scan.at;
-        if scan.take_any(tags.closers)? {
-            scan.at = end;
-            scan.begins(name);
-            repairs.push(Repair::MissingFence);
-            break;
-        }
-        // Behind a tag that prose speaks of, which names no tool, anything may stand.
-        let unknown = scan.catalog().is_some_and(|catalog| call::spec(Some(catalog), name).is_none());
-        if unknown && args.is_empty() && !scan.rest().trim().is_empty() {
-            return Err(Stop::Not);
-        }
-        return scan.bad(messages::parameter_wanted(tags.parameter));
-    }
-    scan.call(name, args, repairs);
-    Ok(())
-}
-
-/// Reads one call without the outer tag, whose own tag has begun. The closing token of the outer tag may follow.
-pub(super) fn alone(scan: &mut Scan<'_>, tags: &Tags) -> Read {
-    let start = scan.at;
-    scan.head()?;
-    scan.skip_whitespace();
-    let is_call = scan.peek() == Some(b'{') || scan.take_any(&[tags.parameter, tags.call_end])?;
-    if !is_call {
-        return scan.no();
-    }
-    scan.at = start;
-    call_named(scan, tags)?;
-    let end = scan.at;
-    scan.skip_whitespace();
-    if !scan.take_any(tags.closers)? {
-        scan.at = end;
-    }
-    Ok(())
-}
-
-/// Calls one after another, up to one of the closing tokens of the dialect.
-pub(super) fn calls(scan: &mut Scan<'_>, tags: &Tags) -> Read {
+/// Reads calls one after another, up to one of the closing tokens of the dialect.
+pub(super) fn calls(scan: &mut Scan<'_>, tags: &Tags<'_>) -> Read {
     let mut end = scan.at;
     loop {
         scan.skip_whitespace();
-        match tagged(scan, tags) {
+        match scan.want(tags.call).and_then(|()| call_named(scan, tags)) {
             Ok(()) => {}
             // The calls before it are good, unless a text of theirs was cut at its own tags: so they are guesses.
             Err(Stop::Bad(_) | Stop::Incomplete) if !scan.drafts.is_empty() => {
@@ -135,6 +67,141 @@ pub(super) fn calls(scan: &mut Scan<'_>, tags: &Tags) -> Read {
     }
 }
 
+/// Reads one call without the outer tag, whose own tag has begun. The closing token of the outer tag may follow.
+pub(super) fn alone(scan: &mut Scan<'_>, tags: &Tags<'_>) -> Read {
+    let start = scan.at;
+    scan.head(tags.head_end)?;
+    scan.skip_whitespace();
+    let is_call = scan.peek() == Some(b'{') || scan.take_any(&[tags.parameter, tags.call_end])?;
+    if !is_call {
+        return scan.no();
+    }
+    scan.at = start;
+    call_named(scan, tags)?;
+    scan.take_after_whitespace(tags.closers)
+}
+
+/// Reads one call after the beginning of its tag.
+pub(super) fn call_named(scan: &mut Scan<'_>, tags: &Tags<'_>) -> Read {
+    let name = if tags.head_end.is_empty() {
+        if scan.peek() == Some(b'\n') {
+            scan.at += 1;
+        }
+        let name = scan.name()?;
+        // Prose about the tags has a space there.
+        if scan.peek() == Some(b' ') {
+            return Err(Stop::Not);
+        }
+        name
+    } else {
+        unquoted(scan.head(tags.head_end)?)
+    };
+    if name.is_empty() {
+        return scan.no();
+    }
+    // Some templates make every tool a namespace of itself: `read_file.read_file`.
+    let name = match name.split_once('.') {
+        Some((space, inside)) if space == inside && !scan.offers(name) => inside,
+        _ => name,
+    };
+    arguments(scan, name, tags)
+}
+
+/// Reads the arguments of a call after its name, and the end of the call.
+pub(super) fn arguments(scan: &mut Scan<'_>, name: &str, tags: &Tags<'_>) -> Read {
+    let behind: Vec<&str> = [tags.parameter, tags.call_end].into_iter().chain(tags.closers.iter().copied()).collect();
+    let (mut args, mut repairs) = (Args::new(), Vec::new());
+    loop {
+        let end = scan.at;
+        scan.skip_whitespace();
+        if scan.take(tags.call_end)? {
+            scan.begins(name);
+            break;
+        }
+        if scan.take(tags.parameter)? {
+            scan.begins(name);
+            let head = scan.until(tags.key_end)?;
+            let key = unquoted(head);
+            let mut is_json = holds_json(head);
+            if !tags.value.is_empty() {
+                scan.skip_whitespace();
+                if let Some((kind, kind_end)) = tags.kind
+                    && scan.take(kind)?
+                {
+                    is_json = scan.until(kind_end)?.trim() != "string";
+                    scan.skip_whitespace();
+                }
+                if !scan.take(tags.value)? {
+                    return scan.bad(messages::parameter_wanted(tags.value));
+                }
+            }
+            let (text, guess) = scan.content(tags.parameter_end, &behind)?;
+            repairs.extend(guess);
+            let json = if is_json { json::strict(text.trim()).ok() } else { None };
+            let value = json.unwrap_or_else(|| meant(text, tags.text).into());
+            if args.insert(key.to_owned(), value).is_some() {
+                return scan.bad(messages::parameter_given_twice(key));
+            }
+            continue;
+        }
+        if args.is_empty() && takes_object(scan, tags)? {
+            let close = tags.object.map_or(tags.call_end, |(_, close)| close);
+            let (read, needed) = scan.args(name, &[close])?;
+            args = read;
+            repairs.extend(needed);
+            if tags.object.is_some() {
+                scan.skip_whitespace();
+                scan.want(close)?;
+            }
+            continue;
+        }
+        let at = scan.at;
+        if scan.take_any(tags.closers)? {
+            scan.at = at;
+            scan.begins(name);
+            repairs.push(Repair::MissingFence);
+            break;
+        }
+        if tags.head_end.is_empty() {
+            // Nothing but its first key tells such a call from prose.
+            if args.is_empty() {
+                return scan.no();
+            }
+            scan.call(name, args, repairs);
+            return scan.missing_end(end, true);
+        }
+        // After a tag in prose, which names no tool, anything may follow.
+        let unknown = scan.catalog().is_some_and(|catalog| call::spec(Some(catalog), name).is_none());
+        if unknown && args.is_empty() && !scan.rest().trim().is_empty() {
+            return Err(Stop::Not);
+        }
+        return scan.bad(messages::parameter_wanted(tags.parameter.trim_end()));
+    }
+    scan.call(name, args, repairs);
+    Ok(())
+}
+
+/// Whether the arguments are one object, which begins here.
+fn takes_object(scan: &mut Scan<'_>, tags: &Tags<'_>) -> Read<bool> {
+    match tags.object {
+        Some((open, _)) if scan.take(open)? => scan.until(tags.key_end).map(|_| true),
+        Some(_) => Ok(false),
+        None => Ok(!tags.head_end.is_empty() && scan.peek() == Some(b'{')),
+    }
+}
+
+/// The text that is meant by what is between the tags.
+fn meant(text: &str, form: TextForm) -> &str {
+    match form {
+        TextForm::Raw => text,
+        TextForm::OwnLines => without_own_lines(text),
+        TextForm::Cdata => {
+            let inside = text.trim().strip_prefix("<![CDATA[").and_then(|text| text.strip_suffix("]]>"));
+            inside.unwrap_or_else(|| without_own_lines(text))
+        }
+    }
+}
+
 /// The name in the head of a tag: `name`, `"name"`, `"name" string="true"`.
 pub(super) fn unquoted(head: &str) -> &str {
     let head = head.trim();
@@ -146,17 +213,57 @@ pub(super) fn unquoted(head: &str) -> &str {
     head
 }
 
-/// Whether the tag says that its text is JSON: `string="false"`.
-fn is_json(head: &str) -> bool {
-    head.contains("string=\"false\"")
+/// Whether the tag says that its text is JSON: `string="false"`, `type="number"`.
+fn holds_json(head: &str) -> bool {
+    head.contains("string=\"false\"") || head.contains("type=\"") && !head.contains("type=\"string\"")
 }
 
-/// Reads the calls of Step 3, each in tokens of its own.
-pub(super) fn step(scan: &mut Scan<'_>) -> Read {
-    scan.section("<｜tool_call_begin｜>", "<｜tool_calls_end｜>", |scan| {
+/// Bytes of a suffix.
+const MOST_SUFFIX: usize = 64;
+
+/// Reads calls of Hunyuan whose tags all have a suffix that the checkpoint chooses: `<tool_calls:x>`.
+pub(super) fn with_suffix(scan: &mut Scan<'_>) -> Read {
+    let is_suffix = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
+    let length = scan.rest().find(|c| !is_suffix(c)).unwrap_or(scan.rest().len());
+    if length > MOST_SUFFIX {
+        return scan.no();
+    }
+    let suffix = format!(":{}", &scan.rest()[..length]);
+    scan.at += length;
+    scan.want(">")?;
+    hunyuan(scan, &suffix)
+}
+
+/// Reads calls of Hunyuan without a suffix.
+pub(super) fn without_suffix(scan: &mut Scan<'_>) -> Read {
+    hunyuan(scan, "")
+}
+
+fn hunyuan(scan: &mut Scan<'_>, suffix: &str) -> Read {
+    let names = ["tool_call", "tool_sep", "/tool_call", "arg_key", "/arg_key", "arg_value", "/arg_value"];
+    let [call, separator, call_end, parameter, key_end, value, parameter_end] =
+        &names.map(|name| format!("<{name}{suffix}>"));
+    let tags = Tags { call_end, parameter, key_end, value, parameter_end, ..KEYS };
+    scan.section(call, &format!("</tool_calls{suffix}>"), |scan| {
         scan.skip_whitespace();
-        scan.want("function")?;
-        scan.want("<｜tool_sep｜>")?;
-        calls(scan, &STEP_TAGS)
+        let name = scan.name()?;
+        scan.skip_whitespace();
+        scan.take(separator)?;
+        arguments(scan, name, &tags)
     })
 }
+
+/// The tags of GLM: the name, then keys and values in tags of their own.
+pub(super) const KEYS: Tags<'_> = Tags {
+    call: "",
+    head_end: "",
+    call_end: "</tool_call>",
+    parameter: "<arg_key>",
+    key_end: "</arg_key>",
+    kind: None,
+    value: "<arg_value>",
+    parameter_end: "</arg_value>",
+    object: None,
+    closers: &[],
+    text: TextForm::Raw,
+};

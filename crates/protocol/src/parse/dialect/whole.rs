@@ -5,7 +5,7 @@
 //! ended by itself, and only when every name in it is a tool on offer.
 
 use super::scan::{Read, Scan, Stop};
-use super::{Dialect, cohere, harmony, python};
+use super::{Dialect, harmony, python};
 use crate::json::Problem;
 use crate::parse::call::{self, Draft};
 use crate::{Catalog, Dialects, FinishReason};
@@ -70,7 +70,17 @@ enum Kind {
 
 /// Forms whose replies begin with these words. The template of gpt-oss writes what precedes the second one.
 const NAMED: [(&str, Dialect, Reader); 2] =
-    [(cohere::ACTION, Dialect::Cohere, cohere::action), (harmony::RECIPIENT, Dialect::Harmony, harmony::addressed)];
+    [(ACTION, Dialect::Cohere, action), (harmony::RECIPIENT, Dialect::Harmony, harmony::addressed)];
+
+/// What a reply of Command R begins with (CohereLabs/c4ai-command-r-plus, template `tool_use`): a list in a code span.
+const ACTION: &str = "Action:";
+
+fn action(scan: &mut Scan<'_>) -> Read {
+    scan.want(ACTION)?;
+    scan.skip_whitespace();
+    scan.want("```json")?;
+    scan.json_calls(&["```"])
+}
 
 fn kind(text: &str, whole: bool) -> Kind {
     let mut bytes = text.bytes().filter(|byte| !byte.is_ascii_whitespace());
