@@ -499,7 +499,7 @@ fn prose_is_shown_at_once() {
 /// Shapes that hurt come to an end. That their steps grow as they do is counted by `.ci/steps`, without a clock.
 #[test]
 fn hostile_shapes_come_to_an_end() {
-    let shapes: [(&str, String); 12] = [
+    let shapes: [(&str, String); 16] = [
         ("nested quotes", "> ".repeat(50_000) + "x\n"),
         ("nested items", "- ".repeat(50_000) + "x\n" + &"\n".repeat(50_000)),
         ("stars", "* ".repeat(50_000) + "a\n"),
@@ -512,10 +512,16 @@ fn hostile_shapes_come_to_an_end() {
         ("quotes in json", format!("```tool\n{}\n```\n", "\"".repeat(100_000))),
         ("definitions", "[a]: b\n".repeat(20_000) + "===\n"),
         ("tags", "<think".repeat(30_000)),
+        ("shell quotes", format!("```bash\n{}\n```\n", "$((\"$(`<<a ".repeat(20_000))),
+        ("shell candidates", format!("```bash\n'{}", "\n```\n".repeat(50_000))),
+        ("paths before fences", "a\n```\n".repeat(50_000)),
+        ("marks", "a\n```\n<<<<<<< SEARCH\n```\n".repeat(10_000)),
     ];
     for (name, reply) in shapes {
-        let started = std::time::Instant::now();
-        let _ = events(&reply, "", 64, true);
-        assert!(started.elapsed().as_secs() < 20, "{name}: {:?}", started.elapsed());
+        for words in ["", "opt_in"] {
+            let started = std::time::Instant::now();
+            let _ = events(&reply, words, 64, true);
+            assert!(started.elapsed().as_secs() < 20, "{name}: {:?}", started.elapsed());
+        }
     }
 }

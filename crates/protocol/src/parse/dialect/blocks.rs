@@ -19,6 +19,14 @@ pub(in crate::parse) fn are_read(dialects: Dialects) -> bool {
     dialects.contains(Dialect::ShellBlock) || dialects.contains(Dialect::SearchReplace)
 }
 
+/// Bytes of a line with the fence of such a block: it is looked at again with each piece of the reply that is awaited after it.
+const MOST_LINE: usize = 4096;
+
+/// Returns `true` if a line may be the opening fence of such a block.
+pub(in crate::parse) fn may_open(line: &str) -> bool {
+    line.len() <= MOST_LINE && (line.contains("```") || line.contains("~~~"))
+}
+
 /// Returns `true` if a block with this word is a command.
 pub(in crate::parse) fn is_shell(word: &str, dialects: Dialects, catalog: Option<&Catalog>) -> bool {
     matches!(word, "bash" | "sh" | "shell") && offers(Dialect::ShellBlock, dialects, catalog)

@@ -3,10 +3,7 @@
 
 use super::scan::{Read, Scan};
 use crate::{Args, Repair, messages};
-use serde_json::{Map, Value};
-
-/// Levels of lists and objects.
-const MOST_DEPTH: usize = 64;
+use serde_json::Value;
 
 /// Reads a call of FunctionGemma.
 pub(super) fn function_gemma(scan: &mut Scan<'_>) -> Read {
@@ -18,7 +15,7 @@ pub(super) fn gemma_4(scan: &mut Scan<'_>) -> Read {
     call(scan, "<|\"|>", "<tool_call|>")
 }
 
-fn call(scan: &mut Scan<'_>, mark: &'static str, close: &str) -> Read {
+fn call(scan: &mut Scan<'_>, mark: &str, close: &str) -> Read {
     scan.skip_whitespace();
     scan.want("call:")?;
     let rest = scan.rest();
@@ -34,48 +31,38 @@ fn call(scan: &mut Scan<'_>, mark: &'static str, close: &str) -> Read {
     }
     scan.at += end;
     scan.begins(name);
-    let args: Args = object(scan, mark, 0)?;
+    let args = object(scan, mark, 0)?;
     let repairs = if scan.unmarked { vec![Repair::UnquotedValue] } else { Vec::new() };
     scan.call(name, args, repairs);
     scan.want_end(close)
 }
 
-fn object(scan: &mut Scan<'_>, mark: &'static str, depth: usize) -> Read<Map<String, Value>> {
+fn object(scan: &mut Scan<'_>, mark: &str, depth: usize) -> Read<Args> {
     scan.at += 1;
-    let mut members = Map::new();
-    loop {
-        scan.skip_whitespace();
-        if scan.take("}")? {
-            return Ok(members);
-        }
+    let mut members = Args::new();
+    scan.items("}", messages::gemma_call_unreadable, |scan| {
         let key = if scan.take(mark)? {
             let key = scan.until(mark)?;
             scan.skip_whitespace();
-            scan.want_colon()?;
             key
         } else {
             let rest = scan.rest();
             let Some(end) = rest.find([':', '}', ',', '\n']) else { return scan.wait() };
             scan.at += end;
-            scan.want_colon()?;
             rest[..end].trim()
         };
-        scan.skip_whitespace();
-        let value = value(scan, mark, depth)?;
-        if members.insert(key.to_owned(), value).is_some() {
-            return scan.bad(messages::parameter_given_twice(key));
-        }
-        scan.skip_whitespace();
-        if !scan.take(",")? && scan.peek() != Some(b'}') {
+        if !scan.take(":")? {
             return scan.bad(messages::gemma_call_unreadable());
         }
-    }
+        scan.skip_whitespace();
+        let value = value(scan, mark, depth)?;
+        scan.insert(&mut members, key, value)
+    })?;
+    Ok(members)
 }
 
-fn value(scan: &mut Scan<'_>, mark: &'static str, depth: usize) -> Read<Value> {
-    if depth > MOST_DEPTH {
-        return scan.bad(messages::nested_too_deep());
-    }
+fn value(scan: &mut Scan<'_>, mark: &str, depth: usize) -> Read<Value> {
+    scan.limit_depth(depth)?;
     if scan.take(mark)? {
         return Ok(Value::from(scan.content(mark, &[])?.0));
     }
@@ -85,41 +72,21 @@ fn value(scan: &mut Scan<'_>, mark: &'static str, depth: usize) -> Read<Value> {
         Some(b'[') => {
             scan.at += 1;
             let mut items = Vec::new();
-            loop {
-                scan.skip_whitespace();
-                if scan.take("]")? {
-                    return Ok(Value::Array(items));
-                }
+            scan.items("]", messages::gemma_call_unreadable, |scan| {
                 items.push(value(scan, mark, depth + 1)?);
-                scan.skip_whitespace();
-                if !scan.take(",")? && scan.peek() != Some(b']') {
-                    return scan.bad(messages::gemma_call_unreadable());
-                }
-            }
+                Ok(())
+            })?;
+            Ok(Value::Array(items))
         }
         Some(_) => {
             let rest = scan.rest();
             let Some(end) = rest.find([',', '}', ']']) else { return scan.wait() };
             let word = rest[..end].trim();
             scan.at += end;
-            match serde_json::from_str(word) {
-                Ok(Value::String(text)) => {
-                    scan.unmarked = true;
-                    Ok(text.into())
-                }
-                Ok(value) => Ok(value),
-                // The model left out one mark of a text, or both. A mark is never text.
-                Err(_) => {
-                    scan.unmarked = true;
-                    Ok(word.replace(mark, "").into())
-                }
-            }
+            let value = serde_json::from_str(word).ok();
+            scan.unmarked |= value.as_ref().is_none_or(Value::is_string);
+            // The model left out one mark of a text, or both. A mark is never text.
+            Ok(value.unwrap_or_else(|| word.replace(mark, "").into()))
         }
-    }
-}
-
-impl Scan<'_> {
-    fn want_colon(&mut self) -> Read {
-        if self.take(":")? { Ok(()) } else { self.bad(messages::gemma_call_unreadable()) }
     }
 }

@@ -9,12 +9,19 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// Writes a call of the tool `name` with texts as arguments as the row reads it; `None` for a token that opens no call.
-fn written(row: &Row, name: &str, args: &[(&str, &str)]) -> Option<String> {
-    let close = row.closers.first().copied().unwrap_or_default();
+fn written(row: &'static Row, name: &str, args: &[(&str, &str)]) -> Option<String> {
+    let close = row.shape.closers().next().unwrap_or_default();
     in_shape(row, &row.shape, row.opener, close, name, args)
 }
 
-fn in_shape(row: &Row, shape: &Shape, open: &str, close: &str, name: &str, args: &[(&str, &str)]) -> Option<String> {
+fn in_shape(
+    row: &'static Row,
+    shape: &Shape,
+    open: &str,
+    close: &str,
+    name: &str,
+    args: &[(&str, &str)],
+) -> Option<String> {
     let object: Value = args.iter().map(|(key, text)| ((*key).to_owned(), Value::from(*text))).collect();
     let call = json!({"name": name, "arguments": object});
     let each =
@@ -32,7 +39,7 @@ fn in_shape(row: &Row, shape: &Shape, open: &str, close: &str, name: &str, args:
         Shape::Framing => return None,
         Shape::Json(_) if open.ends_with('[') => format!("{open}{call}]"),
         Shape::Json(closers) => format!("{open}{call}{}", closers.first().unwrap_or(&"")),
-        Shape::JsonOrEnd(closers) => format!("{open}{call}{}", closers[0]),
+        Shape::JsonOrEnd(closers, _) => format!("{open}{call}{}", closers[0]),
         Shape::LooseJson(close) => format!("{open}{call}{close}"),
         Shape::Named { separator, close } => format!("{open}{name}{separator}{object}{close}"),
         Shape::Python(end) => format!("{open}{name}({python}){end}"),
@@ -54,14 +61,14 @@ fn in_shape(row: &Row, shape: &Shape, open: &str, close: &str, name: &str, args:
             let close = if close.is_empty() { tags.closers[0] } else { close };
             if matches!(shape, Shape::TagAlone(_)) { inside } else { format!("{open}\n{inside}\n{close}") }
         }
-        Shape::Own(_) => own(row, open, name, &object, &each, &python)?,
+        Shape::Own(..) => own(row, open, name, &object, &each, &python)?,
     })
 }
 
 type Each<'a> = dyn Fn(&dyn Fn(&str, &str) -> String) -> String + 'a;
 
 /// Writes a call in the form of one family.
-fn own(row: &Row, open: &str, name: &str, object: &Value, each: &Each<'_>, python: &str) -> Option<String> {
+fn own(row: &'static Row, open: &str, name: &str, object: &Value, each: &Each<'_>, python: &str) -> Option<String> {
     let call = json!({"name": name, "arguments": object});
     Some(match row.dialect {
         Dialect::Llama => format!("{open}{name}.call({python})"),
@@ -76,7 +83,7 @@ fn own(row: &Row, open: &str, name: &str, object: &Value, each: &Each<'_>, pytho
         Dialect::Gemma => {
             let mark = if open.contains('|') { "<|\"|>" } else { "<escape>" };
             let members = each(&|key, text| format!("{key}:{mark}{text}{mark},"));
-            format!("{open}call:{name}{{{members}}}{}", row.closers[0])
+            format!("{open}call:{name}{{{members}}}{}", row.shape.closers().next()?)
         }
         Dialect::Apertus => format!("{open}{}<|tools_suffix|>", json!([{name: object}])),
         Dialect::MiniMax => {

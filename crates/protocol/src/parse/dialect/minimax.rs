@@ -9,15 +9,12 @@
 use super::scan::{Read, Scan};
 use super::tags;
 use crate::{Args, Repair, messages};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 const MARK: &str = "]<]minimax[>[";
 pub(super) const INVOKE: &str = "]<]minimax[>[<invoke name=";
 pub(super) const INVOKE_END: &str = "]<]minimax[>[</invoke>";
 pub(super) const END: &str = "]<]minimax[>[</tool_call>";
-
-/// Levels of lists and objects.
-const MOST_DEPTH: usize = 64;
 
 /// Reads one call after the beginning of its opening tag.
 pub(super) fn invoke(scan: &mut Scan<'_>) -> Read {
@@ -44,17 +41,13 @@ pub(super) fn invoke(scan: &mut Scan<'_>) -> Read {
         }
         let key = scan.until(">")?;
         let value = element(scan, key, 0)?;
-        if args.insert(key.to_owned(), value).is_some() {
-            return scan.bad(messages::parameter_given_twice(key));
-        }
+        scan.insert(&mut args, key, value)?;
     }
 }
 
 /// What an element holds, behind its opening tag, with the closing one: a text, a list of `item`, or an object.
 fn element(scan: &mut Scan<'_>, name: &str, depth: usize) -> Read<Value> {
-    if depth > MOST_DEPTH {
-        return scan.bad(messages::nested_too_deep());
-    }
+    scan.limit_depth(depth)?;
     let text = scan.until(MARK)?;
     scan.sketch.raw = true;
     let mut members: Vec<(&str, Value)> = Vec::new();
@@ -79,11 +72,9 @@ fn element(scan: &mut Scan<'_>, name: &str, depth: usize) -> Read<Value> {
     if members.iter().all(|(name, _)| *name == "item") {
         return Ok(members.into_iter().map(|(_, value)| value).collect());
     }
-    let mut object = Map::new();
+    let mut object = Args::new();
     for (name, value) in members {
-        if object.insert(name.to_owned(), value).is_some() {
-            return scan.bad(messages::parameter_given_twice(name));
-        }
+        scan.insert(&mut object, name, value)?;
     }
     Ok(Value::Object(object))
 }

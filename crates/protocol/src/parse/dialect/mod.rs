@@ -25,6 +25,7 @@ use super::call::Draft;
 use crate::json::Problem;
 use crate::{Catalog, Dialect, Dialects, FinishReason, Repair, messages};
 use scan::{Read, Scan, Stop};
+use std::slice;
 use table::{FORGERIES, ROWS};
 use tags::Tags;
 
@@ -36,16 +37,14 @@ struct Row {
     /// The token is of a kind that nothing else begins with: it counts behind prose, too.
     special: bool,
     shape: Shape,
-    /// The tokens that calls end with: when one arrives, the text is read again.
-    closers: &'static [&'static str],
 }
 
 /// What follows an opening token, and thereby which reader reads it.
 enum Shape {
     /// JSON up to one of these tokens, or, if there is none, as long as JSON follows.
     Json(&'static [&'static str]),
-    /// JSON that one of these tokens may follow.
-    JsonOrEnd(&'static [&'static str]),
+    /// JSON that one of these tokens may follow, of which the second ones also end other texts.
+    JsonOrEnd(&'static [&'static str], &'static [&'static str]),
     /// JSON in a tag that texts also begin with.
     LooseJson(&'static str),
     /// One name followed by JSON.
@@ -60,15 +59,18 @@ enum Shape {
     Python(&'static str),
     /// A token around text that is no call, such as the name of a channel: it is left out of the text.
     Framing,
-    /// The form of one family.
-    Own(fn(&mut Scan<'_>) -> Read),
+    /// The form of one family, with the tokens that its calls end with.
+    Own(fn(&mut Scan<'_>) -> Read, &'static [&'static str]),
 }
 
 impl Shape {
     fn read(&self, scan: &mut Scan<'_>) -> Read {
         match self {
             Shape::Json(closers) => scan.json_calls(closers),
-            Shape::JsonOrEnd(closers) => scan.json_calls(&[]).and_then(|()| scan.take_after_whitespace(closers)),
+            Shape::JsonOrEnd(closers, ends) => {
+                scan.json_calls(&[])?;
+                scan.take_after_whitespace(&[*closers, *ends].concat())
+            }
             Shape::LooseJson(close) => objects::loose(scan, &[close]),
             Shape::Named { separator, close } => objects::named(scan, separator, close),
             Shape::Tagged(tags) => tags::calls(scan, tags),
@@ -77,8 +79,26 @@ impl Shape {
             Shape::Section { open, end, call } => scan.section(open, end, |scan| call.read(scan)),
             Shape::Python(end) => python::calls(scan, end),
             Shape::Framing => Ok(()),
-            Shape::Own(read) => read(scan),
+            Shape::Own(read, _) => read(scan),
         }
+    }
+
+    /// The tokens that calls end with: when one arrives, the text is read again.
+    fn closers(&'static self) -> impl Iterator<Item = &'static str> {
+        const BRACKETS: &[&str] = &["}", "]", ")"];
+        let (tokens, more): (&[&str], &[&str]) = match self {
+            Shape::Json([]) => (BRACKETS, &[]),
+            Shape::JsonOrEnd(closers, _) => (closers, BRACKETS),
+            Shape::Json(closers) | Shape::Own(_, closers) => (closers, &[]),
+            Shape::Tagged(tags) => (tags.closers, &[]),
+            Shape::TagAlone(tags) => (slice::from_ref(&tags.call_end), &[]),
+            Shape::Section { end: close, .. }
+            | Shape::Python(close)
+            | Shape::LooseJson(close)
+            | Shape::Named { close, .. } => (slice::from_ref(close), &[]),
+            Shape::Framing => (&[], &[]),
+        };
+        tokens.iter().chain(more).copied()
     }
 }
 
@@ -202,12 +222,8 @@ pub(super) fn read(
         };
         // The model goes on behind its closing token; without one, the whole rest may be part of the call.
         let from = crate::clip::floor_boundary(text, problem.at);
-        let end = row
-            .closers
-            .iter()
-            .filter(|close| close.len() > 1)
-            .filter_map(|close| text[from..].find(close).map(|at| from + at + close.len()))
-            .min();
+        let closers = row.shape.closers().filter(|close| close.len() > 1);
+        let end = closers.filter_map(|close| text[from..].find(close).map(|at| from + at + close.len())).min();
         let reading = match (end, ended) {
             (Some(end), _) => CallReading::Malformed(row.dialect, problem, end),
             (None, None) => CallReading::Undecided,
@@ -302,7 +318,7 @@ pub(super) fn stray_closer(
     loop {
         at += text.as_bytes()[at..].iter().position(|byte| may_begin(*byte))?;
         let rest = &text[at..];
-        if own().flat_map(|row| row.closers).any(|close| close.len() > 1 && rest.starts_with(close)) {
+        if own().flat_map(|row| row.shape.closers()).any(|close| close.len() > 1 && rest.starts_with(close)) {
             return Some(at);
         }
         let reading = match token(rest, true, dialects) {
@@ -360,7 +376,7 @@ pub(crate) fn python_literal(text: &str) -> Option<serde_json::Value> {
 
 /// The closing tokens of the dialects that nothing else begins with.
 fn closing_tokens(dialects: Dialects) -> impl Iterator<Item = &'static str> {
-    rows(dialects).filter(|row| row.special || row.opener == "<function=").flat_map(|row| row.closers).copied()
+    rows(dialects).filter(|row| row.special || row.opener == "<function=").flat_map(|row| row.shape.closers())
 }
 
 /// Returns `true` if the text is closing tokens and nothing else.
@@ -385,7 +401,7 @@ pub(super) fn has_closing(text: &str, dialects: Dialects) -> bool {
 
 /// Whether `text`, of which the bytes from `seen` on are new, holds a token that a call behind `opener` may end with.
 pub(super) fn may_end(text: &str, seen: usize, opener: &str, dialects: Dialects) -> bool {
-    rows(dialects).filter(|row| row.opener == opener).flat_map(|row| row.closers).any(|close| {
+    rows(dialects).filter(|row| row.opener == opener).flat_map(|row| row.shape.closers()).any(|close| {
         let from = crate::clip::floor_boundary(text, seen.saturating_sub(close.len()));
         memchr::memmem::find(&text.as_bytes()[from..], close.as_bytes()).is_some()
     })
@@ -440,7 +456,7 @@ mod tests {
 
     #[test]
     fn every_closing_token_begins_as_an_opening_one_may() {
-        for close in rows(Dialects::ALL).flat_map(|row| row.closers).filter(|close| close.len() > 1) {
+        for close in rows(Dialects::ALL).flat_map(|row| row.shape.closers()).filter(|close| close.len() > 1) {
             assert!(may_begin(close.as_bytes()[0]), "`stray_closer` does not look for {close}");
         }
     }

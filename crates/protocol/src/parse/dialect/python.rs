@@ -5,10 +5,7 @@
 use super::scan::{Read, Scan, Stop};
 use crate::parse::call;
 use crate::{Args, Repair, messages};
-use serde_json::{Map, Number, Value};
-
-/// Levels of lists and dictionaries.
-const MOST_DEPTH: usize = 64;
+use serde_json::{Number, Value};
 
 /// Calls in brackets, `[f(a=1), g()]`.
 pub(super) fn list(scan: &mut Scan<'_>) -> Read {
@@ -108,36 +105,20 @@ pub(super) fn arguments(scan: &mut Scan<'_>, name: &str) -> Read {
     scan.want("(")?;
     let (mut args, mut repairs) = (Args::new(), Vec::new());
     let mut positions = 0;
-    loop {
-        scan.skip_whitespace();
-        if scan.take(")")? {
-            break;
-        }
+    scan.items(")", messages::python_call_unreadable, |scan| {
         let (key, value) = argument(scan, name)?;
-        let key = match key {
-            Some(key) => key.to_owned(),
-            None => {
-                let spec = call::spec(scan.catalog(), name);
-                let Some(param) = spec.and_then(|spec| spec.params.get(positions)) else {
-                    return scan.bad(messages::python_argument_without_name());
-                };
+        let spec = call::spec(scan.catalog(), name);
+        let key = match (key, spec.and_then(|spec| spec.params.get(positions))) {
+            (Some(key), _) => key,
+            (None, Some(param)) => {
                 positions += 1;
                 repairs.push(Repair::PositionalArgument);
-                param.name.clone().into_owned()
+                &param.name
             }
+            (None, None) => return scan.bad(messages::python_argument_without_name()),
         };
-        if args.contains_key(&key) {
-            return scan.bad(messages::parameter_given_twice(key));
-        }
-        args.insert(key, value);
-        scan.skip_whitespace();
-        match scan.peek() {
-            Some(b',') => scan.at += 1,
-            Some(b')') => {}
-            Some(_) => return scan.bad(messages::python_call_unreadable()),
-            None => return scan.wait(),
-        }
-    }
+        scan.insert(&mut args, key, value)
+    })?;
     repairs.dedup();
     scan.begins(name);
     scan.call(name, args, repairs);
@@ -166,13 +147,11 @@ fn argument<'a>(scan: &mut Scan<'a>, name: &str) -> Read<(Option<&'a str>, Value
 
 /// A literal.
 pub(super) fn value(scan: &mut Scan<'_>, depth: usize) -> Read<Value> {
-    if depth > MOST_DEPTH {
-        return scan.bad(messages::nested_too_deep());
-    }
+    scan.limit_depth(depth)?;
     match scan.peek() {
         None => scan.wait(),
-        Some(b'[') => items(scan, b']', depth),
-        Some(b'(') => items(scan, b')', depth),
+        Some(b'[') => list_of(scan, "]", depth),
+        Some(b'(') => list_of(scan, ")", depth),
         Some(b'{') => dictionary(scan, depth),
         Some(_) if is_string(scan) => strings(scan),
         Some(_) => word(scan),
@@ -187,29 +166,20 @@ fn is_string(scan: &Scan<'_>) -> bool {
         || matches!(bytes.first(), Some(b'r' | b'R' | b'b' | b'u' | b'f' | b'F')) && quote(bytes.get(1))
 }
 
-fn items(scan: &mut Scan<'_>, close: u8, depth: usize) -> Read<Value> {
+fn list_of(scan: &mut Scan<'_>, close: &str, depth: usize) -> Read<Value> {
     scan.at += 1;
     let mut items = Vec::new();
-    loop {
-        scan.skip_whitespace();
-        if scan.peek() == Some(close) {
-            scan.at += 1;
-            return Ok(Value::Array(items));
-        }
+    scan.items(close, messages::python_call_unreadable, |scan| {
         items.push(value(scan, depth + 1)?);
-        comma_or(scan, close)?;
-    }
+        Ok(())
+    })?;
+    Ok(Value::Array(items))
 }
 
 fn dictionary(scan: &mut Scan<'_>, depth: usize) -> Read<Value> {
     scan.at += 1;
-    let mut members = Map::new();
-    loop {
-        scan.skip_whitespace();
-        if scan.peek() == Some(b'}') {
-            scan.at += 1;
-            return Ok(Value::Object(members));
-        }
+    let mut members = Args::new();
+    scan.items("}", messages::python_call_unreadable, |scan| {
         let Value::String(key) = value(scan, depth + 1)? else {
             return scan.bad(messages::python_call_unreadable());
         };
@@ -219,22 +189,9 @@ fn dictionary(scan: &mut Scan<'_>, depth: usize) -> Read<Value> {
         }
         scan.skip_whitespace();
         let value = value(scan, depth + 1)?;
-        if members.insert(key.clone(), value).is_some() {
-            return scan.bad(messages::parameter_given_twice(key));
-        }
-        comma_or(scan, b'}')?;
-    }
-}
-
-fn comma_or(scan: &mut Scan<'_>, close: u8) -> Read {
-    scan.skip_whitespace();
-    match scan.peek() {
-        Some(b',') => scan.at += 1,
-        Some(byte) if byte == close => {}
-        Some(_) => return scan.bad(messages::python_call_unreadable()),
-        None => return scan.wait(),
-    }
-    Ok(())
+        scan.insert(&mut members, key, value)
+    })?;
+    Ok(Value::Object(members))
 }
 
 /// A number, or `True`, `False`, `None` and what JSON has for them.
@@ -293,99 +250,68 @@ fn string(scan: &mut Scan<'_>, out: &mut String) -> Read {
         return scan.wait();
     }
     let close = if rest.starts_with(&triple) { triple.as_str() } else { quote };
-    let mut at = scan.at + close.len();
-    let stop = loop {
-        match step(scan.text, at, close, raw, out) {
-            EscapeStep::On(next) => at = next,
-            stop => break stop,
-        }
-    };
-    match stop {
-        EscapeStep::Closed => {
-            scan.at = at + close.len();
-            Ok(())
-        }
-        EscapeStep::Bad => Err(Stop::Bad(crate::json::Problem::new(at, messages::python_call_unreadable()))),
-        EscapeStep::On(_) | EscapeStep::Wait => scan.wait(),
+    let start = scan.at + close.len();
+    let Some(end) = end_of_string(scan.text, start, close) else { return scan.wait() };
+    let text = &scan.text[start..end];
+    if raw {
+        out.push_str(text);
+    } else if let Err(at) = unescape(text, out) {
+        return Err(Stop::Bad(crate::json::Problem::new(start + at, messages::python_call_unreadable())));
     }
+    scan.at = end + close.len();
+    Ok(())
 }
 
-/// What stands at a place in a string literal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum EscapeStep {
-    /// A part of its text, up to this byte.
-    On(usize),
-    /// The closing quotes.
-    Closed,
-    /// What depends on more of the text, or the end of what there is.
-    Wait,
-    /// An escape that means no character.
-    Bad,
-}
-
-/// Takes the next part of a string literal, which `close` ends, and adds what it means to `out`.
-fn step(text: &str, at: usize, close: &str, raw: bool, out: &mut String) -> EscapeStep {
-    let bytes = text.as_bytes();
-    let found = memchr::memchr2(close.as_bytes()[0], b'\\', &bytes[at..]).map_or(bytes.len(), |found| at + found);
-    if found > at {
-        // A line break in a plain string is an error in Python, and what every model means by it is clear.
-        out.push_str(&text[at..found]);
-        return EscapeStep::On(found);
-    }
-    match bytes.get(at) {
-        None => EscapeStep::Wait,
-        Some(b'\\') if raw => {
-            // In a raw string the backslash stays, and a quote behind it ends nothing.
-            let Some(next) = text[at + 1..].chars().next() else { return EscapeStep::Wait };
-            out.push('\\');
-            out.push(next);
-            EscapeStep::On(at + 1 + next.len_utf8())
-        }
-        Some(b'\\') => escape(text, at, out),
-        Some(_) if text[at..].starts_with(close) => EscapeStep::Closed,
-        Some(_) if bytes.len() - at < close.len() => EscapeStep::Wait,
-        Some(_) => {
-            out.push_str(&close[..1]);
-            EscapeStep::On(at + 1)
+/// Finds the closing quotes of a string literal. A quote after a backslash ends nothing, also in a raw string.
+fn end_of_string(text: &str, from: usize, close: &str) -> Option<usize> {
+    let mut at = from;
+    loop {
+        at += memchr::memchr2(close.as_bytes()[0], b'\\', text.as_bytes().get(at..)?)?;
+        match text.as_bytes()[at] {
+            b'\\' => at += 2,
+            _ if text[at..].starts_with(close) => return Some(at),
+            _ => at += 1,
         }
     }
 }
 
-/// An escape, whose backslash stands at `at`. One that Python does not know stays as it is.
-fn escape(text: &str, at: usize, out: &mut String) -> EscapeStep {
-    let Some(letter) = text[at + 1..].chars().next() else { return EscapeStep::Wait };
-    let digits = match letter {
-        'x' => 2,
-        'u' => 4,
-        'U' => 8,
-        _ => 0,
-    };
-    if digits > 0 {
-        if text.len() < at + 2 + digits {
-            return EscapeStep::Wait;
-        }
-        let hex = text.get(at + 2..at + 2 + digits);
-        let Some(c) = hex.and_then(|hex| u32::from_str_radix(hex, 16).ok()).and_then(char::from_u32) else {
-            return EscapeStep::Bad;
+/// Adds what the text of a literal means. An escape that Python does not know stays as it is. The error is the place of an escape that
+/// means no character. A line break in a plain string is an error in Python, and what every model means by it is clear.
+fn unescape(text: &str, out: &mut String) -> Result<(), usize> {
+    let mut rest = text;
+    while let Some(at) = rest.find('\\') {
+        out.push_str(&rest[..at]);
+        let letter = rest[at + 1..].chars().next().unwrap_or('\\');
+        let behind = &rest[at + 1 + letter.len_utf8()..];
+        let digits = match letter {
+            'x' => 2,
+            'u' => 4,
+            'U' => 8,
+            _ => 0,
         };
-        out.push(c);
-        return EscapeStep::On(at + 2 + digits);
-    }
-    match letter {
-        'n' => out.push('\n'),
-        't' => out.push('\t'),
-        'r' => out.push('\r'),
-        'b' => out.push('\u{8}'),
-        'f' => out.push('\u{c}'),
-        'a' => out.push('\u{7}'),
-        'v' => out.push('\u{b}'),
-        '0' => out.push('\0'),
-        '\\' | '\'' | '"' => out.push(letter),
-        '\n' => {}
-        other => {
-            out.push('\\');
-            out.push(other);
+        let plain = match letter {
+            'n' => "\n",
+            't' => "\t",
+            'r' => "\r",
+            'b' => "\u{8}",
+            'f' => "\u{c}",
+            'a' => "\u{7}",
+            'v' => "\u{b}",
+            '0' => "\0",
+            '\\' => "\\",
+            '\'' => "'",
+            '"' => "\"",
+            '\n' => "",
+            _ => &rest[at..rest.len() - behind.len()],
+        };
+        if digits == 0 {
+            out.push_str(plain);
+        } else {
+            let code = behind.get(..digits).and_then(|hex| u32::from_str_radix(hex, 16).ok());
+            out.push(code.and_then(char::from_u32).ok_or(text.len() - rest.len() + at)?);
         }
+        rest = &behind[digits..];
     }
-    EscapeStep::On(at + 1 + letter.len_utf8())
+    out.push_str(rest);
+    Ok(())
 }

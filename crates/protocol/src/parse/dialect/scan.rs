@@ -45,6 +45,9 @@ pub(super) struct Scan<'a> {
     pub(super) inner_tag: bool,
 }
 
+/// Levels of lists and objects in a form that is not JSON.
+const MOST_DEPTH: usize = 64;
+
 /// Bytes of the head of a tag: a name and a few attributes.
 const MOST_HEAD: usize = 512;
 
@@ -127,6 +130,44 @@ impl<'a> Scan<'a> {
             }
         }
         if undecided { Err(Stop::More) } else { Ok(false) }
+    }
+
+    /// Reads items with commas between them, up to the bracket `close`. `unreadable` says what is wrong with anything else.
+    pub(super) fn items(
+        &mut self,
+        close: &str,
+        unreadable: fn() -> Text,
+        mut item: impl FnMut(&mut Self) -> Read,
+    ) -> Read {
+        loop {
+            self.skip_whitespace();
+            if self.take(close)? {
+                return Ok(());
+            }
+            item(self)?;
+            self.skip_whitespace();
+            match self.peek() {
+                Some(b',') => self.at += 1,
+                Some(_) if self.rest().starts_with(close) => {}
+                Some(_) => return self.bad(unreadable()),
+                None => return self.wait(),
+            }
+        }
+    }
+
+    /// Adds an argument, or a member of an object.
+    pub(super) fn insert(&self, members: &mut Args, key: impl Into<String>, value: Value) -> Read {
+        let key = key.into();
+        if members.contains_key(&key) {
+            return self.bad(messages::parameter_given_twice(key));
+        }
+        members.insert(key, value);
+        Ok(())
+    }
+
+    /// Refuses values that are nested too deeply.
+    pub(super) fn limit_depth(&self, depth: usize) -> Read {
+        if depth > MOST_DEPTH { self.bad(messages::nested_too_deep()) } else { Ok(()) }
     }
 
     /// Takes the token. Without it, this is no call of the dialect.

@@ -139,9 +139,7 @@ pub(super) fn arguments(scan: &mut Scan<'_>, name: &str, tags: &Tags<'_>) -> Rea
             repairs.extend(guess);
             let json = if is_json { json::strict(text.trim()).ok() } else { None };
             let value = json.unwrap_or_else(|| meant(text, tags.text).into());
-            if args.insert(key.to_owned(), value).is_some() {
-                return scan.bad(messages::parameter_given_twice(key));
-            }
+            scan.insert(&mut args, key, value)?;
             continue;
         }
         if args.is_empty() && takes_object(scan, tags)? {

@@ -351,7 +351,7 @@ impl Parser {
         let content = self.input.slice(line.next, self.input.len());
         let is_whole = self.input.finished.is_some();
         !blocks::are_read(dialects)
-            || !(text.contains("```") || text.contains("~~~"))
+            || !blocks::may_open(text)
             || blocks::dialect_of("", content, is_whole, dialects, catalog).is_some()
     }
 
@@ -444,7 +444,7 @@ impl Parser {
         let (dialects, catalog) = (self.dialects(), self.options.catalog.as_deref());
         let content = self.input.slice(line.next, self.input.len());
         let text_call = match &kind {
-            LineKind::Opens(opening, _) if block_form(opening, dialects).is_none() => {
+            LineKind::Opens(opening, _) if block_form(opening, dialects).is_none() && blocks::may_open(text) => {
                 blocks::dialect_of(opening.word(), content, true, dialects, catalog).flatten()
             }
             _ => None,
