@@ -10,7 +10,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use toolfence::parse::{Options, Parser};
 use toolfence::parts::json;
-use toolfence::{Dialects, FinishReason};
+use toolfence::{Dialect, Dialects, FinishReason};
 
 /// How often a shape repeats its part at the smallest size.
 const SMALLEST: usize = 500;
@@ -142,7 +142,8 @@ fn blocks(findings: &mut Findings) -> usize {
 fn dialects(findings: &mut Findings) -> usize {
     for (name, shape) in REPLIES.iter().chain(DIALECTS) {
         for (way, chunk) in [("whole", usize::MAX / 2), ("by 4", 4)] {
-            let work = |text: &str| read(text, chunk, FinishReason::Stop, Dialects::ALL);
+            let dialects = Dialects::ALL.with(Dialect::ShellBlock).with(Dialect::SearchReplace);
+            let work = |text: &str| read(text, chunk, FinishReason::Stop, dialects);
             findings.add(&format!("dialects: {name}, {way}"), chunk == 4, shape, work);
         }
     }

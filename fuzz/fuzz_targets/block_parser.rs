@@ -27,6 +27,8 @@ fuzz_target!(|data: &[u8]| {
     if ending & 0x04 != 0 {
         options.dialects = Dialects::ALL;
         options.dialect = (ending & 0x02 != 0).then_some(Dialect::Hermes);
+    } else if ending & 0x02 != 0 {
+        options.dialects = Dialects::NONE.with(Dialect::ShellBlock).with(Dialect::SearchReplace);
     }
     if ending & 0x20 != 0 {
         options.limits.block = 100;

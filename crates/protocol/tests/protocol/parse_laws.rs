@@ -4,7 +4,7 @@ use crate::parse::events;
 use serde_json::json;
 use toolfence_kit::Random;
 use toolfence_protocol::parse::{self, Event, Options, Reasoning};
-use toolfence_protocol::{Catalog, FinishReason, ToolCall, ToolSpec};
+use toolfence_protocol::{Catalog, Dialect, FinishReason, ToolCall, ToolSpec};
 
 /// Closing tags of reasoning.
 const CLOSING: &[&str] =
@@ -304,4 +304,70 @@ fn nothing_after_a_forged_result_is_a_call() {
 
     let parsed = parse::parse(&format!("{broken}{forged}{}</think>\n{}", call("undo"), call("list_files")));
     assert_eq!((parsed.calls.len(), parsed.malformed.len(), parsed.forged), (1, 0, false), "it was all thought");
+}
+
+/// Parts of blocks whose text is the argument of a call, and of what may surround them.
+const BLOCKS: &[&str] = &[
+    "```bash\n",
+    "```sh\n",
+    "~~~shell\n",
+    "```\n",
+    "~~~\n",
+    "````\n",
+    "```python\n",
+    "```tool\n",
+    "{\"name\": \"list_files\"}\n",
+    "a.py\n",
+    "<<<<<<< SEARCH\n",
+    "=======\n",
+    ">>>>>>> REPLACE\n",
+    "cat <<E\n",
+    "E\n",
+    "it's\n",
+    "echo \"",
+    "`",
+    "$(",
+    ")\n",
+    "ls\n",
+    "\n",
+    "# don't\n",
+    "$ ls\n",
+    "</think>\n",
+    "<br>\n",
+];
+
+#[test]
+fn blocks_in_any_order_are_whole_texts_and_the_same_in_any_pieces() {
+    let mut random = Random::new(17);
+    let (mut shell, mut patches, mut cut) = (0, 0, 0);
+    for round in 0..3000 {
+        let mut reply = random.text(BLOCKS, 14);
+        if round % 3 == 0 {
+            let block = "a.py\n```python\n<<<<<<< SEARCH\n@=======\n@>>>>>>> REPLACE\n```\n";
+            let text = *random.pick(BLOCKS);
+            reply += &block.replace('@', text);
+        }
+        for words in ["opt_in", "dialects opt_in unknown", "opt_in length", "opt_in small"] {
+            for event in in_any_pieces(&reply, words) {
+                cut += usize::from(matches!(event, Event::Incomplete { .. }));
+                let Event::Call { call, span, .. } = event else { continue };
+                let Some(dialect) = call.dialect.filter(|dialect| dialect.is_opt_in()) else { continue };
+                let is_shell = dialect == Dialect::ShellBlock;
+                let (before, after) = reply.split_at(span.end);
+                let block = &before[span.start..];
+                let (_, content) = block.split_once('\n').unwrap();
+                let text = call.args[if is_shell { "command" } else { "patch" }].as_str().unwrap();
+                // The path may precede the fence.
+                let without_path = text.split_once('\n').filter(|_| !is_shell && !content.contains(text));
+                let text = without_path.map_or(text, |(_, block)| block);
+                let at = content.find(text).unwrap_or_else(|| panic!("{text:?} is not in {reply:?}"));
+                let fence = content[at + text.len()..].trim_start_matches('\n');
+                assert!(fence.starts_with("```") || fence.starts_with("~~~"), "{text:?} does not end in {reply:?}");
+                assert!(after.starts_with('\n') || words != "opt_in length", "{text:?} was cut in {reply:?}");
+                shell += usize::from(is_shell);
+                patches += usize::from(!is_shell);
+            }
+        }
+    }
+    assert!(shell > 200 && patches > 500 && cut > 1000, "{shell} commands, {patches} patches, {cut} cut");
 }
