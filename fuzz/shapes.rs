@@ -254,6 +254,13 @@ pub(crate) const PIECES: [&str; 24] = [
 
 /// Replies in dialects, and what only looks like them.
 pub(crate) const DIALECTS: &[Shape] = &[
+    ("shell blocks", |n| "```bash\nls\n```\n".repeat(n)),
+    ("quotes in a shell block", |n| format!("```bash\n{}\n```\n", "$((\"$(`".repeat(n))),
+    ("here-documents in a shell block", |n| format!("```bash\n{}\n{}```\n", "<<a ".repeat(n), "a\n".repeat(n))),
+    ("fences in a quote of a shell block", |n| format!("```bash\n'{}", "\n```\n".repeat(n))),
+    ("paths before fences", |n| "a\n```\n".repeat(n)),
+    ("a long line with a fence", |n| format!("{}```\n{}", "- ".repeat(4 * n), "a".repeat(n))),
+    ("marks in fences", |n| "a\n```\n<<<<<<< SEARCH\n```\n".repeat(n)),
     ("calls", |n| {
         "<tool_call>\n{\"name\": \"list_files\", \"arguments\": {\"path\": \"a\"}}\n</tool_call>\n".repeat(n)
     }),
