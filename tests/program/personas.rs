@@ -316,6 +316,9 @@ fn the_persona_of_a_conversation_changes() {
          tools and no others: {tools}. What was said so far stays."
     );
     assert_eq!(notes[0], wanted);
-    assert!(notes.len() == 3 && notes[1].starts_with("Note: from here on you are coder,"), "{notes:?}");
+    let [coder, plan] = ["Note: from here on you are coder,", "Note: the user has begun plan mode."];
+    let begin = |note: &str| [coder, plan].into_iter().find(|begin| note.starts_with(begin));
+    let begins: Vec<_> = notes[1..].iter().filter_map(|note| begin(note)).collect();
+    assert!(notes.len() == 5 && begins == [coder, plan, coder, plan], "{notes:?}");
     assert!(!records.iter().any(|record| record["kind"] == "history"), "nothing of what was said is written again");
 }
