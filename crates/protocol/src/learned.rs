@@ -20,11 +20,10 @@ const KNOWN_AFTER: u32 = 3;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Learned {
-    /// The template of the backend opens the reasoning of every reply: one had a closing tag without an opening one.
-    pub opened: bool,
-    /// The template opens no reasoning. No reply shows that by itself: a host that has asked the backend for it may say so, and
-    /// then calls are delivered while the reply is still coming.
-    pub never_opened: bool,
+    /// Whether the template of the backend opens the reasoning of every reply. [`Reasoning::Opened`]: a reply had a closing tag without an
+    /// opening one. [`Reasoning::Known`]: it does not; only a host that has asked the backend can set this, and then calls are
+    /// delivered while the reply is still coming.
+    pub reasoning: Reasoning,
     /// The dialect in which the model writes its calls: three of them came in it.
     pub dialect: Option<Dialect>,
     /// How the server takes a grammar that it was seen to obey. A host that has asked the backend for it may say so.
@@ -53,11 +52,7 @@ impl Learning {
     /// Adds what is known to what the host says.
     pub fn apply(&self, options: &mut Options) {
         if options.reasoning == Reasoning::Unknown && !options.bare {
-            if self.learned.opened {
-                options.reasoning = Reasoning::Opened;
-            } else if self.learned.never_opened {
-                options.reasoning = Reasoning::Known;
-            }
+            options.reasoning = self.learned.reasoning;
         }
         let dialect = self.learned.dialect.filter(|dialect| options.dialects.contains(*dialect));
         options.dialect = options.dialect.or(dialect);
@@ -78,10 +73,11 @@ impl Learning {
     ) {
         if options.reasoning == Reasoning::Unknown {
             if summary.opened.is_some() {
-                self.learned.opened = true;
-            } else if summary.unclosed && end == Some(FinishReason::Stop) {
+                self.learned.reasoning = Reasoning::Opened;
+            } else if summary.unclosed && end == Some(FinishReason::Stop) && self.learned.reasoning == Reasoning::Opened
+            {
                 // A reply that ends by itself and has no closing tag shows that the template does not always open it.
-                self.learned.opened = false;
+                self.learned.reasoning = Reasoning::Unknown;
             }
         }
         // A form that was chosen by name is no sign of how the model was trained.
@@ -124,7 +120,7 @@ mod tests {
         let mut learning = Learning::default();
         let note = |learning: &mut Learning, summary: &Summary, end| {
             learning.note(&options(), summary, Some(end), std::iter::empty());
-            learning.learned().opened
+            learning.learned().reasoning == Reasoning::Opened
         };
         assert!(!note(&mut learning, &Summary::default(), FinishReason::Stop));
         assert!(note(&mut learning, &opened(), FinishReason::Length));
@@ -135,7 +131,7 @@ mod tests {
 
     #[test]
     fn what_the_host_says_counts_and_teaches_nothing() {
-        let known = Learned { opened: true, dialect: Some(Dialect::Hermes), ..Learned::default() };
+        let known = Learned { reasoning: Reasoning::Opened, dialect: Some(Dialect::Hermes), ..Learned::default() };
         let mut learning = Learning::from(known);
         let mut read = options();
         learning.apply(&mut read);
@@ -158,7 +154,7 @@ mod tests {
 
     #[test]
     fn what_was_asked_for_makes_calls_come_at_once() {
-        let known = Learned { never_opened: true, ..Learned::default() };
+        let known = Learned { reasoning: Reasoning::Known, ..Learned::default() };
         let read = |known: Learned, said: Reasoning| {
             let mut read = Options { reasoning: said, ..Options::default() };
             Learning::from(known).apply(&mut read);
@@ -166,8 +162,6 @@ mod tests {
         };
         assert_eq!(read(known, Reasoning::Unknown), Reasoning::Known);
         assert_eq!(read(known, Reasoning::Opened), Reasoning::Opened);
-        // A reply that showed otherwise counts more.
-        assert_eq!(read(Learned { opened: true, ..known }, Reasoning::Unknown), Reasoning::Opened);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::ids::{Ids, ReplyIds};
 use super::messages;
 use super::repetition::Repetition;
 use super::stitch::{Broken, Continuation, Look};
-use toolfence_protocol::parse::{Event, Ignored, Options, Parser, Reasoning, Span};
+use toolfence_protocol::parse::{Event, Ignored, Options, Parser, Span};
 use toolfence_protocol::reply::Summary;
 use toolfence_protocol::{FinishReason, Repair, ToolCall, ToolResult};
 
@@ -101,8 +101,8 @@ pub(super) struct IncomingReply {
 impl IncomingReply {
     /// A reply that goes on with a block that broke off, if there is one.
     pub(super) fn new(options: Options, text_only: bool, broken: Option<Broken>) -> IncomingReply {
-        let opened = options.reasoning == Reasoning::Opened;
-        let undecided = |broken| Continued::Undecided(Box::new(Continuation::new(broken, opened)));
+        let reasoning = options.reasoning;
+        let undecided = |broken| Continued::Undecided(Box::new(Continuation::new(broken, reasoning)));
         IncomingReply {
             parser: Parser::new(options),
             raw: String::new(),

@@ -4,6 +4,7 @@
 //! one. This module only says where to go on and whether a reply does; it reads no block.
 
 use toolfence_protocol::fence;
+use toolfence_protocol::parse::Reasoning;
 use toolfence_protocol::reply::LeadingReasoning;
 
 /// Bytes that have to be the same at the seam.
@@ -42,9 +43,8 @@ pub(super) struct Continuation {
 }
 
 impl Continuation {
-    /// `opened`: the template of the backend opens the reasoning.
-    pub(super) fn new(broken: Broken, opened: bool) -> Continuation {
-        Continuation { broken, said: String::new(), reasoning: LeadingReasoning::new(opened) }
+    pub(super) fn new(broken: Broken, reasoning: Reasoning) -> Continuation {
+        Continuation { broken, said: String::new(), reasoning: LeadingReasoning::new(reasoning) }
     }
 
     /// Whether it goes on with the block, by what came so far.

@@ -4,7 +4,7 @@ use super::support::*;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use toolfence::grammar::Form;
-use toolfence::parse::{Event, Options, for_each, parse};
+use toolfence::parse::{Event, Options, Reasoning, for_each, parse};
 use toolfence::program::format::read_back;
 use toolfence::proxy::Profiles;
 use toolfence::{Catalog, FinishReason, Learned, ToolSpec};
@@ -451,7 +451,7 @@ struct Obeys(Form);
 impl Profiles for Obeys {
     fn known(&self, _: &str) -> Learned {
         let mut learned = Learned::default();
-        (learned.never_opened, learned.grammar) = (true, Some(self.0));
+        (learned.reasoning, learned.grammar) = (Reasoning::Known, Some(self.0));
         learned
     }
 

@@ -98,7 +98,7 @@ async fn what_a_reply_shows_of_its_model_counts_for_the_next() {
     assert_eq!((told.named(), told.reasoning.as_str()), (Vec::new(), broken_off.as_str()));
     let told = stage.stream().await;
     assert_eq!((told.reasoning.as_str(), told.text.trim()), ("hm\n", "No."));
-    assert!(kept.known.lock().unwrap()["m"].opened);
+    assert_eq!(kept.known.lock().unwrap()["m"].reasoning, Reasoning::Opened);
     assert_eq!(kept.asked.load(Ordering::Relaxed), 1, "once for the model");
 
     // The next proxy knows it; of another model nothing is known.

@@ -4,6 +4,7 @@
 //! buffer that is emptied whenever everything is delivered. The `Event` is built when it is polled, so that it can
 //! borrow.
 
+use super::Reasoning;
 use super::event::{Event, Ignored, Span};
 use super::ids::Ids;
 use std::collections::VecDeque;
@@ -46,8 +47,8 @@ pub(super) struct Queue {
     strings: String,
     /// Provisional events are dropped.
     settled_only: bool,
-    /// Whether calls are held back.
-    holds: bool,
+    /// Calls are held back while this is [`Reasoning::Unknown`].
+    reasoning: Reasoning,
     /// Calls that are held back. The events behind them overtake them.
     held: Vec<HeldCall>,
     /// The bodies of the blocks that calls were held back of, one behind the other. The calls of a block share one, so that
@@ -56,14 +57,14 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    /// `holds`: whether calls are held back until they are [released](Queue::release).
-    pub(super) fn new(settled_only: bool, holds: bool) -> Queue {
+    /// With [`Reasoning::Unknown`], calls are held back until they are [released](Queue::release).
+    pub(super) fn new(settled_only: bool, reasoning: Reasoning) -> Queue {
         Queue {
             ids: Ids::default(),
             entries: VecDeque::new(),
             strings: String::new(),
             settled_only,
-            holds,
+            reasoning,
             held: Vec::new(),
             bodies: String::new(),
         }
@@ -71,7 +72,7 @@ impl Queue {
 
     /// Whether calls are held back.
     pub(super) fn holds(&self) -> bool {
-        self.holds
+        self.reasoning == Reasoning::Unknown
     }
 
     /// Whether a call is held back.
@@ -94,7 +95,7 @@ impl Queue {
 
     /// Queues the calls that were held back, and holds back no more. `thought`: none of them counts.
     pub(super) fn release(&mut self, thought: bool) {
-        self.holds = false;
+        self.reasoning = Reasoning::Known;
         for HeldCall { mut event, body } in std::mem::take(&mut self.held) {
             if let (Event::Call { call, span, .. }, true) = (&event, thought) {
                 let (id, name) = (Some(call.id.clone().into()), Some(call.name.clone().into()));
@@ -123,7 +124,7 @@ impl Queue {
 
     pub(super) fn pop(&mut self) -> Option<Queued> {
         let entry = self.entries.pop_front();
-        if entry.is_none() && !self.holds {
+        if entry.is_none() && !self.holds() {
             self.bodies = String::new();
         }
         entry

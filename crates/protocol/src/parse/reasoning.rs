@@ -1,5 +1,6 @@
 //! The tags around what a model thinks aloud, and where a section of it ends. Reasoning never holds a call.
 
+use super::Reasoning;
 use super::containers::Containers;
 use crate::clip::floor_boundary;
 use crate::fence;
@@ -99,9 +100,10 @@ pub struct LeadingReasoning {
 }
 
 impl LeadingReasoning {
-    /// `opened`: the template of the backend opens the reasoning.
-    pub fn new(opened: bool) -> LeadingReasoning {
-        LeadingReasoning { section: opened.then(|| ReasoningSection::new(None, 0)), end: 0, decided: false }
+    /// Starts at the beginning of a reply.
+    pub fn new(reasoning: Reasoning) -> LeadingReasoning {
+        let section = (reasoning == Reasoning::Opened).then(|| ReasoningSection::new(None, 0));
+        LeadingReasoning { section, end: 0, decided: false }
     }
 
     /// Where the reply goes on behind its reasoning; `None` where more of it has to come first. Each call gets the same reply
@@ -206,8 +208,9 @@ mod tests {
             ("a</think>b", true, Some(9)),
             ("<thinking>a", false, None),
         ] {
-            assert_eq!(LeadingReasoning::new(opened).end(reply), wanted, "{reply:?}");
-            let mut pieces = LeadingReasoning::new(opened);
+            let reasoning = if opened { Reasoning::Opened } else { Reasoning::Known };
+            assert_eq!(LeadingReasoning::new(reasoning).end(reply), wanted, "{reply:?}");
+            let mut pieces = LeadingReasoning::new(reasoning);
             let ends = (0..=reply.len()).filter(|at| reply.is_char_boundary(*at)).map(|at| pieces.end(&reply[..at]));
             assert_eq!(ends.last().flatten(), wanted, "{reply:?} byte by byte");
         }

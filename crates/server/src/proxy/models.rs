@@ -173,7 +173,7 @@ mod tests {
         fn known(&self, _: &str) -> Learned {
             let ready = self.ready.lock().unwrap().recv_timeout(Duration::from_secs(20));
             let mut known = Learned::default();
-            known.opened = ready.is_ok();
+            known.reasoning = if ready.is_ok() { Reasoning::Opened } else { Reasoning::Unknown };
             known
         }
 
@@ -194,7 +194,7 @@ mod tests {
         let new = note(&models, "new", &thought()).expect("that it thinks is new");
         tokio::join!(models.keep("new", new), async { go.send(()).unwrap() });
         let mut opened = Learned::default();
-        opened.opened = true;
+        opened.reasoning = Reasoning::Opened;
         assert_eq!(kept.try_recv().unwrap(), ("new".to_owned(), Learned::default(), opened));
     }
 }

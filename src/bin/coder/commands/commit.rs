@@ -97,8 +97,8 @@ fn propose(setup: &Setup, next: &NextCommit) -> Result<String, Failure> {
     let backend = talk.bare();
     let mut options = setup.parser()?;
     options.settled_only = true;
-    if options.reasoning == Reasoning::Unknown && talk.learned().opened {
-        options.reasoning = Reasoning::Opened;
+    if options.reasoning == Reasoning::Unknown {
+        options.reasoning = talk.learned().reasoning;
     }
     let window = setup.window().and_then(|tokens| usize::try_from(tokens).ok());
     let bytes = window.map_or(DIFF_BYTES, |tokens| DIFF_BYTES.min(tokens.saturating_mul(BYTES_A_TOKEN)));

@@ -21,6 +21,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use toolfence::Text;
 use toolfence::agent::Canceller;
+use toolfence::parse::Reasoning;
 use toolfence::program::backend::{LocalModel, LocalServer, Preset};
 use toolfence::program::persona::Persona;
 use toolfence::program::settings::{Entry, Key, Layer, Origin, template};
@@ -217,10 +218,10 @@ fn learned(layers: &Layers, config: &Config, persona: &Persona) -> Result<Vec<(&
     };
     let counts = counting(profiles.learned(&base_url, &model), config);
     let dialect = counts.dialect.map(|dialect| ("dialects", dialect.name()));
-    let reasoning = match (counts.opened, counts.never_opened) {
-        (true, _) => Some("opened"),
-        (false, true) => Some("known"),
-        (false, false) => None,
+    let reasoning = match counts.reasoning {
+        Reasoning::Opened => Some("opened"),
+        Reasoning::Known => Some("known"),
+        _ => None,
     };
     let grammar = counts.grammar.filter(|_| config.set("grammar").is_none()).map(|form| ("grammar", form.name()));
     Ok(dialect.into_iter().chain(reasoning.map(|value| ("reasoning", value))).chain(grammar).collect())

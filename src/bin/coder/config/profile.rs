@@ -19,6 +19,7 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use toolfence::grammar::Form;
+use toolfence::parse::Reasoning;
 use toolfence::program::probe::{Facts, Mangling, Style};
 use toolfence::{Dialect, Learned, Text};
 
@@ -114,8 +115,11 @@ impl Known {
     fn learned(&self) -> Learned {
         let mut learned = Learned::default();
         let style = self.reasoning.as_ref().and_then(|fact| Style::from_name(&fact.value));
-        learned.opened = style == Some(Style::Opened);
-        learned.never_opened = style.is_some_and(|style| style != Style::Opened);
+        learned.reasoning = match style {
+            Some(Style::Opened) => Reasoning::Opened,
+            Some(_) => Reasoning::Known,
+            None => Reasoning::Unknown,
+        };
         // The grammar has no word for what a model thinks in its text, and many servers hold what it thinks elsewhere to it too.
         let form = self.grammar.as_ref().and_then(|fact| Form::from_name(&fact.value));
         learned.grammar = form.filter(|_| match style {
@@ -186,8 +190,8 @@ impl Known {
 
     /// Takes what changed from `before` to `now`. What another process learned meanwhile of the rest stays.
     fn change(&mut self, before: Learned, now: Learned) {
-        if before.opened != now.opened {
-            self.reasoning = now.opened.then(|| Fact::new(OPENED, CLOSING_TAG));
+        if before.reasoning != now.reasoning {
+            self.reasoning = (now.reasoning == Reasoning::Opened).then(|| Fact::new(OPENED, CLOSING_TAG));
         }
         if before.dialect != now.dialect {
             self.dialect = now.dialect.map(|dialect| Fact::new(dialect.name(), THREE_CALLS));
@@ -350,7 +354,9 @@ impl Profile {
         let mut last = counting(known.as_ref().map(Known::learned).unwrap_or_default(), config);
         // A session runs no call before its reply is over, so nothing is gained by what a probe said, and a reply that shows
         // otherwise would be read wrongly.
-        last.never_opened = false;
+        if last.reasoning == Reasoning::Known {
+            last.reasoning = Reasoning::Unknown;
+        }
         Profile { profiles, base_url, model, known, last, told: false }
     }
 
@@ -383,8 +389,9 @@ impl Profile {
 /// What counts of a profile where these settings are: a key that is set counts in its place.
 pub(crate) fn counting(learned: Learned, config: &Config) -> Learned {
     let mut counting = learned;
-    counting.opened &= config.set("reasoning").is_none();
-    counting.never_opened &= config.set("reasoning").is_none();
+    if config.set("reasoning").is_some() {
+        counting.reasoning = Reasoning::Unknown;
+    }
     counting.grammar = match config.choice("grammar") {
         Ok(Grammar::Off) => None,
         Ok(Grammar::On) => Some(learned.grammar.unwrap_or(Form::Grammar)),
@@ -412,7 +419,8 @@ mod tests {
 
     fn learned_of(opened: bool, dialect: Option<Dialect>) -> Learned {
         let mut learned = Learned::default();
-        (learned.opened, learned.dialect) = (opened, dialect);
+        learned.reasoning = if opened { Reasoning::Opened } else { Reasoning::Unknown };
+        learned.dialect = dialect;
         learned
     }
 
@@ -453,7 +461,7 @@ mod tests {
         profiles.probed("http://h/v1", "m", &facts).unwrap();
         let known = profiles.known("http://h/v1", "m").unwrap();
         let learned = known.learned();
-        assert_eq!((learned.never_opened, learned.grammar), (true, Some(Form::Structured)));
+        assert_eq!((learned.reasoning, learned.grammar), (Reasoning::Known, Some(Form::Structured)));
         assert_eq!((known.loses_system(), known.window()), (true, Some(5333)));
         assert_eq!((known.trouble(), known.facts().count()), (vec![Mangling::FencesLost], 6));
         // A model that thinks in its text is held to no grammar, and a limit that is too small is none.
@@ -475,7 +483,7 @@ mod tests {
         // A reply that shows otherwise counts more than what was asked for.
         profiles.store("http://h/v1", "m", Learned::default(), learned_of(true, None)).unwrap();
         let learned = profiles.learned("http://h/v1", "m");
-        assert_eq!((learned.opened, learned.never_opened), (true, false));
+        assert_eq!(learned.reasoning, Reasoning::Opened);
     }
 
     #[test]

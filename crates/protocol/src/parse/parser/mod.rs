@@ -148,15 +148,17 @@ impl Parser {
     /// A parser at the beginning of a reply.
     pub fn new(mut options: Options) -> Parser {
         options.bare &= options.reasoning != Reasoning::Opened;
-        // Nobody thinks in a reply that is constrained to one call.
-        let holds = options.reasoning == Reasoning::Unknown && !options.bare;
+        if options.bare {
+            // A reply that is constrained to one call has no reasoning.
+            options.reasoning = Reasoning::Known;
+        }
         let mut parser = Parser {
             input: Input::default(),
             state: ParserState::Prose(ProsePlace::Document(Tries::default())),
             containers: Containers::new(),
             ignored: ignored_calls(&options),
             block: Block::new(&options.limits),
-            queue: Queue::new(options.settled_only, holds),
+            queue: Queue::new(options.settled_only, options.reasoning),
             calls: 0,
             trust: Trust::Clean,
             findings: Findings::Nothing,
