@@ -31,7 +31,7 @@ struct Form {
     raw: bool,
 }
 
-const FORMS: [Form; 7] = [
+const FORMS: [Form; 6] = [
     Form {
         dialect: "hermes",
         parser: || Box::new(QwenParser::new()),
