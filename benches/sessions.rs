@@ -56,7 +56,7 @@ fn timed(act: impl Fn()) -> String {
 fn resume(path: &Path) {
     let transcript = Transcript::resume(path).expect("it is a session");
     let mut options = SessionOptions::default();
-    options.history = transcript.history(&options.format);
+    options.history = transcript.history();
     let session = Session::new(options, toolfence::tool::catalog(), Policy::default(), Arc::new(NoFacts));
     let agent = Agent::new(session, Toolbox::new(), Arc::new(Replay::new(["Yes."]))).transcript(transcript);
     assert_eq!(agent.session().plan(), None);
