@@ -177,7 +177,23 @@ async fn any_reply_is_sent_again_as_it_was() {
     }
 }
 
-/// A history that is no longer what it was is written down as a whole.
+#[tokio::test]
+async fn turns_that_were_taken_back_one_after_another_are_not_sent_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let transcript = Transcript::create(folder.path(), folder.path()).unwrap();
+    let path = transcript.path().to_owned();
+    let mut first = agent(Replay::new(["One.", "Two.", "Other."]), instructed(), transcript);
+    first.run("First.", &mut Nobody).await.unwrap();
+    first.run("Second.", &mut Nobody).await.unwrap();
+    assert_eq!([first.take_back(), first.take_back()], [Some("Second.".into()), Some("First.".into())]);
+    assert_eq!(first.take_back(), None);
+    first.run("Third.", &mut Nobody).await.unwrap();
+    let history = without_instructions(&first);
+    drop(first);
+    assert_eq!((resumed(&path), history.len()), (history, 2));
+}
+
+/// Turns that were taken back and conversations that were put aside stay in the file.
 #[tokio::test]
 async fn what_was_taken_back_or_cleared_is_not_sent_again() {
     let folder = tempfile::tempdir().unwrap();

@@ -201,10 +201,10 @@ impl Session {
         if !self.is_idle() {
             return None;
         }
-        let taken = self.turns.pop()?;
+        let taken = self.turns.pop_if(|turn| matches!(turn.user.last(), Some(Note::User(_))))?;
         let changed = compact::changed(std::slice::from_ref(&taken), &self.context(&[]));
         let mut notes = taken.user;
-        let said = notes.pop().map(|note| note.text().to_owned()).unwrap_or_default();
+        let said = notes.pop()?.text().to_owned();
         self.images = taken.images;
         self.owed = notes;
         if !changed.is_empty() {

@@ -92,9 +92,9 @@ pub struct Record {
     /// Of a reply: what its backend wants back with the next request, for it keeps the conversation by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
-    /// Of a reply: the number of its calls. A reply that is the last record and has calls was cut short by the end of the process.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub calls: usize,
+    /// Of a reply: it has calls, and their records follow. If none does, the process was killed while the first call ran.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_calls: bool,
     /// Of a tool: the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_call: Option<RecordedCall>,
@@ -263,10 +263,6 @@ pub struct RecordedError {
     /// What to try instead.
     #[serde(default)]
     pub suggestions: Vec<String>,
-}
-
-fn is_zero(count: &usize) -> bool {
-    *count == 0
 }
 
 impl Record {

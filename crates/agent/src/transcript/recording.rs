@@ -11,7 +11,7 @@ use crate::backend::Usage;
 use std::collections::{HashMap, VecDeque};
 use toolfence_policy::{Cleared, Decision, Pending};
 use toolfence_protocol::parse::Event;
-use toolfence_protocol::{Error, ErrorCode, ToolResult};
+use toolfence_protocol::{Error, ErrorCode, Image, ToolResult};
 use toolfence_session::{Action, Answer, Note, Session, StopReason, Turn};
 
 /// The most calls of a reply that are remembered until they have their answer.
@@ -106,16 +106,20 @@ impl Transcript {
         match action {
             Action::Show(event) => self.event(event),
             Action::Answered(result) => {
-                self.replied(session);
+                self.write_reply_with_calls(session);
                 self.answered(result, session);
             }
             Action::Run(cleared) => {
-                self.replied(session);
+                self.write_reply_with_calls(session);
                 self.running(cleared);
             }
-            Action::CallModel | Action::Stop(_) => self.follow(session),
-            // A question may stand for hours: the reply is written down before it.
-            Action::Ask(_) => self.replied(session),
+            Action::CallModel | Action::Stop(_) => {
+                self.follow(session);
+                // Calls that were found to be thoughts have no answer.
+                self.recording.calls.clear();
+            }
+            // A question may be open for hours: the reply is written before it.
+            Action::Ask(_) => self.write_reply_with_calls(session),
             _ => {}
         }
     }
@@ -180,9 +184,7 @@ impl Transcript {
 
     fn answered(&mut self, result: &ToolResult, session: &Session) {
         let recording = &mut self.recording;
-        // Of two calls with one id the session renames the second, and calls are answered in their order.
         let at = recording.calls.iter().position(|call| call.id == result.id);
-        let at = at.or_else(|| recording.calls.iter().position(|call| call.name == result.tool));
         let mut call = at
             .and_then(|at| recording.calls.remove(at))
             .unwrap_or_else(|| RecordedCall { name: result.tool.clone(), ..RecordedCall::default() });
@@ -221,24 +223,23 @@ impl Transcript {
         self.settle();
     }
 
-    /// Writes the replies that have become part of the turn. Their notes follow when all calls are answered.
-    fn replied(&mut self, session: &Session) {
+    /// Writes the last reply, whose calls are being answered, if it is not written. Its notes follow when all are answered.
+    fn write_reply_with_calls(&mut self, session: &Session) {
         let Some(turn) = session.turns().last() else { return };
-        for reply in turn.replies.get(self.recording.written.replies..).unwrap_or_default() {
-            self.reply(&reply.text);
-            self.recording.written.replies += 1;
-            self.recording.written.notes = 0;
+        if let Some(reply) = turn.replies.get(self.recording.written.replies) {
+            self.write_reply(&reply.text, true);
         }
     }
 
     /// Writes everything that was added to the turns of the session, or taken back from them.
     pub(crate) fn follow(&mut self, session: &Session) {
         let turns = session.turns();
-        while self.recording.written.turns > turns.len() {
+        for _ in turns.len()..self.recording.written.turns {
             let mut record = Record::new(Role::Note, "");
             record.kind = Some(Kind::TakenBack);
             self.append(record);
-            self.recording.written = Written::all(&turns[..turns.len().min(self.recording.written.turns - 1)]);
+            // What is left of the conversation was written before.
+            self.recording.written = Written::all(turns);
         }
         loop {
             let written = self.recording.written.turns;
@@ -246,7 +247,7 @@ impl Transcript {
                 self.follow_replies(turn);
             }
             let Some(turn) = turns.get(written) else { return };
-            self.notes(&turn.user, turn);
+            self.notes(&turn.user, &turn.images);
             self.recording.written = Written { turns: written + 1, replies: 0, notes: 0 };
         }
     }
@@ -255,23 +256,23 @@ impl Transcript {
         loop {
             let Written { replies, notes, .. } = self.recording.written;
             if let Some(reply) = replies.checked_sub(1).and_then(|last| turn.replies.get(last)) {
-                self.notes(reply.notes.get(notes..).unwrap_or_default(), &Turn::default());
+                self.notes(reply.notes.get(notes..).unwrap_or_default(), &[]);
                 self.recording.written.notes = reply.notes.len();
             }
             let Some(reply) = turn.replies.get(replies) else { return };
-            self.reply(&reply.text);
-            self.recording.written.replies += 1;
-            self.recording.written.notes = 0;
+            self.write_reply(&reply.text, false);
         }
     }
 
-    /// Writes notes; the words of the user get the images of the turn.
-    fn notes(&mut self, notes: &[Note], turn: &Turn) {
-        for note in notes {
+    /// Writes notes. The last one, which are the words of the user, shows these images.
+    fn notes(&mut self, notes: &[Note], images: &[Image]) {
+        for (index, note) in notes.iter().enumerate() {
             let record = match note {
                 Note::User(text) => {
                     let mut record = Record::new(Role::User, text);
-                    record.images.clone_from(&turn.images);
+                    if index + 1 == notes.len() {
+                        record.images = images.to_vec();
+                    }
                     record
                 }
                 Note::Session(text) => {
@@ -285,7 +286,9 @@ impl Transcript {
     }
 
     /// Writes the reply that is over, of which the session keeps this text.
-    fn reply(&mut self, kept: &str) {
+    fn write_reply(&mut self, kept: &str, has_calls: bool) {
+        self.recording.written.replies += 1;
+        self.recording.written.notes = 0;
         let ReplySoFar { raw, prose, thoughts, tokens, times, state } = std::mem::take(&mut self.recording.reply);
         if kept.trim().is_empty() && raw.trim().is_empty() {
             return;
@@ -295,7 +298,7 @@ impl Transcript {
         record.tokens = tokens;
         record.times = times;
         record.state = state;
-        record.calls = self.recording.calls.len();
+        record.has_calls = has_calls;
         record.thoughts = Some(thoughts).filter(|thoughts| !thoughts.trim().is_empty());
         record.raw = Some(raw).filter(|raw| *raw != record.content);
         if kept != record.written() {

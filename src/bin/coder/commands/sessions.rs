@@ -129,7 +129,7 @@ pub(crate) fn resumed_note(transcript: &Transcript) -> Text {
 /// Whether the last turn has no end: the program was killed in it.
 fn is_cut_short(records: &[Record]) -> bool {
     match records.last() {
-        Some(record) if record.role == Role::Assistant => record.calls > 0,
+        Some(record) if record.role == Role::Assistant => record.has_calls,
         Some(record) => matches!(record.role, Role::User | Role::Tool),
         None => false,
     }
