@@ -191,6 +191,10 @@ async fn turns_that_were_taken_back_one_after_another_are_not_sent_again() {
     let history = without_instructions(&first);
     drop(first);
     assert_eq!((resumed(&path), history.len()), (history, 2));
+    let transcript = Transcript::resume(&path).unwrap();
+    let mut options = instructed();
+    options.history = transcript.history();
+    assert_eq!(agent(Replay::new([""]), options, transcript).take_back().as_deref(), Some("Third."));
 }
 
 /// Turns that were taken back and conversations that were put aside stay in the file.

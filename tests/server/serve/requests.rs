@@ -132,6 +132,7 @@ async fn the_context_is_told_to_the_model() {
     let all: Vec<Value> = (0..23).map(entry).collect();
     let events = stage.events(json!({"prompt": "go", "contextHistory": all})).await;
     assert_eq!(events.last().unwrap()["context_dropped"], 3);
+    assert!(events.last().unwrap()["window"]["tokens"].as_u64().is_some_and(|tokens| tokens > 0));
 }
 
 #[tokio::test]

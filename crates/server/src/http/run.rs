@@ -33,7 +33,7 @@ use toolfence_protocol::{
     Args, Error, ErrorCode, ErrorKind, FinishReason, Language, Message, Text, ToolCall, ToolResult, text,
 };
 use toolfence_sandbox::project::random_name;
-use toolfence_session::{Answer, Compacted, StopReason};
+use toolfence_session::{Answer, Compacted, StopReason, WindowUse};
 
 /// Bytes of a diff that a question has; of a larger change it has the arguments alone.
 const MOST_OF_DIFF: usize = 1 << 20;
@@ -61,6 +61,7 @@ pub(super) async fn turn(
         agent: Some(agent),
         together: None,
         used: Usage::default(),
+        window: None,
         work: order.work,
         persona: order.persona,
         dropped,
@@ -198,6 +199,8 @@ struct Running {
     together: Option<Member>,
     /// What the turn took of the model, once it is over.
     used: Usage,
+    /// How much of the model's window the next request takes.
+    window: Option<WindowUse>,
     work: Work,
     /// Who answers, where the request said so.
     persona: Option<String>,
@@ -237,6 +240,7 @@ impl Running {
             stop["rounds"] = record.rounds.into();
             stop["usage"] = json!(self.usage());
             stop["context_dropped"] = self.dropped.into();
+            stop["window"] = json!(self.window);
             outbox.tell(&stop);
         });
         let mut ended = false;
@@ -326,6 +330,7 @@ impl Running {
         let together = self.together.take();
         let is_direct = matches!(self.work, Work::Tool { .. });
         self.used = agent.turn_usage();
+        self.window = (!is_direct).then(|| agent.session().window_use());
         // Without a runtime the server is gone.
         let runtime = Handle::try_current().ok()?;
         let (agents, persona, ending) = (self.shared.agents.clone(), self.persona.clone(), self.shared.ending.clone());

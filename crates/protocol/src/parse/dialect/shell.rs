@@ -1,7 +1,8 @@
 //! Follows the text of a shell script as far as it decides whether a here-document or a quoted text is open at the end of a line
 //! (POSIX.1-2017, Shell Command Language, sections 2.2 and 2.7.4).
 //!
-//! It knows no commands. If it is wrong, a block is refused, never cut: a block ends only where nothing is open.
+//! It knows no commands. It matters only for a fence inside of a script: a script that it takes for open at its last fence is refused, and
+//! one that it takes for closed ends at the first fence. Both can be wrong for rare syntax, such as `case` in a command substitution.
 
 use crate::{Text, text};
 use std::collections::VecDeque;

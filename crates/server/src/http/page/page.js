@@ -425,6 +425,8 @@ class Telling {
     else if (event.event === "stop") {
       this.ended = true;
       if (event.reason !== "answered") place.say(words.ends[event.reason] ?? event.reason, "bad");
+      const { tokens, window } = event.window ?? {};
+      if (window) place.say(`${words.window} ${Math.floor((100 * tokens) / window)} %`);
     }
   }
 
