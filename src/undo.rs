@@ -1,6 +1,6 @@
 //! Every turn's changes to files, kept outside the project and outside of git, so that they can be taken back.
 //!
-//! A [`History`] is a folder of the host's own. While a [`Turn`] is open, the workspace reports every change before it is
+//! A [`History`] is a folder of the host's own. While a [`OpenTurn`] is open, the workspace reports every change before it is
 //! made. [`History::undo`] puts back what the last turn changed, name by name, and skips and lists each name that is not what the
 //! turn left. An undo is recorded like a turn, so that [`History::redo`] takes it back; a new turn that changes something ends what
 //! can be redone, as in editors.
@@ -62,4 +62,4 @@
 //! # }
 //! ```
 
-pub use toolfence_workspace::undo::{Difference, Done, History, Limits, Listed, Outcome, Refused, Turn};
+pub use toolfence_workspace::undo::{Difference, Done, History, Limits, Listed, OpenTurn, Outcome, Refused};

@@ -19,7 +19,7 @@ use toolfence::backend::Backend;
 use toolfence::policy::PathRules;
 use toolfence::program::http::{Agents, Api, ApiOptions, ROUTES, random_token};
 use toolfence::program::persona::Persona;
-use toolfence::undo::Turn;
+use toolfence::undo::OpenTurn;
 use toolfence::workspace::Workspace;
 use toolfence::{Catalog, Error, Text, ToolCall, ToolSpec};
 
@@ -53,7 +53,7 @@ impl Agents for Nobody {
         Err(Error::new("nobody is here"))
     }
 
-    fn begin(&self, _: &str) -> Option<Turn> {
+    fn begin(&self, _: &str) -> Option<OpenTurn> {
         None
     }
 

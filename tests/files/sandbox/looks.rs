@@ -9,14 +9,14 @@ use std::time::UNIX_EPOCH;
 use toolfence::policy::PathRules;
 use toolfence::sandbox::{Kind, Mode, Settings};
 use toolfence::tools::CommandRunner;
-use toolfence::undo::{History, Limits, Turn};
+use toolfence::undo::{History, Limits, OpenTurn};
 use toolfence::workspace::Workspace;
 
 /// What the result of a command says that can write the project itself.
 const NOT_COVERED: &str = "[Undo does not cover what this command changed in the project.]";
 
 /// A runner in a turn that is recorded.
-fn recording(place: &Place, settings: Settings) -> (Arc<CommandRunner>, Turn) {
+fn recording(place: &Place, settings: Settings) -> (Arc<CommandRunner>, OpenTurn) {
     let state = place.beside.join("state");
     let history =
         Arc::new(History::open(&History::folder(&state, &place.root), Limits::default()).expect("there is randomness"));

@@ -20,7 +20,7 @@ use toolfence::sandbox::Settings;
 use toolfence::session::{Session, SessionOptions};
 use toolfence::toolbox::BoxFuture;
 use toolfence::tools::{self, CommandRunner};
-use toolfence::undo::Turn;
+use toolfence::undo::OpenTurn;
 use toolfence::workspace::Workspace;
 use toolfence::{Catalog, Error, FinishReason, Message, Text, ToolCall};
 
@@ -162,7 +162,7 @@ impl Agents for Project {
         (call.name == "write_file").then(|| "-old\n+new\n".to_owned())
     }
 
-    fn begin(&self, _: &str) -> Option<Turn> {
+    fn begin(&self, _: &str) -> Option<OpenTurn> {
         None
     }
 

@@ -27,7 +27,7 @@ use toolfence_sandbox::project::random_name;
 use toolfence_session::{Action, Answer, Compacted, Input, Session, StopReason};
 use toolfence_tools::ProjectChecks;
 use toolfence_workspace::Workspace;
-use toolfence_workspace::undo::{History, Turn};
+use toolfence_workspace::undo::{History, OpenTurn};
 
 /// Where an agent shows what happens and asks what it may do. By default it shows nothing, and nobody is there to ask.
 pub trait Host: Send {
@@ -255,7 +255,7 @@ impl Agent {
     }
 
     /// Until it is dropped, what changes is of the turn that has this for a question.
-    fn undone_together(&self, user: &str) -> Option<Turn> {
+    fn undone_together(&self, user: &str) -> Option<OpenTurn> {
         let (history, workspace) = self.history.as_ref()?;
         Some(history.begin(workspace, &Redactor::new().text(user.trim_start().lines().next().unwrap_or_default())))
     }

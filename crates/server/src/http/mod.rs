@@ -59,7 +59,7 @@ use toolfence_protocol::{Catalog, Error, Language, Text, ToolCall};
 use toolfence_sandbox::project::random_name;
 use toolfence_session::persona::Persona;
 use toolfence_workspace::Workspace;
-use toolfence_workspace::undo::Turn;
+use toolfence_workspace::undo::OpenTurn;
 
 /// Who makes the agents that answer.
 pub trait Agents: Send + Sync {
@@ -96,7 +96,7 @@ pub trait Agents: Send + Sync {
 
     /// Begins a turn that can be undone, if turns can. The server calls it when nothing else runs, on a thread that may block: turns
     /// that run at the same time are undone together. `title` is what it is called: one line, with whatever secrets the client wrote into it.
-    fn begin(&self, title: &str) -> Option<Turn>;
+    fn begin(&self, title: &str) -> Option<OpenTurn>;
 
     /// Takes back what the last turn changed, or the last undo, while no turn runs. Gives what was done; `None` where there is nothing.
     ///

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use tokio::runtime::Handle;
 use tokio::sync::{Mutex, OwnedMutexGuard, watch};
 use tokio::task::{JoinError, JoinHandle, spawn_blocking};
-use toolfence_workspace::undo::Turn;
+use toolfence_workspace::undo::OpenTurn;
 
 /// The turns that run, and what they are recorded as.
 #[derive(Default)]
@@ -23,12 +23,12 @@ pub(super) struct Together {
 #[derive(Default)]
 struct Running {
     turns: usize,
-    recorded: Option<Turn>,
+    recorded: Option<OpenTurn>,
 }
 
 impl Together {
     /// A turn runs until what is given leaves or is dropped. The first one begins what is recorded, and the last one ends it.
-    pub(super) async fn join(&self, begin: impl FnOnce() -> Option<Turn> + Send + 'static) -> Member {
+    pub(super) async fn join(&self, begin: impl FnOnce() -> Option<OpenTurn> + Send + 'static) -> Member {
         let mut running = self.running.clone().lock_owned().await;
         let busy = Busy::new(&self.busy);
         if running.turns > 0 {

@@ -71,16 +71,16 @@ pub struct History {
 
 /// A turn that is under way. Dropped, it ends.
 #[derive(Debug)]
-pub struct Turn {
+pub struct OpenTurn {
     history: Arc<History>,
 }
 
-impl Turn {
+impl OpenTurn {
     /// Ends the turn: no undo takes back what changes from now on.
     pub fn end(self) {}
 }
 
-impl Drop for Turn {
+impl Drop for OpenTurn {
     fn drop(&mut self) {
         self.history.end();
     }
@@ -130,14 +130,14 @@ impl History {
     ///
     /// Where another program records a turn of this project, or nothing can be written, changes are made all the same and
     /// [`take_notes`](History::take_notes) says so.
-    pub fn begin(self: &Arc<History>, workspace: &Workspace, title: &str) -> Turn {
+    pub fn begin(self: &Arc<History>, workspace: &Workspace, title: &str) -> OpenTurn {
         let root = workspace.root();
         self.end();
         let mut inner = self.inner();
         self.recover(&mut inner, root);
         inner.open = Some(Open::new(Kind::Turn, title));
         drop(inner);
-        Turn { history: Arc::clone(self) }
+        OpenTurn { history: Arc::clone(self) }
     }
 
     /// Gives the turn that is under way a title, if it has none and has changed nothing yet: one line, without secrets.

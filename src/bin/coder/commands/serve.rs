@@ -25,7 +25,7 @@ use toolfence::program::http::{Agents, Api, ApiOptions, random_token};
 use toolfence::program::persona::Persona;
 use toolfence::toolbox::Toolbox;
 use toolfence::transcript::Transcript;
-use toolfence::undo::Turn;
+use toolfence::undo::OpenTurn;
 use toolfence::workspace::Workspace;
 use toolfence::{Catalog, Error, ErrorKind, Learned, Text, ToolCall};
 
@@ -235,7 +235,7 @@ impl Agents for Project {
         preview::change(call, &self.first.setup.workspace)
     }
 
-    fn begin(&self, title: &str) -> Option<Turn> {
+    fn begin(&self, title: &str) -> Option<OpenTurn> {
         let history = self.first.setup.history.as_ref()?;
         Some(history.begin(&self.first.setup.workspace, &redactor().text(title)))
     }
