@@ -10,8 +10,8 @@ use tool_parser::parsers::QwenXmlParser;
 use tool_parser::parsers::SarashinaParser;
 use tool_parser::{
     CohereParser, DeepSeek31Parser, DeepSeekDsmlParser, DeepSeekParser, Gemma4Parser, Glm4MoeParser, HyV4Parser,
-    JsonParser, KimiK2Parser, KimiK3Parser, LlamaParser, MinimaxM2Parser, MinimaxM3Parser,
-    MistralParser, ParserFactory, PythonicParser, QwenParser, Step3Parser, ToolParser,
+    JsonParser, KimiK2Parser, KimiK3Parser, LlamaParser, MinimaxM2Parser, MinimaxM3Parser, MistralParser,
+    ParserFactory, PythonicParser, QwenParser, Step3Parser, ToolParser,
 };
 use toolfence::parse::{self, Event, Options};
 use toolfence::{Catalog, Dialects, FinishReason, ToolSpec};

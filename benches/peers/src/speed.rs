@@ -10,9 +10,7 @@ use openai_protocol::common::Tool;
 use serde_json::json;
 use std::hint::black_box;
 use tool_parser::parsers::QwenXmlParser;
-use tool_parser::{
-    DeepSeek31Parser, Glm4MoeParser, KimiK2Parser, MinimaxM2Parser, QwenParser, ToolParser,
-};
+use tool_parser::{DeepSeek31Parser, Glm4MoeParser, KimiK2Parser, MinimaxM2Parser, QwenParser, ToolParser};
 use toolfence::parse::{Event, Options, Parser, for_each};
 use toolfence::{Dialects, FinishReason};
 
