@@ -14,9 +14,9 @@ use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use toolfence::parts::files::{EditFile, EditLines, ListFiles, ReadFile, ReplaceText, SearchFiles, Stop};
-use toolfence::policy::PathRules;
-use toolfence::workspace::Workspace;
+use toolfence_policy::rules::PathRules;
+use toolfence_workspace::Workspace;
+use toolfence_workspace::{EditFile, EditLines, ListFiles, ReadFile, ReplaceText, SearchFiles, Stop};
 
 fn main() {
     let home = tempfile::tempdir().expect("a folder");

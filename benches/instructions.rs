@@ -2,8 +2,8 @@
 //! where times are not.
 
 use std::hint::black_box;
-use toolfence::parts::json;
 use toolfence_benches::{cases, damage, envelope, ours, texts};
+use toolfence_protocol::json;
 
 /// What is counted: only while this runs.
 #[inline(never)]

@@ -5,8 +5,8 @@
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
-use toolfence::parts::json;
 use toolfence_benches::{damage, ours, texts};
+use toolfence_protocol::json;
 
 const CHUNK: usize = 4;
 

@@ -9,7 +9,7 @@ use std::fmt::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use toolfence::parts::patch;
+use toolfence_patch as patch;
 
 const LINES: usize = 200_000;
 
@@ -71,7 +71,7 @@ fn hostile() {
             let started = Instant::now();
             if let Ok(patch) = patch::parse(&patch) {
                 for file in patch.files.iter().take(20) {
-                    let _ = toolfence::parts::patch::apply(&file.hunks, text.as_bytes());
+                    let _ = toolfence_patch::apply(&file.hunks, text.as_bytes());
                 }
             }
             started.elapsed().as_secs_f64()
@@ -144,7 +144,7 @@ fn repeated(lines: usize) -> String {
 fn ours(shape: &Shape) -> String {
     let run = || {
         let patch = patch::parse(&shape.patch).expect("a patch");
-        toolfence::parts::patch::apply(&patch.files[0].hunks, shape.text.as_bytes()).is_ok()
+        toolfence_patch::apply(&patch.files[0].hunks, shape.text.as_bytes()).is_ok()
     };
     timed(run)
 }

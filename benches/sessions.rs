@@ -7,14 +7,14 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use toolfence::agent::Agent;
-use toolfence::backend::Replay;
-use toolfence::policy::{NoFacts, Policy};
-use toolfence::program::transcript::export::{Shown, html, markdown};
-use toolfence::program::transcript::{Record, Store, Stored};
-use toolfence::session::{Session, SessionOptions};
-use toolfence::toolbox::Toolbox;
-use toolfence::transcript::Transcript;
+use toolfence_agent::agent::Agent;
+use toolfence_agent::backend::Replay;
+use toolfence_agent::transcript::Transcript;
+use toolfence_agent::transcript::export::{Shown, html, markdown};
+use toolfence_agent::transcript::{Record, Store, Stored};
+use toolfence_policy::toolbox::Toolbox;
+use toolfence_policy::{NoFacts, Policy};
+use toolfence_session::{Session, SessionOptions};
 
 const ROUNDS: usize = 5;
 
@@ -32,7 +32,7 @@ fn main() {
         let resumed = timed(|| resume(&path));
         let stored = Stored::read(&path).expect("it is a session");
         let records: Vec<&Record> = stored.records.iter().collect();
-        let catalog = toolfence::tool::catalog();
+        let catalog = toolfence_policy::toolset::catalog();
         let read = timed(|| drop(markdown(&stored, &records, Shown::default(), &catalog)));
         let page = timed(|| drop(html(&stored, &records, Shown::default())));
         println!("| {turns} turns | {size:.1} MB | {listed} | {resumed} | {read} | {page} |");
@@ -57,7 +57,7 @@ fn resume(path: &Path) {
     let transcript = Transcript::resume(path).expect("it is a session");
     let mut options = SessionOptions::default();
     options.history = transcript.history();
-    let session = Session::new(options, toolfence::tool::catalog(), Policy::default(), Arc::new(NoFacts));
+    let session = Session::new(options, toolfence_policy::toolset::catalog(), Policy::default(), Arc::new(NoFacts));
     let agent = Agent::new(session, Toolbox::new(), Arc::new(Replay::new(["Yes."]))).transcript(transcript);
     assert_eq!(agent.session().plan(), None);
 }

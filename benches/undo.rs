@@ -7,9 +7,9 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use toolfence::policy::PathRules;
-use toolfence::undo::{History, Limits};
-use toolfence::workspace::Workspace;
+use toolfence_policy::rules::PathRules;
+use toolfence_workspace::Workspace;
+use toolfence_workspace::undo::{History, Limits};
 
 const CHANGES: usize = 200;
 

@@ -1,14 +1,14 @@
 //! The hands alone: files below one root for a program that has its own idea of tools. No protocol, no policy, no runtime.
 //!
-//! `cargo run --no-default-features --features tools --example files -- [FOLDER]`: without a folder it makes one and works in
+//! `cargo run --example files -- [FOLDER]`: without a folder it makes one and works in
 //! it, with a folder it only looks.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
-use toolfence::ErrorCode;
-use toolfence::parts::files::{EditFile, EditLines, ListFiles, ReadFile, ReplaceText, SearchFiles, Stop};
-use toolfence::policy::PathRules;
-use toolfence::workspace::Workspace;
+use toolfence_policy::rules::PathRules;
+use toolfence_protocol::ErrorCode;
+use toolfence_workspace::Workspace;
+use toolfence_workspace::{EditFile, EditLines, ListFiles, ReadFile, ReplaceText, SearchFiles, Stop};
 
 fn main() -> Result<(), Box<dyn Error>> {
     match std::env::args_os().nth(1) {

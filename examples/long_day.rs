@@ -9,15 +9,16 @@
 
 use serde_json::json;
 use std::sync::{Arc, Mutex, PoisonError};
-use toolfence::agent::{Agent, Host};
-use toolfence::backend::{Backend, Replay, Sink};
-use toolfence::policy::{AskMode, PathRules, Policy};
-use toolfence::sandbox::Settings;
-use toolfence::session::{Compacted, Session, SessionOptions};
-use toolfence::toolbox::BoxFuture;
-use toolfence::tools::{self, CommandRunner};
-use toolfence::workspace::Workspace;
-use toolfence::{Error, FinishReason, Message, prompt};
+use toolfence_agent::agent::{Agent, Host};
+use toolfence_agent::backend::{Backend, Replay, Sink};
+use toolfence_policy::rules::PathRules;
+use toolfence_policy::toolbox::BoxFuture;
+use toolfence_policy::{AskMode, Policy};
+use toolfence_protocol::{Error, FinishReason, Message, prompt};
+use toolfence_sandbox::isolation::Settings;
+use toolfence_session::{Compacted, Session, SessionOptions};
+use toolfence_tools::{self as tools, CommandRunner};
+use toolfence_workspace::Workspace;
 
 const TURNS: usize = 20;
 /// Lines of a file, and how many of them a reply reads.

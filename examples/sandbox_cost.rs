@@ -2,7 +2,7 @@
 //! memory; and how fast a flood of output is drained. The tables are Markdown.
 //!
 //! It is also a host as an embedder would write one: the first line of `main` makes the program its own helper.
-//! `cargo run --release --no-default-features --features tools --bin toolfence-sandbox --example sandbox_cost [FOLDER]`
+//! `cargo run --release -p coder --example sandbox_cost [FOLDER]`
 
 use rustix::fd::{AsFd, BorrowedFd};
 use std::error::Error;
@@ -10,15 +10,15 @@ use std::ffi::{OsStr, OsString};
 use std::hint::black_box;
 use std::path::Path;
 use std::time::{Duration, Instant};
-use toolfence::parts::files::Stop;
-use toolfence::policy::PathRules;
-use toolfence::program::environment;
-use toolfence::program::process::{self, Job, Outcome};
-use toolfence::program::sandbox::Enclosure;
-use toolfence::program::sandbox::Request;
-use toolfence::program::workspace::Access;
-use toolfence::sandbox::Settings;
-use toolfence::workspace::Workspace;
+use toolfence_policy::rules::PathRules;
+use toolfence_sandbox::environment;
+use toolfence_sandbox::isolation::Enclosure;
+use toolfence_sandbox::isolation::Request;
+use toolfence_sandbox::isolation::Settings;
+use toolfence_sandbox::process::{self, Job, Outcome};
+use toolfence_workspace::Access;
+use toolfence_workspace::Stop;
+use toolfence_workspace::Workspace;
 
 /// Commands of one figure.
 const RUNS: usize = 300;
@@ -34,7 +34,7 @@ const FLOOD: u64 = 1 << 30;
 const FLOODS: usize = 15;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    toolfence::sandbox::enter_if_asked();
+    toolfence_sandbox::isolation::enter_if_asked();
     let folder = std::env::args_os().nth(1).unwrap_or_else(|| ".".into());
     let workspace = Workspace::open(Path::new(&folder), PathRules::default())?;
     let enclosure = Enclosure::new(Settings::new(), workspace.root().as_ref());

@@ -8,9 +8,9 @@ use counting::Counter;
 use shapes::{BEGINNINGS, BROKEN_JSON, DIALECTS, PIECES, REPLIES};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use toolfence::parse::{Options, Parser};
-use toolfence::parts::json;
-use toolfence::{Dialect, Dialects, FinishReason};
+use toolfence_protocol::json;
+use toolfence_protocol::parse::{Options, Parser};
+use toolfence_protocol::{Dialect, Dialects, FinishReason};
 
 /// How often a shape repeats its part at the smallest size.
 const SMALLEST: usize = 500;
@@ -44,7 +44,7 @@ unsafe impl GlobalAlloc for Counting {
 fn read(reply: &str, chunk: usize, reason: FinishReason, dialects: Dialects) {
     let mut options = Options::default();
     options.dialects = dialects;
-    options.catalog = Some(toolfence::tool::catalog());
+    options.catalog = Some(toolfence_policy::toolset::catalog());
     let mut parser = Parser::new(options);
     let mut rest = reply;
     while !rest.is_empty() {

@@ -26,12 +26,10 @@
 //! | the driver | `agent` | [`agent`] drives a session on tokio, [`backend`] answers from a recording, a program or code of yours, [`transcript`] records each turn, [`redact`] removes secrets |
 //! | model servers | `backend-http` | `backend::Http` talks to servers and providers |
 //! | the pipe | `pipe` | [`pipe`] speaks JSON lines with a client in any language |
-//! | the parts of these | none, `patch`, `tools` | [`parts`] reads and repairs JSON, reads and changes files, places patches and finds new errors without a model |
 //! | the proxy | `proxy` | [`proxy`] is an OpenAI-shaped server in front of one that only talks |
-//! | the HTTP API | `http` | what `coder serve` serves; it has no promised module yet |
 //!
-//! `syntax` adds in-process checks for more languages and needs a C compiler. The default feature `cli` is the
-//! program `coder` with all of the above.
+//! The default feature is `agent`. `syntax` adds in-process checks for more languages and needs a C compiler.
+//! The program `coder` and the HTTP API that it serves are packages of their own.
 //!
 //! # In scope
 //! - Finding calls in text, under any chunking, exactly where CommonMark says that a fenced block is.
@@ -46,26 +44,26 @@
 //! - A sandbox on systems other than Linux.
 //!
 //! # Promises
-//! What this crate re-exports is what it promises, as [the guide](crate::guide#what-stays-stable) says, but for [`parts`]
-//! and [`program`].
+//! What this crate re-exports is what it promises, as [the guide](crate::guide#what-stays-stable) says.
 //! The crates `toolfence-*` below it are internal.
 //!
 //! Nothing of the protocol, the policy or the session touches a disk, a clock, a process or the network. `toolbox` looks at
 //! the clock to say how long a call took.
 
 #![cfg_attr(
-    not(feature = "cli"),
+    not(all(feature = "pipe", feature = "proxy")),
     allow(rustdoc::broken_intra_doc_links, reason = "the front page and the guide also name what a feature adds")
 )]
 
 // Its examples use every part, so they are tests only where every part is there.
-#[cfg_attr(any(feature = "cli", not(doctest)), doc = include_str!("guide.md"))]
-#[cfg_attr(all(doctest, not(feature = "cli")), doc = "A guide for embedders that starts from your problem.")]
+#[cfg_attr(any(all(feature = "pipe", feature = "proxy"), not(doctest)), doc = include_str!("guide.md"))]
+#[cfg_attr(
+    all(doctest, not(all(feature = "pipe", feature = "proxy"))),
+    doc = "A guide for embedders that starts from your problem."
+)]
 pub mod guide {}
 
 pub mod format;
-pub mod parts;
-pub mod program;
 pub mod text;
 pub mod tool;
 

@@ -2,10 +2,10 @@
 
 use crate::size;
 use serde_json::Value;
-use toolfence::parts::json;
 use toolfence_benches::cases::{Case, cases};
 use toolfence_benches::damage::DAMAGES;
 use toolfence_benches::timing::best;
+use toolfence_protocol::json;
 
 pub(crate) fn print() {
     cases_table(&cases());
@@ -25,7 +25,7 @@ fn cases_table(cases: &[Case]) {
     let title = format!("the {} broken texts of the case files, {}", cases.len(), size(bytes));
     println!("\n| {title} | MB/s | read as meant | refused | read otherwise |\n|---|---:|---:|---:|---:|");
     let read: [fn(&Case) -> Vec<Value>; 2] = [|case| ours(&case.text, case.whole), |case| theirs(&case.text)];
-    for (at, name) in ["toolfence::parts::json::read", "llm_json"].into_iter().enumerate() {
+    for (at, name) in ["toolfence_protocol::json::read", "llm_json"].into_iter().enumerate() {
         let right = cases.iter().filter(|case| !case.want.is_empty() && read[at](case) == case.want).count();
         let refused = cases.iter().filter(|case| read[at](case).is_empty()).count();
         let rate = bytes as f64 / times[at] / 1e6;

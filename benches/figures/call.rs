@@ -1,11 +1,11 @@
 //! From the text of one block to a typed call, where nothing needs to be mended.
 
 use serde_json::Value;
-use toolfence::parts::json;
 use toolfence_benches::envelope::{SEVERAL, alone, body, members, several, typed};
 use toolfence_benches::ours;
 use toolfence_benches::texts::pieces;
 use toolfence_benches::timing::best;
+use toolfence_protocol::json;
 
 /// Bytes of a piece of a reply that streams quickly.
 const PIECE: usize = 4096;
@@ -16,8 +16,8 @@ pub(crate) fn print() {
     let names = [
         "serde_json, typed: name, args as `Value`, reason",
         "serde_json, `Value`",
-        "toolfence::parts::json::strict",
-        "toolfence::parts::json::read",
+        "toolfence_protocol::json::strict",
+        "toolfence_protocol::json::read",
         "toolfence, a parser for this block alone",
         "toolfence, one of 32 blocks of a reply",
         "the same, the reply in pieces of 4 KB",

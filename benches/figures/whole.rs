@@ -29,7 +29,7 @@ pub(crate) fn print() {
         &|| comrak_nodes(&smaller),
     ]);
     let names = [
-        "toolfence::parse::for_each",
+        "toolfence_protocol::parse::for_each",
         "the same, pushed in one piece",
         "memchr: how many newlines",
         "memchr: where each newline is",

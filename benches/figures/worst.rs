@@ -3,11 +3,11 @@
 
 use crate::shapes::{BROKEN_JSON, DIALECTS, REPLIES};
 use crate::size;
-use toolfence::parts::json;
 use toolfence_benches::damage::{DAMAGES, Make};
 use toolfence_benches::ours;
 use toolfence_benches::texts::pieces;
 use toolfence_benches::timing::best;
+use toolfence_protocol::json;
 
 /// How often a shape repeats its part at the smallest size.
 const SMALLEST: usize = 1000;

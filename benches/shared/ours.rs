@@ -1,8 +1,8 @@
 //! What is measured: a reply through the parser.
 
 use std::hint::black_box;
-use toolfence::FinishReason;
-use toolfence::parse::{Event, Options, Parser, for_each};
+use toolfence_protocol::FinishReason;
+use toolfence_protocol::parse::{Event, Options, Parser, for_each};
 
 /// Reads a reply in these pieces, polling after each as a client must that shows what comes. Gives the calls.
 pub fn calls(pieces: &[&str]) -> usize {
@@ -12,14 +12,14 @@ pub fn calls(pieces: &[&str]) -> usize {
 /// How many calls a reply holds that is read in these pieces, with those in dialects.
 pub fn dialect_calls(pieces: &[&str]) -> usize {
     let mut options = options();
-    options.dialects = toolfence::Dialects::ALL;
+    options.dialects = toolfence_protocol::Dialects::ALL;
     read(pieces, options)
 }
 
 /// The parser knows the built-in tools, as it does in a session.
 fn options() -> Options {
     let mut options = Options::default();
-    options.catalog = Some(toolfence::tool::catalog());
+    options.catalog = Some(toolfence_policy::toolset::catalog());
     options
 }
 

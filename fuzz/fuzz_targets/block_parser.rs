@@ -8,8 +8,8 @@ mod markdown;
 
 use libfuzzer_sys::fuzz_target;
 use std::collections::HashMap;
-use toolfence::parse::{Event, Ignored, Options, Parser, Reasoning, Span};
-use toolfence::{Dialect, Dialects, FinishReason, Repair};
+use toolfence_protocol::parse::{Event, Ignored, Options, Parser, Reasoning, Span};
+use toolfence_protocol::{Dialect, Dialects, FinishReason, Repair};
 
 fuzz_target!(|data: &[u8]| {
     let [chunk, ending, reply @ ..] = data else { return };
@@ -17,7 +17,7 @@ fuzz_target!(|data: &[u8]| {
     let chunk = (usize::from(*chunk % 16) + 1) << (chunk / 16 % 10);
     let reason = [FinishReason::Stop, FinishReason::Length, FinishReason::Cut][usize::from(*ending % 3)];
     let mut options = Options::default();
-    options.catalog = Some(toolfence::tool::catalog());
+    options.catalog = Some(toolfence_policy::toolset::catalog());
     options.strict = ending & 0x80 != 0;
     options.reasoning = match ending & 0x48 {
         0 => Reasoning::Unknown,

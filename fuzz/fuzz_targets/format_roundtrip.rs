@@ -5,11 +5,11 @@
 
 use libfuzzer_sys::fuzz_target;
 use pulldown_cmark::{CodeBlockKind, Event as Md, Parser as Markdown, Tag};
-use toolfence::format::{Format, Kind, results};
-use toolfence::parse::{Event, parse};
-use toolfence::program::format::read_back;
-use toolfence::program::format::results_in_parts;
-use toolfence::{ErrorCode, Output, ToolFailure, ToolResult};
+use toolfence_protocol::format::read_back;
+use toolfence_protocol::format::results_in_parts;
+use toolfence_protocol::format::{Format, Kind, results};
+use toolfence_protocol::parse::{Event, parse};
+use toolfence_protocol::{ErrorCode, Output, ToolFailure, ToolResult};
 
 fuzz_target!(|data: &[u8]| {
     let [choice, rest @ ..] = data else { return };

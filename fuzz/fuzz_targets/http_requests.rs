@@ -14,14 +14,14 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
-use toolfence::agent::Agent;
-use toolfence::backend::Backend;
-use toolfence::policy::PathRules;
-use toolfence::program::http::{Agents, Api, ApiOptions, ROUTES, random_token};
-use toolfence::program::persona::Persona;
-use toolfence::undo::OpenTurn;
-use toolfence::workspace::Workspace;
-use toolfence::{Catalog, Error, Text, ToolCall, ToolSpec};
+use toolfence_agent::agent::Agent;
+use toolfence_agent::backend::Backend;
+use toolfence_policy::rules::PathRules;
+use toolfence_protocol::{Catalog, Error, Text, ToolCall, ToolSpec};
+use toolfence_server::http::{Agents, Api, ApiOptions, ROUTES, random_token};
+use toolfence_session::persona::Persona;
+use toolfence_workspace::Workspace;
+use toolfence_workspace::undo::OpenTurn;
 
 /// Counts the turns that would begin. Nobody answers them, and the project is a folder that is not there any more.
 struct Nobody(AtomicUsize, Arc<Workspace>);

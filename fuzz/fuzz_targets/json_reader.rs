@@ -5,8 +5,8 @@
 
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
-use toolfence::parts::json::{self, Status};
-use toolfence::program::json::Lexer;
+use toolfence_protocol::json::Lexer;
+use toolfence_protocol::json::{self, Status};
 
 fuzz_target!(|data: &[u8]| {
     let [closed, text @ ..] = data else { return };
@@ -57,9 +57,9 @@ fn whole_when_read(text: &str) {
 
 /// The lexer accepts what `serde_json` accepts, and is the same for any pieces.
 fn lexer_is_chunk_invariant(text: &str, chunk: usize) {
-    let mut whole = Lexer::new(toolfence::program::json::MOST_NESTING);
+    let mut whole = Lexer::new(toolfence_protocol::json::MOST_NESTING);
     whole.feed(text, &mut ());
-    let mut pieces = Lexer::new(toolfence::program::json::MOST_NESTING);
+    let mut pieces = Lexer::new(toolfence_protocol::json::MOST_NESTING);
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
         let end = (first.len_utf8()..=chunk.min(rest.len())).rev().find(|at| rest.is_char_boundary(*at));

@@ -5,7 +5,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use similar::TextDiff;
-use toolfence::parts::patch;
+use toolfence_patch as patch;
 
 fuzz_target!(|data: &[u8]| {
     let [context, kind, place, texts @ ..] = data else { return };
@@ -43,7 +43,7 @@ fuzz_target!(|data: &[u8]| {
 fn applied(text: &str, old: &[u8]) -> Result<Vec<u8>, String> {
     let patch = patch::parse(text).map_err(|problem| problem.to_string())?;
     let [file] = patch.files.as_slice() else { return Err("not one file".into()) };
-    let done = toolfence::parts::patch::apply(&file.hunks, old).map_err(|misses| misses[0].to_string())?;
+    let done = toolfence_patch::apply(&file.hunks, old).map_err(|misses| misses[0].to_string())?;
     assert_eq!(done.hunks.len(), file.hunks.len());
     Ok(done.text)
 }
@@ -100,5 +100,5 @@ fn is_ambiguous(clean: &str, old: &str) -> bool {
     let Ok(patch) = patch::parse(clean) else { return true };
     let mut hunks = patch.files[0].hunks.clone();
     hunks.iter_mut().for_each(|hunk| hunk.stated = None);
-    toolfence::parts::patch::apply(&hunks, old.as_bytes()).is_err()
+    toolfence_patch::apply(&hunks, old.as_bytes()).is_err()
 }

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use toolfence::parts::patch::{self, FilePatch, Kind, Line, Patch, Sign};
+use toolfence_patch::{self as patch, FilePatch, Kind, Line, Patch, Sign};
 
 fuzz_target!(|text: &str| {
     let Ok(patch) = patch::parse(text) else { return };
@@ -72,7 +72,7 @@ fn apply_everything(patch: &Patch<'_>) {
         let old: String =
             file.hunks.iter().flat_map(|hunk| hunk.old()).map(|line| format!("{}\n", line.text)).collect();
         for text in [old.as_bytes(), b"", b"\xEF\xBB\xBFa\r\n\xff\n\nb"] {
-            match toolfence::parts::patch::apply(&file.hunks, text) {
+            match toolfence_patch::apply(&file.hunks, text) {
                 Ok(done) => assert_eq!(done.hunks.len(), file.hunks.len()),
                 Err(misses) => assert!(misses.iter().all(|miss| !miss.to_string().is_empty())),
             }

@@ -10,11 +10,11 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::io::BufReader;
-use toolfence::agent::Canceller;
-use toolfence::pipe::{Ending, Pipe, VERSION};
-use toolfence::policy::{NoFacts, Policy};
-use toolfence::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError, Toolbox};
-use toolfence::{Effect, Output, Param, ParamKind, ToolSpec};
+use toolfence_agent::agent::Canceller;
+use toolfence_policy::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError, Toolbox};
+use toolfence_policy::{NoFacts, Policy};
+use toolfence_protocol::{Effect, Output, Param, ParamKind, ToolSpec};
+use toolfence_server::pipe::{Ending, Pipe, VERSION};
 
 /// Counts how often it ran.
 struct Counting {

@@ -13,9 +13,9 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
-use toolfence::parse::{Event, Options, for_each};
-use toolfence::proxy::{Proxy, ProxyOptions};
-use toolfence::{Catalog, Dialects, FinishReason, Repair, ToolSpec};
+use toolfence_protocol::parse::{Event, Options, for_each};
+use toolfence_protocol::{Catalog, Dialects, FinishReason, Repair, ToolSpec};
+use toolfence_server::proxy::{Proxy, ProxyOptions};
 
 /// One proxy for all inputs, in front of an upstream that says what `script` holds.
 struct Stage {

@@ -3,9 +3,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use toolfence::policy::{Decision, Judgement, Policy};
 use toolfence_kit::World;
 use toolfence_policy::shell_parser::parse;
+use toolfence_policy::{Decision, Judgement, Policy};
 
 /// What is refused by itself, and stays so wherever it stands.
 const BLOCKED: &[&str] = &[

@@ -5,10 +5,10 @@
 
 use libfuzzer_sys::fuzz_target;
 use std::time::{Duration, Instant};
-use toolfence::parts::validate::Sight;
-use toolfence::parts::validate::read_output;
-use toolfence::parts::validate::syntax::{LANGUAGES, Reader};
-use toolfence::parts::validate::{Diagnostic, LineMap, new_ones};
+use toolfence_tools::validate::Sight;
+use toolfence_tools::validate::read_output;
+use toolfence_tools::validate::syntax::{LANGUAGES, Reader};
+use toolfence_tools::validate::{Diagnostic, LineMap, new_ones};
 
 /// When it is asked to give up, and when it must have done so: a grammar may take a while to come to where it is asked.
 const PATIENCE: Duration = Duration::from_secs(1);

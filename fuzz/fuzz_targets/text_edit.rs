@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use toolfence::parts::patch::{DataEdit, LineEdit, PassageProblem, edit_data, edit_lines, replace_passage};
+use toolfence_patch::{DataEdit, LineEdit, PassageProblem, edit_data, edit_lines, replace_passage};
 
 fuzz_target!(|data: &[u8]| {
     let [a, b, c, d, texts @ ..] = data else { return };

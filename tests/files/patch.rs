@@ -8,9 +8,9 @@ pub(crate) mod laws;
 mod parts;
 
 use std::collections::BTreeMap;
-use toolfence::Language;
-use toolfence::parts::patch::{self, LineEdit, Plan, Source};
+use toolfence_patch::{self as patch, LineEdit, Plan, Source};
 use toolfence_patch::{Base, Failure};
+use toolfence_protocol::Language;
 
 /// Files in memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -5,9 +5,9 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
-use toolfence::program::format::read_back;
-use toolfence::{ErrorCode, ToolResult};
 use toolfence_kit::{Program, Ran};
+use toolfence_protocol::format::read_back;
+use toolfence_protocol::{ErrorCode, ToolResult};
 
 const CODER: &str = env!("CARGO_BIN_EXE_coder");
 
@@ -173,7 +173,7 @@ fn parse_explains_dialects_and_what_does_not_count() {
         assert!(ran.out.contains(said), "{said}: {}", ran.out);
     }
     let told = coder(folder.path(), &["parse", "--help"], "").out;
-    assert!(toolfence::Dialect::ALL.iter().all(|dialect| told.contains(dialect.name())), "{told}");
+    assert!(toolfence_protocol::Dialect::ALL.iter().all(|dialect| told.contains(dialect.name())), "{told}");
 }
 
 /// A text for a model that writes as it was trained to; what it then writes is a call.
@@ -194,7 +194,7 @@ fn prompt_speaks_the_dialect_that_is_named() {
         assert!(refused.status == 2 && refused.err.contains("hermes, llama, mistral"), "{}", refused.err);
     }
     let help = coder(folder.path(), &["prompt", "--help"], "").out;
-    assert!(toolfence::Dialect::ALL.iter().all(|dialect| help.contains(dialect.name())), "{help}");
+    assert!(toolfence_protocol::Dialect::ALL.iter().all(|dialect| help.contains(dialect.name())), "{help}");
     assert!(help.contains("--dialects NAMES") && help.contains("--dialect NAME"), "{help}");
 }
 

@@ -4,7 +4,7 @@ use serde_json::Value;
 use std::io::{Read, Write};
 use std::ops::Deref;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use toolfence_kit::{Program, Project, Ran};
@@ -358,7 +358,7 @@ fn who_is_killed_takes_the_program_along() {
 /// The examples are scripts that a shell can read, and the one for any web chat works as it stands.
 #[test]
 fn the_examples_are_scripts() {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("examples/backends");
+    let folder = toolfence_kit::root().join("examples/backends");
     let mut seen = 0;
     for entry in std::fs::read_dir(&folder).unwrap().flatten() {
         let path = entry.path();
@@ -377,7 +377,7 @@ fn the_examples_talk_with_their_programs() {
     let place = Place::new("");
     let bin = place.home.join("bin");
     std::fs::create_dir(&bin).unwrap();
-    let examples = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("examples/backends");
+    let examples = toolfence_kit::root().join("examples/backends");
     // Its last argument is the database.
     let llm = "#!/usr/bin/env bash\nprintf '%s|' \"$@\" >>\"$HOME/args\"; echo >>\"$HOME/args\"\n\
                touch \"${!#}\"; cat >\"$HOME/told\"; echo Yes.\n";
@@ -415,7 +415,7 @@ fn the_examples_talk_with_their_programs() {
 #[test]
 fn the_example_of_a_bridge_works_as_it_stands() {
     let place = Place::new("");
-    let line = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("examples/backends/web_chat.sh").display().to_string();
+    let line = toolfence_kit::root().join("examples/backends/web_chat.sh").display().to_string();
     let run = |args: &[&str]| {
         let start = ["--command", &line, "--command-conversation", "own", "--instructions", "external"];
         place.run(CODER, &[&start, args].concat(), "").out

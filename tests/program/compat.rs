@@ -12,7 +12,7 @@ const CODER: &str = env!("CARGO_BIN_EXE_coder");
 const ROOT: &str = "@ROOT@";
 
 fn cases() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/compat")
+    toolfence_kit::root().join("tests/cases/compat")
 }
 
 /// All files below a folder.
@@ -282,7 +282,7 @@ fn old_settings_are_taken_key_by_key() {
     let folder = place.home.join("config/toolfence");
     copy(&cases().join("settings.toml"), &folder.join("config.toml"), &place);
     for certificate in ["ca.pem", "client.pem"] {
-        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/tls").join(certificate);
+        let from = toolfence_kit::root().join("tests/data/tls").join(certificate);
         fs::copy(from, folder.join(certificate)).unwrap();
     }
     let shown: Value = serde_json::from_str(&output(&place, &["config", "show", "--json"])).unwrap();
@@ -309,7 +309,7 @@ fn old_settings_are_taken_key_by_key() {
 
 #[test]
 fn the_files_name_no_machine_and_hold_no_secret() {
-    let redactor = toolfence::redact::Redactor::new();
+    let redactor = toolfence_agent::redact::Redactor::new();
     for file in files(&cases()) {
         let text = fs::read_to_string(&file).unwrap();
         for path in ["/tmp", "/home/", "/root", "/var/", "/Users/", "/private/"] {

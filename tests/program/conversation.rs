@@ -727,7 +727,7 @@ fn json_output_of_one_shot() {
     assert_eq!(events_of(&streamed.out), events_of(&ran(&["--output-format", "stream-json"]).out));
     let lines: Vec<Value> = streamed.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let (mut schemas, mut compiler) = (boon::Schemas::new(), boon::Compiler::new());
-    compiler.add_resource("pipe.json", serde_json::from_str(toolfence::pipe::SCHEMA).unwrap()).unwrap();
+    compiler.add_resource("pipe.json", serde_json::from_str(toolfence_server::pipe::SCHEMA).unwrap()).unwrap();
     let out = compiler.compile("pipe.json#/$defs/out", &mut schemas).unwrap();
     for line in &lines {
         assert!(schemas.validate(line, out).is_ok(), "{line} does not fit the schema");

@@ -4,10 +4,7 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
+use toolfence_kit::root;
 
 fn read(path: impl AsRef<Path>) -> String {
     let path = root().join(path);
@@ -57,7 +54,6 @@ fn anchor(heading: &str) -> String {
 }
 
 /// The cells of the rows of all tables of a document, without their marks.
-#[cfg(feature = "pipe")]
 fn rows(text: &str) -> Vec<Vec<String>> {
     let mut rows: Vec<Vec<String>> = Vec::new();
     for event in events(text) {
@@ -118,7 +114,6 @@ fn every_page_of_the_folder_is_linked_from_the_readme() {
     assert_none(missing.collect());
 }
 
-#[cfg(feature = "cli")]
 mod program {
     use super::*;
     use std::collections::BTreeSet;
@@ -146,8 +141,8 @@ mod program {
     /// The library, both schemas and the page of the pipe have one list of reasons why a call is ignored.
     #[test]
     fn every_reason_of_an_ignored_call_is_described() {
-        let name = |why: &toolfence::parse::Ignored| serde_json::to_value(why).unwrap();
-        let reasons: Vec<_> = toolfence::parse::Ignored::ALL.iter().map(name).collect();
+        let name = |why: &toolfence_protocol::parse::Ignored| serde_json::to_value(why).unwrap();
+        let reasons: Vec<_> = toolfence_protocol::parse::Ignored::ALL.iter().map(name).collect();
         // A parser knows nothing of rounds.
         let of_parser: Vec<_> = reasons.iter().filter(|reason| **reason != "last_round").cloned().collect();
         for (schema, reasons) in
@@ -177,7 +172,7 @@ mod program {
     fn the_page_of_dialects_has_every_one_and_no_other() {
         let rows = rows(&read("docs/dialects.md"));
         let named: Vec<&str> = rows.iter().filter_map(|row| row.first()).map(String::as_str).collect();
-        let known: Vec<&str> = toolfence::Dialect::ALL.iter().map(|dialect| dialect.name()).collect();
+        let known: Vec<&str> = toolfence_protocol::Dialect::ALL.iter().map(|dialect| dialect.name()).collect();
         let missing = known.iter().filter(|name| !named.contains(name));
         assert_none(missing.map(|name| format!("docs/dialects.md has no row for {name}")).collect());
         let is_name = |name: &&&str| name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
@@ -190,7 +185,7 @@ mod program {
     #[test]
     fn the_page_of_dialects_says_which_one_reads_what_others_read() {
         let rows = rows(&read("docs/dialects.md"));
-        let known: HashSet<&str> = toolfence::Dialect::ALL.iter().map(|dialect| dialect.name()).collect();
+        let known: HashSet<&str> = toolfence_protocol::Dialect::ALL.iter().map(|dialect| dialect.name()).collect();
         let others = ["vLLM", "SGLang", "tool-parser", "llama.cpp"];
         for other in others {
             let of_it = |row: &&Vec<String>| row[0].strip_prefix(other).is_some_and(|rest| rest.starts_with(' '));
@@ -286,7 +281,7 @@ mod program {
     #[test]
     fn the_page_of_http_has_every_route() {
         let rows = rows(&read("docs/http.md"));
-        let missing = toolfence::program::http::ROUTES.iter().map(|(method, path)| format!("{method} {path}"));
+        let missing = toolfence_server::http::ROUTES.iter().map(|(method, path)| format!("{method} {path}"));
         let missing = missing.filter(|route| !rows.iter().any(|row| row[0] == *route));
         assert_none(missing.map(|route| format!("docs/http.md has no row for {route}")).collect());
     }
@@ -304,7 +299,6 @@ mod program {
     }
 }
 
-#[cfg(feature = "pipe")]
 mod pipe {
     use super::*;
     use boon::{Compiler, Schemas};
@@ -312,7 +306,7 @@ mod pipe {
 
     /// What the schema says of the lines of one side: the name of each, and its required fields.
     fn lines(side: &str) -> Vec<(String, Vec<String>)> {
-        let schema: Value = serde_json::from_str(toolfence::pipe::SCHEMA).expect("JSON");
+        let schema: Value = serde_json::from_str(toolfence_server::pipe::SCHEMA).expect("JSON");
         let all = schema["$defs"][side]["oneOf"].as_array().expect("a list").clone();
         let name = |line: &Value| {
             let properties = &line["properties"];
@@ -351,7 +345,7 @@ mod pipe {
     #[test]
     fn the_examples_of_the_pipe_are_lines_of_its_schema() {
         let (mut schemas, mut compiler) = (Schemas::new(), Compiler::new());
-        let schema = serde_json::from_str(toolfence::pipe::SCHEMA).expect("JSON");
+        let schema = serde_json::from_str(toolfence_server::pipe::SCHEMA).expect("JSON");
         compiler.add_resource("pipe.json", schema).expect("a resource");
         let index = compiler.compile("pipe.json", &mut schemas).expect("a schema");
         let mut seen = 0;

@@ -5,17 +5,18 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use toolfence::parse::Event;
-use toolfence::policy::{AskMode, NoFacts, PathRules};
-use toolfence::program::limits::LIMITS;
-use toolfence::sandbox::{Kind, Mode, Settings};
-use toolfence::session::{Action, Input, Session, SessionOptions, StopReason, Turn};
-use toolfence::tools::{self, CommandRunner};
-use toolfence::workspace::Workspace;
-use toolfence::{
+use toolfence_kit::{Program, Project, Tools};
+use toolfence_policy::rules::PathRules;
+use toolfence_policy::{AskMode, NoFacts};
+use toolfence_protocol::limits::LIMITS;
+use toolfence_protocol::parse::Event;
+use toolfence_protocol::{
     Catalog, Effect, ErrorCode, FinishReason, Limits, Message, Output, Param, ParamKind, Role, ToolResult, ToolSpec,
 };
-use toolfence_kit::{Program, Project, Tools};
+use toolfence_sandbox::isolation::{Kind, Mode, Settings};
+use toolfence_session::{Action, Input, Session, SessionOptions, StopReason, Turn};
+use toolfence_tools::{self as tools, CommandRunner};
+use toolfence_workspace::Workspace;
 
 /// What stands for a number that is met: the tools and the session with one limit set.
 struct Met {
@@ -33,7 +34,7 @@ impl Met {
 
     fn tools(&self, settings: Settings) -> Tools<CommandRunner> {
         let workspace = Workspace::open(&self.project.root, PathRules::default()).expect("the root is there");
-        let settings = settings.helper(env!("CARGO_BIN_EXE_toolfence-sandbox"));
+        let settings = settings.helper(env!("CARGO_BIN_EXE_coder"));
         let runner = Arc::new(CommandRunner::new(Arc::new(workspace), settings));
         Tools::new(runner.clone(), tools::standard(runner).with_limits(self.limits))
     }
@@ -350,7 +351,7 @@ fn the_numbers_that_hold_are_shown() {
     // A session has the limits of its options, whatever the catalog was made with.
     let session = Session::new(
         met.options(),
-        toolfence::tool::catalog(),
+        toolfence_policy::toolset::catalog(),
         toolfence_kit::policy(AskMode::Never),
         Arc::new(NoFacts),
     );

@@ -6,7 +6,7 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-use toolfence::program::backend::{choose_model, local_servers};
+use toolfence_agent::backend::http::{choose_model, local_servers};
 use toolfence_kit::{Program, Project, Ran};
 
 /// A server that has these pages, and answers every conversation with a word. It notes what it was asked.

@@ -343,7 +343,7 @@ fn the_sandbox_holds_the_server() {
 fn a_result_cannot_be_read_as_a_call() {
     let served = Served::new("result");
     let ran = served.coder(&["exec", "--yes"], CALL);
-    let parsed = toolfence::parse::parse(&ran.out);
+    let parsed = toolfence_protocol::parse::parse(&ran.out);
     assert!(parsed.calls.is_empty() && ran.out.starts_with("````tool_result\n"), "{ran:?}");
 }
 

@@ -13,7 +13,7 @@ use toolfence_kit::Project;
 const CODER: &str = env!("CARGO_BIN_EXE_coder");
 
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/schemas")
+    toolfence_kit::root().join("docs/schemas")
 }
 
 fn read_schema(name: &str) -> Value {

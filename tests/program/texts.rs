@@ -62,9 +62,7 @@ fn bare(words: &str) -> String {
 #[test]
 fn what_is_said_in_portuguese_is_no_english() {
     let mut files = Vec::new();
-    for folder in ["crates", "src"] {
-        files_of_texts(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder), &mut files);
-    }
+    files_of_texts(&toolfence_kit::root().join("crates"), &mut files);
     let (mut wrong, mut count) = (Vec::new(), 0);
     for file in &files {
         let source = std::fs::read_to_string(file).expect("a source file");
@@ -123,7 +121,7 @@ fn no_sentence_of_the_program_stands_outside_of_the_texts() {
     /// What may: the help of the command line and the explanations of keys, of which other tests see that all is told in both
     /// languages, forms of JSON, and the keywords of languages.
     const MAY: [&str; 4] = ["args.rs", "config/keys.rs", "commands/parse.rs", "markdown/code.rs"];
-    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/bin/coder");
+    let program = toolfence_kit::root().join("crates/coder/src");
     let (mut folders, mut wrong, mut count) = (vec![program.clone()], Vec::new(), 0);
     while let Some(folder) = folders.pop() {
         for path in std::fs::read_dir(folder).expect("a folder of the sources").flatten().map(|entry| entry.path()) {

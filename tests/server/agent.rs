@@ -3,13 +3,15 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
-use toolfence::agent::{Agent, Host, Nobody};
-use toolfence::backend::{Backend, Chunk, Replay, Sink, Usage};
-use toolfence::parse::Event;
-use toolfence::policy::{AskMode, NoFacts, Pending};
-use toolfence::session::{Answer, Session, SessionOptions, StopReason};
-use toolfence::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError, Toolbox};
-use toolfence::{Effect, Error, FinishReason, Message, Output, Param, ParamKind, Role, ToolCall, ToolResult, ToolSpec};
+use toolfence_agent::agent::{Agent, Host, Nobody};
+use toolfence_agent::backend::{Backend, Chunk, Replay, Sink, Usage};
+use toolfence_policy::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError, Toolbox};
+use toolfence_policy::{AskMode, NoFacts, Pending};
+use toolfence_protocol::parse::Event;
+use toolfence_protocol::{
+    Effect, Error, FinishReason, Message, Output, Param, ParamKind, Role, ToolCall, ToolResult, ToolSpec,
+};
+use toolfence_session::{Answer, Session, SessionOptions, StopReason};
 
 /// What happened to all runs of a tool.
 #[derive(Default)]

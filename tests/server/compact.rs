@@ -6,15 +6,17 @@ use std::sync::{Arc, Mutex};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use toolfence::agent::{Agent, Host};
-use toolfence::backend::{Backend, Http, HttpOptions};
-use toolfence::policy::{AskMode, PathRules, Pending, Policy};
-use toolfence::sandbox::Settings;
-use toolfence::session::{Answer, Compacted, Session, SessionOptions, StopReason};
-use toolfence::toolbox::BoxFuture;
-use toolfence::tools::{self, CommandRunner};
-use toolfence::workspace::Workspace;
-use toolfence::{ErrorKind, Message, Role, Text};
+use toolfence_agent::agent::{Agent, Host};
+use toolfence_agent::backend::Backend;
+use toolfence_agent::backend::http::{Http, HttpOptions};
+use toolfence_policy::rules::PathRules;
+use toolfence_policy::toolbox::BoxFuture;
+use toolfence_policy::{AskMode, Pending, Policy};
+use toolfence_protocol::{ErrorKind, Message, Role, Text};
+use toolfence_sandbox::isolation::Settings;
+use toolfence_session::{Answer, Compacted, Session, SessionOptions, StopReason};
+use toolfence_tools::{self as tools, CommandRunner};
+use toolfence_workspace::Workspace;
 
 /// How a server refuses what is too long: the status, and the body for so many tokens and such a window.
 type Refuses = fn(usize, usize) -> (&'static str, String);

@@ -6,9 +6,10 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use toolfence::backend::HttpOptions;
-use toolfence::backend::{Backend, Chunk, Http, Sink};
-use toolfence::{Error, FinishReason, Message, Role};
+use toolfence_agent::backend::http::Http;
+use toolfence_agent::backend::http::HttpOptions;
+use toolfence_agent::backend::{Backend, Chunk, Sink};
+use toolfence_protocol::{Error, FinishReason, Message, Role};
 
 /// What a server does on one connection: pieces to send, with a pause after each; then it closes.
 type Script = Vec<(Vec<u8>, u64)>;

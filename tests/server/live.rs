@@ -11,13 +11,14 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
-use toolfence::agent::{Agent, Host, Nobody};
-use toolfence::backend::HttpOptions;
-use toolfence::backend::{Backend, Chunk, Http, Sink};
-use toolfence::policy::{AskMode, NoFacts};
-use toolfence::session::{Compacted, Session, SessionOptions, StopReason};
-use toolfence::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError, Toolbox};
-use toolfence::{Effect, Error, FinishReason, Message, Output, Role, ToolSpec};
+use toolfence_agent::agent::{Agent, Host, Nobody};
+use toolfence_agent::backend::http::Http;
+use toolfence_agent::backend::http::HttpOptions;
+use toolfence_agent::backend::{Backend, Chunk, Sink};
+use toolfence_policy::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError, Toolbox};
+use toolfence_policy::{AskMode, NoFacts};
+use toolfence_protocol::{Effect, Error, FinishReason, Message, Output, Role, ToolSpec};
+use toolfence_session::{Compacted, Session, SessionOptions, StopReason};
 
 /// One server at a time: each spins on every core, and two of them stand in each other's way.
 static TAKEN: Mutex<bool> = Mutex::new(false);

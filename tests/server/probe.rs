@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use toolfence::agent::{Agent, Nobody};
-use toolfence::backend::{Backend, Chunk, Replay, Sink};
-use toolfence::grammar::Form;
-use toolfence::policy::{AskMode, NoFacts};
-use toolfence::program::backend::Adapted;
-use toolfence::program::probe::{self, Facts, Mangling, Options, Probed, Style, Subject, Verdict};
-use toolfence::session::{Session, SessionOptions, StopReason};
-use toolfence::toolbox::{BoxFuture, Toolbox};
-use toolfence::{Args, Dialect, Error, ErrorKind, FinishReason, Language, Message, Role, ToolCall};
+use toolfence_agent::agent::{Agent, Nobody};
+use toolfence_agent::backend::Adapted;
+use toolfence_agent::backend::{Backend, Chunk, Replay, Sink};
+use toolfence_agent::probe::{self, Facts, Mangling, Options, Probed, Style, Subject, Verdict};
+use toolfence_policy::toolbox::{BoxFuture, Toolbox};
+use toolfence_policy::{AskMode, NoFacts};
+use toolfence_protocol::grammar::Form;
+use toolfence_protocol::{Args, Dialect, Error, ErrorKind, FinishReason, Language, Message, Role, ToolCall};
+use toolfence_session::{Session, SessionOptions, StopReason};
 
 /// What a bridge does to a reply. It is told the question too, and the number of the request.
 type Bridge = Arc<dyn Fn(&str, &str, usize) -> String + Send + Sync>;
@@ -469,7 +469,6 @@ fn every_damage_has_a_name_of_its_own() {
 }
 
 /// The program against a server of this process: what a probe finds counts in the runs after it.
-#[cfg(feature = "cli")]
 mod program {
     use super::*;
     use serde_json::json;

@@ -1,23 +1,21 @@
 //! What a conversation leaves on the disk: its records, what a resumed one sends, and what `coder` does with them.
 
-#[cfg(feature = "cli")]
 mod images;
-#[cfg(feature = "cli")]
 mod program;
 
 use boon::{Compiler, Schemas};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use toolfence::agent::{Agent, Host, Nobody};
-use toolfence::backend::{Backend, Chunk, Replay, Sink};
-use toolfence::policy::{AskMode, NoFacts, Pending};
-use toolfence::program::transcript::{SCHEMA, Store, Stored};
-use toolfence::session::{Answer, Session, SessionOptions};
-use toolfence::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError, Toolbox};
-use toolfence::transcript::Transcript;
-use toolfence::{Effect, Error, ErrorKind, FinishReason, Message, Output, Param, ParamKind, ToolSpec};
+use toolfence_agent::agent::{Agent, Host, Nobody};
+use toolfence_agent::backend::{Backend, Chunk, Replay, Sink};
+use toolfence_agent::transcript::Transcript;
+use toolfence_agent::transcript::{SCHEMA, Store, Stored};
 use toolfence_kit::CaseFiles;
+use toolfence_policy::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError, Toolbox};
+use toolfence_policy::{AskMode, NoFacts, Pending};
+use toolfence_protocol::{Effect, Error, ErrorKind, FinishReason, Message, Output, Param, ParamKind, ToolSpec};
+use toolfence_session::{Answer, Session, SessionOptions};
 
 /// Gives its word back; `fail` fails for the host.
 struct Say(ToolSpec);
@@ -92,7 +90,7 @@ impl Host for Wavering {
 /// What a session would be sent that is resumed now.
 fn resumed(path: &Path) -> Vec<Message> {
     let turns = Transcript::resume(path).unwrap().history();
-    toolfence::session::render(&turns, &SessionOptions::default().format)
+    toolfence_session::render(&turns, &SessionOptions::default().format)
 }
 
 fn without_instructions(agent: &Agent) -> Vec<Message> {
@@ -265,10 +263,10 @@ impl Backend for Stuck {
 }
 
 /// Cancels as soon as something is shown.
-struct Impatient(toolfence::agent::Canceller);
+struct Impatient(toolfence_agent::agent::Canceller);
 
 impl Host for Impatient {
-    fn show(&mut self, _: &toolfence::parse::Event<'_>) {
+    fn show(&mut self, _: &toolfence_protocol::parse::Event<'_>) {
         self.0.cancel();
     }
 }
@@ -449,7 +447,7 @@ async fn sessions_are_found() {
 async fn sessions_of_every_version_can_be_resumed() {
     for version in ["v1", "v2"] {
         let folder = tempfile::tempdir().unwrap();
-        let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/sessions");
+        let samples = toolfence_kit::root().join("tests/data/sessions");
         let path = folder.path().join("0123456789abcdef.jsonl");
         std::fs::copy(samples.join(format!("{version}.jsonl")), &path).unwrap();
         assert!(records(&path).len() > 8);
@@ -457,9 +455,12 @@ async fn sessions_of_every_version_can_be_resumed() {
         assert_eq!(transcript.unreadable(), 0);
         let mut options = instructed();
         options.history = transcript.history();
-        let messages = toolfence::session::render(&options.history, &options.format);
+        let messages = toolfence_session::render(&options.history, &options.format);
         let roles: Vec<_> = messages.iter().map(|message| message.role).collect();
-        assert!(roles.chunks(2).all(|two| two == [toolfence::Role::User, toolfence::Role::Assistant]), "{roles:?}");
+        assert!(
+            roles.chunks(2).all(|two| two == [toolfence_protocol::Role::User, toolfence_protocol::Role::Assistant]),
+            "{roles:?}"
+        );
         agent(Replay::new(["Yes."]), options, transcript).run("Is it?", &mut Nobody).await.unwrap();
         assert_eq!(records(&path).last().unwrap()["content"], "Yes.");
     }

@@ -13,8 +13,8 @@ use tool_parser::{
     JsonParser, KimiK2Parser, KimiK3Parser, LlamaParser, MinimaxM2Parser, MinimaxM3Parser, MistralParser,
     ParserFactory, PythonicParser, QwenParser, Step3Parser, ToolParser,
 };
-use toolfence::parse::{self, Event, Options};
-use toolfence::{Catalog, Dialects, FinishReason, ToolSpec};
+use toolfence_protocol::parse::{self, Event, Options};
+use toolfence_protocol::{Catalog, Dialects, FinishReason, ToolSpec};
 
 type Calls = Vec<(String, Value)>;
 

@@ -11,8 +11,8 @@ use serde_json::json;
 use std::hint::black_box;
 use tool_parser::parsers::QwenXmlParser;
 use tool_parser::{DeepSeek31Parser, Glm4MoeParser, KimiK2Parser, MinimaxM2Parser, QwenParser, ToolParser};
-use toolfence::parse::{Event, Options, Parser, for_each};
-use toolfence::{Dialects, FinishReason};
+use toolfence_protocol::parse::{Event, Options, Parser, for_each};
+use toolfence_protocol::{Dialects, FinishReason};
 
 const CHUNK: usize = 4;
 
@@ -126,7 +126,7 @@ fn pieces(text: &str) -> Vec<&str> {
 
 fn options(dialects: Dialects) -> Options {
     let mut options = Options::default();
-    options.catalog = Some(toolfence::tool::catalog());
+    options.catalog = Some(toolfence_policy::toolset::catalog());
     options.dialects = dialects;
     options
 }

@@ -37,8 +37,7 @@
 //! the last line that begins as lines of bodies do.
 //!
 //! ```
-//! # mod toolfence { pub mod parts { pub use toolfence_patch as patch; } }
-//! use toolfence::parts::patch;
+//! use toolfence_patch as patch;
 //!
 //! let text = "--- a/x\n+++ b/x\n@@ -40,2 +40,2 @@\n one\n-two\n+2\n";
 //! let patch = patch::parse(text).unwrap();
@@ -111,8 +110,7 @@ pub fn parse(text: &str) -> Result<Patch<'_>, Problem> {
 /// As for [`parse`]; `None` of `relative` is a name that leads out of the root.
 ///
 /// ```
-/// # mod toolfence { pub mod parts { pub use toolfence_patch as patch; } }
-/// use toolfence::parts::patch::{self, Base};
+/// use toolfence_patch::{self as patch, Base};
 ///
 /// let text = "--- /project/x\n+++ /project/x\n@@ -1 +1 @@\n-1\n+2\n";
 /// let below = |name: &str| name.strip_prefix("/project/").map(str::to_owned);
@@ -184,8 +182,7 @@ pub struct Names {
 /// are.
 ///
 /// ```
-/// # mod toolfence { pub mod parts { pub use toolfence_patch as patch; } }
-/// use toolfence::parts::patch::{self, Base};
+/// use toolfence_patch::{self as patch, Base};
 ///
 /// let named = patch::names("*** Begin Patch\n*** Create File: x\n+1\n*** End Patch\n", &Base::default());
 /// assert_eq!((named.names, named.read), (vec!["x".to_owned()], true));

@@ -95,8 +95,7 @@ impl fmt::Display for LineProblem {
 /// nobody said.
 ///
 /// ```
-/// # mod toolfence { pub mod parts { pub use toolfence_patch as patch; } }
-/// use toolfence::parts::patch::{LineEdit, edit_lines};
+/// use toolfence_patch::{LineEdit, edit_lines};
 ///
 /// let edits = [LineEdit { start: 2, end: 2, replacement: "2\n2b" }, LineEdit { start: 1, end: 0, replacement: "0" }];
 /// assert_eq!(edit_lines(b"one\r\ntwo\r\n", &edits).unwrap(), b"0\r\none\r\n2\r\n2b\r\n");

@@ -20,8 +20,7 @@ const MOST_PREFIXES: usize = 64;
 /// The folder that the names of a patch are relative to.
 ///
 /// ```
-/// # mod toolfence { pub mod parts { pub use toolfence_patch as patch; } }
-/// use toolfence::parts::patch::{self, Base};
+/// use toolfence_patch::{self as patch, Base};
 ///
 /// let base = Base::new("./crates//core/").unwrap();
 /// let text = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-1\n+2\n";

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 use std::ops::Range;
-use toolfence::parts::patch::{DataEdit, DataProblem, edit_data};
 use toolfence_kit::Random;
+use toolfence_patch::{DataEdit, DataProblem, edit_data};
 
 const NAMES: &[&str] = &["a", "b", "c", "a/b", "~", "", "0", "-", "//", "{", "é", "\"", "\\"];
 const GAPS: &[&str] = &[

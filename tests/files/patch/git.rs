@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use toolfence::parts::patch;
 use toolfence_kit::Random;
+use toolfence_patch as patch;
 use toolfence_patch::Base;
 
 #[test]
@@ -40,7 +40,7 @@ fn where_git_accepts_we_do_the_same() {
         }
         let theirs = by_git(Path::new(&git), folder.path(), &patch, &other);
         let parsed = patch::parse(&patch).unwrap_or_else(|problem| panic!("{problem}\n{patch}"));
-        let ours = toolfence::parts::patch::apply(&parsed.files[0].hunks, other.as_bytes());
+        let ours = toolfence_patch::apply(&parsed.files[0].hunks, other.as_bytes());
         match (theirs, ours) {
             (Some(theirs), Ok(ours)) => {
                 let got = String::from_utf8(ours.text).unwrap();

@@ -1,8 +1,8 @@
 //! Laws: what `similar` says of two texts applies back; a perturbed patch does the same or is refused.
 
 use similar::TextDiff;
-use toolfence::parts::patch::{self, Kind, Patch};
 use toolfence_kit::Random;
+use toolfence_patch::{self as patch, Kind, Patch};
 
 /// Texts of few different lines, so that many places look alike.
 pub(crate) fn text(random: &mut Random, lines: usize) -> String {
@@ -44,7 +44,7 @@ pub(crate) fn diff(old: &str, new: &str, context: usize) -> String {
 fn applied(text: &str, old: &str) -> Result<String, String> {
     let patch = patch::parse(text).map_err(|problem| problem.to_string())?;
     let [file] = patch.files.as_slice() else { return Err(format!("{} files", patch.files.len())) };
-    let done = toolfence::parts::patch::apply(&file.hunks, old.as_bytes()).map_err(|misses| misses[0].to_string())?;
+    let done = toolfence_patch::apply(&file.hunks, old.as_bytes()).map_err(|misses| misses[0].to_string())?;
     Ok(String::from_utf8(done.text).unwrap())
 }
 
@@ -70,7 +70,7 @@ fn what_similar_says_applies_back() {
 
 /// What printing and reading again keeps.
 fn essence<'p>(patch: &'p Patch<'_>) -> Vec<impl PartialEq + std::fmt::Debug + use<'p>> {
-    let hunks = |file: &'p toolfence::parts::patch::FilePatch<'_>| {
+    let hunks = |file: &'p toolfence_patch::FilePatch<'_>| {
         file.hunks.iter().map(|hunk| (hunk.stated, hunk.headings.last().copied(), &hunk.lines)).collect::<Vec<_>>()
     };
     patch.files.iter().map(|file| (file.kind, &file.old.path, &file.new.path, file.mode, hunks(file))).collect()
@@ -191,7 +191,7 @@ pub(crate) fn is_ambiguous(patch: &str, old: &str) -> bool {
     let patch = patch::parse(patch).unwrap();
     let mut hunks = patch.files[0].hunks.clone();
     hunks.iter_mut().for_each(|hunk| hunk.stated = None);
-    toolfence::parts::patch::apply(&hunks, old.as_bytes()).is_err()
+    toolfence_patch::apply(&hunks, old.as_bytes()).is_err()
 }
 
 #[test]
@@ -298,7 +298,7 @@ fn a_patch_with_another_indentation_does_the_same_or_is_refused() {
         let patch = moved(&clean, kind);
         // Where old lines are found as they are, nothing tells that they or the new ones were not meant so.
         let read = patch::parse(&patch).unwrap();
-        let done = toolfence::parts::patch::apply(&read.files[0].hunks, old.as_bytes());
+        let done = toolfence_patch::apply(&read.files[0].hunks, old.as_bytes());
         if done.is_ok_and(|done| done.hunks.iter().any(|hunk| hunk.fuzz == 0)) {
             continue;
         }

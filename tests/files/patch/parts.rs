@@ -8,10 +8,10 @@
 use super::laws::text;
 use serde_json::Value;
 use std::time::{Duration, Instant};
-use toolfence::parts::patch::PassageProblem;
-use toolfence::parts::patch::{DataEdit, LineEdit, edit_data, edit_lines, replace_passage};
 use toolfence_kit::Random;
 use toolfence_kit::{CaseFiles, Comparison, Expected, Section, signs};
+use toolfence_patch::PassageProblem;
+use toolfence_patch::{DataEdit, LineEdit, edit_data, edit_lines, replace_passage};
 
 struct Case {
     title: String,

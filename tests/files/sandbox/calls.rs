@@ -123,7 +123,7 @@ fn sockets_of_other_families_are_refused_with_the_network_too() {
     }
     let place = Place::new();
     let test = "sockets_of_other_families_are_refused_with_the_network_too";
-    let settings = toolfence::sandbox::Settings::new().network(true);
+    let settings = toolfence_sandbox::isolation::Settings::new().network(true);
     let args = serde_json::json!({"command": probe(&place, test, "")});
     let Some(result) = place.run_with(settings, args) else { return };
     let want = tried.map(|(.., error)| error.to_string()).join(" ");

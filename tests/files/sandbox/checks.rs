@@ -8,15 +8,16 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::sync::Arc;
-use toolfence::parts::validate::{Reads, Sight};
-use toolfence::policy::{AskMode, Policy, Verdict};
-use toolfence::sandbox::Settings;
-use toolfence::toolbox::{NoProgress, Toolbox};
-use toolfence::tools::Checker;
-use toolfence::tools::CommandRunner;
-use toolfence::workspace::Workspace;
-use toolfence::{Args, ErrorCode, ToolCall, ToolResult, tools};
 use toolfence_kit::picture;
+use toolfence_policy::toolbox::{NoProgress, Toolbox};
+use toolfence_policy::{AskMode, Policy, Verdict};
+use toolfence_protocol::{Args, ErrorCode, ToolCall, ToolResult};
+use toolfence_sandbox::isolation::Settings;
+use toolfence_tools as tools;
+use toolfence_tools::CommandRunner;
+use toolfence_tools::validate::Checker;
+use toolfence_tools::validate::{Reads, Sight};
+use toolfence_workspace::Workspace;
 
 struct Hands {
     runner: Arc<CommandRunner>,
@@ -492,7 +493,7 @@ fn a_long_file_is_checked_in_time() {
 #[test]
 fn a_project_that_sandbox_do_not_hold_is_not_asked() {
     let place = Place::new();
-    let runner = Arc::new(runner(&place.root, Settings::new().mode(toolfence::sandbox::Mode::Off)));
+    let runner = Arc::new(runner(&place.root, Settings::new().mode(toolfence_sandbox::isolation::Mode::Off)));
     let project = Reads::Project("project.txt".into());
     let checks = tools::Checks::new(runner.clone()).checkers([own("touch /tmp/asked-71; exit 0", project)]);
     let hands = Hands { toolbox: tools::checked(&checks), runner };

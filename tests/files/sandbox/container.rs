@@ -10,9 +10,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use toolfence::ErrorCode;
-use toolfence::sandbox::Container;
-use toolfence::sandbox::{Kind, Settings};
+use toolfence_protocol::ErrorCode;
+use toolfence_sandbox::isolation::Container;
+use toolfence_sandbox::isolation::{Kind, Settings};
 
 /// Notes what it was told, and runs what stands behind the image.
 const SCRIPT: &str = r#"#!/bin/bash
@@ -218,7 +218,6 @@ fn a_real_engine_ends_what_it_runs() {
 }
 
 /// A host that is killed cannot end anything: the keeper does.
-#[cfg(feature = "cli")]
 #[test]
 fn a_real_container_ends_with_a_host_that_is_killed() {
     use std::io::Write;

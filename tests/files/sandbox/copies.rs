@@ -6,12 +6,12 @@ use std::os::unix::fs::chown;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
-use toolfence::Language;
-use toolfence::policy::PathRules;
-use toolfence::program::text;
-use toolfence::sandbox::{Mode, Settings};
-use toolfence::tools::CommandRunner;
-use toolfence::workspace::Workspace;
+use toolfence_policy::rules::PathRules;
+use toolfence_protocol::Language;
+use toolfence_protocol::text;
+use toolfence_sandbox::isolation::{Mode, Settings};
+use toolfence_tools::CommandRunner;
+use toolfence_workspace::Workspace;
 
 /// Of no user or group here.
 const FOREIGN: u32 = 54_321;

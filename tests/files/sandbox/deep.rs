@@ -6,10 +6,11 @@ use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use toolfence::policy::{AskMode, Policy, Verdict};
-use toolfence::sandbox::Settings;
-use toolfence::toolbox::NoProgress;
-use toolfence::{ToolCall, tools};
+use toolfence_policy::toolbox::NoProgress;
+use toolfence_policy::{AskMode, Policy, Verdict};
+use toolfence_protocol::ToolCall;
+use toolfence_sandbox::isolation::Settings;
+use toolfence_tools as tools;
 
 /// Folders in one another, a file in the last of them.
 fn deep(root: &Path, levels: usize, length: usize) {

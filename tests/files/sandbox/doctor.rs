@@ -130,8 +130,8 @@ fn what_checks_changed_files_is_told() {
 /// The sandbox of the system's own program, where there is one.
 #[test]
 fn those_of_bubblewrap_hold_too() {
-    use toolfence::program::trial::{self, Held};
-    use toolfence::sandbox::{Kind, Settings};
+    use toolfence_commands::trial::{self, Held};
+    use toolfence_sandbox::isolation::{Kind, Settings};
     let place = tempfile::tempdir().expect("a temporary folder can be made");
     let settings = Settings::new().at_most(Kind::Bubblewrap).helper(super::HELPER);
     let found = super::block_on(trial::sandbox(&settings, place.path())).expect("the folder is ours");

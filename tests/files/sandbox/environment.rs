@@ -4,8 +4,8 @@ use super::{Place, container};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use toolfence::program::environment::{self, Rule, TABLE};
-use toolfence::sandbox::{Kind, Mode, Settings};
+use toolfence_sandbox::environment::{self, Rule, TABLE};
+use toolfence_sandbox::isolation::{Kind, Mode, Settings};
 
 /// What bash was started with, a line for each variable.
 const SHOW: &str = "while IFS= read -r -d '' each; do printf '%s\\n' \"$each\"; done </proc/self/environ";
@@ -73,7 +73,7 @@ fn a_command_in_a_container_sees_what_the_table_says() {
 
 #[test]
 fn the_page_about_the_sandbox_names_every_variable() {
-    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/sandbox.md")).expect("it is there");
+    let page = std::fs::read_to_string(toolfence_kit::root().join("docs/sandbox.md")).expect("it is there");
     for row in TABLE {
         let group = ["LC_", "GIT_CONFIG_"].into_iter().find(|group| row.name.starts_with(group));
         let name = group.map_or_else(|| format!("`{}`", row.name), |group| format!("`{group}*`"));

@@ -188,7 +188,7 @@ fn no_open_file_is_passed_in() {
 fn read_only_leaves_the_project_as_it_is() {
     let place = Place::new();
     place.file("f", "as it was\n");
-    let settings = toolfence::sandbox::Settings::new().mode(toolfence::sandbox::Mode::ReadOnly);
+    let settings = toolfence_sandbox::isolation::Settings::new().mode(toolfence_sandbox::isolation::Mode::ReadOnly);
     let command = "cat f; echo x > f; rm -f f; touch g; mkdir d; echo y > /tmp/y && cat /tmp/y";
     let Some(result) = place.run_with(settings, serde_json::json!({"command": command})) else { return };
     assert!(result.output.contains("as it was") && result.output.ends_with("y\n"), "{}", result.output);

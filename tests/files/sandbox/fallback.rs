@@ -7,10 +7,11 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::process::Command;
 use std::sync::Arc;
-use toolfence::program::text;
-use toolfence::sandbox::{Kind, Settings};
-use toolfence::tools::CommandRunner;
-use toolfence::{Catalog, tools};
+use toolfence_protocol::Catalog;
+use toolfence_protocol::text;
+use toolfence_sandbox::isolation::{Kind, Settings};
+use toolfence_tools as tools;
+use toolfence_tools::CommandRunner;
 
 impl Place {
     /// A project of cargo, in which git ignores `target`.

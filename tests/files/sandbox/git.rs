@@ -3,7 +3,7 @@
 use super::{Place, runner};
 use serde_json::json;
 use std::fs;
-use toolfence::sandbox::Settings;
+use toolfence_sandbox::isolation::Settings;
 
 /// A repository as `git init` makes it, made by hand: these tests need no git.
 fn repository(place: &Place, at: &str) {
@@ -135,7 +135,7 @@ fn what_git_ignores_can_be_removed_with_what_is_hidden_in_it() {
 #[test]
 fn a_command_that_cannot_write_takes_nothing_away() {
     let place = Place::new();
-    let mode = toolfence::sandbox::Mode::ReadOnly;
+    let mode = toolfence_sandbox::isolation::Mode::ReadOnly;
     let looking = runner(&place.root, Settings::new().mode(mode));
     if !super::stands(&looking) {
         return;
@@ -179,9 +179,9 @@ fn a_repository_above_the_root_keeps_its_hooks() {
 
 #[test]
 fn what_git_uses_is_for_a_person_to_change() {
-    use toolfence::policy::Effective;
-    use toolfence::policy::{AskMode, Policy};
-    use toolfence::{Args, ToolCall};
+    use toolfence_policy::Effective;
+    use toolfence_policy::{AskMode, Policy};
+    use toolfence_protocol::{Args, ToolCall};
     let place = Place::new();
     host(
         &place.root,
@@ -189,7 +189,7 @@ fn what_git_uses_is_for_a_person_to_change() {
          filter.x.clean 'sh tools/c.sh'; touch free",
     );
     let runner = runner(&place.root, Settings::new());
-    let catalog = toolfence::tools::standard(std::sync::Arc::new(runner)).catalog();
+    let catalog = toolfence_tools::standard(std::sync::Arc::new(runner)).catalog();
     let runner = super::runner(&place.root, Settings::new());
     let policy = Policy::default().ask(AskMode::Never);
     let decision = |path: &str| {

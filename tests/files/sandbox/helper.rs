@@ -7,13 +7,13 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
-use toolfence::parts::files::Stop;
-use toolfence::program::environment;
-use toolfence::program::process::{Job, run_supervised};
-use toolfence::program::sandbox::Request;
-use toolfence::program::workspace::Access;
-use toolfence::tools::CommandRunner;
 use toolfence_kit::Project;
+use toolfence_sandbox::environment;
+use toolfence_sandbox::isolation::Request;
+use toolfence_sandbox::process::{Job, run_supervised};
+use toolfence_tools::CommandRunner;
+use toolfence_workspace::Access;
+use toolfence_workspace::Stop;
 
 struct Host {
     runner: CommandRunner,

@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use toolfence::policy::{AskMode, Cleared, Policy, Verdict};
-use toolfence::sandbox::Settings;
-use toolfence::toolbox::{NoProgress, Toolbox};
-use toolfence::tools::CommandRunner;
-use toolfence::{Args, ErrorCode, ToolCall, ToolResult};
 use toolfence_kit::made_anew;
+use toolfence_policy::toolbox::{NoProgress, Toolbox};
+use toolfence_policy::{AskMode, Cleared, Policy, Verdict};
+use toolfence_protocol::{Args, ErrorCode, ToolCall, ToolResult};
+use toolfence_sandbox::isolation::Settings;
+use toolfence_tools::CommandRunner;
 use toolfence_tools::{Bash, Job, Jobs, Python};
 
 /// The tools on one set of jobs, as a session has them; a command becomes a job after a second.
@@ -363,7 +363,7 @@ fn deny_rules_hold_for_text_that_is_written_to_a_job() {
     let begun = session.call("bash", json!({"command": "cat | bash", "background": true}));
     let id = id_of(&begun);
     let settings =
-        toolfence::policy::Settings::from_toml("ask = \"never\"\n[commands]\ndeny = [\"touch\"]").expect("it is TOML");
+        toolfence_policy::Settings::from_toml("ask = \"never\"\n[commands]\ndeny = [\"touch\"]").expect("it is TOML");
     let policy = Policy::new(settings).expect("there are no globs");
     let review = |input: &str| {
         let args = json!({"id": id, "action": "write", "input": input});

@@ -7,12 +7,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
-use toolfence::program::environment;
-use toolfence::program::process::Job;
-use toolfence::tools::CommandRunner;
 use toolfence_commands::layer::{Change, Limits};
 use toolfence_commands::run::{LayerRun, LayeredProject, RunError};
 use toolfence_kit::picture;
+use toolfence_sandbox::environment;
+use toolfence_sandbox::process::Job;
+use toolfence_tools::CommandRunner;
 
 /// Runs commands of a project, each on a layer of its own next to the project.
 struct Layered {

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
-use toolfence::sandbox::{Kind, Mode, Settings};
+use toolfence_sandbox::isolation::{Kind, Mode, Settings};
 
 /// Processes whose command line holds the marker.
 pub(super) fn running(marker: &str) -> usize {
@@ -98,9 +98,9 @@ fn end_all(marker: &str) {
 #[test]
 fn without_a_helper_it_is_said() {
     let place = Place::new();
-    let workspace = toolfence::workspace::Workspace::open(&place.root, Default::default()).expect("it is there");
+    let workspace = toolfence_workspace::Workspace::open(&place.root, Default::default()).expect("it is there");
     let none = Settings::new().mode(Mode::Off);
-    let has_none = toolfence::tools::CommandRunner::new(Arc::new(workspace), none.clone());
+    let has_none = toolfence_tools::CommandRunner::new(Arc::new(workspace), none.clone());
     if has_none.enclosure().supervised(&[]).is_some() {
         eprintln!("skipped: there is a helper in the PATH");
         return;
@@ -130,7 +130,7 @@ fn the_time_leaves_nothing_and_keeps_the_output() {
     let Some(result) = place.run_with(Default::default(), json!({"command": command, "timeout": 1})) else { return };
     assert_eq!(running("sleep 72011"), 0);
     assert_eq!((result.output.as_str(), result.exit_code), ("before\n", Some(124)));
-    assert_eq!(result.error.map(|error| error.code), Some(toolfence::ErrorCode::Timeout));
+    assert_eq!(result.error.map(|error| error.code), Some(toolfence_protocol::ErrorCode::Timeout));
 }
 
 #[test]
@@ -185,15 +185,15 @@ fn a_cancelled_call_leaves_nothing() {
     if !stands(&runner) {
         return;
     }
-    let toolbox = toolfence::tools::standard(Arc::clone(&runner));
+    let toolbox = toolfence_tools::standard(Arc::clone(&runner));
     let args = [("command".to_owned(), json!(own("sleep 72013 & setsid sleep 72013 & sleep 72013")))];
-    let call = toolfence::ToolCall::new("1", "bash", args.into_iter().collect());
-    let policy = toolfence::policy::Policy::default().ask(toolfence::policy::AskMode::Never);
-    let toolfence::policy::Verdict::Cleared(cleared) = policy.review(call, &toolbox.catalog(), runner.as_ref()) else {
+    let call = toolfence_protocol::ToolCall::new("1", "bash", args.into_iter().collect());
+    let policy = toolfence_policy::Policy::default().ask(toolfence_policy::AskMode::Never);
+    let toolfence_policy::Verdict::Cleared(cleared) = policy.review(call, &toolbox.catalog(), runner.as_ref()) else {
         panic!("it is not cleared");
     };
     super::block_on(async {
-        let run = toolbox.run(cleared, &toolfence::toolbox::NoProgress);
+        let run = toolbox.run(cleared, &toolfence_policy::toolbox::NoProgress);
         let _ = tokio::time::timeout(Duration::from_millis(500), run).await.expect_err("it sleeps for a day");
     });
     assert!(is_gone("sleep 72013"));

@@ -6,11 +6,11 @@ use std::fs;
 use std::process::Command;
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
-use toolfence::policy::PathRules;
-use toolfence::sandbox::{Kind, Mode, Settings};
-use toolfence::tools::CommandRunner;
-use toolfence::undo::{History, Limits, OpenTurn};
-use toolfence::workspace::Workspace;
+use toolfence_policy::rules::PathRules;
+use toolfence_sandbox::isolation::{Kind, Mode, Settings};
+use toolfence_tools::CommandRunner;
+use toolfence_workspace::Workspace;
+use toolfence_workspace::undo::{History, Limits, OpenTurn};
 
 /// What the result of a command says that can write the project itself.
 const NOT_COVERED: &str = "[Undo does not cover what this command changed in the project.]";

@@ -2,8 +2,8 @@
 
 use super::{Place, running};
 use serde_json::json;
-use toolfence::sandbox::{Kind, Mode, Settings};
-use toolfence::{ErrorCode, ToolResult};
+use toolfence_protocol::{ErrorCode, ToolResult};
+use toolfence_sandbox::isolation::{Kind, Mode, Settings};
 
 /// A sandbox of the best kind that can be had, with 100 MiB.
 fn all() -> [Settings; 3] {
@@ -12,7 +12,7 @@ fn all() -> [Settings; 3] {
 }
 
 fn is_ended_for_memory(result: &ToolResult) -> bool {
-    let told = |failure: &toolfence::ToolFailure| {
+    let told = |failure: &toolfence_protocol::ToolFailure| {
         failure.code == ErrorCode::ExitStatus
             && failure.message.to_string().contains("used more than 100 MiB of memory")
             && failure.message.to_string().contains("sandbox.memory")

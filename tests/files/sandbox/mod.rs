@@ -1,13 +1,11 @@
 //! The sandbox from inside: what a command reaches, what it leaves behind, and that work goes on as usual.
 
-#[cfg(feature = "cli")]
 mod audit;
 mod calls;
 mod checks;
 mod container;
 mod copies;
 mod deep;
-#[cfg(feature = "cli")]
 mod doctor;
 mod environment;
 mod escape;
@@ -20,9 +18,7 @@ mod left;
 mod looks;
 mod memory;
 mod only;
-#[cfg(feature = "agent")]
 mod private_copy;
-#[cfg(feature = "agent")]
 mod project;
 mod secrets;
 mod session;
@@ -35,15 +31,16 @@ use serde_json::{Value, json};
 use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
-use toolfence::policy::PathRules;
-use toolfence::sandbox::{Kind, Mode, Settings};
-use toolfence::tools::CommandRunner;
-use toolfence::workspace::Workspace;
-use toolfence::{ToolResult, tools};
 use toolfence_kit::{Project, Tools, block_on};
+use toolfence_policy::rules::PathRules;
+use toolfence_protocol::ToolResult;
+use toolfence_sandbox::isolation::{Kind, Mode, Settings};
+use toolfence_tools as tools;
+use toolfence_tools::CommandRunner;
+use toolfence_workspace::Workspace;
 
 /// The helper, as an embedder would have it installed.
-const HELPER: &str = env!("CARGO_BIN_EXE_toolfence-sandbox");
+const HELPER: &str = env!("CARGO_BIN_EXE_coder");
 
 /// A project, and a folder beside it.
 struct Place(Project);
@@ -140,9 +137,9 @@ fn bash(runner: &Arc<CommandRunner>, args: Value) -> ToolResult {
     let toolbox = tools::standard(Arc::clone(runner));
     let args: Value = serde_json::from_str(&own(&args.to_string())).expect("it was JSON");
     let args = writing(runner, args);
-    let settings = toolfence::policy::Settings::default().allow_outside();
+    let settings = toolfence_policy::Settings::default().allow_outside();
     let policy =
-        toolfence::policy::Policy::new(settings).expect("there are no globs").ask(toolfence::policy::AskMode::Never);
+        toolfence_policy::Policy::new(settings).expect("there are no globs").ask(toolfence_policy::AskMode::Never);
     let tools = Tools::new(Arc::clone(runner), toolbox).under(policy);
     without_note(tools.carry_out(tools.cleared("bash", args)))
 }

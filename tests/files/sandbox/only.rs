@@ -5,12 +5,13 @@ use crate::marks::own;
 use serde_json::{Value, json};
 use std::process::Command;
 use std::sync::Arc;
-use toolfence::policy::{AskMode, Policy, Settings as Rules};
-use toolfence::sandbox::Settings;
-use toolfence::tools::CommandRunner;
-use toolfence::workspace::Workspace;
-use toolfence::{ToolResult, tools};
 use toolfence_kit::Tools;
+use toolfence_policy::{AskMode, Policy, Settings as Rules};
+use toolfence_protocol::ToolResult;
+use toolfence_sandbox::isolation::Settings;
+use toolfence_tools as tools;
+use toolfence_tools::CommandRunner;
+use toolfence_workspace::Workspace;
 
 const FILES: [&str; 6] = ["src/a.txt", "src/deep/b.txt", "src/.env", "docs/a.txt", "README.md", "Makefile"];
 

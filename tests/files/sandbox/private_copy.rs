@@ -14,17 +14,19 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
-use toolfence::agent::{Agent, Host};
-use toolfence::backend::Replay;
-use toolfence::policy::{AskMode, PathRules, Pending, Policy};
-use toolfence::sandbox::Settings;
-use toolfence::session::{Answer, Session, SessionOptions};
-use toolfence::toolbox::BoxFuture;
-use toolfence::tools::CommandRunner;
-use toolfence::undo::{History, Limits};
-use toolfence::workspace::Workspace;
-use toolfence::{ErrorCode, ToolResult, tools};
+use toolfence_agent::agent::{Agent, Host};
+use toolfence_agent::backend::Replay;
 use toolfence_kit::{Picture, block_on, picture};
+use toolfence_policy::rules::PathRules;
+use toolfence_policy::toolbox::BoxFuture;
+use toolfence_policy::{AskMode, Pending, Policy};
+use toolfence_protocol::{ErrorCode, ToolResult};
+use toolfence_sandbox::isolation::Settings;
+use toolfence_session::{Answer, Session, SessionOptions};
+use toolfence_tools as tools;
+use toolfence_tools::CommandRunner;
+use toolfence_workspace::Workspace;
+use toolfence_workspace::undo::{History, Limits};
 
 /// What the user answers to a question.
 #[derive(Debug, Clone, Copy)]

@@ -4,18 +4,19 @@ use super::{Place, block_on, stands};
 use serde_json::json;
 use std::fs;
 use std::sync::Arc;
-use toolfence::agent::{Agent, Host};
-use toolfence::backend::Replay;
-use toolfence::policy::{AskMode, Policy};
-use toolfence::program::tools::PROJECT_CHECK;
-use toolfence::sandbox::Settings;
-use toolfence::session::{Session, SessionOptions, StopReason};
-use toolfence::toolbox::NoProgress;
-use toolfence::tools::CommandRunner;
-use toolfence::tools::ProjectChecks;
-use toolfence::{Message, ToolCall, ToolResult, tools};
+use toolfence_agent::agent::{Agent, Host};
+use toolfence_agent::backend::Replay;
 use toolfence_kit::Tools;
+use toolfence_policy::toolbox::NoProgress;
+use toolfence_policy::{AskMode, Policy};
+use toolfence_protocol::{Message, ToolCall, ToolResult};
+use toolfence_sandbox::isolation::Settings;
+use toolfence_session::{Session, SessionOptions, StopReason};
+use toolfence_tools as tools;
+use toolfence_tools::CommandRunner;
 use toolfence_tools::MadeChanges;
+use toolfence_tools::PROJECT_CHECK;
+use toolfence_tools::ProjectChecks;
 
 /// Writes down what is answered, and what is noted.
 #[derive(Default)]
@@ -100,7 +101,7 @@ fn what_is_new_in_the_project_stands_below_the_results() {
     assert_eq!(heard.found(), wanted);
     assert_eq!(heard.notes[0], format!("call_1: {look}"), "{:?}", heard.notes);
     assert!(heard.labels.contains(&format!("{PROJECT_CHECK} {look}")), "{:?}", heard.labels);
-    let results = toolfence::program::format::read_back(&history[2].content, None);
+    let results = toolfence_protocol::format::read_back(&history[2].content, None);
     let tools: Vec<&str> = results.iter().map(|result| &*result.tool).collect();
     assert_eq!(tools, ["write_file", "write_file", PROJECT_CHECK], "one message has them all: {}", history[2].content);
     assert!(!results[2].success && results[2].output == wanted[0]);
@@ -205,7 +206,7 @@ fn a_real_build_finds_what_a_change_broke_elsewhere() {
 #[test]
 fn without_sandbox_nothing_is_run_and_that_is_said_once() {
     let place = Place::new();
-    let open = super::runner(&place.root, Settings::new().mode(toolfence::sandbox::Mode::Off));
+    let open = super::runner(&place.root, Settings::new().mode(toolfence_sandbox::isolation::Mode::Off));
     let replies = [write("a.txt", "a"), write("b.txt", "b"), "Done.".to_owned()];
     let (heard, _) = turn(&Arc::new(open), &["touch looked"], &replies);
     let why = "No sandbox is available here that would hold it, and it may run what you wrote.";

@@ -6,12 +6,12 @@ use serde_json::json;
 use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
-use toolfence::parts::files::{ListFiles, ReadFile, SearchFiles, Stop};
-use toolfence::policy::{Judgement, Policy, Verdict};
-use toolfence::program::workspace::Access;
-use toolfence::tools::CommandRunner;
-use toolfence::{Args, ToolCall};
+use toolfence_policy::{Judgement, Policy, Verdict};
+use toolfence_protocol::{Args, ToolCall};
 use toolfence_sandbox::project::MaskKind;
+use toolfence_tools::CommandRunner;
+use toolfence_workspace::Access;
+use toolfence_workspace::{ListFiles, ReadFile, SearchFiles, Stop};
 
 const NAMES: &str = include_str!("../../cases/names.tsv");
 const PRIVATE: &str = "-----BEGIN CERTIFICATE-----\nx\n-----BEGIN PRIVATE KEY-----\nneedle\n";
@@ -28,7 +28,7 @@ fn answers(runner: &Arc<CommandRunner>, path: &str) -> Vec<(&'static str, bool)>
     let listed = runner.workspace().files().list(&listing, &stop);
     let policy = Policy::default();
     let args: Args = json!({"path": path}).as_object().cloned().unwrap_or_default().into_iter().collect();
-    let catalog = toolfence::tools::standard(Arc::clone(runner)).catalog();
+    let catalog = toolfence_tools::standard(Arc::clone(runner)).catalog();
     let review = policy.review(ToolCall::new("1", "read_file", args), &catalog, runner.as_ref());
     let command = policy.judge_command(&format!("cat '{path}'"), "", runner.as_ref());
     let masks = runner.workspace().masks().find(Access::Read, &stop).expect("the project is small");

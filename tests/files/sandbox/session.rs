@@ -9,11 +9,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use toolfence::program::process::Heard;
-use toolfence::sandbox::Settings;
-use toolfence::tools::{self, CommandRunner};
 use toolfence_kit::Tools;
+use toolfence_sandbox::isolation::Settings;
+use toolfence_sandbox::process::Heard;
 use toolfence_tools::WantedService;
+use toolfence_tools::{self as tools, CommandRunner};
 
 /// The tools of one session.
 struct Session<'p> {

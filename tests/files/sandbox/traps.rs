@@ -11,10 +11,11 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
-use toolfence::policy::{AskMode, Policy, Verdict};
-use toolfence::sandbox::Settings;
-use toolfence::toolbox::NoProgress;
-use toolfence::{Args, ToolCall, tools};
+use toolfence_policy::toolbox::NoProgress;
+use toolfence_policy::{AskMode, Policy, Verdict};
+use toolfence_protocol::{Args, ToolCall};
+use toolfence_sandbox::isolation::Settings;
+use toolfence_tools as tools;
 
 /// `PWN` in the scripts is a command that leaves a file beside the project, which nothing inside can reach.
 struct Trap {

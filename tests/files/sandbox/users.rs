@@ -5,7 +5,7 @@ use serde_json::json;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
-use toolfence::sandbox::{Kind, Settings};
+use toolfence_sandbox::isolation::{Kind, Settings};
 
 /// Set for the copy of this program that is somebody else.
 const AGAIN: &str = "TOOLFENCE_TEST_AGAIN";
@@ -147,12 +147,12 @@ fn a_project_that_holds_the_home_has_no_sandbox() {
         whole.kind == Kind::Nothing && !whole.holds && whole.why[0].to_string().contains("the whole system"),
         "{whole:?}"
     );
-    let off = Settings::new().mode(toolfence::sandbox::Mode::Off);
+    let off = Settings::new().mode(toolfence_sandbox::isolation::Mode::Off);
     let place = Place::new();
     let off = super::runner(&place.root, off).sandbox_report().clone();
     assert!(off.kind == Kind::Nothing && off.why[0].to_string().contains("switched off"), "{off:?}");
     let workspace = super::runner(&place.root, Settings::new()).workspace().clone();
-    let missing = toolfence::tools::CommandRunner::new(workspace, Settings::new().helper("/nowhere/at/all"));
+    let missing = toolfence_tools::CommandRunner::new(workspace, Settings::new().helper("/nowhere/at/all"));
     let missing = missing.sandbox_report().clone();
     assert!(missing.kind == Kind::Nothing && missing.why[0].to_string().contains("No such file"), "{missing:?}");
 }
@@ -167,7 +167,7 @@ fn a_program_that_is_no_helper_holds_nobody_up() {
     let workspace = super::runner(&place.root, Settings::new()).workspace().clone();
     let settings = Settings::new().at_most(Kind::Landlock).helper(program);
     let started = std::time::Instant::now();
-    let runner = toolfence::tools::CommandRunner::new(workspace, settings);
+    let runner = toolfence_tools::CommandRunner::new(workspace, settings);
     let report = runner.sandbox_report();
     assert!(report.kind == Kind::Nothing && report.why[0].to_string().contains("raised: no."), "{report:?}");
     assert!(started.elapsed() < std::time::Duration::from_secs(30), "{:?}", started.elapsed());

@@ -3,9 +3,9 @@
 use super::{Place, stands};
 use serde_json::{Value, json};
 use std::net::TcpListener;
-use toolfence::policy::Effective;
-use toolfence::policy::{AskMode, Facts, Policy};
-use toolfence::sandbox::Settings;
+use toolfence_policy::Effective;
+use toolfence_policy::{AskMode, Facts, Policy};
+use toolfence_sandbox::isolation::Settings;
 
 #[test]
 fn the_policy_knows_that_they_hold() {
@@ -19,7 +19,7 @@ fn the_policy_knows_that_they_hold() {
     assert!(!open.sandbox_holds());
     let policy = Policy::default().ask(AskMode::Sandboxed);
     let effective =
-        |host: &toolfence::tools::CommandRunner| policy.effective(&policy.judge_command("touch x", "", host));
+        |host: &toolfence_tools::CommandRunner| policy.effective(&policy.judge_command("touch x", "", host));
     assert_eq!((effective(&runner), effective(&open)), (Effective::Run, Effective::Ask));
 }
 
@@ -239,9 +239,9 @@ fn long_output_is_in_a_file() {
     let text = std::fs::read_to_string(place.at(name)).expect("it is there");
     assert_eq!(text, (1..=40000).map(|number| format!("line {number}\n")).collect::<String>());
     let runner = place.runner();
-    let wanted = toolfence::parts::files::ReadFile::new(name);
+    let wanted = toolfence_workspace::ReadFile::new(name);
     let read =
-        runner.workspace().files().read(&wanted, &toolfence::parts::files::Stop::default()).expect("tools can read it");
+        runner.workspace().files().read(&wanted, &toolfence_workspace::Stop::default()).expect("tools can read it");
     assert!(read.text.starts_with("line 1\n"));
     let result = place.run("echo x > .toolfence/output/x; git status --short 2>&1; echo short").expect("they stood");
     assert!(

@@ -4,9 +4,10 @@ use super::{Place, picture};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use toolfence::tools::CommandRunner;
-use toolfence::{ErrorCode, ToolResult, tools};
 use toolfence_kit::Tools;
+use toolfence_protocol::{ErrorCode, ToolResult};
+use toolfence_tools as tools;
+use toolfence_tools::CommandRunner;
 
 /// The tools of one conversation, without questions, as with `--yes`.
 pub(super) fn tools_on(place: &Place) -> Tools<CommandRunner> {
@@ -17,7 +18,7 @@ pub(super) fn tools_on(place: &Place) -> Tools<CommandRunner> {
 /// The tools of one conversation with those that only a persona adds.
 pub(super) fn complete_tools_on(place: &Place) -> Tools<CommandRunner> {
     let runner = Arc::new(place.runner());
-    Tools::new(Arc::clone(&runner), toolfence::program::tools::complete(&tools::Checks::new(runner)))
+    Tools::new(Arc::clone(&runner), toolfence_tools::complete(&tools::Checks::new(runner)))
 }
 
 /// Runs one call in a conversation of its own.
@@ -94,7 +95,7 @@ fn data_of_listings_and_searches_is_bounded_like_the_text() {
         assert!(count >= 50, "{tool}: {count}");
     }
     let runner = Arc::new(place.runner());
-    let mut limits = toolfence::Limits::default();
+    let mut limits = toolfence_protocol::Limits::default();
     limits.output_bytes = 4000;
     let tools = Tools::new(Arc::clone(&runner), tools::standard(runner).with_limits(limits));
     for (tool, args) in [("list_files", json!({})), ("search", json!({"pattern": "needle"}))] {
@@ -243,7 +244,7 @@ fn no_tool_leaves_the_root_or_tells_a_secret() {
 /// The words of the patch engine reach the message as they are, and not as a sentence of one language inside another.
 #[test]
 fn a_refused_change_is_told_in_one_language() {
-    use toolfence::Language::Portuguese;
+    use toolfence_protocol::Language::Portuguese;
     let place = Place::new();
     place.file("f", "one\n\nthree\n");
     let patch = "*** Begin Patch\n*** Update File: f\n@@\n one\n-two\n three\n*** End Patch\n";

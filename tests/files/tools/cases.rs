@@ -6,9 +6,10 @@
 use super::{Place, picture};
 use serde_json::{Value, json};
 use std::sync::Arc;
-use toolfence::tools::CommandRunner;
-use toolfence::{ToolResult, tools};
 use toolfence_kit::{CaseFiles, Comparison, Row, Tools};
+use toolfence_protocol::ToolResult;
+use toolfence_tools as tools;
+use toolfence_tools::CommandRunner;
 
 const TOOLS: [&str; 7] = ["read_file", "list_files", "search", "write_file", "apply_patch", "bash", "run_python"];
 

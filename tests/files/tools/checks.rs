@@ -5,7 +5,7 @@ use super::{Place, picture};
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use toolfence::{ErrorCode, ToolResult};
+use toolfence_protocol::{ErrorCode, ToolResult};
 
 const GOOD: &str = "{\n  \"a\": 1,\n  \"b\": [1, 2]\n}\n";
 

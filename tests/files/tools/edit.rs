@@ -5,9 +5,9 @@ use super::{Place, picture};
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use toolfence::ErrorCode;
-use toolfence::parts::files::{EditData, EditFile, EditLines, EditValue, ReadFile, ReplaceText, Stop};
+use toolfence_protocol::ErrorCode;
 use toolfence_workspace::Version;
+use toolfence_workspace::{EditData, EditFile, EditLines, EditValue, ReadFile, ReplaceText, Stop};
 
 const TEN: &str = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n";
 

@@ -8,11 +8,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
-use toolfence::policy::{Facts, Policy, ProgramFact, Verdict};
-use toolfence::tools;
-use toolfence::tools::CommandRunner;
-use toolfence::workspace::Workspace;
 use toolfence_kit::Tools;
+use toolfence_policy::{Facts, Policy, ProgramFact, Verdict};
+use toolfence_tools as tools;
+use toolfence_tools::CommandRunner;
+use toolfence_workspace::Workspace;
 
 /// What `bash` answers where it runs without a question.
 fn unasked(runner: CommandRunner, command: &str) -> Option<String> {

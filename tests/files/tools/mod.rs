@@ -17,11 +17,11 @@ mod write;
 use std::fs;
 use std::ops::Deref;
 use std::sync::Arc;
-use toolfence::policy::PathRules;
-use toolfence::sandbox::{Mode, Settings};
-use toolfence::tools::CommandRunner;
-use toolfence::workspace::Workspace;
 use toolfence_kit::{Project, picture};
+use toolfence_policy::rules::PathRules;
+use toolfence_sandbox::isolation::{Mode, Settings};
+use toolfence_tools::CommandRunner;
+use toolfence_workspace::Workspace;
 
 /// A project with what the tools need to work on it.
 struct Place(Project);
@@ -81,6 +81,6 @@ impl Place {
 
 /// Without a sandbox, but not without a supervisor that holds what a command starts.
 fn runner(workspace: Workspace) -> CommandRunner {
-    let settings = Settings::new().mode(Mode::Off).helper(env!("CARGO_BIN_EXE_toolfence-sandbox"));
+    let settings = Settings::new().mode(Mode::Off).helper(env!("CARGO_BIN_EXE_coder"));
     CommandRunner::new(Arc::new(workspace), settings)
 }

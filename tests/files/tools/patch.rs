@@ -6,9 +6,10 @@ use serde_json::json;
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use toolfence::ErrorCode;
-use toolfence::policy::{AskMode, PathRules, Policy, Settings, Verdict};
 use toolfence_kit::{Picture, Random, call};
+use toolfence_policy::rules::PathRules;
+use toolfence_policy::{AskMode, Policy, Settings, Verdict};
+use toolfence_protocol::ErrorCode;
 
 const MANY: &str = "\
 diff --git a/one.txt b/one.txt

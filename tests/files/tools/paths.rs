@@ -1,10 +1,10 @@
 //! One list of paths, and what each way to a file says of it.
 
 use super::{Place, picture};
-use toolfence::ErrorCode::{self, *};
-use toolfence::parts::files::{ListFiles, ReadFile, ReplaceText, SearchFiles, Stop};
-use toolfence::policy::{Facts, PathFact};
-use toolfence::workspace::Workspace;
+use toolfence_policy::{Facts, PathFact};
+use toolfence_protocol::ErrorCode::{self, *};
+use toolfence_workspace::Workspace;
+use toolfence_workspace::{ListFiles, ReadFile, ReplaceText, SearchFiles, Stop};
 
 /// What a path is refused with, by reading it as a file and by listing or searching it as a folder.
 const REFUSED: &[(&str, ErrorCode)] = &[
@@ -43,8 +43,8 @@ const REFUSED: &[(&str, ErrorCode)] = &[
 /// What leads out by a link is told so by the rules and by the tools themselves, with what is inside in its place.
 #[test]
 fn a_link_that_leads_out_is_named() {
-    use toolfence::ToolCall;
-    use toolfence::policy::{Policy, Verdict};
+    use toolfence_policy::{Policy, Verdict};
+    use toolfence_protocol::ToolCall;
     let home = tempfile::tempdir().expect("a temporary folder can be made");
     let root = home.path().join("root");
     std::fs::create_dir_all(root.join("src/deep")).expect("a folder can be made");
@@ -57,7 +57,7 @@ fn a_link_that_leads_out_is_named() {
     std::os::unix::fs::symlink("../private.txt", root.join("private.txt")).expect("a link can be made");
     std::os::unix::fs::symlink("../private.txt", root.join("alone.txt")).expect("a link can be made");
     let workspace = Workspace::open(&root, Default::default()).expect("it is a folder");
-    let catalog = toolfence::tool::catalog();
+    let catalog = toolfence_policy::toolset::catalog();
     for (path, link, instead) in [
         ("private.txt", Some("private.txt"), "src/private.txt"),
         ("alone.txt", Some("alone.txt"), "."),
@@ -112,7 +112,7 @@ fn refused_paths_are_refused_by_every_way() {
 /// Reading, listing and searching a path, and opening it as a folder to run in.
 fn ways(workspace: &Workspace, path: &str) -> [(&'static str, Result<(), ErrorCode>); 4] {
     let stop = Stop::default();
-    let code = |failure: toolfence::ToolFailure| failure.code;
+    let code = |failure: toolfence_protocol::ToolFailure| failure.code;
     let search = SearchFiles { path: path.into(), ..SearchFiles::new("x") };
     [
         ("read", workspace.files().read(&ReadFile::new(path), &stop).map(drop).map_err(code)),
@@ -222,7 +222,7 @@ fn paths_that_are_fine() {
 
 #[test]
 fn a_relative_root_through_a_link_has_an_absolute_spelling() {
-    use toolfence::workspace::Workspace;
+    use toolfence_workspace::Workspace;
     let place = Place::new();
     place.file("hello.txt", "hello\n");
     let link = place.beside.join("link");

@@ -6,9 +6,9 @@ use rustix::fd::AsFd;
 use std::ffi::OsStr;
 use std::fs;
 use std::time::{Duration, Instant};
-use toolfence::program::environment;
-use toolfence::program::process::{Job, Outcome, run};
 use toolfence_kit::block_on;
+use toolfence_sandbox::environment;
+use toolfence_sandbox::process::{Job, Outcome, run};
 
 async fn bash(command: &str, limit: Duration) -> Outcome {
     let place = Place::new();

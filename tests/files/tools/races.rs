@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use toolfence::parts::files::{ListFiles, ReadFile, SearchFiles, Stop};
+use toolfence_workspace::{ListFiles, ReadFile, SearchFiles, Stop};
 
 /// Swaps `link` between two targets for as long as `work` goes on, and works again until there was a race: a busy machine
 /// may not let the swapper run.
@@ -95,7 +95,7 @@ fn a_write_that_would_undo_anothers_is_a_conflict() {
         done.store(true, Ordering::Relaxed);
         answers
     });
-    assert!(answers.contains(&Err(toolfence::ErrorCode::Conflict)), "{answers:?}");
+    assert!(answers.contains(&Err(toolfence_protocol::ErrorCode::Conflict)), "{answers:?}");
     if !answers.contains(&Ok(())) {
         assert!(place.content("shared.txt").starts_with(&old));
     }

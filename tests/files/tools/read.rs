@@ -4,9 +4,9 @@ use super::Place;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
-use toolfence::ErrorCode::InvalidArgument;
-use toolfence::ToolFailure;
-use toolfence::parts::files::{FileText, ReadFile, Stop};
+use toolfence_protocol::ErrorCode::InvalidArgument;
+use toolfence_protocol::ToolFailure;
+use toolfence_workspace::{FileText, ReadFile, Stop};
 use toolfence_workspace::{ReadLimits, Total};
 
 fn read(place: &Place, wanted: &ReadFile) -> Result<FileText, ToolFailure> {
@@ -76,7 +76,7 @@ fn bytes_characters_and_long_lines_are_limited() {
     assert_eq!(lines[0], "ö".repeat(2000));
     assert_eq!(lines[1], format!("{} [line cut: 2000 of 300000 characters shown]", "ü".repeat(2000)));
     assert_eq!((lines[2], file.cut_lines), ("end", 1));
-    let told = ReadFile { language: toolfence::Language::Portuguese, ..ReadFile::new("long") };
+    let told = ReadFile { language: toolfence_protocol::Language::Portuguese, ..ReadFile::new("long") };
     let file = read(&place, &told).expect("it is text");
     assert!(file.text.ends_with("ü [linha cortada: 2000 de 300000 caracteres mostrados]\nend\n"));
 }

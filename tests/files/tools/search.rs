@@ -1,9 +1,9 @@
 //! Listing and searching: order, limits, what is passed over.
 
 use super::Place;
-use toolfence::ErrorCode::{Cancelled, InvalidArgument};
-use toolfence::parts::files::{Found, ListFiles, Listing, SearchFiles, Stop};
+use toolfence_protocol::ErrorCode::{Cancelled, InvalidArgument};
 use toolfence_workspace::EntryKind;
+use toolfence_workspace::{Found, ListFiles, Listing, SearchFiles, Stop};
 
 fn list(place: &Place, wanted: &ListFiles) -> Listing {
     place.workspace().files().list(wanted, &Stop::default()).expect("it can be listed")

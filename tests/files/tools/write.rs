@@ -3,7 +3,7 @@
 use super::{Place, picture};
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use toolfence::ErrorCode::{InvalidArgument, PermissionDenied, TooLarge};
+use toolfence_protocol::ErrorCode::{InvalidArgument, PermissionDenied, TooLarge};
 
 #[test]
 fn a_new_file_with_its_folders() {

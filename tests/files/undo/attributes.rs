@@ -9,7 +9,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use toolfence::parts::files::{EditFile, EditLines, ReplaceText};
+use toolfence_workspace::{EditFile, EditLines, ReplaceText};
 
 const ACCESS: &str = "system.posix_acl_access";
 const DEFAULT: &str = "system.posix_acl_default";

@@ -2,7 +2,7 @@
 
 use super::{Place, opened};
 use std::fs;
-use toolfence::undo::Limits;
+use toolfence_workspace::undo::Limits;
 
 #[test]
 fn a_call_that_failed_is_no_change() {
@@ -67,7 +67,7 @@ fn what_would_be_done_is_what_is_done() {
     assert_eq!(place.picture(), before);
     for wanted in &mut would {
         let mut done = place.undo();
-        let names = |outcome: &mut toolfence::undo::Outcome| {
+        let names = |outcome: &mut toolfence_workspace::undo::Outcome| {
             outcome.done.sort_by(|a, b| a.name.cmp(&b.name));
             (std::mem::take(&mut outcome.done), std::mem::take(&mut outcome.refused))
         };

@@ -9,8 +9,8 @@ use std::io::Write;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use toolfence::program::undo::Unrestored;
-use toolfence::undo::Outcome;
+use toolfence_workspace::undo::Outcome;
+use toolfence_workspace::undo::Unrestored;
 
 const SMALL: &str = "TOOLFENCE_TEST_SMALL";
 const PAGE: usize = 4096;

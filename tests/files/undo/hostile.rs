@@ -4,8 +4,8 @@ use super::{Place, run};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use toolfence::program::undo::Unrestored;
-use toolfence::undo::{Limits, Outcome};
+use toolfence_workspace::undo::Unrestored;
+use toolfence_workspace::undo::{Limits, Outcome};
 
 fn below(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();

@@ -5,8 +5,8 @@ use super::{Picture, Place, run};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use toolfence::parts::files::{EditFile, EditLines, ReplaceText};
 use toolfence_kit::Random;
+use toolfence_workspace::{EditFile, EditLines, ReplaceText};
 
 /// What names a generated project has; some are folders in one turn and files in another.
 const NAMES: [&str; 12] =

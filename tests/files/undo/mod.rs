@@ -6,7 +6,6 @@ mod cases;
 mod disk;
 mod hostile;
 mod laws;
-#[cfg(feature = "cli")]
 mod program;
 
 use std::collections::BTreeSet;
@@ -17,11 +16,11 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use toolfence::policy::PathRules;
-use toolfence::undo::{History, Limits, Outcome};
-use toolfence::workspace::Workspace;
 use toolfence_kit::{Picture, picture};
+use toolfence_policy::rules::PathRules;
+use toolfence_workspace::Workspace;
 use toolfence_workspace::stash::{Moment, Stash};
+use toolfence_workspace::undo::{History, Limits, Outcome};
 
 /// A project with a history beside it.
 struct Place {

@@ -4,8 +4,8 @@
 //! was, `after` what it shall be, `new` a line `LINE:COLUMN MESSAGE` for each error that the change is to blame for; it is left
 //! out where there is none.
 
-use toolfence::parts::validate::{LineMap, new_ones, syntax};
 use toolfence_kit::{CaseFiles, Comparison, Expected, Random, Section};
+use toolfence_tools::validate::{LineMap, new_ones, syntax};
 
 #[derive(Clone)]
 struct Case {
@@ -35,7 +35,7 @@ impl Case {
 }
 
 fn found(case: &Case) -> String {
-    let language = toolfence::parts::validate::syntax::language(&case.name)
+    let language = toolfence_tools::validate::syntax::language(&case.name)
         .unwrap_or_else(|| panic!("{}: {} is known", case.title, case.name));
     let check = |text: &str| syntax::check(&case.name, text).unwrap_or_else(|| panic!("{}: it can be", case.title));
     let lines = LineMap::of(&case.before, &case.after);
@@ -75,7 +75,7 @@ fn what_is_read_again_is_read_as_the_first_time() {
     let mut random = Random::new(71);
     let (mut right, mut wrong) = (0, 0);
     for (name, text) in &texts {
-        let reader = toolfence::parts::validate::syntax::Reader::new();
+        let reader = toolfence_tools::validate::syntax::Reader::new();
         let mut text = text.repeat(1 + random.below(3));
         for _ in 0..60 {
             let found = reader.check_until(name, &text, &|| false);

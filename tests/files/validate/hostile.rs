@@ -1,7 +1,7 @@
 //! Texts that were made to break a parser: every language reads each of them in time, and none ends the program.
 
 use std::time::{Duration, Instant};
-use toolfence::parts::validate::{LineMap, new_ones, syntax};
+use toolfence_tools::validate::{LineMap, new_ones, syntax};
 
 /// The most that a check may take. It is told to give up after a tenth of this; the rest is for a busy machine.
 const LONG: Duration = Duration::from_secs(10);
@@ -40,9 +40,9 @@ fn texts() -> Vec<(&'static str, String)> {
 #[test]
 fn no_text_is_too_much() {
     let texts = texts();
-    for language in toolfence::parts::validate::syntax::LANGUAGES {
+    for language in toolfence_tools::validate::syntax::LANGUAGES {
         let name = format!("x.{}", language.endings[0]);
-        let reader = toolfence::parts::validate::syntax::Reader::new();
+        let reader = toolfence_tools::validate::syntax::Reader::new();
         for (what, text) in &texts {
             let started = Instant::now();
             let found = reader.check_until(&name, text, &|| started.elapsed() > LONG / 10);
@@ -73,23 +73,22 @@ fn many_errors_are_compared_in_time() {
     let text = |word: &str| (0..5000).map(|n| format!("{word} {n}\n")).collect::<String>();
     let (before, after) = (text("a"), text("b"));
     let errors = |word: &str| {
-        let one = |n: u64| toolfence::parts::validate::Diagnostic::of("x", n + 1, 1, format!("{word} is wrong"));
+        let one = |n: u64| toolfence_tools::validate::Diagnostic::of("x", n + 1, 1, format!("{word} is wrong"));
         (0..5000).map(one).collect::<Vec<_>>()
     };
     let started = Instant::now();
     let lines = LineMap::of(&before, &after);
-    let new = new_ones(&errors("a"), &errors("b"), |_| Some(&lines), toolfence::parts::validate::Sight::All);
+    let new = new_ones(&errors("a"), &errors("b"), |_| Some(&lines), toolfence_tools::validate::Sight::All);
     assert_eq!(new.len(), 5000);
     assert!(started.elapsed() < LONG);
 }
 
 /// Of a text that was right only what changed is read.
-#[cfg(feature = "syntax")]
 #[test]
 fn a_change_is_less_work_than_the_text() {
     let text = "def f(x):\n    return [x, {\"a\": x}]\n".repeat(500);
     let changed = text.replacen("[x,", "[x + 1,", 250);
-    let reader = toolfence::parts::validate::syntax::Reader::new();
+    let reader = toolfence_tools::validate::syntax::Reader::new();
     let work = |text: &str| {
         let asked = std::cell::Cell::new(0);
         let found = reader.check_until("a.py", text, &|| {

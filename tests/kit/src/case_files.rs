@@ -94,8 +94,8 @@ pub struct Entry {
 }
 
 /// The folder of the repository.
-pub fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+pub fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the kit is in `tests/kit`")
 }
 
 impl CaseFiles {

@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 use std::sync::Arc;
-use toolfence::policy::{AskMode, Judgement, Pending, Policy, Verdict};
-use toolfence::session::{Action, Answer, Input, Session, SessionOptions};
-use toolfence::{Catalog, FinishReason, Output, ToolResult};
 use toolfence_kit::{Linked, World, call};
+use toolfence_policy::{AskMode, Judgement, Pending, Policy, Verdict};
+use toolfence_protocol::{Catalog, FinishReason, Output, ToolResult};
+use toolfence_session::{Action, Answer, Input, Session, SessionOptions};
 
 /// A project where `link` leads to `real`.
 const LINKED: Linked = Linked { world: World { sandbox: false }, links: &[("link", "real")] };
@@ -64,7 +64,7 @@ fn what_is_denied_stays_denied() {
     let verdict = |policy: &Policy, text: &str| policy.judge_command(text, "", &LINKED).judgement;
     assert_eq!(verdict(&policy, "touch a; rm -rf /"), Judgement::Deny);
     policy.remember(bash(&policy, "touch b").expect("it asks").approve_always().1);
-    let settings = toolfence::policy::Settings::from_toml("[commands]\ndeny = [\"touch\"]").unwrap();
+    let settings = toolfence_policy::Settings::from_toml("[commands]\ndeny = [\"touch\"]").unwrap();
     let mut strict = Policy::new(settings).unwrap();
     strict.remember(bash(&Policy::default(), "touch a").expect("it asks").approve_always().1);
     assert_eq!(verdict(&strict, "touch a"), Judgement::Deny);

@@ -534,7 +534,7 @@ fn commands_that_look_at_the_project_are_asked_after_a_change() {
     assert!(place.run(&["config", "show"], "").out.contains(line));
     let call = "```tool\n{\"name\": \"write_file\", \"args\": {\"path\": \"a.txt\", \"content\": \"WRONG it\"}}\n```\n";
     let ran = place.run(&["exec", "--yes"], call);
-    let results = toolfence::program::format::read_back(&ran.out, None);
+    let results = toolfence_protocol::format::read_back(&ran.out, None);
     let found = results.last().expect("there are results");
     assert_eq!((results.len(), &*found.tool), (2, "project_check"), "{}{}", ran.out, ran.err);
     let held = format!("`{line}` finds 1 new error.\na.txt: line 1: WRONG it\n");
@@ -565,7 +565,7 @@ fn new_errors_of_a_command_in_the_settings_roll_back() {
     assert!(shown.contains(&format!("{line} (new_errors = \"roll_back\")")), "{shown}");
     let call = "```tool\n{\"name\": \"write_file\", \"args\": {\"path\": \"a.txt\", \"content\": \"WRONG it\"}}\n```\n";
     let ran = place.run(&["exec", "--yes"], call);
-    let results = toolfence::program::format::read_back(&ran.out, None);
+    let results = toolfence_protocol::format::read_back(&ran.out, None);
     let found = &results.last().expect("there are results").output;
     let held = found.contains("The changes of this reply were rolled back: a.txt.");
     assert!(held != place.at("a.txt").exists(), "{found}");

@@ -1,8 +1,8 @@
 //! The layers as the library puts them together: what each may do, and where a value comes from.
 
-use toolfence::Language;
-use toolfence::policy::{AskMode, Judgement, NoFacts, Policy};
-use toolfence::program::settings::{InProject, KEYS, Key, Layer, Merged, Mistake, Takes, read, template};
+use toolfence_policy::settings::{InProject, KEYS, Key, Layer, Merged, Mistake, Takes, read, template};
+use toolfence_policy::{AskMode, Judgement, NoFacts, Policy};
+use toolfence_protocol::Language;
 
 fn layer(text: &str, layer: Layer) -> Result<Merged, Mistake> {
     let keys: Vec<&Key> = KEYS.iter().collect();
@@ -149,7 +149,7 @@ fn the_documented_file_holds_every_key_and_can_be_read() {
         .map(|line| format!("{}\n", line.strip_prefix('#').filter(|rest| !rest.starts_with(' ')).unwrap_or(line)))
         .collect();
     let settings = layer(&set, Layer::User).unwrap_or_else(|mistake| panic!("{mistake}\n{set}")).settings();
-    assert_eq!(settings, toolfence::policy::Settings::default(), "it sets what counts anyway");
+    assert_eq!(settings, toolfence_policy::Settings::default(), "it sets what counts anyway");
     for key in KEYS {
         let name = key.name.rsplit('.').next().unwrap();
         assert!(text.contains(&format!("\n#{name} = {}\n", key.default)), "{name}");

@@ -4,9 +4,9 @@
 use super::{Seen, Server, ask, options};
 use serde_json::{Value, json};
 use std::sync::Arc;
-use toolfence::grammar::{self, GrammarOptions, Start};
-use toolfence::parse::{Event, Options, Parser};
-use toolfence::{Catalog, FinishReason, ToolCall};
+use toolfence_protocol::grammar::{self, GrammarOptions, Start};
+use toolfence_protocol::parse::{Event, Options, Parser};
+use toolfence_protocol::{Catalog, FinishReason, ToolCall};
 
 /// Replies of each tool by itself.
 fn rounds() -> u64 {

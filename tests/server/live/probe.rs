@@ -3,10 +3,11 @@
 
 use super::{Server, options};
 use std::time::Instant;
-use toolfence::Catalog;
-use toolfence::backend::{Backend, Http};
-use toolfence::grammar::{self, Form, GrammarOptions};
-use toolfence::program::probe::{self, Options, Subject, Verdict};
+use toolfence_agent::backend::Backend;
+use toolfence_agent::backend::http::Http;
+use toolfence_agent::probe::{self, Options, Subject, Verdict};
+use toolfence_protocol::Catalog;
+use toolfence_protocol::grammar::{self, Form, GrammarOptions};
 
 #[tokio::test]
 async fn a_probe_tells_what_the_server_does_and_nothing_of_its_noise() {

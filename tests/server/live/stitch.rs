@@ -2,12 +2,13 @@
 
 use super::{Server, options};
 use std::sync::{Arc, Mutex};
-use toolfence::agent::{Agent, Host};
-use toolfence::backend::{Backend, Http, HttpOptions, Sink};
-use toolfence::policy::{AskMode, NoFacts, Pending};
-use toolfence::session::{Answer, Session, SessionOptions, StopReason};
-use toolfence::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError, Toolbox};
-use toolfence::{Effect, Error, FinishReason, Message, Output, Param, ParamKind, ToolSpec};
+use toolfence_agent::agent::{Agent, Host};
+use toolfence_agent::backend::http::{Http, HttpOptions};
+use toolfence_agent::backend::{Backend, Sink};
+use toolfence_policy::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError, Toolbox};
+use toolfence_policy::{AskMode, NoFacts, Pending};
+use toolfence_protocol::{Effect, Error, FinishReason, Message, Output, Param, ParamKind, ToolSpec};
+use toolfence_session::{Answer, Session, SessionOptions, StopReason};
 
 /// Keeps the words that it was called with.
 struct Keep(ToolSpec, Arc<Mutex<Vec<String>>>);

@@ -5,11 +5,11 @@ use super::{answer, bash, call, end};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use toolfence::pipe::Pipe;
-use toolfence::policy::AskMode;
-use toolfence::sandbox::Settings;
-use toolfence::tools::{self, CommandRunner};
-use toolfence::workspace::Workspace;
+use toolfence_policy::AskMode;
+use toolfence_sandbox::isolation::Settings;
+use toolfence_server::pipe::Pipe;
+use toolfence_tools::{self as tools, CommandRunner};
+use toolfence_workspace::Workspace;
 
 /// A project without git, so that everything a command writes is a change.
 struct Project {
@@ -36,7 +36,7 @@ impl Project {
     fn pipe(&self, ask: AskMode) -> Option<Pipe> {
         let policy = toolfence_kit::policy(ask);
         let workspace = Arc::new(Workspace::open(self.root(), policy.paths().clone()).unwrap());
-        let settings = Settings::new().helper(env!("CARGO_BIN_EXE_toolfence-sandbox"));
+        let settings = Settings::new().helper(env!("CARGO_BIN_EXE_coder"));
         let state = self.home.path().join("state");
         let runner = Arc::new(CommandRunner::new(workspace, settings).private_copies(&state));
         if let Some(why) = runner.no_private_copies() {

@@ -6,13 +6,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf, duplex, split};
-use toolfence::agent::Canceller;
-use toolfence::pipe::{Ending, Pipe, SCHEMA};
-use toolfence::policy::AskMode;
-use toolfence::sandbox::Settings;
-use toolfence::tools;
-use toolfence::tools::CommandRunner;
-use toolfence::workspace::Workspace;
+use toolfence_agent::agent::Canceller;
+use toolfence_policy::AskMode;
+use toolfence_sandbox::isolation::Settings;
+use toolfence_server::pipe::{Ending, Pipe, SCHEMA};
+use toolfence_tools as tools;
+use toolfence_tools::CommandRunner;
+use toolfence_workspace::Workspace;
 
 pub(super) struct Client {
     lines: Lines<BufReader<ReadHalf<DuplexStream>>>,

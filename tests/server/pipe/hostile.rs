@@ -4,8 +4,8 @@ use super::client::{Client, Schema, fixture, served};
 use super::{answer, bash, end};
 use serde_json::{Value, json};
 use std::time::Duration;
-use toolfence::policy::AskMode;
 use toolfence_kit::Random;
+use toolfence_policy::AskMode;
 
 #[test]
 fn a_line_that_does_not_fit_changes_nothing() {

@@ -7,15 +7,15 @@ mod hostile;
 use client::{Client, fixture, served};
 use serde_json::{Value, json};
 use std::sync::Arc;
-use toolfence::Dialects;
-use toolfence::policy::AskMode;
-use toolfence::program::tools::PROJECT_CHECK;
-use toolfence::sandbox::Settings;
-use toolfence::tools::CommandRunner;
-use toolfence::tools::ProjectChecks;
-use toolfence::transcript::Transcript;
-use toolfence::workspace::Workspace;
-use toolfence::{FinishReason, parse};
+use toolfence_agent::transcript::Transcript;
+use toolfence_policy::AskMode;
+use toolfence_protocol::Dialects;
+use toolfence_protocol::{FinishReason, parse};
+use toolfence_sandbox::isolation::Settings;
+use toolfence_tools::CommandRunner;
+use toolfence_tools::PROJECT_CHECK;
+use toolfence_tools::ProjectChecks;
+use toolfence_workspace::Workspace;
 
 fn call(args: &Value) -> Value {
     json!({"type": "chunk", "text": format!("I look.\n```tool\n{args}\n```\n")})
@@ -154,7 +154,7 @@ fn a_question_is_answered_in_every_way() {
 fn everything_is_told_in_the_language_of_the_session() {
     let folder = tempfile::tempdir().unwrap();
     let mut pipe = fixture(folder.path());
-    pipe.session.language = toolfence::Language::Portuguese;
+    pipe.session.language = toolfence_protocol::Language::Portuguese;
     served(pipe, async |client: &mut Client| {
         client.say(json!({"type": "approve", "id": "nobody"})).await;
         assert_eq!(client.until("error").await["message"], "não há nenhuma pergunta sobre \"nobody\"");
@@ -199,7 +199,7 @@ fn tools_answer_in_the_language_of_the_session() {
     let runner = Arc::new(CommandRunner::new(workspace, Settings::new()));
     let mut pipe = fixture(folder.path());
     pipe.policy = policy;
-    pipe.session.language = toolfence::Language::Portuguese;
+    pipe.session.language = toolfence_protocol::Language::Portuguese;
     let checks = ["false".to_owned(), "seq 1 9999; exit 3".to_owned()];
     pipe.checks = Some(Arc::new(ProjectChecks::new(runner, checks)));
     let flood = "seq 1 99999; sleep 60";
@@ -536,7 +536,7 @@ fn what_looks_at_the_project_is_told_like_a_call() {
         client.until("ask").await;
         client.say(json!({"type": "approve", "id": "call_1"})).await;
         let results = client.until("results").await;
-        let found = &toolfence::program::format::read_back(results["text"].as_str().unwrap(), None)[1];
+        let found = &toolfence_protocol::format::read_back(results["text"].as_str().unwrap(), None)[1];
         assert!(found.tool == PROJECT_CHECK && found.output.starts_with("`true` "), "{results}");
         let mut kinds = client.kinds();
         // A note that comes with the end of what it tells of may be lost.

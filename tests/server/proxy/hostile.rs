@@ -73,7 +73,9 @@ async fn what_is_no_answer_of_the_api() {
 async fn errors_are_told_in_the_language_of_the_proxy() {
     let portuguese = |scripts: Vec<Script>, key: Option<&str>| {
         let key = key.map(str::to_owned);
-        Stage::with(scripts, move |options| (options.language, options.key) = (toolfence::Language::Portuguese, key))
+        Stage::with(scripts, move |options| {
+            (options.language, options.key) = (toolfence_protocol::Language::Portuguese, key)
+        })
     };
     let keyless = portuguese(vec![], Some("secret")).await.ask(&request(false)).await;
     assert_eq!(keyless.status, 401);
@@ -109,7 +111,7 @@ async fn a_line_that_never_ends_is_not_kept() {
 
 #[tokio::test]
 async fn a_stream_that_nobody_asked_for_is_not_kept_without_end() {
-    let small = |options: &mut toolfence::proxy::ProxyOptions| options.body = 100_000;
+    let small = |options: &mut toolfence_server::proxy::ProxyOptions| options.body = 100_000;
     let words = "words ".repeat(100);
     let thought = chunk(&json!({"reasoning_content": words}), None);
     let call = text("```tool\n{\"name\": \"write\", \"args\": {\"content\": \"");
@@ -138,7 +140,7 @@ async fn a_stream_that_nobody_asked_for_is_not_kept_without_end() {
 
 #[tokio::test]
 async fn a_slow_upstream_is_given_up() {
-    let hasty = |options: &mut toolfence::proxy::ProxyOptions| {
+    let hasty = |options: &mut toolfence_server::proxy::ProxyOptions| {
         (options.first_byte, options.between) = (Duration::from_millis(200), Duration::from_millis(200));
     };
     let stage = Stage::with(vec![vec![Step::Pause(5000)]], hasty).await;
@@ -309,7 +311,7 @@ async fn no_path_leads_out_of_models() {
 
 #[tokio::test]
 async fn requests_that_are_too_large_or_never_end() {
-    let small = |options: &mut toolfence::proxy::ProxyOptions| {
+    let small = |options: &mut toolfence_server::proxy::ProxyOptions| {
         (options.body, options.between) = (1000, Duration::from_millis(300));
     };
     let stage = Stage::with(vec![whole("Yes.", "stop")], small).await;
@@ -358,9 +360,9 @@ async fn an_end_lets_what_is_under_way_end() {
     // In front of the one that the stage has: an answer that passes two of them.
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let options = toolfence::proxy::ProxyOptions::new(format!("http://{}/v1", upstream.address));
+    let options = toolfence_server::proxy::ProxyOptions::new(format!("http://{}/v1", upstream.address));
     let ended = end.clone();
-    let proxy = toolfence::proxy::Proxy::new(options).unwrap();
+    let proxy = toolfence_server::proxy::Proxy::new(options).unwrap();
     let serving = tokio::spawn(async move { proxy.serve(listener, ended.notified()).await });
     let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
     let body = request(true).to_string();

@@ -4,9 +4,9 @@
 use super::support::*;
 use serde_json::{Value, json};
 use std::sync::Arc;
-use toolfence::parse::{Event, Options, Reasoning, for_each};
-use toolfence::{Catalog, Dialects, FinishReason, Repair, ToolSpec};
 use toolfence_kit::Random;
+use toolfence_protocol::parse::{Event, Options, Reasoning, for_each};
+use toolfence_protocol::{Catalog, Dialects, FinishReason, Repair, ToolSpec};
 
 /// What replies are made of: prose, whole calls, and all that makes them break.
 const PIECES: &[&str] = &[
@@ -148,7 +148,7 @@ async fn a_stream_tells_what_the_whole_reply_says() {
         let reply = any_reply(&mut random);
         let script = any_stream(&mut random, &reply);
         let reasoning = *random.pick(&[Reasoning::Known, Reasoning::Unknown, Reasoning::Unknown]);
-        let wants = |options: &mut toolfence::proxy::ProxyOptions| {
+        let wants = |options: &mut toolfence_server::proxy::ProxyOptions| {
             (options.asked_again, options.reasoning) = (0, reasoning);
         };
         let told = Stage::with(vec![script], wants).await.stream().await;

@@ -3,7 +3,6 @@
 
 mod hostile;
 mod law;
-#[cfg(feature = "cli")]
 mod program;
 mod requests;
 mod streams;

@@ -103,11 +103,7 @@ async fn the_settings_say_how_the_upstream_is_reached() {
     child.wait().unwrap();
 
     for (file, pem) in [("ca.pem", "ca"), ("client.pem", "client")] {
-        std::fs::copy(
-            Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/data/tls/{pem}.pem")),
-            folder.join(file),
-        )
-        .unwrap();
+        std::fs::copy(toolfence_kit::root().join(format!("tests/data/tls/{pem}.pem")), folder.join(file)).unwrap();
     }
     settings("[http]\nca_file = \"ca.pem\"\nclient_certificate = \"client.pem\"\n");
     let (mut child, address) = own_key(&crate::http::troubles::https(true));

@@ -3,12 +3,12 @@
 use super::support::*;
 use serde_json::{Value, json};
 use std::sync::Arc;
-use toolfence::grammar::Form;
-use toolfence::parse::{Event, Options, Reasoning, for_each, parse};
-use toolfence::program::format::read_back;
-use toolfence::proxy::Profiles;
-use toolfence::{Catalog, FinishReason, Learned, ToolSpec};
 use toolfence_kit::Random;
+use toolfence_protocol::format::read_back;
+use toolfence_protocol::grammar::Form;
+use toolfence_protocol::parse::{Event, Options, Reasoning, for_each, parse};
+use toolfence_protocol::{Catalog, FinishReason, Learned, ToolSpec};
+use toolfence_server::proxy::Profiles;
 
 /// What the upstream got of this request.
 async fn asked(request: &Value) -> Value {

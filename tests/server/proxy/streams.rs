@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use tokio::io::AsyncReadExt;
 use tokio::sync::Notify;
-use toolfence::Learned;
-use toolfence::parse::{Reasoning, parse};
-use toolfence::proxy::{Profiles, ProxyOptions};
+use toolfence_protocol::Learned;
+use toolfence_protocol::parse::{Reasoning, parse};
+use toolfence_server::proxy::{Profiles, ProxyOptions};
 
 fn call(args: &Value) -> String {
     format!("```tool\n{}\n```\n", json!({"name": "write", "args": args}))
@@ -311,7 +311,7 @@ async fn the_model_is_answered_in_the_language_of_the_proxy() {
     ];
     for ((case, bad), wanted) in USELESS.iter().zip(answers) {
         let scripts = vec![reply(bad, 3, "stop"), reply(&good, 3, "stop")];
-        let stage = Stage::with(scripts, |options| options.language = toolfence::Language::Portuguese).await;
+        let stage = Stage::with(scripts, |options| options.language = toolfence_protocol::Language::Portuguese).await;
         let mut asked = request(true);
         asked["tool_choice"] = json!("required");
         stage.ask(&asked).await;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
-use toolfence::proxy::{Proxy, ProxyOptions};
+use toolfence_server::proxy::{Proxy, ProxyOptions};
 
 /// What the upstream does next.
 #[derive(Clone)]
@@ -33,7 +33,6 @@ pub(super) struct Seen {
 pub(super) struct Stage {
     /// Of the proxy.
     pub(super) address: String,
-    #[cfg(feature = "cli")]
     pub(super) upstream: String,
     pub(super) seen: Arc<Mutex<Seen>>,
     tasks: Vec<tokio::task::JoinHandle<()>>,
@@ -62,13 +61,7 @@ impl Stage {
         let address = front.local_addr().unwrap().to_string();
         let proxy = Proxy::new(options).unwrap();
         let serving = tokio::spawn(async move { proxy.serve(front, std::future::pending()).await.unwrap() });
-        Stage {
-            address,
-            #[cfg(feature = "cli")]
-            upstream: behind,
-            seen,
-            tasks: vec![upstream, serving],
-        }
+        Stage { address, upstream: behind, seen, tasks: vec![upstream, serving] }
     }
 
     /// Opens a connection and sends a request of chat.

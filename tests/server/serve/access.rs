@@ -19,7 +19,7 @@ async fn nothing_but_the_health_is_told_without_the_token() {
         &format!("cookie: token={TOKEN}\r\n"),
         "cookie: toolfence_8765=\r\n",
     ] {
-        for (method, path) in toolfence::program::http::ROUTES {
+        for (method, path) in toolfence_server::http::ROUTES {
             let path = path.replace("{id}", "abc");
             let answer = stage.ask_with(method, &path, &format!("{host}{key}"), PROMPT).await;
             let open = match path.as_str() {
@@ -284,7 +284,8 @@ async fn paths_lead_to_the_table_or_nowhere() {
 /// What is refused is told in the language of the server, and no answer can be used by a page of others.
 #[tokio::test]
 async fn answers_have_their_language_and_their_headers() {
-    let stage = Stage::with([says("Sim.")], |options| options.language = toolfence::Language::Portuguese).await;
+    let stage =
+        Stage::with([says("Sim.")], |options| options.language = toolfence_protocol::Language::Portuguese).await;
     let answer = stage.turn(&json!({"prompt": ""})).await;
     assert_eq!(answer.json()["message"], "O prompt está em branco.");
     for (name, value) in [

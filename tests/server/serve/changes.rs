@@ -3,7 +3,7 @@
 use super::support::{Reply, Stage, calls, says, until_no_turn_runs};
 use serde_json::{Value, json};
 use std::time::Duration;
-use toolfence::program::http::ApiOptions;
+use toolfence_server::http::ApiOptions;
 
 const COMMAND: &str = "echo two > new.txt; rm a.txt";
 

@@ -131,7 +131,7 @@ async fn who_does_not_read_is_given_up() {
 #[tokio::test]
 async fn a_slow_reader_does_not_outlast_the_time_of_a_turn() {
     let line = lines();
-    let quick = |options: &mut toolfence::program::http::ApiOptions| {
+    let quick = |options: &mut toolfence_server::http::ApiOptions| {
         (options.turn, options.stalled) = (Duration::from_secs(1), Duration::from_secs(1));
     };
     let stage = Stage::with([Reply::Floods(line)], quick).await;
@@ -147,7 +147,7 @@ async fn a_slow_reader_does_not_outlast_the_time_of_a_turn() {
 
 #[tokio::test]
 async fn bodies_that_are_too_large_or_too_slow_are_refused() {
-    let small = |options: &mut toolfence::program::http::ApiOptions| {
+    let small = |options: &mut toolfence_server::http::ApiOptions| {
         (options.body, options.arrival) = (1000, Duration::from_secs(1));
     };
     let stage = Stage::with([says("Yes.")], small).await;
@@ -232,7 +232,7 @@ async fn noise_is_survived() {
 /// Connections that say nothing, or not all of a request, take the room of nobody who asks for something. Streams keep theirs.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_owes_a_request_makes_room_for_who_asks() {
-    let few = |options: &mut toolfence::program::http::ApiOptions| {
+    let few = |options: &mut toolfence_server::http::ApiOptions| {
         (options.connections, options.silence) = (15, Duration::from_secs(1));
     };
     let stage = Stage::with([Reply::Waits], few).await;

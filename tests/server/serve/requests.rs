@@ -2,7 +2,7 @@
 
 use super::support::*;
 use serde_json::{Value, json};
-use toolfence::program::http::{OPENAPI, ROUTES};
+use toolfence_server::http::{OPENAPI, ROUTES};
 
 /// A wrong request is 400 in one form, with the field that is wrong.
 #[tokio::test]

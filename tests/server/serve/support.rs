@@ -11,18 +11,18 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
-use toolfence::agent::Agent;
-use toolfence::backend::{Backend, Chunk, Sink};
-use toolfence::policy::AskMode;
-use toolfence::program::http::{Agents, Api, ApiOptions, OPENAPI, ROUTES};
-use toolfence::program::persona::Persona;
-use toolfence::sandbox::Settings;
-use toolfence::session::{Session, SessionOptions};
-use toolfence::toolbox::BoxFuture;
-use toolfence::tools::{self, CommandRunner};
-use toolfence::undo::OpenTurn;
-use toolfence::workspace::Workspace;
-use toolfence::{Catalog, Error, FinishReason, Message, Text, ToolCall};
+use toolfence_agent::agent::Agent;
+use toolfence_agent::backend::{Backend, Chunk, Sink};
+use toolfence_policy::AskMode;
+use toolfence_policy::toolbox::BoxFuture;
+use toolfence_protocol::{Catalog, Error, FinishReason, Message, Text, ToolCall};
+use toolfence_sandbox::isolation::Settings;
+use toolfence_server::http::{Agents, Api, ApiOptions, OPENAPI, ROUTES};
+use toolfence_session::persona::Persona;
+use toolfence_session::{Session, SessionOptions};
+use toolfence_tools::{self as tools, CommandRunner};
+use toolfence_workspace::Workspace;
+use toolfence_workspace::undo::OpenTurn;
 
 pub(super) const TOKEN: &str = "a-token-for-tests";
 
@@ -218,7 +218,7 @@ impl Stage {
         let model = Arc::new(Model { replies: Mutex::new(replies.into_iter().collect()), seen: seen.clone() });
         let policy = toolfence_kit::policy(mode);
         let workspace = Arc::new(Workspace::open(folder.path(), policy.paths().clone()).unwrap());
-        let settings = Settings::new().helper(env!("CARGO_BIN_EXE_toolfence-sandbox"));
+        let settings = Settings::new().helper(env!("CARGO_BIN_EXE_coder"));
         let runner = Arc::new(CommandRunner::new(workspace, settings).private_copies(state.path()));
         let copies = runner.no_private_copies().is_none();
         let mut options = ApiOptions::new(TOKEN);
@@ -373,7 +373,7 @@ impl Checks {
         let api: Value = serde_json::from_str(OPENAPI).expect("JSON");
         let mut compiler = Compiler::new();
         compiler.add_resource("http://api/", api.clone()).unwrap();
-        compiler.add_resource("http://pipe/", serde_json::from_str(toolfence::pipe::SCHEMA).unwrap()).unwrap();
+        compiler.add_resource("http://pipe/", serde_json::from_str(toolfence_server::pipe::SCHEMA).unwrap()).unwrap();
         Checks { api, compiled: Mutex::new((compiler, Schemas::new())) }
     }
 

@@ -182,7 +182,7 @@ async fn a_turn_may_ask_several_times() {
 /// An approval that nobody gives is a no after a time. A stream goes on; without one nobody waits for the turn, and it ends.
 #[tokio::test]
 async fn an_approval_that_nobody_gives_denies() {
-    let short = |options: &mut toolfence::program::http::ApiOptions| options.approval = Duration::from_secs(1);
+    let short = |options: &mut toolfence_server::http::ApiOptions| options.approval = Duration::from_secs(1);
     let stage = Stage::with([write("Makefile"), says("Then not.")], short).await;
     let mut events = stage.open(json!({"prompt": "go"})).await;
     let id = events.until("ask").await["approval"].as_str().unwrap().to_owned();

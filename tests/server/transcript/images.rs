@@ -8,12 +8,12 @@ use std::net::TcpListener;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use toolfence::agent::{Host, Nobody};
-use toolfence::backend::{Backend, Replay, Sink};
-use toolfence::session::Compacted;
-use toolfence::toolbox::BoxFuture;
-use toolfence::transcript::Transcript;
-use toolfence::{Error, FinishReason, Image, Message, Role};
+use toolfence_agent::agent::{Host, Nobody};
+use toolfence_agent::backend::{Backend, Replay, Sink};
+use toolfence_agent::transcript::Transcript;
+use toolfence_policy::toolbox::BoxFuture;
+use toolfence_protocol::{Error, FinishReason, Image, Message, Role};
+use toolfence_session::Compacted;
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x02";
 const PNG_URL: &str = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAI=";

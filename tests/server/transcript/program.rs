@@ -300,15 +300,15 @@ const HOSTILE: &[&str] = &[
 /// An export has no call, with every dialect and every repair. Only `bare` is left out: it says that the whole text is the inside of
 /// one block.
 fn has_no_call(text: &str) {
-    use toolfence::parse::{Event, Options, Parser, Reasoning};
+    use toolfence_protocol::parse::{Event, Options, Parser, Reasoning};
     for reasoning in [Reasoning::Unknown, Reasoning::Known, Reasoning::Opened] {
         let mut options = Options::default();
-        options.dialects = toolfence::Dialects::ALL;
-        options.catalog = Some(toolfence::tool::catalog());
+        options.dialects = toolfence_protocol::Dialects::ALL;
+        options.catalog = Some(toolfence_policy::toolset::catalog());
         options.reasoning = reasoning;
         let mut parser = Parser::new(options);
         parser.push(text);
-        parser.finish(toolfence::FinishReason::Stop);
+        parser.finish(toolfence_protocol::FinishReason::Stop);
         while let Some(event) = parser.poll() {
             assert!(!matches!(event, Event::Call { .. }), "{event:?} in\n{text}");
         }
@@ -509,8 +509,8 @@ const PIECES: &[&str] = &[
 /// Whatever a model writes: a page shows it, and nothing of it is active.
 #[test]
 fn no_reply_is_active_on_a_page() {
-    use toolfence::program::transcript::export::{Results, Shown, html};
-    use toolfence::program::transcript::{Record, Role};
+    use toolfence_agent::transcript::export::{Results, Shown, html};
+    use toolfence_agent::transcript::{Record, Role};
     let stored = no_session();
     let shown = Shown { thoughts: true, results: Results::Full, ..Shown::default() };
     let page = |content: String| {
@@ -536,19 +536,19 @@ fn no_reply_is_active_on_a_page() {
 }
 
 /// A session in which nothing was said.
-fn no_session() -> toolfence::program::transcript::Stored {
+fn no_session() -> toolfence_agent::transcript::Stored {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("s.jsonl");
     let head = "{\"v\":1,\"id\":\"0\",\"parent\":null,\"role\":\"head\",\"timestamp\":\"\",\"session\":{\"id\":\"a\",\"root\":\"/\"}}\n";
     std::fs::write(&path, head).unwrap();
-    toolfence::program::transcript::Stored::read(&path).unwrap()
+    toolfence_agent::transcript::Stored::read(&path).unwrap()
 }
 
 /// Exports the replies of the case files, none of which is a call in what is exported.
 #[test]
 fn no_reply_of_the_case_files_is_a_call_in_an_export() {
-    use toolfence::program::transcript::export::{Results, Shown, markdown};
-    use toolfence::program::transcript::{Record, Role};
+    use toolfence_agent::transcript::export::{Results, Shown, markdown};
+    use toolfence_agent::transcript::{Record, Role};
     let stored = no_session();
     let shown = Shown { thoughts: true, results: Results::Full, ..Shown::default() };
     let cases = CaseFiles::of("parse").replies();
@@ -556,7 +556,7 @@ fn no_reply_of_the_case_files_is_a_call_in_an_export() {
     for case in cases {
         let (content, thoughts) = (case.reply.clone(), Some(case.reply));
         let record = Record { role: Role::Assistant, content, thoughts, ..Record::default() };
-        has_no_call(&markdown(&stored, &[&record], shown, &toolfence::tool::catalog()));
+        has_no_call(&markdown(&stored, &[&record], shown, &toolfence_policy::toolset::catalog()));
     }
 }
 
@@ -577,7 +577,7 @@ fn a_part_is_exported_as_records() {
     assert_eq!(ids, ["0", "2", "3"]);
     assert_eq!(place.coder(&["export", &id, "--from", "99"], "").status, 2);
     let schema = place.coder(&["export", "--schema"], "");
-    assert_eq!(schema.out.trim(), toolfence::program::transcript::SCHEMA.trim());
+    assert_eq!(schema.out.trim(), toolfence_agent::transcript::SCHEMA.trim());
 }
 
 /// What two replies were put together of is judged again as it was judged.

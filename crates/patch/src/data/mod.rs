@@ -62,9 +62,8 @@ impl DataProblem {
 /// the edits are too many for the length of the text.
 ///
 /// ```
-/// # mod toolfence { pub mod parts { pub use toolfence_patch as patch; } }
 /// use serde_json::json;
-/// use toolfence::parts::patch::{DataEdit, edit_data};
+/// use toolfence_patch::{DataEdit, edit_data};
 ///
 /// let text = "{\n  // how it is built\n  \"scripts\": { \"build\": \"tsc\" },\n}\n";
 /// let value = json!("vitest run");

@@ -112,8 +112,7 @@ fn not_found(nearest: Option<&Nearest>, already: Option<u64>, indentation: Optio
 /// A passage that is empty, that is the new one already, or that does not occur exactly once.
 ///
 /// ```
-/// # mod toolfence { pub mod parts { pub use toolfence_patch as patch; } }
-/// use toolfence::parts::patch::{PassageProblem, replace_passage};
+/// use toolfence_patch::{PassageProblem, replace_passage};
 ///
 /// let done = replace_passage(b"one\r\ntwo\r\n", "one\ntwo", "1\n2").unwrap();
 /// assert_eq!((done.text.as_slice(), done.line), (&b"1\r\n2\r\n"[..], 1));

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use toolfence::policy::AskMode;
 use toolfence_kit::{Picture, Random, picture};
+use toolfence_policy::AskMode;
 
 /// Where the command and the user wait for each other. The tests leave it out of what they compare.
 const MARKS: &str = "marks";

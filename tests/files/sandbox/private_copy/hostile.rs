@@ -7,10 +7,11 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use toolfence::policy::{AskMode, Pending, Policy, Verdict};
-use toolfence::toolbox::{BoxFuture, Progress};
-use toolfence::{ErrorCode, Text, ToolCall, tools};
 use toolfence_kit::{CaseFiles, Picture, Random, block_on, picture, signs};
+use toolfence_policy::toolbox::{BoxFuture, Progress};
+use toolfence_policy::{AskMode, Pending, Policy, Verdict};
+use toolfence_protocol::{ErrorCode, Text, ToolCall};
+use toolfence_tools as tools;
 
 /// Set for the copy of this program that runs the commands, to how many of them it runs at most.
 const MOST: &str = "TOOLFENCE_TEST_HOSTILE";

@@ -2,8 +2,8 @@
 
 use super::{Copied, Say};
 use serde_json::json;
-use toolfence::ErrorCode;
-use toolfence::policy::{AskMode, Policy, Settings};
+use toolfence_policy::{AskMode, Policy, Settings};
+use toolfence_protocol::ErrorCode;
 
 /// Writes the script to a file, so that its words are not what the policy judges.
 fn script(copied: &mut Copied, script: &str, answers: &[Say]) -> super::Turn<'static> {

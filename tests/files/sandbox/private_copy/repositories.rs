@@ -3,7 +3,7 @@
 use super::{Copied, Say};
 use std::path::Path;
 use std::process::Command;
-use toolfence::policy::AskMode;
+use toolfence_policy::AskMode;
 
 /// Prepares a repository with two commits.
 const BEGIN: &str = "git init -q -b main && git config user.name a && git config user.email a@b && echo one > a.txt && mkdir -p src && \

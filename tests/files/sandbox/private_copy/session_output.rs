@@ -4,10 +4,11 @@ use super::{Copied, Say};
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
-use toolfence::policy::{AskMode, PathRules};
-use toolfence::sandbox::Settings;
-use toolfence::tools::CommandRunner;
-use toolfence::workspace::Workspace;
+use toolfence_policy::AskMode;
+use toolfence_policy::rules::PathRules;
+use toolfence_sandbox::isolation::Settings;
+use toolfence_tools::CommandRunner;
+use toolfence_workspace::Workspace;
 
 /// A project that ignores some folders, in a session whose user does not want output in the project.
 fn without_output() -> Option<Copied> {
@@ -116,7 +117,7 @@ fn another_process_keeps_output_also_after_the_session_and_the_next_session_dele
     drop((runner, workspace, history, policy));
     assert_eq!(open(&place).output_of_session().expect("it can be listed"), [("target".into(), 1)]);
     let runner = open(&place);
-    let next = toolfence_kit::Tools::new(runner.clone(), toolfence::tools::standard(runner));
+    let next = toolfence_kit::Tools::new(runner.clone(), toolfence_tools::standard(runner));
     assert!(open(&place).output_of_session().is_ok_and(|listed| !listed.is_empty()));
     next.run("bash", serde_json::json!({"command": "echo x > a; rm a"}));
     assert_eq!(open(&place).output_of_session().expect("it can be listed"), []);

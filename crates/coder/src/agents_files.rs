@@ -1,0 +1,66 @@
+//! What a person and a project say to agents that work in it: `AGENTS.md` and its kin, from the root down to the working folder.
+
+use crate::config::places::{Places, has_link, read_first_bytes};
+use crate::messages;
+use crate::terminal::tell;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use toolfence_policy::rules::AGENTS_FILES;
+use toolfence_protocol::Language;
+
+/// The files that count, each with what it is called to the model: the person's own first, then those of the project from the
+/// root down to the working folder.
+fn files(places: &Places) -> Vec<(PathBuf, String)> {
+    let mut files = Vec::new();
+    let mut first_of = |folder: &Path, shown: &str| {
+        let is_there = |name: &&&str| folder.join(name).is_file() && !has_link(folder, &folder.join(name));
+        let there = AGENTS_FILES.iter().find(is_there);
+        files.extend(there.map(|name| (folder.join(name), format!("{shown}{name}"))));
+    };
+    if let Some(folder) = places.user.as_deref().and_then(Path::parent) {
+        first_of(folder, &format!("{}/", folder.display()));
+    }
+    let root = places.root();
+    first_of(root, "");
+    // Who works in a folder of the project is told what that folder says too.
+    let here = std::env::current_dir().and_then(|folder| folder.canonicalize()).ok();
+    let below = here.as_deref().and_then(|here| here.strip_prefix(root).ok());
+    let mut folder = root.to_owned();
+    let mut shown = String::new();
+    for name in below.into_iter().flatten() {
+        folder.push(name);
+        // Writing to a String cannot fail.
+        let _ = write!(shown, "{}/", name.to_string_lossy());
+        first_of(&folder, &shown);
+    }
+    files
+}
+
+/// What the model is told of these files, in at most so many bytes; `None` where there are none. What could not be read, or is too long, is said to the person.
+pub(crate) fn told(places: &Places, language: Language, most: u64) -> Option<String> {
+    let (mut out, mut left) = (String::new(), usize::try_from(most).unwrap_or(usize::MAX));
+    for (path, name) in files(places) {
+        let text = match read_first_bytes(&path, left) {
+            Ok(text) => text,
+            Err(why) => {
+                tell(why.message());
+                continue;
+            }
+        };
+        let Some((text, whole)) = text else { continue };
+        if text.trim().is_empty() && whole {
+            continue;
+        }
+        left -= text.len();
+        let head = messages::agents_file(&name).render(language);
+        let _ = write!(out, "\n\n{head}\n\n{}", text.trim());
+        if !whole {
+            tell(&messages::agents_files_are_cut(path.display().to_string(), most));
+            let cut = messages::agents_file_is_cut(most).render(language);
+            let _ = write!(out, "\n{cut}");
+            break;
+        }
+    }
+    let introduction = messages::agents_files_introduction().render(language);
+    (!out.is_empty()).then(|| introduction + &out)
+}

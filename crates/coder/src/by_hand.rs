@@ -1,0 +1,259 @@
+//! A command that the person runs in the middle of a conversation: `!git status`.
+//!
+//! It runs as in their shell, without the policy and without the sandbox: whoever types it could type it in another window. What
+//! it printed is shown, and the model is told of it, without secrets and within a limit.
+
+use crate::failure::Failure;
+use crate::messages;
+use crate::outcome::printed_line;
+use crate::shown::{Words, language};
+use crate::terminal::Terminal;
+use rustix::process::Signal;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::process::{Child, Command};
+use tokio::task::yield_now;
+use tokio::time::{Instant, sleep_until, timeout};
+use toolfence_agent::agent::Canceller;
+use toolfence_agent::redact::Redactor;
+use toolfence_protocol::Text;
+use toolfence_protocol::fence;
+
+/// Bytes at the beginning and at the end of what was printed that the model is told.
+const KEPT: usize = 8 << 10;
+/// How long a command may take to end once it was told to.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// How long what was printed may still be on its way once the command has ended: something that it left behind can hold the pipe.
+const LAST_WORDS: Duration = Duration::from_millis(200);
+
+/// A command of the person that has ended or was stopped, and what it printed.
+pub(crate) struct Ended {
+    /// How it ended, in words; `None` where it was stopped.
+    status: Option<ExitStatus>,
+    printed: Printed,
+}
+
+/// The beginning and the end of what was printed.
+#[derive(Default)]
+struct Printed {
+    head: Vec<u8>,
+    tail: Vec<u8>,
+    left_out: usize,
+}
+
+impl Printed {
+    fn push(&mut self, bytes: &[u8]) {
+        let room = KEPT.saturating_sub(self.head.len()).min(bytes.len());
+        self.head.extend_from_slice(&bytes[..room]);
+        self.tail.extend_from_slice(&bytes[room..]);
+        let over = self.tail.len().saturating_sub(KEPT);
+        self.tail.drain(..over);
+        self.left_out += over;
+    }
+
+    fn text(&self) -> String {
+        if self.left_out == 0 {
+            // A character, or a secret, may stand across the seam.
+            return String::from_utf8_lossy(&[&self.head[..], &self.tail[..]].concat()).into_owned();
+        }
+        let left_out = messages::bytes_left_out(self.left_out);
+        let [head, tail] = [&self.head, &self.tail].map(|bytes| String::from_utf8_lossy(bytes));
+        format!("{head}\n{}\n{tail}", left_out.words())
+    }
+}
+
+/// Shows a file to its end, as what was printed is shown: its text in pieces, so that a person can stop it. Gives whether it came to
+/// the end.
+pub(crate) async fn show(file: File, canceller: &Canceller, out: &mut Terminal) -> Result<bool, Failure> {
+    /// Bytes that are written at a time, and of a line that are looked at together.
+    const PIECE: usize = 32 << 10;
+    let mut file = BufReader::new(file);
+    let (mut line, mut rest, mut text) = (Vec::new(), Vec::new(), String::new());
+    loop {
+        line.clear();
+        line.append(&mut rest);
+        let read = file.by_ref().take(PIECE as u64).read_until(b'\n', &mut line);
+        let read = read.map_err(|error| Failure::broken(Text::from(&error)))?;
+        if read > 0 {
+            // The end of a long line's piece may stand in the middle of a character.
+            rest = line.split_off(line.len() - unfinished(&line));
+        }
+        let shown = String::from_utf8_lossy(line.strip_suffix(b"\n").unwrap_or(&line));
+        text.push_str(&if out.is_terminal() { printed_line(&shown).into() } else { shown });
+        text.push_str(if line.ends_with(b"\n") { "\n" } else { "" });
+        if read == 0 || text.len() > PIECE {
+            out.write(&text)?;
+            text.clear();
+            // The signal is heard meanwhile.
+            yield_now().await;
+        }
+        match read {
+            0 => return Ok(true),
+            _ if canceller.is_cancelled() => return Ok(false),
+            _ => {}
+        }
+    }
+}
+
+/// Bytes at the end that begin a character which more bytes would end.
+fn unfinished(bytes: &[u8]) -> usize {
+    let end = &bytes[bytes.len().saturating_sub(3)..];
+    let begin = end.iter().rposition(|byte| !(0x80..0xc0).contains(byte)).unwrap_or(end.len());
+    let waits = std::str::from_utf8(&end[begin..]).is_err_and(|error| error.error_len().is_none());
+    if waits { end.len() - begin } else { 0 }
+}
+
+/// Runs a line of shell in the current folder, and shows what it prints as it comes.
+pub(crate) async fn run(line: &str, canceller: &Canceller, out: &mut Terminal) -> io::Result<Result<Ended, Failure>> {
+    let mut command = Command::new("bash");
+    command.args(["-c", line]).stdin(Stdio::inherit()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+    let mut child = command.spawn()?;
+    let (mut stdout, mut stderr) = (Pipe::new(child.stdout.take()), Pipe::new(child.stderr.take()));
+    let mut printed = Printed::default();
+    let mut status = None;
+    // When what was left behind is no longer listened to.
+    let mut until: Option<Instant> = None;
+    loop {
+        if until.is_some_and(|until| until <= Instant::now()) {
+            break;
+        }
+        if stdout.open.is_none() && stderr.open.is_none() {
+            status = status.or(ended(&mut child, canceller).await?);
+            break;
+        }
+        let piece = tokio::select! {
+            () = canceller.cancelled() => {
+                // The terminal has told it too.
+                status = timeout(PATIENCE, child.wait()).await.ok().transpose()?.filter(|_| false);
+                break;
+            }
+            piece = stdout.read() => piece?,
+            piece = stderr.read() => piece?,
+            ended = child.wait(), if status.is_none() => {
+                status = Some(ended?);
+                until = Some(Instant::now() + LAST_WORDS);
+                continue;
+            }
+            () = sleep_until(until.unwrap_or_else(Instant::now)), if until.is_some() => break,
+        };
+        printed.push(&piece);
+        if let Err(failure) = out.write(&*String::from_utf8_lossy(&piece)) {
+            return Ok(Err(failure));
+        }
+    }
+    // The end of a character did not come before the command was left: what there is of it was printed, too.
+    for piece in [stdout.begun, stderr.begun] {
+        printed.push(&piece);
+        if let Err(failure) = out.write(&*String::from_utf8_lossy(&piece)) {
+            return Ok(Err(failure));
+        }
+    }
+    Ok(Ok(Ended { status, printed }))
+}
+
+/// How a command ended that prints no more.
+async fn ended(child: &mut Child, canceller: &Canceller) -> io::Result<Option<ExitStatus>> {
+    tokio::select! {
+        () = canceller.cancelled() => Ok(None),
+        status = child.wait() => status.map(Some),
+    }
+}
+
+/// What a command prints to, until it has nothing more.
+struct Pipe<R> {
+    open: Option<R>,
+    /// The beginning of a character whose end is still to come.
+    begun: Vec<u8>,
+}
+
+impl<R: AsyncRead + Unpin> Pipe<R> {
+    fn new(open: Option<R>) -> Pipe<R> {
+        Pipe { open, begun: Vec::new() }
+    }
+
+    /// What came next, in whole characters; empty where nothing comes any more, or only a part of a character came.
+    async fn read(&mut self) -> io::Result<Vec<u8>> {
+        let Some(open) = &mut self.open else { return std::future::pending().await };
+        let mut buffer = [0; 4096];
+        let count = open.read(&mut buffer).await?;
+        let mut piece = std::mem::take(&mut self.begun);
+        piece.extend_from_slice(&buffer[..count]);
+        if count == 0 {
+            self.open = None;
+        } else {
+            self.begun = piece.split_off(piece.len() - unfinished(&piece));
+        }
+        Ok(piece)
+    }
+}
+
+impl Ended {
+    /// How it ended, in words.
+    pub(crate) fn told(&self) -> String {
+        // The terminal tells the command of Ctrl-C too, and it may have ended before this program was told.
+        let status = self.status.filter(|status| status.signal() != Some(Signal::INT.as_raw()));
+        status.map_or_else(|| messages::command_stopped().words().into_owned(), |status| status.to_string())
+    }
+
+    /// What was printed, without secrets.
+    pub(crate) fn printed(&self, redactor: &Redactor) -> String {
+        redactor.text(&self.printed.text()).into_owned()
+    }
+
+    /// What the model is told of it.
+    pub(crate) fn note(&self, line: &str, printed: &str) -> String {
+        let folder = std::env::current_dir().unwrap_or_default().display().to_string();
+        let head = messages::person_ran(line, folder, self.told()).into_string(language());
+        let marks = "`".repeat(fence::safe_length(printed));
+        let end = if printed.is_empty() || printed.ends_with('\n') { "" } else { "\n" };
+        format!("{head}\n\n{marks}\n{printed}{end}{marks}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::AsyncWriteExt;
+
+    #[test]
+    fn a_character_waits_for_its_end() {
+        for text in ["x", "é", "語", "👩", "x👩"] {
+            for end in 0..=text.len() {
+                let whole = (0..=end).rev().find(|end| text.is_char_boundary(*end)).unwrap();
+                assert_eq!(unfinished(&text.as_bytes()[..end]), end - whole, "{text} {end}");
+            }
+        }
+        // No more bytes make a character of these.
+        assert_eq!([b"\xff", b"\x80", b"\xc0"].map(|bytes| unfinished(bytes)), [0; 3]);
+    }
+
+    #[tokio::test]
+    async fn a_command_that_is_slow_within_a_character_is_shown_whole() {
+        let (mut writer, reader) = tokio::io::duplex(1);
+        let text = "x é 語 👩 \u{fffd}";
+        let printing = tokio::spawn(async move { writer.write_all(&[text.as_bytes(), b"\xe8\xaa"].concat()).await });
+        let (mut pipe, mut shown) = (Pipe::new(Some(reader)), String::new());
+        while pipe.open.is_some() {
+            shown += &String::from_utf8_lossy(&pipe.read().await.unwrap());
+        }
+        printing.await.unwrap().unwrap();
+        // The last character never ends.
+        assert_eq!(shown, format!("{text}\u{fffd}"));
+    }
+
+    #[test]
+    fn the_beginning_and_the_end_are_kept() {
+        let mut printed = Printed::default();
+        (0..10_000).for_each(|line| printed.push(format!("line {line}\n").as_bytes()));
+        let text = printed.text();
+        assert!(text.starts_with("line 0\nline 1\n") && text.ends_with("line 9999\n"), "{text:.40}");
+        assert!(text.len() < 2 * KEPT + 40 && text.contains(" bytes left out]"));
+        let mut short = Printed::default();
+        short.push(b"all of it");
+        assert_eq!(short.text(), "all of it");
+    }
+}

@@ -1,0 +1,116 @@
+//! What looks at changed files on this machine, for `coder doctor`: the table that the tools use.
+
+use crate::config::Config;
+use crate::config::places::Places;
+use crate::failure::Failure;
+use crate::messages;
+use crate::proposals;
+use crate::setup;
+use crate::shown::Words;
+use crate::terminal::{Style, Terminal};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::sync::Arc;
+use toolfence_policy::rules::PathRules;
+use toolfence_protocol::text;
+use toolfence_tools::Standing;
+use toolfence_tools::validate::Reads;
+use toolfence_tools::validate::syntax::{self, LANGUAGES, Language};
+use toolfence_tools::{Checks, CommandRunner};
+
+/// What is asked around a change below this root, in that order.
+pub(crate) fn standing(config: &Config, root: &Path) -> Result<Vec<Standing>, Failure> {
+    let workspace = setup::workspace(root, PathRules::default())?;
+    let commands = CommandRunner::new(Arc::new(workspace), setup::sandbox(config)?);
+    Ok(Checks::new(Arc::new(commands)).checkers(setup::checkers(config)?).standing())
+}
+
+/// The commands for `checks.commands` that the project suggests and the settings do not have.
+pub(crate) fn proposed(config: &Config, root: &Path) -> Vec<String> {
+    let known: Vec<&str> = setup::check_rules(config).map(|rule| &*rule.command).collect();
+    proposals::of(root).into_iter().filter(|line| !known.contains(&&**line)).collect()
+}
+
+/// Prints proposed commands as the lines of a settings file.
+pub(crate) fn propose(lines: &[String], places: &Places, out: &mut Terminal) -> Result<(), Failure> {
+    if lines.is_empty() {
+        return Ok(());
+    }
+    out.write("\n")?;
+    let file = places.project.display().to_string();
+    out.line(&text!(
+        "Proposed checks of the whole project. To use them, put these lines into {file} and run `coder config trust`:",
+        file
+    ))?;
+    out.line("  [checks]")?;
+    out.line(&format!("  {}", proposals::as_setting(lines)))
+}
+
+/// As one JSON value.
+pub(crate) fn told(all: &[Standing]) -> Value {
+    let program = |one: &Standing| {
+        let reads = match &one.checker.reads {
+            Reads::Project(file) => format!("project:{file}"),
+            _ => "text".to_owned(),
+        };
+        json!({
+            "files": one.checker.files().collect::<Vec<_>>(), "program": one.checker.program(), "found": one.program,
+            "asked": one.program.is_some() && one.may_run, "reads": reads, "built_in": one.built_in,
+            "without": languages(one),
+        })
+    };
+    let language = |one: &Language| json!({"language": one.name, "files": globs(one)});
+    json!({
+        "programs": all.iter().map(program).collect::<Vec<_>>(),
+        "in_process": LANGUAGES.iter().map(language).collect::<Vec<_>>(),
+    })
+}
+
+/// As a table.
+pub(crate) fn shown(all: &[Standing], out: &mut Terminal) -> Result<(), Failure> {
+    out.write("\n")?;
+    out.line(&messages::checks_of_changed_files())?;
+    all.iter().try_for_each(|one| row(one, out))?;
+    let asked = |glob: &str| all.iter().any(|one| one.checker.files().any(|known| known == glob));
+    let left = LANGUAGES.iter().filter(|language| !globs(language).iter().any(|glob| asked(glob)));
+    let left: Vec<&str> = left.map(|language| language.name).collect();
+    out.styled(Style::Good, &format!("  {:<8} ", messages::built_in().words()))?;
+    out.line(&messages::read_in_process(left.join(", ")))
+}
+
+fn row(one: &Standing, out: &mut Terminal) -> Result<(), Failure> {
+    let (style, word) = match (&one.program, one.may_run) {
+        (Some(_), true) => (Style::Good, messages::checker_asked()),
+        (Some(_), false) => (Style::Dim, messages::checker_without_sandbox()),
+        (None, _) => (Style::Dim, messages::checker_missing()),
+    };
+    let files = one.checker.files().collect::<Vec<_>>().join(" ");
+    let checker = match &one.checker.reads {
+        Reads::Project(file) if !one.checker.checks_files_alone() => {
+            messages::checker_in_project(files, one.checker.program(), file)
+        }
+        _ => messages::checker(files, one.checker.program()),
+    };
+    out.styled(style, &format!("  {:<8}", word.words()))?;
+    out.write(&format!(" {:<44}", checker.words()))?;
+    let said = match (&one.program, &*languages(one)) {
+        (Some(path), _) if one.may_run => path.display().to_string().into(),
+        (_, []) => messages::not_checked(),
+        (_, languages) => messages::read_in_process_as(languages.join(", ")),
+    };
+    out.styled_line(Style::Dim, &format!(" {}", said.words()))
+}
+
+/// The languages that its files are read as in process, where it is not asked.
+fn languages(one: &Standing) -> Vec<&'static str> {
+    let mut names = Vec::new();
+    for glob in one.checker.files() {
+        let language = syntax::language(&glob.replace('*', "a"));
+        names.extend(language.map(|found| found.name).filter(|name| !names.contains(name)));
+    }
+    names
+}
+
+fn globs(language: &Language) -> Vec<String> {
+    language.endings.iter().map(|ending| format!("*.{ending}")).collect()
+}

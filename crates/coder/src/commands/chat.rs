@@ -1,0 +1,716 @@
+//! `coder`: a conversation, message by message.
+
+use crate::args::Options;
+use crate::by_hand;
+use crate::choices::AskMode;
+use crate::clipboard;
+use crate::commands::sessions::{self, Begun, Start};
+use crate::commands::{export, keep, mcp, policy, stats, stdin_lines, undo};
+use crate::config::{Layers, trust};
+use crate::confirm::{self, AtTheTerminal};
+use crate::edit;
+use crate::failure::{Failure, INTERRUPTED, status_of};
+use crate::images;
+use crate::input::modes::Quiet;
+use crate::input::{Completions, LineEditor, Typed, Typing};
+use crate::mentions::Mentions;
+use crate::messages;
+use crate::outcome;
+use crate::personas::Folders;
+use crate::preview::one_line;
+use crate::prose::{Prose, Voice};
+use crate::runtime::{TWICE, Turns};
+use crate::servers;
+use crate::setup::{Setup, Talk, with_persona};
+use crate::shown::{Words, language};
+use crate::slash::{self, Act, Argument, Own, RESTART, Slash};
+use crate::terminal::{Style, Terminal, tell};
+use crate::view::View;
+use clap::ValueEnum;
+use std::io::{ErrorKind, IsTerminal, stdin, stdout};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+use toolfence_agent::agent::{Agent, Canceller};
+use toolfence_agent::backend::http::models;
+use toolfence_policy::{Facts, Policy};
+use toolfence_protocol::text;
+use toolfence_protocol::{Text, ToolResult, close_names};
+use toolfence_tools::CommandRunner;
+use toolfence_workspace::overflow_file;
+
+/// What stands in front of a line, and in plan mode.
+const MARK: &str = "> ";
+const PLAN_MARK: &str = "plan> ";
+
+/// The name of the file in which a message is edited.
+const MESSAGE: &str = "message.md";
+
+/// Talks until the input ends; a message that was given with the command is the first.
+pub(crate) fn run(options: &Options, start: &Start, first: Option<&str>) -> Result<ExitCode, Failure> {
+    let setup = Setup::new(options)?.with_servers(stdin().is_terminal() && stdout().is_terminal())?;
+    let talk = setup.talking()?;
+    let Begun { agent, resumed } = sessions::begin(&setup, start, &talk)?;
+    let turns = Turns::new()?;
+    let mut out = Terminal::stdout();
+    let root = setup.workspace.root_path().display().to_string();
+    out.styled_line(Style::Dim, &messages::conversation_begins(&setup.persona.name, root))?;
+    if let Some(answering) = setup.answering()? {
+        out.styled_line(Style::Dim, &answering)?;
+    }
+    if let Some(serving) = setup.serving() {
+        out.styled_line(Style::Dim, &serving)?;
+    }
+    out.styled_line(Style::Dim, &what_asks(agent.session().policy().settings().ask, &setup.commands))?;
+    if let Some(why) = setup.commands.no_private_copies() {
+        out.styled_line(Style::Dim, &setup.commands.describe_fallback(why.clone()))?;
+    }
+    show(&resumed, &agent, &mut out)?;
+    let (own, notes) = setup.places.as_ref().map(slash::find).unwrap_or_default();
+    notes.iter().for_each(tell);
+    let model = setup.server()?.map(|server| server.model().to_owned());
+    let models = Arc::new(Mutex::new(model.into_iter().collect()));
+    let input = Input::open(&setup, &own, Arc::clone(&models))?;
+    let options = options.clone();
+    let mut conversation = Conversation {
+        options,
+        setup,
+        talk,
+        agent,
+        turns,
+        out,
+        own,
+        draft: None,
+        last: None,
+        thoughts: None,
+        plans: false,
+        models,
+    };
+    conversation.turns.converse();
+    if let Some(first) = first {
+        conversation.out.styled_line(Style::Dim, &format!("{MARK}{first}"))?;
+        conversation.say(first)?;
+    }
+    conversation.hold(input)
+}
+
+/// What a person is asked about, for the first lines of a conversation.
+fn what_asks(mode: toolfence_policy::AskMode, commands: &CommandRunner) -> Text {
+    use toolfence_policy::AskMode;
+    match mode {
+        AskMode::Always => messages::everything_asks(),
+        AskMode::Sandboxed => messages::what_no_sandbox_holds_asks(),
+        AskMode::Never => messages::nothing_asks(),
+        _ if commands.no_private_copies().is_none() => text!("asks before it keeps changes"),
+        _ if commands.is_project_read_only() => text!("asks before a command may change files"),
+        _ => messages::what_is_risky_asks(),
+    }
+}
+
+/// Where messages come from.
+enum Input {
+    /// A person at a terminal.
+    Edited(Box<LineEditor>),
+    /// Lines, a message each.
+    Lines(Box<dyn Iterator<Item = Result<String, Failure>>>),
+}
+
+impl Input {
+    fn open(setup: &Setup, own: &[Own], models: Arc<Mutex<Vec<String>>>) -> Result<Input, Failure> {
+        let (personas, state) = match &setup.places {
+            Some(places) => (Some(Folders::of(places)), places.state.as_deref()),
+            None => (None, None),
+        };
+        let completions = Completions {
+            commands: slash::all(own),
+            personas,
+            models,
+            servers: servers::rules(&setup.config).into_iter().map(|(rule, _)| rule.name).collect(),
+            workspace: setup.workspace.clone(),
+        };
+        let vi = setup.config.text("terminal.keys") == Some("vi");
+        let looks = Typing { marks: &[MARK, PLAN_MARK], vi };
+        let editor = LineEditor::open(completions, looks, state, setup.writes_down(), setup.redactor());
+        Ok(editor.map_or_else(|| Input::Lines(Box::new(stdin_lines())), |editor| Input::Edited(Box::new(editor))))
+    }
+
+    /// The next message; `None` where there is no more.
+    fn next(
+        &mut self,
+        mark: &'static str,
+        context: &str,
+        turns: &Turns,
+        out: &mut Terminal,
+    ) -> Result<Option<Typed>, Failure> {
+        if let Input::Edited(editor) = self {
+            match turns.in_editor(|| editor.read(mark, context)) {
+                Ok(typed) => return Ok(Some(typed)),
+                Err(why) => {
+                    tell(&messages::no_line_editor(why));
+                    *self = Input::Lines(Box::new(stdin_lines()));
+                }
+            }
+        }
+        let Input::Lines(lines) = self else { return Ok(None) };
+        out.write(mark)?;
+        let line = turns.at_prompt(mark, || lines.next().transpose());
+        if let Ok(None) = &line {
+            out.write("\n")?;
+        }
+        Ok(line?.map(Typed::Line))
+    }
+}
+
+/// How full the model's window is, for the end of the line; empty if the window is not known.
+fn context_use(agent: &Agent) -> String {
+    let percent = agent.session().window_use().percent();
+    percent.map_or_else(String::new, |percent| text!("context {percent} %", percent).words().into_owned())
+}
+
+/// Whether a conversation goes on.
+#[derive(Debug, PartialEq, Eq)]
+enum Next {
+    Goes,
+    Ends,
+}
+
+struct Conversation {
+    /// What was typed to begin it.
+    options: Options,
+    setup: Setup,
+    talk: Talk,
+    agent: Agent,
+    turns: Turns,
+    out: Terminal,
+    own: Vec<Own>,
+    /// What was written in the person's editor, for the next line.
+    draft: Option<String>,
+    /// The last result of a call.
+    last: Option<ToolResult>,
+    /// What the model thought in the last turn in which it was told apart.
+    thoughts: Option<String>,
+    /// Whether only what reads runs.
+    plans: bool,
+    /// The models that Tab knows.
+    models: Arc<Mutex<Vec<String>>>,
+}
+
+impl Conversation {
+    fn hold(mut self, mut input: Input) -> Result<ExitCode, Failure> {
+        let mut interrupted: Option<Instant> = None;
+        loop {
+            let mark = if self.plans { PLAN_MARK } else { MARK };
+            let context = context_use(&self.agent);
+            let Some(typed) = input.next(mark, &context, &self.turns, &mut self.out)? else {
+                return Ok(ExitCode::SUCCESS);
+            };
+            let again = interrupted.take().is_some_and(|before| before.elapsed() < TWICE);
+            let line = match typed {
+                Typed::Line(line) => line,
+                Typed::Message(text) => {
+                    self.say(text.trim())?;
+                    continue;
+                }
+                Typed::InEditor(text) => {
+                    // A line that was typed is not lost with an editor that fails.
+                    let text = self.in_editor(&text)?.unwrap_or(text);
+                    if let Input::Edited(editor) = &mut input {
+                        editor.put(&text);
+                    }
+                    continue;
+                }
+                Typed::Interrupted { empty: false } => continue,
+                Typed::Interrupted { empty: true } if again => return Ok(INTERRUPTED.into()),
+                Typed::Interrupted { empty: true } => {
+                    interrupted = Some(Instant::now());
+                    self.out.styled_line(Style::Dim, &messages::how_to_leave())?;
+                    continue;
+                }
+                Typed::End => return Ok(ExitCode::SUCCESS),
+            };
+            if self.take(line.trim())? == Next::Ends {
+                return Ok(ExitCode::SUCCESS);
+            }
+            match (self.draft.take(), &mut input) {
+                (None, _) => {}
+                // Whoever wrote it sees it once more, and can add to it where something of it is refused.
+                (Some(text), Input::Edited(editor)) => editor.put(&text),
+                (Some(text), Input::Lines(_)) => self.say(&text)?,
+            }
+        }
+    }
+
+    /// Does what a message says.
+    fn take(&mut self, line: &str) -> Result<Next, Failure> {
+        // No name of a command has a slash: that is a path.
+        let is_path = |command: &&str| command.split_whitespace().next().is_some_and(|name| name.contains('/'));
+        let Some(command) = line.strip_prefix('/').filter(|command| !is_path(command)) else {
+            match line.strip_prefix('!').map(str::trim) {
+                Some("") => self.out.line(&messages::wants_words("!COMMAND"))?,
+                // A command of a person runs without the policy, and what is piped in may be anybody's.
+                Some(command) if std::io::stdin().is_terminal() => self.by_hand(command)?,
+                Some(_) => self.out.line(&messages::by_hand_wants_a_terminal())?,
+                None if line.is_empty() => {}
+                None => self.say(line)?,
+            }
+            return Ok(Next::Goes);
+        };
+        let (name, words) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
+        let name = if name == "exit" { "quit" } else { name };
+        let all = slash::all(&self.own);
+        let Some(known) = all.iter().find(|known| known.name == name) else {
+            let close = close_names(name, all.iter().map(|known| known.name.as_str()));
+            let close: Vec<String> = close.iter().map(|name| format!("/{name}")).collect();
+            let mut told = messages::no_such_command(format!("/{name}"));
+            if !close.is_empty() {
+                told.push(messages::close_commands(close.join(", ")));
+            }
+            self.out.line(&told)?;
+            return Ok(Next::Goes);
+        };
+        if known.act == Act::Quit {
+            return Ok(Next::Ends);
+        }
+        // What goes wrong is said, and the conversation goes on.
+        match self.act(known, words.trim()) {
+            Ok(()) => {}
+            Err(failure) if self.turns.is_ending() => return Err(failure),
+            Err(failure) => self.out.styled_line(Style::Bad, failure.message())?,
+        }
+        Ok(Next::Goes)
+    }
+
+    fn act(&mut self, command: &Slash, words: &str) -> Result<(), Failure> {
+        if command.argument == Argument::None && !words.is_empty() {
+            return self.out.line(&messages::takes_nothing(format!("/{}", command.name)));
+        }
+        let Conversation { options, setup, talk, agent, out, .. } = self;
+        match command.act {
+            Act::Help => self.help(),
+            Act::Tools => {
+                let mut signatures =
+                    agent.session().catalog().specs().iter().map(toolfence_protocol::ToolSpec::signature);
+                signatures.try_for_each(|signature| out.hanging(&signature))
+            }
+            Act::Mcp => self.mcp(words),
+            Act::Allowed => match agent.session().policy().remembered() {
+                [] => out.line(&messages::nothing_is_allowed()),
+                rules => rules.iter().try_for_each(|rule| out.line(&rule.to_string())),
+            },
+            Act::Mode => self.mode(words),
+            Act::Plan => self.plan(),
+            Act::Policy if words.is_empty() => out.line(&messages::wants_words(command.usage())),
+            Act::Policy => policy::typed(agent.session().policy(), &setup.commands, words, out),
+            Act::Diff | Act::Undo | Act::Redo => {
+                let note = undo::typed(setup, &command.name, words, out)?;
+                // What went back is not what the model has in mind.
+                note.into_iter().for_each(|note| agent.note(&note));
+                Ok(())
+            }
+            Act::Keep => keep::typed(setup, words, out),
+            Act::Last => self.show_last(),
+            Act::Thoughts => self.show_thoughts(),
+            Act::Copy => self.copy(),
+            Act::Editor => {
+                self.draft = self.in_editor(words)?;
+                Ok(())
+            }
+            Act::Retry => match agent.take_back() {
+                Some(said) => {
+                    let first = said.lines().next().unwrap_or_default();
+                    out.styled_line(Style::Dim, &messages::said_again(one_line(first)))?;
+                    self.turn(&said)
+                }
+                None => out.line(&messages::nothing_to_retry()),
+            },
+            Act::Compact => match agent.compact() {
+                Some(done) => out.styled_line(Style::Dim, &messages::compacted(&done)),
+                None => out.line(&messages::nothing_to_compact()),
+            },
+            Act::Clear => {
+                let told = cleared(agent);
+                out.styled_line(Style::Dim, &told)
+            }
+            Act::Stats => {
+                stats::show(setup, agent, out)?;
+                let used = agent.session().window_use();
+                out.line(&match used.window {
+                    Some(window) => text!("Context: about {tokens} of {window} tokens.", tokens = used.tokens, window),
+                    None => text!("Context: about {tokens} tokens.", tokens = used.tokens),
+                })
+            }
+            Act::Export if words.is_empty() => Err(Failure::wrong_use(messages::export_wants_a_file())),
+            Act::Export => {
+                let path = agent.recorded().map(|transcript| transcript.path().to_owned()).filter(|path| path.exists());
+                let path = path.ok_or_else(|| Failure::wrong_use(messages::nothing_to_export()))?;
+                export::typed(&path, words)?;
+                out.styled_line(Style::Dim, &messages::exported_to(words))
+            }
+            Act::Sessions => sessions::typed_list(setup, out),
+            Act::Resume | Act::Fork => {
+                let begun = match (command.act, words) {
+                    (Act::Fork, message) => sessions::fork(setup, talk, agent, message),
+                    (_, "") => sessions::begin(setup, &Start::Chosen { fork: false }, talk),
+                    (_, name) => sessions::begin(setup, &Start::Named { name: name.to_owned(), fork: None }, talk),
+                }?;
+                *agent = begun.agent;
+                // What holds for this conversation holds for the other one too.
+                if self.plans {
+                    agent.note(&messages::told_to_plan().into_string(language()));
+                }
+                show(&begun.resumed, agent, out)
+            }
+            Act::Model => self.model(words),
+            Act::Persona if words.is_empty() => out.line(&messages::wants_words(command.usage())),
+            Act::Persona => {
+                let told = sessions::change_persona(options, words, setup, talk, agent)?;
+                out.styled_line(Style::Dim, &told)?;
+                options.persona = Some(words.to_owned());
+                if self.plans {
+                    // What holds for this conversation holds for whoever goes on with it.
+                    self.set_policy(|policy| policy.read_only(true));
+                    self.agent.note(&messages::told_to_plan().into_string(language()));
+                }
+                Ok(())
+            }
+            Act::Init => self.turn(&messages::write_agents_file().into_string(language())),
+            Act::Quit => Ok(()), // whoever calls this has ended by now
+            Act::Own(number) => self.own_command(number, words),
+        }
+    }
+
+    /// Sends the message of a command that the person or the project has written.
+    fn own_command(&mut self, number: usize, words: &str) -> Result<(), Failure> {
+        let own = self.own[number].clone();
+        let text = own.text()?;
+        if own.is_of_project() && !self.trusts(own.file(), &text)? {
+            return self.out.styled_line(Style::Dim, &messages::nothing_was_sent());
+        }
+        self.own[number].trust();
+        let message = slash::message(&text, words);
+        if own.is_of_project() {
+            // What a project has written are no words of the person, and a call that only repeats them is refused.
+        }
+        self.out.styled_line(Style::Dim, &message)?;
+        self.say(&message)
+    }
+
+    /// Whether the person trusts what this file of the project says. Where that was not said of exactly this text, it is shown, and
+    /// the person is asked.
+    fn trusts(&mut self, file: &Path, text: &str) -> Result<bool, Failure> {
+        let Some(places) = &self.setup.places else { return Ok(false) };
+        if trust::holds(places, file, text) {
+            return Ok(true);
+        }
+        let files = [(file.to_owned(), text.to_owned())];
+        let asked = confirm::trust_of(&files, |file| messages::command_of_project_says(file.to_owned()), "");
+        if !self.agrees(&asked)? {
+            return Ok(false);
+        }
+        trust::store(places, &files)?;
+        Ok(true)
+    }
+
+    /// Whether the person says yes to a question of trust.
+    fn agrees(&self, asked: &str) -> Result<bool, Failure> {
+        let canceller = Canceller::default();
+        match self.turns.run(canceller.clone(), confirm::put_until(asked, &canceller))? {
+            Err(error) if error.kind() == ErrorKind::Interrupted => Ok(false),
+            Err(_) => Err(Failure::wrong_use(messages::no_terminal_for_trust())),
+            Ok(said) => Ok(confirm::is_yes(&said, language())),
+        }
+    }
+
+    /// Shows the servers of tools, or all of one, or starts one again.
+    fn mcp(&mut self, words: &str) -> Result<(), Failure> {
+        match words.split_whitespace().collect::<Vec<_>>()[..] {
+            [] => mcp::overview(&self.setup, &mut self.out),
+            [RESTART, name] => self.restart_server(name),
+            [name] if name != RESTART => mcp::all_of(&self.setup, name, &mut self.out),
+            _ => self.out.line(&messages::mcp_takes()),
+        }
+    }
+
+    /// Ends a server and starts it again, with what the settings say of it now. One that is not trusted is asked about.
+    fn restart_server(&mut self, name: &str) -> Result<(), Failure> {
+        let Some(places) = self.setup.places.clone() else { return Ok(()) };
+        let (layers, _) = with_persona(Layers::read(&self.options)?)?;
+        let config = layers.merged();
+        let Some(wanted) = servers::wanted(&config, &places, Some(name)).pop() else {
+            return Err(Failure::wrong_use(messages::no_such_server(format!("{name:?}"))));
+        };
+        if !servers::has_secrets_of(wanted.rule(), &self.setup.config) {
+            return Err(Failure::wrong_use(messages::other_variables(name)));
+        }
+        self.out.styled_line(Style::Dim, &messages::server_starts(name))?;
+        let before = self.setup.servers().iter().find(|server| server.rule.name == name).cloned();
+        let (commands, canceller) = (self.setup.commands.clone(), Canceller::default());
+        let starting = async {
+            // Both block. What nobody waits for any longer goes on beside, and ends by itself.
+            let started = tokio::task::spawn_blocking(move || {
+                before.iter().filter_map(|server| server.started.as_ref().ok()).for_each(|server| server.stop());
+                wanted.start(commands)
+            });
+            tokio::select! {
+                started = started => started.ok(),
+                () = canceller.cancelled() => None,
+            }
+        };
+        let Some(mut server) = self.turns.run(canceller.clone(), starting)? else {
+            return self.out.styled_line(Style::Bad, &messages::server_not_waited_for(name));
+        };
+        if let Ok(started) = &server.started {
+            if !started.is_sandboxed() {
+                tell(&messages::server_outside(name));
+            }
+            started.notes().iter().for_each(tell);
+        }
+        server.offered = server.is_trusted(&places);
+        if let Some(told) = server.told().filter(|_| !server.offered && stdin().is_terminal()) {
+            let files = [told];
+            let allows = confirm::allowing(&server.allows());
+            server.offered = self.agrees(&confirm::trust_of(&files, |file| format!("{file}:").into(), &allows))?;
+            if server.offered {
+                trust::store(&places, &files)?;
+            }
+        }
+        let Conversation { setup, talk, agent, out, .. } = self;
+        sessions::change_server(server, setup, talk, agent)?;
+        mcp::state_of(setup, name, out)
+    }
+
+    /// Says a message, with what it brings along.
+    fn say(&mut self, message: &str) -> Result<(), Failure> {
+        let found = Mentions::of(message, &self.setup.workspace, self.agent.session().room());
+        found.notes.iter().try_for_each(|note| self.out.styled_line(Style::Bad, note))?;
+        if let Err(failure) = images::attach(&self.setup, &mut self.agent, &found.images) {
+            return self.out.styled_line(Style::Bad, failure.message());
+        }
+        if let Some(told) = found.told() {
+            self.out.styled_line(Style::Dim, &told)?;
+        }
+        self.turn(&found.below(message))
+    }
+
+    /// Runs a command as the person would in another window, and tells the model with the next message.
+    fn by_hand(&mut self, line: &str) -> Result<(), Failure> {
+        let canceller = Canceller::default();
+        let running = by_hand::run(line, &canceller, &mut self.out);
+        let ended = match self.turns.run(canceller.clone(), running)? {
+            Ok(ended) => ended?,
+            Err(error) => return self.out.styled_line(Style::Bad, &messages::cannot_run_bash(Text::from(&error))),
+        };
+        let redactor = self.setup.redactor();
+        let (line, printed) = (redactor.text(line), ended.printed(&redactor));
+        // The words of a command are no words of the person.
+        self.agent.note(&ended.note(&line, &printed));
+        self.out.styled_line(Style::Dim, &messages::command_ended(ended.told()))
+    }
+
+    /// Lists the models of the server, or goes on with another one.
+    fn model(&mut self, name: &str) -> Result<(), Failure> {
+        let Conversation { options, setup, talk, agent, turns, out, .. } = self;
+        if name.is_empty() {
+            let listed = match setup.server()? {
+                Some(server) => {
+                    let canceller = Canceller::default();
+                    let listed = async {
+                        tokio::select! {
+                            listed = models(server.options()) => listed.unwrap_or_default(),
+                            () = canceller.cancelled() => Vec::new(),
+                        }
+                    };
+                    turns.run(canceller.clone(), listed)?
+                }
+                None => Vec::new(),
+            };
+            let names: Vec<String> = listed.into_iter().map(|model| model.name).collect();
+            if names.is_empty() {
+                return out.line(&messages::no_models_told());
+            }
+            let now = setup.model();
+            names.iter().try_for_each(|name| {
+                let mark = if Some(name) == now.as_ref() { "*" } else { " " };
+                out.line(&format!("{mark} {}", one_line(name)))
+            })?;
+            *self.models.lock().unwrap_or_else(PoisonError::into_inner) = names;
+            return Ok(());
+        }
+        sessions::change_model(options, name, setup, talk, agent)?;
+        options.model = Some(name.to_owned());
+        out.styled_line(Style::Dim, &messages::model_answers(name))?;
+        if self.plans {
+            // What holds for this conversation holds for whoever goes on with it.
+            self.set_policy(|policy| policy.read_only(true));
+        }
+        Ok(())
+    }
+
+    /// Changes when the person is asked, as the option `--ask` does; without a word it is said.
+    fn mode(&mut self, word: &str) -> Result<(), Failure> {
+        let mut told = None;
+        if !word.is_empty() {
+            let wanted = AskMode::from_str(word, true);
+            let wanted = wanted.map_err(|_| Failure::wrong_use(messages::no_ask_mode(format!("{word:?}"))))?;
+            self.options.yes = false;
+            self.options.rules.ask = Some(wanted);
+            let (layers, _) = with_persona(Layers::read(&self.options)?)?;
+            let ask = layers.merged().merged.settings().ask;
+            self.set_policy(|policy| policy.ask(ask));
+            told = Some(name_of(ask)).filter(|name| *name != word).map(|name| messages::asked_when_instead(name, word));
+        }
+        let name = name_of(self.agent.session().policy().settings().ask);
+        self.out.styled_line(Style::Dim, &told.unwrap_or_else(|| messages::asked_when(name)))
+    }
+
+    /// Begins or ends plan mode.
+    fn plan(&mut self) -> Result<(), Failure> {
+        self.plans = !self.plans;
+        let plans = self.plans;
+        self.set_policy(|policy| policy.read_only(plans));
+        let (told, note) = match plans {
+            true => (messages::plan_mode_begins(), messages::told_to_plan()),
+            false => (messages::plan_mode_ends(), messages::told_to_act()),
+        };
+        self.agent.note(&note.into_string(language()));
+        self.out.styled_line(Style::Dim, &told)
+    }
+
+    /// Changes what decides about calls, in this conversation and in those that it goes on with.
+    fn set_policy(&mut self, change: impl Fn(Policy) -> Policy) {
+        self.setup.policy = change(self.setup.policy.clone());
+        let policy = change(self.agent.session().policy().clone());
+        self.agent.set_policy(policy);
+    }
+
+    fn help(&mut self) -> Result<(), Failure> {
+        let help = messages::conversation_help();
+        // On a terminal its lines are as long as those of the terminal.
+        let rows = if self.out.is_terminal() { help.words().replace('\n', " ") } else { help.words().into_owned() };
+        self.out.told(&rows)?;
+        let all = slash::all(&self.own);
+        let width = all.iter().map(|command| command.usage().chars().count()).max().unwrap_or_default();
+        all.iter()
+            .try_for_each(|command| self.out.told(&format!("  {:<width$}  {}", command.usage(), command.summary())))
+    }
+
+    /// All of the last output, also of one that was too long for a result. Ctrl-C ends it.
+    fn show_last(&mut self) -> Result<(), Failure> {
+        let Conversation { setup, turns, last, out, .. } = self;
+        let Some(result) = last else { return out.line(&messages::nothing_ran_yet()) };
+        let overflow = outcome::overflow_of(result).map(|id| overflow_file::open(setup.workspace.root(), id));
+        let Some(Ok(file)) = overflow else {
+            return outcome::whole(result).iter().try_for_each(|(style, line)| {
+                let line = if out.is_terminal() { outcome::printed_line(line) } else { line.clone() };
+                out.exact_line(*style, &line)
+            });
+        };
+        if let Some(error) = &result.error {
+            out.styled_line(Style::Bad, &error.message)?;
+        }
+        let canceller = Canceller::default();
+        match turns.run(canceller.clone(), by_hand::show(file, &canceller, out))?? {
+            true => Ok(()),
+            false => out.styled_line(Style::Bad, &messages::stopped()),
+        }
+    }
+
+    /// All that the model thought in the last turn, as it would have stood above the answer.
+    fn show_thoughts(&mut self) -> Result<(), Failure> {
+        let Some(thoughts) = &self.thoughts else { return self.out.line(&messages::nothing_thought_yet()) };
+        if !self.out.is_terminal() {
+            return self.out.line(thoughts);
+        }
+        let mut prose = Prose::new(Terminal::stdout());
+        prose.write(Voice::Reasoning, thoughts)?;
+        prose.end_line()
+    }
+
+    /// Gives the last answer to the terminal's clipboard.
+    fn copy(&mut self) -> Result<(), Failure> {
+        let replies = self.agent.session().turns().iter().flat_map(|turn| &turn.replies);
+        let texts = replies.map(|reply| reply.text.trim());
+        let Some(answer) = texts.rev().find(|text| !text.is_empty()) else {
+            return self.out.line(&messages::nothing_answered_yet());
+        };
+        let told = match clipboard::put(answer) {
+            Ok(()) => messages::copied(answer.len()),
+            Err(why) => why,
+        };
+        self.out.styled_line(Style::Dim, &told)
+    }
+
+    /// A text as the person's editor gives it back; `None` where there is none, which is said.
+    fn in_editor(&mut self, text: &str) -> Result<Option<String>, Failure> {
+        let edited = self.turns.run(Canceller::default(), edit::in_editor(MESSAGE, text))?;
+        match edited.map(|text| text.trim().to_owned()) {
+            Ok(text) if text.is_empty() => {
+                self.out.styled_line(Style::Dim, &messages::nothing_was_written())?;
+                Ok(None)
+            }
+            Ok(text) => Ok(Some(text)),
+            Err(why) => {
+                self.out.styled_line(Style::Bad, &why)?;
+                Ok(None)
+            }
+        }
+    }
+
+    /// One turn. What goes wrong is said, and the conversation goes on.
+    fn turn(&mut self, text: &str) -> Result<(), Failure> {
+        let Conversation { setup, talk, agent, turns, out, .. } = self;
+        let person = AtTheTerminal::new(setup.commands.clone());
+        let mut view = View::new(person, agent.canceller(), false).speaker(&setup.persona.name);
+        let quiet = Quiet::begin();
+        let stopped = turns.run(agent.canceller(), agent.run(text, &mut view));
+        drop(quiet);
+        let stopped = stopped?;
+        self.last = view.last().or_else(|| self.last.take());
+        let ended = view.end();
+        self.thoughts = view.thoughts().or_else(|| self.thoughts.take());
+        ended?;
+        setup.tell_notes();
+        sessions::tell_trouble(agent);
+        setup.tell_cost(&agent.turn_usage());
+        talk.keep(agent);
+        let failed = match stopped {
+            Ok(reason) => status_of(&reason).err(),
+            Err(error) => Some(Failure::broken(error)),
+        };
+        if let Some(failure) = failed {
+            out.styled_line(Style::Bad, failure.message())?;
+        }
+        // The next message stands apart from what came of this one.
+        out.write(if out.is_terminal() { "\n" } else { "" })
+    }
+}
+
+/// A mode as it is typed.
+fn name_of(mode: toolfence_policy::AskMode) -> &'static str {
+    match mode {
+        toolfence_policy::AskMode::Always => "always",
+        toolfence_policy::AskMode::Sandboxed => "sandboxed",
+        toolfence_policy::AskMode::Never => "never",
+        _ => "risky",
+    }
+}
+
+/// Begins a new conversation; says so, and how to go on with the old one.
+fn cleared(agent: &mut Agent) -> Text {
+    let name = |agent: &mut Agent| agent.recorded().map(|transcript| transcript.id().to_owned());
+    let before = name(agent);
+    agent.clear();
+    let mut told = messages::conversation_cleared();
+    if let Some(old) = before.filter(|old| name(agent).as_ref() != Some(old)) {
+        told.push(messages::cleared_stays(sessions::short(&old)));
+    }
+    told
+}
+
+/// What is told of a conversation that is gone on with, and the plan that the model has in it.
+fn show(lines: &[(Style, Text)], agent: &Agent, out: &mut Terminal) -> Result<(), Failure> {
+    lines.iter().try_for_each(|(style, line)| out.styled_line(*style, line))?;
+    let plan = agent.session().plan().unwrap_or_default();
+    plan.lines().try_for_each(|step| out.styled_line(Style::Dim, &format!("    {step}")))
+}

@@ -1,0 +1,410 @@
+//! `coder config`: the files of settings, what they hold, and what counts of all of it.
+
+use crate::args::{BackendsArguments, ConfigCommand, Options, ProfileArguments, ShowArguments, TrustArguments};
+use crate::commands::undo::age;
+use crate::config::places::{self, Places};
+use crate::config::profile::{Known, Profiles, counting};
+use crate::config::{Config, Layers, Project, keys, profile, redactor, trust};
+use crate::failure::{Failure, INTERRUPTED, UNSUCCESSFUL};
+use crate::messages;
+use crate::proposals;
+use crate::server::{self, Server};
+use crate::setup;
+use crate::shown::{Words, language};
+use crate::slash;
+use crate::terminal::{Style, Terminal};
+use serde_json::{Value, json};
+use std::fs::{DirBuilder, OpenOptions};
+use std::io::{ErrorKind, IsTerminal, Write};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use toolfence_agent::agent::Canceller;
+use toolfence_agent::backend::http::{LocalModel, LocalServer, Preset};
+use toolfence_policy::settings::{Entry, Key, Layer, Origin, template};
+use toolfence_protocol::Text;
+use toolfence_protocol::parse::Reasoning;
+use toolfence_protocol::text;
+use toolfence_session::persona::Persona;
+
+/// Does what was asked.
+pub(crate) fn run(options: &Options, command: &ConfigCommand) -> Result<ExitCode, Failure> {
+    match command {
+        ConfigCommand::Show(arguments) => show(options, arguments),
+        ConfigCommand::Init => init(&settled(options)?),
+        ConfigCommand::Path => path(&settled(options)?),
+        ConfigCommand::Trust(arguments) => trust(options, &settled(options)?, arguments),
+        ConfigCommand::Profile(arguments) => profile(options, arguments),
+        ConfigCommand::Backends(arguments) => backends(options, arguments),
+    }
+}
+
+/// The places of the files, once the language is that of the settings. A file that cannot be read is no reason to fail here: these
+/// commands help to mend it.
+fn settled(options: &Options) -> Result<Places, Failure> {
+    match Layers::read(options) {
+        Ok(layers) => Ok(layers.places),
+        Err(_) => Places::of(&options.root),
+    }
+}
+
+fn show(options: &Options, arguments: &ShowArguments) -> Result<ExitCode, Failure> {
+    let (layers, persona) = setup::with_persona(Layers::read(options)?)?;
+    let config = layers.merged();
+    config.settle_looks()?;
+    let mut out = Terminal::stdout();
+    if arguments.json {
+        let mut told = told(&layers, &config);
+        told["profile"] =
+            learned(&layers, &config, &persona)?.into_iter().map(|(key, value)| (key, json!(value))).collect();
+        out.line(&told.to_string())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    keys::all().iter().try_for_each(|key| shown(&config, &persona, key, &mut out))?;
+    let places = &layers.places;
+    let project = match layers.project {
+        Project::Absent => messages::project_absent(),
+        Project::Untrusted => messages::project_untrusted(),
+        Project::Trusted => messages::project_trusted(),
+    };
+    out.write("\n")?;
+    out.styled_line(Style::Dim, &messages::project_file(places.project.display().to_string(), project))?;
+    for (key, value) in learned(&layers, &config, &persona)? {
+        out.styled_line(Style::Dim, &messages::profile_counts(key, value))?;
+    }
+    config.merged.notes().iter().try_for_each(|note| out.styled_line(Style::Bad, note))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A key with its value and the place of it; a list with one line an item.
+fn shown(config: &Config, persona: &Persona, key: &Key, out: &mut Terminal) -> Result<(), Failure> {
+    let width = keys::all().iter().map(|key| key.name.len()).max().unwrap_or_default() + 1;
+    let mut row = |name: &str, value: &str, origin: &Origin| {
+        out.write(&format!("{name:<width$}{value:<28}  "))?;
+        out.styled_line(Style::Dim, &named(origin, persona))
+    };
+    if !key.takes.is_list() {
+        return row(key.name, &without_secrets(config.text(key.name).unwrap_or("-")), &config.merged.origin(key.name));
+    }
+    let mut entries = config.merged.entries(key.name).peekable();
+    if entries.peek().is_none() {
+        return row(key.name, "[]", &config.merged.origin(key.name));
+    }
+    let mut name = key.name;
+    for Entry { value, origin, .. } in entries {
+        row(name, &without_secrets(&value.to_string()), origin)?;
+        name = "";
+    }
+    if key.name == "commands.only" {
+        let left = Text::join(effective_only(config), ", ");
+        out.styled_line(Style::Dim, &format!("{:<width$}{}", "", messages::may_run_begins_with(left).words()))?;
+    }
+    Ok(())
+}
+
+/// A value as it is shown: a URL may hold a password, and a member of a request's body a key.
+fn without_secrets(value: &str) -> String {
+    redactor().text(value).into_owned()
+}
+
+/// The place of a value in the person's language. In JSON it has the name that the library gives it.
+fn named(origin: &Origin, persona: &Persona) -> Text {
+    match origin.layer {
+        Layer::Default => messages::by_default(),
+        Layer::Persona => messages::the_persona(&persona.name),
+        _ => origin.to_string().into(),
+    }
+}
+
+/// The beginnings that every layer's list allows.
+fn effective_only(config: &Config) -> Vec<Text> {
+    let rules = config.merged.only();
+    let words = rules.iter().map(|rule| rule.words().join(" "));
+    words.map(|words| if words.is_empty() { messages::nothing() } else { words.into() }).collect()
+}
+
+fn told(layers: &Layers, config: &Config) -> Value {
+    let values: Vec<Value> = keys::all().iter().map(|key| told_of(config, key)).collect();
+    let project = match layers.project {
+        Project::Absent => "absent",
+        Project::Untrusted => "untrusted",
+        Project::Trusted => "trusted",
+    };
+    json!({
+        "v": super::SCHEMA, "values": values, "notes": config.merged.notes(), "user_file": layers.places.user,
+        "project_file": layers.places.project, "project": project,
+    })
+}
+
+fn told_of(config: &Config, key: &Key) -> Value {
+    if !key.takes.is_list() {
+        let origin = place(&config.merged.origin(key.name));
+        return json!({"key": key.name, "value": config.text(key.name).map(without_secrets), "origin": origin});
+    }
+    let item =
+        |entry: &Entry| json!({"value": without_secrets(&entry.value.to_string()), "origin": place(&entry.origin)});
+    let items: Vec<Value> = config.merged.entries(key.name).map(item).collect();
+    let mut told = json!({"key": key.name, "items": items});
+    if key.name == "commands.only" && !items.is_empty() {
+        told["effective"] = json!(effective_only(config));
+    }
+    told
+}
+
+fn place(origin: &Origin) -> Value {
+    let layer = match origin.layer {
+        Layer::Default => "default",
+        Layer::Environment => "environment",
+        Layer::User => "user",
+        Layer::Project { .. } => "project",
+        Layer::Persona => "persona",
+        _ => "command_line",
+    };
+    json!({"layer": layer, "name": *origin.name, "line": origin.line})
+}
+
+fn init(places: &Places) -> Result<ExitCode, Failure> {
+    let path = own(places)?;
+    let wrong = |error: std::io::Error| match error.kind() {
+        std::io::ErrorKind::AlreadyExists => Failure::wrong_use(messages::is_there_already(path.display().to_string())),
+        _ => Failure::broken(messages::cannot_write(path.display().to_string(), Text::from(&error))),
+    };
+    if let Some(folder) = path.parent() {
+        DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(wrong)?;
+    }
+    let mut file = OpenOptions::new().write(true).create_new(true).open(path).map_err(wrong)?;
+    file.write_all(with_proposals(documented(), &proposals::of(places.root())).as_bytes()).map_err(wrong)?;
+    Terminal::stdout().line(&messages::wrote(path.display().to_string()))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The person's file with every key explained.
+fn documented() -> String {
+    format!("{}{}", messages::own_file_head().words(), template(&keys::all(), language()))
+}
+
+/// The documented file with the checks that the current project suggests, which are commented out like every other value.
+fn with_proposals(documented: String, lines: &[String]) -> String {
+    if lines.is_empty() {
+        return documented;
+    }
+    let note = text!("Proposed for the project in which this file was written:").render(language());
+    documented.replacen("\n#commands = []\n", &format!("\n# {note}\n#{}\n", proposals::as_setting(lines)), 1)
+}
+
+fn own(places: &Places) -> Result<&Path, Failure> {
+    places.user.as_deref().ok_or_else(|| Failure::wrong_use(messages::no_place_for_own_file()))
+}
+
+fn path(places: &Places) -> Result<ExitCode, Failure> {
+    let mut out = Terminal::stdout();
+    for (name, path) in [
+        (messages::place_of_user(), places.user.as_deref()),
+        (messages::place_of_project(), Some(&*places.project)),
+        (messages::place_of_state(), places.state.as_deref()),
+    ] {
+        let shown = path.map_or_else(|| "-".to_owned(), |path| path.display().to_string());
+        let shown = if path.is_some_and(Path::exists) { shown.into() } else { messages::not_there(shown) };
+        out.line(&format!("{:<9}{}", name.words(), shown.words()))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What counts of the profile of the backend that the settings name, by the keys in whose place it counts.
+fn learned(layers: &Layers, config: &Config, persona: &Persona) -> Result<Vec<(&'static str, &'static str)>, Failure> {
+    let Some(profiles) = Profiles::of(&layers.places) else { return Ok(Vec::new()) };
+    let Some((base_url, model)) = Server::likely(config, persona, |base_url| profiles.models(base_url))? else {
+        return Ok(Vec::new());
+    };
+    let counts = counting(profiles.learned(&base_url, &model), config);
+    let dialect = counts.dialect.map(|dialect| ("dialects", dialect.name()));
+    let reasoning = match counts.reasoning {
+        Reasoning::Opened => Some("opened"),
+        Reasoning::Known => Some("known"),
+        _ => None,
+    };
+    let grammar = counts.grammar.filter(|_| config.set("grammar").is_none()).map(|form| ("grammar", form.name()));
+    Ok(dialect.into_iter().chain(reasoning.map(|value| ("reasoning", value))).chain(grammar).collect())
+}
+
+fn profile(options: &Options, arguments: &ProfileArguments) -> Result<ExitCode, Failure> {
+    let (layers, persona) = setup::with_persona(Layers::read(options)?)?;
+    let config = layers.merged();
+    config.settle_looks()?;
+    let mut out = Terminal::stdout();
+    let no_place = || Failure::wrong_use(messages::no_place_for_profiles());
+    let profiles = Profiles::of(&layers.places).ok_or_else(no_place)?;
+    let server = match arguments.all {
+        true => None,
+        false => Server::of(&config, &persona)?.as_ref().map(Server::place),
+    };
+    let known: Vec<Known> = match &server {
+        _ if arguments.all => profiles.all(),
+        Some((base_url, model)) => profiles.known(base_url, model).into_iter().collect(),
+        None => return Err(Failure::wrong_use(messages::recordings_have_no_profile())),
+    };
+    if arguments.json {
+        out.line(&json!({"v": super::SCHEMA, "profiles": known}).to_string())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if known.is_empty() {
+        out.line(&match server {
+            Some((base_url, model)) => messages::nothing_known_of(profile::address(&base_url), model),
+            None => messages::nothing_known_of_any(),
+        })?;
+    }
+    for known in &known {
+        if arguments.forget {
+            profiles.forget(&known.base_url, &known.model)?;
+            out.line(&messages::profile_forgotten(&known.base_url, &known.model))?;
+            continue;
+        }
+        out.line(&format!("{}  {}", known.base_url, known.model))?;
+        for (key, fact) in known.facts() {
+            out.write(&format!("  {key:<22} {:<22} ", fact.value))?;
+            out.styled_line(Style::Dim, &messages::learned_ago(fact.shown_by(), age(fact.at)))?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn backends(options: &Options, arguments: &BackendsArguments) -> Result<ExitCode, Failure> {
+    settled(options)?;
+    let found = server::look()?;
+    let providers = Preset::all().iter().filter(|preset| !preset.is_local());
+    let mut out = Terminal::stdout();
+    if arguments.json {
+        let providers: Vec<Value> = providers.map(told_of_provider).collect();
+        let model = |model: &LocalModel| json!({"name": model.name, "loaded": model.loaded});
+        let server = |server: &LocalServer| {
+            let models: Vec<Value> = server.models.iter().map(model).collect();
+            json!({"kind": server.kind, "base_url": server.base_url, "models": models, "loads": server.loads})
+        };
+        let local: Vec<Value> = found.iter().map(server).collect();
+        out.line(&json!({"v": super::SCHEMA, "providers": providers, "local": local}).to_string())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    out.line(&messages::providers_are())?;
+    for preset in providers {
+        let (style, state) = match server::has_key(preset) {
+            true => (Style::Good, messages::key_is_set()),
+            false => (Style::Dim, messages::key_is_not_set()),
+        };
+        out.write(&format!("  {:<13}{:<21}", preset.name, preset.key_variable))?;
+        out.styled(style, &format!("{:<9}", state.words()))?;
+        let place = if preset.base_url.is_empty() { messages::address_of_your_own() } else { preset.base_url.into() };
+        out.styled_line(Style::Dim, &place)?;
+    }
+    out.line(&messages::local_servers_are())?;
+    for url in server::addresses() {
+        let running = found.iter().find(|server| server.base_url == url);
+        let usual = Preset::all().iter().find(|preset| preset.base_url == url).map(|preset| preset.name);
+        out.write(&format!("  {:<13}{url:<30}", running.and_then(|server| server.kind).or(usual).unwrap_or("-")))?;
+        match running {
+            Some(server) => out.styled_line(Style::Good, &server::described(server))?,
+            None => out.styled_line(Style::Dim, &messages::does_not_answer())?,
+        }
+    }
+    out.line(&messages::how_to_name_backends())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn told_of_provider(preset: &Preset) -> Value {
+    let base_url = Some(preset.base_url).filter(|url| !url.is_empty());
+    json!({
+        "name": preset.name, "base_url": base_url, "key_variable": preset.key_variable,
+        "key_set": server::has_key(preset), "models": preset.models,
+    })
+}
+
+fn trust(options: &Options, places: &Places, arguments: &TrustArguments) -> Result<ExitCode, Failure> {
+    let mut out = Terminal::stdout();
+    let shown = places.project.display().to_string();
+    if arguments.forget {
+        trust::forget(places)?;
+        out.line(&messages::trusted_no_more(shown))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let (commands, mut failures) = slash::of_project(places);
+    let settings = places::read_of_project(&places.project).unwrap_or_else(|failure| {
+        failures.insert(0, failure);
+        None
+    });
+    let settings = settings.map(|text| (places.project.clone(), text));
+    let has_settings = settings.is_some();
+    // A file that cannot be read, such as a link, is named and not trusted; the others can be.
+    let mut err = Terminal::stderr();
+    for failure in &failures {
+        err.line(failure.message())?;
+    }
+    let trusted = if failures.is_empty() { ExitCode::SUCCESS } else { UNSUCCESSFUL.into() };
+    let has_commands = !commands.is_empty();
+    let files: Vec<(PathBuf, String)> = settings.into_iter().chain(commands).collect();
+    if files.is_empty() {
+        if !failures.is_empty() {
+            return Ok(trusted);
+        }
+        return Err(Failure::wrong_use(messages::nothing_to_trust(shown, places.commands().display().to_string())));
+    }
+    let mut allows = Vec::new();
+    if has_settings {
+        allows.push(messages::trust_allows());
+    }
+    if has_commands {
+        allows.push(messages::trust_allows_commands());
+    }
+    // Whoever reads the output sees what was trusted, or what nobody could be asked about.
+    if options.yes || !std::io::stdout().is_terminal() {
+        for (file, text) in &files {
+            out.line(&format!("{}:\n", file.display()))?;
+            text.lines().try_for_each(|line| out.line(&format!("  | {line}")))?;
+        }
+        allows.iter().try_for_each(|allows| out.line(allows))?;
+    }
+    if !options.yes && !agreed(&files, &allows)? {
+        out.line(&messages::is_not_trusted())?;
+        return Ok(UNSUCCESSFUL.into());
+    }
+    trust::store(places, &files)?;
+    for (file, text) in &files {
+        out.line(&messages::trusted_as_it_is(file.display().to_string(), trust::hash(text)))?;
+    }
+    Ok(trusted)
+}
+
+/// Shows the files and asks, on the terminal itself. Without one there is nobody to agree.
+pub(crate) fn agreed(files: &[(PathBuf, String)], allows: &[Text]) -> Result<bool, Failure> {
+    let asked = crate::confirm::trust_of(files, |file| format!("{file}:").into(), &crate::confirm::allowing(allows));
+    let canceller = Canceller::default();
+    let line = match crate::runtime::run(canceller.clone(), crate::confirm::put_until(&asked, &canceller))? {
+        Err(error) if error.kind() == ErrorKind::Interrupted => return Err(Failure::signalled(INTERRUPTED)),
+        said => said.map_err(|_| Failure::wrong_use(messages::no_terminal_for_trust()))?,
+    };
+    Ok(crate::confirm::is_yes(&line, language()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use toolfence_policy::settings::read;
+
+    #[test]
+    fn proposed_checks_are_commented_out() {
+        let lines = ["cargo check".to_owned(), "npm run lint".to_owned()];
+        let text = with_proposals(documented(), &lines);
+        assert!(read(&text, "config.toml", Layer::User, &keys::all()).is_ok_and(|entries| entries.is_empty()));
+        let setting = "#commands = [\"cargo check\", \"npm run lint\"]\n";
+        assert!(text.split_once("\n[checks]\n").is_some_and(|(_, checks)| checks.contains(setting)), "{text}");
+        assert_eq!(with_proposals(documented(), &[]), documented());
+    }
+
+    #[test]
+    fn the_documented_file_explains_every_key_and_sets_none() {
+        let text = documented();
+        assert!(read(&text, "config.toml", Layer::User, &keys::all()).is_ok_and(|entries| entries.is_empty()));
+        for key in keys::all() {
+            let name = key.name.rsplit('.').next().unwrap_or(key.name);
+            assert!(text.contains(&format!("\n#{name} = ")), "{name} in {text}");
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! `coder doctor`: which barriers of the sandbox hold here, found out by trying to break each; why the others do not, and what to do. And what
+//! looks at changed files. With `--backend`: what the backend does to texts.
+
+use crate::args::{DoctorArguments, Options};
+use crate::checks;
+use crate::config::places::Places;
+use crate::config::{Config, Layers, profile};
+use crate::failure::{Failure, UNSUCCESSFUL};
+use crate::messages;
+use crate::runtime::cannot_start;
+use crate::server::Server;
+use crate::setup::{self, Setup};
+use crate::shown::Words;
+use crate::terminal::{Style, Terminal, tell};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use toolfence_agent::probe::{self, Step, Verdict};
+use toolfence_commands::trial::{self, Finding, Held, Trial};
+use toolfence_policy::Policy;
+use toolfence_protocol::Text;
+use toolfence_protocol::text;
+use toolfence_sandbox::isolation::{Kind, Mode, Settings};
+use toolfence_tools::CommandRunner;
+use toolfence_workspace::Workspace;
+
+/// Tries the sandbox of the settings, or asks their backend, and tells.
+pub(crate) fn run(options: &Options, arguments: &DoctorArguments) -> Result<ExitCode, Failure> {
+    if options.backend.is_some() {
+        return backend(options, arguments.json);
+    }
+    let (layers, _) = setup::with_persona(Layers::read(options)?)?;
+    let config = layers.merged();
+    config.settle_looks()?;
+    let settings = setup::sandbox(&config)?;
+    let trial = tried(&settings)?;
+    let standing = checks::standing(&config, &options.root)?;
+    let proposed = checks::proposed(&config, &options.root);
+    let no_copies = no_private_copies(&config, &layers.places, &options.root)?;
+    let mut out = Terminal::stdout();
+    match arguments.json {
+        true => {
+            let mut report = told(&trial, &settings);
+            report["private_copies"] = json!({"on": no_copies.is_none(), "why": no_copies.map(|(why, _)| why)});
+            report["checks"] = checks::told(&standing);
+            report["checks"]["proposed"] = json!(proposed);
+            out.line(&report.to_string())?;
+        }
+        false => {
+            shown(&trial, &settings, &mut out)?;
+            show_private_copies(no_copies, &mut out)?;
+            checks::shown(&standing, &mut out)?;
+            checks::propose(&proposed, &layers.places, &mut out)?;
+        }
+    }
+    Ok(if trial.all_held() { ExitCode::SUCCESS } else { UNSUCCESSFUL.into() })
+}
+
+/// Tries out whether commands run on private copies of this project. Returns the reason if they do not, and with it what
+/// commands can do.
+fn no_private_copies(config: &Config, places: &Places, root: &Path) -> Result<Option<(Text, Text)>, Failure> {
+    let policy = Policy::new(config.merged.settings()).map_err(Failure::wrong_use)?;
+    let workspace = Workspace::open(root, policy.paths().clone()).map_err(Failure::broken)?;
+    let commands = CommandRunner::new(Arc::new(workspace), setup::sandbox(config)?);
+    let commands = setup::with_copies(commands, places.state.as_deref());
+    let why = commands.no_private_copies().cloned();
+    Ok(why.map(|why| (why.clone(), commands.describe_fallback(why))))
+}
+
+fn show_private_copies(no_copies: Option<(Text, Text)>, out: &mut Terminal) -> Result<(), Failure> {
+    out.write("\n")?;
+    match no_copies {
+        None => out.styled_line(Style::Good, &text!("Commands run on a private copy of the project.")),
+        Some((_, description)) => out.styled_line(Style::Bad, &description),
+    }
+}
+
+/// Asks the backend of the settings what it does to texts, tells, and keeps what it shows.
+fn backend(options: &Options, json: bool) -> Result<ExitCode, Failure> {
+    let setup = Setup::new(options)?;
+    let whom = setup.server()?.map(Server::place);
+    let backend = setup.backend()?;
+    let mut wanted = probe::Options::default();
+    (wanted.language, wanted.grammar) = (setup.language, Some(setup.grammar()));
+    let (most, long) = (wanted.most_requests(), wanted.long_bytes() as u64 / 4);
+    if let Some((base_url, model)) = &whom {
+        tell(&messages::probe_begins(profile::address(base_url), model));
+    }
+    tell(&messages::probe_costs(most, wanted.sizes.len(), long));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(cannot_start)?;
+    let mut watch = |step: &Step| tell(&messages::probe_step(step.number, step.about.clone()));
+    let probed = runtime.block_on(probe::backend(&*backend, &wanted, &mut watch));
+    let answers = probed.findings.first().is_some_and(|finding| finding.verdict == Verdict::Good);
+    let kept = match (&setup.profiles, &whom) {
+        (Some(profiles), Some((base_url, model))) if answers => {
+            let stored = profiles.probed(base_url, model, &probed.facts);
+            stored.inspect_err(|why| tell(&messages::profile_not_kept(why.clone()))).is_ok()
+        }
+        _ => false,
+    };
+    let mut out = Terminal::stdout();
+    if json {
+        let (base_url, model) = whom.map(|(url, model)| (profile::address(&url), model)).unzip();
+        let told = json!({
+            "v": super::SCHEMA, "base_url": base_url, "model": model, "requests": probed.requests,
+            "findings": probed.findings, "kept": kept,
+        });
+        out.line(&told.to_string())?;
+    } else {
+        out.write("\n")?;
+        probed.findings.iter().try_for_each(|finding| found(finding, &mut out))?;
+        if kept {
+            out.styled_line(Style::Dim, &messages::probe_kept())?;
+        }
+    }
+    let fine = answers && probed.findings.iter().all(|finding| finding.verdict != Verdict::Bad);
+    Ok(if fine { ExitCode::SUCCESS } else { UNSUCCESSFUL.into() })
+}
+
+fn found(finding: &probe::Finding, out: &mut Terminal) -> Result<(), Failure> {
+    let (style, word) = match finding.verdict {
+        Verdict::Good => (Style::Good, messages::found_good()),
+        Verdict::Neutral => (Style::Dim, messages::found_neutral()),
+        Verdict::Bad => (Style::Bad, messages::found_bad()),
+        Verdict::Unknown => (Style::Dim, messages::unknown()),
+    };
+    out.styled(style, &format!("  {:<8}", word.words()))?;
+    out.line(&format!(" {}", finding.said.words()))?;
+    finding.advice.iter().try_for_each(|advice| out.styled_line(Style::Dim, &format!("           {}", advice.words())))
+}
+
+fn tried(settings: &Settings) -> Result<Trial, Failure> {
+    let scratch =
+        tempfile::tempdir().map_err(|error| Failure::broken(messages::no_temporary_folder(Text::from(&error))))?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(cannot_start)?;
+    runtime.block_on(trial::sandbox(settings, scratch.path())).map_err(Failure::broken)
+}
+
+fn told(trial: &Trial, settings: &Settings) -> Value {
+    json!({
+        "v": super::SCHEMA, "kind": trial.report.kind, "holds": trial.report.holds && trial.all_held(),
+        "why": trial.report.why, "helper": trial.report.helper, "kernel": kernel(),
+        "user": rustix::process::geteuid().as_raw(), "findings": trial.findings, "advice": advice(trial, settings),
+    })
+}
+
+fn shown(trial: &Trial, settings: &Settings, out: &mut Terminal) -> Result<(), Failure> {
+    let user = rustix::process::geteuid();
+    out.line(&messages::system(kernel(), user.as_raw()))?;
+    out.write("\n")?;
+    let (style, sentence) = headline(trial, settings);
+    out.styled_line(style, &sentence)?;
+    trial.report.why.iter().try_for_each(|why| out.line(&format!("  {}", why.words())))?;
+    let mut barrier = None;
+    for finding in &trial.findings {
+        if barrier != Some(&finding.barrier) {
+            barrier = Some(&finding.barrier);
+            out.line(&format!("\n{}", finding.barrier.words()))?;
+        }
+        row(finding, out)?;
+    }
+    advice(trial, settings).iter().try_for_each(|advice| out.line(&format!("\n{}", advice.words())))
+}
+
+fn row(finding: &Finding, out: &mut Terminal) -> Result<(), Failure> {
+    let (style, word) = match finding.result {
+        Held::Yes => (Style::Good, messages::holds()),
+        Held::No => (Style::Bad, messages::broken()),
+        Held::Open => (Style::Dim, messages::open()),
+        _ => (Style::Bad, messages::unknown()),
+    };
+    out.styled(style, &format!("  {:<8}", word.words()))?;
+    out.write(&format!(" {:<44}", finding.attempt.words()))?;
+    out.styled_line(Style::Dim, &format!(" {}", finding.said.words()))?;
+    finding.advice.iter().try_for_each(|advice| out.line(&format!("           {}", advice.words())))
+}
+
+fn headline(trial: &Trial, settings: &Settings) -> (Style, Text) {
+    let broken = trial.findings.iter().any(|finding| finding.result == Held::No);
+    match trial.report.kind {
+        Kind::Nothing if settings.mode == Mode::Off => (Style::Dim, messages::sandbox_off()),
+        Kind::Nothing if settings.container.is_some() => (Style::Bad, messages::container_missing()),
+        Kind::Nothing => (Style::Bad, messages::no_sandbox_here()),
+        Kind::Landlock => (Style::Bad, messages::sandbox_holds_in_part()),
+        _ if broken => (Style::Bad, messages::sandbox_broken()),
+        _ if !trial.all_held() => (Style::Dim, messages::sandbox_not_all_tried()),
+        _ if settings.network => (Style::Dim, messages::sandbox_with_network()),
+        _ => (Style::Good, messages::sandbox_holds()),
+    }
+}
+
+/// What can be done about a sandbox that cannot be set up.
+fn advice(trial: &Trial, settings: &Settings) -> Vec<Text> {
+    if trial.report.kind > Kind::Landlock || settings.mode == Mode::Off {
+        return Vec::new();
+    }
+    if let Some(container) = &settings.container {
+        let (engine, image) = (container.engine(), &container.image);
+        return vec![messages::engine_has_to_work(engine, image)];
+    }
+    let setting = |path: &str| std::fs::read_to_string(path).ok().and_then(|text| text.trim().parse::<u64>().ok());
+    let known = [
+        (setting("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == Some(1), messages::apparmor_restricts()),
+        (setting("/proc/sys/kernel/unprivileged_userns_clone") == Some(0), messages::kernel_restricts()),
+        (setting("/proc/sys/user/max_user_namespaces") == Some(0), messages::no_user_namespaces()),
+        (
+            std::path::Path::new("/.dockerenv").exists() || std::path::Path::new("/run/.containerenv").exists(),
+            messages::inside_a_container(),
+        ),
+    ];
+    known.into_iter().filter(|(applies, _)| *applies).map(|(_, advice)| advice).collect()
+}
+
+fn kernel() -> String {
+    rustix::system::uname().release().to_string_lossy().into_owned()
+}

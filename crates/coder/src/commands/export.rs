@@ -1,0 +1,133 @@
+//! `coder export`: a conversation as Markdown, as its records, or as a page for a browser.
+
+use super::sessions::named;
+use crate::args::{ExportArguments, Options};
+use crate::choices::{ExportFormat, ResultsShown, Switch};
+use crate::config::redactor;
+use crate::failure::Failure;
+use crate::messages;
+use crate::setup::Setup;
+use crate::shown::language;
+use crate::terminal::Terminal;
+use serde_json::Value;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+use toolfence_agent::redact::Redactor;
+use toolfence_agent::transcript::export::{self, Results, Shown};
+use toolfence_agent::transcript::{Record, SCHEMA, Stored, lines};
+use toolfence_protocol::Text;
+
+/// Prints a conversation, or writes it to a file.
+pub(crate) fn run(options: &Options, arguments: &ExportArguments) -> Result<ExitCode, Failure> {
+    let mut out = Terminal::stdout();
+    if arguments.schema {
+        out.line(SCHEMA.trim_end())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let setup = Setup::new(options)?;
+    let name = arguments.session.as_deref().unwrap_or_default();
+    let summary = named(&setup, name)?;
+    let mut stored = Stored::read(&summary.path).map_err(Failure::wrong_use)?;
+    let (from, to) =
+        (place(&stored, arguments.from.as_deref(), 0)?, place(&stored, arguments.to.as_deref(), usize::MAX)?);
+    let redact = arguments.redact == Switch::On;
+    let text = match arguments.format {
+        ExportFormat::Json => as_json(&summary.path, &stored, (from, to), redact)?,
+        format => {
+            if redact {
+                stored.redact(&redactor());
+            }
+            let chosen: Vec<&Record> = stored
+                .records
+                .iter()
+                .enumerate()
+                .filter(|(at, _)| (from..=to).contains(at))
+                .map(|(_, record)| record)
+                .collect();
+            let results = match arguments.outputs {
+                ResultsShown::Full => Results::Full,
+                ResultsShown::Head => Results::Head,
+                ResultsShown::None => Results::None,
+            };
+            let shown = Shown { thoughts: arguments.thoughts, results, language: language() };
+            match format {
+                ExportFormat::Html => export::html(&stored, &chosen, shown),
+                _ => export::markdown(&stored, &chosen, shown, &toolfence_policy::toolset::catalog()),
+            }
+        }
+    };
+    match &arguments.output {
+        None => out.write(&text)?,
+        Some(path) => std::fs::write(path, text)
+            .map_err(|error| Failure::broken(messages::cannot_write(path.display().to_string(), Text::from(&error))))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The head and the records from one place to another, a line of JSON each.
+fn as_json(path: &Path, stored: &Stored, (from, to): (usize, usize), redact: bool) -> Result<String, Failure> {
+    let mut text = String::new();
+    let redactor = redactor();
+    let head = lines(path).and_then(|mut lines| lines.next().transpose()).map_err(Failure::broken)?;
+    let chosen = stored.lines.iter().enumerate().filter(|(at, _)| (from..=to).contains(at));
+    for line in head.iter().chain(chosen.map(|(_, line)| line)) {
+        // Fields that only a later version knows are passed on.
+        let Ok(value) = serde_json::from_str::<Value>(line) else { continue };
+        let value = if redact { redacted(&redactor, value) } else { value };
+        text.push_str(&value.to_string());
+        text.push('\n');
+    }
+    Ok(text)
+}
+
+/// A record without secrets. Images stay as they are: whatever looks like a key in them is none.
+fn redacted(redactor: &Redactor, mut record: Value) -> Value {
+    let images = |record: &mut Value| record.get_mut("images").map(Value::take);
+    let own = images(&mut record);
+    let histories = record.get_mut("history").and_then(Value::as_array_mut);
+    let told: Vec<Option<Value>> = histories.into_iter().flatten().map(images).collect();
+    let mut clean = redactor.value(&record);
+    let put = |record: &mut Value, images: Option<Value>| {
+        let Some(Value::Array(mut images)) = images else { return };
+        for image in &mut images {
+            if let Some(name) = image.get_mut("name") {
+                *name = redactor.value(name);
+            }
+        }
+        record["images"] = images.into();
+    };
+    put(&mut clean, own);
+    let histories = clean.get_mut("history").and_then(Value::as_array_mut);
+    histories.into_iter().flatten().zip(told).for_each(|(message, images)| put(message, images));
+    clean
+}
+
+/// `/export`: writes the conversation in a file, in the form that its ending names, and over no other file.
+pub(crate) fn typed(path: &Path, file: &str) -> Result<(), Failure> {
+    let mut stored = Stored::read(path).map_err(Failure::wrong_use)?;
+    let text = match Path::new(file).extension().and_then(OsStr::to_str) {
+        Some("json" | "jsonl") => as_json(path, &stored, (0, usize::MAX), true)?,
+        Some(ending @ ("html" | "md")) => {
+            stored.redact(&redactor());
+            let shown = Shown { thoughts: false, results: Results::Head, language: language() };
+            let records: Vec<&Record> = stored.records.iter().collect();
+            match ending {
+                "html" => export::html(&stored, &records, shown),
+                _ => export::markdown(&stored, &records, shown, &toolfence_policy::toolset::catalog()),
+            }
+        }
+        _ => return Err(Failure::wrong_use(messages::export_wants_a_file())),
+    };
+    let written = File::create_new(file).and_then(|mut file| file.write_all(text.as_bytes()));
+    written.map_err(|error| Failure::broken(messages::cannot_write(file, Text::from(&error))))
+}
+
+/// Where a message stands.
+fn place(stored: &Stored, id: Option<&str>, default: usize) -> Result<usize, Failure> {
+    let Some(id) = id else { return Ok(default) };
+    let at = stored.records.iter().position(|record| record.id == id);
+    at.ok_or_else(|| Failure::wrong_use(messages::no_message_of_number(id, stored.records.len())))
+}

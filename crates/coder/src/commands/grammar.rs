@@ -1,0 +1,41 @@
+//! `coder grammar`: what a backend is constrained by, so that a model can write no malformed call.
+
+use crate::args::GrammarArguments;
+use crate::choices::GrammarFormat;
+use crate::failure::Failure;
+use crate::messages;
+use crate::terminal::Terminal;
+use std::process::ExitCode;
+use toolfence_protocol::Catalog;
+use toolfence_protocol::grammar::{self, GrammarOptions, Start};
+
+/// Prints the grammar or the schema.
+pub(crate) fn run(arguments: &GrammarArguments) -> Result<ExitCode, Failure> {
+    let catalog = catalog(&arguments.tools)?;
+    let mut options = GrammarOptions::default();
+    let text = match arguments.format {
+        GrammarFormat::Gbnf => grammar::gbnf(&catalog, &options),
+        GrammarFormat::Lazy => {
+            options.start = Start::Trigger;
+            grammar::gbnf(&catalog, &options)
+        }
+        GrammarFormat::Schema => format!("{:#}", grammar::json_schema(&catalog, &options)),
+    };
+    Terminal::stdout().line(text.trim_end())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The built-in tools of these names; all of them where there is none.
+fn catalog(names: &[String]) -> Result<Catalog, Failure> {
+    let all: Catalog = toolfence_policy::toolset::builtins().iter().cloned().collect();
+    if names.is_empty() {
+        return Ok(all);
+    }
+    let known = |name: &String| {
+        all.find(name).cloned().ok_or_else(|| {
+            let tools: Vec<&str> = all.specs().iter().map(|spec| spec.name.as_ref()).collect();
+            Failure::wrong_use(messages::no_tool_of_name(format!("{name:?}"), tools.join(", ")))
+        })
+    };
+    names.iter().map(known).collect()
+}

@@ -1,0 +1,54 @@
+//! `coder keep` and `/keep`: puts output of commands into the project that was not put there.
+
+use crate::args::{KeepArguments, Options};
+use crate::failure::Failure;
+use crate::setup::Setup;
+use crate::shown::escaped;
+use crate::terminal::Terminal;
+use std::path::{Component, Path, PathBuf};
+use std::process::ExitCode;
+use toolfence_protocol::Text;
+use toolfence_protocol::text;
+
+/// Lists the output, or keeps that at the path.
+pub(crate) fn run(options: &Options, arguments: &KeepArguments) -> Result<ExitCode, Failure> {
+    let setup = Setup::new(options)?;
+    let mut out = Terminal::stdout();
+    match &arguments.path {
+        Some(path) => keep(&setup, path, &mut out)?,
+        None => list(&setup, &mut out)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Lists or keeps output, as a line of a conversation asks for.
+pub(crate) fn typed(setup: &Setup, path: &str, out: &mut Terminal) -> Result<(), Failure> {
+    if path.is_empty() { list(setup, out) } else { keep(setup, Path::new(path), out) }
+}
+
+fn list(setup: &Setup, out: &mut Terminal) -> Result<(), Failure> {
+    let output = setup.commands.output_of_session();
+    let output = output.map_err(|failure| Failure::unsuccessful(failure.message))?;
+    if output.is_empty() {
+        return print(&text!("There is no output of commands to keep. While a command runs, it has the output."), out);
+    }
+    output.iter().try_for_each(|(path, files)| {
+        let path = escaped(&path.to_string_lossy()).into_owned();
+        print(&text!("{path} ({count} {count|file|files})", path, count = *files as u64), out)
+    })
+}
+
+fn keep(setup: &Setup, path: &Path, out: &mut Terminal) -> Result<(), Failure> {
+    let path: PathBuf = path.components().filter(|part| *part != Component::CurDir).collect();
+    let kept = setup.commands.keep_output(&path);
+    let (kept, notes) = kept.map_err(|failure| Failure::unsuccessful(failure.message))?;
+    for (path, files) in &kept {
+        let path = escaped(&path.to_string_lossy()).into_owned();
+        print(&text!("Put into the project: {path} ({count} {count|file|files})", path, count = *files as u64), out)?;
+    }
+    notes.iter().try_for_each(|note| print(note, out))
+}
+
+fn print(line: &Text, out: &mut Terminal) -> Result<(), Failure> {
+    out.line(line)
+}

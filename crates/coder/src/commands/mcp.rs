@@ -1,0 +1,207 @@
+//! `coder mcp`: the servers whose tools join the others.
+
+use crate::args::{McpCommand, McpListArguments, McpTrustArguments, Options};
+use crate::config::trust;
+use crate::failure::{Failure, UNSUCCESSFUL};
+use crate::messages;
+use crate::servers::{self, Found};
+use crate::setup::Setup;
+use crate::shown::{Words, escaped};
+use crate::terminal::{Style, Terminal};
+use serde_json::{Value, json};
+use std::io::IsTerminal;
+use std::process::ExitCode;
+use toolfence_mcp::Health;
+use toolfence_policy::toolbox::Tool;
+use toolfence_protocol::ToolSpec;
+
+/// Does what was asked.
+pub(crate) fn run(options: &Options, command: &McpCommand) -> Result<ExitCode, Failure> {
+    let setup = Setup::new(options)?;
+    match command {
+        McpCommand::List(arguments) => list(&setup, arguments),
+        McpCommand::Trust(arguments) if arguments.forget => forget(&setup, arguments),
+        McpCommand::Trust(arguments) => trust(&setup, options.yes, arguments),
+    }
+}
+
+fn list(setup: &Setup, arguments: &McpListArguments) -> Result<ExitCode, Failure> {
+    let Some(places) = &setup.places else { return Ok(ExitCode::SUCCESS) };
+    let all = servers::start(&setup.config, places, &setup.commands, None);
+    let mut out = Terminal::stdout();
+    let state = |found: &Found| match &found.started {
+        Err(_) => "failed",
+        Ok(_) if found.is_trusted(places) => "trusted",
+        Ok(_) => "untrusted",
+    };
+    let status = if all.iter().all(|found| found.started.is_ok()) { ExitCode::SUCCESS } else { UNSUCCESSFUL.into() };
+    if arguments.json {
+        let servers: Vec<Value> = all.iter().map(|found| told_of(found, state(found))).collect();
+        out.line(&json!({"v": super::SCHEMA, "servers": servers}).to_string())?;
+        return Ok(status);
+    }
+    if all.is_empty() {
+        out.line(&messages::no_servers())?;
+    }
+    for found in &all {
+        let (style, told) = match (&found.started, state(found)) {
+            (Err(why), _) => (Style::Bad, messages::server_failed(escaped(&why.words()).into_owned())),
+            (Ok(_), "trusted") => (Style::Good, messages::server_is_trusted()),
+            (Ok(_), _) => (Style::Bad, messages::server_is_untrusted(found.rule.name.as_str())),
+        };
+        in_rows(&mut out, style, &format!("{}  {}", found.rule.name, told.words()))?;
+        show(found, &mut out)?;
+    }
+    Ok(status)
+}
+
+/// What a server is, and all that it offers.
+fn show(found: &Found, out: &mut Terminal) -> Result<(), Failure> {
+    in_rows(out, Style::Dim, &format!("    {}  ({})", found.rule.command.join(" "), found.origin))?;
+    let Ok(server) = &found.started else { return Ok(()) };
+    if !server.is_sandboxed() {
+        out.styled_line(Style::Bad, &messages::server_outside(found.rule.name.as_str()))?;
+    }
+    for tool in server.tools() {
+        let ToolSpec { purpose, .. } = tool.spec();
+        in_rows(out, Style::Plain, &format!("    {}", tool.spec().signature()))?;
+        in_rows(out, Style::Dim, &format!("        {purpose}"))?;
+    }
+    server.notes().iter().try_for_each(|note| out.styled_line(Style::Bad, note))
+}
+
+/// A line that goes on below its own beginning on a terminal.
+fn in_rows(out: &mut Terminal, style: Style, line: &str) -> Result<(), Failure> {
+    let rows = out.in_rows(line).into_owned();
+    out.exact_line(style, &rows)
+}
+
+/// `/mcp`: the servers of a conversation, how they are, and the names of their tools.
+pub(crate) fn overview(setup: &Setup, out: &mut Terminal) -> Result<(), Failure> {
+    if setup.servers().is_empty() {
+        return out.line(&messages::no_servers());
+    }
+    for found in setup.servers() {
+        say_state(found, out)?;
+        let Ok(server) = &found.started else { continue };
+        let name = |tool: &str| tool.strip_prefix(&format!("{}.", found.rule.name)).unwrap_or(tool).to_owned();
+        let names: Vec<String> = server.tools().map(|tool| name(&tool.spec().name)).collect();
+        in_rows(out, Style::Dim, &format!("    {}", names.join(", ")))?;
+    }
+    Ok(())
+}
+
+/// `/mcp NAME`: how a server is, all that it offers, and what it wrote to stderr last.
+pub(crate) fn all_of(setup: &Setup, name: &str, out: &mut Terminal) -> Result<(), Failure> {
+    let found = named(setup, name)?;
+    say_state(found, out)?;
+    show(found, out)?;
+    let errors = found.started.as_ref().map(|server| server.health().errors).unwrap_or_default();
+    if !errors.is_empty() {
+        in_rows(out, Style::Plain, &format!("    {}", messages::server_said().words()))?;
+    }
+    errors.iter().try_for_each(|line| out.exact_line(Style::Dim, &format!("    | {line}")))
+}
+
+/// How the server of this name is, in a line.
+pub(crate) fn state_of(setup: &Setup, name: &str, out: &mut Terminal) -> Result<(), Failure> {
+    say_state(named(setup, name)?, out)
+}
+
+fn named<'a>(setup: &'a Setup, name: &str) -> Result<&'a Found, Failure> {
+    let found = setup.servers().iter().find(|found| found.rule.name == name);
+    found.ok_or_else(|| Failure::wrong_use(messages::no_such_server(format!("{name:?}"))))
+}
+
+/// How a server is, in a line.
+fn say_state(found: &Found, out: &mut Terminal) -> Result<(), Failure> {
+    let name = found.rule.name.as_str();
+    let (style, told) = match &found.started {
+        Err(why) => (Style::Bad, messages::server_not_running(name, escaped(&why.words()).into_owned())),
+        Ok(_) if !found.offered => (Style::Bad, messages::server_wants_trust(name)),
+        Ok(server) => match server.health() {
+            health if health.differs => (Style::Bad, messages::server_differs(name)),
+            Health { over: Some(why), .. } => {
+                (Style::Bad, messages::server_is_over(escaped(&why.words()).into_owned()))
+            }
+            _ => (Style::Good, messages::server_runs(server.tools().count())),
+        },
+    };
+    in_rows(out, style, &format!("{name}  {}", told.words()))
+}
+
+fn told_of(found: &Found, state: &str) -> Value {
+    let tool = |spec: &ToolSpec| json!({"name": spec.name, "signature": spec.signature(), "purpose": spec.purpose});
+    let mut told = json!({
+        "name": found.rule.name, "command": found.rule.command, "origin": found.origin.to_string(), "state": state,
+    });
+    match &found.started {
+        Err(why) => told["error"] = json!(why),
+        Ok(server) => {
+            told["sandboxed"] = server.is_sandboxed().into();
+            told["tools"] = server.tools().map(|served| tool(served.spec())).collect();
+            told["notes"] = json!(server.notes());
+        }
+    }
+    told
+}
+
+/// Starts nothing: the name of a server is enough, also of one that the settings name no more.
+fn forget(setup: &Setup, arguments: &McpTrustArguments) -> Result<ExitCode, Failure> {
+    let Some(places) = &setup.places else { return Ok(ExitCode::SUCCESS) };
+    let names = match &arguments.name {
+        Some(name) => vec![name.clone()],
+        None => servers::rules(&setup.config).into_iter().map(|(rule, _)| rule.name).collect(),
+    };
+    let mut out = Terminal::stdout();
+    if names.is_empty() {
+        out.line(&messages::no_servers())?;
+    }
+    for name in names {
+        let key = servers::key(&name);
+        trust::forget_one(places, &key)?;
+        out.line(&messages::trusted_no_more(escaped(&key.display().to_string()).into_owned()))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn trust(setup: &Setup, yes: bool, arguments: &McpTrustArguments) -> Result<ExitCode, Failure> {
+    let Some(places) = &setup.places else { return Ok(ExitCode::SUCCESS) };
+    let only = arguments.name.as_deref();
+    let all = servers::start(&setup.config, places, &setup.commands, only);
+    if let Some(name) = only.filter(|_| all.is_empty()) {
+        return Err(Failure::wrong_use(messages::no_such_server(format!("{name:?}"))));
+    }
+    let mut out = Terminal::stdout();
+    if all.is_empty() {
+        out.line(&messages::no_servers())?;
+    }
+    let mut status = ExitCode::SUCCESS;
+    for found in &all {
+        let name = found.rule.name.as_str();
+        let server = match &found.started {
+            Ok(server) => server,
+            Err(why) => {
+                status = UNSUCCESSFUL.into();
+                out.styled_line(Style::Bad, &messages::server_not_used(name, escaped(&why.words()).into_owned()))?;
+                continue;
+            }
+        };
+        server.notes().iter().try_for_each(|note| out.styled_line(Style::Bad, note))?;
+        // Whoever reads the output sees what was trusted, or what nobody could be asked about.
+        if yes || !std::io::stdout().is_terminal() {
+            out.line(&format!("{}:\n", found.key.display()))?;
+            server.told().lines().try_for_each(|line| out.line(&format!("  | {line}")))?;
+            out.line(&messages::trust_allows_server())?;
+        }
+        if yes {
+            trust::store(places, &[(found.key.clone(), server.told().to_owned())])?;
+        } else if !found.ask(places)? {
+            status = UNSUCCESSFUL.into();
+            out.line(&messages::server_stays_untrusted(name))?;
+            continue;
+        }
+        out.line(&messages::trusted_as_it_is(found.key.display().to_string(), trust::hash(server.told())))?;
+    }
+    Ok(status)
+}

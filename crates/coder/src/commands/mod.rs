@@ -1,0 +1,137 @@
+//! One file a command.
+
+pub(crate) mod ask;
+pub(crate) mod audit;
+pub(crate) mod chat;
+pub(crate) mod commit;
+pub(crate) mod config;
+pub(crate) mod demo;
+pub(crate) mod doctor;
+pub(crate) mod exec;
+pub(crate) mod export;
+pub(crate) mod grammar;
+pub(crate) mod keep;
+pub(crate) mod manual;
+pub(crate) mod mcp;
+pub(crate) mod parse;
+pub(crate) mod personas;
+pub(crate) mod pipe;
+pub(crate) mod policy;
+pub(crate) mod prompt;
+pub(crate) mod proxy;
+pub(crate) mod serve;
+pub(crate) mod sessions;
+pub(crate) mod stats;
+pub(crate) mod tools;
+pub(crate) mod undo;
+
+use crate::choices::SCHEMA;
+use crate::failure::{Failure, UNSUCCESSFUL};
+use crate::messages;
+use crate::terminal::{Terminal, tell};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use std::io::{BufRead, Read};
+use std::process::ExitCode;
+use toolfence_protocol::Text;
+
+/// Bytes of stdin that are read at a time: all of it, or a line where it is read line by line.
+const MOST_BYTES: usize = 64 << 20;
+
+/// Answers the JSON lines of stdin, one line for each, but for those that are answered by null. A line that cannot be answered gets its error in its place, and
+/// the rest is read on; then the status says so.
+pub(crate) fn batch<T: DeserializeOwned>(
+    out: &mut Terminal,
+    wanted: Text,
+    answer: impl Fn(T) -> Result<Value, Text>,
+) -> Result<ExitCode, Failure> {
+    let mut status = ExitCode::SUCCESS;
+    for (index, line) in stdin_lines().enumerate() {
+        let line = line?;
+        let line = if index == 0 { line.trim_start_matches('\u{feff}') } else { &line };
+        if line.trim().is_empty() {
+            continue;
+        }
+        let asked = serde_json::from_str::<T>(line)
+            .map_err(|error| messages::not_what_is_wanted(wanted.clone(), error.to_string()));
+        let value = asked.and_then(&answer).unwrap_or_else(|error| {
+            status = UNSUCCESSFUL.into();
+            json!({"v": SCHEMA, "id": id_of(line), "error": messages::in_line(index + 1, error)})
+        });
+        // A line that asks for nothing.
+        if !value.is_null() {
+            out.line(&value.to_string())?;
+        }
+    }
+    Ok(status)
+}
+
+/// The id of a line that is wrong otherwise; null where there is none.
+fn id_of(line: &str) -> Value {
+    serde_json::from_str::<Value>(line).ok().and_then(|value| value.get("id").cloned()).unwrap_or_default()
+}
+
+/// All of stdin, 64 MiB at most. Bytes that are not UTF-8 are replaced, and a warning says so: spans count the replaced text.
+pub(crate) fn read_stdin() -> Result<String, Failure> {
+    let bytes = read_all(std::io::stdin().lock(), MOST_BYTES)?;
+    Ok(text_of(bytes))
+}
+
+fn read_all(reader: impl Read, most: usize) -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    reader.take(most as u64 + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() > most { Err(too_long(most)) } else { Ok(bytes) }
+}
+
+/// The lines of stdin, read as they come; each 64 MiB at most.
+pub(crate) fn stdin_lines() -> impl Iterator<Item = Result<String, Failure>> {
+    lines(std::io::stdin().lock(), MOST_BYTES).map(|line| line.map(text_of))
+}
+
+fn lines(mut reader: impl BufRead, most: usize) -> impl Iterator<Item = Result<Vec<u8>, Failure>> {
+    std::iter::from_fn(move || {
+        let mut line = Vec::new();
+        // One more for the line's end.
+        match reader.by_ref().take(most as u64 + 1).read_until(b'\n', &mut line) {
+            Ok(0) => return None,
+            Ok(_) if line.ends_with(b"\n") => line.truncate(line.len() - 1),
+            Ok(_) if line.len() > most => return Some(Err(too_long(most))),
+            Ok(_) => {}
+            Err(error) => return Some(Err(unreadable(error))),
+        }
+        Some(Ok(line))
+    })
+}
+
+fn too_long(most: usize) -> Failure {
+    Failure::wrong_use(messages::stdin_too_long(most >> 20))
+}
+
+fn text_of(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).unwrap_or_else(|error| {
+        let at = error.utf8_error().valid_up_to();
+        tell(&messages::stdin_not_utf8(at));
+        String::from_utf8_lossy(error.as_bytes()).into_owned()
+    })
+}
+
+fn unreadable(error: std::io::Error) -> Failure {
+    Failure::broken(messages::cannot_read_stdin(Text::from(&error)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stdin_without_an_end_is_an_error() {
+        assert_eq!(read_all(&b"four"[..], 4).unwrap(), b"four");
+        assert!(read_all(std::io::repeat(b'y'), 4).is_err());
+        let read = |text: &'static [u8]| lines(text, 4).take(4).map(Result::ok).collect::<Vec<_>>();
+        let line = |text: &str| Some(text.as_bytes().to_vec());
+        assert_eq!(read(b"four\n\nlast"), [line("four"), line(""), line("last")]);
+        assert_eq!(read(b"a\nfives\n")[..2], [line("a"), None]);
+        let endless = std::io::BufReader::new(std::io::repeat(b'y'));
+        assert!(lines(endless, 4).next().is_some_and(|line| line.is_err()));
+    }
+}

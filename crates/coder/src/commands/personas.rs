@@ -1,0 +1,187 @@
+//! `coder personas`: who the model can be, and files of one's own.
+
+use crate::args::{Options, PersonasArguments, PersonasCommand};
+use crate::config::Layers;
+use crate::failure::{Failure, WRONG_USE};
+use crate::messages;
+use crate::personas::{self, Folders, Found, Place, is_name};
+use crate::shown::{Words, language};
+use crate::terminal::{Style, Terminal};
+use serde_json::{Value, json};
+use std::fs::{DirBuilder, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::Path;
+use std::process::ExitCode;
+use toolfence_policy::toolset as tool;
+use toolfence_protocol::Text;
+use toolfence_session::persona::Persona;
+
+/// Does what was asked.
+pub(crate) fn run(options: &Options, arguments: &PersonasArguments) -> Result<ExitCode, Failure> {
+    // Without the persona that the settings name: it may be the one that cannot be read.
+    let layers = Layers::read(options)?;
+    layers.merged().settle_looks()?;
+    let folders = Folders::of(&layers.places);
+    match &arguments.command {
+        None if arguments.names => {
+            let mut out = Terminal::stdout();
+            folders.names().iter().try_for_each(|name| out.line(name))?;
+            Ok(ExitCode::SUCCESS)
+        }
+        None => list(&folders, arguments.json),
+        Some(PersonasCommand::Show { name }) => show(&folders, name),
+        Some(PersonasCommand::Init { name, project }) => init(&folders, name, *project),
+        Some(PersonasCommand::Check { file }) => check(layers, file),
+    }
+}
+
+fn list(folders: &Folders, as_json: bool) -> Result<ExitCode, Failure> {
+    let mut out = Terminal::stdout();
+    let mut told = Vec::new();
+    for name in folders.names() {
+        match folders.find(&name, language()) {
+            Ok(Some(found)) if as_json => told.push(as_value(folders, &found)),
+            Ok(Some(found)) => listed(folders, &found, &mut out)?,
+            Ok(None) => {}
+            Err(failure) if as_json => told.push(json!({"name": name, "error": failure.message().to_string()})),
+            Err(failure) => {
+                out.write(&format!("{name:<14}"))?;
+                out.styled_line(Style::Bad, &messages::persona_unreadable(failure.message().clone()))?;
+            }
+        }
+    }
+    if as_json {
+        out.line(&json!({"v": super::SCHEMA, "personas": told}).to_string())?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Two lines: what it is, and what it asks for.
+fn listed(folders: &Folders, found: &Found, out: &mut Terminal) -> Result<(), Failure> {
+    let Found { persona, place, .. } = found;
+    out.line(&format!("{:<14}{}", persona.name, persona.description))?;
+    let languages = folders.languages(&persona.name, *place).join(" ");
+    let mut facts = vec![place.told(), languages.into()];
+    facts.extend(asked_for(persona));
+    out.styled_line(Style::Dim, &format!("{:<14}{}", "", Text::join(facts, "; ").words()))
+}
+
+/// What a persona asks for: tools, a model, settings.
+fn asked_for(persona: &Persona) -> Vec<Text> {
+    let tools = match &persona.tools {
+        Some(tools) => messages::persona_tools(tools.join(", ")),
+        None => messages::persona_all_tools(),
+    };
+    let model = persona.model.as_deref().map(messages::persona_model);
+    let settings = tightened(persona);
+    let settings = (!settings.is_empty()).then(|| messages::persona_tightens(settings.join(", ")));
+    [Some(tools), model, settings].into_iter().flatten().collect()
+}
+
+/// The settings of its policy, each with its table.
+fn tightened(persona: &Persona) -> Vec<String> {
+    let mut table = "";
+    let mut settings = Vec::new();
+    for line in persona.policy.as_deref().unwrap_or_default().lines() {
+        match (line.strip_prefix('['), line.split_once(" = ")) {
+            (Some(name), _) if line.ends_with(']') => table = name.trim_end_matches(']'),
+            (_, Some((key, value))) if table.is_empty() => settings.push(format!("{key} = {value}")),
+            (_, Some((key, value))) => settings.push(format!("{table}.{key} = {value}")),
+            _ => {}
+        }
+    }
+    settings
+}
+
+fn as_value(folders: &Folders, found: &Found) -> Value {
+    let Found { persona, place, file, .. } = found;
+    json!({
+        "name": persona.name, "place": place.word(), "file": file, "description": persona.description,
+        "languages": folders.languages(&persona.name, *place), "tools": persona.tools, "model": persona.model,
+        "tightens": tightened(persona),
+    })
+}
+
+fn show(folders: &Folders, name: &str) -> Result<ExitCode, Failure> {
+    let found = match folders.find(name, language())? {
+        Some(found) => Some(found),
+        None => personas::read(Path::new(name), Place::File)?,
+    };
+    let Some(found) = found else {
+        let names = folders.names().into_iter().collect::<Vec<_>>().join(", ");
+        return Err(Failure::wrong_use(messages::no_persona_of_name(name, names)));
+    };
+    Terminal::stdout().write(&found.source)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn init(folders: &Folders, name: &str, project: bool) -> Result<ExitCode, Failure> {
+    if !is_name(name) {
+        return Err(Failure::wrong_use(messages::no_persona_name(format!("{name:?}"))));
+    }
+    let folder = match project {
+        true if matches!(folders.find(name, language()), Ok(Some(Found { place: Place::BuiltIn, .. }))) => {
+            return Err(Failure::wrong_use(messages::persona_is_built_in(name)));
+        }
+        true => folders.project()?,
+        false => folders.own().ok_or_else(|| Failure::wrong_use(messages::no_place_for_own_file()))?,
+    };
+    let path = folder.join(format!("{name}.md"));
+    let wrong = |error: std::io::Error| match error.kind() {
+        std::io::ErrorKind::AlreadyExists => Failure::wrong_use(messages::is_there_already(path.display().to_string())),
+        _ => Failure::broken(messages::cannot_write(path.display().to_string(), Text::from(&error))),
+    };
+    DirBuilder::new().recursive(true).mode(if project { 0o755 } else { 0o700 }).create(folder).map_err(wrong)?;
+    let mut file = OpenOptions::new().write(true).create_new(true).open(&path).map_err(wrong)?;
+    file.write_all(template(name).as_bytes()).map_err(wrong)?;
+    let mut out = Terminal::stdout();
+    out.line(&messages::wrote(path.display().to_string()))?;
+    out.line(&messages::persona_use_it(name))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A persona that can be used as it is, with every key of its head explained. The comments are TOML's.
+fn template(name: &str) -> String {
+    messages::persona_template(name, known_tools().join(", ")).into_string(language())
+}
+
+/// Every tool that a persona can have.
+fn known_tools() -> Vec<String> {
+    tool::builtins()
+        .iter()
+        .chain(&[tool::edit_data(), tool::plan()])
+        .map(|spec| spec.name.clone().into_owned())
+        .collect()
+}
+
+fn check(layers: Layers, file: &Path) -> Result<ExitCode, Failure> {
+    let shown = file.display().to_string();
+    let Some(found) = personas::read(file, Place::File)? else {
+        return Err(Failure::wrong_use(messages::no_file(shown)));
+    };
+    let persona = found.persona;
+    let known = known_tools();
+    let unknown: Vec<&str> =
+        // What has a dot is a tool of a server, which only the server knows.
+        persona.tools.iter().flatten().filter(|tool| !known.contains(tool) && !tool.contains('.')).map(String::as_str).collect();
+    if !unknown.is_empty() {
+        return Err(Failure::wrong_use(messages::persona_unknown_tools(shown, unknown.join(", "), known.join(", "))));
+    }
+    // Its settings are read as they will be, and what of them has no effect is told.
+    let layers = layers.with_persona(&persona)?;
+    let mut out = Terminal::stdout();
+    out.styled_line(Style::Good, &messages::persona_is_good(&shown, &persona.name))?;
+    asked_for(&persona).iter().try_for_each(|fact| out.line(&format!("  {}", fact.words())))?;
+    let merged = layers.merged().merged;
+    merged.notes().iter().try_for_each(|note| out.styled_line(Style::Bad, &format!("  {}", note.words())))?;
+    let named =
+        file.file_name().and_then(|name| personas::stem(name.to_str()?)).is_some_and(|(name, _)| name == persona.name);
+    if !named {
+        out.styled_line(
+            Style::Dim,
+            &format!("  {}", messages::persona_file_is_named_otherwise(&persona.name).words()),
+        )?;
+    }
+    Ok(if merged.notes().is_empty() { ExitCode::SUCCESS } else { WRONG_USE.into() })
+}

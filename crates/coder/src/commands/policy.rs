@@ -1,0 +1,199 @@
+//! `coder policy explain`: what the policy says to a call, and why.
+
+use crate::args::{ExplainArguments, Options};
+use crate::failure::Failure;
+use crate::marks;
+use crate::messages;
+use crate::setup::Setup;
+use crate::terminal::{Style, Terminal};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::process::ExitCode;
+use toolfence_policy::{AskMode, Decision, Effective, Judgement, Policy};
+use toolfence_protocol::text;
+use toolfence_protocol::{Args, ParamKind, Text, ToolCall, ToolFailure};
+use toolfence_tools::CommandRunner;
+
+/// Explains the decision about one call, or about each of a batch.
+pub(crate) fn explain(options: &Options, arguments: &ExplainArguments) -> Result<ExitCode, Failure> {
+    let setup = Setup::new(options)?;
+    let mut out = Terminal::stdout();
+    if arguments.batch {
+        return batch(&setup, &mut out);
+    }
+    let call = asked_call(arguments)?;
+    let command = command_of(&call);
+    let decision = decide(&setup, call).map_err(|failure| Failure::wrong_use(failure.message))?;
+    match arguments.json {
+        true => out.line(&told(&setup, &decision).to_string())?,
+        false => shown(&setup.policy, &setup.commands, command.as_deref(), &decision, &mut out)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `/policy`: what the policy of a conversation says to a command, with what was allowed in it.
+pub(crate) fn typed(policy: &Policy, commands: &CommandRunner, line: &str, out: &mut Terminal) -> Result<(), Failure> {
+    let mut call = call_of_command(line);
+    let catalog = toolfence_policy::toolset::catalog();
+    let judged = catalog.resolve(&mut call).and_then(|spec| policy.judge_read(&call, spec, commands));
+    let decision = judged.map_err(|failure| Failure::wrong_use(failure.message))?;
+    shown(policy, commands, Some(line), &decision, out)
+}
+
+/// A line of a batch.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BatchLine {
+    id: Value,
+    command: Option<String>,
+    tool: Option<String>,
+    #[serde(default)]
+    args: Args,
+}
+
+fn batch(setup: &Setup, out: &mut Terminal) -> Result<ExitCode, Failure> {
+    super::batch(out, messages::a_call_to_judge(), |asked: BatchLine| {
+        let call = match (asked.command, asked.tool) {
+            (Some(command), None) if asked.args.is_empty() => call_of_command(&command),
+            (None, Some(tool)) => ToolCall::new("1", tool, asked.args),
+            _ => return Err(messages::command_or_tool()),
+        };
+        let decision = decide(setup, call).map_err(|failure| failure.message)?;
+        let mut value = told(setup, &decision);
+        value["id"] = asked.id;
+        Ok(value)
+    })
+}
+
+/// A call of the tool that takes a command, with this one.
+pub(crate) fn call_of_command(command: &str) -> ToolCall {
+    let catalog = toolfence_policy::toolset::catalog();
+    let named = catalog.specs().iter().find_map(|spec| {
+        let param = spec.params.iter().find(|param| param.kind == ParamKind::Command)?;
+        Some((spec.name.clone().into_owned(), param.name.clone().into_owned()))
+    });
+    // Without such a tool the call names none, and whoever judges it says so.
+    let (tool, argument) = named.unwrap_or_default();
+    ToolCall::new("1", tool, Args::from_iter([(argument, command.into())]))
+}
+
+/// The command of a call, where its tool takes one.
+fn command_of(call: &ToolCall) -> Option<String> {
+    let catalog = toolfence_policy::toolset::catalog();
+    let (_, command) = catalog.find(&call.name)?.sole(&ParamKind::Command, &call.args)?;
+    Some(command.to_owned())
+}
+
+fn asked_call(arguments: &ExplainArguments) -> Result<ToolCall, Failure> {
+    let Some(tool) = &arguments.tool else {
+        return Ok(call_of_command(arguments.command.as_deref().unwrap_or_default()));
+    };
+    let args = serde_json::from_str(arguments.args.as_deref().unwrap_or("{}"))
+        .map_err(|error| Failure::wrong_use(messages::args_not_object(error.to_string())))?;
+    Ok(ToolCall::new("1", tool, args))
+}
+
+/// Judges a call as it was read. All ten tools are known, those that are not on offer yet too: the question is about the rules.
+pub(crate) fn decide(setup: &Setup, mut call: ToolCall) -> Result<Decision, ToolFailure> {
+    let catalog = toolfence_policy::toolset::catalog();
+    let spec = catalog.resolve(&mut call)?;
+    setup.policy.judge_read(&call, spec, &*setup.commands)
+}
+
+fn told(setup: &Setup, decision: &Decision) -> Value {
+    let effective = setup.policy.effective(decision);
+    let modes: serde_json::Map<String, Value> = MODES
+        .iter()
+        .map(|mode| (mode.name().to_owned(), json!(setup.policy.clone().ask(*mode).effective(decision))))
+        .collect();
+    let marks: Vec<[usize; 2]> = decision.marks.iter().map(|mark| [mark.start, mark.end]).collect();
+    let mut value = json!({
+        "v": super::SCHEMA, "verdict": decision.judgement, "effective": effective, "rule": decision.rule,
+        "reason": decision.reason, "commands": decision.commands, "met": decision.met, "marks": marks,
+        "modes": modes, "targets": decision.targets,
+    });
+    match decision.always() {
+        Ok(rules) => value["always"] = rules.iter().map(ToString::to_string).collect(),
+        Err(why) => value["not_always"] = why.to_string().into(),
+    }
+    value
+}
+
+fn shown(
+    policy: &Policy,
+    commands: &CommandRunner,
+    command: Option<&str>,
+    decision: &Decision,
+    out: &mut Terminal,
+) -> Result<(), Failure> {
+    let (style, verdict) = named(decision.judgement);
+    out.styled(style, verdict)?;
+    out.line(&text!(", by the rule {rule}: {reason}", rule = &*decision.rule, reason = decision.reason.clone()))?;
+    if let Some(text) = command.filter(|_| !decision.marks.is_empty()) {
+        marks::rows(text, &decision.marks, false, marks::ROOM).iter().try_for_each(|row| out.write(row))?;
+    }
+    decision.commands.iter().try_for_each(|command| out.line(&text!("  command  {command}", command)))?;
+    for met in decision.met.iter().filter(|met| met.rule != decision.rule || met.reason != decision.reason) {
+        let verdict = named(met.judgement).1;
+        out.line(&text!(
+            "  also     {verdict}, by {rule}: {reason}",
+            verdict,
+            rule = &*met.rule,
+            reason = met.reason.clone()
+        ))?;
+    }
+    for mode in MODES {
+        let mine = policy.clone().ask(*mode);
+        let marked = if mine.settings().ask == policy.settings().ask { "*" } else { " " };
+        let name = format!("{:<9}", mode.name());
+        out.line(&text!("{marked} {name}  {outcome}", marked, name, outcome = outcome(&mine, decision)))?;
+    }
+    if let Some(why) = policy.refusal_outside(decision) {
+        out.line(&why)?;
+    }
+    if !commands.enclosure().report().holds {
+        out.line(&text!(
+            "There is no sandbox here, so only a short list of commands runs without a question. See `coder doctor`."
+        ))?;
+    }
+    match decision.always() {
+        Ok(rules) => rules.iter().try_for_each(|rule| out.line(&messages::always_would_store(rule.to_string()))),
+        Err(why) if decision.judgement == Judgement::Ask => out.line(&messages::always_stores_nothing(why)),
+        Err(_) => Ok(()),
+    }
+}
+
+/// The modes, the one with the most questions first.
+const MODES: &[AskMode] = &[AskMode::Always, AskMode::Risky, AskMode::Sandboxed, AskMode::Never];
+
+/// What happens with a call, in words.
+fn outcome(policy: &Policy, decision: &Decision) -> Text {
+    let is_allowed = decision.rule == "commands.allow";
+    match (policy.effective(decision), policy.settings().ask) {
+        (Effective::Run, AskMode::Risky) if decision.is_confined && !is_allowed => {
+            text!("runs in the sandbox; you are asked about its changes")
+        }
+        (Effective::Run, AskMode::Risky | AskMode::Sandboxed | AskMode::Never) if decision.is_confined => {
+            text!("runs in the sandbox; its changes are kept")
+        }
+        (effective, _) => done(effective),
+    }
+}
+
+/// What is done, in words.
+pub(crate) fn done(effective: Effective) -> Text {
+    match effective {
+        Effective::Run => messages::it_runs(),
+        Effective::Ask => messages::person_is_asked(),
+        Effective::Deny => messages::it_does_not_run(),
+    }
+}
+
+/// A judgement as a word, and how it looks.
+pub(crate) fn named(judgement: Judgement) -> (Style, &'static str) {
+    match judgement {
+        Judgement::Allow => (Style::Good, "allow"),
+        Judgement::Ask => (Style::Action, "ask"),
+        Judgement::Deny => (Style::Bad, "deny"),
+    }
+}

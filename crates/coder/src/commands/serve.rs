@@ -1,0 +1,266 @@
+//! `coder serve`: turns and tools over HTTP.
+
+use crate::args::{Options, ServeArguments};
+use crate::commands::sessions::resumed_note;
+use crate::commands::undo;
+use crate::config::redactor;
+use crate::failure::Failure;
+use crate::messages;
+use crate::personas::Folders;
+use crate::preview;
+use crate::runtime;
+use crate::setup::{Setup, Talk};
+use crate::shown::language;
+use crate::terminal::{Terminal, tell};
+use serde_json::Value;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::net::TcpListener;
+use toolfence_agent::agent::Agent;
+use toolfence_agent::backend::Backend;
+use toolfence_agent::transcript::Transcript;
+use toolfence_policy::toolbox::Toolbox;
+use toolfence_protocol::{Catalog, Error, ErrorKind, Learned, Text, ToolCall};
+use toolfence_server::http::{Agents, Api, ApiOptions, random_token};
+use toolfence_session::persona::Persona;
+use toolfence_workspace::Workspace;
+use toolfence_workspace::undo::OpenTurn;
+
+/// Characters of a token that a person chose: enough that nobody tries them all.
+const LEAST_OF_TOKEN: usize = 16;
+
+/// Serves until a signal ends it.
+pub(crate) fn run(options: &Options, arguments: &ServeArguments) -> Result<ExitCode, Failure> {
+    let chosen = std::env::var("TOOLFENCE_SERVE_TOKEN").ok().filter(|token| !token.is_empty());
+    let told = chosen.is_none();
+    let token = match chosen {
+        Some(token) if token.len() < LEAST_OF_TOKEN || !token.bytes().all(|byte| byte.is_ascii_graphic()) => {
+            return Err(Failure::wrong_use(messages::token_is_weak(LEAST_OF_TOKEN)));
+        }
+        Some(token) => token,
+        None => random_token().map_err(Failure::broken)?,
+    };
+    let setup = Setup::new(options)?.with_servers(false)?;
+    let mut wanted = ApiOptions::new(&token);
+    wanted.language = language();
+    wanted.hosts.clone_from(&arguments.host);
+    wanted.sessions = setup.sessions.clone().map(|store| (store, setup.workspace.root_path().to_owned()));
+    wanted.recording = setup.writes_down() && setup.sessions.is_some();
+    wanted.body = usize::try_from(arguments.max_request).map_or(usize::MAX, |size| size << 20);
+    wanted.turns = usize::try_from(arguments.turns).unwrap_or(usize::MAX);
+    wanted.turn = Duration::from_secs(arguments.turn_timeout);
+    wanted.approval = Duration::from_secs(arguments.approval_timeout);
+    let talk = setup.talking().map(Mutex::new).map_err(|failure| failure.message().clone());
+    if let Err(why) = &talk {
+        tell(&messages::only_direct_calls(why.clone()));
+    }
+    if !arguments.listen.ip().is_loopback() {
+        tell(&messages::server_is_open());
+    }
+    let first = Arc::new(Seat { setup, talk });
+    let project = Project { options: options.clone(), first, others: Mutex::default(), left: Mutex::default() };
+    let api = Api::new(wanted, Arc::new(project));
+    runtime::serve(|end| async move {
+        let listener = TcpListener::bind(arguments.listen).await;
+        let listener = listener.map_err(|error| {
+            Failure::broken(messages::cannot_listen(arguments.listen.to_string(), Text::from(&error)))
+        })?;
+        let address = listener.local_addr().map_err(|error| Failure::broken(Text::from(&error)))?;
+        let mut out = Terminal::stdout();
+        out.line(&messages::serving(address.to_string()))?;
+        if told {
+            out.line(&messages::token_is(&token))?;
+            // What stands behind the # stays in the browser: no server and no log is told it.
+            out.line(&messages::page_is(address.to_string(), &token))?;
+        }
+        let end = async { drop(end.await) };
+        api.serve(listener, end).await.map_err(Failure::broken)
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The most conversations of which it is known where they were left.
+const MOST_LEFT: usize = 1000;
+
+/// A persona with all that it asks for, and whoever answers as it, or why nobody does.
+struct Seat {
+    setup: Setup,
+    talk: Result<Mutex<Talk>, Text>,
+}
+
+impl Seat {
+    /// The tools of one turn, and who answers with them and what is known of it, where somebody does.
+    ///
+    /// # Errors
+    /// Why nobody answers.
+    fn turn(&self, tool: Option<&str>) -> Result<(Toolbox, Learned, Arc<dyn Backend>), Text> {
+        let toolbox = self.tools_of(tool)?;
+        let talk = self.talk.as_ref().map_err(Text::clone)?;
+        let talk = talk.lock().unwrap_or_else(PoisonError::into_inner);
+        let backend = match tool {
+            Some(_) => self.setup.backend_with(&talk, &toolbox.catalog()),
+            None => talk.backend.clone(),
+        };
+        Ok((toolbox, talk.learned(), backend))
+    }
+
+    /// All tools for a turn, or this one.
+    fn tools_of(&self, tool: Option<&str>) -> Result<Toolbox, Text> {
+        let all = self.setup.tools_of_one().map_err(words)?;
+        Ok(match tool {
+            Some(tool) => all.only(&[tool.to_owned()]),
+            None => all,
+        })
+    }
+}
+
+/// The project that is served.
+struct Project {
+    options: Options,
+    /// Who answers where nobody else is named.
+    first: Arc<Seat>,
+    /// Who was named, by the name of the persona. There are no more than files of personas.
+    others: Mutex<HashMap<String, Arc<Seat>>>,
+    /// The files of conversations whose last turn ended here, with their lengths then: where nothing was added since, the model is in
+    /// the middle of a conversation and not back from a break.
+    left: Mutex<HashMap<PathBuf, u64>>,
+}
+
+impl Project {
+    /// The settings and the backend with which a persona answers, made at its first use and again when its file has changed. All
+    /// personas share the undo history of the project, and those that name one model share its backend.
+    fn seat(&self, persona: Option<&str>) -> Result<Arc<Seat>, Text> {
+        let first = &self.first;
+        let Some(name) = persona.filter(|name| *name != first.setup.persona.name) else { return Ok(first.clone()) };
+        let mut others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
+        let folders = first.setup.places.as_ref().map(Folders::of);
+        let now = folders.and_then(|folders| folders.find(name, first.setup.language).ok()?);
+        if let Some(seat) = others.get(name)
+            && now.is_none_or(|found| found.persona == seat.setup.persona)
+        {
+            return Ok(seat.clone());
+        }
+        let options = Options { persona: Some(name.to_owned()), ..self.options.clone() };
+        let setup = first.setup.changed(&options).map_err(words)?;
+        let talk = match &first.talk {
+            Ok(talk) => {
+                let talk = talk.lock().unwrap_or_else(PoisonError::into_inner);
+                setup.talking_as(&first.setup, &talk).map(Mutex::new).map_err(words)
+            }
+            Err(why) => Err(why.clone()),
+        };
+        let seat = Arc::new(Seat { setup, talk });
+        others.insert(name.to_owned(), seat.clone());
+        Ok(seat)
+    }
+
+    fn left(&self) -> MutexGuard<'_, HashMap<PathBuf, u64>> {
+        self.left.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a failure says, for a client.
+fn words(failure: Failure) -> Text {
+    failure.message().clone()
+}
+
+/// How long a file is, if it is there.
+fn length(file: &Path) -> Option<u64> {
+    std::fs::metadata(file).ok().map(|file| file.len())
+}
+
+impl Agents for Project {
+    fn tools(&self) -> Catalog {
+        self.first.setup.toolbox.catalog()
+    }
+
+    fn personas(&self) -> Vec<Persona> {
+        let setup = &self.first.setup;
+        let mut personas = vec![setup.persona.clone()];
+        if let Some(places) = &setup.places {
+            let folders = Folders::of(places);
+            // One that cannot be read cannot answer.
+            let found = folders.names().into_iter().filter_map(|name| folders.find(&name, setup.language).ok()?);
+            personas.extend(found.map(|found| found.persona).filter(|persona| persona.name != setup.persona.name));
+        }
+        personas
+    }
+
+    fn agent(
+        &self,
+        persona: Option<&str>,
+        tool: Option<&str>,
+        backend: Option<Arc<dyn Backend>>,
+    ) -> Result<Agent, Text> {
+        let seat = self.seat(persona)?;
+        let (toolbox, learned, backend) = match backend {
+            Some(backend) => (seat.tools_of(tool)?, Learned::default(), backend),
+            None => seat.turn(tool)?,
+        };
+        let transcript = seat.setup.run_transcript().map_err(words)?;
+        seat.setup.agent_with(toolbox, learned, backend, transcript).map_err(words)
+    }
+
+    fn conversation(&self, persona: Option<&str>, tool: Option<&str>, file: Option<&Path>) -> Result<Agent, Error> {
+        let wrong = |failure: Failure| Error::new(words(failure));
+        let seat = self.seat(persona).map_err(Error::new)?;
+        let setup = &seat.setup;
+        if !setup.writes_down() {
+            return Err(Error::with_kind(ErrorKind::NotFound, messages::conversations_are_off()));
+        }
+        let (toolbox, learned, backend) = seat.turn(tool).map_err(Error::new)?;
+        let Some(file) = file else {
+            let transcript = setup.transcript().map_err(wrong)?;
+            let transcript = transcript.ok_or_else(|| Error::new(messages::no_place_for_conversations()))?;
+            return setup.agent_with(toolbox, learned, backend, Some(transcript)).map_err(wrong);
+        };
+        let transcript = Transcript::resume(file)?;
+        // Nobody else writes from here on.
+        let goes_on = self.left().remove(file).is_some_and(|then| length(file) == Some(then));
+        let note = (!goes_on).then(|| resumed_note(&transcript).into_string(language()));
+        let transcript = setup.written(transcript);
+        let mut agent = setup.agent_with(toolbox, learned, backend, Some(transcript)).map_err(wrong)?;
+        note.iter().for_each(|note| agent.note(note));
+        Ok(agent)
+    }
+
+    fn workspace(&self) -> Arc<Workspace> {
+        self.first.setup.workspace.clone()
+    }
+
+    fn preview(&self, call: &ToolCall) -> Option<String> {
+        preview::change(call, &self.first.setup.workspace)
+    }
+
+    fn begin(&self, title: &str) -> Option<OpenTurn> {
+        let history = self.first.setup.history.as_ref()?;
+        Some(history.begin(&self.first.setup.workspace, &redactor().text(title)))
+    }
+
+    fn undo(&self, redo: bool) -> Result<Option<Value>, Text> {
+        // No model has seen what the files become, so each is told that they may have changed.
+        self.left().clear();
+        undo::one(&self.first.setup, redo).map_err(words)
+    }
+
+    fn ended(&self, persona: Option<&str>, agent: Option<&mut Agent>) {
+        if let (Ok(seat), Some(agent)) = (self.seat(persona), agent)
+            && let Ok(talk) = &seat.talk
+        {
+            talk.lock().unwrap_or_else(PoisonError::into_inner).keep(agent);
+            if let Some(file) = agent.recorded().map(|transcript| transcript.path().to_owned())
+                && let Some(length) = length(&file)
+            {
+                let mut left = self.left();
+                if left.len() >= MOST_LEFT {
+                    left.clear();
+                }
+                left.insert(file, length);
+            }
+        }
+        self.first.setup.tell_notes();
+    }
+}

@@ -1,0 +1,384 @@
+//! Conversations that were written down: `coder sessions`, what `coder resume` and `coder --continue` begin with, and `/sessions`,
+//! `/resume` and `/fork` in a conversation.
+
+use super::SCHEMA;
+use super::undo::age;
+use crate::args::{Options, ResumeArguments, SessionsArguments};
+use crate::confirm;
+use crate::failure::{Failure, INTERRUPTED, UNSUCCESSFUL};
+use crate::messages;
+use crate::servers::Found;
+use crate::setup::{Setup, Talk};
+use crate::shown::{Words, language};
+use crate::terminal::{Style, Terminal, tell};
+use serde_json::json;
+use std::process::ExitCode;
+use std::time::SystemTime;
+use toolfence_agent::agent::{Agent, Canceller};
+use toolfence_agent::transcript::Transcript;
+use toolfence_agent::transcript::{Record, Role, Store, Stored, Summary, rfc3339};
+use toolfence_protocol::clip;
+use toolfence_protocol::{Text, ToolSpec};
+
+/// Conversations that are shown to choose from.
+const MOST_SHOWN: usize = 20;
+
+/// Characters of a name that are shown: enough to be the only one that begins so.
+const NAME: usize = 8;
+
+/// Lines of the last answer that are shown where a conversation goes on.
+const SHOWN_LINES: usize = 20;
+
+/// Characters of a line that is shown of a conversation.
+const LONGEST: usize = 120;
+
+/// Which conversation begins or goes on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Start {
+    /// A new one.
+    New,
+    /// The last one about the project.
+    Last,
+    /// One that is chosen from a list.
+    Chosen {
+        /// In a new conversation that has everything of it.
+        fork: bool,
+    },
+    /// One by the beginning of its name.
+    Named {
+        /// The beginning.
+        name: String,
+        /// In a new conversation that has everything up to a message of it, or all.
+        fork: Option<Option<String>>,
+    },
+}
+
+impl Start {
+    /// What the arguments of `coder resume` say.
+    pub(crate) fn of(arguments: &ResumeArguments) -> Start {
+        let ResumeArguments { session, from, fork, .. } = arguments;
+        match session {
+            None => Start::Chosen { fork: *fork },
+            Some(name) => {
+                let fork = (*fork || from.is_some()).then(|| from.clone());
+                Start::Named { name: name.clone(), fork }
+            }
+        }
+    }
+}
+
+/// An agent, and what a person sees of the conversation it goes on with.
+pub(crate) struct Begun {
+    pub(crate) agent: Agent,
+    /// Empty for a new one.
+    pub(crate) resumed: Vec<(Style, Text)>,
+}
+
+/// Begins a conversation or goes on with one.
+pub(crate) fn begin(setup: &Setup, start: &Start, talk: &Talk) -> Result<Begun, Failure> {
+    let (summary, fork) = match start {
+        Start::New => {
+            let agent = setup.agent_of(talk.learned(), talk.backend.clone(), setup.transcript()?)?;
+            return Ok(Begun { agent, resumed: Vec::new() });
+        }
+        Start::Last => {
+            let newest = store(setup)?.list(Some(setup.workspace.root_path())).into_iter().next();
+            let newest = newest.ok_or_else(|| Failure::wrong_use(messages::no_conversation_yet()))?;
+            if newest.cleared {
+                // Whoever puts a conversation aside does not want it back by surprise, nor one from before it.
+                tell(&messages::last_conversation_was_cleared(short(&newest.id)));
+                return begin(setup, &Start::New, talk);
+            }
+            (newest, None)
+        }
+        Start::Chosen { fork } => (chosen(setup)?, fork.then_some(None)),
+        Start::Named { name, fork } => (named(setup, name)?, fork.clone()),
+    };
+    let root = setup.workspace.root_path();
+    if std::path::Path::new(&summary.root) != root {
+        return Err(Failure::wrong_use(messages::conversation_of_other_project(&summary.id, &summary.root)));
+    }
+    let transcript = match fork {
+        None => Transcript::resume(&summary.path),
+        Some(message) => Transcript::fork(&summary.path, message.as_deref()),
+    };
+    with(setup, talk, transcript.map_err(Failure::wrong_use)?)
+}
+
+/// An agent that goes on with this transcript.
+fn with(setup: &Setup, talk: &Talk, transcript: Transcript) -> Result<Begun, Failure> {
+    match transcript.unreadable() {
+        0 => {}
+        count => tell(&messages::lines_left_out(count)),
+    }
+    let resumed = shown(&transcript);
+    let note = resumed_note(&transcript);
+    let mut agent = setup.agent_of(talk.learned(), talk.backend.clone(), Some(setup.written(transcript)))?;
+    agent.note(&note.into_string(language()));
+    Ok(Begun { agent, resumed })
+}
+
+/// What the model is told where a conversation goes on.
+pub(crate) fn resumed_note(transcript: &Transcript) -> Text {
+    match is_cut_short(transcript.stored()) {
+        true => messages::resumed_in_a_turn(),
+        false => messages::resumed_later(),
+    }
+}
+
+/// Whether the last turn has no end: the program was killed in it.
+fn is_cut_short(records: &[Record]) -> bool {
+    match records.last() {
+        Some(record) if record.role == Role::Assistant => record.has_calls,
+        Some(record) => matches!(record.role, Role::User | Role::Tool),
+        None => false,
+    }
+}
+
+/// Where a conversation stands, for whoever goes on with it.
+fn shown(transcript: &Transcript) -> Vec<(Style, Text)> {
+    let records = transcript.stored();
+    let turns = records.last().map_or(0, |record| record.turn);
+    let head = match &transcript.head().fork {
+        Some(fork) => {
+            messages::conversation_forked(short(transcript.id()), short(&fork.session), fork.message.as_str())
+        }
+        None => messages::conversation_resumed(short(transcript.id()), turns),
+    };
+    let mut lines = vec![(Style::Dim, head)];
+    let last = |role: Role| records.iter().rfind(|record| record.role == role && !record.content.trim().is_empty());
+    if let Some(user) = last(Role::User) {
+        lines.extend(user.content.trim().lines().take(3).map(|line| (Style::Dim, format!("> {}", cut(line)).into())));
+    }
+    if let Some(reply) = last(Role::Assistant) {
+        let all: Vec<&str> = reply.content.trim().lines().collect();
+        let from = all.len().saturating_sub(SHOWN_LINES);
+        lines.extend(all[from..].iter().map(|line| (Style::Plain, cut(line).into())));
+    }
+    lines
+}
+
+fn cut(line: &str) -> String {
+    clip::middle(line, LONGEST).into_owned()
+}
+
+/// The beginning of a name, as lists show it.
+pub(crate) fn short(id: &str) -> String {
+    id.chars().take(NAME).collect()
+}
+
+/// Says what of a conversation could not be written down.
+pub(crate) fn tell_trouble(agent: &mut Agent) {
+    if let Some(trouble) = agent.recorded().and_then(Transcript::trouble) {
+        tell(&trouble);
+    }
+}
+
+/// The conversations there are.
+pub(crate) fn store(setup: &Setup) -> Result<&Store, Failure> {
+    setup.sessions.as_ref().ok_or_else(|| Failure::wrong_use(messages::no_place_for_conversations()))
+}
+
+/// The one whose name begins so.
+pub(crate) fn named(setup: &Setup, name: &str) -> Result<Summary, Failure> {
+    store(setup)?.find(setup.workspace.root_path(), name).map_err(Failure::wrong_use)
+}
+
+fn chosen(setup: &Setup) -> Result<Summary, Failure> {
+    let mut all = store(setup)?.list(Some(setup.workspace.root_path()));
+    if all.is_empty() {
+        return Err(Failure::wrong_use(messages::no_conversation_yet()));
+    }
+    all.truncate(MOST_SHOWN);
+    let mut text = String::new();
+    for (number, session) in all.iter().enumerate() {
+        text.push_str(&format!("{:>3}  {}\n", number + 1, crate::shown::escaped(&row(session, false))));
+    }
+    text.push_str(&messages::which_conversation(all.len()).words());
+    let canceller = Canceller::default();
+    let said = match crate::runtime::run(canceller.clone(), confirm::put_until(&text, &canceller))? {
+        Err(error) if error.kind() == std::io::ErrorKind::Interrupted => return Err(Failure::signalled(INTERRUPTED)),
+        said => said.map_err(|_| Failure::wrong_use(messages::name_a_conversation()))?,
+    };
+    let number = match said.trim() {
+        "" => Some(1),
+        word => word.parse::<usize>().ok(),
+    };
+    let at = number.filter(|number| (1..=all.len()).contains(number));
+    at.map(|number| all.swap_remove(number - 1)).ok_or_else(|| Failure::wrong_use(messages::no_such_number(all.len())))
+}
+
+/// `coder sessions`.
+pub(crate) fn list(options: &Options, arguments: &SessionsArguments) -> Result<ExitCode, Failure> {
+    let setup = Setup::new(options)?;
+    let mut out = Terminal::stdout();
+    let root = (!arguments.all).then(|| setup.workspace.root_path());
+    let words: Vec<String> =
+        arguments.search.iter().flat_map(|words| words.split_whitespace()).map(str::to_lowercase).collect();
+    let mut count = 0;
+    for session in store(&setup)?.list(root) {
+        let found = match words.is_empty() {
+            true => None,
+            false => match line_with(&session, &words) {
+                None => continue,
+                found => found,
+            },
+        };
+        count += 1;
+        if arguments.json {
+            out.line(&as_json(&session, found.as_deref()).to_string())?;
+            continue;
+        }
+        out.line(&row(&session, arguments.all))?;
+        if let Some(line) = found {
+            out.styled_line(Style::Dim, &format!("          {}", cut(line.trim())))?;
+        }
+    }
+    if count == 0 && !arguments.json {
+        out.styled_line(
+            Style::Dim,
+            &if words.is_empty() { messages::no_conversation_yet() } else { messages::no_conversation_with() },
+        )?;
+    }
+    Ok(if count == 0 && !words.is_empty() { UNSUCCESSFUL.into() } else { ExitCode::SUCCESS })
+}
+
+/// `/sessions`.
+pub(crate) fn typed_list(setup: &Setup, out: &mut Terminal) -> Result<(), Failure> {
+    let all = store(setup)?.list(Some(setup.workspace.root_path()));
+    all.iter().take(MOST_SHOWN).try_for_each(|session| out.line(&row(session, false)))?;
+    match all.is_empty() {
+        true => out.styled_line(Style::Dim, &messages::no_conversation_yet()),
+        false => Ok(()),
+    }
+}
+
+/// `/fork`: goes on in a new conversation that has everything of this one up to a message, or all.
+pub(crate) fn fork(setup: &Setup, talk: &Talk, agent: &mut Agent, message: &str) -> Result<Begun, Failure> {
+    let path = agent.recorded().map(|transcript| transcript.path().to_owned()).filter(|path| path.exists());
+    let path = path.ok_or_else(|| Failure::wrong_use(messages::nothing_to_fork()))?;
+    let message = Some(message).filter(|message| !message.is_empty());
+    with(setup, talk, Transcript::fork(&path, message).map_err(Failure::wrong_use)?)
+}
+
+/// `/persona NAME`: the conversation goes on, and from here on the model is somebody else, with the tools, the model and the
+/// rules of that persona. The model is told, and so is the person, by what is given back.
+pub(crate) fn change_persona(
+    options: &Options,
+    name: &str,
+    setup: &mut Setup,
+    talk: &mut Talk,
+    agent: &mut Agent,
+) -> Result<Text, Failure> {
+    let next = setup.changed(&Options { persona: Some(name.to_owned()), ..options.clone() })?;
+    let answers = next.talking_as(setup, talk)?;
+    let other = next.agent_of(answers.learned(), answers.backend.clone(), None)?;
+    let names: Vec<&str> = other.session().catalog().specs().iter().map(|spec| spec.name.as_ref()).collect();
+    let names = names.join(", ");
+    let mut note = messages::you_are_another_persona(&next.persona.name, names.as_str()).into_string(next.language);
+    if other.session().instructions().is_empty() {
+        // The instructions were pasted elsewhere, and those of this persona were not.
+        note.push_str("\n\n");
+        note.push_str(next.persona.text.trim());
+    }
+    *agent = other.take_over(agent, &note);
+    if let Some(transcript) = agent.recorded() {
+        transcript.answered_by(next.model());
+    }
+    (*setup, *talk) = (next, answers);
+    Ok(messages::persona_changed(&setup.persona.name, names))
+}
+
+/// `/model NAME`: the conversation goes on, and from the next turn on this model answers. The backend that there is stays where it
+/// cannot be had.
+pub(crate) fn change_model(
+    options: &Options,
+    name: &str,
+    setup: &mut Setup,
+    talk: &mut Talk,
+    agent: &mut Agent,
+) -> Result<(), Failure> {
+    let mut next = setup.changed(&Options { model: Some(name.to_owned()), ..options.clone() })?;
+    // The tools are the same, and what they have under way goes on.
+    next.toolbox = setup.toolbox.clone();
+    (next.commands, next.workspace) = (setup.commands.clone(), setup.workspace.clone());
+    let answers = next.talking()?;
+    let other = next.agent_of(answers.learned(), answers.backend.clone(), None)?;
+    *agent = other.take_over(agent, "");
+    // What the replies have shown until now is the other model's, and would be kept as this one's.
+    agent.set_learned(answers.learned());
+    if let Some(transcript) = agent.recorded() {
+        transcript.answered_by(next.model());
+    }
+    (*setup, *talk) = (next, answers);
+    Ok(())
+}
+
+/// `/mcp restart NAME`: the conversation goes on with the tools that the server has now. The model is told where they are others.
+pub(crate) fn change_server(
+    server: Found,
+    setup: &mut Setup,
+    talk: &mut Talk,
+    agent: &mut Agent,
+) -> Result<(), Failure> {
+    let name = server.rule.name.clone();
+    let tools = |setup: &Setup| -> Vec<String> {
+        let catalog = setup.toolbox.catalog();
+        let own = catalog.specs().iter().filter(|spec| spec.name.starts_with(&format!("{name}.")));
+        own.map(ToolSpec::signature).collect()
+    };
+    let before = tools(setup);
+    let were_allowed = setup.put_server(server);
+    // What was allowed goes on with the conversation, and the settings may allow less now.
+    agent.set_policy(agent.session().policy().clone().forget_served(were_allowed));
+    let now = tools(setup);
+    let answers = setup.talking_again(talk)?;
+    let other = setup.agent_of(answers.learned(), answers.backend.clone(), None)?;
+    let note = match now.is_empty() {
+        _ if now == before => String::new(),
+        true => messages::told_of_no_tools(name.as_str()).into_string(setup.language),
+        false => messages::told_of_tools(name.as_str(), now.join(", ")).into_string(setup.language),
+    };
+    *agent = other.take_over(agent, &note);
+    *talk = answers;
+    Ok(())
+}
+
+/// A line of what was said in a conversation that has one of the words, where all were said in it.
+fn line_with(session: &Summary, words: &[String]) -> Option<String> {
+    let stored = Stored::read(&session.path).ok()?;
+    let said = stored.records.iter().filter(|record| matches!(record.role, Role::User | Role::Assistant));
+    let texts: Vec<(String, &str)> = said.map(|record| (record.content.to_lowercase(), &*record.content)).collect();
+    if !words.iter().all(|word| texts.iter().any(|(lower, _)| lower.contains(word))) {
+        return None;
+    }
+    let lines = texts.iter().flat_map(|(_, text)| text.lines());
+    let most = lines.max_by_key(|line| {
+        let lower = line.to_lowercase();
+        words.iter().filter(|word| lower.contains(*word)).count()
+    });
+    most.map(str::to_owned)
+}
+
+fn row(session: &Summary, with_root: bool) -> String {
+    let changed = session.changed.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_millis();
+    let age = age(u64::try_from(changed).unwrap_or(u64::MAX));
+    let turns = messages::turns_of_conversation(session.turns);
+    let root = if with_root { format!("  {}", session.root) } else { String::new() };
+    format!("{:<NAME$}  {:>9}  {:>9}{root}  {}", short(&session.id), age.words(), turns.words(), session.title)
+}
+
+fn as_json(session: &Summary, found: Option<&str>) -> serde_json::Value {
+    // The file system tells time in ticks, and its last tick may lie before the moment in which a session began.
+    let changed = rfc3339(session.changed).max(session.began.clone());
+    let mut line = json!({
+        "v": SCHEMA, "event": "session", "id": session.id, "began": session.began,
+        "changed": changed, "cleared": session.cleared, "turns": session.turns, "title": session.title,
+        "root": session.root, "model": session.model, "fork": session.fork, "bytes": session.bytes,
+        "path": session.path.display().to_string(),
+    });
+    if let Some(found) = found {
+        line["found"] = found.into();
+    }
+    line
+}

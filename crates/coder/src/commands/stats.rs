@@ -1,0 +1,347 @@
+//! `coder stats`: what conversations that were written down cost, which calls were made in them, and what became of those.
+
+use super::sessions::{named, store};
+use crate::args::{Options, StatsArguments};
+use crate::failure::Failure;
+use crate::messages;
+use crate::setup::Setup;
+use crate::shown::Words;
+use crate::terminal::{Style, Terminal, tell};
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value, json};
+use std::collections::{BTreeMap, HashSet};
+use std::process::ExitCode;
+use std::time::SystemTime;
+use toolfence_agent::agent::Agent;
+use toolfence_agent::backend::Usage;
+use toolfence_agent::transcript::{Fork, Record, RecordedCall, RecordedResult, Role, Stored, rfc3339};
+use toolfence_protocol::Text;
+
+/// What is counted.
+#[derive(Debug, Default)]
+struct Stats {
+    sessions: u64,
+    /// By the model that answered; empty where it is not known.
+    models: BTreeMap<String, Usage>,
+    decisions: Decisions,
+    /// Turns of the user.
+    turns: u64,
+    /// Replies of which a call was answered.
+    rounds: u64,
+    usage: Usage,
+    /// Calls by the name of the tool.
+    tools: BTreeMap<String, ToolCounts>,
+    /// Calls that did not succeed, by the code of the failure.
+    failures: BTreeMap<String, u64>,
+    /// Questions about calls, and their answers.
+    asked: u64,
+    answers: BTreeMap<String, u64>,
+    repairs: BTreeMap<String, u64>,
+    /// Blocks that were meant as calls and could not be read, or broke off.
+    unreadable_blocks: u64,
+    model: Times,
+    first_byte: Times,
+    person: Times,
+}
+
+/// The calls of one tool.
+#[derive(Debug, Default)]
+struct ToolCounts {
+    calls: u64,
+    failed: u64,
+    /// How long those took that ran.
+    times: Times,
+}
+
+/// How long something took each time, in milliseconds.
+#[derive(Debug, Default, Clone)]
+struct Times(Vec<u64>);
+
+impl Times {
+    fn add(&mut self, ms: u64) {
+        self.0.push(ms);
+    }
+
+    fn count(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    /// The times that half of them and nine of ten took at most, and the longest one.
+    fn quantiles(&self) -> [u64; 3] {
+        let mut sorted = self.0.clone();
+        sorted.sort_unstable();
+        // The rank is rounded up, as for the nearest-rank method.
+        [50, 90, 100].map(|percent| {
+            let rank = (sorted.len() * percent).div_ceil(100);
+            rank.checked_sub(1).map_or(0, |at| sorted[at])
+        })
+    }
+}
+
+/// `{"count": .., "p50": .., "p90": .., "most": ..}`
+impl Serialize for Times {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let [p50, p90, most] = self.quantiles();
+        json!({"count": self.count(), "p50": p50, "p90": p90, "most": most}).serialize(serializer)
+    }
+}
+
+/// Returns `true` for a record that a fork has from its original.
+pub(crate) fn is_copied(record: &Record, fork: &Fork) -> bool {
+    let number = |id: &str| id.parse::<u64>().unwrap_or(0);
+    number(&record.id) <= number(&fork.message)
+}
+
+/// Who decided about calls.
+#[derive(Debug, Default, Serialize)]
+struct Decisions {
+    allowed_by_policy: u64,
+    denied_by_policy: u64,
+    allowed_by_person: u64,
+    denied_by_person: u64,
+    /// Nobody was there to be asked.
+    denied_by_nobody: u64,
+}
+
+/// Counts what is asked for.
+pub(crate) fn run(options: &Options, arguments: &StatsArguments) -> Result<ExitCode, Failure> {
+    let setup = Setup::new(options)?;
+    let summaries = match &arguments.session {
+        Some(name) => vec![named(&setup, name)?],
+        None => store(&setup)?.list(if arguments.all { None } else { Some(setup.workspace.root_path()) }),
+    };
+    let since = arguments.since.and_then(|age| SystemTime::now().checked_sub(age)).map(rfc3339);
+    let mut stats = Stats::default();
+    let counted: HashSet<&str> = summaries.iter().map(|summary| summary.id.as_str()).collect();
+    for summary in &summaries {
+        // One that somebody removed meanwhile, or that cannot be read, takes the others nothing.
+        match Stored::read(&summary.path) {
+            Ok(stored) => {
+                let mut own = stored.records;
+                // The copied records are counted with their original.
+                if let Some(fork) = stored.head.fork.filter(|fork| counted.contains(&*fork.session)) {
+                    own.retain(|record| !is_copied(record, &fork));
+                }
+                stats.session(&own, since.as_deref());
+            }
+            Err(error) => tell(&error.text()),
+        }
+    }
+    let mut out = Terminal::stdout();
+    if arguments.json {
+        out.line(&stats.as_value(&setup).to_string())?;
+    } else {
+        stats.shown(&setup, &mut out)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+impl Stats {
+    fn session(&mut self, records: &[Record], since: Option<&str>) {
+        // Times as they are written are in the order of time.
+        let records: Vec<&Record> =
+            records.iter().filter(|record| since.is_none_or(|since| record.timestamp.as_str() >= since)).collect();
+        if records.is_empty() {
+            return;
+        }
+        self.sessions += 1;
+        let mut replied = false;
+        for record in records {
+            // Calls stand behind their reply.
+            self.rounds += u64::from(record.role == Role::Tool && std::mem::take(&mut replied));
+            replied |= record.role == Role::Assistant;
+            self.record(record);
+        }
+    }
+
+    fn record(&mut self, record: &Record) {
+        match record.role {
+            Role::User => self.turns += 1,
+            Role::Assistant => {
+                let tokens = record.tokens;
+                let [input, cached, output] =
+                    tokens.map_or([0; 3], |tokens| [tokens.input, tokens.cached, tokens.output]);
+                let mut usage = Usage::counted(input, cached, output);
+                usage.estimated = tokens.map_or(0, |tokens| u64::from(tokens.estimated));
+                *self.models.entry(record.model.clone().unwrap_or_default()).or_default() += usage;
+                self.usage += usage;
+                if let Some(times) = record.times {
+                    self.model.add(times.total_ms);
+                    times.first_ms.into_iter().for_each(|ms| self.first_byte.add(ms));
+                }
+            }
+            Role::Tool => {
+                if let (Some(call), Some(result)) = (&record.tool_call, &record.tool_result) {
+                    self.call(call, result);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn call(&mut self, call: &RecordedCall, result: &RecordedResult) {
+        let code = result.error.as_ref().map(|error| error.code.as_str());
+        let verdict = call.decision.as_ref().map(|decision| decision.verdict.as_str());
+        let denied = code == Some("denied") || verdict == Some("deny");
+        let ran = !denied && matches!(verdict, Some("allow" | "ask"));
+        if call.name.is_empty() {
+            self.unreadable_blocks += 1;
+        } else {
+            let counts = self.tools.entry(result.tool_name.clone()).or_default();
+            counts.calls += 1;
+            counts.failed += u64::from(!result.success);
+            if ran {
+                counts.times.add(result.execution_time_ms);
+            }
+        }
+        for repair in &call.repairs {
+            *self.repairs.entry(repair.clone()).or_default() += 1;
+        }
+        if let Some(code) = code {
+            *self.failures.entry(code.to_owned()).or_default() += 1;
+        }
+        for asked in &call.asked {
+            self.asked += 1;
+            *self.answers.entry(asked.answer.clone()).or_default() += 1;
+            if asked.answer != "nobody" {
+                self.person.add(asked.ms);
+            }
+        }
+        let Some(decision) = &call.decision else { return };
+        let decisions = &mut self.decisions;
+        let count = match (decision.by.as_str(), denied) {
+            ("nobody", _) => &mut decisions.denied_by_nobody,
+            ("person", true) => &mut decisions.denied_by_person,
+            ("person", false) => &mut decisions.allowed_by_person,
+            (_, true) => &mut decisions.denied_by_policy,
+            (_, false) => &mut decisions.allowed_by_policy,
+        };
+        *count += 1;
+    }
+
+    /// What all of them cost; `None` where the settings have no price of a model that answered.
+    fn price(&self, setup: &Setup) -> Option<f64> {
+        let prices = self.models.iter().map(|(model, usage)| setup.price(model, usage));
+        prices.sum::<Option<f64>>().filter(|_| !self.models.is_empty())
+    }
+
+    fn as_value(&self, setup: &Setup) -> Value {
+        let told = |usage: &Usage, price: Option<f64>| {
+            json!({
+                "replies": usage.replies, "estimated_replies": usage.estimated, "input": usage.input,
+                "cached": usage.cached, "output": usage.output, "price": price,
+            })
+        };
+        let models: Map<String, Value> =
+            self.models.iter().map(|(model, usage)| (model.clone(), told(usage, setup.price(model, usage)))).collect();
+        let Stats { turns, rounds, usage, tools, failures, asked, answers, repairs, unreadable_blocks, .. } = self;
+        let tools: Map<String, Value> = tools
+            .iter()
+            .map(|(tool, counts)| {
+                let told = json!({"calls": counts.calls, "failed": counts.failed, "ms": counts.times});
+                (tool.clone(), told)
+            })
+            .collect();
+        let times: Map<String, Value> =
+            self.times().map(|(name, _, times)| (name.to_owned(), json!(times))).into_iter().collect();
+        json!({
+            "v": super::SCHEMA, "sessions": self.sessions, "turns": turns, "rounds": rounds,
+            "tokens": told(usage, self.price(setup)), "models": models, "tools": tools, "failures": failures,
+            "decisions": self.decisions, "asked": asked, "answers": answers, "repairs": repairs,
+            "unreadable_blocks": unreadable_blocks, "times": times,
+        })
+    }
+
+    /// How long everything took that somebody waited for: its name in JSON, and for people.
+    fn times(&self) -> [(&'static str, Text, Times); 4] {
+        let Stats { model, first_byte, person, tools, .. } = self;
+        let of_tools = Times(tools.values().flat_map(|counts| &counts.times.0).copied().collect());
+        [
+            ("model", messages::stats_times_of_model(), model.clone()),
+            ("first_byte", messages::stats_times_to_first_byte(), first_byte.clone()),
+            ("tools", messages::stats_times_of_tools(), of_tools),
+            ("person", messages::stats_times_of_person(), person.clone()),
+        ]
+    }
+
+    fn shown(&self, setup: &Setup, out: &mut Terminal) -> Result<(), Failure> {
+        let Stats { turns, rounds, usage, tools, failures, asked, answers, repairs, unreadable_blocks, .. } = self;
+        out.line(&messages::stats_of(self.sessions, *turns, *rounds))?;
+        out.line(&messages::usage(usage, self.price(setup)))?;
+        if !tools.is_empty() {
+            let rows = tools.iter().map(|(tool, counts)| {
+                let numbers = [counts.calls, counts.failed].into_iter().chain(counts.times.quantiles());
+                (tool.clone(), numbers.collect())
+            });
+            table(&messages::stats_columns(), &rows.collect::<Vec<_>>(), out)?;
+        }
+        if usage.replies > 0 {
+            let rows = self.times().map(|(_, name, times)| {
+                let numbers = [times.count()].into_iter().chain(times.quantiles());
+                (name.words().into_owned(), numbers.collect())
+            });
+            table(&messages::stats_columns_of_times(), &rows, out)?;
+        }
+        out.write("\n")?;
+        let Decisions { allowed_by_policy, denied_by_policy, allowed_by_person, denied_by_person, denied_by_nobody } =
+            self.decisions;
+        out.line(&messages::stats_allowed(allowed_by_policy, allowed_by_person))?;
+        out.line(&messages::stats_denied(denied_by_policy, denied_by_person, denied_by_nobody))?;
+        let counts = |counts: &BTreeMap<String, u64>| {
+            counts.iter().map(|(name, count)| format!("{name} {count}")).collect::<Vec<_>>().join(", ")
+        };
+        if !answers.is_empty() {
+            out.line(&messages::stats_answers(*asked, counts(answers)))?;
+        }
+        if !failures.is_empty() {
+            out.line(&messages::stats_failures(counts(failures)))?;
+        }
+        if !repairs.is_empty() {
+            out.line(&messages::stats_repairs(counts(repairs)))?;
+        }
+        if *unreadable_blocks > 0 {
+            out.line(&messages::stats_unreadable(*unreadable_blocks))?;
+        }
+        Ok(())
+    }
+}
+
+/// Shows the statistics of the conversation under way: `/stats`. Without a transcript only its cost is known.
+pub(crate) fn show(setup: &Setup, agent: &mut Agent, out: &mut Terminal) -> Result<(), Failure> {
+    let mut stats = Stats::default();
+    let recorded = agent.recorded().and_then(|transcript| Stored::read(transcript.path()).ok());
+    if let Some(stored) = recorded {
+        stats.session(&stored.records, None);
+    } else {
+        stats.sessions = 1;
+        stats.usage = agent.usage();
+        stats.models = BTreeMap::from([(setup.model().unwrap_or_default(), stats.usage)]);
+    }
+    stats.shown(setup, out)
+}
+
+/// A blank line, the names of the columns, which one text has with `|` between them, and the rows. Where the terminal is too narrow for
+/// them, each row is a list.
+fn table(columns: &Text, rows: &[(String, Vec<u64>)], out: &mut Terminal) -> Result<(), Failure> {
+    const NARROWEST: usize = 16;
+    const CELL: usize = 10;
+    let columns = columns.words();
+    let mut heads = columns.split('|');
+    let first = heads.next().unwrap_or_default();
+    let heads: Vec<&str> = heads.collect();
+    out.write("\n")?;
+    let widest = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or_default().max(NARROWEST);
+    if out.is_terminal() && widest + CELL * heads.len() > out.look().width {
+        return rows.iter().try_for_each(|(name, cells)| {
+            let cells = heads.iter().zip(cells).map(|(head, cell)| format!("{head} {cell}"));
+            out.line(name)?;
+            out.told(&format!("  {}", cells.collect::<Vec<_>>().join(", ")))
+        });
+    }
+    let row = |first: &str, cells: &[String]| {
+        cells.iter().fold(format!("{first:<widest$}"), |row, cell| row + &format!("{cell:>CELL$}"))
+    };
+    out.styled_line(Style::Dim, &row(first, &heads.iter().map(ToString::to_string).collect::<Vec<_>>()))?;
+    rows.iter()
+        .try_for_each(|(name, cells)| out.line(&row(name, &cells.iter().map(ToString::to_string).collect::<Vec<_>>())))
+}

@@ -1,0 +1,80 @@
+//! `coder tools`: what the model is offered.
+
+use crate::args::{Options, ToolsArguments};
+use crate::failure::Failure;
+use crate::messages::{self, tool_words};
+use crate::servers;
+use crate::setup::Setup;
+use crate::shown::language;
+use crate::terminal::{Style, Terminal, tell};
+use serde_json::{Value, json};
+use std::process::ExitCode;
+use toolfence_protocol::{Param, ParamKind, ToolSpec};
+
+/// Lists the tools with their signatures.
+pub(crate) fn run(options: &Options, arguments: &ToolsArguments) -> Result<ExitCode, Failure> {
+    let setup = Setup::new(options)?;
+    let catalog = setup.toolbox.catalog();
+    let mut out = Terminal::stdout();
+    if arguments.json {
+        let tools: Vec<Value> = catalog.specs().iter().map(described).collect();
+        out.line(&json!({"v": super::SCHEMA, "tools": tools}).to_string())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if !servers::rules(&setup.config).is_empty() {
+        tell(&messages::servers_not_started());
+    }
+    for spec in catalog.specs() {
+        out.styled(Style::Action, &spec.signature())?;
+        out.line(&format!("\n    {}", tool_words(&spec.purpose, language())))?;
+        for param in &spec.params {
+            out.styled(Style::Dim, &format!("    {:<18} {}\n", param.name, tool_words(&param.help, language())))?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn described(spec: &ToolSpec) -> Value {
+    let params: Vec<Value> = spec.params.iter().map(param).collect();
+    json!({
+        "name": spec.name, "aliases": spec.aliases, "purpose": spec.purpose,
+        "signature": spec.signature(), "params": params, "schema": spec.json_schema(),
+    })
+}
+
+fn param(param: &Param) -> Value {
+    json!({
+        "name": param.name, "aliases": param.aliases, "type": kind(&param.kind), "required": param.required,
+        "default": param.default, "help": param.help,
+    })
+}
+
+fn kind(kind: &ParamKind) -> Value {
+    match kind {
+        ParamKind::Path | ParamKind::Command | ParamKind::Patch | ParamKind::Text { .. } => "string".into(),
+        ParamKind::Integer { least, most } => json!({"integer": [least, most]}),
+        ParamKind::Flag => "boolean".into(),
+        ParamKind::Choice(words) => json!({"one_of": words}),
+        ParamKind::Texts => "strings".into(),
+        ParamKind::Objects(fields) => json!({"objects": fields.iter().map(param).collect::<Vec<_>>()}),
+        _ => "any".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::messages::PORTUGUESE_TOOLS;
+    use toolfence_policy::toolset as tool;
+
+    /// A tool says nothing of itself that a person cannot read in Portuguese.
+    #[test]
+    fn every_tool_is_told_in_portuguese() {
+        for spec in tool::builtins().iter().chain(&[tool::edit_data(), tool::plan()]) {
+            let helps = spec.params.iter().map(|param| &param.help);
+            for text in helps.chain([&spec.purpose]) {
+                let rows = PORTUGUESE_TOOLS.iter().filter(|(english, _)| *english == text.as_ref()).count();
+                assert_eq!(rows, 1, "{}: {text}", spec.name);
+            }
+        }
+    }
+}

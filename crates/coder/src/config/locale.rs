@@ -1,0 +1,56 @@
+//! The language that the environment names, for whoever has set none.
+
+use super::keys;
+use std::ffi::OsString;
+use toolfence_policy::settings::{Entry, Layer, Origin, Value};
+use toolfence_protocol::Language;
+
+/// The variables, the strongest first. The first one that is not empty counts, as POSIX has it for the category of messages.
+const VARIABLES: [&str; 3] = ["LC_ALL", "LC_MESSAGES", "LANG"];
+
+/// The language of the environment.
+pub(crate) fn language() -> Language {
+    match entry() {
+        Some(_) => Language::Portuguese,
+        None => Language::English,
+    }
+}
+
+/// The key `lang` as the environment has it. `None` for a language that the program does not speak: then the default counts.
+pub(super) fn entry() -> Option<Entry> {
+    let variable = portuguese(|name| std::env::var_os(name))?;
+    Some(Entry::new(keys::named("lang")?, Value::Text("pt".to_owned()), Origin::new(Layer::Environment, variable)))
+}
+
+/// The variable that names Portuguese, where the one that counts does: `pt`, `pt_BR.UTF-8`, `pt_PT@euro`.
+fn portuguese(value: impl Fn(&str) -> Option<OsString>) -> Option<&'static str> {
+    let set = |name: &&str| value(name).filter(|value| !value.is_empty()).is_some();
+    let name = VARIABLES.into_iter().find(set)?;
+    let value = value(name)?.into_string().ok()?;
+    let language = value.split(['_', '-', '.', '@']).next()?;
+    language.eq_ignore_ascii_case("pt").then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_variable_that_is_set_counts() {
+        for (set, wanted) in [
+            (&[("LANG", "pt_BR.UTF-8")][..], Some("LANG")),
+            (&[("LANG", "pt")], Some("LANG")),
+            (&[("LANG", "PT-br")], Some("LANG")),
+            (&[("LC_MESSAGES", "pt_PT@euro"), ("LANG", "en_US.UTF-8")], Some("LC_MESSAGES")),
+            (&[("LC_ALL", ""), ("LANG", "pt_BR")], Some("LANG")),
+            (&[("LC_ALL", "C"), ("LANG", "pt_BR")], None),
+            (&[("LC_ALL", "en_US.UTF-8"), ("LC_MESSAGES", "pt")], None),
+            (&[("LANG", "ptx")], None),
+            (&[("LANG", "fr_FR")], None),
+            (&[], None),
+        ] {
+            let value = |name: &str| set.iter().find(|(known, _)| *known == name).map(|(_, value)| value.into());
+            assert_eq!(portuguese(value), wanted, "{set:?}");
+        }
+    }
+}

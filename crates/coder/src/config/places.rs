@@ -1,0 +1,160 @@
+//! Where files of settings are, and how they are read: whole, bounded, and never anything but a plain file.
+
+use crate::failure::Failure;
+use crate::messages;
+use rustix::fs::{FileType, Mode, OFlags};
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use toolfence_protocol::Text;
+
+/// The project's file, in its root.
+pub(crate) const PROJECT_FILE: &str = ".toolfence.toml";
+
+/// The most bytes of a file of settings.
+const MOST_BYTES: u64 = 256 << 10;
+
+/// The places of one run.
+#[derive(Debug, Clone)]
+pub(crate) struct Places {
+    /// `$XDG_CONFIG_HOME/toolfence/config.toml`; none where there is no home.
+    pub(crate) user: Option<PathBuf>,
+    /// `$XDG_STATE_HOME/toolfence`, for what the program remembers.
+    pub(crate) state: Option<PathBuf>,
+    /// The project's file.
+    pub(crate) project: PathBuf,
+    /// The root with every link followed.
+    root: PathBuf,
+}
+
+impl Places {
+    /// Those for a project.
+    pub(crate) fn of(root: &Path) -> Result<Places, Failure> {
+        let root = root.canonicalize().map_err(|error| {
+            Failure::wrong_use(messages::cannot_open_root(root.display().to_string(), Text::from(&error)))
+        })?;
+        let user = base("XDG_CONFIG_HOME", ".config").map(|base| base.join("toolfence/config.toml"));
+        let state = base("XDG_STATE_HOME", ".local/state").map(|base| base.join("toolfence"));
+        Ok(Places { user, state, project: root.join(PROJECT_FILE), root })
+    }
+
+    /// The root with every link followed.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Whether whoever writes to this path can write the person's settings, or what is trusted: it is one of their folders, holds one
+    /// or is in one, by name or by real name.
+    pub(crate) fn are_reached_through(&self, path: &Path) -> bool {
+        let path = real(path);
+        let folders = [self.user.as_deref().and_then(Path::parent), self.state.as_deref()];
+        let named = folders.into_iter().flatten().flat_map(|folder| [folder.to_owned(), real(folder)]);
+        named.into_iter().any(|folder| folder.starts_with(&path) || path.starts_with(&folder))
+    }
+
+    /// The folder of the commands that the project has written.
+    pub(crate) fn commands(&self) -> PathBuf {
+        self.root.join(".toolfence/commands")
+    }
+
+    /// What steers the program and lies inside the root, as when that is somebody's home: by name and by real name,
+    /// relative to the root.
+    pub(crate) fn inside_the_root(&self) -> Vec<String> {
+        let folder = self.user.as_deref().and_then(Path::parent);
+        let every = [folder, self.user.as_deref(), self.state.as_deref()];
+        let named = every.into_iter().flatten().flat_map(|path| [path.to_owned(), real(path)]);
+        let inside = named.filter_map(|path| Some(path.strip_prefix(&self.root).ok()?.to_str()?.to_owned()));
+        inside.filter(|name| !name.is_empty()).collect()
+    }
+}
+
+/// A base folder of XDG: the variable where it is an absolute path, or else below the home folder.
+fn base(variable: &str, below_home: &str) -> Option<PathBuf> {
+    let absolute = |value: OsString| Some(PathBuf::from(value)).filter(|path| path.is_absolute());
+    let set = std::env::var_os(variable).and_then(absolute);
+    set.or_else(|| Some(std::env::var_os("HOME").and_then(absolute)?.join(below_home)))
+}
+
+/// A path with every link in what exists of it followed.
+fn real(path: &Path) -> PathBuf {
+    let mut missing = Vec::new();
+    for above in path.ancestors() {
+        if let Ok(found) = above.canonicalize() {
+            return missing.iter().rev().fold(found, |path, name| path.join(name));
+        }
+        missing.extend(above.file_name());
+    }
+    path.to_owned()
+}
+
+/// Reads the person's own file, through links; `None` where there is none.
+pub(crate) fn read_own(path: &Path) -> Result<Option<String>, Failure> {
+    read(path, OFlags::empty())
+}
+
+/// Whether a link is on the way from a folder down to a path below it, the path itself included: it could lead anywhere. What is
+/// not there is no link.
+pub(crate) fn has_link(folder: &Path, path: &Path) -> bool {
+    let Ok(below) = path.strip_prefix(folder) else { return true };
+    let mut at = folder.to_owned();
+    below.components().any(|name| {
+        at.push(name);
+        std::fs::symlink_metadata(&at).is_ok_and(|meta| meta.file_type().is_symlink())
+    })
+}
+
+/// Reads a file of the project, which may be anybody's work: a link there could lead anywhere, so it is refused.
+pub(crate) fn read_of_project(path: &Path) -> Result<Option<String>, Failure> {
+    read(path, OFlags::NOFOLLOW)
+}
+
+/// The first bytes of a file that is no link, and whether they are all of it; never half of a character. `None` where there is no
+/// such file.
+pub(crate) fn read_first_bytes(path: &Path, most: usize) -> Result<Option<(String, bool)>, Failure> {
+    let Some(mut bytes) = read_bytes(path, OFlags::NOFOLLOW, most as u64)? else { return Ok(None) };
+    let whole = bytes.len() <= most;
+    bytes.truncate(most);
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(Some((text, whole))),
+        Err(error) if !whole && error.utf8_error().error_len().is_none() => {
+            let valid = error.utf8_error().valid_up_to();
+            let mut bytes = error.into_bytes();
+            bytes.truncate(valid);
+            Ok(Some((String::from_utf8_lossy(&bytes).into_owned(), false)))
+        }
+        Err(_) => Err(cannot_read(path, messages::not_utf8())),
+    }
+}
+
+fn read(path: &Path, more: OFlags) -> Result<Option<String>, Failure> {
+    let Some(bytes) = read_bytes(path, more, MOST_BYTES)? else { return Ok(None) };
+    if bytes.len() as u64 > MOST_BYTES {
+        return Err(cannot_read(path, messages::larger_than(MOST_BYTES >> 10)));
+    }
+    String::from_utf8(bytes).map(Some).map_err(|_| cannot_read(path, messages::not_utf8()))
+}
+
+pub(crate) fn cannot_read(path: &Path, why: Text) -> Failure {
+    Failure::wrong_use(messages::cannot_read(path.display().to_string(), why))
+}
+
+/// At most one byte more than these, which tells that there are more.
+fn read_bytes(path: &Path, more: OFlags, most: u64) -> Result<Option<Vec<u8>>, Failure> {
+    let system = |error: std::io::Error| cannot_read(path, Text::from(&error));
+    // A pipe must not make it wait.
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC | more;
+    let file = match rustix::fs::open(path, flags, Mode::empty()) {
+        Ok(file) => file,
+        Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR) => return Ok(None),
+        Err(rustix::io::Errno::LOOP) => return Err(cannot_read(path, messages::is_a_link())),
+        Err(error) => return Err(system(error.into())),
+    };
+    let stat = rustix::fs::fstat(&file).map_err(|error| system(error.into()))?;
+    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+        return Err(cannot_read(path, messages::not_a_plain_file()));
+    }
+    let mut bytes = Vec::new();
+    File::from(file).take(most + 1).read_to_end(&mut bytes).map_err(system)?;
+    Ok(Some(bytes))
+}

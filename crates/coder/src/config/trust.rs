@@ -1,0 +1,96 @@
+//! Which files of projects the person trusts, settings and commands: by path and by the hash of the content, in the person's own
+//! state folder.
+
+use super::places::{Places, read_own};
+use crate::failure::Failure;
+use crate::messages;
+use serde::{Deserialize, Serialize};
+use std::fs::DirBuilder;
+use std::io::Write as _;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use toolfence_protocol::Text;
+use toolfence_workspace::Digest;
+
+/// One JSON object a line.
+const FILE: &str = "trusted.jsonl";
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Trusted {
+    path: String,
+    sha256: String,
+}
+
+/// Whether a file is trusted with exactly this content. What cannot be read is not trusted.
+pub(crate) fn holds(places: &Places, file: &Path, content: &str) -> bool {
+    let wanted = entry(file, content);
+    wanted.is_ok_and(|wanted| list(places).unwrap_or_default().contains(&wanted))
+}
+
+/// Trusts files with these contents, and no more with what they held before.
+pub(crate) fn store(places: &Places, files: &[(PathBuf, String)]) -> Result<(), Failure> {
+    let new: Vec<Trusted> = files.iter().map(|(file, content)| entry(file, content)).collect::<Result<_, _>>()?;
+    let mut kept = list(places)?;
+    kept.retain(|known| new.iter().all(|new| new.path != known.path));
+    kept.extend(new);
+    write(folder(places)?, &kept)
+}
+
+/// Trusts nothing of the project any more.
+pub(crate) fn forget(places: &Places) -> Result<(), Failure> {
+    let mut kept = list(places)?;
+    kept.retain(|known| {
+        let path = Path::new(&known.path);
+        path != places.project && !path.starts_with(places.commands())
+    });
+    write(folder(places)?, &kept)
+}
+
+/// Trusts what has this name no more.
+pub(crate) fn forget_one(places: &Places, file: &Path) -> Result<(), Failure> {
+    let mut kept = list(places)?;
+    kept.retain(|known| Path::new(&known.path) != file);
+    write(folder(places)?, &kept)
+}
+
+/// The SHA-256 of a text, in hexadecimal.
+pub(crate) fn hash(content: &str) -> String {
+    Digest::of(content.as_bytes()).to_string()
+}
+
+fn entry(file: &Path, content: &str) -> Result<Trusted, Failure> {
+    let path = file.to_str().ok_or_else(|| Failure::wrong_use(messages::project_path_not_utf8()))?;
+    Ok(Trusted { path: path.to_owned(), sha256: hash(content) })
+}
+
+fn folder(places: &Places) -> Result<&Path, Failure> {
+    places.state.as_deref().ok_or_else(|| Failure::wrong_use(messages::no_place_for_trust()))
+}
+
+/// What is trusted so far. A line that is none is left out: it trusts nothing.
+fn list(places: &Places) -> Result<Vec<Trusted>, Failure> {
+    let text = read_own(&folder(places)?.join(FILE))?.unwrap_or_default();
+    Ok(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())
+}
+
+fn write(folder: &Path, trusted: &[Trusted]) -> Result<(), Failure> {
+    let text: String = trusted.iter().filter_map(|line| Some(serde_json::to_string(line).ok()? + "\n")).collect();
+    let broken = |error: std::io::Error| {
+        Failure::broken(messages::cannot_write_to(folder.display().to_string(), Text::from(&error)))
+    };
+    DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(broken)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(broken)?;
+    file.write_all(text.as_bytes()).map_err(broken)?;
+    file.persist(folder.join(FILE)).map_err(|error| broken(error.error))?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hash_is_sha256() {
+        assert_eq!(hash(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+    }
+}

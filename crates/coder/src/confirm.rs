@@ -1,0 +1,571 @@
+//! A question to the person, on the terminal and nowhere else. Without a terminal the answer is no.
+
+use crate::edit;
+use crate::input::answer::{Answer as Typed, Ended};
+use crate::input::modes::{Keys, LONGEST_PAUSE, SILENCE, has_cursor};
+use crate::markdown::{in_rows, line_set_in, rows_of};
+use crate::marks;
+use crate::messages;
+use crate::not_kept::NotKept;
+use crate::preview::{Preview, file_rows, one_line};
+use crate::shown::{Words, escaped, language};
+use crate::status::to_the_first;
+use crate::terminal::{Style, colours, columns_of_the_terminal};
+use crate::theme::codes;
+use crate::view::Person;
+use rustix::process::Signal;
+use std::collections::HashSet;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::signal::unix::{SignalKind, signal};
+use toolfence_agent::agent::Canceller;
+use toolfence_policy::Pending;
+use toolfence_policy::toolbox::BoxFuture;
+use toolfence_protocol::text;
+use toolfence_protocol::{Language, Text};
+use toolfence_session::Answer;
+use toolfence_tools::CommandRunner;
+
+/// Columns by which what continues a row of ours is set in.
+const CONTINUED: usize = 6;
+/// Rules that are shown before the question; the rest is counted.
+const SHOWN_RULES: usize = 4;
+
+/// Whoever sits at the terminal.
+pub(crate) struct AtTheTerminal {
+    /// Where the files are that a change is compared to.
+    commands: Arc<CommandRunner>,
+    /// The calls that were allowed although not all of what was to be seen of them was shown.
+    folded: HashSet<String>,
+    not_kept: NotKept,
+}
+
+impl Person for AtTheTerminal {
+    /// Shows what would be done and waits for an answer.
+    fn ask<'a>(&'a mut self, pending: &'a Pending) -> BoxFuture<'a, Answer> {
+        let shown = self.asked(pending, marks::room(columns_of_the_terminal()));
+        Box::pin(async move {
+            let Ok((answer, hidden)) = asked(&shown).await else { return self.without_terminal(pending) };
+            self.note(pending, hidden);
+            answer
+        })
+    }
+
+    fn has_seen(&self, id: &str) -> bool {
+        !self.folded.contains(id)
+    }
+
+    fn shows(&self, pending: &Pending) -> Option<String> {
+        // What is compared must not depend on the terminal, which may become narrower meanwhile.
+        let Asked { preview, .. } = self.asked(pending, marks::ROOM);
+        let decision = pending.decision();
+        Some(format!("{}{}: {}", preview.whole(), decision.rule, decision.reason.words()))
+    }
+
+    fn ask_together<'a>(&'a mut self, all: Vec<&'a Pending>) -> BoxFuture<'a, Option<Vec<Answer>>> {
+        let first = all.first().copied();
+        let several = |pending: &'a Pending| {
+            let asked = self.asked(pending, marks::room(columns_of_the_terminal()));
+            Asked { preview: asked.preview.one_of_several(), ..asked }
+        };
+        let all: Vec<Asked<'a>> = all.into_iter().map(several).collect();
+        Box::pin(async move {
+            let Ok(answered) = asked_together(&all).await else {
+                return Some(first.map(|first| vec![self.without_terminal(first)]).unwrap_or_default());
+            };
+            let (answers, all_shown) = answered?;
+            for asked in &all {
+                self.note(asked.pending, if all_shown { 0 } else { asked.preview.hidden() });
+            }
+            Some(answers)
+        })
+    }
+}
+
+impl AtTheTerminal {
+    /// Changes are compared to the files that these commands run among.
+    pub(crate) fn new(commands: Arc<CommandRunner>) -> AtTheTerminal {
+        AtTheTerminal { commands, folded: HashSet::new(), not_kept: NotKept::default() }
+    }
+
+    /// What is not kept because there is no terminal, also after this is moved into a turn.
+    pub(crate) fn not_kept(&self) -> NotKept {
+        self.not_kept.clone()
+    }
+
+    fn without_terminal(&self, pending: &Pending) -> Answer {
+        self.not_kept.record(pending);
+        Answer::Nobody(nobody(pending))
+    }
+
+    /// Remembers whether rows of a call stayed hidden. Ids may come again with another reply.
+    fn note(&mut self, pending: &Pending, hidden: usize) {
+        let id = &pending.call().id;
+        if hidden > 0 {
+            self.folded.insert(id.clone());
+        } else {
+            self.folded.remove(id);
+        }
+    }
+
+    fn asked<'a>(&self, pending: &'a Pending, room: usize) -> Asked<'a> {
+        let workspace = self.commands.workspace();
+        let preview = match pending.changes() {
+            Some(changes) => Preview::of_changes(changes, colours(true), room),
+            None => Preview::new(pending.call(), pending.decision(), colours(true), room, workspace),
+        };
+        Asked { pending, preview }
+    }
+}
+
+/// What would be done, as it is shown before the question.
+struct Asked<'a> {
+    pending: &'a Pending,
+    preview: Preview,
+}
+
+/// Says what else to do where the rule knows that.
+fn nobody(pending: &Pending) -> Text {
+    let decision = pending.decision();
+    let nobody = messages::nobody_to_ask();
+    if decision.rule == "history" { decision.reason.clone().then(nobody) } else { nobody }
+}
+
+/// Asks until there is an answer. Gives with it how many rows were not shown.
+async fn asked(asked: &Asked<'_>) -> io::Result<(Answer, usize)> {
+    let Asked { pending, preview } = asked;
+    let mut hidden = preview.hidden();
+    let mut text = question(pending, &preview.shown(), None) + &choices(pending, hidden);
+    let mut asked_to_look = false;
+    loop {
+        let said = said(&put(&text).await?, language());
+        let note = match said {
+            // A yes by habit must not be one to rows that nobody saw.
+            Said::Answer(Answer::Yes) | Said::Always(_) | Said::Project if hidden > 0 && !asked_to_look => {
+                asked_to_look = true;
+                messages::not_all_was_shown(hidden)
+            }
+            Said::Answer(answer) => return Ok((answer, hidden)),
+            Said::All => {
+                hidden = 0;
+                text = question(pending, &preview.whole(), None) + &choices(pending, hidden);
+                continue;
+            }
+            Said::Always(rest) => match always(pending, &rest) {
+                Ok(answer) => return Ok((answer, hidden)),
+                Err(why) => why,
+            },
+            Said::Project => match pending.all_changes() {
+                Some(rule) => return Ok((Answer::Always(Some(rule)), hidden)),
+                None => yes_no_or_why(pending),
+            },
+            Said::Edit(_) if pending.has_run() => yes_no_or_why(pending),
+            Said::Edit(new) => match edit::changed(pending.call(), &new).await {
+                Ok(args) => return Ok((Answer::Edit(args), hidden)),
+                Err(why) => why,
+            },
+            // Numbers are read where there are several.
+            Said::Numbers(_) | Said::OneByOne => yes_no_or_why(pending),
+            Said::Unclear(_) if pending.changes().is_some() => yes_no_or_why(pending),
+            Said::Unclear(why) => why,
+        };
+        text = row(&note) + &choices(pending, hidden);
+    }
+}
+
+fn yes_no_or_why(pending: &Pending) -> Text {
+    match pending.changes() {
+        Some(_) => text!("Say y to keep them, n not to, or in a sentence why not."),
+        None => messages::yes_no_or_why(),
+    }
+}
+
+/// Asks about several calls at once until there is an answer to each, and says whether all of them was shown; `None` where they are
+/// to be asked about one by one.
+async fn asked_together(all: &[Asked<'_>]) -> io::Result<Option<(Vec<Answer>, bool)>> {
+    let count = all.len();
+    let questions = |whole: bool| -> String {
+        let one = |(at, asked): (usize, &Asked<'_>)| {
+            let shown = if whole { asked.preview.whole() } else { asked.preview.shown() };
+            question(asked.pending, &shown, Some((at + 1, count)))
+        };
+        all.iter().enumerate().map(one).collect()
+    };
+    let mut hidden: usize = all.iter().map(|asked| asked.preview.hidden()).sum();
+    let choices = |hidden: usize| {
+        let all = if hidden > 0 { messages::choice_all() } else { Text::default() };
+        in_columns(&messages::run_them(all))
+    };
+    let mut text = questions(false) + &choices(hidden);
+    let mut asked_to_look = false;
+    loop {
+        let note = match said_of_several(&put(&text).await?, count, language()) {
+            Said::Numbers(_) | Said::Answer(Answer::Yes) if hidden > 0 && !asked_to_look => {
+                asked_to_look = true;
+                messages::not_all_was_shown(hidden)
+            }
+            Said::Numbers(numbers) => {
+                let answer = |at| match numbers.contains(&at) {
+                    true => Answer::Yes,
+                    false => Answer::Skip(messages::user_said_no()),
+                };
+                return Ok(Some(((1..=count).map(answer).collect(), hidden == 0)));
+            }
+            Said::Answer(Answer::Yes) => return Ok(Some((vec![Answer::Yes; count], hidden == 0))),
+            // After a no to the first one, nothing else that changes something runs.
+            Said::Answer(answer) => return Ok(Some((vec![answer], hidden == 0))),
+            Said::OneByOne => return Ok(None),
+            Said::All => {
+                hidden = 0;
+                text = questions(true) + &choices(hidden);
+                continue;
+            }
+            Said::Always(_) | Said::Edit(_) | Said::Project => messages::only_one_by_one(),
+            Said::Unclear(why) => why,
+        };
+        text = row(&note) + &choices(hidden);
+    }
+}
+
+/// What would be done, and why it is asked about. Everything that is not ours is escaped before it stands here.
+fn question(pending: &Pending, shown: &str, place: Option<(usize, usize)>) -> String {
+    let call = pending.call();
+    let line = |text: &str| escaped(&one_line(text)).into_owned();
+    let row = |text: Text| row(&text);
+    let said = call.reason.as_deref().map(|reason| row(messages::model_says(line(reason)))).unwrap_or_default();
+    // The reason is never cut: its end can be what matters.
+    let why = pending.decision().reason.words();
+    let why = why.split_whitespace().collect::<Vec<_>>().join(" ");
+    let why = row(messages::asked_because(escaped(&why).into_owned()));
+    let name = line(&call.name);
+    let (bold, plain) = if colours(true) { codes(Style::Name) } else { ("", "") };
+    match place {
+        None => {
+            format!("\n? {bold}{name}{plain}\n{said}{why}{shown}{}{}", offered(pending), offered_for_project(pending))
+        }
+        Some((at, of)) => {
+            let name = messages::one_of_several(at, of, name);
+            format!("\n? {bold}{}{plain}\n{said}{why}{shown}", name.words())
+        }
+    }
+}
+
+/// A row of ours in a question. What continues it is indented further than anything that is ours, so that no words of a model can
+/// stand where ours would; that holds for a long word too, which the terminal would wrap to its first column.
+fn row(text: &Text) -> String {
+    line_set_in("  ", &text.words(), CONTINUED, columns_of_the_terminal().saturating_sub(1)) + "\n"
+}
+
+/// What "always" would store, where it is on offer.
+fn offered(pending: &Pending) -> String {
+    let Ok(rules) = pending.always() else { return String::new() };
+    let mut shown: Vec<String> = rules.iter().take(SHOWN_RULES).map(|rule| escaped(&rule.to_string()).into()).collect();
+    if rules.len() > SHOWN_RULES {
+        shown.push(messages::and_more(rules.len() - SHOWN_RULES).words().into_owned());
+    }
+    row(&messages::always_would_allow(shown.join("; ")))
+}
+
+/// What the answer "project" would do, where it is on offer.
+fn offered_for_project(pending: &Pending) -> String {
+    if pending.all_changes().is_none() {
+        return String::new();
+    }
+    row(&text!("\"project\" keeps all changes in this project for this session; /undo takes them back"))
+}
+
+/// A line of ours in the columns of the terminal.
+fn in_columns(text: &Text) -> String {
+    in_rows(&text.words(), columns_of_the_terminal().saturating_sub(1))
+}
+
+fn choices(pending: &Pending, hidden: usize) -> String {
+    let all = if hidden > 0 { messages::choice_all() } else { Text::default() };
+    let always = if pending.always().is_ok() { messages::choice_always() } else { Text::default() };
+    let project = if pending.all_changes().is_some() { text!(", project") } else { Text::default() };
+    let choices = match pending.changes() {
+        Some(_) => text!("Keep them? [y/N{all}{always}{project}, or n and a reason] ", all, always, project),
+        None if pending.has_run() => text!("Run it again? [y/N{all}, or n and a reason] ", all),
+        None => text!("Run it? [y/N{all}{always}{project}, edit, or n and a reason] ", all, always, project),
+    };
+    in_columns(&choices)
+}
+
+/// What was typed.
+#[derive(Debug, PartialEq)]
+enum Said {
+    Answer(Answer),
+    All,
+    /// With the text after it.
+    Always(String),
+    /// Keep all changes in the project.
+    Project,
+    /// With what was typed behind it.
+    Edit(String),
+    Unclear(Text),
+    /// Of several: these may run, and the others not.
+    Numbers(Vec<usize>),
+    OneByOne,
+}
+
+fn always(pending: &Pending, rest: &str) -> Result<Answer, Text> {
+    if rest.is_empty() {
+        return match pending.always() {
+            Ok(_) => Ok(Answer::Always(None)),
+            Err(why) => Err(messages::always_not_on_offer(why)),
+        };
+    }
+    Err(text!("`always` stores exactly this call. Type it alone, or no and a reason."))
+}
+
+/// Asks on the terminal itself, whatever stdin is. The descriptor that is read is our own and does not block, so that a
+/// cancelled question leaves no thread behind that would eat the next line.
+async fn put(text: &str) -> io::Result<String> {
+    const GLANCE: Duration = Duration::from_millis(30);
+    crate::status::end();
+    let mut screen = OpenOptions::new().write(true).open("/dev/tty")?;
+    let (above, asks) = text.split_at(text.rfind('\n').map_or(0, |at| at + 1));
+    screen.write_all(above.as_bytes())?;
+    let mut resumed = signal(SignalKind::from_raw(Signal::CONT.as_raw()))?;
+    let mut keys = Keys::begin()?;
+    // Whatever was typed before the question stood there was not meant for it. What is typed once its last row is seen is.
+    let pasting = keys.settle().await?;
+    screen.write_all(asks.as_bytes())?;
+    let mut screen = OpenRow(screen);
+    let mut answer = Typed::new(pasting);
+    let mut shown = String::new();
+    let mut buffer = [0; 4096];
+    let (mut ended, mut since) = (None, Instant::now());
+    loop {
+        ended = match keys.read(&mut buffer)? {
+            Some(0) => Some(Ended::Nothing),
+            Some(count) => answer.press(&buffer[..count]),
+            None => {
+                // A paste that is not marked goes on behind the end of its first line.
+                if ended == Some(Ended::Sent) && since.elapsed() >= SILENCE {
+                    return Ok(answer.text().to_owned());
+                }
+                if since.elapsed() >= LONGEST_PAUSE {
+                    answer.give_up_paste();
+                }
+                tokio::select! {
+                    () = tokio::time::sleep(GLANCE) => {}
+                    Some(()) = resumed.recv() => {
+                        keys.again()?;
+                        screen.0.write_all(format!("\n{asks}{shown}").as_bytes())?;
+                    }
+                }
+                continue;
+            }
+        };
+        since = Instant::now();
+        let now = escaped(answer.text()).into_owned();
+        screen.0.write_all(redrawn(asks, &shown, &now).as_bytes())?;
+        shown = now;
+        if ended == Some(Ended::Nothing) {
+            return Ok(answer.text().to_owned());
+        }
+    }
+}
+
+/// The terminal while the last row of a question stands on it. Whatever ends the question, what comes next begins a row.
+struct OpenRow(File);
+
+impl Drop for OpenRow {
+    fn drop(&mut self) {
+        let _ = self.0.write_all(b"\n"); // a terminal that is gone shows no row
+    }
+}
+
+/// What takes the answer that stands behind the question to what it is now.
+fn redrawn(asks: &str, before: &str, now: &str) -> String {
+    match now.strip_prefix(before) {
+        Some(more) => more.to_owned(),
+        None => {
+            let (row, columns) = (format!("{asks}{before}"), columns_of_the_terminal());
+            // Where nothing can be taken back, or nobody knows how much that would be, what is typed is shown once more.
+            match has_cursor() && rows_of(&row, columns).1 {
+                true => format!("{}\x1b[J{asks}{now}", to_the_first(&[row], columns)),
+                false => format!("\n{asks}{now}"),
+            }
+        }
+    }
+}
+
+/// Asks as [`put`] does until it is cancelled, which is an answer to nothing: [`io::ErrorKind::Interrupted`].
+pub(crate) async fn put_until(text: &str, canceller: &Canceller) -> io::Result<String> {
+    tokio::select! {
+        said = put(text) => said,
+        () = canceller.cancelled() => Err(io::ErrorKind::Interrupted.into()),
+    }
+}
+
+/// The question whether these files are trusted, below all that they say. It goes to the terminal in one piece: whoever agrees has
+/// seen the files, wherever the output of the program goes.
+pub(crate) fn trust_of(files: &[(PathBuf, String)], head: impl Fn(&str) -> Text, allows: &str) -> String {
+    let room = marks::room(columns_of_the_terminal());
+    let mut asked = String::new();
+    for (file, text) in files {
+        let file = file.display().to_string();
+        let head = escaped(&head(&file).words()).into_owned();
+        asked.push_str(&line_set_in("", &head, CONTINUED, columns_of_the_terminal().saturating_sub(1)));
+        asked.push('\n');
+        asked.push_str(&file_rows(text, room));
+    }
+    asked + allows + &messages::trust_it().words()
+}
+
+/// What follows from trust, in rows of the terminal, for [`trust_of`].
+pub(crate) fn allowing(allows: &[Text]) -> String {
+    allows.iter().map(|allows| in_columns(allows) + "\n").collect()
+}
+
+/// Whether what was typed is a plain yes.
+pub(crate) fn is_yes(line: &str, language: Language) -> bool {
+    matches!(said(line, language), Said::Answer(Answer::Yes))
+}
+
+/// Whether the answer is a plain request to edit.
+pub(crate) fn is_edit(line: &str, language: Language) -> bool {
+    matches!(said(line, language), Said::Edit(rest) if rest.is_empty())
+}
+
+fn said(line: &str, language: Language) -> Said {
+    let line = line.trim();
+    let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    let rest = rest.trim();
+    let is_set_apart = word.ends_with([',', '.', '!', ';']);
+    match meant(word.trim_end_matches([',', '.', '!', ';']).to_lowercase().as_str(), language) {
+        "y" | "yes" if rest.is_empty() => Said::Answer(Answer::Yes),
+        "all" if rest.is_empty() => Said::All,
+        "always" => Said::Always(rest.to_owned()),
+        "project" if rest.is_empty() => Said::Project,
+        "e" | "edit" => Said::Edit(rest.to_owned()),
+        // One letter must not allow for a whole session what was meant to be shown.
+        "a" => Said::Unclear(messages::always_or_all()),
+        // "no need for that" says something else without its first word.
+        "no" if !rest.is_empty() && !is_set_apart => because(line),
+        "n" | "no" if !rest.is_empty() => because(rest),
+        "n" | "no" | "" => Said::Answer(Answer::No(messages::user_said_no())),
+        // A word alone may be one that was mistyped, and what begins with a yes is none yet.
+        "y" | "yes" => Said::Unclear(messages::yes_no_or_why()),
+        _ if rest.is_empty() => Said::Unclear(messages::yes_no_or_why()),
+        _ => because(line),
+    }
+}
+
+/// A no with the person's own words.
+fn because(words: &str) -> Said {
+    let end = if words.ends_with(['.', '!', '?']) { "" } else { "." };
+    Said::Answer(Answer::No(messages::user_said_no_because(format!("{words}{end}"))))
+}
+
+/// What was typed where there are several calls.
+fn said_of_several(line: &str, count: usize, language: Language) -> Said {
+    let mut words = line.split([' ', '\t', ',', '\n']).filter(|word| !word.is_empty()).peekable();
+    let is_number = |word: &&str| word.bytes().all(|byte| byte.is_ascii_digit());
+    if words.peek().is_some_and(is_number) && words.clone().all(|word| is_number(&word)) {
+        let numbers: Option<Vec<usize>> =
+            words.map(|word| word.parse().ok().filter(|number| (1..=count).contains(number))).collect();
+        return numbers.map_or_else(|| Said::Unclear(messages::not_one_of_these(count)), Said::Numbers);
+    }
+    match meant(&line.trim().to_lowercase(), language) {
+        "one" => Said::OneByOne,
+        _ => said(line, language),
+    }
+}
+
+/// A word in English. Words of another language count only where the question is in that language: whoever reads English and
+/// types `s` does not mean a yes.
+fn meant(word: &str, language: Language) -> &str {
+    match word {
+        _ if language != Language::Portuguese => word,
+        "s" | "sim" => "yes",
+        "não" | "nao" => "no",
+        "sempre" => "always",
+        "tudo" => "all",
+        "editar" => "edit",
+        "projeto" => "project",
+        "uma" | "um" => "one",
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_plain_yes_is_a_yes() {
+        for yes in ["y\n", "YES\n", " y \n"] {
+            assert_eq!(said(yes, Language::English), Said::Answer(Answer::Yes));
+        }
+        for unclear in ["yep\n", "y but carefully\n", "yes, of course\n", "sure\n", "alway\n", "s\n"] {
+            assert!(matches!(said(unclear, Language::English), Said::Unclear(_)), "{unclear}");
+        }
+        for no in ["", "\n", "n\n", "No.\n"] {
+            assert_eq!(said(no, Language::English), Said::Answer(Answer::No("The user said no.".into())), "{no}");
+        }
+        let reason = Answer::No("The user said no: use the other file.".into());
+        for sentence in ["n use the other file\n", "No, use the other file\n", "use the other file.\n"] {
+            assert_eq!(said(sentence, Language::English), Said::Answer(reason.clone()), "{sentence}");
+        }
+        let reason = Answer::No("The user said no: no need for that.".into());
+        for sentence in ["no need for that\n", "n no need for that\n", "No, no need for that.\n"] {
+            assert_eq!(said(sentence, Language::English), Said::Answer(reason.clone()), "{sentence}");
+        }
+        assert_eq!(said("always git  log\n", Language::English), Said::Always("git  log".into()));
+        assert_eq!(
+            (said("always\n", Language::English), said("e\n", Language::English)),
+            (Said::Always(String::new()), Said::Edit(String::new()))
+        );
+        assert!(matches!(said("a\n", Language::English), Said::Unclear(_)));
+    }
+
+    #[test]
+    fn of_several_calls_some_are_chosen() {
+        let said = |line: &str| said_of_several(line, 3, Language::English);
+        assert_eq!((said("1 3\n"), said("2,1\n")), (Said::Numbers(vec![1, 3]), Said::Numbers(vec![2, 1])));
+        assert_eq!((said("y\n"), said("one\n")), (Said::Answer(Answer::Yes), Said::OneByOne));
+        assert_eq!((said("all\n"), said("\n")), (Said::All, Said::Answer(Answer::No("The user said no.".into()))));
+        for unclear in ["4\n", "0\n", "1 yes\n", "99999999999999999999999\n"] {
+            let said = said(unclear);
+            assert!(!matches!(said, Said::Numbers(_) | Said::Answer(Answer::Yes)), "{unclear}: {said:?}");
+        }
+    }
+
+    #[test]
+    fn answers_in_portuguese_count_where_the_question_is_in_portuguese() {
+        let said = |line| said(line, Language::Portuguese);
+        let why = |line| match said(line) {
+            Said::Answer(Answer::No(why)) => why.render(Language::Portuguese),
+            other => panic!("{line} is no no: {other:?}"),
+        };
+        for yes in ["s\n", "SIM\n", "y\n", "yes\n"] {
+            assert_eq!(said(yes), Said::Answer(Answer::Yes), "{yes}");
+            assert!(is_yes(yes, Language::Portuguese));
+        }
+        assert!(matches!(said("sim, mas com cuidado\n"), Said::Unclear(_)));
+        for no in ["", "\n", "n\n", "não\n", "NÃO\n", "nao\n", "no\n"] {
+            assert_eq!(why(no), "O usuário disse não.", "{no}");
+        }
+        for (line, reason) in [
+            ("n outro arquivo\n", "outro arquivo."),
+            ("não quero\n", "não quero."),
+            ("não, agora não!\n", "agora não!"),
+        ] {
+            assert_eq!(why(line), format!("O usuário disse não: {reason}"));
+        }
+        assert_eq!(
+            (said("sempre git log\n"), said("always\n")),
+            (Said::Always("git log".into()), Said::Always(String::new()))
+        );
+        assert_eq!((said("editar\n"), said("tudo\n")), (Said::Edit(String::new()), Said::All));
+        for portuguese in ["s\n", "sim\n"] {
+            assert!(!is_yes(portuguese, Language::English));
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! `--debug`: what happens inside, one JSON object a line on stderr. `debug.schema.json`, beside this file, says what a line holds.
+//!
+//! Calls and results are written by those who show them. The rest are events of our own crates: those that have a name have an
+//! `event` of that name here, with their fields as members; the others are `note`s. Events of the HTTP client would show keys
+//! and are left out.
+
+use crate::choices::SCHEMA as VERSION;
+use crate::shown::steers;
+use serde_json::{Map, Value, json};
+use std::error::Error;
+use std::fmt::{self, Write as _};
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::SystemTime;
+use toolfence_agent::transcript::rfc3339;
+use toolfence_protocol::format;
+use toolfence_protocol::{Language, ToolCall, ToolResult};
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id};
+use tracing::{Event, Level, Metadata, Subscriber};
+use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
+use tracing_subscriber::registry::{LookupSpan, Registry};
+
+/// What a line is, as a JSON Schema.
+pub(crate) const SCHEMA: &str = include_str!("debug.schema.json");
+
+/// The events that have a name of their own.
+const NAMED: &[&str] = &["path"];
+
+/// Whether anybody wants to know.
+static ON: AtomicBool = AtomicBool::new(false);
+
+/// Turns it on.
+pub(crate) fn start() {
+    ON.store(true, Ordering::Relaxed);
+    // Where another subscriber is set already, an earlier call of this function has set it.
+    let _ = tracing::subscriber::set_global_default(Registry::default().with(Lines));
+}
+
+/// Whether lines are written.
+pub(crate) fn is_on() -> bool {
+    ON.load(Ordering::Relaxed)
+}
+
+/// The project.
+pub(crate) fn root(root: &Path) {
+    if is_on() {
+        line("root", json!({"root": root.display().to_string()}));
+    }
+}
+
+/// A call as it was read.
+pub(crate) fn call(call: &ToolCall) {
+    if is_on() {
+        let repairs = call.repairs.iter();
+        let repairs: Vec<Value> =
+            repairs.map(|repair| json!({"kind": repair.name(), "lossless": repair.lossless()})).collect();
+        line(
+            "call",
+            json!({"id": call.id, "tool": call.name, "args": call.args, "reason": call.reason, "repairs": repairs}),
+        );
+    }
+}
+
+/// The result of a call.
+pub(crate) fn result(result: &ToolResult) {
+    if is_on() {
+        line("result", json!({"id": result.id, "result": format::envelope(result, Language::English)}));
+    }
+}
+
+fn line(event: &str, members: Value) {
+    let mut line = json!({"v": VERSION, "at": rfc3339(SystemTime::now()), "event": event});
+    if let (Some(line), Value::Object(members)) = (line.as_object_mut(), members) {
+        line.extend(members);
+    }
+    crate::status::end();
+    // One write, so that the lines of two threads do not mix. Where stderr is gone nobody reads it.
+    let _ = io::stderr().write_all((safe(&line.to_string()) + "\n").as_bytes());
+}
+
+/// Makes lines of events.
+struct Lines;
+
+/// The fields of a span.
+struct SpanFields(Map<String, Value>);
+
+impl<S: Subscriber + for<'s> LookupSpan<'s>> Layer<S> for Lines {
+    fn enabled(&self, metadata: &Metadata<'_>, _: Context<'_, S>) -> bool {
+        let target = metadata.target();
+        *metadata.level() <= Level::DEBUG && (target.starts_with("toolfence") || target.starts_with("coder"))
+    }
+
+    fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
+        let mut fields = Fields(Map::new());
+        attributes.record(&mut fields);
+        if let Some(span) = context.span(id) {
+            span.extensions_mut().insert(SpanFields(fields.0));
+        }
+    }
+
+    fn on_event(&self, event: &Event<'_>, context: Context<'_, S>) {
+        let mut fields = Fields(Map::new());
+        event.record(&mut fields);
+        let (metadata, mut fields) = (event.metadata(), fields.0);
+        let named = NAMED.contains(&metadata.name());
+        let mut members = match named {
+            true => fields,
+            false => {
+                let message = fields.remove("message").unwrap_or_default();
+                let level = metadata.level().as_str().to_ascii_lowercase();
+                let note = json!({"level": level, "target": metadata.target(), "message": message, "fields": fields});
+                note.as_object().cloned().unwrap_or_default()
+            }
+        };
+        // Several calls run side by side: what happens in one of them says in which.
+        let span = context.event_span(event);
+        if let Some(known) =
+            span.as_ref().and_then(|span| span.extensions().get::<SpanFields>().map(|known| known.0.clone()))
+            && !known.is_empty()
+        {
+            members.insert("call".to_owned(), Value::Object(known));
+        }
+        line(if named { metadata.name() } else { "note" }, Value::Object(members));
+    }
+}
+
+/// The fields of an event or a span as members of an object.
+struct Fields(Map<String, Value>);
+
+impl Fields {
+    fn add(&mut self, field: &Field, value: impl Into<Value>) {
+        self.0.insert(field.name().to_owned(), value.into());
+    }
+}
+
+impl Visit for Fields {
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.add(field, value);
+    }
+
+    fn record_bool(&mut self, field: &Field, value: bool) {
+        self.add(field, value);
+    }
+
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        self.add(field, value);
+    }
+
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        self.add(field, value);
+    }
+
+    fn record_f64(&mut self, field: &Field, value: f64) {
+        self.add(field, value);
+    }
+
+    fn record_error(&mut self, field: &Field, value: &(dyn Error + 'static)) {
+        self.add(field, value.to_string());
+    }
+
+    /// What is displayed comes here too, and looks as it displays itself. A test sees to it that our events have no field that is
+    /// written as Rust's `Debug` writes it.
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        self.add(field, format!("{value:?}"));
+    }
+}
+
+/// JSON with what steers a terminal written out, which changes no value of the JSON: a string may say any character by its UTF-16
+/// units, and outside of strings there is none that steers.
+fn safe(line: &str) -> String {
+    let mut out = String::with_capacity(line.len());
+    for (at, c) in line.char_indices() {
+        if !steers(c, &line[at..]) {
+            out.push(c);
+            continue;
+        }
+        for unit in c.encode_utf16(&mut [0; 2]) {
+            // Writing to a String cannot fail.
+            let _ = write!(out, "\\u{unit:04x}");
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_json_stays_the_same_and_steers_nothing() {
+        let text = "a\u{9b}31m \u{202e}b \u{e0041} \u{7f} ä";
+        let line = serde_json::to_string(text).unwrap();
+        let written = safe(&line);
+        assert_eq!(written, "\"a\\u009b31m \\u202eb \\udb40\\udc41 \\u007f ä\"");
+        assert_eq!(serde_json::from_str::<String>(&written).unwrap(), text);
+    }
+
+    /// The events that have a name here have one in the schema.
+    #[test]
+    fn the_schema_has_every_event() {
+        let schema: Value = serde_json::from_str(SCHEMA).unwrap();
+        let events = schema["properties"]["event"]["enum"].as_array().unwrap();
+        for name in NAMED.iter().chain(&["root", "call", "result", "note"]) {
+            assert!(events.contains(&(*name).into()) && schema["$defs"].get(*name).is_some(), "{name}");
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! A call changed by the person before it runs: by a command that was typed, or in the person's own editor.
+
+use crate::messages;
+use serde_json::Value;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use tokio::process::Command;
+use toolfence_protocol::{Args, ParamKind, Text, ToolCall};
+
+/// What is opened in the editor.
+enum Part {
+    /// The text of one argument, under a file name that tells an editor what it is.
+    Text { argument: String, file: &'static str, is_command: bool },
+    /// All arguments, as JSON.
+    All,
+}
+
+/// The arguments as the person wants them: with `typed` in the place of the command, or as they come out of the editor.
+///
+/// # Errors
+/// Why they are as before, for the person.
+pub(crate) async fn changed(call: &ToolCall, typed: &str) -> Result<Args, Text> {
+    let part = part_of(call);
+    let new = match (&part, typed) {
+        (_, "") => edited(&part, &old(call, &part)).await?,
+        (Part::Text { is_command: true, .. }, typed) => typed.to_owned(),
+        _ => return Err(messages::only_command_can_be_typed()),
+    };
+    let args = with(call, &part, &new)?;
+    if args == call.args { Err(messages::nothing_was_changed()) } else { Ok(args) }
+}
+
+fn part_of(call: &ToolCall) -> Part {
+    let catalog = toolfence_policy::toolset::catalog();
+    let Some(spec) = catalog.find(&call.name) else { return Part::All };
+    for (kind, file) in [
+        (ParamKind::Command, "command.sh"),
+        (ParamKind::Text { content: true }, "content.txt"),
+        (ParamKind::Patch, "change.patch"),
+    ] {
+        // A tool with several contents, such as the old and the new text of a passage, is changed as a whole.
+        if let Some((param, _)) = spec.sole(&kind, &call.args) {
+            let is_command = kind == ParamKind::Command;
+            return Part::Text { argument: param.name.clone().into_owned(), file, is_command };
+        }
+    }
+    Part::All
+}
+
+fn old(call: &ToolCall, part: &Part) -> String {
+    match part {
+        Part::Text { argument, .. } => call.args.get(argument).and_then(Value::as_str).unwrap_or_default().to_owned(),
+        Part::All => format!("{:#}\n", Value::Object(call.args.clone())),
+    }
+}
+
+fn with(call: &ToolCall, part: &Part, new: &str) -> Result<Args, Text> {
+    match part {
+        Part::Text { argument, is_command, .. } => {
+            let mut args = call.args.clone();
+            // Editors end the last line; a command has no need of it.
+            let new = if *is_command { new.trim_end_matches('\n') } else { new };
+            args.insert(argument.clone(), new.into());
+            Ok(args)
+        }
+        Part::All => serde_json::from_str(new).map_err(|error| messages::edited_is_no_object(error.to_string())),
+    }
+}
+
+async fn edited(part: &Part, text: &str) -> Result<String, Text> {
+    in_editor(if let Part::Text { file, .. } = part { file } else { "arguments.json" }, text).await
+}
+
+/// A text as it comes out of the person's editor, where it stands in a file of this name that only they can read.
+///
+/// # Errors
+/// Why there is none, for the person.
+pub(crate) async fn in_editor(name: &str, text: &str) -> Result<String, Text> {
+    let failed = |error: io::Error| messages::cannot_open_editor(Text::from(&error));
+    let folder = tempfile::Builder::new().prefix("coder-edit-").tempdir().map_err(failed)?;
+    let path = folder.path().join(name);
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
+    file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(failed)?;
+    let _shown = crate::input::modes::Shown::begin();
+    let status = editor(&path).map_err(failed)?.status().await.map_err(failed)?;
+    if !status.success() {
+        return Err(messages::editor_failed(status.to_string()));
+    }
+    std::fs::read_to_string(&path).map_err(failed)
+}
+
+/// The person's editor on the terminal itself, whatever stdin is. What names it may hold options, so a shell reads it.
+fn editor(path: &Path) -> io::Result<Command> {
+    let set = |name: &str| std::env::var(name).ok().filter(|editor| !editor.trim().is_empty());
+    let editor = set("VISUAL").or_else(|| set("EDITOR")).unwrap_or_else(|| "vi".to_owned());
+    let terminal = || OpenOptions::new().read(true).write(true).open("/dev/tty");
+    let (input, output, errors): (File, File, File) = (terminal()?, terminal()?, terminal()?);
+    let mut command = Command::new("sh");
+    command.args(["-c", &format!("{editor} \"$1\""), "sh"]).arg(path).kill_on_drop(true);
+    command.stdin(input).stdout(output).stderr(errors);
+    Ok(command)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn call(tool: &str, args: Value) -> ToolCall {
+        ToolCall::new("1", tool, args.as_object().cloned().unwrap_or_default())
+    }
+
+    #[test]
+    fn what_comes_back_takes_its_place() {
+        let bash = call("bash", json!({"command": "make", "cwd": "a"}));
+        let args = with(&bash, &part_of(&bash), "make test\n").unwrap();
+        assert_eq!(Value::Object(args), json!({"command": "make test", "cwd": "a"}));
+        let write = call("write_file", json!({"path": "a", "content": "x"}));
+        assert_eq!(with(&write, &part_of(&write), "y\n").unwrap()["content"], "y\n");
+        let other = call("x", json!({"id": 1}));
+        assert_eq!(old(&other, &part_of(&other)), "{\n  \"id\": 1\n}\n");
+        assert_eq!(with(&other, &part_of(&other), "{\"id\": 2}").unwrap()["id"], 2);
+        assert!(with(&other, &part_of(&other), "id").is_err());
+    }
+}

@@ -1,0 +1,92 @@
+//! Why a command ended early, and the status that says so.
+
+use crate::messages;
+use crate::shown::Words;
+use crate::status;
+use std::io;
+use std::process::ExitCode;
+use toolfence_protocol::{FinishReason, Text};
+use toolfence_session::StopReason;
+
+/// Something that was asked for did not succeed.
+pub(crate) const UNSUCCESSFUL: u8 = 1;
+/// The command line, a file or a setting was wrong.
+pub(crate) const WRONG_USE: u8 = 2;
+/// The backend or the machine failed.
+pub(crate) const BROKEN: u8 = 3;
+/// Ctrl-C.
+pub(crate) const INTERRUPTED: u8 = 130;
+/// SIGTERM, as a shell tells it.
+pub(crate) const TERMINATED: u8 = 143;
+/// SIGHUP: the terminal is gone.
+pub(crate) const HUNG_UP: u8 = 129;
+
+/// Why a command ended early.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    status: u8,
+    message: Text,
+}
+
+impl Failure {
+    /// The person can mend it: what is wrong and what to do.
+    pub(crate) fn wrong_use(message: impl Into<Text>) -> Failure {
+        Failure { status: WRONG_USE, message: message.into() }
+    }
+
+    /// The backend or the machine failed.
+    pub(crate) fn broken(message: impl Into<Text>) -> Failure {
+        Failure { status: BROKEN, message: message.into() }
+    }
+
+    /// Output could not be written. Nobody reads on: a quiet end, as with `coder ... | head`.
+    pub(crate) fn output(error: io::Error) -> Failure {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Failure { status: 0, message: Text::default() },
+            _ => Failure::broken(messages::cannot_write_output(Text::from(&error))),
+        }
+    }
+
+    /// A signal ended the program.
+    pub(crate) fn signalled(status: u8) -> Failure {
+        Failure { status, message: messages::ended_by_signal() }
+    }
+
+    /// The turn ended without doing what was asked.
+    pub(crate) fn unsuccessful(message: Text) -> Failure {
+        Failure { status: UNSUCCESSFUL, message }
+    }
+
+    /// Says it on stderr and gives the status.
+    pub(crate) fn report(self) -> ExitCode {
+        if !self.message.is_empty() {
+            status::say(&format!("coder: {}", self.message.words()));
+        }
+        ExitCode::from(self.status)
+    }
+
+    /// What is said of it where the program goes on.
+    pub(crate) fn message(&self) -> &Text {
+        &self.message
+    }
+}
+
+/// The status of a turn that ended so.
+///
+/// # Errors
+/// Every end but an answer, with what to do.
+pub(crate) fn status_of(stopped: &StopReason) -> Result<ExitCode, Failure> {
+    let message = match stopped {
+        StopReason::Answered => return Ok(ExitCode::SUCCESS),
+        StopReason::Cancelled => return Err(Failure { status: INTERRUPTED, message: messages::stopped() }),
+        StopReason::Failed(cause) => return Err(Failure::broken(cause.clone())),
+        StopReason::Empty => messages::model_said_nothing(),
+        StopReason::Unfinished(FinishReason::Length) => messages::breaks_off_at_limit(),
+        StopReason::Unfinished(_) => messages::breaks_off(),
+        StopReason::FormatErrors => messages::no_readable_call(),
+        StopReason::RoundLimit => messages::rounds_used_up(),
+        StopReason::Loop => messages::repeats_itself(),
+        _ => messages::turn_ended(),
+    };
+    Err(Failure::unsuccessful(message))
+}

@@ -1,0 +1,181 @@
+//! What Tab offers: slash commands and what stands behind them, and names of files.
+
+use crate::personas::Folders;
+use crate::shown::{is_plain, steers};
+use crate::slash::{Argument, RESTART, Slash};
+use reedline::{Completer, Span, Suggestion};
+use std::sync::{Arc, Mutex, PoisonError};
+use toolfence_workspace::Workspace;
+use toolfence_workspace::{EntryKind, ListFiles, Stop};
+
+/// The most entries of a folder that are looked at: somebody waits for the list.
+const MOST_ENTRIES: usize = 500;
+
+/// Where words come from.
+pub(crate) struct Completions {
+    /// What can be typed behind a slash.
+    pub(crate) commands: Vec<Slash>,
+    /// Where the personas are; none where there are no settings.
+    pub(crate) personas: Option<Folders>,
+    /// The models that are known by name.
+    pub(crate) models: Arc<Mutex<Vec<String>>>,
+    /// The servers of tools that the settings name.
+    pub(crate) servers: Vec<String>,
+    /// The files of the project.
+    pub(crate) workspace: Arc<Workspace>,
+}
+
+impl Completer for Completions {
+    fn complete(&mut self, line: &str, at: usize) -> Vec<Suggestion> {
+        let typed = line.get(..at).unwrap_or(line);
+        let mut offered = self.offered(typed);
+        if offered.is_empty() {
+            // The editor puts the only thing on offer in its place at once. Without one it would say so in words of its own.
+            offered.push(suggestion(String::new(), None, Span::new(at, at), false));
+        }
+        offered
+    }
+}
+
+impl Completions {
+    fn offered(&self, typed: &str) -> Vec<Suggestion> {
+        let at = typed.len();
+        match typed.strip_prefix('/') {
+            Some(command) if !command.contains(char::is_whitespace) => self.commands(command),
+            Some(command) => {
+                let (name, _) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
+                let argument = self.commands.iter().find(|known| known.name == name).map(|known| known.argument);
+                let known: Vec<String> = match argument {
+                    Some(Argument::OneOf(words)) => words.iter().map(|word| (*word).to_owned()).collect(),
+                    Some(Argument::Persona) => self.personas.iter().flat_map(Folders::names).collect(),
+                    Some(Argument::Model) => self.models.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+                    Some(Argument::Server) => {
+                        let again = command.split_whitespace().nth(1) != Some(RESTART) || !typed.ends_with(' ');
+                        let words = self.servers.iter().cloned().chain(again.then(|| RESTART.to_owned()));
+                        words.collect()
+                    }
+                    Some(Argument::None) => return Vec::new(),
+                    Some(Argument::Words) | None => return self.paths(typed),
+                };
+                let word = last_word(typed);
+                // A server names its models as it likes.
+                let fitting = known.into_iter().filter(|known| is_plain(known) && known.starts_with(&typed[word..]));
+                fitting.map(|known| suggestion(known, None, Span::new(word, at), true)).collect()
+            }
+            None => self.paths(typed),
+        }
+    }
+
+    fn commands(&self, typed: &str) -> Vec<Suggestion> {
+        let span = Span::new(0, typed.len() + 1);
+        let fitting = self.commands.iter().filter(|command| command.name.starts_with(typed));
+        fitting
+            .map(|command| {
+                let goes_on = command.argument != Argument::None;
+                suggestion(format!("/{}", command.name), Some(command.summary()), span, goes_on)
+            })
+            .collect()
+    }
+
+    /// Names below the root that the last word begins, as the tool that lists files sees them: nothing that git ignores, nothing
+    /// blocked, and hidden ones only where they are meant.
+    fn paths(&self, typed: &str) -> Vec<Suggestion> {
+        let start = last_word(typed);
+        let word = &typed[start..];
+        let (at, word) = word.strip_prefix('@').map_or(("", word), |word| ("@", word));
+        let word = word.strip_prefix('"').unwrap_or(word);
+        if at.is_empty() && word.is_empty() {
+            return Vec::new();
+        }
+        let (folder, begins) = word.rsplit_once('/').map_or(("", word), |(folder, name)| (folder, name));
+        // An absolute path or one that leads out is none of the project; the workspace would refuse it.
+        if word.starts_with('/') || folder.contains(['*', '?', '[', '{']) {
+            return Vec::new();
+        }
+        let mut wanted = ListFiles::new(if folder.is_empty() { "." } else { folder });
+        (wanted.max_depth, wanted.limit) = (Some(1), MOST_ENTRIES);
+        wanted.include_hidden = begins.starts_with('.');
+        // In a folder of very many, what is meant must not be behind the last entry that is looked at. What a glob would read
+        // otherwise stands for any character: the names are compared once more below.
+        let literal = |c: char| if c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | ' ') { c } else { '?' };
+        wanted.pattern = (!begins.is_empty()).then(|| begins.chars().map(literal).chain(['*']).collect());
+        let Ok(listing) = self.workspace.files().list(&wanted, &Stop::default()) else { return Vec::new() };
+        let span = Span::new(start, typed.len());
+        let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
+        let offered = listing.entries.iter().filter(|entry| !entry.blocked && !entry.unnameable).filter_map(|entry| {
+            let name = entry.path.rsplit('/').next()?;
+            if !name.starts_with(begins) || name.char_indices().any(|(at, c)| steers(c, &name[at..]) || c == '\n') {
+                return None;
+            }
+            let is_folder = entry.kind == EntryKind::Folder;
+            let path = format!("{prefix}{name}{}", if is_folder { "/" } else { "" });
+            let path = if path.contains(char::is_whitespace) { format!("\"{path}\"") } else { path };
+            Some(suggestion(format!("{at}{path}"), None, span, !is_folder))
+        });
+        offered.collect()
+    }
+}
+
+/// Where the last word begins. A word in quotes may hold spaces.
+fn last_word(typed: &str) -> usize {
+    let quoted = typed.matches('"').count() % 2 == 1;
+    let before = if quoted { &typed[..typed.rfind('"').unwrap_or(0)] } else { typed };
+    before.char_indices().rev().find(|(_, c)| c.is_whitespace()).map_or(0, |(at, c)| at + c.len_utf8())
+}
+
+fn suggestion(value: String, description: Option<String>, span: Span, goes_on: bool) -> Suggestion {
+    Suggestion { value, description, span, append_whitespace: goes_on, ..Suggestion::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use toolfence_policy::rules::PathRules;
+
+    #[test]
+    fn words_are_completed_by_what_they_stand_behind() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["src/main.rs", "src/match.rs", "notes one.md", "target/x", ".gitignore", ".env", "bad\u{1b}name"] {
+            let path = folder.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, if name == ".gitignore" { "target/\n" } else { "" }).unwrap();
+        }
+        let workspace = Arc::new(Workspace::open(folder.path(), PathRules::default()).unwrap());
+        let commands = crate::slash::built_in().collect();
+        let words = Completions {
+            commands,
+            personas: None,
+            models: Arc::new(Mutex::new(vec!["qwen3".to_owned()])),
+            servers: vec!["files".to_owned()],
+            workspace,
+        };
+        let offered = |typed: &str| {
+            let all = words.offered(typed);
+            all.iter().map(|one| format!("{}{}", &typed[..one.span.start], one.value)).collect::<Vec<_>>()
+        };
+        assert_eq!(offered("/und"), ["/undo"]);
+        assert_eq!(offered("/model q"), ["/model qwen3"]);
+        assert_eq!(offered("/mcp "), ["/mcp files", "/mcp restart"]);
+        assert_eq!(offered("/mcp restart "), ["/mcp restart files"]);
+        assert_eq!(offered("/nothing"), [""; 0]);
+        assert_eq!(offered("look at @src/ma"), ["look at @src/main.rs", "look at @src/match.rs"]);
+        assert_eq!(offered("look at sr"), ["look at src/"]);
+        assert_eq!(offered("@no"), ["@\"notes one.md\""]);
+        assert_eq!(offered("@\"notes o"), ["@\"notes one.md\""]);
+        assert_eq!(offered("@.git"), ["@.gitignore"]);
+        assert_eq!(offered("a word "), [""; 0]);
+        for number in 0..2 * MOST_ENTRIES {
+            std::fs::write(folder.path().join(format!("src/f{number}")), "").unwrap();
+        }
+        std::fs::create_dir(folder.path().join("src/z[1]{a,b}!")).unwrap();
+        assert_eq!(offered("@src/f999"), ["@src/f999"], "there are very many");
+        assert_eq!(
+            (offered("@src/z["), offered("@src/z[1]{a,")),
+            (vec!["@src/z[1]{a,b}!/".into()], vec!["@src/z[1]{a,b}!/".into()])
+        );
+        assert_eq!(offered("@src/ma*"), [""; 0]);
+        for nothing in ["@tar", "@.en", "@bad", "@../", "/etc/pass", "@/etc/pass", "@src/../../", "@*/"] {
+            assert_eq!(offered(nothing), [""; 0], "{nothing}");
+        }
+    }
+}

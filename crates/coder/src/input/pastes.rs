@@ -1,0 +1,227 @@
+//! Pastes of more than a few lines: the line shows a label in their place, and the message has their text.
+
+use super::joined;
+use crate::messages;
+use crate::shown::{Words, steers};
+use reedline::{EditCommand, EditMode, PromptEditMode, ReedlineEvent, ReedlineRawEvent};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use toolfence_protocol::text::Field;
+
+/// A paste of no more lines and bytes stands in the line as it is.
+const MOST_LINES: usize = 5;
+const MOST_BYTES: usize = 1000;
+
+/// Pastes that are kept, for a line that is taken from the history again, and bytes of all of them.
+const MOST_PASTES: usize = 64;
+const MOST_KEPT: usize = 64 << 20;
+
+/// The pastes that labels stand for.
+#[derive(Debug, Default)]
+pub(super) struct Pastes {
+    /// Label and text, the oldest first.
+    kept: Vec<(String, String)>,
+}
+
+impl Pastes {
+    /// What the line shows of a text that is put into it: the text itself, or the label that stands for it.
+    pub(super) fn fold(&mut self, text: &str) -> String {
+        self.shown(clean(text), MOST_LINES)
+    }
+
+    /// What the line shows of a paste. Lines that would be taken for a command at the beginning of it are never shown as they are,
+    /// wherever they are put: what stands before them may go away, by a key that comes together with the paste.
+    pub(super) fn fold_paste(&mut self, pasted: &str) -> String {
+        let text = clean(pasted);
+        let is_like_command = joined(&text).trim_start().starts_with(['!', '/']);
+        self.shown(text, if is_like_command { 1 } else { MOST_LINES })
+    }
+
+    fn shown(&mut self, text: String, most: usize) -> String {
+        let lines = text.lines().count();
+        // A tab would move what stands behind it, and some marks turn the text around them: such a text is not shown.
+        let shows = |text: &str| text.char_indices().all(|(at, c)| c != '\t' && !steers(c, &text[at..]));
+        if lines <= most && text.len() <= MOST_BYTES && shows(&text) {
+            return text;
+        }
+        let label = self.label(&text, lines);
+        if !self.kept.iter().any(|(known, _)| *known == label) {
+            self.kept.push((label.clone(), text));
+        }
+        while self.kept.len() > 1
+            && (self.kept.len() > MOST_PASTES
+                || self.kept.iter().map(|(_, text)| text.len()).sum::<usize>() > MOST_KEPT)
+        {
+            self.kept.remove(0);
+        }
+        label
+    }
+
+    /// A label that stands for this text alone.
+    fn label(&self, text: &str, lines: usize) -> String {
+        let first = messages::pasted(Field::Grouped(lines as u64)).words().into_owned();
+        let others =
+            (2_u64..).map(|number| messages::pasted_again(Field::Grouped(lines as u64), number).words().into_owned());
+        let is_free = |label: &String| self.kept.iter().all(|(known, other)| known != label || other == text);
+        std::iter::once(first.clone()).chain(others).find(is_free).unwrap_or(first)
+    }
+
+    /// Whether a paste that nobody sees stands where the line begins.
+    pub(super) fn begin(&self, line: &str) -> bool {
+        let line = joined(line);
+        let line = line.trim_start();
+        self.kept.iter().any(|(label, _)| line.starts_with(label.as_str()))
+    }
+
+    /// The line with the texts in the place of their labels. What was pasted is not looked at for labels.
+    pub(super) fn unfold(&self, line: &str) -> String {
+        let mut text = String::with_capacity(line.len());
+        let mut rest = line;
+        while let Some(at) = rest.find('[') {
+            text.push_str(&rest[..at]);
+            rest = &rest[at..];
+            match self.kept.iter().find(|(label, _)| rest.starts_with(label.as_str())) {
+                Some((label, pasted)) => {
+                    text.push_str(pasted);
+                    rest = &rest[label.len()..];
+                }
+                None => {
+                    text.push('[');
+                    rest = &rest[1..];
+                }
+            }
+        }
+        text + rest
+    }
+}
+
+/// A text without what steers a terminal; the ends of lines are LF.
+fn clean(text: &str) -> String {
+    let text = text.replace("\r\n", "\n").replace('\r', "\n");
+    text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
+}
+
+/// The keys of the line editor, with pastes folded, and with the list of what Tab offers behind the mark that stands in front of the
+/// line. The key for the person's own editor ends the line: the editor of the line would go on where it stood, over what is said
+/// meanwhile.
+pub(super) struct Folding {
+    pub(super) keys: Box<dyn EditMode>,
+    pub(super) pastes: Arc<Mutex<Pastes>>,
+    /// The mark, by which the list is called too.
+    pub(super) mark: Arc<Mutex<String>>,
+    /// Whether the key for the person's own editor was pressed.
+    pub(super) leaves: Arc<AtomicBool>,
+}
+
+impl Folding {
+    fn listed(&self, event: ReedlineEvent) -> ReedlineEvent {
+        match event {
+            ReedlineEvent::Menu(_) => {
+                ReedlineEvent::Menu(self.mark.lock().unwrap_or_else(PoisonError::into_inner).clone())
+            }
+            event => event,
+        }
+    }
+}
+
+impl EditMode for Folding {
+    fn parse_event(&mut self, event: ReedlineRawEvent) -> ReedlineEvent {
+        let fold = |command: EditCommand| match command {
+            // The editor's own keys insert characters; only a paste is a string.
+            EditCommand::InsertString(text) => {
+                let mut pastes = self.pastes.lock().unwrap_or_else(PoisonError::into_inner);
+                EditCommand::InsertString(pastes.fold_paste(&text))
+            }
+            command => command,
+        };
+        match self.keys.parse_event(event) {
+            ReedlineEvent::ExecuteHostCommand(_) => {
+                self.leaves.store(true, Ordering::SeqCst);
+                // A list that is open would take the end of the line for its own.
+                ReedlineEvent::Multiple(vec![ReedlineEvent::Esc, ReedlineEvent::Submit])
+            }
+            ReedlineEvent::Edit(commands) => ReedlineEvent::Edit(commands.into_iter().map(fold).collect()),
+            ReedlineEvent::UntilFound(events) => {
+                ReedlineEvent::UntilFound(events.into_iter().map(|event| self.listed(event)).collect())
+            }
+            event => event,
+        }
+    }
+
+    fn edit_mode(&self) -> PromptEditMode {
+        self.keys.edit_mode()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_label_stands_for_a_long_paste() {
+        let mut pastes = Pastes::default();
+        assert_eq!(pastes.fold("one\r\ntwo\rthree"), "one\ntwo\nthree");
+        let text = "line\n".repeat(2000);
+        let label = pastes.fold(&text);
+        assert_eq!(label, "[Pasted 2,000 lines]");
+        assert_eq!(
+            pastes.unfold(&format!("look at [this] {label} and {label}!")),
+            format!("look at [this] {text} and {text}!")
+        );
+        // The same text again has the same label, another one of as many lines another.
+        assert_eq!(pastes.fold(&text), label);
+        let other = "other\n".repeat(2000);
+        let second = pastes.fold(&other);
+        assert_eq!(second, "[Pasted 2,000 lines, no. 2]");
+        assert_eq!(pastes.unfold(&format!("{label}{second}")), format!("{text}{other}"));
+        // What was pasted is taken as it is.
+        let quoting = format!("{label}\n").repeat(9);
+        let third = pastes.fold(&quoting);
+        assert_eq!(pastes.unfold(&third), quoting);
+    }
+
+    #[test]
+    fn lines_that_look_like_a_command_are_a_label() {
+        let mut pastes = Pastes::default();
+        for (pasted, is_label) in [
+            ("!rm x\ny", true),
+            (" ! [rejected] main -> main\r\nerror", true),
+            ("/usr/lib/x.py: no\nmore", true),
+            // What steers is taken out, and a backslash joins its line with the next one.
+            ("\u{1b}!rm x\ny", true),
+            (" \u{7}\u{9b} !rm x\ny", true),
+            ("\\\n!rm x", true),
+            (" \\\r\n\\\n/quit", true),
+            ("!ls", false),
+            ("one\n!two", false),
+        ] {
+            let line = pastes.fold_paste(pasted) + " what is it?";
+            assert_eq!((line.starts_with("[Pasted"), pastes.begin(&line)), (is_label, is_label), "{pasted:?}");
+        }
+        assert!(!pastes.begin("[Pasted 9 lines]") && !pastes.begin("see [Pasted 2 lines]"));
+        assert!(pastes.begin(" [Pasted 2 lines]") && pastes.begin("\\\n [Pasted 2 lines]"));
+    }
+
+    #[test]
+    fn nothing_that_steers_the_terminal_stands_in_the_line() {
+        let mut pastes = Pastes::default();
+        assert_eq!(pastes.fold("\u{1b}[31mred\u{7}\0"), "[31mred");
+        let label = pastes.fold("a\u{202e}b");
+        assert_eq!((label.as_str(), pastes.unfold(&label).as_str()), ("[Pasted 1 line]", "a\u{202e}b"));
+        let label = pastes.fold("x\ty");
+        assert_eq!(pastes.unfold(&label), "x\ty");
+        let large = "x".repeat(1 << 20);
+        let label = pastes.fold(&large);
+        assert!(label.len() < 40 && pastes.unfold(&label) == large);
+    }
+
+    #[test]
+    fn what_is_kept_is_bounded() {
+        let mut pastes = Pastes::default();
+        (0..200).for_each(|number| drop(pastes.fold(&format!("{number}\n").repeat(10))));
+        assert_eq!(pastes.kept.len(), MOST_PASTES);
+        let large = "y".repeat(MOST_KEPT);
+        let label = pastes.fold(&large);
+        assert!(pastes.kept.len() == 1 && pastes.unfold(&label).len() == MOST_KEPT);
+    }
+}

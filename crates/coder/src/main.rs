@@ -1,0 +1,132 @@
+//! `coder`: the terminal program on `toolfence`.
+
+#![forbid(unsafe_code)]
+
+mod agents_files;
+mod args;
+mod by_hand;
+mod checks;
+mod choices;
+mod clipboard;
+mod commands;
+mod commit_message;
+mod config;
+mod confirm;
+mod debug;
+mod edit;
+mod explain;
+mod failure;
+mod help;
+mod images;
+mod input;
+mod markdown;
+mod marks;
+mod mentions;
+mod messages;
+mod not_kept;
+mod outcome;
+mod personas;
+mod preview;
+mod program;
+mod proposals;
+mod prose;
+mod runtime;
+mod server;
+mod servers;
+mod setup;
+mod shown;
+mod slash;
+mod status;
+mod style;
+mod terminal;
+mod theme;
+mod thoughts;
+mod told;
+mod view;
+
+use args::{Cli, Command, PolicyCommand};
+use choices::OutputFormat;
+use commands::sessions::Start;
+use failure::Failure;
+use std::io::{self, IsTerminal};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    // Before anything else: this program is also the helper that sets up the sandbox around a command.
+    toolfence_sandbox::isolation::enter_if_asked();
+    shown::set_language(config::locale::language());
+    let cli = help::parse();
+    if let Some(lang) = cli.options.lang {
+        shown::set_language(lang.into());
+    }
+    if cli.options.debug {
+        debug::start();
+    }
+    run(&cli).unwrap_or_else(Failure::report)
+}
+
+fn run(cli: &Cli) -> Result<ExitCode, Failure> {
+    let options = &cli.options;
+    if cli.debug_schema {
+        terminal::Terminal::stdout().line(debug::SCHEMA.trim_end())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let last = if cli.r#continue { Start::Last } else { Start::New };
+    if options.backend == Some(None) && !matches!(cli.command, Some(Command::Doctor(_))) {
+        return Err(Failure::wrong_use(messages::no_value_for("--backend <BACKEND>")));
+    }
+    if let Some(message) = &cli.message {
+        match (&cli.command, &cli.prompt) {
+            (Some(_), _) => return Err(Failure::wrong_use(messages::prompt_beside_command())),
+            (None, Some(_)) => return Err(Failure::wrong_use(messages::message_beside_prompt())),
+            // A single word is a command that was not typed right more often than something to say.
+            (None, None) if !message.contains(char::is_whitespace) => return Err(help::no_command(message)),
+            (None, None) => {}
+        }
+    }
+    match (&cli.command, &cli.prompt) {
+        (Some(_), _) if cli.r#continue => Err(Failure::wrong_use(messages::continue_beside_command())),
+        (Some(_), Some(_)) => Err(Failure::wrong_use(messages::prompt_beside_command())),
+        (None, Some(prompt)) => commands::ask::run(options, prompt, &cli.image, &last, cli.format()),
+        (None, None) => match &cli.message {
+            // As with -p where nobody could go on with it.
+            Some(message) if !(io::stdin().is_terminal() && io::stdout().is_terminal()) => {
+                commands::ask::run(options, message, &cli.image, &last, cli.format())
+            }
+            message => commands::chat::run(options, &last, message.as_deref()),
+        },
+        (Some(Command::Demo), _) => commands::demo::run(options),
+        (Some(Command::Exec(arguments)), _) => commands::exec::run(options, arguments),
+        (Some(Command::Parse(arguments)), _) => commands::parse::run(options, arguments),
+        (Some(Command::Tools(arguments)), _) => commands::tools::run(options, arguments),
+        (Some(Command::Prompt(arguments)), _) => commands::prompt::run(options, arguments),
+        (Some(Command::Grammar(arguments)), _) => commands::grammar::run(arguments),
+        (Some(Command::Pipe(arguments)), _) => commands::pipe::run(options, arguments),
+        (Some(Command::Proxy(arguments)), _) => commands::proxy::run(options, arguments),
+        (Some(Command::Serve(arguments)), _) => commands::serve::run(options, arguments),
+        (Some(Command::Policy { command: PolicyCommand::Explain(arguments) }), _) => {
+            commands::policy::explain(options, arguments)
+        }
+        (Some(Command::Doctor(arguments)), _) => commands::doctor::run(options, arguments),
+        (Some(Command::Sessions(arguments)), _) => commands::sessions::list(options, arguments),
+        (Some(Command::Resume(arguments)), _) => match &arguments.prompt {
+            Some(prompt) => {
+                commands::ask::run(options, prompt, &arguments.image, &Start::of(arguments), OutputFormat::Text)
+            }
+            None => commands::chat::run(options, &Start::of(arguments), None),
+        },
+        (Some(Command::Export(arguments)), _) => commands::export::run(options, arguments),
+        (Some(Command::Stats(arguments)), _) => commands::stats::run(options, arguments),
+        (Some(Command::Audit(arguments)), _) => commands::audit::run(options, arguments),
+        (Some(Command::Keep(arguments)), _) => commands::keep::run(options, arguments),
+        (Some(Command::Undo(arguments)), _) => commands::undo::undo(options, arguments),
+        (Some(Command::Redo(arguments)), _) => commands::undo::redo(options, arguments),
+        (Some(Command::Diff(arguments)), _) => commands::undo::diff(options, arguments),
+        (Some(Command::Commit(arguments)), _) => commands::commit::run(options, arguments),
+        (Some(Command::Personas(arguments)), _) => commands::personas::run(options, arguments),
+        (Some(Command::Config { command }), _) => commands::config::run(options, command),
+        (Some(Command::Mcp { command }), _) => commands::mcp::run(options, command),
+        (Some(Command::Completions(arguments)), _) => commands::manual::completions(arguments),
+        (Some(Command::Man(arguments)), _) => commands::manual::man(arguments),
+    }
+}

@@ -1,0 +1,393 @@
+//! Rows of a terminal: characters with their looks, broken between words by the columns they take.
+
+use crate::shown::steers;
+use crate::theme::{self, Tint};
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::ops::Range;
+use toolfence_protocol::invisible;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// Stands in a text where its author ended a line. A text of a model never holds it: it is written out.
+pub(super) const BREAK: char = '\u{2028}';
+
+/// What a row is drawn for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Look {
+    /// The columns of a row at most.
+    pub(crate) width: usize,
+    /// Whether there are colours and the like. Without them the marks of Markdown stay.
+    pub(crate) colour: bool,
+    /// Whether signs beyond ASCII are shown as they should.
+    pub(crate) signs: bool,
+}
+
+/// How a character looks where there are colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Ink {
+    pub(super) bold: bool,
+    pub(super) dim: bool,
+    pub(super) italic: bool,
+    pub(super) underline: bool,
+    pub(super) struck: bool,
+    pub(super) colour: Option<Tint>,
+}
+
+impl Ink {
+    pub(super) const DIM: Ink = Ink { dim: true, ..Ink::PLAIN };
+    pub(super) const PLAIN: Ink =
+        Ink { bold: false, dim: false, italic: false, underline: false, struck: false, colour: None };
+
+    pub(super) const fn of(colour: Tint) -> Ink {
+        Ink { colour: Some(colour), ..Ink::PLAIN }
+    }
+
+    fn begin(self, out: &mut String) {
+        let attributes = [(self.bold, 1), (self.italic, 3), (self.underline, 4), (self.struck, 9)];
+        for (_, code) in attributes.into_iter().filter(|(on, _)| *on) {
+            // Writing to a String cannot fail.
+            let _ = write!(out, "\x1b[{code}m");
+        }
+        out.push_str(if self.dim { theme::dim() } else { "" });
+        out.push_str(self.colour.map(theme::tint).unwrap_or_default());
+    }
+}
+
+/// A character of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Cell {
+    pub(super) c: char,
+    pub(super) ink: Ink,
+    /// The byte behind it in the text that it is from.
+    pub(super) at: usize,
+    /// Whether what stands behind it belongs to something that began before it, such as an emphasis.
+    pub(super) inside: bool,
+}
+
+/// Chooses the coloured picture of the sign before it.
+const SELECTOR: char = '\u{fe0f}';
+/// Joins the pictures around it to one.
+const JOINER: char = '\u{200d}';
+
+/// Columns of a character at most. The selector of coloured pictures may make what it follows wider, and a letter of a flag is as wide
+/// as the flag where it is shown by itself.
+pub(super) fn columns(c: char) -> usize {
+    match c {
+        SELECTOR => 1,
+        c if is_flag(c) => 2,
+        c => c.width().unwrap_or(0),
+    }
+}
+
+/// Columns of all of these at most: a terminal that knows no joined pictures shows the parts of one beside each other. Text is
+/// wrapped by this measure, so that no row is ever wider than the terminal.
+pub(super) fn width(cells: &[Cell]) -> usize {
+    cells.iter().map(|cell| columns(cell.c)).sum()
+}
+
+/// Columns of all of these by the newest rules of Unicode (UAX #11, UTS #51), as most terminals count them.
+pub(super) fn unicode_width(cells: &[Cell]) -> usize {
+    let (mut at, mut total) = (0, 0);
+    while at < cells.len() {
+        let end = at + sign(&cells[at..]);
+        total += match &cells[at..end] {
+            [cell] => cell.c.width().unwrap_or(0),
+            parts => parts.iter().map(|cell| cell.c).collect::<String>().width(),
+        };
+        at = end;
+    }
+    total
+}
+
+/// Tells which characters are one sign to a reader: a letter with its accents, a flag, a picture with the colour of its skin, or
+/// several that are joined.
+struct Joining {
+    before: char,
+    /// Letters of flags without a gap before what comes; two of them are a flag.
+    flags: usize,
+}
+
+impl Joining {
+    fn after(first: char) -> Joining {
+        Joining { before: first, flags: usize::from(is_flag(first)) }
+    }
+
+    /// Takes the next character; gives whether it is a part of the sign before it.
+    fn takes(&mut self, c: char) -> bool {
+        let joined = if is_flag(c) && is_flag(self.before) { self.flags % 2 == 1 } else { joins(self.before, c) };
+        self.flags = if is_flag(c) { self.flags + 1 } else { 0 };
+        self.before = c;
+        joined
+    }
+}
+
+fn is_flag(c: char) -> bool {
+    matches!(c, '\u{1f1e6}'..='\u{1f1ff}')
+}
+
+/// Whether a picture, where it follows another one, is the colour of its skin.
+fn is_skin(c: char) -> bool {
+    matches!(c, '\u{1f3fb}'..='\u{1f3ff}')
+}
+
+/// Whether a character is a part of the sign before it, letters of flags aside.
+fn joins(before: char, c: char) -> bool {
+    let is_apart = |c| matches!(c, ' ' | '\n' | BREAK);
+    !is_apart(before) && !is_apart(c) && (before == JOINER || c == SELECTOR || is_skin(c) || columns(c) == 0)
+}
+
+/// How many of these cells, of which there is one at least, are the first sign.
+fn sign(cells: &[Cell]) -> usize {
+    let mut joining = Joining::after(cells[0].c);
+    1 + cells[1..].iter().take_while(|cell| joining.takes(cell.c)).count()
+}
+
+/// The signs of a text, each of one character or of several.
+fn signs(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let mut joining = Joining::after(rest.chars().next()?);
+        let end = rest.char_indices().skip(1).find(|(_, c)| !joining.takes(*c)).map_or(rest.len(), |(at, _)| at);
+        let (sign, after) = rest.split_at(end);
+        rest = after;
+        Some(sign)
+    })
+}
+
+/// Takes the last sign away, as the key for it does in an editor.
+pub(crate) fn rub_out(text: &mut String) {
+    /// Longer rows of letters of flags are no text of a person.
+    const MOST_FLAGS: usize = 64;
+    let mut kept = text.len();
+    let mut before = text.char_indices().rev().peekable();
+    while let Some((at, c)) = before.next() {
+        kept = at;
+        let joined = before.peek().is_some_and(|(_, previous)| match is_flag(c) && is_flag(*previous) {
+            true => text[..at].chars().rev().take(MOST_FLAGS).take_while(|c| is_flag(*c)).count() % 2 == 1,
+            false => joins(*previous, c),
+        });
+        if !joined {
+            break;
+        }
+    }
+    text.truncate(kept);
+}
+
+/// Appends the characters of a text, with what could steer the terminal written out.
+pub(super) fn push(cells: &mut Vec<Cell>, text: &str, ink: Ink) {
+    let cell = |c| Cell { c, ink, at: 0, inside: false };
+    for (at, c) in text.char_indices() {
+        match c {
+            BREAK => cells.push(cell(c)),
+            '\n' | '\t' => cells.push(cell(' ')),
+            // Alone or in front of a line feed, which becomes a blank here: it would go back to the first column.
+            c if c == '\r' || steers(c, &text[at..]) => cells.extend(written_out(c).chars().map(cell)),
+            c => cells.push(cell(c)),
+        }
+    }
+}
+
+/// `\u{1b}`.
+pub(super) fn written_out(c: char) -> String {
+    format!("\\u{{{:x}}}", u32::from(c))
+}
+
+/// Whether the look of a character says nothing of it.
+pub(super) fn is_odd(c: char) -> bool {
+    c == BREAK || c == '\u{2029}' || invisible::kind(c).is_some_and(|kind| kind == invisible::Invisible::Separator)
+}
+
+/// A part of the cells for each row, and the cell with which the next one begins.
+pub(super) fn wrapped(cells: &[Cell], width: usize) -> Vec<(Range<usize>, usize)> {
+    broken(cells, width, false, self::width)
+}
+
+/// As [`wrapped`], by the columns that most terminals count. In the others a row may be wider.
+pub(super) fn wrapped_by_unicode(cells: &[Cell], width: usize) -> Vec<(Range<usize>, usize)> {
+    broken(cells, width, false, unicode_width)
+}
+
+/// As [`wrapped`], but for words that are longer than a row where they shall stay `whole`: the terminal breaks them, and whoever
+/// copies one gets it in one piece. `columns_of` measures a sign, of which no row has a part.
+fn broken(cells: &[Cell], width: usize, whole: bool, columns_of: fn(&[Cell]) -> usize) -> Vec<(Range<usize>, usize)> {
+    /// What stands behind a wide character and never begins a row.
+    const CLOSING: &str = "、。，．」』）］｝！？：；…";
+    let mut rows = Vec::new();
+    let (mut start, mut column, mut at) = (0, 0, 0);
+    // Where the row may end, and where the next one begins then.
+    let mut rest: Option<(usize, usize)> = None;
+    while let Some(cell) = cells.get(at) {
+        if cell.c == BREAK {
+            rows.push((trimmed(cells, start..at), at + 1));
+            (start, column, at, rest) = (at + 1, 0, at + 1, None);
+            continue;
+        }
+        if cell.c == ' ' {
+            if at == start {
+                start += 1;
+            } else {
+                rest = Some((at, at + 1));
+                column += 1;
+            }
+            at += 1;
+            continue;
+        }
+        let mut end = at + sign(&cells[at..]);
+        if at == start && columns_of(&cells[at..end]) > width {
+            // A sign that no row has room for is in several.
+            let mut taken = 0;
+            let fits = |cell: &&Cell| {
+                taken += columns(cell.c);
+                taken <= width
+            };
+            end = at + cells[at..end].iter().take_while(fits).count().max(1);
+        }
+        let wide = columns_of(&cells[at..end]);
+        if column + wide > width && at > start && !(whole && rest.is_none()) {
+            let (end, next) = rest.unwrap_or((at, at));
+            rows.push((trimmed(cells, start..end), next));
+            (start, column, at, rest) = (next, 0, next, None);
+            continue;
+        }
+        column += wide;
+        at = end;
+        let joined = cells.get(at).is_some_and(|next| columns(next.c) == 0 || CLOSING.contains(next.c));
+        if wide >= 2 && !joined {
+            rest = Some((at, at));
+        }
+    }
+    if start < cells.len() || rows.is_empty() {
+        rows.push((trimmed(cells, start..cells.len()), cells.len()));
+    }
+    rows
+}
+
+/// The lines of a plain text in rows of so many columns, broken between words. What continues a line stands below the first word
+/// behind its mark, or below what blanks set apart from the words before.
+pub(crate) fn in_rows(text: &str, columns: usize) -> String {
+    let lines = text.split('\n').map(|line| {
+        let line = line.strip_suffix('\r').unwrap_or(line);
+        let (first, body) = line.split_at(before_words(line, columns / 2));
+        line_in_rows(first, body, width_of(first), columns)
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// A line in rows as [`in_rows`] has it: `first` stands before its first row, and so many blanks before the others.
+pub(crate) fn line_in_rows(first: &str, body: &str, blanks: usize, columns: usize) -> String {
+    line_broken(first, body, blanks, columns, true)
+}
+
+/// As [`line_in_rows`], but words that are longer than a row are broken too: the terminal would go on in its first column with them,
+/// where a row of ours could begin.
+pub(crate) fn line_set_in(first: &str, body: &str, blanks: usize, columns: usize) -> String {
+    line_broken(first, body, blanks, columns, false)
+}
+
+fn line_broken(first: &str, body: &str, blanks: usize, columns: usize, whole: bool) -> String {
+    let mut cells = Vec::new();
+    push(&mut cells, body, Ink::PLAIN);
+    let room = columns.saturating_sub(blanks.max(width_of(first))).max(1);
+    let mut out = first.to_owned();
+    for (index, (range, _)) in broken(&cells, room, whole, width).into_iter().enumerate() {
+        if index > 0 {
+            out.push('\n');
+            out.extend(std::iter::repeat_n(' ', blanks));
+        }
+        out.extend(cells[range].iter().map(|cell| cell.c));
+    }
+    // What is typed behind a line keeps its distance.
+    out.push_str(&body[body.trim_end_matches(' ').len()..]);
+    out
+}
+
+/// Bytes before the words of a line: blanks, a mark of one sign, and what two blanks set apart in the first `most` columns.
+fn before_words(line: &str, most: usize) -> usize {
+    let blanks = line.len() - line.trim_start_matches(' ').len();
+    let words = &line[blanks..];
+    let mut signs = words.char_indices();
+    if signs.next().is_some_and(|(_, c)| !c.is_alphanumeric()) && signs.next().is_some_and(|(_, c)| c == ' ') {
+        return blanks + words.find(' ').map_or(0, |at| at + 1);
+    }
+    let apart = words.find("  ").map(|at| blanks + at);
+    let end = apart.map(|at| line.len() - line[at..].trim_start_matches(' ').len());
+    end.filter(|end| *end < line.len() && width_of(&line[..*end]) <= most).unwrap_or(blanks)
+}
+
+/// A text that takes so many columns at most; dots stand where it was cut.
+pub(crate) fn cut(text: &str, most: usize, signs: bool) -> Cow<'_, str> {
+    if width_of(text) <= most {
+        return text.into();
+    }
+    let dots = if signs { "…" } else { "..." };
+    let room = most.saturating_sub(width_of(dots));
+    let mut column = 0;
+    let over = text.char_indices().find(|(_, c)| {
+        column += columns(*c);
+        column > room
+    });
+    format!("{}{dots}", text[..over.map_or(text.len(), |(at, _)| at)].trim_end()).into()
+}
+
+/// Columns of a text.
+pub(crate) fn width_of(text: &str) -> usize {
+    text.chars().map(columns).sum()
+}
+
+/// Rows that a text takes which a terminal of so many columns wraps by itself: the fewest in any terminal, and whether all terminals
+/// agree on the row of every sign.
+pub(crate) fn rows_of(text: &str, most: usize) -> (usize, bool) {
+    let step = |(row, column): (usize, usize), wide: usize| match column + wide > most && column > 0 {
+        true => (row + 1, wide),
+        false => (row, column + wide),
+    };
+    let (mut fewest, mut widest, mut agree) = ((1, 0), (1, 0), true);
+    for sign in signs(text) {
+        let joined = match sign.contains(SELECTOR) {
+            true => sign.replace(SELECTOR, "").width(),
+            false => sign.width(),
+        };
+        fewest = step(fewest, joined);
+        widest = sign.chars().map(columns).fold(widest, step);
+        agree &= fewest.0 == widest.0;
+    }
+    (fewest.0, agree)
+}
+
+/// The text with its signs of several pictures shown as these pictures, on which all terminals agree. Each character has as many
+/// bytes as the one in whose place it stands, so that a place in the text stays where it is.
+pub(crate) fn in_parts(text: &str) -> String {
+    let part = |c| match c {
+        // Joins nothing, and takes no column either.
+        JOINER | SELECTOR => '\u{200c}',
+        // A colour by itself is a square where it is known alone.
+        c if is_skin(c) => '\u{1f7eb}',
+        // The letter, in bold.
+        c if is_flag(c) => char::from_u32(0x1d400 + u32::from(c) - 0x1f1e6).unwrap_or(c),
+        c => c,
+    };
+    text.chars().map(part).collect()
+}
+
+fn trimmed(cells: &[Cell], range: Range<usize>) -> Range<usize> {
+    let blank = cells[range.clone()].iter().rev().take_while(|cell| cell.c == ' ').count();
+    range.start..range.end - blank
+}
+
+/// Appends the cells as they are written to the terminal.
+pub(super) fn draw(cells: &[Cell], look: Look, out: &mut String) {
+    let mut on = Ink::PLAIN;
+    for cell in cells {
+        if look.colour && cell.ink != on {
+            if on != Ink::PLAIN {
+                out.push_str("\x1b[0m");
+            }
+            cell.ink.begin(out);
+            on = cell.ink;
+        }
+        out.push(cell.c);
+    }
+    if on != Ink::PLAIN {
+        out.push_str("\x1b[0m");
+    }
+}

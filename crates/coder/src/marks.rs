@@ -1,0 +1,178 @@
+//! A command for the person who is asked: whole, nothing in it hidden, and the parts marked that made it ask.
+
+use crate::shown::steers;
+use std::ops::Range;
+use toolfence_protocol::invisible;
+
+/// Columns of a row behind its mark on a terminal of 80.
+pub(crate) const ROOM: usize = 74;
+/// Columns of a terminal that a row leaves free, with its mark and the edge.
+const BESIDE: usize = 6;
+/// The fewest and the most columns of a row behind its mark.
+const ROOMS: (usize, usize) = (20, 120);
+/// Stands before what continues a row that was too long.
+pub(crate) const FOLDED: &str = "  \\ ";
+
+/// Stand before the first line of a command and before the others.
+const FIRST: &str = "  $ ";
+const OTHERS: &str = "  > ";
+/// Stands before the row of marks below a row.
+const BELOW: &str = "    ";
+
+/// Columns of a row behind its mark on a terminal of so many: it breaks no row then where the model wants it.
+pub(crate) fn room(columns: usize) -> usize {
+    columns.saturating_sub(BESIDE).clamp(ROOMS.0, ROOMS.1)
+}
+
+/// A character as it is shown.
+struct Cell {
+    text: String,
+    /// Columns it takes at most.
+    columns: usize,
+    marked: bool,
+}
+
+/// The rows of a command, each ended. `asks` are byte ranges; with `colour` they are underlined, or else a row of `^` stands
+/// below. Where they are all of the command there is nothing to tell apart.
+pub(crate) fn rows(command: &str, asks: &[Range<usize>], colour: bool, room: usize) -> Vec<String> {
+    let asks = if covers_all(command, asks) { &[] } else { asks };
+    let mut out = Vec::new();
+    let mut start = 0;
+    for (index, line) in command.split_inclusive('\n').enumerate() {
+        let cells = cells(line.strip_suffix('\n').unwrap_or(line), start, asks);
+        let first = if index == 0 { FIRST } else { OTHERS };
+        for (part, row) in folded(&cells, room).enumerate() {
+            let before = if part == 0 { first } else { FOLDED };
+            out.push(format!("{before}{}\n", drawn(row, colour)));
+            let carets = if colour { String::new() } else { carets(row) };
+            if !carets.is_empty() {
+                out.push(format!("{BELOW}{carets}\n"));
+            }
+        }
+        start += line.len();
+    }
+    out
+}
+
+/// Whether nothing but what stands between commands is left out.
+fn covers_all(command: &str, asks: &[Range<usize>]) -> bool {
+    let between = |c: char| c.is_whitespace() || matches!(c, ';' | '&' | '|');
+    command.char_indices().all(|(at, c)| between(c) || asks.iter().any(|ask| ask.contains(&at)))
+}
+
+fn cells(line: &str, start: usize, asks: &[Range<usize>]) -> Vec<Cell> {
+    let cell = |(at, c): (usize, char)| {
+        let marked = asks.iter().any(|ask| ask.contains(&(start + at)));
+        if steers(c, &line[at..]) || hides(c) {
+            let text = format!("\\u{{{:x}}}", u32::from(c));
+            return Cell { columns: text.len(), text, marked };
+        }
+        Cell { text: c.to_string(), columns: columns(c), marked }
+    };
+    line.char_indices().map(cell).collect()
+}
+
+/// Characters that look like nothing, or like a blank that they are not.
+pub(crate) fn hides(c: char) -> bool {
+    match c {
+        ' '..='~' | '\t' => false,
+        _ if c.is_whitespace() => true,
+        _ => invisible::kind(c).is_some(),
+    }
+}
+
+/// A tab and whatever may be wide count as wide as they can be.
+pub(crate) fn columns(c: char) -> usize {
+    match c {
+        '\t' => 8,
+        '\u{300}'..='\u{36f}' => 0,
+        c if c < '\u{1100}' => 1,
+        _ => 2,
+    }
+}
+
+/// Cells in pieces that fit a row; no cells are one empty piece.
+fn folded(cells: &[Cell], room: usize) -> impl Iterator<Item = &[Cell]> {
+    let mut rest = Some(cells);
+    std::iter::from_fn(move || {
+        let cells = rest?;
+        let mut column = 0;
+        let over = cells.iter().position(|cell| {
+            column += cell.columns;
+            column > room
+        });
+        // One cell always fits: none is as wide as a row.
+        let (row, after) = cells.split_at(over.unwrap_or(cells.len()));
+        rest = (!after.is_empty()).then_some(after);
+        Some(row)
+    })
+}
+
+fn drawn(row: &[Cell], colour: bool) -> String {
+    let mut out = String::new();
+    let mut on = false;
+    for cell in row {
+        if colour && cell.marked != on {
+            on = cell.marked;
+            out.push_str(if on { "\x1b[4m" } else { "\x1b[24m" });
+        }
+        out.push_str(&cell.text);
+    }
+    if on {
+        out.push_str("\x1b[24m");
+    }
+    out
+}
+
+/// `^` below what is marked; a tab below a tab, so that they stand alike.
+fn carets(row: &[Cell]) -> String {
+    let mut out = String::new();
+    for cell in row {
+        match (cell.text.as_str(), cell.marked) {
+            ("\t", _) => out.push('\t'),
+            (_, marked) => out.extend(std::iter::repeat_n(if marked { '^' } else { ' ' }, cell.columns)),
+        }
+    }
+    out.trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Parts of a text as byte ranges.
+    fn parts(text: &str, wanted: &[&str]) -> Vec<Range<usize>> {
+        let range = |part: &&str| text.find(part).map(|at| at..at + part.len());
+        wanted.iter().filter_map(range).collect()
+    }
+
+    #[test]
+    fn what_asks_is_marked() {
+        let text = "ls é; touch a && \tmake\nrm x";
+        let asks = parts(text, &["touch a", "make", "rm x"]);
+        let shown = rows(text, &asks, false, ROOM).concat();
+        assert_eq!(shown, "  $ ls é; touch a && \tmake\n          ^^^^^^^    \t^^^^\n  > rm x\n    ^^^^\n");
+        let shown = rows(text, &asks, true, ROOM).concat();
+        assert_eq!(shown, "  $ ls é; \x1b[4mtouch a\x1b[24m && \t\x1b[4mmake\x1b[24m\n  > \x1b[4mrm x\x1b[24m\n");
+        assert_eq!(rows("make; rm x\n", &[0..4, 6..10], false, ROOM), ["  $ make; rm x\n"], "all of it needs no mark");
+    }
+
+    #[test]
+    fn marks_go_on_in_the_next_row() {
+        let text = format!("ls; {}", "x".repeat(100));
+        let shown = rows(&text, &parts(&text, &[&"x".repeat(100)]), false, ROOM);
+        let wanted = [
+            format!("  $ ls; {}\n", "x".repeat(70)),
+            format!("        {}\n", "^".repeat(70)),
+            format!("  \\ {}\n", "x".repeat(30)),
+            format!("    {}\n", "^".repeat(30)),
+        ];
+        assert_eq!(shown, wanted);
+    }
+
+    #[test]
+    fn nothing_hides_and_nothing_steers() {
+        let shown = rows("a\u{a0}b\u{200b}c\r\nd\u{1b}[31m\u{202e}\u{e0041}\u{3000}e", &[], true, ROOM).concat();
+        assert_eq!(shown, "  $ a\\u{a0}b\\u{200b}c\\u{d}\n  > d\\u{1b}[31m\\u{202e}\\u{e0041}\\u{3000}e\n");
+    }
+}

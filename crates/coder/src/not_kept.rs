@@ -1,0 +1,57 @@
+//! What was not kept because no user could be asked: the line at the end of `coder exec` and `coder -p`.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use toolfence_policy::{AskMode, Pending};
+use toolfence_protocol::Text;
+use toolfence_protocol::text;
+
+/// Files that the line names; the rest is counted.
+const MOST_NAMED: usize = 3;
+
+/// The questions that got no answer, for lack of a terminal. Clones share them.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct NotKept(Arc<Mutex<Lost>>);
+
+#[derive(Debug, Default)]
+struct Lost {
+    files: Vec<String>,
+    /// Build output of a command was not put into the project.
+    output: bool,
+}
+
+impl NotKept {
+    /// Records a question that got no answer, if it was about files.
+    pub(crate) fn record(&self, question: &Pending) {
+        let mut lost = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if question.is_about_output() {
+            lost.output = true;
+        }
+        for target in &question.decision().targets {
+            if !lost.files.contains(&target.name) {
+                lost.files.push(target.name.clone());
+            }
+        }
+    }
+
+    /// The line, if something was not kept in this mode.
+    pub(crate) fn line(&self, ask: AskMode) -> Option<Text> {
+        let lost = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let named = lost.files.iter().take(MOST_NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+        let more = lost.files.len().saturating_sub(MOST_NAMED) as u64;
+        let names = match (lost.files.is_empty(), lost.output, more) {
+            (true, false, _) => return None,
+            (true, true, _) => text!("the build output of commands"),
+            (false, _, 0) => Text::from(named),
+            (false, ..) => text!("{names} and {count} more", names = named, count = more),
+        };
+        Some(match ask {
+            AskMode::Risky | AskMode::Always => {
+                text!(
+                    "not kept: {names}; there is no terminal to ask on, and --ask sandboxed keeps changes unasked",
+                    names
+                )
+            }
+            _ => text!("not kept: {names}; there is no terminal to ask on", names),
+        })
+    }
+}

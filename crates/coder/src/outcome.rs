@@ -1,0 +1,373 @@
+//! The outcome of a call, in words for a person: one short text for the row of the call, a sentence where there is more to say, and
+//! some lines of what the tool printed or changed.
+//!
+//! The message of an error is for the model, and says what it is to do next. Where that would puzzle a person, there are words of
+//! our own here.
+
+use crate::messages;
+use crate::shown::Words;
+use crate::style::Style;
+use toolfence_protocol::{ErrorCode, Text, ToolResult};
+use toolfence_tools::PROJECT_CHECK;
+
+/// Lines of a command's output that are shown of its beginning and of its end; the model gets all of it. What went wrong is said
+/// at the end.
+const SHOWN: (usize, usize) = (4, 4);
+const SHOWN_OF_FAILURE: (usize, usize) = (3, 12);
+/// Lines of a diff that are shown.
+const SHOWN_OF_DIFF: usize = 32;
+
+/// The tool whose results are plans.
+const PLAN: &str = "plan";
+
+/// What is known of a call beside its result.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Known {
+    /// The person has ended the turn.
+    pub(crate) ended: bool,
+    /// For how many milliseconds it ran, where it was stopped.
+    pub(crate) ran: Option<u64>,
+}
+
+/// `✓ 3 lines, 2 ms`, or `✗ not_found: ...`.
+pub(crate) fn summary(result: &ToolResult, known: Known) -> (Style, String) {
+    let Some(error) = &result.error else {
+        let size = match (changed(result), lines_of(result)) {
+            (Some((added, removed)), _) => messages::lines_changed(added, removed),
+            (None, 0) => messages::no_output(),
+            (None, count) => messages::lines_of_output(count),
+        };
+        let size = if result.truncated { messages::output_cut(size) } else { size };
+        let told = messages::output_in_time(size, took(result.execution_time_ms));
+        return (Style::Good, format!("✓ {}", told.words()));
+    };
+    if let Some(told) = for_people(&error.message, known) {
+        return (Style::Bad, format!("✗ {}", told.words()));
+    }
+    if let (ErrorCode::ExitStatus, Some(status)) = (error.code, result.exit_code) {
+        let told = messages::ended_with_status(status, took(result.execution_time_ms));
+        return (Style::Bad, format!("✗ {}", told.words()));
+    }
+    let code = serde_json::to_value(error.code).ok().and_then(|code| code.as_str().map(String::from));
+    let message = error.message.words();
+    let message = message.lines().next().unwrap_or_default();
+    let code = code.unwrap_or_default();
+    // What did not run took no time.
+    match result.execution_time_ms {
+        0 => (Style::Bad, format!("✗ {code}: {message}")),
+        time => (Style::Bad, format!("✗ {code}, {}: {message}", took(time).words())),
+    }
+}
+
+/// What a person is told instead of words that are for the model.
+fn for_people(message: &Text, known: Known) -> Option<Text> {
+    Some(match message.key()? {
+        "session.block_broke_off" | "session.block_broke_off_again" if known.ended => messages::stopped_while_written(),
+        "session.block_broke_off" | "session.block_broke_off_again" => messages::cut_while_written(),
+        "session.block_to_be_continued" => messages::cut_and_continued(),
+        "session.skipped_after_failure" => messages::skipped_after_failure(),
+        "session.cancelled_before_running" => messages::stopped_before_running(),
+        "session.stopped_while_running" => match known.ran {
+            Some(ran) => messages::stopped_after(took(ran)),
+            None => messages::stopped_while_running(),
+        },
+        // The person's own words; the model is told what to do then.
+        "policy.denied_by_person" => {
+            let (_, why) = message.fields().find(|(name, _)| *name == "why")?;
+            messages::not_run_because(why.clone())
+        }
+        "parse.block_unreadable" => {
+            let (_, problem) = message.fields().find(|(name, _)| *name == "problem")?;
+            messages::could_not_be_read(problem.clone())
+        }
+        _ => return None,
+    })
+}
+
+/// `2 ms`, `1.5 s`, `2 min 5 s`.
+pub(crate) fn took(milliseconds: u64) -> Text {
+    match milliseconds {
+        0..1000 => messages::milliseconds(milliseconds),
+        1000..60_000 => messages::seconds(format!("{}.{}", milliseconds / 1000, milliseconds % 1000 / 100)),
+        _ => messages::minutes(milliseconds / 60_000, milliseconds / 1000 % 60),
+    }
+}
+
+fn diff_of(result: &ToolResult) -> Option<&str> {
+    result.data.as_ref()?.get("diff")?.as_str()
+}
+
+/// By what all of an output is found that is too long for a result.
+pub(crate) fn overflow_of(result: &ToolResult) -> Option<&str> {
+    result.data.as_ref()?.get("output_id")?.as_str()
+}
+
+/// Lines of all of an output, also of what is left out of the result.
+fn lines_of(result: &ToolResult) -> usize {
+    let all = overflow_of(result).and_then(|_| result.data.as_ref()?.get("output_lines")?.as_u64());
+    all.and_then(|all| all.try_into().ok()).unwrap_or_else(|| result.output.lines().count())
+}
+
+/// What a line of a diff says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum DiffLine {
+    /// The names of the files, and sentences about them.
+    Head,
+    /// Where the lines below it stand.
+    Place,
+    Added,
+    Removed,
+    Same,
+}
+
+/// The lines of a diff. What stands inside a hunk may look like the name of a file: a hunk says at its beginning how long it is.
+fn lines_of_diff(diff: &str) -> impl Iterator<Item = (DiffLine, &str)> {
+    let (mut old, mut new) = (0_usize, 0_usize);
+    // A line may end in a CR that is part of it.
+    diff.split_inclusive('\n').map(move |line| {
+        let line = line.strip_suffix('\n').unwrap_or(line);
+        let kind = match line.as_bytes().first() {
+            // That a file ends without a line break is said about the line above.
+            Some(b'\\') => return (DiffLine::Same, line),
+            _ if old == 0 && new == 0 => match hunk(line) {
+                Some(lengths) => {
+                    (old, new) = lengths;
+                    return (DiffLine::Place, line);
+                }
+                None => DiffLine::Head,
+            },
+            Some(b'+') => DiffLine::Added,
+            Some(b'-') => DiffLine::Removed,
+            _ => DiffLine::Same,
+        };
+        old = old.saturating_sub(usize::from(matches!(kind, DiffLine::Removed | DiffLine::Same)));
+        new = new.saturating_sub(usize::from(matches!(kind, DiffLine::Added | DiffLine::Same)));
+        (kind, line)
+    })
+}
+
+/// Lines of the old and of the new text that a hunk says it has: `@@ -1,3 +1,4 @@`.
+fn hunk(line: &str) -> Option<(usize, usize)> {
+    let (ranges, _) = line.strip_prefix("@@ -")?.split_once(" @@")?;
+    let (old, new) = ranges.split_once(" +")?;
+    let length = |range: &str| range.split_once(',').map_or(Some(1), |(_, length)| length.parse().ok());
+    Some((length(old)?, length(new)?))
+}
+
+/// A diff as it looks, line by line.
+pub(crate) fn styled_diff(diff: &str) -> impl Iterator<Item = (Style, &str)> {
+    lines_of_diff(diff).map(|(kind, line)| (style_of(kind), line))
+}
+
+fn style_of(kind: DiffLine) -> Style {
+    match kind {
+        DiffLine::Head => Style::Name,
+        DiffLine::Place => Style::Action,
+        DiffLine::Added => Style::Good,
+        DiffLine::Removed => Style::Bad,
+        DiffLine::Same => Style::Dim,
+    }
+}
+
+/// Lines that a change added and removed.
+fn changed(result: &ToolResult) -> Option<(usize, usize)> {
+    Some(lines_of_diff(diff_of(result)?).fold((0, 0), |(added, removed), (kind, _)| match kind {
+        DiffLine::Added => (added + 1, removed),
+        DiffLine::Removed => (added, removed + 1),
+        _ => (added, removed),
+    }))
+}
+
+/// What is worth showing of a result: the diff of a change that was not `seen`, beginning and end of a command's output. With
+/// `hints` it is said how to see more.
+pub(crate) fn details(result: &ToolResult, seen: bool, hints: bool) -> Vec<(Style, String)> {
+    if let Some(diff) = diff_of(result).filter(|_| !seen) {
+        let lines: Vec<(DiffLine, &str)> = lines_of_diff(diff).collect();
+        // The label of the call names the file already.
+        let is_one =
+            lines.iter().filter(|(kind, line)| *kind == DiffLine::Head && line.starts_with("+++ ")).count() == 1;
+        let is_shown = |kind: DiffLine| kind != DiffLine::Head || !is_one;
+        let lines: Vec<_> =
+            lines.into_iter().filter(|(kind, _)| is_shown(*kind)).map(|(kind, line)| (style_of(kind), line)).collect();
+        let count = lines.len();
+        return cut(lines, count, (SHOWN_OF_DIFF, 0), hints);
+    }
+    let was_stopped = result.error.as_ref().is_some_and(|error| error.code == ErrorCode::Cancelled);
+    let is_command = result.exit_code.is_some() || was_stopped || result.tool == PROJECT_CHECK;
+    if diff_of(result).is_some() || !is_command {
+        return Vec::new();
+    }
+    let most = if result.success { SHOWN } else { SHOWN_OF_FAILURE };
+    // The sentence for the model that says where all of it is; a person is told how to see that.
+    let is_pointer = |line: &str| overflow_of(result).is_some_and(|id| line.starts_with('[') && line.contains(id));
+    let lines: Vec<&str> = result.output.lines().filter(|line| !hints || !is_pointer(line)).collect();
+    let tail = lines.len().saturating_sub(most.1);
+    // Why something failed is what a person looks for, and it is said at the end.
+    let style = |at: usize| if !result.success && at >= tail { Style::Plain } else { Style::Dim };
+    let lines: Vec<_> = lines.into_iter().enumerate().map(|(at, line)| (style(at), line)).collect();
+    let count = lines_of(result).max(lines.len());
+    cut(lines, count, most, hints)
+}
+
+/// What went wrong, and all of a result that is in it: the change that was made, or what came out.
+pub(crate) fn whole(result: &ToolResult) -> Vec<(Style, String)> {
+    let error = result.error.iter().map(|error| (Style::Bad, error.message.words().into_owned()));
+    let lines: Vec<_> = match diff_of(result) {
+        Some(diff) => styled_diff(diff).map(|(style, line)| (style, line.to_owned())).collect(),
+        None => result.output.lines().map(|line| (Style::Plain, line.to_owned())).collect(),
+    };
+    error.chain(lines).collect()
+}
+
+/// The first and the last of some lines, of which there are `count` with those that are not among them, and how many are left out
+/// between them.
+fn cut(lines: Vec<(Style, &str)>, count: usize, (head, tail): (usize, usize), hints: bool) -> Vec<(Style, String)> {
+    let own = |(style, line): &(Style, &str)| (*style, (*line).to_owned());
+    // The line that says so takes the place of one.
+    if lines.len() <= head + tail + 1 && count == lines.len() || lines.len() < head + tail {
+        return lines.iter().map(own).collect();
+    }
+    let left = count - head - tail;
+    let more = if hints { messages::lines_more_to_see(left) } else { messages::lines_more(left) };
+    let (first, last) = (lines[..head].iter(), lines[lines.len() - tail..].iter());
+    first.map(own).chain([(Style::Dim, more.words().into_owned())]).chain(last.map(own)).collect()
+}
+
+/// The steps of a plan: with signs where the terminal has them, else with marks of plain characters.
+pub(crate) fn checklist(result: &ToolResult, signs: bool) -> Vec<(Style, String)> {
+    let steps = result.data.as_ref().filter(|_| result.tool == PLAN).and_then(|data| data["steps"].as_array());
+    let steps = steps.map_or(&[][..], Vec::as_slice);
+    let row = |step: &serde_json::Value| {
+        let (style, sign, mark) = match step["state"].as_str() {
+            Some("done") => (Style::Good, "✓", "[x]"),
+            Some("active") => (Style::Action, "→", "[>]"),
+            _ => (Style::Dim, "·", "[ ]"),
+        };
+        (style, format!("{} {}", if signs { sign } else { mark }, step["text"].as_str().unwrap_or_default()))
+    };
+    steps.iter().map(row).collect()
+}
+
+/// A line of what a program printed as a terminal would show it: progress bars write over themselves, and colours say nothing here.
+pub(crate) fn printed_line(line: &str) -> String {
+    let line = line.trim_end_matches('\r').rsplit('\r').next().unwrap_or_default();
+    let (mut out, mut column) = (String::new(), 0);
+    let mut rest = line.chars();
+    while let Some(c) = rest.next() {
+        match c {
+            '\u{1b}' if rest.as_str().starts_with('[') => {
+                rest.next();
+                rest.by_ref().find(|c| ('@'..='~').contains(c));
+            }
+            '\t' => {
+                let blanks = 8 - column % 8;
+                out.extend(std::iter::repeat_n(' ', blanks));
+                column += blanks;
+            }
+            c => {
+                column += 1;
+                out.push(c);
+            }
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use toolfence_protocol::{ErrorCode, Output, ToolFailure};
+
+    #[test]
+    fn results_in_a_line() {
+        let good = ToolResult::new("1", "read_file", Output::text("a\nb\n"), 2);
+        assert_eq!(summary(&good, Known::default()), (Style::Good, "✓ 2 lines, 2 ms".into()));
+        let failure = ToolFailure::new(ErrorCode::ExitStatus, "It ended with status 1.\nMore.");
+        let bad = ToolResult::refused("1", "bash", failure);
+        assert_eq!(summary(&bad, Known::default()), (Style::Bad, "✗ exit_status: It ended with status 1.".into()));
+    }
+
+    #[test]
+    fn a_plan_is_a_checklist() {
+        let mut output = Output::text("Kept.");
+        let steps = [("read", "done"), ("write", "active"), ("test", "pending")];
+        let steps: Vec<_> =
+            steps.iter().map(|(text, state)| serde_json::json!({"text": text, "state": state})).collect();
+        output.data = Some(serde_json::json!({ "steps": steps }));
+        let result = ToolResult::new("1", "plan", output, 2);
+        let lines = |signs| checklist(&result, signs).into_iter().map(|(_, line)| line).collect::<Vec<_>>();
+        assert_eq!(lines(true), ["✓ read", "→ write", "· test"]);
+        assert_eq!(lines(false), ["[x] read", "[>] write", "[ ] test"]);
+    }
+
+    #[test]
+    fn of_long_output_the_beginning_and_the_end_are_shown() {
+        let lines: String = (1..=30).map(|line| format!("line {line}\n")).collect();
+        let shown = |code: i32, failure: Option<ToolFailure>| -> Vec<String> {
+            let mut output = Output::text(lines.clone());
+            (output.exit_code, output.failure) = (Some(code), failure);
+            let lines = details(&ToolResult::new("1", "bash", output, 2), false, false);
+            lines.into_iter().map(|(_, line)| line).collect()
+        };
+        let good = shown(0, None);
+        let wanted =
+            ["line 1", "line 2", "line 3", "line 4", "... 22 lines more", "line 27", "line 28", "line 29", "line 30"];
+        assert_eq!(good, wanted);
+        let bad = shown(1, Some(ToolFailure::new(ErrorCode::ExitStatus, "It ended with status 1.")));
+        assert_eq!((bad.len(), bad[3].as_str(), bad[15].as_str()), (16, "... 15 lines more", "line 30"));
+        let five = |count| cut(vec![(Style::Dim, "x"); 5], count, (2, 2), true).len();
+        assert_eq!((five(5), five(9)), (5, 5), "a line takes the place of no more than one");
+    }
+
+    #[test]
+    fn a_change_that_was_allowed_is_not_shown_again() {
+        let mut output = Output::text("Written.");
+        output.data = Some(serde_json::json!({"diff": "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n"}));
+        let result = ToolResult::new("1", "write_file", output, 2);
+        assert_eq!(details(&result, true, false), []);
+        let shown = details(&result, false, false);
+        assert_eq!(shown[0], (Style::Action, "@@ -1 +1 @@".to_owned()), "the call has named the file");
+        assert_eq!(shown[2], (Style::Good, "+b".to_owned()));
+    }
+
+    /// A line that is taken away and begins with two hyphens looks like the name of a file.
+    #[test]
+    fn lines_of_a_hunk_are_no_names_of_files() {
+        let diff = "--- a/x.sql\n+++ b/x.sql\n@@ -1,2 +1,2 @@ f\n--- old\n+++ new\n same\n\\ No newline at end of file\n\
+                    --- a/y\n+++ b/y\n@@ -1 +0,0 @@\n-gone\n";
+        let mut output = Output::text("Written.");
+        output.data = Some(serde_json::json!({ "diff": diff }));
+        let result = ToolResult::new("1", "apply_patch", output, 2);
+        assert_eq!(summary(&result, Known::default()).1, "✓ +1 -2 lines, 2 ms");
+        let styles: Vec<Style> = details(&result, false, false).into_iter().map(|(style, _)| style).collect();
+        use Style::{Action, Bad, Dim, Good, Name};
+        assert_eq!(styles, [Name, Name, Action, Bad, Good, Dim, Dim, Name, Name, Action, Bad]);
+    }
+
+    #[test]
+    fn what_is_left_out_of_a_result_is_counted_and_the_end_of_a_failure_stands_out() {
+        let mut output =
+            Output::text("1\n2\n[... 9 bytes (96 lines) left out ...]\n99\n100\n[All of it is in output/abc.txt.]\n");
+        (output.exit_code, output.truncated) = (Some(0), true);
+        output.data = Some(serde_json::json!({"output_id": "abc", "output_lines": 100}));
+        let result = ToolResult::new("1", "bash", output.clone(), 2);
+        assert_eq!(summary(&result, Known::default()).1, "✓ 100 lines, cut, 2 ms");
+        output.failure = Some(ToolFailure::new(ErrorCode::ExitStatus, "It ended with status 1."));
+        let long: String = (1..=100).map(|line| format!("{line}\n")).collect();
+        output.text = format!("{long}[All of it is in output/abc.txt.]\n").into();
+        let failed = ToolResult::new("1", "bash", output, 2);
+        let shown = details(&failed, false, true);
+        assert_eq!((&shown[2], &shown[4]), (&(Style::Dim, "3".to_owned()), &(Style::Plain, "89".to_owned())));
+        assert_eq!(shown[3].1, "... 85 lines more; /last shows all");
+        assert_eq!(shown.last().map(|(_, line)| line.as_str()), Some("100"));
+        let apart = details(&failed, false, false);
+        assert_eq!(apart.last().map(|(_, line)| line.as_str()), Some("[All of it is in output/abc.txt.]"));
+    }
+
+    #[test]
+    fn times_are_told_in_their_size() {
+        for (time, told) in [(999, "999 ms"), (1500, "1.5 s"), (59_999, "59.9 s"), (125_000, "2 min 5 s")] {
+            assert_eq!(took(time).words(), told);
+        }
+    }
+}

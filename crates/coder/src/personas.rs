@@ -1,0 +1,262 @@
+//! Who the model can be: personas by name, those that come with the program, the person's own, and those of the project.
+//!
+//! A name is looked for among the person's own first, so that they can have a `coder` of their own; then among those that come
+//! with the program; then in the project, which can therefore not stand in for one that the person knows. A persona in another
+//! language than English is `NAME.LANG.md` beside `NAME.md`.
+
+use crate::config::places::{self, Places, has_link};
+use crate::failure::Failure;
+use crate::messages;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use toolfence_protocol::{Language, Text};
+use toolfence_session::persona::Persona;
+
+/// A built-in persona: its name, and its text in English and Portuguese.
+struct BuiltIn {
+    name: &'static str,
+    english: &'static str,
+    portuguese: &'static str,
+}
+
+macro_rules! built_in {
+    ($name:literal) => {
+        BuiltIn {
+            name: $name,
+            english: include_str!(concat!("../../../personas/", $name, ".md")),
+            portuguese: include_str!(concat!("../../../personas/", $name, ".pt.md")),
+        }
+    };
+}
+
+const BUILT_IN: &[BuiltIn] = &[built_in!("coder"), built_in!("explainer"), built_in!("reviewer"), built_in!("small")];
+
+/// The ending of a persona's file.
+const ENDING: &str = ".md";
+
+/// The languages that have an ending of their own.
+const LANGUAGES: &[(Language, &str)] = &[(Language::English, "en"), (Language::Portuguese, "pt")];
+
+/// Where a persona stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    BuiltIn,
+    Own,
+    Project,
+    /// A file that was named.
+    File,
+}
+
+impl Place {
+    /// The place in one word, for programs.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Place::BuiltIn => "built_in",
+            Place::Own => "own",
+            Place::Project => "project",
+            Place::File => "file",
+        }
+    }
+
+    /// The place in the person's words.
+    pub(crate) fn told(self) -> Text {
+        match self {
+            Place::BuiltIn => messages::persona_built_in(),
+            Place::Own => messages::persona_own(),
+            Place::Project => messages::persona_of_project(),
+            Place::File => messages::persona_of_file(),
+        }
+    }
+}
+
+/// A persona that was found.
+#[derive(Debug)]
+pub(crate) struct Found {
+    pub(crate) persona: Persona,
+    pub(crate) place: Place,
+    /// Its file; none for one that comes with the program.
+    pub(crate) file: Option<PathBuf>,
+    /// The file as it is written.
+    pub(crate) source: String,
+}
+
+/// The folders in which personas are looked for.
+#[derive(Debug)]
+pub(crate) struct Folders {
+    own: Option<PathBuf>,
+    project: PathBuf,
+    /// The root of the project, from which no link may lead to its personas.
+    root: PathBuf,
+}
+
+impl Folders {
+    pub(crate) fn of(places: &Places) -> Folders {
+        let own = places.user.as_deref().and_then(Path::parent).map(|folder| folder.join("personas"));
+        let root = places.root().to_owned();
+        Folders { own, project: root.join(".toolfence/personas"), root }
+    }
+
+    /// The person's own folder; none where there is no home.
+    pub(crate) fn own(&self) -> Option<&Path> {
+        self.own.as_deref()
+    }
+
+    /// The folder of the project.
+    ///
+    /// # Errors
+    /// A link is on the way to it, and leads who knows where.
+    pub(crate) fn project(&self) -> Result<&Path, Failure> {
+        if has_link(&self.root, &self.project) {
+            return Err(places::cannot_read(&self.project, messages::is_a_link()));
+        }
+        Ok(&self.project)
+    }
+
+    /// The persona of this name in this language, or else in English; `None` where there is none of this name.
+    pub(crate) fn find(&self, name: &str, language: Language) -> Result<Option<Found>, Failure> {
+        if !is_name(name) {
+            return Ok(None);
+        }
+        if let Some(folder) = &self.own
+            && let Some(found) = in_folder(folder, name, language, Place::Own)?
+        {
+            return Ok(Some(found));
+        }
+        if let Some(built_in) = BUILT_IN.iter().find(|built_in| built_in.name == name) {
+            return built_in.found(language).map(Some);
+        }
+        match self.project() {
+            Ok(folder) => in_folder(folder, name, language, Place::Project),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// The names there are, in their order.
+    pub(crate) fn names(&self) -> BTreeSet<String> {
+        let mut names: BTreeSet<String> = BUILT_IN.iter().map(|built_in| built_in.name.to_owned()).collect();
+        for folder in self.own().into_iter().chain(self.project().ok()) {
+            // A folder that is not there has no personas.
+            let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().take(MOST_FILES);
+            let files = entries.filter_map(|entry| entry.file_name().into_string().ok());
+            names.extend(files.filter_map(|file| Some(stem(&file)?.0.to_owned())));
+        }
+        names
+    }
+
+    /// The languages in which the persona of this name is written, in the place where it is found.
+    pub(crate) fn languages(&self, name: &str, place: Place) -> Vec<&'static str> {
+        let folder = match place {
+            Place::BuiltIn => return LANGUAGES.iter().map(|(_, ending)| *ending).collect(),
+            Place::Own => self.own.as_deref(),
+            Place::Project => Some(self.project.as_path()),
+            Place::File => None,
+        };
+        let Some(folder) = folder else { return Vec::new() };
+        let is_there = |(_, ending): &&(Language, &str)| folder.join(format!("{name}.{ending}{ENDING}")).is_file();
+        let mut languages: Vec<&str> = LANGUAGES.iter().filter(is_there).map(|(_, ending)| *ending).collect();
+        if !languages.contains(&"en") && folder.join(format!("{name}{ENDING}")).is_file() {
+            languages.insert(0, "en");
+        }
+        languages
+    }
+}
+
+/// The most files of a folder that are looked at.
+const MOST_FILES: usize = 1000;
+
+/// Whether a text can be the name of a persona. Everything else is that of a file.
+pub(crate) fn is_name(text: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+    !text.is_empty() && text.len() <= 64 && text.bytes().all(plain)
+}
+
+/// The name and the language of a persona by the name of its file.
+pub(crate) fn stem(file: &str) -> Option<(&str, Option<Language>)> {
+    let stem = file.strip_suffix(ENDING)?;
+    let (name, language) = match stem.rsplit_once('.') {
+        None => (stem, None),
+        Some((name, ending)) => (name, Some(LANGUAGES.iter().find(|(_, known)| *known == ending)?.0)),
+    };
+    is_name(name).then_some((name, language))
+}
+
+impl BuiltIn {
+    fn found(&self, language: Language) -> Result<Found, Failure> {
+        let source = if language == Language::Portuguese { self.portuguese } else { self.english };
+        let persona = Persona::parse(source).map_err(Failure::broken)?;
+        Ok(Found { persona, place: Place::BuiltIn, file: None, source: source.to_owned() })
+    }
+}
+
+/// The persona that is used where nothing can be read: for the demo.
+pub(crate) fn default(language: Language) -> Result<Persona, Failure> {
+    let coder = BUILT_IN.iter().find(|built_in| built_in.name == "coder");
+    let found = coder.ok_or_else(|| Failure::broken(messages::no_persona()))?.found(language)?;
+    Ok(found.persona)
+}
+
+fn in_folder(folder: &Path, name: &str, language: Language, place: Place) -> Result<Option<Found>, Failure> {
+    let ending = LANGUAGES.iter().find(|(known, _)| *known == language).map_or("en", |(_, ending)| *ending);
+    // Better in another language than not at all.
+    let others = LANGUAGES.iter().map(|(_, ending)| format!("{name}.{ending}{ENDING}"));
+    for file in [format!("{name}.{ending}{ENDING}"), format!("{name}{ENDING}")].into_iter().chain(others) {
+        let file = folder.join(file);
+        if let Some(found) = read(&file, place)? {
+            if found.persona.name != name {
+                let file = file.display().to_string();
+                return Err(Failure::wrong_use(messages::persona_of_other_name(file, &found.persona.name)));
+            }
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
+}
+
+/// The persona in a file; `None` where there is no such file.
+pub(crate) fn read(file: &Path, place: Place) -> Result<Option<Found>, Failure> {
+    let source = match place {
+        Place::Project => places::read_of_project(file)?,
+        _ => places::read_own(file)?,
+    };
+    let Some(source) = source else { return Ok(None) };
+    let wrong = |error: Text| Failure::wrong_use(messages::located(file.display().to_string(), error));
+    let persona = Persona::parse(&source).map_err(|error| wrong(error.text()))?;
+    Ok(Some(Found { persona, place, file: Some(file.to_owned()), source }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use toolfence_policy::toolset::builtin;
+
+    #[test]
+    fn the_personas_are_whole() {
+        for built_in in BUILT_IN {
+            let [english, portuguese] = [Language::English, Language::Portuguese].map(|language| {
+                let found = built_in.found(language).unwrap_or_else(|_| panic!("{} cannot be read", built_in.name));
+                assert_eq!(found.persona.name, built_in.name);
+                found.persona
+            });
+            assert_eq!((&english.tools, &english.policy), (&portuguese.tools, &portuguese.policy), "{}", built_in.name);
+            assert_ne!(english.text, portuguese.text);
+            let tools = english.tools;
+            assert!(tools.iter().flatten().all(|tool| builtin(tool).is_some()), "{tools:?}");
+        }
+    }
+
+    #[test]
+    fn a_file_says_the_name_and_the_language() {
+        for (file, want) in [
+            ("tester.md", Some(("tester", None))),
+            ("tester.pt.md", Some(("tester", Some(Language::Portuguese)))),
+            ("a-b_1.en.md", Some(("a-b_1", Some(Language::English)))),
+            ("tester.fr.md", None),
+            ("tester.txt", None),
+            (".md", None),
+            (".pt.md", None),
+            ("a b.md", None),
+        ] {
+            assert_eq!(stem(file), want, "{file}");
+        }
+    }
+}

@@ -1,0 +1,408 @@
+//! A call in few words, and what it would do, for the person who is asked.
+
+use crate::marks::{self, FOLDED};
+use crate::messages;
+use crate::shown::{Words, escaped, language};
+use crate::style::Style;
+use crate::theme::codes;
+use std::ops::Range;
+use toolfence_policy::{Decision, Target};
+use toolfence_protocol::tool::ParamKind;
+use toolfence_protocol::{Language, Text, ToolCall};
+use toolfence_workspace::Workspace;
+use toolfence_workspace::quoted;
+
+/// Rows of a diff or of an argument that are shown at first.
+const MOST_ROWS: usize = 60;
+/// So many more are shown too: a question that hides only these would have to be answered twice for them.
+const FEW_ROWS: usize = 8;
+/// Characters of a label and of what a model says for itself.
+const MOST_CHARS: usize = 160;
+
+/// What a call would do, in rows that are marked and fit the terminal.
+pub(crate) struct Preview {
+    rows: Vec<String>,
+    /// How many are shown at first.
+    first: usize,
+    /// How many of them are always shown.
+    names: usize,
+}
+
+impl Preview {
+    /// What the call would do: the command, all of it; or the real names of the files it would change, all of them, with a
+    /// diff or its arguments. The parts of a command that `decision` asks about are marked, with `colour` by underlining. Behind
+    /// its mark a row has `room` columns at most.
+    pub(crate) fn new(
+        call: &ToolCall,
+        decision: &Decision,
+        colour: bool,
+        room: usize,
+        workspace: &Workspace,
+    ) -> Preview {
+        let catalog = toolfence_policy::toolset::catalog();
+        let spec = catalog.find(&call.name);
+        let given = |kind: ParamKind| spec.and_then(|spec| spec.sole(&kind, &call.args));
+        let path = given(ParamKind::Path).map(|(_, path)| path);
+        let tint = |rows: Vec<String>| if colour { rows.into_iter().map(tinted).collect() } else { rows };
+        let rows = match (given(ParamKind::Command), path, given(ParamKind::Text { content: true })) {
+            (Some((param, command)), ..) => {
+                return command_rows(call, &param.name, command, &decision.marks, colour, room);
+            }
+            (None, _, content) => match (change(call, workspace), content) {
+                (Some(diff), _) if !diff.starts_with("--- /dev/null\n") => tint(change_rows(&diff, room)),
+                // A new file, or one that cannot be compared.
+                (_, Some((_, content))) => {
+                    tint([plain(&messages::all_of_it(), room), marked(content, "  + ", "  + ", room)].concat())
+                }
+                (Some(diff), None) => tint(change_rows(&diff, room)),
+                (None, None) => arguments(call, room, language()),
+            },
+        };
+        let names = match (decision.targets.as_slice(), path) {
+            // Nobody could tell what it names.
+            ([], Some(path)) => plain(&messages::file(quoted(path)), room),
+            (targets, _) => targets.iter().flat_map(|target| plain(&file_row(target), room)).collect(),
+        };
+        Preview::of(names, rows)
+    }
+
+    /// What a command changed on its private copy of the project. The removals, which come first, are always shown.
+    pub(crate) fn of_changes(changes: &str, colour: bool, room: usize) -> Preview {
+        let is_diff = |line: &&str| line.starts_with("--- ");
+        let removals: usize = changes.split_inclusive('\n').take_while(|line| !is_diff(line)).map(str::len).sum();
+        let (removals, rest) = changes.split_at(removals);
+        let rows = plain(rest, room);
+        Preview::of(plain(removals, room), if colour { rows.into_iter().map(tinted).collect() } else { rows })
+    }
+
+    /// `names` are always shown: nobody can say yes to a file that is not there.
+    fn of(names: Vec<String>, rows: Vec<String>) -> Preview {
+        let first = names.len() + if rows.len() <= MOST_ROWS + FEW_ROWS { rows.len() } else { MOST_ROWS };
+        Preview { names: names.len(), rows: [names, rows].concat(), first }
+    }
+
+    /// How many rows [`shown`](Preview::shown) leaves out.
+    pub(crate) fn hidden(&self) -> usize {
+        self.rows.len() - self.first
+    }
+
+    /// What is shown at first; what is left out is told.
+    pub(crate) fn shown(&self) -> String {
+        let shown = self.rows[..self.first].concat();
+        match self.hidden() {
+            0 => shown,
+            hidden => format!("{shown}  {}\n", messages::lines_not_shown(hidden).words()),
+        }
+    }
+
+    /// The preview in fewer rows, for a call that is asked about together with others. A command is never cut.
+    pub(crate) fn one_of_several(mut self) -> Preview {
+        /// Rows of each at first.
+        const MOST_OF_EACH: usize = 16;
+        if self.names < self.first && self.rows.len() > self.names + MOST_OF_EACH + FEW_ROWS {
+            self.first = self.first.min(self.names + MOST_OF_EACH);
+        }
+        self
+    }
+
+    /// All of it.
+    pub(crate) fn whole(&self) -> String {
+        self.rows.concat()
+    }
+}
+
+/// The tool and the argument that says most: `read_file src/main.rs`, `bash $ make test`.
+pub(crate) fn label(call: &ToolCall) -> String {
+    let catalog = toolfence_policy::toolset::catalog();
+    let spec = catalog.find(&call.name);
+    let Some((param, text)) = spec.and_then(|spec| spec.telling(&call.args)) else { return one_line(&call.name) };
+    let more = match param.kind {
+        ParamKind::Command => format!("$ {text}"),
+        ParamKind::Path => text.to_owned(),
+        _ => format!("{text:?}"),
+    };
+    let first = more.lines().next().unwrap_or_default();
+    let dots = if first.len() < more.trim_end().len() { " ..." } else { "" };
+    one_line(&format!("{} {first}{dots}", call.name))
+}
+
+/// Returns words of the model as one short line, so that they cannot look like the program's own. Ends a line that is too long after a
+/// whole word, unless that would cut off most of the line.
+pub(crate) fn one_line(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().take(MOST_CHARS).collect();
+    let line = words.join(" ");
+    let Some((end, next)) = line.char_indices().nth(MOST_CHARS) else { return line };
+    let shown = &line[..end];
+    let whole = if next == ' ' { shown } else { shown.rsplit_once(' ').map_or(shown, |(whole, _)| whole) };
+    let whole = if whole.len() < shown.len() / 2 { shown } else { whole };
+    format!("{whole} ...")
+}
+
+/// The file that is really written, whole, then what the model called it.
+fn file_row(target: &Target) -> Text {
+    /// Characters of a path as the model wrote it.
+    const MOST_WRITTEN: usize = 60;
+    let name = quoted(&target.name);
+    let written = target.written.as_deref().map(|written| match written.char_indices().nth(MOST_WRITTEN) {
+        Some((end, _)) => messages::written_as(format!("{} ...", quoted(&written[..end]))),
+        None => messages::written_as(quoted(written)),
+    });
+    let link = target.link.as_deref().map(|link| messages::by_link(quoted(link)));
+    let more: Vec<Text> = written.into_iter().chain(link).collect();
+    if more.is_empty() { messages::file(name) } else { messages::file_also(name, Text::join(more, ", ")) }
+}
+
+/// A command is never cut: nobody can say yes to what is not there.
+fn command_rows(
+    call: &ToolCall,
+    argument: &str,
+    command: &str,
+    asks: &[Range<usize>],
+    colour: bool,
+    room: usize,
+) -> Preview {
+    let mut rows = marks::rows(command, asks, colour, room);
+    for (name, value) in call.args.iter().filter(|(name, _)| name.as_str() != argument) {
+        rows.extend(plain(&format!("{name}: {value}"), room));
+    }
+    Preview { first: rows.len(), names: rows.len(), rows }
+}
+
+/// A row of a change in the colour of its sign.
+fn tinted(row: String) -> String {
+    let style = match row.trim_start().as_bytes().first() {
+        Some(b'+') => Style::Good,
+        Some(b'-') => Style::Bad,
+        Some(b'@') => Style::Action,
+        _ => return row,
+    };
+    let (on, off) = codes(style);
+    format!("{on}{}{off}\n", row.trim_end_matches('\n'))
+}
+
+/// What a call would change, as a unified diff, if it changes text and can be done.
+pub(crate) fn change(call: &ToolCall, workspace: &Workspace) -> Option<String> {
+    toolfence_tools::preview(workspace, call)?.ok().flatten()
+}
+
+/// The rows of a diff below a line that says what it is. The file is named above already.
+fn change_rows(diff: &str, room: usize) -> Vec<String> {
+    let name = |mark: &str| diff.lines().filter_map(|line| line.strip_prefix(mark)).collect::<Vec<_>>();
+    let hunks = match (&*name("--- a/"), &*name("+++ b/")) {
+        ([before], [after]) if before == after => diff.find("\n@@").map_or(diff, |at| &diff[at + 1..]),
+        // One of several, one that gets another name, or one that begins or ends to be.
+        _ => diff,
+    };
+    [plain(&messages::a_change(), room), plain(hunks, room)].concat()
+}
+
+fn arguments(call: &ToolCall, room: usize, language: Language) -> Vec<String> {
+    let known = toolfence_policy::toolset::builtin(&call.name).map(|spec| spec.purpose.as_ref()).unwrap_or_default();
+    let mut rows = if known.is_empty() { Vec::new() } else { plain(messages::tool_words(known, language), room) };
+    for (name, value) in &call.args {
+        match value.as_str() {
+            Some(text) if text.contains('\n') => {
+                rows.push(format!("  {}:\n", one_line(name)));
+                rows.extend(marked(text, "  | ", "  | ", room));
+            }
+            _ => rows.extend(plain(&format!("{}: {value}", one_line(name)), room)),
+        }
+    }
+    rows
+}
+
+/// The lines of what is shown, indented.
+fn plain(words: &(impl Words + ?Sized), room: usize) -> Vec<String> {
+    marked(&words.words(), "  ", "  ", room)
+}
+
+/// The lines of a text, each with a mark before it, so that none can be taken for one of ours. Long ones are folded.
+fn marked(text: &str, first: &str, others: &str, room: usize) -> Vec<String> {
+    let mut rows = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        // What is written out takes more room: it must be there before the line is measured.
+        let line = escaped(line);
+        let mark = if index == 0 { first } else { others };
+        rows.extend(folded(&line, room).enumerate().map(|(part, row)| {
+            let mark = if part == 0 { mark } else { FOLDED };
+            format!("{mark}{row}\n")
+        }));
+    }
+    rows
+}
+
+/// The lines of a file that somebody else wrote: marked, folded, and with nothing in them that steers or cannot be seen.
+pub(crate) fn file_rows(text: &str, room: usize) -> String {
+    let mut seen = String::with_capacity(text.len());
+    for c in text.replace("\r\n", "\n").chars() {
+        match c != '\n' && marks::hides(c) {
+            true => seen.push_str(&format!("\\u{{{:x}}}", u32::from(c))),
+            false => seen.push(c),
+        }
+    }
+    marked(&seen, "  | ", "  | ", room).concat()
+}
+
+/// A line in pieces that fit a row; an empty line is one empty piece.
+fn folded(line: &str, room: usize) -> impl Iterator<Item = &str> {
+    let mut rest = Some(line);
+    std::iter::from_fn(move || {
+        let line = rest?;
+        let end = fitting(line, room);
+        rest = (end < line.len()).then(|| &line[end..]);
+        Some(&line[..end])
+    })
+}
+
+/// How many bytes of a line fit a row. A tab and whatever is not ASCII count as wide as they can be.
+fn fitting(line: &str, room: usize) -> usize {
+    let mut column = 0;
+    let over = line.char_indices().find(|(_, c)| {
+        column += match c {
+            '\t' => 8,
+            c if c.is_ascii() => 1,
+            _ => 2,
+        };
+        column > room
+    });
+    over.map_or(line.len(), |(at, _)| at)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_row_of_a_file_is_marked_and_shows_what_hides() {
+        let text = format!("Do it.{}Trusted.\n\u{1b}[2Kx\u{ad}y\u{a0}é\r\n", " ".repeat(74));
+        let rows = super::file_rows(&text, 30);
+        assert!(rows.lines().count() > 3 && rows.lines().all(|row| row.chars().count() <= 36), "{rows}");
+        assert!(rows.lines().all(|row| row.starts_with("  | ") || row.starts_with(super::FOLDED)), "{rows}");
+        assert!(rows.ends_with("  | \\u{1b}[2Kx\\u{ad}y\\u{a0}é\n"), "{rows}");
+    }
+
+    use super::*;
+    use crate::marks::ROOM;
+    use serde_json::{Value, json};
+    use toolfence_policy::Policy;
+
+    fn call(name: &str, args: Value) -> ToolCall {
+        ToolCall::new("1", name, args.as_object().cloned().unwrap_or_default())
+    }
+
+    #[test]
+    fn what_a_tool_does_is_shown_in_the_language_of_the_person() {
+        for spec in toolfence_policy::toolset::builtins() {
+            let rows = |language| arguments(&call(&spec.name, json!({})), 400, language).concat();
+            let (english, portuguese) = (rows(Language::English), rows(Language::Portuguese));
+            assert!(english.contains(spec.purpose.as_ref()), "{english}");
+            assert!(!portuguese.contains(spec.purpose.as_ref()) && portuguese.len() > 10, "{portuguese}");
+        }
+    }
+
+    #[test]
+    fn labels_say_what_matters() {
+        assert_eq!(label(&call("read_file", json!({"path": "a.rs"}))), "read_file a.rs");
+        assert_eq!(label(&call("bash", json!({"command": "make\nmake test", "cwd": "x"}))), "bash $ make ...");
+        assert_eq!(label(&call("search", json!({"pattern": "a b"}))), "search \"a b\"");
+        assert_eq!(label(&call("weather", json!({"city": 3}))), "weather");
+    }
+
+    fn preview(name: &str, args: Value, workspace: &Workspace) -> Preview {
+        let optional = toolfence_policy::toolset::edit_data();
+        let spec = toolfence_policy::toolset::builtin(name).or_else(|| (name == optional.name).then_some(&optional));
+        let (call, spec) = (call(name, args), spec.expect("it is one of ours"));
+        let decision = Policy::default().judge(&call, spec, workspace);
+        Preview::new(&call, &decision, false, ROOM, workspace)
+    }
+
+    #[test]
+    fn the_file_that_is_really_written_is_shown_whole() {
+        let home = tempfile::tempdir().expect("a temporary folder can be made");
+        let long = format!("{}/{}  {}", "d".repeat(200), "a".repeat(100), "z".repeat(100));
+        std::fs::create_dir_all(home.path().join("d".repeat(200))).expect("a folder can be made");
+        std::fs::create_dir(home.path().join("docs")).expect("a folder can be made");
+        std::fs::write(home.path().join("Makefile"), "all: ; true\n").expect("it can be written");
+        std::os::unix::fs::symlink("Makefile", home.path().join("w3")).expect("a link can be made");
+        let workspace = Workspace::open(home.path(), Default::default()).expect("it is a folder");
+        let round = format!("docs/{}../Makefile", "./".repeat(90));
+        for (path, want) in [
+            ("Makefile", "file: Makefile".to_owned()),
+            ("w3", "file: Makefile (written as w3, by the link w3)".to_owned()),
+            (&round, format!("file: Makefile (written as {} ...)", &round[..60])),
+            (&long, format!("file: \"{long}\"")),
+            ("a\tb", "file: \"a\\tb\"".to_owned()),
+        ] {
+            let shown = preview("write_file", json!({"path": path, "content": "all: ; touch EVIL\n"}), &workspace);
+            let rows = shown.shown().replace("\n  \\ ", "");
+            assert_eq!(rows.lines().next().map(str::trim_start), Some(want.as_str()), "{rows}");
+        }
+        let patch = "--- a/w3\n+++ b/w3\n@@ -1 +1 @@\n-all: ; true\n+all: ; touch EVIL\n";
+        let shown = preview("apply_patch", json!({"patch": patch}), &workspace).shown();
+        assert!(shown.starts_with("  file: Makefile (written as w3, by the link w3)\n"), "{shown}");
+    }
+
+    #[test]
+    fn an_edit_is_shown_as_what_it_would_do() {
+        let home = tempfile::tempdir().expect("a temporary folder can be made");
+        std::fs::write(home.path().join("a"), "one\ntwo\n").expect("it can be written");
+        let workspace = Workspace::open(home.path(), Default::default()).expect("it is a folder");
+        let shown = |name: &str, args: Value| preview(name, args, &workspace).whole();
+        let change = "  file: a\n  a change:\n  @@ -1,2 +1,2 @@\n   one\n  -two\n  +2\n";
+        let edits = json!([{"start_line": 2, "end_line": 2, "replacement": "2"}]);
+        assert_eq!(shown("edit_file", json!({"path": "a", "edits": edits})), change);
+        assert_eq!(shown("replace_text", json!({"path": "a", "old": "two", "new": "2"})), change);
+        assert_eq!(shown("apply_patch", json!({"patch": "--- a/a\n+++ b/a\n@@ -2 +2 @@\n-two\n+2\n"})), change);
+        std::fs::write(home.path().join("b"), "{\n  \"x\": 1 // one\n}\n").expect("it can be written");
+        let change =
+            "  file: b\n  a change:\n  @@ -1,3 +1,3 @@\n   {\n  -  \"x\": 1 // one\n  +  \"x\": 2 // one\n   }\n";
+        assert_eq!(shown("edit_data", json!({"path": "b", "edits": [{"at": "/x", "value": 2}]})), change);
+        let impossible = shown("replace_text", json!({"path": "a", "old": "three", "new": "3"}));
+        assert!(impossible.contains("  old: \"three\"\n"), "{impossible}");
+        assert_eq!(std::fs::read_to_string(home.path().join("a")).ok().as_deref(), Some("one\ntwo\n"));
+    }
+
+    #[test]
+    fn a_new_file_is_a_change_that_adds_all_of_it() {
+        let home = tempfile::tempdir().expect("a temporary folder can be made");
+        std::fs::write(home.path().join("old"), "one\n").expect("it can be written");
+        std::fs::write(home.path().join("binary"), b"\0\xff").expect("it can be written");
+        let workspace = Workspace::open(home.path(), Default::default()).expect("it is a folder");
+        let of = |path: &str| change(&call("write_file", json!({"path": path, "content": "one\ntwo\n"})), &workspace);
+        assert_eq!(of("a/new").as_deref(), Some("--- /dev/null\n+++ b/a/new\n@@ -0,0 +1,2 @@\n+one\n+two\n"));
+        assert_eq!(of("old").as_deref(), Some("--- a/old\n+++ b/old\n@@ -1 +1,2 @@\n one\n+two\n"));
+        assert_eq!((of("binary"), of("../new")), (None, None), "what is there and cannot be read is not new");
+    }
+
+    #[test]
+    fn what_is_left_out_is_told() {
+        let of = |rows: usize| Preview::of(Vec::new(), marked(&"x\n".repeat(rows), "  + ", "  + ", ROOM));
+        let long = of(MOST_ROWS + 15);
+        assert!(long.shown().ends_with("  + x\n  [15 more lines that are not shown]\n"), "{}", long.shown());
+        assert_eq!((long.hidden(), long.whole().lines().count()), (15, MOST_ROWS + 15));
+        assert_eq!(of(MOST_ROWS + FEW_ROWS).hidden(), 0, "a few more are shown");
+    }
+
+    #[test]
+    fn a_command_is_shown_whole_and_every_row_is_marked() {
+        let command = format!("echo {}; touch hidden\n{}\u{1b}\n\nend", "\t漢x".repeat(100), "y\n".repeat(MOST_ROWS));
+        let preview =
+            command_rows(&call("bash", json!({"command": command, "cwd": "a"})), "command", &command, &[], false, ROOM);
+        let shown = preview.shown();
+        assert_eq!((preview.hidden(), &shown), (0, &preview.whole()));
+        assert!(shown.lines().all(|row| ["  $ ", "  > ", "  \\ ", "  cwd: "].iter().any(|mark| row.starts_with(mark))));
+        let joined: String = shown.lines().filter_map(|row| row.get(4..)).collect();
+        assert!(joined.contains("; touch hidden") && joined.contains("\\u{1b}end"), "{joined}");
+        assert!(shown.lines().all(|row| row.chars().count() <= 80));
+    }
+
+    #[test]
+    fn words_stay_on_their_line() {
+        assert_eq!(
+            one_line("harmless\n  asked because\r\n\t$ ls\u{2028}Run it?"),
+            "harmless asked because $ ls Run it?"
+        );
+        assert!(one_line(&"a b ".repeat(500)).chars().count() < MOST_CHARS + 8);
+        assert_eq!(one_line(&"x".repeat(500)), format!("{} ...", "x".repeat(MOST_CHARS)));
+        let long = format!("{} word after", "x ".repeat(79).trim_end());
+        assert_eq!(one_line(&long), format!("{} ...", "x ".repeat(79).trim_end()), "the cut is between words");
+    }
+}

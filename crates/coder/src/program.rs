@@ -1,0 +1,80 @@
+//! The program that answers, as the settings name it.
+//!
+//! It is the person's own and runs outside of the sandbox. So it runs apart from the project, and nothing of it may lie there: the
+//! model could change that.
+
+use crate::choices::{CommandFormat, Conversation};
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::messages;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use toolfence_agent::backend::{Backend, Command, CommandOptions};
+
+/// What stands before a program in the place of the URL of a server, where it is kept what replies have shown.
+pub(crate) const PLACE: &str = "command://";
+
+/// The program with how it is talked with. `root` is the project.
+pub(crate) fn backend(config: &Config, model: Option<String>, root: &Path) -> Result<Arc<dyn Backend>, Failure> {
+    let mut options = named(config)?;
+    // Where the home lies in the project, no sandbox holds, and everything there would be refused.
+    let apart = home().filter(|home| !home.starts_with(root));
+    let folder = apart.clone().unwrap_or_else(|| PathBuf::from("/"));
+    if apart.is_some()
+        && let Some(path) = in_project(&options.words, &folder, root)
+    {
+        return Err(Failure::wrong_use(messages::program_in_project(path.display().to_string())));
+    }
+    options.folder = Some(folder);
+    options.model = model;
+    options.own_conversation = config.choice::<Conversation>("command_conversation")? == Conversation::Own;
+    options.json = config.choice::<CommandFormat>("command_format")? == CommandFormat::Json;
+    options.first_byte = Duration::from_secs(config.count("command_first_byte"));
+    options.between = Duration::from_secs(config.count("command_between"));
+    options.retries = u32::try_from(config.count("command_retries")).unwrap_or(u32::MAX);
+    Ok(Arc::new(Command::new(options).map_err(Failure::wrong_use)?))
+}
+
+/// The program by its name or path, without its arguments.
+pub(crate) fn name(config: &Config) -> Result<String, Failure> {
+    Ok(named(config)?.words.swap_remove(0))
+}
+
+/// The words of the settings. As in a shell, `~/` at the beginning of a word is the home. A program whose path begins at no root is
+/// looked for beside the file that names it.
+fn named(config: &Config) -> Result<CommandOptions, Failure> {
+    let missing = || Failure::wrong_use(messages::command_backend_needs_program());
+    let line = config.text("command").ok_or_else(missing)?;
+    let mut options = CommandOptions::parse(line).map_err(Failure::wrong_use)?;
+    if let Some(home) = home() {
+        for word in &mut options.words {
+            if let Some(rest) = word.strip_prefix("~/") {
+                *word = home.join(rest).display().to_string();
+            }
+        }
+    }
+    let program = options.words.first_mut().ok_or_else(missing)?;
+    if program.contains('/') {
+        let beside = config.beside("command").or_else(|| std::env::current_dir().ok()).unwrap_or_default();
+        *program = beside.join(&program).display().to_string();
+    }
+    Ok(options)
+}
+
+fn home() -> Option<PathBuf> {
+    let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+    home.and_then(|home| home.canonicalize().ok())
+}
+
+/// A file of the project that a program in this folder would run or read by its words.
+fn in_project(words: &[String], folder: &Path, root: &Path) -> Option<PathBuf> {
+    let found = |name: &String| {
+        let search_path = std::env::var_os("PATH")?;
+        std::env::split_paths(&search_path).map(|folder| folder.join(name)).find(|path| path.is_file())
+    };
+    let first = words.first().filter(|word| !word.contains('/')).and_then(found);
+    let named = words.iter().map(|word| folder.join(word));
+    let files = first.into_iter().chain(named).filter_map(|path| path.canonicalize().ok());
+    files.filter(|path| path.is_file()).find(|path| path.starts_with(root))
+}

@@ -1,0 +1,345 @@
+//! A runtime for one turn or many, and the signals that stop what it does.
+
+use crate::failure::{Failure, HUNG_UP, INTERRUPTED, TERMINATED};
+use crate::messages;
+use crate::shown::Words;
+use crate::terminal::Terminal;
+use std::future::{Future, poll_fn};
+use std::io::{self, IsTerminal};
+use std::pin::pin;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Poll;
+use std::time::{Duration, Instant};
+use tokio::runtime::Runtime;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::oneshot;
+use toolfence_agent::agent::Canceller;
+use toolfence_protocol::Text;
+
+/// Ctrl-C again within this time ends the turn, whatever it does by then.
+pub(crate) const TWICE: Duration = Duration::from_secs(2);
+
+/// Runs one future to its end; signals stop the turn it drives.
+pub(crate) fn run<T>(canceller: Canceller, future: impl Future<Output = T>) -> Result<T, Failure> {
+    Turns::new()?.run(canceller, future)
+}
+
+/// Runs a server until it ends by itself or a signal asks it to, which readies what `server` is given. A second signal ends
+/// the program at once.
+///
+/// # Errors
+/// The program was told to end. What the server had under way has ended by then.
+pub(crate) fn serve<F: Future<Output = Result<(), Failure>>>(
+    server: impl FnOnce(oneshot::Receiver<()>) -> F,
+) -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(cannot_start)?;
+    let (asked, wait) = oneshot::channel();
+    let status = Arc::new(AtomicU8::new(0));
+    let seen = status.clone();
+    let served = runtime.block_on(async {
+        let mut signals = Signals::new()?;
+        tokio::spawn(async move {
+            seen.store(signals.next().await, Ordering::SeqCst);
+            let _ = asked.send(()); // nobody waits where the server has ended already
+            std::process::exit(signals.next().await.into());
+        });
+        server(wait).await
+    });
+    runtime.shutdown_background();
+    match status.load(Ordering::SeqCst) {
+        0 => served,
+        status => Err(Failure::signalled(status)),
+    }
+}
+
+/// Why there is no runtime.
+pub(crate) fn cannot_start(error: std::io::Error) -> Failure {
+    Failure::broken(messages::cannot_start_runtime(Text::from(&error)))
+}
+
+/// A runtime with a listener for signals.
+pub(crate) struct Turns {
+    runtime: Option<Runtime>,
+    state: Arc<State>,
+}
+
+#[derive(Default)]
+struct State {
+    phase: Mutex<Phase>,
+    /// The status to end with, once somebody wants the whole program to end.
+    ending: AtomicU8,
+}
+
+/// What a signal meets.
+#[derive(Debug, Default)]
+enum Phase {
+    /// Nothing that would have to be stopped: the program ends.
+    #[default]
+    Idle,
+    /// A person types a line behind this mark, at a terminal that is in its usual mode.
+    Prompt(&'static str),
+    /// A conversation at a terminal is neither at its prompt nor in a turn. `stop`: Ctrl-C came, and stops the next turn.
+    Between { stop: bool },
+    /// A turn that has not run yet. It forgets what was wished before it began, so that a signal waits until it has.
+    Beginning(Option<u8>),
+    /// A turn under way.
+    Turn(Canceller),
+}
+
+/// What a signal comes to.
+#[derive(Debug, PartialEq, Eq)]
+enum Outcome {
+    /// The program ends.
+    Ends,
+    /// The person is told how to leave, and sees the mark again.
+    Tells(&'static str),
+    /// The turn was told, or will be.
+    Stops,
+}
+
+impl State {
+    fn phase(&self) -> MutexGuard<'_, Phase> {
+        self.phase.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes a signal. `again`: a Ctrl-C came moments ago.
+    fn heard(&self, status: u8, again: bool) -> Outcome {
+        let mut phase = self.phase();
+        match &mut *phase {
+            Phase::Idle => Outcome::Ends,
+            Phase::Prompt(_) | Phase::Between { .. } if status != INTERRUPTED || again => Outcome::Ends,
+            Phase::Prompt(mark) => Outcome::Tells(mark),
+            Phase::Between { stop } => {
+                *stop = true;
+                Outcome::Stops
+            }
+            Phase::Beginning(waiting) => {
+                // What ends the program counts for more than what stops a turn.
+                if waiting.is_none_or(|waiting| waiting == INTERRUPTED) {
+                    *waiting = Some(status);
+                }
+                Outcome::Stops
+            }
+            Phase::Turn(canceller) => {
+                self.tell(canceller, status, again);
+                Outcome::Stops
+            }
+        }
+    }
+
+    fn tell(&self, canceller: &Canceller, status: u8, again: bool) {
+        if status != INTERRUPTED {
+            self.ending.store(status, Ordering::SeqCst);
+            canceller.cancel();
+        } else if again {
+            canceller.cancel();
+        } else {
+            canceller.interrupt();
+        }
+    }
+
+    /// A turn is about to begin. Gives the phase that follows it.
+    fn begins(&self) -> Phase {
+        let mut phase = self.phase();
+        let before = std::mem::take(&mut *phase);
+        let stop = matches!(before, Phase::Between { stop: true });
+        *phase = Phase::Beginning(stop.then_some(INTERRUPTED));
+        if matches!(before, Phase::Idle) { Phase::Idle } else { Phase::Between { stop: false } }
+    }
+
+    /// The turn has begun.
+    fn begun(&self, canceller: Canceller) {
+        let mut phase = self.phase();
+        if let Phase::Beginning(Some(status)) = *phase {
+            self.tell(&canceller, status, false);
+        }
+        *phase = Phase::Turn(canceller);
+    }
+}
+
+impl Turns {
+    pub(crate) fn new() -> Result<Turns, Failure> {
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().map_err(cannot_start)?;
+        let state: Arc<State> = Arc::default();
+        let signals = runtime.block_on(async { Signals::new() })?;
+        runtime.spawn(listen(signals, state.clone()));
+        Ok(Turns { runtime: Some(runtime), state })
+    }
+
+    /// Reads a line of a conversation without a line editor. On a terminal, Ctrl-C drops what was typed of it, as the terminal
+    /// does by itself, and says how to leave; a second one within moments leaves.
+    pub(crate) fn at_prompt<T>(&self, mark: &'static str, read: impl FnOnce() -> T) -> T {
+        self.reading(Phase::Prompt(mark), read)
+    }
+
+    /// Reads a message in a line editor, which takes Ctrl-C as a key: one that comes as a signal was pressed before the editor was
+    /// ready.
+    pub(crate) fn in_editor<T>(&self, read: impl FnOnce() -> T) -> T {
+        self.reading(Phase::Between { stop: false }, read)
+    }
+
+    /// A conversation begins. At a terminal, Ctrl-C is for what it does from here on.
+    pub(crate) fn converse(&self) {
+        if io::stdin().is_terminal() {
+            *self.state.phase() = Phase::Between { stop: false };
+        }
+    }
+
+    /// Whether somebody wants the whole program to end.
+    pub(crate) fn is_ending(&self) -> bool {
+        self.state.ending.load(Ordering::SeqCst) != 0
+    }
+
+    /// After a person at a terminal has sent a line, Ctrl-C is for what the line began, even before that runs.
+    fn reading<T>(&self, phase: Phase, read: impl FnOnce() -> T) -> T {
+        let terminal = io::stdin().is_terminal();
+        let [during, after] =
+            if terminal { [phase, Phase::Between { stop: false }] } else { [Phase::Idle, Phase::Idle] };
+        *self.state.phase() = during;
+        let read = read();
+        *self.state.phase() = after;
+        read
+    }
+
+    /// Runs a turn. Ctrl-C stops its tools, or ends it; between turns it ends the program, but for a conversation at a terminal.
+    ///
+    /// # Errors
+    /// The program was told to end. What the turn had started has ended by then.
+    pub(crate) fn run<T>(&self, canceller: Canceller, turn: impl Future<Output = T>) -> Result<T, Failure> {
+        let runtime = self.runtime.as_ref().expect("it is taken in drop only");
+        let after = self.state.begins();
+        let mut turn = pin!(turn);
+        let mut canceller = Some(canceller);
+        let ended = runtime.block_on(poll_fn(|context| {
+            let polled = turn.as_mut().poll(context);
+            if let Some(canceller) = canceller.take() {
+                self.state.begun(canceller);
+            }
+            polled
+        }));
+        *self.state.phase() = after;
+        match self.state.ending.load(Ordering::SeqCst) {
+            0 => Ok(ended),
+            status => Err(Failure::signalled(status)),
+        }
+    }
+}
+
+impl Drop for Turns {
+    /// Does not wait for work that blocks: everything that counts has ended with its turn.
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+async fn listen(mut signals: Signals, state: Arc<State>) {
+    let mut last: Option<Instant> = None;
+    loop {
+        let status = signals.next().await;
+        let again = last.is_some_and(|last| last.elapsed() < TWICE);
+        if status == INTERRUPTED {
+            last = Some(Instant::now());
+        }
+        match state.heard(status, again) {
+            Outcome::Stops => {}
+            Outcome::Tells(mark) => {
+                // Where the terminal is gone there is nobody to tell.
+                let _ = Terminal::stdout().write(&format!("\n{}\n{mark}", messages::how_to_leave().words()));
+            }
+            Outcome::Ends => {
+                crate::input::modes::restore();
+                std::process::exit(status.into())
+            }
+        }
+    }
+}
+
+/// The signals that are listened to, each with the status of whoever ends by it.
+struct Signals(Vec<(u8, Signal)>);
+
+impl Signals {
+    /// Whoever started the program with a signal ignored, as `nohup` does, wants it so.
+    fn new() -> Result<Signals, Failure> {
+        let ignored = ignored_signals();
+        let wanted = [
+            (INTERRUPTED, SignalKind::interrupt()),
+            (TERMINATED, SignalKind::terminate()),
+            (HUNG_UP, SignalKind::hangup()),
+        ];
+        let heard = wanted.into_iter().filter(|(_, kind)| ignored >> (kind.as_raw_value() - 1) & 1 == 0);
+        let signals = heard.map(|(status, kind)| signal(kind).map(|signal| (status, signal)));
+        let signals = signals.collect::<Result<_, _>>();
+        signals.map(Signals).map_err(|error| Failure::broken(messages::cannot_listen_to_signals(Text::from(&error))))
+    }
+
+    async fn next(&mut self) -> u8 {
+        poll_fn(|context| {
+            let mut came = self.0.iter_mut().filter_map(|(status, signal)| match signal.poll_recv(context) {
+                Poll::Ready(Some(())) => Some(*status),
+                _ => None,
+            });
+            came.next().map_or(Poll::Pending, Poll::Ready)
+        })
+        .await
+    }
+}
+
+/// The signals that this program was started with as ignored, the first one in the lowest bit.
+fn ignored_signals() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    /// A turn that ends when it is stopped, and forgets what was wished before it, as an agent's turn does.
+    fn stopped_within(turns: &Turns, canceller: &Canceller) -> bool {
+        let turn = async { tokio::time::timeout(Duration::from_secs(20), canceller.cancelled()).await.is_ok() };
+        turns.run(canceller.clone(), turn).is_ok_and(|stopped| stopped)
+    }
+
+    #[test]
+    fn ctrl_c_behind_a_line_stops_what_the_line_begins() {
+        let turns = Turns::new().unwrap();
+        *turns.state.phase() = Phase::Between { stop: false };
+        assert_eq!(turns.state.heard(INTERRUPTED, false), Outcome::Stops);
+        assert!(stopped_within(&turns, &Canceller::default()));
+        assert!(matches!(*turns.state.phase(), Phase::Between { stop: false }));
+    }
+
+    #[test]
+    fn a_signal_at_the_beginning_of_a_turn_waits_for_it() {
+        let turns = Turns::new().unwrap();
+        let canceller = Canceller::default();
+        let turn = async {
+            assert_eq!(turns.state.heard(INTERRUPTED, false), Outcome::Stops);
+            assert_eq!(turns.state.heard(TERMINATED, false), Outcome::Stops);
+            assert_eq!(turns.state.heard(INTERRUPTED, false), Outcome::Stops);
+            canceller.cancelled().await;
+        };
+        assert!(turns.run(canceller.clone(), turn).is_err());
+        assert_eq!(turns.state.ending.load(Ordering::SeqCst), TERMINATED);
+        assert_eq!(turns.state.heard(INTERRUPTED, false), Outcome::Ends);
+    }
+
+    #[test]
+    fn between_turns_a_second_ctrl_c_ends_the_program_and_another_signal_does_at_once() {
+        let state = State::default();
+        *state.phase() = Phase::Between { stop: false };
+        assert_eq!(state.heard(INTERRUPTED, false), Outcome::Stops);
+        assert_eq!(state.heard(INTERRUPTED, true), Outcome::Ends);
+        assert_eq!(state.heard(TERMINATED, false), Outcome::Ends);
+        *state.phase() = Phase::Prompt("plan> ");
+        assert_eq!(state.heard(INTERRUPTED, false), Outcome::Tells("plan> "));
+        assert_eq!(state.heard(HUNG_UP, false), Outcome::Ends);
+    }
+}

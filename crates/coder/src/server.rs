@@ -1,0 +1,538 @@
+//! Which server answers: the one that the settings name, a provider, or one that answers on this machine.
+//!
+//! Nothing but this machine is looked at without being named, and what was only found there is sent no key.
+
+use crate::choices::BackendKind;
+use crate::config::{Config, places, redactor};
+use crate::failure::Failure;
+use crate::messages;
+use crate::program;
+use crate::runtime::cannot_start;
+use crate::terminal::tell;
+use std::future::Future;
+use std::io::{self, IsTerminal};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+use tokio::io::AsyncReadExt;
+use tokio::process::Command;
+use toolfence_agent::backend::CommandOptions;
+use toolfence_agent::backend::http::HttpOptions;
+use toolfence_agent::backend::http::{LocalServer, Preset, choose_model, local_servers, models};
+use toolfence_policy::settings::{Layer, Value};
+use toolfence_protocol::Text;
+use toolfence_server::proxy::ProxyOptions;
+use toolfence_session::persona::Persona;
+
+/// The key that is meant for this program, whoever answers.
+const KEY: &str = "TOOLFENCE_API_KEY";
+
+/// Base URLs that are looked at in the place of the usual ones, with commas between them; empty to look at none.
+const LOCAL_SERVERS: &str = "TOOLFENCE_LOCAL_SERVERS";
+
+/// Where Ollama listens, by its own variable.
+const OLLAMA_HOST: &str = "OLLAMA_HOST";
+const OLLAMA_PORT: &str = "11434";
+
+/// How long the first piece of a reply may take while a user watches: as long as the setting can say.
+const LONGEST_WAIT: Duration = Duration::from_secs(86_400);
+
+/// How long a command may take that prints the key: it may ask the person for a password.
+const KEY_PATIENCE: Duration = Duration::from_secs(30);
+
+/// How long is waited before a server is looked at again that loads its model.
+const LOOKS_AGAIN: Duration = Duration::from_millis(500);
+
+/// What is read of a key, in bytes.
+const LONGEST_KEY: u64 = 64 << 10;
+
+/// Models that are named of a server.
+const MOST_NAMED: usize = 3;
+
+/// The name that is sent where neither the person nor the server names a model: a server that has only one takes any.
+const ANY: &str = "default";
+
+/// The model that settings, options or the persona name.
+pub(crate) fn model_of(config: &Config, persona: &Persona) -> Option<String> {
+    config.text("model").map(str::to_owned).or_else(|| persona.model.clone())
+}
+
+/// The server that answers.
+#[derive(Debug, Clone)]
+pub(crate) struct Server {
+    /// Where it is, but for a provider, which model, and how it is asked. The key is there once it is looked up.
+    options: HttpOptions,
+    preset: Option<Preset>,
+    /// What is said of the choice, where the person did not make it.
+    pub(crate) chosen: Option<Text>,
+    /// Whether nobody named the model.
+    any_model: bool,
+}
+
+impl Server {
+    /// The server of the settings, or else one that answers on this machine; `None` where no server answers.
+    ///
+    /// # Errors
+    /// No server is named and none answers: what to do is in the message.
+    pub(crate) fn of(config: &Config, persona: &Persona) -> Result<Option<Server>, Failure> {
+        let named = Server::settled(config, persona)?;
+        let backend: BackendKind = config.choice("backend")?;
+        match named {
+            None if backend == BackendKind::Http => found(config, persona).map(Some),
+            Some(server) if backend == BackendKind::Command => Ok(Some(server)),
+            Some(server) => {
+                let server = server.with_key(config)?;
+                if server.any_model { server.with_listed_model().map(Some) } else { Ok(Some(server)) }
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// The base URL and the model of the server that would answer, as far as it can be told without a key and without waiting: no
+    /// command of the settings runs. `known` gives the models that earlier runs knew of a server.
+    ///
+    /// # Errors
+    /// The settings do not fit each other.
+    pub(crate) fn likely(
+        config: &Config,
+        persona: &Persona,
+        known: impl Fn(&str) -> Vec<String>,
+    ) -> Result<Option<(String, String)>, Failure> {
+        let Some(server) = Server::settled(config, persona)? else {
+            if config.choice::<BackendKind>("backend")? != BackendKind::Http {
+                return Ok(None);
+            }
+            let servers = look()?;
+            let chosen = choice(&servers, model_of(config, persona).as_deref());
+            return Ok(chosen.map(|(at, model)| (servers[at].base_url.clone(), model)));
+        };
+        let (base_url, model) = server.place();
+        if !server.any_model {
+            return Ok(Some((base_url, model)));
+        }
+        let listed = wait(models(server.options()))?.unwrap_or_default();
+        let listed = choose_model(&listed).map(|model| model.name.clone());
+        // A server may list its models only to whoever has the key.
+        let model = listed.or_else(|| <[String; 1]>::try_from(known(&base_url)).ok().map(|[only]| only));
+        Ok(Some((base_url, model.unwrap_or_else(|| ANY.to_owned()))))
+    }
+
+    /// The server that the settings name, without a look at any.
+    pub(crate) fn settled(config: &Config, persona: &Persona) -> Result<Option<Server>, Failure> {
+        let base_url = config.text("base_url").map(str::to_owned);
+        let model = model_of(config, persona);
+        let any_model = model.is_none();
+        let server = |base_url, model: String, preset| {
+            let mut options = options_of(config, model)?;
+            options.base_url = base_url;
+            Ok::<_, Failure>(Server { options, preset, chosen: None, any_model })
+        };
+        Ok(match config.choice("backend")? {
+            BackendKind::Replay => None,
+            // It is no server, but what its replies show is kept all the same.
+            BackendKind::Command => {
+                let program = program::name(config)?;
+                let place = Some(format!("{}{program}", program::PLACE));
+                Some(Server { any_model: false, ..server(place, model.unwrap_or(program), None)? })
+            }
+            BackendKind::Http => {
+                let Some(url) = base_url else { return Ok(None) };
+                let model = model.unwrap_or_else(|| ANY.to_owned());
+                let preset =
+                    Preset::of_model(&model).map(|(preset, _)| preset).filter(|preset| preset.base_url.is_empty());
+                Some(server(Some(url), model, preset)?)
+            }
+            BackendKind::Provider => {
+                let model = model.ok_or_else(|| Failure::wrong_use(messages::provider_needs_model()))?;
+                let preset = Preset::of_model(&model).map(|(preset, _)| preset);
+                // An address counts only where the provider has none of its own: its key goes there.
+                let own = preset.is_some_and(|preset| preset.base_url.is_empty());
+                Some(server(base_url.filter(|_| own), model, preset)?)
+            }
+        })
+    }
+
+    /// The model, as the backend names it.
+    pub(crate) fn model(&self) -> &str {
+        &self.options.model
+    }
+
+    /// The base URL and the model as the server knows it: what is known of a backend is kept by them.
+    pub(crate) fn place(&self) -> (String, String) {
+        let named = Preset::of_model(self.model()).filter(|_| self.preset.is_some());
+        let (preset, model) = named.map_or((None, self.model()), |(preset, model)| (Some(preset), model));
+        let base_url = self.options.base_url.clone().or_else(|| Some(preset?.base_url.to_owned()));
+        (base_url.unwrap_or_default(), model.to_owned())
+    }
+
+    /// What the library is told.
+    pub(crate) fn options(&self) -> HttpOptions {
+        self.options.clone()
+    }
+
+    /// What must be shown nowhere, each under a name that says so.
+    pub(crate) fn secrets(&self) -> impl Iterator<Item = (String, String)> {
+        let key = self.options.key.iter();
+        let values = key.chain(self.options.headers.iter().map(|(_, value)| value));
+        values.map(|value| (KEY.to_owned(), value.clone()))
+    }
+
+    /// With the key that is meant for this program, the one that the settings name, or the one in the provider's usual variable.
+    /// Another service's key, such as OPENAI_API_KEY, is never sent to a server that was only named by its URL.
+    ///
+    /// # Errors
+    /// The provider wants a key and there is none, or the settings name one that cannot be had.
+    fn with_key(mut self, config: &Config) -> Result<Server, Failure> {
+        let of_preset = || self.preset.and_then(|preset| variable(preset.key_variable));
+        self.options.key = key_of(config)?.or_else(of_preset);
+        if let Some(preset) = self.preset.filter(|preset| !preset.is_local() && self.options.key.is_none()) {
+            let (name, variable) = (preset.name, preset.key_variable);
+            return Err(Failure::wrong_use(messages::provider_needs_key(name, variable)));
+        }
+        Ok(self)
+    }
+
+    /// The model that the server lists, where the person named none.
+    fn with_listed_model(mut self) -> Result<Server, Failure> {
+        let mut patience = Patience::new(self.options.first_byte);
+        let listed = loop {
+            match wait(models(self.options()))? {
+                Some(listed) => break listed,
+                None => patience.wait(&messages::some_server(), &self.place().0)?,
+            }
+        };
+        if let Some(model) = choose_model(&listed) {
+            self.options.model.clone_from(&model.name);
+            let several = listed.len() > 1;
+            self.chosen = several.then(|| messages::model_chosen(&model.name, listed.len()));
+        }
+        Ok(self)
+    }
+}
+
+/// The key that is meant for this program, or the one that the settings name.
+fn key_of(config: &Config) -> Result<Option<String>, Failure> {
+    match (variable(KEY), config.text("api_key_env"), config.text("api_key_command")) {
+        (Some(key), ..) => Ok(Some(key)),
+        (None, Some(name), _) => {
+            let missing = || Failure::wrong_use(messages::key_variable_is_empty(name));
+            variable(name).ok_or_else(missing).map(Some)
+        }
+        (None, None, Some(line)) => printed_key(line).map(Some),
+        (None, None, None) => Ok(None),
+    }
+}
+
+/// How the settings want the upstream of the proxy to be reached, and with which key. Headers, certificate and the key of the settings
+/// go to another server than their `base_url` never.
+///
+/// # Errors
+/// The settings name a file or a key that cannot be had.
+pub(crate) fn reach_upstream(config: &Config, upstream: &str, wanted: &mut ProxyOptions) -> Result<(), Failure> {
+    let options = options_of(config, String::new())?;
+    (wanted.proxy, wanted.authorities) = (options.proxy, options.authorities);
+    // What says who is asking is for the server that the settings name, where they name one.
+    let host = |url: &str| crate::config::profile::address(url).trim_end_matches("/v1").to_owned();
+    let is_other = config.text("base_url").is_some_and(|named| host(named) != host(upstream));
+    if is_other {
+        wanted.upstream_key = variable(KEY);
+        return Ok(());
+    }
+    wanted.upstream_key = key_of(config)?;
+    (wanted.headers, wanted.identity) = (options.headers, options.identity);
+    Ok(())
+}
+
+/// How the settings want a server to be asked.
+fn options_of(config: &Config, model: String) -> Result<HttpOptions, Failure> {
+    let mut options = HttpOptions::new(model);
+    let number = |key: &str| config.text(key).and_then(|text| text.parse::<f64>().ok());
+    (options.temperature, options.top_p) = (number("temperature"), number("top_p"));
+    options.max_tokens = u32::try_from(config.count("max_tokens")).ok().filter(|most| *most > 0);
+    options.stop = config.merged.texts("stop").map(str::to_owned).collect();
+    options.first_byte = Duration::from_secs(config.count("http.first_byte"));
+    let is_set = config.merged.origin("http.first_byte").layer != Layer::Default;
+    if !is_set && io::stdin().is_terminal() && io::stderr().is_terminal() {
+        // The user sees that nothing has come and can press Ctrl-C. A small machine needs minutes for a long prompt.
+        options.connect = Some(options.first_byte);
+        options.first_byte = LONGEST_WAIT;
+    }
+    options.between = Duration::from_secs(config.count("http.between"));
+    options.retries = u32::try_from(config.count("http.retries")).unwrap_or(u32::MAX);
+    options.proxy = config.text("http.proxy").map(str::to_owned);
+    options.authorities = content(config, "http.ca_file")?;
+    options.identity = content(config, "http.client_certificate")?;
+    for entry in config.merged.entries("http.headers").chain(config.merged.entries("http.body")) {
+        match &entry.value {
+            Value::Header(rule) => options.headers.push((rule.name.clone(), rule.value.clone())),
+            Value::Member(rule) => drop(options.body.insert(rule.name.clone(), rule.value.clone())),
+            _ => {}
+        }
+    }
+    Ok(options)
+}
+
+/// The file that a key names. It is the person's own: no project may name one.
+fn content(config: &Config, key: &str) -> Result<Option<Vec<u8>>, Failure> {
+    let Some(path) = config.file(key) else { return Ok(None) };
+    let wrong =
+        |why: Text| Failure::wrong_use(messages::located(key, messages::cannot_read(path.display().to_string(), why)));
+    match places::read_own(&path) {
+        Ok(Some(text)) => Ok(Some(text.into_bytes())),
+        Ok(None) => Err(wrong(messages::file_is_missing())),
+        Err(failure) => Err(failure),
+    }
+}
+
+/// The key that a command of the settings prints. No shell sees its line, and it does not wait for ever. What it says beside the
+/// key, such as a question, goes to the person.
+fn printed_key(line: &str) -> Result<String, Failure> {
+    let wrong = |why: Text| Failure::wrong_use(messages::located("api_key_command", why));
+    let words = CommandOptions::parse(line).map_err(|error| wrong(error.text()))?.words;
+    let Some((program, arguments)) = words.split_first() else { return Err(wrong(messages::no_program())) };
+    // A program beside the project's files would be the project's.
+    if program.contains('/') && !program.starts_with('/') {
+        return Err(wrong(messages::program_from_path()));
+    }
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).kill_on_drop(true);
+    let ran = wait(async move {
+        let mut child = command.spawn().map_err(|error| messages::cannot_start(program, Text::from(&error)))?;
+        let mut said = Vec::new();
+        let all = async {
+            if let Some(out) = child.stdout.take() {
+                out.take(LONGEST_KEY).read_to_end(&mut said).await?;
+            }
+            child.wait().await
+        };
+        match tokio::time::timeout(KEY_PATIENCE, all).await {
+            Err(_) => Err(messages::key_took_too_long(KEY_PATIENCE.as_secs())),
+            Ok(Err(error)) => Err(messages::cannot_start(program, Text::from(&error))),
+            Ok(Ok(status)) if !status.success() => Err(messages::key_command_failed(program, status.to_string())),
+            Ok(Ok(_)) => Ok(said),
+        }
+    })?;
+    let said = ran.map_err(wrong)?;
+    let key = String::from_utf8_lossy(&said).trim().to_owned();
+    if key.is_empty() || key.contains(char::is_control) {
+        return Err(wrong(messages::no_key_printed(program)));
+    }
+    Ok(key)
+}
+
+/// Whether there is a key for this provider.
+pub(crate) fn has_key(preset: &Preset) -> bool {
+    variable(preset.key_variable).is_some()
+}
+
+/// The servers that answer on this machine.
+pub(crate) fn look() -> Result<Vec<LocalServer>, Failure> {
+    wait(local_servers(&addresses()))
+}
+
+/// What a server has, in a few words.
+pub(crate) fn described(server: &LocalServer) -> Text {
+    let names: Vec<&str> = server.models.iter().take(MOST_NAMED).map(|model| model.name.as_str()).collect();
+    let names = names.join(", ");
+    match server.models.len().saturating_sub(MOST_NAMED) {
+        _ if server.loads => messages::loads_its_model(),
+        _ if server.models.is_empty() => messages::no_model_there(),
+        0 => names.into(),
+        more => messages::and_more_models(names, more),
+    }
+}
+
+/// A server on this machine that has the model, or where none is named, one that has a model in memory, or else any.
+fn found(config: &Config, persona: &Persona) -> Result<Server, Failure> {
+    let mut servers = look()?;
+    let wanted = model_of(config, persona);
+    let mut patience = Patience::new(Duration::from_secs(config.count("http.first_byte")));
+    let (at, model) = loop {
+        if let Some(choice) = choice(&servers, wanted.as_deref()) {
+            break choice;
+        }
+        let Some(loading) = servers.iter().find(|server| server.loads) else {
+            return Err(Failure::wrong_use(nothing_found(&servers, wanted.as_deref())));
+        };
+        patience.wait(&kind(loading), &loading.base_url)?;
+        servers = look()?;
+    };
+    let server = &servers[at];
+    let mut chosen = messages::server_found(kind(server), &server.base_url, &model);
+    for (_, other) in servers.iter().enumerate().filter(|(other, _)| *other != at) {
+        chosen.push(messages::server_beside(kind(other), &other.base_url, described(other)));
+    }
+    if servers.len() > 1 || wanted.is_none() && server.models.len() > 1 {
+        chosen.push(messages::how_to_choose());
+    }
+    if variable(KEY).is_some() {
+        chosen.push(messages::key_is_not_sent());
+    }
+    let mut options = options_of(config, model)?;
+    options.base_url = Some(server.base_url.clone());
+    // They may be secrets that are meant for another server.
+    options.headers.clear();
+    Ok(Server { options, preset: None, chosen: Some(chosen), any_model: false })
+}
+
+/// Waits for servers that load their models, together no longer than for the first piece of a reply.
+struct Patience {
+    begun: Instant,
+    most: Duration,
+    told: bool,
+}
+
+impl Patience {
+    fn new(most: Duration) -> Patience {
+        Patience { begun: Instant::now(), most, told: false }
+    }
+
+    /// Waits a moment, and says so the first time.
+    ///
+    /// # Errors
+    /// It has lasted too long.
+    fn wait(&mut self, kind: &Text, base_url: &str) -> Result<(), Failure> {
+        let (seconds, base_url) = (self.most.as_secs(), redactor().text(base_url).into_owned());
+        if self.begun.elapsed() >= self.most {
+            return Err(Failure::broken(messages::server_still_loads(kind.clone(), base_url, seconds)));
+        }
+        if !std::mem::replace(&mut self.told, true) {
+            tell(&messages::server_loads(kind.clone(), base_url, seconds));
+        }
+        std::thread::sleep(LOOKS_AGAIN);
+        Ok(())
+    }
+}
+
+fn choice(servers: &[LocalServer], wanted: Option<&str>) -> Option<(usize, String)> {
+    let Some(wanted) = wanted else {
+        let with_models =
+            || servers.iter().enumerate().filter_map(|(at, server)| Some((at, choose_model(&server.models)?)));
+        let chosen = with_models().find(|(_, model)| model.loaded).or_else(|| with_models().next());
+        return chosen.map(|(at, model)| (at, model.name.clone()));
+    };
+    let has = |server: &LocalServer| {
+        let is = |name: &str| name == wanted || name.strip_suffix(":latest") == Some(wanted);
+        server.models.iter().any(|model| is(&model.name))
+    };
+    // llama.cpp with one model answers to any name.
+    let takes_any = |server: &LocalServer| server.kind == Some("llama.cpp") && server.models.len() == 1;
+    let at = servers.iter().position(has).or_else(|| servers.iter().position(takes_any))?;
+    Some((at, wanted.to_owned()))
+}
+
+fn kind(server: &LocalServer) -> Text {
+    match server.kind {
+        Some("llama.cpp") => "llama.cpp".into(),
+        Some("vllm") => "vLLM".into(),
+        Some("lmstudio") => "LM Studio".into(),
+        Some("ollama") => "Ollama".into(),
+        Some(other) => other.into(),
+        None => messages::some_server(),
+    }
+}
+
+/// What to do where no server on this machine can answer: one page.
+fn nothing_found(servers: &[LocalServer], wanted: Option<&str>) -> Text {
+    let looked: Vec<String> = addresses();
+    let mut page = match wanted {
+        Some(model) if !servers.is_empty() => messages::no_server_has(format!("{model:?}")),
+        _ if !servers.is_empty() => messages::servers_have_no_model(),
+        _ if looked.is_empty() => messages::no_server_named(),
+        _ => messages::no_server_answers(looked.join(", ")),
+    };
+    for server in servers {
+        page.push(messages::server_beside(kind(server), &server.base_url, described(server)));
+    }
+    if let Some((preset, name)) = wanted.and_then(Preset::of_model) {
+        let model = if preset.models.is_empty() { format!("{}::{name}", preset.name) } else { name.to_owned() };
+        page.push(messages::model_of_provider(model, preset.name));
+    }
+    if let Some(elsewhere) = variable(OLLAMA_HOST).and_then(|host| ollama(&host)).filter(|url| !looked.contains(url)) {
+        page.push(messages::ollama_elsewhere(elsewhere));
+    }
+    let set: Vec<String> = Preset::all()
+        .iter()
+        .filter(|preset| has_key(preset))
+        .map(|preset| format!("{} ({}::MODEL)", preset.key_variable, preset.name))
+        .collect();
+    let keys = if set.is_empty() { messages::no_key_is_set() } else { messages::keys_are_set(set.join(", ")) };
+    page.push(messages::how_to_get_a_server(keys));
+    page
+}
+
+/// The base URLs that are looked at. Ollama's own variable moves its address, where it stays on this machine.
+pub(crate) fn addresses() -> Vec<String> {
+    if let Ok(list) = std::env::var(LOCAL_SERVERS) {
+        let urls = list.split(',').map(|url| url.trim().trim_end_matches('/'));
+        return urls.filter(|url| !url.is_empty()).map(str::to_owned).collect();
+    }
+    let mut urls = LocalServer::usual_addresses();
+    let moved = variable(OLLAMA_HOST).and_then(|host| ollama(&host)).filter(|url| is_loopback(url));
+    let usual = urls.iter_mut().find(|url| url.contains(OLLAMA_PORT));
+    if let (Some(usual), Some(moved)) = (usual, moved) {
+        *usual = moved;
+    }
+    urls
+}
+
+/// The base URL that a value of `OLLAMA_HOST` means: a host, a port, both, or a URL. A server that listens on all addresses
+/// is reached on this machine's own.
+fn ollama(host: &str) -> Option<String> {
+    let host = host.trim().trim_end_matches('/');
+    let (scheme, host) = host.split_once("://").unwrap_or(("http", host));
+    let host = host.split('/').next().unwrap_or_default();
+    let bracketed = host.rfind(']').unwrap_or(0);
+    let (name, port) = match host[bracketed..].rfind(':') {
+        Some(at) => (&host[..bracketed + at], &host[bracketed + at + 1..]),
+        None => (host, OLLAMA_PORT),
+    };
+    let name = match name {
+        "" | "0.0.0.0" => "127.0.0.1",
+        "[::]" => "[::1]",
+        name => name,
+    };
+    let is_port = port.parse::<u16>().is_ok_and(|port| port > 0);
+    (is_port && !name.contains(char::is_whitespace)).then(|| format!("{scheme}://{name}:{port}/v1"))
+}
+
+/// Whether the host of a URL is this machine by its name alone; the library looks again before it asks.
+fn is_loopback(url: &str) -> bool {
+    let host = url.split_once("://").map_or("", |(_, rest)| rest);
+    ["127.", "localhost:", "[::1]:"].iter().any(|own| host.starts_with(own))
+}
+
+fn variable(name: &str) -> Option<String> {
+    if name.is_empty() {
+        return None;
+    }
+    std::env::var(name).ok().filter(|value| !value.trim().is_empty())
+}
+
+fn wait<T>(what: impl Future<Output = T>) -> Result<T, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(cannot_start)?;
+    Ok(runtime.block_on(what))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ollama_says_where_it_is() {
+        for (value, want) in [
+            ("127.0.0.1:11500", Some("http://127.0.0.1:11500/v1")),
+            ("0.0.0.0", Some("http://127.0.0.1:11434/v1")),
+            (":11500", Some("http://127.0.0.1:11500/v1")),
+            ("[::]:1", Some("http://[::1]:1/v1")),
+            ("http://box.example:80/", Some("http://box.example:80/v1")),
+            ("https://box.example/ollama", Some("https://box.example:11434/v1")),
+            ("box:port", None),
+            ("a b", None),
+        ] {
+            assert_eq!(ollama(value).as_deref(), want, "{value}");
+        }
+        assert!(is_loopback("http://127.0.0.1:1/v1") && is_loopback("http://[::1]:1/v1"));
+        assert!(!is_loopback("http://127.example:1/v1") || ollama("127.example").is_some(), "the library looks again");
+        assert!(!is_loopback("http://box.example:80/v1"));
+    }
+}

@@ -1,0 +1,262 @@
+//! The servers of the Model Context Protocol that the settings name: started, trusted, and their tools.
+//!
+//! What a server says of its tools reaches the model only where the person has trusted exactly that, together with the command
+//! and what the command may do. No file of a project names servers.
+
+use crate::commands::config::agreed;
+use crate::config::places::Places;
+use crate::config::{Config, trust};
+use crate::failure::Failure;
+use crate::messages;
+use crate::shown::{Words, escaped};
+use crate::terminal::tell;
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::io::IsTerminal;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::mpsc::RecvTimeoutError;
+use std::sync::{Arc, mpsc};
+use std::time::{Duration, Instant};
+use toolfence_mcp::{Server, ServerOptions};
+use toolfence_policy::settings::{Origin, ServerRule, Value};
+use toolfence_policy::toolbox::Tool;
+use toolfence_protocol::Text;
+use toolfence_tools::CommandRunner;
+
+/// What allows every tool of a server.
+const EVERY: &str = "*";
+
+/// How long a person at a terminal waits for servers before it is said what is waited for.
+const SILENCE: Duration = Duration::from_secs(1);
+
+/// A server of the settings that has not been started.
+pub(crate) struct Wanted {
+    rule: ServerRule,
+    origin: Origin,
+    options: Result<ServerOptions, Text>,
+}
+
+/// A server of the settings, and what came of starting it.
+#[derive(Clone)]
+pub(crate) struct Found {
+    pub(crate) rule: ServerRule,
+    pub(crate) origin: Origin,
+    /// By which it is trusted.
+    pub(crate) key: PathBuf,
+    pub(crate) started: Result<Arc<Server>, Text>,
+    /// Whether the model is told of its tools: they were trusted when it was started.
+    pub(crate) offered: bool,
+}
+
+impl Wanted {
+    /// What the settings say of it.
+    pub(crate) fn rule(&self) -> &ServerRule {
+        &self.rule
+    }
+
+    /// Starts it and waits until it has told its tools, or will not.
+    pub(crate) fn start(self, commands: Arc<CommandRunner>) -> Found {
+        let Wanted { rule, origin, options } = self;
+        let started = options
+            .and_then(|options| Server::start(options, commands, &toolfence_policy::toolset::catalog()).map(Arc::new));
+        Found { key: key(&rule.name), rule, origin, started, offered: false }
+    }
+}
+
+impl Found {
+    /// Whether the person trusts the server with what it says now.
+    pub(crate) fn is_trusted(&self, places: &Places) -> bool {
+        self.started.as_ref().is_ok_and(|server| trust::holds(places, &self.key, server.told()))
+    }
+
+    /// Shows what the server says and asks about it. What is agreed to is kept.
+    pub(crate) fn ask(&self, places: &Places) -> Result<bool, Failure> {
+        let Some(told) = self.told() else { return Ok(false) };
+        let files = [told];
+        if !agreed(&files, &self.allows())? {
+            return Ok(false);
+        }
+        trust::store(places, &files)?;
+        Ok(true)
+    }
+
+    /// What a person has to agree to, under its key; `None` where the server has not started.
+    pub(crate) fn told(&self) -> Option<(PathBuf, String)> {
+        let server = self.started.as_ref().ok()?;
+        Some((self.key.clone(), server.told().to_owned()))
+    }
+
+    /// What a person agrees to, in short: all that the server says may be longer than the terminal, and begins with what it may do.
+    pub(crate) fn allows(&self) -> [Text; 2] {
+        let rule = &self.rule;
+        let paths = match rule.paths.is_empty() {
+            true => messages::writes_nothing(),
+            false => messages::writes_in(escaped(&rule.paths.join(", ")).into_owned()),
+        };
+        let network = if rule.network { messages::has_network() } else { messages::has_no_network() };
+        let count = self.started.as_ref().map_or(0, |server| server.tools().count());
+        let command = escaped(&rule.command.join(" ")).into_owned();
+        [messages::server_in_short(rule.name.as_str(), count, command, paths, network), messages::trust_allows_server()]
+    }
+
+    /// The server, where the model is told of its tools.
+    pub(crate) fn on_offer(&self) -> Option<&Arc<Server>> {
+        self.started.as_ref().ok().filter(|_| self.offered)
+    }
+
+    /// The tools of it that are on offer, by the name that the model has for them.
+    pub(crate) fn tools(&self) -> impl Iterator<Item = String> {
+        self.on_offer().into_iter().flat_map(Server::tools).map(|tool| tool.spec().name.to_string())
+    }
+
+    /// Those of its tools that run without a question because the settings say so.
+    pub(crate) fn allowed(&self) -> Vec<String> {
+        let every = self.rule.allow.iter().any(|name| name == EVERY);
+        let wanted = |name: &str| every || self.rule.allow.iter().any(|allowed| allowed == name);
+        let own = |full: &String| full.strip_prefix(&format!("{}.", self.rule.name)).is_some_and(wanted);
+        self.tools().filter(own).collect()
+    }
+}
+
+/// The servers of the settings. Of two of one name the stronger layer's counts.
+pub(crate) fn rules(config: &Config) -> Vec<(ServerRule, Origin)> {
+    let mut rules: Vec<(ServerRule, Origin)> = Vec::new();
+    for entry in config.merged.entries("mcp") {
+        let Value::Server(rule) = &entry.value else { continue };
+        rules.retain(|(known, _)| known.name != rule.name);
+        rules.push((rule.clone(), entry.origin.clone()));
+    }
+    rules
+}
+
+/// The values of variables of servers that are written in the settings, which nobody has to read elsewhere.
+pub(crate) fn secrets(config: &Config) -> impl Iterator<Item = (String, String)> {
+    let value = |(name, value): (String, String)| match other_variable(&value) {
+        Some(other) => Some((name, std::env::var(other).ok()?)),
+        None => Some((name, value)),
+    };
+    rules(config).into_iter().flat_map(|(rule, _)| rule.env).filter_map(value)
+}
+
+/// Whether the variables of a server are those that the settings of a conversation give it, so that they are taken out of all that is
+/// written down.
+pub(crate) fn has_secrets_of(rule: &ServerRule, config: &Config) -> bool {
+    rule.env.is_empty() || rules(config).iter().any(|(known, _)| known.name == rule.name && known.env == rule.env)
+}
+
+/// The variable of the person's that stands for a value: `$` and its name, and nothing else.
+fn other_variable(value: &str) -> Option<&str> {
+    let name = value.strip_prefix('$')?;
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let is_name = !name.is_empty() && !name.starts_with(|c: char| c.is_ascii_digit()) && name.chars().all(plain);
+    is_name.then_some(name)
+}
+
+/// By which a server is trusted.
+pub(crate) fn key(name: &str) -> PathBuf {
+    format!("mcp.{name}").into()
+}
+
+/// The servers of the settings, all or the one of this name, as they can be started.
+pub(crate) fn wanted(config: &Config, places: &Places, only: Option<&str>) -> Vec<Wanted> {
+    let mut letters = HashSet::new();
+    let all = rules(config).into_iter().map(|(rule, origin)| {
+        // A model's spelling of a tool's name is understood without these.
+        let is_new = letters.insert(rule.name.replace(['_', '-'], ""));
+        let options = if is_new { options(&rule, places) } else { Err(messages::server_name_like_another()) };
+        Wanted { rule, origin, options }
+    });
+    all.filter(|wanted| only.is_none_or(|name| wanted.rule.name == name)).collect()
+}
+
+/// Starts servers side by side, all or the one of this name, and waits until each has told its tools, or will not.
+pub(crate) fn start(config: &Config, places: &Places, commands: &Arc<CommandRunner>, only: Option<&str>) -> Vec<Found> {
+    let all = wanted(config, places, only);
+    let mut waits: Vec<String> = all.iter().map(|wanted| wanted.rule.name.clone()).collect();
+    let (done, answers) = mpsc::channel();
+    for (at, wanted) in all.into_iter().enumerate() {
+        let (commands, done) = (Arc::clone(commands), done.clone());
+        let failed = Found {
+            key: key(&wanted.rule.name),
+            rule: wanted.rule.clone(),
+            origin: wanted.origin.clone(),
+            started: Err(messages::server_thread_died()),
+            offered: false,
+        };
+        std::thread::spawn(move || {
+            let found = catch_unwind(AssertUnwindSafe(|| wanted.start(commands))).unwrap_or(failed);
+            // Whoever asked waits until all have answered.
+            let _ = done.send((at, found));
+        });
+    }
+    drop(done);
+    let (began, mut told, mut found) = (Instant::now(), !std::io::stderr().is_terminal(), Vec::new());
+    loop {
+        let next = match told {
+            true => answers.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            false => answers.recv_timeout(SILENCE.saturating_sub(began.elapsed())),
+        };
+        match next {
+            Ok((at, server)) => {
+                waits.retain(|name| *name != server.rule.name);
+                found.push((at, server));
+            }
+            Err(RecvTimeoutError::Timeout) => {
+                told = true;
+                tell(&messages::waiting_for_servers(waits.join(", ")));
+            }
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+    }
+    found.sort_by_key(|(at, _)| *at);
+    found.into_iter().map(|(_, server)| server).collect()
+}
+
+/// Settles which of them are on offer: those that the person trusts. Who is there is asked about the others, where `asks` says that
+/// somebody is; what is left out is told.
+pub(crate) fn settle(all: &mut [Found], places: &Places, asks: bool) -> Result<(), Failure> {
+    for found in all {
+        let name = found.rule.name.as_str();
+        let server = match &found.started {
+            Ok(server) => server,
+            Err(why) => {
+                tell(&messages::server_not_used(name, escaped(&why.words()).into_owned()));
+                continue;
+            }
+        };
+        if !server.is_sandboxed() {
+            tell(&messages::server_outside(name));
+        }
+        server.notes().iter().for_each(tell);
+        found.offered = found.is_trusted(places) || asks && found.ask(places)?;
+        if !found.offered {
+            tell(&messages::server_not_trusted(found.rule.name.as_str()));
+        }
+    }
+    Ok(())
+}
+
+/// What the library wants to know of a server.
+///
+/// # Errors
+/// A variable of the person's is not set; or one of its paths would let it write what is trusted or settled.
+fn options(rule: &ServerRule, places: &Places) -> Result<ServerOptions, Text> {
+    let mut options = ServerOptions::new(&rule.name, &rule.command);
+    for (name, value) in &rule.env {
+        let value = match other_variable(value) {
+            Some(other) => std::env::var_os(other).ok_or_else(|| messages::variable_not_set(other))?,
+            None => OsString::from(value),
+        };
+        options.env.push((name.clone(), value));
+    }
+    let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
+    let path = |path: &String| path.strip_prefix("~/").map_or_else(|| PathBuf::from(path), |rest| home.join(rest));
+    options.paths = rule.paths.iter().map(path).collect();
+    if let Some(path) = options.paths.iter().find(|path| places.are_reached_through(path)) {
+        return Err(messages::path_holds_settings(path.display().to_string()));
+    }
+    options.network = rule.network;
+    options.seconds = rule.seconds;
+    Ok(options)
+}

@@ -1,0 +1,240 @@
+//! Commands that a person or a project has written: Markdown files that are sent as messages.
+//!
+//! `NAME.md` in the folder `commands` beside the person's settings, or in `.toolfence/commands` of a project, is `/NAME`. None stands
+//! in for a command of the program, and none of a project for one of the person. What one of a project says is sent only where the
+//! person has trusted exactly that.
+
+use super::built_in;
+use crate::config::places::{self, Places, has_link, read_first_bytes, read_own};
+use crate::config::trust;
+use crate::failure::Failure;
+use crate::messages;
+use crate::personas::is_name;
+use crate::shown::escaped;
+use std::path::{Path, PathBuf};
+use toolfence_protocol::Text;
+use toolfence_protocol::clip;
+
+/// The ending of a command's file.
+const ENDING: &str = ".md";
+/// What the words behind the command take the place of.
+const ARGUMENTS: &str = "$ARGUMENTS";
+/// The most places that they take: words may be as long as a paste.
+const MOST_PLACES: usize = 16;
+/// The most files of a folder that are looked at, and bytes of one.
+const MOST_FILES: usize = 200;
+const MOST_BYTES: usize = 64 << 10;
+/// Characters of a description that are shown.
+const LONGEST: usize = 100;
+
+/// A command.
+#[derive(Debug, Clone)]
+pub(crate) struct Own {
+    pub(crate) name: String,
+    file: PathBuf,
+    /// The root of the project that has written it; none for one of the person.
+    project: Option<PathBuf>,
+    /// Whether the person wrote it, or trusted what it says.
+    trusted: bool,
+    /// The heading of the file.
+    summary: String,
+}
+
+impl Own {
+    /// The command in one line, for people.
+    pub(super) fn summary(&self) -> Text {
+        match (self.summary.as_str(), self.is_of_project()) {
+            _ if !self.trusted => messages::slash_not_trusted(),
+            ("", true) => messages::slash_of_project(),
+            ("", false) => messages::slash_of_person(),
+            (summary, _) => summary.into(),
+        }
+    }
+
+    /// The file that holds it.
+    pub(crate) fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// Whether the project has written it, and not the person.
+    pub(crate) fn is_of_project(&self) -> bool {
+        self.project.is_some()
+    }
+
+    /// The person has trusted it, or has written it.
+    pub(crate) fn trust(&mut self) {
+        self.trusted = true;
+    }
+
+    /// What the file holds now: who changes it wants the change.
+    ///
+    /// # Errors
+    /// The file is gone, a link is on the way to one of a project, or it is too long.
+    pub(crate) fn text(&self) -> Result<String, Failure> {
+        let text = text(&self.file, self.project.as_deref())?;
+        text.ok_or_else(|| Failure::wrong_use(messages::no_file(self.file.display().to_string())))
+    }
+}
+
+/// The message that a file says, with these words in it.
+pub(crate) fn message(text: &str, words: &str) -> String {
+    let (_, body) = parted(text);
+    let body = body.trim();
+    match (body.contains(ARGUMENTS), words) {
+        (true, words) => body.replacen(ARGUMENTS, words, MOST_PLACES),
+        (false, "") => body.to_owned(),
+        (false, words) => format!("{body}\n\n{words}"),
+    }
+}
+
+/// The commands that there are: the person's own, and those of the project. What is wrong with one is told, and the others count.
+pub(crate) fn find(places: &Places) -> (Vec<Own>, Vec<Text>) {
+    let (mut all, mut notes) = (Vec::new(), Vec::new());
+    if let Some(folder) = places.user.as_deref().and_then(Path::parent) {
+        in_folder(&folder.join("commands"), None, &mut all, &mut notes);
+    }
+    in_folder(&places.commands(), Some(places.root()), &mut all, &mut notes);
+    for own in all.iter_mut().filter(|own| own.is_of_project()) {
+        own.trusted = own.text().is_ok_and(|text| trust::holds(places, &own.file, &text));
+    }
+    (all, notes)
+}
+
+/// The files of the project's commands with their text, and a failure for each that cannot be read or is below a link.
+pub(crate) fn of_project(places: &Places) -> (Vec<(PathBuf, String)>, Vec<Failure>) {
+    let (mut files, mut failures) = (Vec::new(), Vec::new());
+    for (_, file) in names_in(&places.commands()) {
+        match text(&file, Some(places.root())) {
+            Ok(Some(text)) => files.push((file, text)),
+            Ok(None) => {}
+            Err(failure) => failures.push(failure),
+        }
+    }
+    (files, failures)
+}
+
+/// The names of the commands of a folder, with their files.
+fn names_in(folder: &Path) -> Vec<(String, PathBuf)> {
+    // A folder that is not there has no commands.
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().take(MOST_FILES);
+    let files = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let named = |file: String| {
+        let name = file.strip_suffix(ENDING).filter(|name| is_name(name))?.to_owned();
+        Some((name, folder.join(file)))
+    };
+    let mut names: Vec<(String, PathBuf)> = files.filter_map(named).collect();
+    names.sort_unstable();
+    names
+}
+
+fn in_folder(folder: &Path, project: Option<&Path>, all: &mut Vec<Own>, notes: &mut Vec<Text>) {
+    for (name, path) in names_in(folder) {
+        if built_in().any(|known| known.name == name) || all.iter().any(|known: &Own| known.name == name) {
+            notes.push(messages::own_command_not_used(path.display().to_string(), name));
+            continue;
+        }
+        match text(&path, project) {
+            Ok(Some(text)) => {
+                let summary = clip::middle(parted(&text).0, LONGEST);
+                let summary = escaped(&summary).into_owned();
+                all.push(Own {
+                    name,
+                    file: path,
+                    project: project.map(Path::to_owned),
+                    trusted: project.is_none(),
+                    summary,
+                });
+            }
+            Ok(None) => {}
+            Err(failure) => notes.push(failure.message().clone()),
+        }
+    }
+}
+
+/// The text of a file. Nobody knows where a link of a project leads, so none is followed.
+fn text(file: &Path, project: Option<&Path>) -> Result<Option<String>, Failure> {
+    let read = match project {
+        Some(root) if has_link(root, file) => return Err(places::cannot_read(file, messages::is_a_link())),
+        Some(_) => read_first_bytes(file, MOST_BYTES)?,
+        None => read_own(file)?.map(|text| {
+            let whole = text.len() <= MOST_BYTES;
+            (text, whole)
+        }),
+    };
+    match read {
+        Some((_, false)) => {
+            let why = messages::larger_than((MOST_BYTES >> 10) as u64);
+            Err(Failure::wrong_use(messages::cannot_read(file.display().to_string(), why)))
+        }
+        read => Ok(read.map(|(text, _)| text)),
+    }
+}
+
+/// The heading in the first line, which describes the command, and the message.
+fn parted(text: &str) -> (&str, &str) {
+    let text = text.trim_start_matches('\u{feff}');
+    match text.split_once('\n').unwrap_or((text, "")) {
+        (head, body) if head.starts_with("# ") => (head[2..].trim(), body),
+        _ => ("", text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn own(text: &str) -> (tempfile::TempDir, Own) {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("x.md");
+        std::fs::write(&file, text).unwrap();
+        let project = Some(folder.path().to_owned());
+        (folder, Own { name: "x".into(), file, project, trusted: false, summary: String::new() })
+    }
+
+    #[test]
+    fn words_take_their_place_in_the_message() {
+        let message = |text: &str, words: &str| message(&own(text).1.text().unwrap(), words);
+        assert_eq!(message("# Review\nReview $ARGUMENTS, then $ARGUMENTS.\n", "a b"), "Review a b, then a b.");
+        assert_eq!(message("Test it.\n", ""), "Test it.");
+        assert_eq!(message("Test it.\n", "and more"), "Test it.\n\nand more");
+        assert_eq!(parted("# What it does\nbody"), ("What it does", "body"));
+        assert_eq!(parted("#no heading"), ("", "#no heading"));
+    }
+
+    #[test]
+    fn no_link_of_a_project_is_followed_and_nothing_endless_is_read() {
+        let (folder, command) = own("x");
+        std::fs::remove_file(&command.file).unwrap();
+        std::os::unix::fs::symlink("/etc/passwd", &command.file).unwrap();
+        assert!(command.text().is_err());
+        std::fs::remove_file(&command.file).unwrap();
+        std::fs::write(&command.file, "x".repeat(MOST_BYTES + 1)).unwrap();
+        assert!(command.text().is_err());
+        let (mut all, mut notes) = (Vec::new(), Vec::new());
+        in_folder(folder.path(), Some(folder.path()), &mut all, &mut notes);
+        assert!(all.is_empty() && notes.len() == 1);
+        // A folder on the way may become a link after the commands were found.
+        let elsewhere = tempfile::tempdir().unwrap();
+        std::fs::write(elsewhere.path().join("x.md"), "theirs").unwrap();
+        std::os::unix::fs::symlink(elsewhere.path(), folder.path().join("commands")).unwrap();
+        let below = Own { file: folder.path().join("commands/x.md"), ..command };
+        assert!(below.text().is_err());
+    }
+
+    #[test]
+    fn none_stands_in_for_another() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["undo.md", "mine.md", "no name.md", "other.txt"] {
+            std::fs::write(folder.path().join(name), "# Does \u{1b}[31mit\ntext").unwrap();
+        }
+        let (mut all, mut notes) = (Vec::new(), Vec::new());
+        in_folder(folder.path(), None, &mut all, &mut notes);
+        in_folder(folder.path(), Some(folder.path()), &mut all, &mut notes);
+        assert_eq!(
+            all.iter().map(|own| (own.name.as_str(), own.is_of_project())).collect::<Vec<_>>(),
+            [("mine", false)]
+        );
+        assert_eq!(all[0].summary, "Does \\u{1b}[31mit");
+        assert_eq!(notes.len(), 3);
+    }
+}

@@ -1,0 +1,550 @@
+//! The status: what is being waited for, in a few rows below all that was printed.
+//!
+//! It is for a terminal that can move its cursor and nothing else. Whatever is printed takes it away first, so that it leaves
+//! nothing behind; its rows are cut to the width of the terminal, so that none fills a second one.
+
+use crate::markdown::{in_rows, rows_of};
+use crate::marks::columns;
+use crate::messages;
+use crate::outcome::printed_line;
+use crate::preview::label;
+use crate::shown::{Words, escaped};
+use crate::style::Style;
+use crate::theme::codes;
+use crate::thoughts::Lines;
+use rustix::termios::{Winsize, tcgetwinsize};
+use serde_json::Value;
+use std::borrow::Cow;
+use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, Once, OnceLock, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+use toolfence_protocol::{Text, ToolCall};
+
+/// The one status line of the program.
+static LINE: Mutex<Option<Line>> = Mutex::new(None);
+/// Whether there is one: asked before everything that is printed.
+static ACTIVE: AtomicBool = AtomicBool::new(false);
+/// On which output a row is open.
+static OPEN: AtomicU8 = AtomicU8::new(NOT_OPEN);
+const NOT_OPEN: u8 = 0;
+const OPEN_ON_STDOUT: u8 = 1;
+const OPEN_ON_STDERR: u8 = 2;
+static CHANGED: Condvar = Condvar::new();
+static TICKER: Once = Once::new();
+
+/// Between two looks at what has changed.
+const TICK: Duration = Duration::from_millis(100);
+/// What takes no longer has no status line: nothing flashes by.
+const PATIENCE: Duration = Duration::from_millis(400);
+/// Bytes that are kept of the text of an argument, and arguments that are told apart.
+const MOST_TEXT: usize = 512;
+const MOST_ARGUMENTS: usize = 32;
+/// Bytes of the end of a thought that are kept, once there are twice as many.
+const END_OF_THOUGHT: usize = 2 << 10;
+/// Lines that are shown of what is written or printed.
+const MOST_ROWS: usize = 5;
+/// Bytes of such a line that are kept.
+const MOST_OF_LINE: usize = 256;
+/// Columns beside the text of a row below the line.
+const BESIDE: usize = 6;
+/// Narrower terminals have no status line.
+const FEWEST_COLUMNS: usize = 12;
+
+/// Which of the program's outputs the line is drawn on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Output {
+    Stdout,
+    Stderr,
+}
+
+struct Line {
+    output: Output,
+    colour: bool,
+    signs: bool,
+    what: What,
+    /// An empty row stands above.
+    parted: bool,
+    since: Instant,
+    /// The rows as they stand there.
+    drawn: Option<Vec<String>>,
+}
+
+/// What is being waited for.
+pub(crate) enum What {
+    /// The first piece of a reply.
+    Model,
+    /// Tools of which this one is shown.
+    Tools(ToolSoFar),
+    /// A call that is being written.
+    Call(CallSoFar),
+    /// A thought.
+    Thought(ThoughtSoFar),
+}
+
+/// A thought as far as it came.
+#[derive(Default)]
+pub(crate) struct ThoughtSoFar {
+    /// Its end.
+    text: String,
+    lines: Lines,
+}
+
+/// A call as far as it was written.
+pub(crate) struct CallSoFar {
+    id: String,
+    name: String,
+    arguments: Vec<Argument>,
+}
+
+/// A call that runs.
+pub(crate) struct ToolSoFar {
+    id: String,
+    label: String,
+    /// What the tool said last of how far it is.
+    said: String,
+    /// The last lines of what it printed.
+    printed: Vec<String>,
+}
+
+struct Argument {
+    name: String,
+    /// The beginning of its text.
+    text: String,
+    /// The last lines of its text, of which the last one may go on.
+    last: Vec<String>,
+    breaks: usize,
+    /// Something stands behind the last line break.
+    open: bool,
+}
+
+/// Shows the line, or another one in its place. The cursor is at the beginning of an empty row.
+pub(crate) fn begin(output: Output, colour: bool, signs: bool, what: What, parted: bool) {
+    let drawn = lock().as_mut().filter(|line| line.output == output).and_then(|line| line.drawn.take());
+    if drawn.is_none() {
+        end();
+    }
+    *lock() = Some(Line { output, colour, signs, what, parted, since: Instant::now(), drawn });
+    ACTIVE.store(true, Ordering::SeqCst);
+    // Where no thread can be started there is no status line.
+    TICKER.call_once(|| drop(thread::Builder::new().name("status".to_owned()).spawn(tick)));
+    CHANGED.notify_all();
+}
+
+/// More of the call that is being written.
+pub(crate) fn written(id: &str, arg: &str, text: &str) {
+    if let Some(Line { what: What::Call(call), .. }) = &mut *lock()
+        && call.id == id
+    {
+        call.push(arg, text);
+    }
+}
+
+/// More of the thought that is under way.
+pub(crate) fn thought(text: &str) {
+    if let Some(Line { what: What::Thought(thought), .. }) = &mut *lock() {
+        thought.push(text);
+    }
+}
+
+/// A tool that runs says how far it is.
+pub(crate) fn said(id: &str, note: &str) {
+    if let Some(Line { what: What::Tools(tool), .. }) = &mut *lock()
+        && tool.id == id
+    {
+        note.clone_into(&mut tool.said);
+    }
+}
+
+/// A command that runs has printed this last.
+pub(crate) fn printed(id: &str, end: &str) {
+    if let Some(Line { what: What::Tools(tool), .. }) = &mut *lock()
+        && tool.id == id
+    {
+        let lines: Vec<&str> = end.lines().filter(|line| !line.trim().is_empty()).collect();
+        tool.printed = lines[lines.len().saturating_sub(MOST_ROWS)..].iter().map(|line| printed_line(line)).collect();
+    }
+}
+
+/// Takes the line away where it shows this call, which is withdrawn; gives what the line called it.
+pub(crate) fn withdraw(id: &str) -> Option<String> {
+    let label = match &*lock() {
+        Some(Line { what: What::Call(call), .. }) if call.id == id => label(&call.known()),
+        _ => return None,
+    };
+    end();
+    Some(label)
+}
+
+/// A row is not ended yet, for what follows belongs to it.
+pub(crate) fn open_row(output: Output) {
+    let open = if output == Output::Stdout { OPEN_ON_STDOUT } else { OPEN_ON_STDERR };
+    OPEN.store(open, Ordering::SeqCst);
+}
+
+/// Goes on in the row that is open; `false` where something else was printed, which has ended it.
+pub(crate) fn go_on() -> bool {
+    OPEN.swap(NOT_OPEN, Ordering::SeqCst) != NOT_OPEN
+}
+
+/// Takes the line away, or ends the row that is open: something else is printed.
+pub(crate) fn end() {
+    match OPEN.swap(NOT_OPEN, Ordering::SeqCst) {
+        OPEN_ON_STDOUT => Output::Stdout.write("\n"),
+        OPEN_ON_STDERR => Output::Stderr.write("\n"),
+        _ => {}
+    }
+    if ACTIVE.swap(false, Ordering::SeqCst)
+        && let Some(line) = lock().take()
+        && let Some(rows) = &line.drawn
+    {
+        let first = to_the_first(rows, line.output.columns());
+        // Of one row only what stands in it is taken away: that much every terminal can.
+        let clear = if rows.len() > 1 || first.len() > 1 { "\x1b[J" } else { "\x1b[K" };
+        line.output.write(&format!("{first}{clear}"));
+    }
+}
+
+/// Says something on standard error: in rows of the terminal, where it is one.
+pub(crate) fn say(text: &str) {
+    end();
+    let text = escaped(text);
+    let rows = match io::stderr().is_terminal() {
+        true => in_rows(&text, Output::Stderr.columns().saturating_sub(1)).into(),
+        false => text,
+    };
+    // Where the terminal is gone there is nobody to tell.
+    let _ = writeln!(io::stderr(), "{rows}");
+}
+
+fn lock() -> MutexGuard<'static, Option<Line>> {
+    LINE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What takes the cursor from the end of the last of these rows to the beginning of the first one. They were drawn on a terminal
+/// that may have become narrower since. Most terminals wrap then what no longer fits, and move the cursor along; the others cut it.
+/// Where terminals do not agree how many rows that are, a row too few is taken back: what stands above was printed for good.
+pub(crate) fn to_the_first(rows: &[impl AsRef<str>], columns: usize) -> String {
+    let taken = |row: &str| if wraps_anew() { rows_of(row, columns).0 } else { 1 };
+    let above: usize = rows.iter().map(|row| taken(row.as_ref())).sum::<usize>().saturating_sub(1);
+    format!("\r{}", "\x1b[A".repeat(above))
+}
+
+/// Whether the terminal wraps its rows anew when it becomes narrower. Those that do not are known by what they say of themselves.
+fn wraps_anew() -> bool {
+    static ANEW: OnceLock<bool> = OnceLock::new();
+    *ANEW.get_or_init(|| {
+        let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let term = std::env::var("TERM").unwrap_or_default();
+        let cuts =
+            ["linux", "rxvt", "screen", "st-"].iter().any(|name| term.starts_with(name)) || is_set("XTERM_VERSION");
+        // Whatever tmux runs in, it is tmux that wraps.
+        is_set("TMUX") || !cuts
+    })
+}
+
+/// Draws the line again and again while there is one.
+fn tick() {
+    let mut line = lock();
+    loop {
+        line = match &mut *line {
+            // Nothing has to be drawn before there is a line again.
+            None => CHANGED.wait(line).unwrap_or_else(PoisonError::into_inner),
+            Some(shown) => {
+                shown.draw();
+                CHANGED.wait_timeout(line, TICK).unwrap_or_else(PoisonError::into_inner).0
+            }
+        };
+    }
+}
+
+impl Output {
+    fn write(self, text: &str) {
+        // Where the terminal is gone nobody misses the line.
+        let _ = match self {
+            Output::Stdout => io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush()),
+            Output::Stderr => io::stderr().write_all(text.as_bytes()),
+        };
+    }
+
+    /// Columns of the terminal, as it is now.
+    pub(crate) fn columns(self) -> usize {
+        self.size().map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0).unwrap_or(80)
+    }
+
+    fn height(self) -> usize {
+        self.size().map(|size| usize::from(size.ws_row)).filter(|rows| *rows > 0).unwrap_or(24)
+    }
+
+    fn size(self) -> Option<Winsize> {
+        match self {
+            Output::Stdout => tcgetwinsize(io::stdout()),
+            Output::Stderr => tcgetwinsize(io::stderr()),
+        }
+        .ok()
+    }
+}
+
+impl Line {
+    fn draw(&mut self) {
+        let waited = self.since.elapsed();
+        let width = self.output.columns();
+        if waited < PATIENCE && self.drawn.is_none() || width < FEWEST_COLUMNS {
+            return;
+        }
+        let mut rows = vec![row(&self.what, waited, self.signs, width - 1)];
+        let below = self.what.below(width.saturating_sub(BESIDE));
+        // They must not push all that was printed out of a low terminal.
+        let below = &below[below.len() - below.len().min(self.output.height() / 4)..];
+        let bar = if self.signs { "  │ " } else { "  | " };
+        let dots = if self.signs { "…" } else { "..." };
+        rows.extend(below.iter().map(|line| fitted(&format!("{bar}{line}"), "", dots, width - 1)));
+        if self.parted {
+            rows.insert(0, String::new());
+        }
+        if self.drawn.as_ref() != Some(&rows) {
+            let style = if matches!(self.what, What::Model | What::Thought(_)) { Style::Dim } else { Style::Action };
+            let before = self.drawn.as_deref().unwrap_or_default();
+            let mut out = to_the_first(before, width);
+            // Where the terminal became narrower, the rows stand in more of them.
+            let is_wrapped = out.len() > 1 + "\x1b[A".len() * before.len().saturating_sub(1);
+            out.push_str(if is_wrapped { "\x1b[J" } else { "" });
+            // Over what stands there, and then what is left of that: nothing flickers.
+            for (index, row) in rows.iter().enumerate() {
+                let style = if index == usize::from(self.parted) { style } else { Style::Dim };
+                let (on, off) = if self.colour { codes(style) } else { ("", "") };
+                out.push_str(&format!("{}{on}{row}{off}\x1b[K", if index == 0 { "" } else { "\r\n" }));
+            }
+            if self.drawn.as_ref().is_some_and(|drawn| drawn.len() > rows.len()) {
+                out.push_str("\x1b[J");
+            }
+            self.output.write(&out);
+            self.drawn = Some(rows);
+        }
+    }
+}
+
+impl What {
+    /// The lines that are shown below the row.
+    fn below(&self, width: usize) -> Cow<'_, [String]> {
+        match self {
+            What::Model => [].as_slice().into(),
+            What::Tools(tool) => tool.printed.as_slice().into(),
+            What::Call(call) => call.last().into(),
+            What::Thought(thought) => thought.last(width).into(),
+        }
+    }
+}
+
+/// What stands before a call.
+pub(crate) fn arrow(signs: bool) -> &'static str {
+    if signs { "→" } else { "->" }
+}
+
+/// The words of the line, in so many columns at most.
+fn row(what: &What, waited: Duration, signs: bool, width: usize) -> String {
+    let spinner = if signs { ["⠋", "⠙", "⠸", "⠴", "⠦", "⠇"] } else { ["|", "/", "-", "\\", "|", "/"] };
+    let turn = spinner[usize::try_from(waited.as_millis() / TICK.as_millis()).unwrap_or(0) % spinner.len()];
+    let dots = if signs { "…" } else { "..." };
+    let spun = |text: Text| format!("{turn} {}", text.words());
+    match what {
+        What::Model => fitted(&spun(messages::waiting_for_model(waited.as_secs())), "", dots, width),
+        What::Thought(thought) => {
+            let size = messages::lines_of_output(thought.lines.count());
+            fitted(&spun(messages::thinking(waited.as_secs())), &format!(", {}", size.words()), dots, width)
+        }
+        What::Tools(tool) => {
+            let said = if tool.said.is_empty() { String::new() } else { format!("  {}", tool.said) };
+            let running = format!("  {}", spun(messages::tools_run(waited.as_secs())));
+            let tail = fitted(&format!("{running}{said}"), "", dots, width / 2);
+            fitted(&format!("{} {}", arrow(signs), tool.label), &tail, dots, width)
+        }
+        What::Call(call) => {
+            // One long line does not change any more once it is as wide as the terminal.
+            let tail = match (call.size(), waited.as_secs()) {
+                (Some(size), _) => format!("  {}", size.words()),
+                (None, 0) => String::new(),
+                (None, seconds) => format!("  {seconds} s"),
+            };
+            fitted(&format!("{} {}", arrow(signs), label(&call.known())), &tail, dots, width)
+        }
+    }
+}
+
+/// The text with what stands behind it, cut where both need more columns. Nothing in it steers the terminal.
+fn fitted(text: &str, tail: &str, dots: &str, width: usize) -> String {
+    let text = escaped(text).replace(['\n', '\t'], " ");
+    let columns = |text: &str| text.chars().map(columns).sum::<usize>();
+    let left = width.saturating_sub(columns(tail));
+    if columns(&text) <= left {
+        return text + tail;
+    }
+    let left = left.saturating_sub(columns(dots));
+    let mut column = 0;
+    let over = text.char_indices().find(|(_, c)| {
+        column += self::columns(*c);
+        column > left
+    });
+    let end = over.map_or(text.len(), |(at, _)| at);
+    format!("{}{dots}{tail}", text[..end].trim_end())
+}
+
+impl CallSoFar {
+    pub(crate) fn new(id: &str, name: &str) -> CallSoFar {
+        CallSoFar { id: id.to_owned(), name: name.to_owned(), arguments: Vec::new() }
+    }
+
+    fn push(&mut self, name: &str, text: &str) {
+        let known = self.arguments.iter().position(|argument| argument.name == name);
+        let index = known.unwrap_or(self.arguments.len()).min(MOST_ARGUMENTS - 1);
+        if index == self.arguments.len() {
+            let (text, name) = (String::new(), name.to_owned());
+            self.arguments.push(Argument { name, text, last: Vec::new(), breaks: 0, open: false });
+        }
+        let argument = &mut self.arguments[index];
+        let room = MOST_TEXT.saturating_sub(argument.text.len());
+        let ends = text.char_indices().map(|(at, c)| at + c.len_utf8());
+        argument.text.push_str(&text[..ends.take_while(|end| *end <= room).last().unwrap_or(0)]);
+        argument.keep_last(text);
+        argument.breaks += text.bytes().filter(|byte| *byte == b'\n').count();
+        argument.open = text.bytes().last().map_or(argument.open, |byte| byte != b'\n');
+    }
+
+    /// The call as its label takes it.
+    fn known(&self) -> ToolCall {
+        let arguments = self.arguments.iter().filter(|argument| !argument.name.contains('/'));
+        let args = arguments.map(|argument| (argument.name.clone(), Value::from(argument.text.as_str())));
+        ToolCall::new("", &self.name, args.collect())
+    }
+
+    /// The last lines of the argument that is written, where it has several.
+    fn last(&self) -> &[String] {
+        self.arguments.last().filter(|argument| argument.breaks > 0).map_or(&[], |argument| &argument.last)
+    }
+
+    /// How many lines were written, where that is more than one.
+    fn size(&self) -> Option<Text> {
+        let lines = |argument: &Argument| argument.breaks + usize::from(argument.open);
+        let long = self.arguments.iter().map(lines).filter(|lines| *lines > 1);
+        Some(long.sum()).filter(|lines: &usize| *lines > 1).map(messages::lines_of_output)
+    }
+}
+
+impl Argument {
+    fn keep_last(&mut self, text: &str) {
+        for (index, line) in text.split('\n').enumerate() {
+            if index > 0 || self.last.is_empty() {
+                self.last.push(String::new());
+            }
+            if let Some(last) = self.last.last_mut() {
+                let room = MOST_OF_LINE.saturating_sub(last.len());
+                last.extend(line.chars().take(room));
+            }
+            let over = self.last.len().saturating_sub(MOST_ROWS);
+            self.last.drain(..over);
+        }
+    }
+}
+
+impl ThoughtSoFar {
+    fn push(&mut self, text: &str) {
+        self.lines.push(text);
+        self.text.push_str(text);
+        if self.text.len() > 2 * END_OF_THOUGHT {
+            let over = self.text.len() - END_OF_THOUGHT;
+            let start = (over..self.text.len()).find(|at| self.text.is_char_boundary(*at)).unwrap_or(over);
+            // Words that stood there stay where they were as long as they can.
+            let line = self.text[start..].find(['\n', ' ']).map_or(start, |at| start + at + 1);
+            self.text.drain(..line);
+        }
+    }
+
+    /// Its last rows on a terminal of so many columns.
+    fn last(&self, width: usize) -> Vec<String> {
+        let rows = in_rows(&escaped(self.text.trim_end()), width.max(1));
+        let rows: Vec<&str> = rows.lines().filter(|row| !row.trim().is_empty()).collect();
+        rows[rows.len().saturating_sub(MOST_ROWS)..].iter().map(|row| (*row).to_owned()).collect()
+    }
+}
+
+impl ToolSoFar {
+    pub(crate) fn new(id: &str, label: &str) -> ToolSoFar {
+        ToolSoFar { id: id.to_owned(), label: label.to_owned(), said: String::new(), printed: Vec::new() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(pieces: &[(&str, &str)], name: &str) -> What {
+        let mut call = CallSoFar::new("1", name);
+        pieces.iter().for_each(|(arg, text)| call.push(arg, text));
+        What::Call(call)
+    }
+
+    #[test]
+    fn a_call_is_told_while_it_is_written() {
+        let told = |pieces: &[(&str, &str)], name: &str| row(&written(pieces, name), Duration::ZERO, true, 40);
+        assert_eq!(told(&[], "write_file"), "→ write_file");
+        assert_eq!(told(&[("path", "src/ma"), ("path", "in.rs")], "write_file"), "→ write_file src/main.rs");
+        let content = [("path", "a.rs"), ("content", "one\ntw"), ("content", "o\nthree")];
+        assert_eq!(told(&content, "write_file"), "→ write_file a.rs  3 lines");
+        let edits = [("path", "a.rs"), ("edits/0/replacement", "one\ntwo\n"), ("edits/1/replacement", "three")];
+        assert_eq!(told(&edits, "edit_file"), "→ edit_file a.rs  2 lines");
+        assert_eq!(told(&[("command", "make\nmake test")], "bash"), "→ bash $ make ...  2 lines");
+        let late = row(&written(&[("command", "make")], "bash"), Duration::from_secs(2), true, 40);
+        assert_eq!(late, "→ bash $ make  2 s");
+        assert_eq!(told(&[("command", "x".repeat(99).as_str())], "bash"), format!("→ bash $ {}…", "x".repeat(28)));
+    }
+
+    #[test]
+    fn a_row_is_never_wider_than_the_terminal_and_steers_nothing() {
+        for text in ["語".repeat(30), "e\u{301}".repeat(60), "👩\u{200d}👩".repeat(20), "\u{1b}[31m\u{202e}".repeat(20)]
+        {
+            for width in 12..60 {
+                for signs in [true, false] {
+                    let row = row(&written(&[("command", &text)], "bash"), Duration::ZERO, signs, width);
+                    assert!(row.chars().map(columns).sum::<usize>() <= width, "{row:?} in {width}");
+                    assert!(!row.chars().any(char::is_control), "{row:?}");
+                }
+            }
+        }
+        assert_eq!(fitted("wide 語語", "  9", "…", 10), "wide…  9");
+    }
+
+    #[test]
+    fn a_thought_shows_its_last_rows() {
+        let mut thought = ThoughtSoFar::default();
+        "First this.\n\nThen one line that goes on and on, with a\u{1b}[31m in it.".chars().for_each(|c| {
+            thought.push(c.encode_utf8(&mut [0; 4]));
+        });
+        assert_eq!(
+            thought.last(20),
+            ["First this.", "Then one line that", "goes on and on, with", "a\\u{1b}[31m in it."]
+        );
+        let told = row(&What::Thought(thought), Duration::from_secs(3), true, 60);
+        assert_eq!(told, "⠋ thinking, 3 s, 3 lines");
+        let mut thought = ThoughtSoFar::default();
+        (0..1000).for_each(|_| thought.push(&"é語 ".repeat(1000)));
+        assert!(thought.text.len() <= 2 * END_OF_THOUGHT && thought.last(40).len() == MOST_ROWS);
+    }
+
+    #[test]
+    fn much_is_counted_and_little_is_kept() {
+        let mut call = CallSoFar::new("1", "write_file");
+        (0..1000).for_each(|at| call.push(&format!("a{at}"), "é\n".repeat(1000).as_str()));
+        assert!(call.arguments.len() == MOST_ARGUMENTS && call.arguments.iter().all(|a| a.text.len() <= MOST_TEXT));
+        assert_eq!(call.size().map(|size| size.words().into_owned()).as_deref(), Some("1000000 lines"));
+    }
+
+    #[test]
+    fn time_that_passes_is_told() {
+        let told = |seconds, signs| row(&What::Model, Duration::from_secs(seconds), signs, 60);
+        assert_eq!(
+            (told(2, true).as_str(), told(0, false).as_str()),
+            ("⠸ waiting for the model, 2 s", "| waiting for the model, 0 s")
+        );
+    }
+}

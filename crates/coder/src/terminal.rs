@@ -1,0 +1,252 @@
+//! What reaches the terminal. Text of a model, a tool or a file goes through [`escaped`] first, always.
+
+use crate::choices::Color;
+use crate::failure::Failure;
+use crate::markdown::{Look, in_rows, line_in_rows};
+use crate::shown::{Words, escaped};
+use crate::status::{self, Output, What};
+pub(crate) use crate::style::Style;
+use crate::theme::codes;
+use rustix::fs::FileType;
+use rustix::termios::tcgetwinsize;
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::time::Duration;
+use toolfence_protocol::Text;
+
+/// What the person settled about colours, for every terminal that is opened from then on.
+static COLOURS: AtomicU8 = AtomicU8::new(AUTO);
+const AUTO: u8 = 0;
+const ALWAYS: u8 = 1;
+const NEVER: u8 = 2;
+
+/// Settles whether there are colours.
+pub(crate) fn set_colours(wanted: Color) {
+    let wanted = match wanted {
+        Color::Auto => AUTO,
+        Color::Always => ALWAYS,
+        Color::Never => NEVER,
+    };
+    COLOURS.store(wanted, Ordering::Relaxed);
+}
+
+/// How a person is told that a turn is over which took long.
+static NOTICE: AtomicU8 = AtomicU8::new(BELL);
+const BELL: u8 = 0;
+const OSC9: u8 = 1;
+const NO_NOTICE: u8 = 2;
+
+/// Who waited for so many seconds or longer may have looked away.
+static LONG: AtomicU64 = AtomicU64::new(20);
+
+/// Settles how a person is told of the end of a long turn: `off`, `bell` or `osc9`, and how many seconds are long.
+pub(crate) fn set_notice(wanted: Option<&str>, seconds: u64) {
+    let wanted = match wanted {
+        Some("off") => NO_NOTICE,
+        Some("osc9") => OSC9,
+        _ => BELL,
+    };
+    NOTICE.store(wanted, Ordering::Relaxed);
+    LONG.store(seconds, Ordering::Relaxed);
+}
+
+/// Calls a person back to the terminal who waited this long, and says for what.
+pub(crate) fn notify(took: Duration, what: &Text) {
+    let notice = match NOTICE.load(Ordering::Relaxed) {
+        _ if took.as_secs() < LONG.load(Ordering::Relaxed) || !io::stdout().is_terminal() => return,
+        BELL => "\x07".to_owned(),
+        OSC9 => format!("\x1b]9;{}\x1b\\", what.words()),
+        _ => return,
+    };
+    // Where the terminal is gone there is nobody to tell.
+    let _ = io::stdout().write_all(notice.as_bytes()).and_then(|()| io::stdout().flush());
+}
+
+/// Tells the person something that is no failure, on standard error.
+pub(crate) fn tell(note: &(impl Words + ?Sized)) {
+    status::say(&format!("coder: {}", note.words()));
+}
+
+/// Whether there are colours on a terminal, or on something else.
+pub(crate) fn colours(is_terminal: bool) -> bool {
+    match COLOURS.load(Ordering::Relaxed) {
+        ALWAYS => true,
+        NEVER => false,
+        _ => is_terminal && colours_wanted(),
+    }
+}
+
+/// Standard output or standard error.
+pub(crate) struct Terminal {
+    out: Box<dyn Write + Send>,
+    output: Output,
+    is_terminal: bool,
+    colour: bool,
+    signs: bool,
+}
+
+impl Terminal {
+    /// Standard output.
+    pub(crate) fn stdout() -> Terminal {
+        Terminal::of(Box::new(io::stdout()), Output::Stdout, io::stdout().is_terminal())
+    }
+
+    /// Standard error.
+    pub(crate) fn stderr() -> Terminal {
+        Terminal::of(Box::new(io::stderr()), Output::Stderr, io::stderr().is_terminal())
+    }
+
+    fn of(out: Box<dyn Write + Send>, output: Output, is_terminal: bool) -> Terminal {
+        let colour = colours(is_terminal);
+        let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let signs = (colour || is_terminal && !is_dumb) && has_utf8();
+        Terminal { out, output, is_terminal, colour, signs }
+    }
+
+    /// Whether a person is looking.
+    pub(crate) fn is_terminal(&self) -> bool {
+        self.is_terminal
+    }
+
+    /// Whether another program reads what is written: it goes to a pipe.
+    pub(crate) fn is_read(&self) -> bool {
+        let file = match self.output {
+            Output::Stdout => rustix::fs::fstat(io::stdout()),
+            Output::Stderr => rustix::fs::fstat(io::stderr()),
+        };
+        let kind = |stat: rustix::fs::Stat| FileType::from_raw_mode(stat.st_mode);
+        file.map(kind).is_ok_and(|kind| matches!(kind, FileType::Fifo | FileType::Socket))
+    }
+
+    /// Whether signs beyond ASCII, such as ✓, are shown as they should: where the locale has UTF-8, on a
+    /// terminal that can do anything at all.
+    pub(crate) fn has_signs(&self) -> bool {
+        self.signs
+    }
+
+    /// What its rows are drawn for now. The last column stays free, so that the cursor never waits at the edge.
+    pub(crate) fn look(&self) -> Look {
+        /// The widest text that is read with ease.
+        const MOST_COLUMNS: usize = 120;
+        /// What is narrower is taken for a terminal that does not know.
+        const FEWEST_COLUMNS: usize = 10;
+        let columns = self.output.columns().saturating_sub(1);
+        Look { width: columns.clamp(FEWEST_COLUMNS, MOST_COLUMNS), colour: self.colour, signs: self.signs }
+    }
+
+    /// Columns of the terminal, as it is now.
+    pub(crate) fn columns(&self) -> usize {
+        self.output.columns()
+    }
+
+    /// Whether a line can be taken back: a person is looking, and the terminal can move its cursor.
+    pub(crate) fn takes_back(&self) -> bool {
+        self.is_terminal && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+    }
+
+    /// Shows in the row of the cursor what is being waited for, until something else is written; `parted` below an empty row.
+    pub(crate) fn wait(&self, what: What, parted: bool) {
+        status::begin(self.output, self.colour, self.signs, what, parted);
+    }
+
+    /// Writes what was drawn for a terminal: nothing in it is of another origin, or it was written out.
+    pub(crate) fn drawn(&mut self, rows: &str) -> Result<(), Failure> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        status::end();
+        self.out.write_all(rows.as_bytes()).and_then(|()| self.out.flush()).map_err(Failure::output)
+    }
+
+    /// Writes text in a style on a row that stays open for what [`status::go_on`] lets follow; whatever else is printed ends it.
+    pub(crate) fn open_row(&mut self, style: Style, text: &str) -> Result<(), Failure> {
+        self.styled(style, text)?;
+        status::open_row(self.output);
+        Ok(())
+    }
+
+    /// Writes a name on a row of its own.
+    pub(crate) fn name(&mut self, name: &str) -> Result<(), Failure> {
+        self.styled_line(Style::Name, name)
+    }
+
+    /// Writes text of any origin, and shows it at once.
+    pub(crate) fn write(&mut self, text: &(impl Words + ?Sized)) -> Result<(), Failure> {
+        self.styled(Style::Plain, text)
+    }
+
+    /// Writes text of any origin in a style, and shows it at once.
+    pub(crate) fn styled(&mut self, style: Style, text: &(impl Words + ?Sized)) -> Result<(), Failure> {
+        let text = text.words();
+        let shown = if self.is_terminal { escaped(&text) } else { Cow::Borrowed(&*text) };
+        let (on, off) = if self.colour { codes(style) } else { ("", "") };
+        if !text.is_empty() {
+            status::end();
+        }
+        let written = write!(self.out, "{on}{shown}{off}").and_then(|()| self.out.flush());
+        written.map_err(Failure::output)
+    }
+
+    /// Writes text of any origin and a newline behind it.
+    pub(crate) fn line(&mut self, text: &(impl Words + ?Sized)) -> Result<(), Failure> {
+        self.styled_line(Style::Plain, text)
+    }
+
+    /// Writes text of any origin in a style, and a newline behind it that has none. What people read is broken between words.
+    pub(crate) fn styled_line(&mut self, style: Style, text: &(impl Words + ?Sized)) -> Result<(), Failure> {
+        if style == Style::Plain && !text.is_prose() {
+            return self.exact_line(style, text);
+        }
+        let rows = self.in_rows(&text.words()).into_owned();
+        self.exact_line(style, &rows)
+    }
+
+    /// Writes sentences for people and a newline behind them.
+    pub(crate) fn told(&mut self, text: &str) -> Result<(), Failure> {
+        let rows = self.in_rows(text).into_owned();
+        self.exact_line(Style::Plain, &rows)
+    }
+
+    /// Writes text of any origin and a newline behind it. Its lines stay as they are: it may be copied, or compared.
+    pub(crate) fn exact_line(&mut self, style: Style, text: &(impl Words + ?Sized)) -> Result<(), Failure> {
+        self.styled(style, text)?;
+        self.write("\n")
+    }
+
+    /// Writes a line of a list and a newline behind it. On a terminal, what continues it is set in.
+    pub(crate) fn hanging(&mut self, text: &str) -> Result<(), Failure> {
+        const SET_IN: usize = 4;
+        if !self.is_terminal {
+            return self.exact_line(Style::Plain, text);
+        }
+        let rows = line_in_rows("", &escaped(text), SET_IN, self.look().width);
+        self.exact_line(Style::Plain, &rows)
+    }
+
+    /// The text in rows of this terminal, broken between words.
+    pub(crate) fn in_rows<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        if !self.is_terminal {
+            return text.into();
+        }
+        in_rows(&escaped(text), self.look().width).into()
+    }
+}
+
+/// Columns of the terminal that questions are asked on, whatever the outputs of the program are.
+pub(crate) fn columns_of_the_terminal() -> usize {
+    let size = File::open("/dev/tty").ok().and_then(|terminal| tcgetwinsize(&terminal).ok());
+    size.map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0).unwrap_or(80)
+}
+
+fn has_utf8() -> bool {
+    let set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find(|name| set(name)).and_then(|name| std::env::var(name).ok());
+    locale.is_some_and(|locale| locale.to_ascii_lowercase().replace('-', "").contains("utf8"))
+}
+
+fn colours_wanted() -> bool {
+    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+        && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+}

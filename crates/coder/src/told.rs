@@ -1,0 +1,125 @@
+//! A turn for programs: a line of JSON for everything that happens, with the events of the pipe, or one object at its end.
+
+use crate::choices::SCHEMA;
+use crate::debug;
+use crate::failure::Failure;
+use crate::shown::language;
+use crate::terminal::Terminal;
+use crate::view::Person;
+use serde_json::{Value, json};
+use toolfence_agent::agent::{Agent, Canceller, Host};
+use toolfence_policy::Pending;
+use toolfence_policy::toolbox::BoxFuture;
+use toolfence_protocol::parse::Event;
+use toolfence_protocol::{Error, Message, Text, ToolCall, ToolResult};
+use toolfence_server::told;
+use toolfence_session::{Answer, Compacted, StopReason};
+
+/// Tells of a turn on standard output. Questions are asked as in any other turn.
+pub(crate) struct Told<P> {
+    out: Terminal,
+    person: P,
+    canceller: Canceller,
+    /// Whether everything is told, and not the end alone.
+    streams: bool,
+    /// The prose of the last reply.
+    answer: String,
+    trouble: Option<Failure>,
+}
+
+impl<P: Person> Told<P> {
+    pub(crate) fn new(person: P, canceller: Canceller, streams: bool) -> Told<P> {
+        Told { out: Terminal::stdout(), person, canceller, streams, answer: String::new(), trouble: None }
+    }
+
+    fn tell(&mut self, line: &Value) {
+        if !self.streams {
+            return;
+        }
+        // Output that cannot be written ends the turn.
+        if let Err(failure) = self.out.line(&line.to_string()) {
+            self.trouble.get_or_insert(failure);
+            self.canceller.cancel();
+        }
+    }
+
+    /// Tells how the turn ended.
+    ///
+    /// # Errors
+    /// What could not be written.
+    pub(crate) fn end(mut self, stopped: &Result<StopReason, Error>, agent: &mut Agent) -> Result<(), Failure> {
+        let reason = match stopped {
+            Ok(reason) => reason.clone(),
+            Err(error) => {
+                let text = error.text();
+                self.tell(&told::error(&text, language()));
+                StopReason::Failed(text)
+            }
+        };
+        let over = told::over(&reason, None);
+        self.tell(&over);
+        if let Some(trouble) = self.trouble {
+            return Err(trouble);
+        }
+        if self.streams {
+            return Ok(());
+        }
+        let usage = agent.turn_usage();
+        let session = agent.recorded().map(|transcript| transcript.id().to_owned());
+        let why = match &reason {
+            StopReason::Failed(why) => Some(why.render(language())),
+            _ => None,
+        };
+        let line = json!({
+            "v": SCHEMA, "event": "answer", "answer": self.answer.trim(), "reason": over["reason"],
+            "error": why, "session": session,
+            "tokens": {
+                "replies": usage.replies, "input": usage.input, "cached": usage.cached, "output": usage.output,
+                "estimated": usage.estimated,
+            },
+        });
+        self.out.line(&line.to_string())
+    }
+}
+
+impl<P: Person> Host for Told<P> {
+    fn calling(&mut self, _: &[Message]) {
+        self.answer.clear();
+    }
+
+    fn compacted(&mut self, done: &Compacted) {
+        // Whoever reads along keeps no messages.
+        self.tell(&told::compacted(done, &[]));
+    }
+
+    fn show(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Text { text, .. } => self.answer.push_str(text),
+            Event::Call { call, .. } => debug::call(call),
+            _ => {}
+        }
+        self.tell(&told::shown(event, language()));
+    }
+
+    fn broke_off(&mut self, why: &Text) {
+        self.tell(&told::error(why, language()));
+    }
+
+    fn running(&mut self, call: &ToolCall) {
+        self.tell(&told::begins("running", call));
+    }
+
+    fn progress(&mut self, id: &str, note: &str) {
+        self.tell(&told::progress(id, note));
+    }
+
+    fn answered(&mut self, result: &ToolResult) {
+        debug::result(result);
+        self.tell(&told::result(result, language()));
+    }
+
+    fn ask<'a>(&'a mut self, pending: &'a Pending) -> BoxFuture<'a, Answer> {
+        self.tell(&told::ask(pending, language()));
+        self.person.ask(pending)
+    }
+}
