@@ -39,10 +39,6 @@ impl Agents for Nobody {
         self.1.clone()
     }
 
-    fn preview(&self, _: &ToolCall) -> Option<String> {
-        None
-    }
-
     fn agent(&self, _: Option<&str>, _: Option<&str>, _: Option<Arc<dyn Backend>>) -> Result<Agent, Text> {
         self.0.fetch_add(1, Relaxed);
         Err("nobody is here".into())

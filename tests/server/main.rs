@@ -8,4 +8,5 @@ mod pipe;
 mod probe;
 mod proxy;
 mod serve;
+mod tools;
 mod transcript;

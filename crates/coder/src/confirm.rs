@@ -18,7 +18,6 @@ use std::collections::HashSet;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::signal::unix::{SignalKind, signal};
 use toolfence_agent::agent::Canceller;
@@ -27,7 +26,6 @@ use toolfence_policy::toolbox::BoxFuture;
 use toolfence_protocol::text;
 use toolfence_protocol::{Language, Text};
 use toolfence_session::Answer;
-use toolfence_tools::CommandRunner;
 
 /// Columns by which what continues a row of ours is set in.
 const CONTINUED: usize = 6;
@@ -36,8 +34,6 @@ const SHOWN_RULES: usize = 4;
 
 /// Whoever sits at the terminal.
 pub(crate) struct AtTheTerminal {
-    /// Where the files are that a change is compared to.
-    commands: Arc<CommandRunner>,
     /// The calls that were allowed although not all of what was to be seen of them was shown.
     folded: HashSet<String>,
     not_kept: NotKept,
@@ -87,8 +83,8 @@ impl Person for AtTheTerminal {
 
 impl AtTheTerminal {
     /// Changes are compared to the files that these commands run among.
-    pub(crate) fn new(commands: Arc<CommandRunner>) -> AtTheTerminal {
-        AtTheTerminal { commands, folded: HashSet::new(), not_kept: NotKept::default() }
+    pub(crate) fn new() -> AtTheTerminal {
+        AtTheTerminal { folded: HashSet::new(), not_kept: NotKept::default() }
     }
 
     /// What is not kept because there is no terminal, also after this is moved into a turn.
@@ -112,10 +108,9 @@ impl AtTheTerminal {
     }
 
     fn asked<'a>(&self, pending: &'a Pending, room: usize) -> Asked<'a> {
-        let workspace = self.commands.workspace();
         let preview = match pending.changes() {
             Some(changes) => Preview::of_changes(changes, colours(true), room),
-            None => Preview::new(pending.call(), pending.decision(), colours(true), room, workspace),
+            None => Preview::new(pending.call(), pending.decision(), pending.diff(), colours(true), room),
         };
         Asked { pending, preview }
     }

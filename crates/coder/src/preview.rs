@@ -9,7 +9,6 @@ use std::ops::Range;
 use toolfence_policy::{Decision, Target};
 use toolfence_protocol::tool::ParamKind;
 use toolfence_protocol::{Language, Text, ToolCall};
-use toolfence_workspace::Workspace;
 use toolfence_workspace::quoted;
 
 /// Rows of a diff or of an argument that are shown at first.
@@ -32,13 +31,7 @@ impl Preview {
     /// What the call would do: the command, all of it; or the real names of the files it would change, all of them, with a
     /// diff or its arguments. The parts of a command that `decision` asks about are marked, with `colour` by underlining. Behind
     /// its mark a row has `room` columns at most.
-    pub(crate) fn new(
-        call: &ToolCall,
-        decision: &Decision,
-        colour: bool,
-        room: usize,
-        workspace: &Workspace,
-    ) -> Preview {
+    pub(crate) fn new(call: &ToolCall, decision: &Decision, diff: Option<&str>, colour: bool, room: usize) -> Preview {
         let catalog = toolfence_policy::toolset::catalog();
         let spec = catalog.find(&call.name);
         let given = |kind: ParamKind| spec.and_then(|spec| spec.sole(&kind, &call.args));
@@ -48,13 +41,13 @@ impl Preview {
             (Some((param, command)), ..) => {
                 return command_rows(call, &param.name, command, &decision.marks, colour, room);
             }
-            (None, _, content) => match (change(call, workspace), content) {
-                (Some(diff), _) if !diff.starts_with("--- /dev/null\n") => tint(change_rows(&diff, room)),
+            (None, _, content) => match (diff, content) {
+                (Some(diff), _) if !diff.starts_with("--- /dev/null\n") => tint(change_rows(diff, room)),
                 // A new file, or one that cannot be compared.
                 (_, Some((_, content))) => {
                     tint([plain(&messages::all_of_it(), room), marked(content, "  + ", "  + ", room)].concat())
                 }
-                (Some(diff), None) => tint(change_rows(&diff, room)),
+                (Some(diff), None) => tint(change_rows(diff, room)),
                 (None, None) => arguments(call, room, language()),
             },
         };
@@ -180,11 +173,6 @@ fn tinted(row: String) -> String {
     format!("{on}{}{off}\n", row.trim_end_matches('\n'))
 }
 
-/// What a call would change, as a unified diff, if it changes text and can be done.
-pub(crate) fn change(call: &ToolCall, workspace: &Workspace) -> Option<String> {
-    toolfence_tools::preview(workspace, call)?.ok().flatten()
-}
-
 /// The rows of a diff below a line that says what it is. The file is named above already.
 fn change_rows(diff: &str, room: usize) -> Vec<String> {
     let name = |mark: &str| diff.lines().filter_map(|line| line.strip_prefix(mark)).collect::<Vec<_>>();
@@ -282,7 +270,12 @@ mod tests {
     use super::*;
     use crate::marks::ROOM;
     use serde_json::{Value, json};
+    use std::sync::Arc;
+    use toolfence_policy::Facts;
     use toolfence_policy::Policy;
+    use toolfence_sandbox::isolation::Settings;
+    use toolfence_tools::CommandRunner;
+    use toolfence_workspace::Workspace;
 
     fn call(name: &str, args: Value) -> ToolCall {
         ToolCall::new("1", name, args.as_object().cloned().unwrap_or_default())
@@ -306,12 +299,17 @@ mod tests {
         assert_eq!(label(&call("weather", json!({"city": 3}))), "weather");
     }
 
-    fn preview(name: &str, args: Value, workspace: &Workspace) -> Preview {
+    /// The diff that a question about the call would have.
+    fn diff(call: &ToolCall, workspace: &Arc<Workspace>) -> Option<String> {
+        CommandRunner::new(workspace.clone(), Settings::new()).plan(call).ok().flatten()
+    }
+
+    fn preview(name: &str, args: Value, workspace: &Arc<Workspace>) -> Preview {
         let optional = toolfence_policy::toolset::edit_data();
         let spec = toolfence_policy::toolset::builtin(name).or_else(|| (name == optional.name).then_some(&optional));
         let (call, spec) = (call(name, args), spec.expect("it is one of ours"));
-        let decision = Policy::default().judge(&call, spec, workspace);
-        Preview::new(&call, &decision, false, ROOM, workspace)
+        let decision = Policy::default().judge(&call, spec, &**workspace);
+        Preview::new(&call, &decision, diff(&call, workspace).as_deref(), false, ROOM)
     }
 
     #[test]
@@ -322,7 +320,7 @@ mod tests {
         std::fs::create_dir(home.path().join("docs")).expect("a folder can be made");
         std::fs::write(home.path().join("Makefile"), "all: ; true\n").expect("it can be written");
         std::os::unix::fs::symlink("Makefile", home.path().join("w3")).expect("a link can be made");
-        let workspace = Workspace::open(home.path(), Default::default()).expect("it is a folder");
+        let workspace = Arc::new(Workspace::open(home.path(), Default::default()).expect("it is a folder"));
         let round = format!("docs/{}../Makefile", "./".repeat(90));
         for (path, want) in [
             ("Makefile", "file: Makefile".to_owned()),
@@ -344,7 +342,7 @@ mod tests {
     fn an_edit_is_shown_as_what_it_would_do() {
         let home = tempfile::tempdir().expect("a temporary folder can be made");
         std::fs::write(home.path().join("a"), "one\ntwo\n").expect("it can be written");
-        let workspace = Workspace::open(home.path(), Default::default()).expect("it is a folder");
+        let workspace = Arc::new(Workspace::open(home.path(), Default::default()).expect("it is a folder"));
         let shown = |name: &str, args: Value| preview(name, args, &workspace).whole();
         let change = "  file: a\n  a change:\n  @@ -1,2 +1,2 @@\n   one\n  -two\n  +2\n";
         let edits = json!([{"start_line": 2, "end_line": 2, "replacement": "2"}]);
@@ -365,8 +363,8 @@ mod tests {
         let home = tempfile::tempdir().expect("a temporary folder can be made");
         std::fs::write(home.path().join("old"), "one\n").expect("it can be written");
         std::fs::write(home.path().join("binary"), b"\0\xff").expect("it can be written");
-        let workspace = Workspace::open(home.path(), Default::default()).expect("it is a folder");
-        let of = |path: &str| change(&call("write_file", json!({"path": path, "content": "one\ntwo\n"})), &workspace);
+        let workspace = Arc::new(Workspace::open(home.path(), Default::default()).expect("it is a folder"));
+        let of = |path: &str| diff(&call("write_file", json!({"path": path, "content": "one\ntwo\n"})), &workspace);
         assert_eq!(of("a/new").as_deref(), Some("--- /dev/null\n+++ b/a/new\n@@ -0,0 +1,2 @@\n+one\n+two\n"));
         assert_eq!(of("old").as_deref(), Some("--- a/old\n+++ b/old\n@@ -1 +1,2 @@\n one\n+two\n"));
         assert_eq!((of("binary"), of("../new")), (None, None), "what is there and cannot be read is not new");

@@ -21,7 +21,7 @@ pub mod keep;
 pub mod layer;
 mod messages;
 pub mod output;
-pub mod preview;
+mod plan;
 mod private_copy;
 pub mod run;
 pub mod runner;

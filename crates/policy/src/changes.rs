@@ -93,7 +93,9 @@ impl Cleared {
     pub fn ask_about_changes(&self, summary: Text, files: Vec<Target>, details: String) -> Pending {
         let mut decision = Decision { targets: files, ..self.question(CHANGES, summary) };
         decision.offer.add(self.kept.always.clone());
-        Pending::about_changes(self, decision, details).offering_all(self.kept.offers_all)
+        let mut pending = Pending::about_changes(self, decision, details);
+        pending.offers_all = self.kept.offers_all;
+        pending
     }
 
     /// The question whether to put the output of commands into the project, for the rest of the session. `details` lists the
@@ -111,7 +113,7 @@ impl Pending {
     /// What the command changed, if it has run on a private copy of the project and the question is whether to keep its changes:
     /// removals, diffs and new files, as plain text with line feeds. The names and lines in it are the command's.
     pub fn changes(&self) -> Option<&str> {
-        self.changes.as_deref()
+        self.diff().filter(|_| self.has_run)
     }
 
     /// Whether the command has run already, and the question is what becomes of it: its arguments cannot be changed any more.
@@ -126,7 +128,7 @@ impl Pending {
 
     /// Whether the question is whether to put the output of commands into the project.
     pub fn is_about_output(&self) -> bool {
-        self.changes.is_some() && self.decision().rule == OUTPUT
+        self.changes().is_some() && self.decision().rule == OUTPUT
     }
 
     /// What to remember if the user answers this question about the output of commands: it is asked once a session. Empty for every

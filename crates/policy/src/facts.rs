@@ -54,11 +54,15 @@ pub trait Facts: Send + Sync {
         Seen::Unknown
     }
 
-    /// The failure that a call, under the taught names of tool and arguments, is certain to have: its file does not exist, or the
-    /// passage to replace does not occur. Such a call is answered without a question.
-    fn certain_failure(&self, call: &ToolCall) -> Option<ToolFailure> {
+    /// Plans a call that the user would be asked about, under the canonical names of tool and arguments. Returns the diff of what it
+    /// would change, if it changes files and their texts can be compared.
+    ///
+    /// # Errors
+    /// The failure that the call is certain to have: its file does not exist, or the passage to replace does not occur. Such a
+    /// call is answered without a question.
+    fn plan(&self, call: &ToolCall) -> Result<Option<String>, ToolFailure> {
         let _ = call;
-        None
+        Ok(None)
     }
 
     /// What was written to a job so far, or the end of it. A job may be a shell, and a command may come in several pieces.
@@ -129,8 +133,8 @@ impl Facts for AskedOnce<'_> {
         self.host.seen(cwd, path)
     }
 
-    fn certain_failure(&self, call: &ToolCall) -> Option<ToolFailure> {
-        self.host.certain_failure(call)
+    fn plan(&self, call: &ToolCall) -> Result<Option<String>, ToolFailure> {
+        self.host.plan(call)
     }
 
     fn sandbox_holds(&self) -> bool {

@@ -103,9 +103,10 @@ impl Policy {
                 Verdict::Cleared(Cleared::by_rules(call, effect, decision, kept))
             }
             Effective::Ask => {
-                if let Some(failure) = facts.certain_failure(&call) {
-                    return refused(call, failure);
-                }
+                let diff = match facts.plan(&call) {
+                    Ok(diff) => diff,
+                    Err(failure) => return refused(call, failure),
+                };
                 if self.settings.ask == AskMode::Always {
                     // What was allowed before is asked about too.
                     decision.offer.refuse(messages::all_is_asked());
@@ -116,7 +117,9 @@ impl Policy {
                 let kept = self.kept(&call, spec, &decision);
                 let changes_files = [CHANGES, WRITES].contains(&decision.rule.as_str());
                 let offers_all = self.settings.ask == AskMode::Risky && changes_files;
-                Verdict::Ask(Pending::new(call, effect, decision, kept).offering_all(offers_all))
+                let mut pending = Pending::new(call, effect, decision, kept);
+                (pending.diff, pending.offers_all) = (diff, offers_all);
+                Verdict::Ask(pending)
             }
             Effective::Deny => {
                 let mut failure = self.refusal(&decision);

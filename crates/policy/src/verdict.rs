@@ -93,8 +93,8 @@ pub struct Pending {
     effect: Effect,
     decision: Decision,
     kept: Kept,
-    /// Set for a call that has run, if the question is about what it changed.
-    pub(crate) changes: Option<String>,
+    /// What the call would change, or what it changed if it has run.
+    pub(crate) diff: Option<String>,
     /// Whether the call has run once already.
     pub(crate) has_run: bool,
     /// Whether "all changes in this project" is on offer.
@@ -103,18 +103,13 @@ pub struct Pending {
 
 impl Pending {
     pub(crate) fn new(call: ToolCall, effect: Effect, decision: Decision, kept: Kept) -> Pending {
-        Pending { call, effect, decision, kept, changes: None, has_run: false, offers_all: false }
-    }
-
-    /// Sets whether "all changes in this project" is on offer.
-    pub(crate) fn offering_all(self, offers_all: bool) -> Pending {
-        Pending { offers_all, ..self }
+        Pending { call, effect, decision, kept, diff: None, has_run: false, offers_all: false }
     }
 
     pub(crate) fn about_changes(cleared: &Cleared, decision: Decision, changes: String) -> Pending {
         let Cleared { call, effect, .. } = cleared;
         let pending = Pending::new(call.clone(), *effect, decision, Kept::nothing());
-        Pending { changes: Some(changes), has_run: true, ..pending }
+        Pending { diff: Some(changes), has_run: true, ..pending }
     }
 
     /// The call under the taught names of tool and arguments.
@@ -130,6 +125,13 @@ impl Pending {
     /// Why a person is asked.
     pub fn decision(&self) -> &Decision {
         &self.decision
+    }
+
+    /// The diff of what the call would change, or of what it has changed on its private copy: unified diffs, removals and new files, as
+    /// plain text with line feeds. The names and lines in it come from the model or its command. `None` if the call changes no file
+    /// itself, or the texts cannot be compared.
+    pub fn diff(&self) -> Option<&str> {
+        self.diff.as_deref()
     }
 
     /// The person said yes.

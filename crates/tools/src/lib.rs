@@ -36,7 +36,6 @@ pub use replace_text::Replace;
 pub use run_python::Python;
 pub use search::Search;
 pub use toolfence_commands::jobs::Jobs;
-pub use toolfence_commands::preview::preview;
 pub use toolfence_commands::runner::{CommandRunner, MadeChanges, Service, ServiceWatch, WantedService};
 pub use views::Views;
 pub use write_file::Write;

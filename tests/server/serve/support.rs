@@ -15,7 +15,7 @@ use toolfence_agent::agent::Agent;
 use toolfence_agent::backend::{Backend, Chunk, Sink};
 use toolfence_policy::AskMode;
 use toolfence_policy::toolbox::BoxFuture;
-use toolfence_protocol::{Catalog, Error, FinishReason, Message, Text, ToolCall};
+use toolfence_protocol::{Catalog, Error, FinishReason, Message, Text};
 use toolfence_sandbox::isolation::Settings;
 use toolfence_server::http::{Agents, Api, ApiOptions, OPENAPI, ROUTES};
 use toolfence_session::persona::Persona;
@@ -156,10 +156,6 @@ impl Agents for Project {
 
     fn workspace(&self) -> Arc<Workspace> {
         self.runner.workspace().clone()
-    }
-
-    fn preview(&self, call: &ToolCall) -> Option<String> {
-        (call.name == "write_file").then(|| "-old\n+new\n".to_owned())
     }
 
     fn begin(&self, _: &str) -> Option<OpenTurn> {

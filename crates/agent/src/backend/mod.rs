@@ -4,6 +4,7 @@
 
 mod adapted;
 pub mod command;
+mod function;
 #[cfg(feature = "http")]
 pub mod http;
 pub mod replay;
@@ -19,6 +20,7 @@ use toolfence_protocol::{Error, FinishReason, Message, Text, ToolCall};
 
 pub use adapted::Adapted;
 pub use command::{Command, CommandOptions};
+pub use function::backend_fn;
 #[cfg(feature = "http")]
 pub use http::Http;
 pub use replay::Replay;

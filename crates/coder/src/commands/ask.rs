@@ -35,7 +35,7 @@ pub(crate) fn run(
     let asked = found.below(prompt);
     let question = if piped.is_empty() { asked } else { format!("{asked}\n\n{piped}") };
     images::attach(&setup, &mut agent, &[shown, &found.images].concat())?;
-    let person = AtTheTerminal::new(setup.commands.clone());
+    let person = AtTheTerminal::new();
     let not_kept = person.not_kept();
     let stopped = match format {
         OutputFormat::Text => {

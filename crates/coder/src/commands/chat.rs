@@ -660,7 +660,7 @@ impl Conversation {
     /// One turn. What goes wrong is said, and the conversation goes on.
     fn turn(&mut self, text: &str) -> Result<(), Failure> {
         let Conversation { setup, talk, agent, turns, out, .. } = self;
-        let person = AtTheTerminal::new(setup.commands.clone());
+        let person = AtTheTerminal::new();
         let mut view = View::new(person, agent.canceller(), false).speaker(&setup.persona.name);
         let quiet = Quiet::begin();
         let stopped = turns.run(agent.canceller(), agent.run(text, &mut view));

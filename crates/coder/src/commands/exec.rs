@@ -30,7 +30,7 @@ pub(crate) fn run(options: &Options, arguments: &ExecArguments) -> Result<ExitCo
     setup.bare = arguments.bare;
     let pasted = Pasted { text: read_stdin()?, said: AtomicBool::new(false) };
     let mut agent = setup.agent_of(Learned::default(), Arc::new(pasted), setup.run_transcript()?)?;
-    let person = AtTheTerminal::new(setup.commands.clone());
+    let person = AtTheTerminal::new();
     let not_kept = person.not_kept();
     let mut listener =
         Listener { person, results: Vec::new(), answer: None, rounds: 0, explain: arguments.explain, unfenced: false };

@@ -7,7 +7,6 @@ use crate::config::redactor;
 use crate::failure::Failure;
 use crate::messages;
 use crate::personas::Folders;
-use crate::preview;
 use crate::runtime;
 use crate::setup::{Setup, Talk};
 use crate::shown::language;
@@ -23,7 +22,7 @@ use toolfence_agent::agent::Agent;
 use toolfence_agent::backend::Backend;
 use toolfence_agent::transcript::Transcript;
 use toolfence_policy::toolbox::Toolbox;
-use toolfence_protocol::{Catalog, Error, ErrorKind, Learned, Text, ToolCall};
+use toolfence_protocol::{Catalog, Error, ErrorKind, Learned, Text};
 use toolfence_server::http::{Agents, Api, ApiOptions, random_token};
 use toolfence_session::persona::Persona;
 use toolfence_workspace::Workspace;
@@ -229,10 +228,6 @@ impl Agents for Project {
 
     fn workspace(&self) -> Arc<Workspace> {
         self.first.setup.workspace.clone()
-    }
-
-    fn preview(&self, call: &ToolCall) -> Option<String> {
-        preview::change(call, &self.first.setup.workspace)
     }
 
     fn begin(&self, title: &str) -> Option<OpenTurn> {

@@ -1,7 +1,7 @@
 //! What the policy asks about the world, answered for the project of the commands.
 
 use super::CommandRunner;
-use crate::preview;
+use crate::plan;
 use toolfence_policy::{Facts, PathFact, ProgramFact, Seen};
 use toolfence_protocol::{ToolCall, ToolFailure};
 
@@ -38,8 +38,8 @@ impl Facts for CommandRunner {
         self.workspace().seen(cwd, path)
     }
 
-    fn certain_failure(&self, call: &ToolCall) -> Option<ToolFailure> {
-        preview::certain_failure(self.workspace(), call)
+    fn plan(&self, call: &ToolCall) -> Result<Option<String>, ToolFailure> {
+        plan::plan(self.workspace(), call)
     }
 
     fn has_private_copy(&self) -> bool {

@@ -33,6 +33,54 @@ pub trait Tool: Send + Sync {
     fn run<'a>(&'a self, permit: Permit<'a>, progress: &'a dyn Progress) -> BoxFuture<'a, Result<Output, ToolError>>;
 }
 
+impl Tool for Arc<dyn Tool> {
+    fn spec(&self) -> &ToolSpec {
+        (**self).spec()
+    }
+
+    fn run<'a>(&'a self, permit: Permit<'a>, progress: &'a dyn Progress) -> BoxFuture<'a, Result<Output, ToolError>> {
+        (**self).run(permit, progress)
+    }
+}
+
+/// A tool from a closure, which takes the checked arguments of a call. Dropping the returned future cancels the call.
+///
+/// ```
+/// use toolfence_policy::toolbox::{Toolbox, tool_fn};
+/// use toolfence_protocol::{Effect, Output, ToolSpec};
+///
+/// let schema = serde_json::json!({"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]});
+/// let spec = ToolSpec::from_json_schema("weather", "Tells the weather.", &schema).effect(|_| Effect::Read);
+/// let weather = tool_fn(spec, |args| async move { Ok(Output::text(format!("It is sunny in {}.", args["city"]))) });
+/// assert!(Toolbox::new().with(weather).catalog().find("weather").is_some());
+/// ```
+pub fn tool_fn<F, R>(spec: ToolSpec, run: F) -> impl Tool + use<F, R>
+where
+    F: Fn(Args) -> R + Send + Sync,
+    R: Future<Output = Result<Output, ToolFailure>> + Send,
+{
+    FnTool { spec, run }
+}
+
+struct FnTool<F> {
+    spec: ToolSpec,
+    run: F,
+}
+
+impl<F, R> Tool for FnTool<F>
+where
+    F: Fn(Args) -> R + Send + Sync,
+    R: Future<Output = Result<Output, ToolFailure>> + Send,
+{
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn run<'a>(&'a self, permit: Permit<'a>, _: &'a dyn Progress) -> BoxFuture<'a, Result<Output, ToolError>> {
+        Box::pin(async move { (self.run)(permit.args().clone()).await.map_err(ToolError::Respond) })
+    }
+}
+
 /// The right to run one call, made by the [`Toolbox`] from a [`Cleared`] alone.
 ///
 /// ```compile_fail,E0451

@@ -55,7 +55,7 @@ use tokio::task::{AbortHandle, JoinSet, spawn_blocking};
 use toolfence_agent::agent::Agent;
 use toolfence_agent::backend::Backend;
 use toolfence_agent::transcript::Store;
-use toolfence_protocol::{Catalog, Error, Language, Text, ToolCall};
+use toolfence_protocol::{Catalog, Error, Language, Text};
 use toolfence_sandbox::project::random_name;
 use toolfence_session::persona::Persona;
 use toolfence_workspace::Workspace;
@@ -90,9 +90,6 @@ pub trait Agents: Send + Sync {
 
     /// The project, whose long outputs clients may read.
     fn workspace(&self) -> Arc<Workspace>;
-
-    /// What a call would change, as a unified diff; `None` where it changes no text or that cannot be told.
-    fn preview(&self, call: &ToolCall) -> Option<String>;
 
     /// Begins a turn that can be undone, if turns can. The server calls it when nothing else runs, on a thread that may block: turns
     /// that run at the same time are undone together. `title` is what it is called: one line, with whatever secrets the client wrote into it.

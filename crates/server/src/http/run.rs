@@ -519,11 +519,7 @@ impl Host for Listener {
             let open = self.shared.approvals.open(&id, Choices::of(question), answer);
             let diff = match question.changes() {
                 Some(changes) => Some(beginning(changes, self.language())),
-                None => {
-                    let (agents, call) = (self.shared.agents.clone(), question.call().clone());
-                    let diff = spawn_blocking(move || agents.preview(&call)).await.ok().flatten();
-                    diff.filter(|diff| diff.len() <= MOST_OF_DIFF)
-                }
+                None => question.diff().filter(|diff| diff.len() <= MOST_OF_DIFF).map(str::to_owned),
             };
             match &self.out {
                 Out::Events(outbox) => {

@@ -175,8 +175,8 @@ pub fn ask(pending: &Pending, language: Language) -> Value {
     fields["always"] = json!(always);
     fields["project"] = pending.all_changes().is_some().into();
     fields["about"] = json!(About::of(pending));
-    if let Some(changes) = pending.changes() {
-        fields["changes"] = changes.into();
+    if let Some(diff) = pending.diff() {
+        fields[if pending.has_run() { "changes" } else { "diff" }] = diff.into();
     }
     told("ask", fields)
 }

@@ -182,7 +182,7 @@ fn descendants() -> HashSet<String> {
     };
     let named = parents.iter().filter(|(number, _)| is_ours(**number));
     named
-        .filter(|(_, (_, name))| !name.starts_with("toolfence-sand"))
+        .filter(|(_, (_, name))| name != "coder")
         .map(|(number, (_, name))| format!("{number} {name}"))
         .collect()
 }

@@ -7,12 +7,22 @@ use toolfence_policy::toolset::{Change, change};
 use toolfence_protocol::{ErrorCode, ToolCall, ToolFailure};
 use toolfence_workspace::{EditData, EditFile, EditLines, EditValue, ReplaceText, Workspace};
 
-/// The diff of what a call to a built-in tool would change; `None` for calls that change no files by themselves. The diff is
-/// `None` if the texts are too long to be compared, or are not text.
+/// The diff of what a call to a built-in tool would change; `None` for calls that change no files by themselves, and if the texts
+/// are too long to be compared or are not text.
 ///
 /// # Errors
-/// The failure that the call would have now.
-pub fn preview(workspace: &Workspace, call: &ToolCall) -> Option<Result<Option<String>, ToolFailure>> {
+/// The failure that the call is certain to have.
+pub(crate) fn plan(workspace: &Workspace, call: &ToolCall) -> Result<Option<String>, ToolFailure> {
+    match planned_change(workspace, call) {
+        // The largest size of a file is a setting, which only the tool has.
+        Some(Err(failure)) if failure.code == ErrorCode::TooLarge => Ok(None),
+        Some(planned) => planned,
+        None => certain_failure(workspace, call).map_or(Ok(None), Err),
+    }
+}
+
+/// The diff of a call that changes files by itself.
+fn planned_change(workspace: &Workspace, call: &ToolCall) -> Option<Result<Option<String>, ToolFailure>> {
     let changes = workspace.changes();
     Some(match change(call)? {
         Change::Whole { path, content } => {
@@ -41,12 +51,8 @@ pub fn preview(workspace: &Workspace, call: &ToolCall) -> Option<Result<Option<S
     })
 }
 
-/// The failure that a call to a built-in tool is certain to have.
-pub(super) fn certain_failure(workspace: &Workspace, call: &ToolCall) -> Option<ToolFailure> {
-    if let Some(planned) = preview(workspace, call) {
-        // How large a file may be is a setting, which the tool knows.
-        return planned.err().filter(|failure| failure.code != ErrorCode::TooLarge);
-    }
+/// The failure that a call which changes no files by itself is certain to have.
+fn certain_failure(workspace: &Workspace, call: &ToolCall) -> Option<ToolFailure> {
     let path = ["path", "cwd"].into_iter().find_map(|name| call.args.get(name)).and_then(Value::as_str)?;
     match call.name.as_str() {
         "read_file" | "run_python" => workspace.root().named_file(path).err(),

@@ -1,0 +1,238 @@
+//! One reply of the host's model: its questions, its results, and the message to send back.
+
+use super::Tools;
+use crate::agent::{Agent, Host};
+use crate::backend::{Backend, Chunk, Sink};
+use tokio::sync::{Mutex, mpsc, oneshot};
+use toolfence_policy::toolbox::BoxFuture;
+use toolfence_policy::{Decision, Pending};
+use toolfence_protocol::{Args, Error, FinishReason, Language, Message, Role, Text, ToolCall, ToolResult, text};
+use toolfence_session::{Answer, Note, StopReason};
+
+/// What happens next with a reply.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ReplyStep {
+    /// The user decides about a call or about the changes of a command. The reply waits for the answer.
+    Question(Question),
+    /// A call has its result, whether it ran or not. Results come in the order of the calls.
+    Result(ToolResult),
+}
+
+/// What the agent's side reports to the host.
+#[derive(Debug)]
+pub(super) enum Report {
+    Step(ReplyStep),
+    /// The message for the model; the turn waits for its next reply.
+    Message(String),
+}
+
+/// A reply in progress. [`next`](PendingReply::next) runs its calls.
+#[derive(Debug)]
+#[must_use = "nothing runs before `next` is awaited"]
+pub struct PendingReply<'t> {
+    tools: &'t mut Tools,
+    /// The reply, until it was handed on.
+    text: Option<String>,
+    finish: FinishReason,
+    message: Option<String>,
+    /// How the turn ended, until the last step was returned.
+    ended: Option<Result<StopReason, Error>>,
+    stopped: Option<StopReason>,
+}
+
+impl<'t> PendingReply<'t> {
+    pub(super) fn new(tools: &'t mut Tools, text: String) -> PendingReply<'t> {
+        PendingReply { tools, text: Some(text), finish: FinishReason::Stop, message: None, ended: None, stopped: None }
+    }
+
+    /// Sets why the reply ended, before the first [`next`](PendingReply::next): a reply that was cut off by its length or its
+    /// connection may end in the middle of a call, which does not run then.
+    pub fn finished(self, finish: FinishReason) -> PendingReply<'t> {
+        PendingReply { finish, ..self }
+    }
+
+    /// Runs the calls of the reply up to the next question or result; `None` if the reply is handled.
+    ///
+    /// Dropping the future loses nothing: the next call of this function continues.
+    ///
+    /// # Errors
+    /// A tool failed in a way that the model can do nothing about. The tools can be used further.
+    pub async fn next(&mut self) -> Result<Option<ReplyStep>, Error> {
+        if let Some(text) = self.text.take() {
+            // Not before this is polled: a reply that nobody handles must not end the turn before it.
+            self.tools.end_abandoned_turn().await;
+            self.tools.begin(text, self.finish);
+        }
+        while self.message.is_none() || self.tools.turn.is_none() {
+            let report = match (self.tools.reports.try_recv(), &mut self.tools.turn) {
+                (Ok(report), _) => report,
+                (Err(_), None) => break,
+                (Err(_), Some(turn)) => tokio::select! {
+                    biased;
+                    Some(report) = self.tools.reports.recv() => report,
+                    (agent, ended) = turn => {
+                        (self.tools.agent, self.tools.turn) = (Some(agent), None);
+                        self.ended = Some(ended);
+                        continue;
+                    }
+                },
+            };
+            match report {
+                Report::Step(step) => return Ok(Some(step)),
+                Report::Message(message) => self.message = Some(message),
+            }
+        }
+        self.tools.waits_for_reply = self.tools.turn.is_some();
+        match self.ended.take() {
+            Some(ended) => self.stopped = Some(ended?),
+            None => {}
+        }
+        Ok(None)
+    }
+
+    /// The message to send to the model, once [`next`](PendingReply::next) returned `None`: the results of the calls, and what was
+    /// wrong with blocks that could not be read. `None` if the reply has nothing to answer: it is the model's answer to the user.
+    pub fn message(&self) -> Option<&str> {
+        self.message.as_deref()
+    }
+
+    /// Why the turn ended, if it did: the model answered, repeated itself, or used up its rounds. `None` if the turn waits for the
+    /// reply to [`message`](PendingReply::message).
+    pub fn stopped(&self) -> Option<&StopReason> {
+        self.stopped.as_ref()
+    }
+}
+
+/// A question to the user about one call. Dropping it denies the call.
+#[derive(Debug)]
+#[must_use = "a question that is dropped is denied"]
+pub struct Question {
+    call: ToolCall,
+    decision: Decision,
+    diff: Option<String>,
+    language: Language,
+    answer: oneshot::Sender<Answer>,
+}
+
+impl Question {
+    /// The call, with the canonical names of tool and arguments.
+    pub fn call(&self) -> &ToolCall {
+        &self.call
+    }
+
+    /// The question as a sentence: why the user decides about this.
+    pub fn reason(&self) -> String {
+        self.decision.reason.render(self.language)
+    }
+
+    /// The rule that asks, and the files that would change.
+    pub fn decision(&self) -> &Decision {
+        &self.decision
+    }
+
+    /// What the call would change, or what the command changed on its private copy: unified diffs, removals and new files. `None` if no
+    /// file changes. The names and lines in it come from the model: escape control characters before a terminal shows them.
+    pub fn diff(&self) -> Option<&str> {
+        self.diff.as_deref()
+    }
+
+    /// Runs the call, or keeps the changes.
+    pub fn approve(self) {
+        self.send(Answer::Yes);
+    }
+
+    /// Runs the call, or keeps the changes, and does not ask about the same again.
+    pub fn always(self) {
+        self.send(Answer::Always(None));
+    }
+
+    /// Does not run the call, or drops the changes. The model is sent the reason.
+    pub fn deny(self, why: impl Into<Text>) {
+        self.send(Answer::No(why.into()));
+    }
+
+    /// Runs the call with other arguments, if the rules agree.
+    pub fn edit(self, args: Args) {
+        self.send(Answer::Edit(args));
+    }
+
+    fn send(self, answer: Answer) {
+        // A turn that was cancelled needs no answer.
+        let _ = self.answer.send(answer);
+    }
+}
+
+/// The model of a turn: its replies come from the host.
+#[derive(Debug)]
+pub(super) struct HostModel {
+    pub(super) replies: Mutex<mpsc::UnboundedReceiver<(String, FinishReason)>>,
+}
+
+impl Backend for HostModel {
+    fn stream<'a>(&'a self, _: &'a [Message], sink: &'a mut dyn Sink) -> BoxFuture<'a, Result<FinishReason, Error>> {
+        Box::pin(async move {
+            // The sender lives as long as the tools, which also hold this turn.
+            let Some((text, finish)) = self.replies.lock().await.recv().await else { return Ok(FinishReason::Cut) };
+            let is_wanted = sink.chunk(Chunk::Text(&text)).is_continue();
+            Ok(if is_wanted { finish } else { FinishReason::Cut })
+        })
+    }
+}
+
+/// The host of one turn: it turns what the agent reports into steps.
+pub(super) struct StepHost {
+    reports: mpsc::UnboundedSender<Report>,
+    language: Language,
+    /// The messages of the conversation that were passed on or are the host's own.
+    sent: usize,
+}
+
+impl StepHost {
+    pub(super) fn new(reports: mpsc::UnboundedSender<Report>, language: Language) -> StepHost {
+        StepHost { reports, language, sent: 0 }
+    }
+
+    fn report(&self, report: Report) {
+        // Without a receiver the tools are being dropped, and this turn with them.
+        let _ = self.reports.send(report);
+    }
+
+    /// Reports what the model was not sent when the turn ended: results without another round, and notes.
+    pub(super) fn end(&self, agent: &Agent) {
+        let (session, messages) = (agent.session(), agent.session().messages());
+        let unsent = messages.get(self.sent..).unwrap_or_default().iter();
+        let unsent = unsent.filter(|message| message.role == Role::User).map(|message| message.content.as_str());
+        let text = unsent.chain(session.owed().iter().map(Note::text)).collect::<Vec<_>>().join("\n\n");
+        if !text.is_empty() {
+            self.report(Report::Message(text));
+        }
+    }
+}
+
+impl Host for StepHost {
+    fn calling(&mut self, history: &[Message]) {
+        let is_first = std::mem::replace(&mut self.sent, history.len()) == 0;
+        if let Some(results) = history.last().filter(|_| !is_first) {
+            self.report(Report::Message(results.content.clone()));
+        }
+    }
+
+    /// The host sends text.
+    fn takes_images(&self) -> bool {
+        false
+    }
+
+    fn answered(&mut self, result: &ToolResult) {
+        self.report(Report::Step(ReplyStep::Result(result.clone())));
+    }
+
+    fn ask<'a>(&'a mut self, pending: &'a Pending) -> BoxFuture<'a, Answer> {
+        let (answer, answered) = oneshot::channel();
+        let (call, decision, diff) =
+            (pending.call().clone(), pending.decision().clone(), pending.diff().map(str::to_owned));
+        let question = Question { call, decision, diff, language: self.language, answer };
+        self.report(Report::Step(ReplyStep::Question(question)));
+        Box::pin(async { answered.await.unwrap_or_else(|_| Answer::No(text!("The question was not answered."))) })
+    }
+}

@@ -1,0 +1,209 @@
+//! The tools of a project for a host that has the conversation: a reply in, questions, results and the next message out.
+
+use serde_json::{Value, json};
+use std::path::Path;
+use std::sync::Arc;
+use toolfence_agent::agent::Nobody;
+use toolfence_agent::backend::backend_fn;
+use toolfence_agent::tools::{PendingReply, Question, ReplyStep, Tools, ToolsBuilder};
+use toolfence_policy::toolbox::tool_fn;
+use toolfence_protocol::{Effect, Error, ErrorCode, FinishReason, Output, ToolResult, ToolSpec};
+use toolfence_sandbox::isolation::Settings;
+use toolfence_session::StopReason;
+
+fn builder(root: &Path) -> ToolsBuilder {
+    Tools::builder(root).sandbox(Settings::new().helper(env!("CARGO_BIN_EXE_coder"))).state_folder(None)
+}
+
+fn block(name: &str, args: &Value) -> String {
+    format!("```tool\n{}\n```\n", json!({"name": name, "args": args}))
+}
+
+fn write(path: &str, content: &str) -> String {
+    block("write_file", &json!({"path": path, "content": content}))
+}
+
+/// Handles a reply to its end. Returns its results in order.
+async fn handled(reply: &mut PendingReply<'_>, mut answer: impl FnMut(Question)) -> Vec<ToolResult> {
+    let mut results = Vec::new();
+    while let Some(step) = reply.next().await.expect("no tool fails for the host") {
+        match step {
+            ReplyStep::Question(question) => answer(question),
+            ReplyStep::Result(result) => results.push(result),
+            other => panic!("{other:?}"),
+        }
+    }
+    results
+}
+
+fn codes(results: &[ToolResult]) -> Vec<Option<ErrorCode>> {
+    results.iter().map(|result| result.error.as_ref().map(|error| error.code)).collect()
+}
+
+#[tokio::test]
+async fn a_reply_gives_questions_with_diffs_results_and_the_next_message() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut tools = builder(folder.path()).open().expect("the folder opens");
+    assert!(tools.instructions().contains("write_file"));
+
+    let mut reply = tools.reply(format!("First.\n\n{}", write("a.txt", "hi\n")));
+    let mut asked = Vec::new();
+    let results = handled(&mut reply, |question| {
+        asked.push((question.call().name.to_string(), question.diff().map(str::to_owned)));
+        question.approve();
+    })
+    .await;
+    let diff = "--- /dev/null\n+++ b/a.txt\n@@ -0,0 +1 @@\n+hi\n".to_owned();
+    assert_eq!((asked, codes(&results)), (vec![("write_file".to_owned(), Some(diff))], vec![None]));
+    let message = reply.message().expect("the model is to be sent the result").to_owned();
+    assert!(message.starts_with("```tool_result\n") && message.contains("a.txt"), "{message}");
+    assert_eq!(reply.stopped(), None);
+
+    // The model's answer to the user ends the turn; the next reply begins another one.
+    for text in ["The file is there.", "Anything else?"] {
+        let mut reply = tools.reply(text);
+        assert_eq!(handled(&mut reply, |_| panic!("nothing asks")).await.len(), 0);
+        assert_eq!((reply.message(), reply.stopped()), (None, Some(&StopReason::Answered)));
+    }
+    assert_eq!(std::fs::read_to_string(folder.path().join("a.txt")).ok().as_deref(), Some("hi\n"));
+}
+
+#[tokio::test]
+async fn later_changes_of_a_reply_are_cancelled_after_a_denial() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    std::fs::write(folder.path().join("seen.txt"), "one\n").expect("it can be written");
+    let mut tools = builder(folder.path()).open().expect("the folder opens");
+    let calls = [write("a.txt", "a"), write("b.txt", "b"), block("read_file", &json!({"path": "seen.txt"}))].concat();
+    let mut reply = tools.reply(calls);
+    let results = handled(&mut reply, |question| question.deny("Not this one.")).await;
+    assert_eq!(codes(&results), [Some(ErrorCode::Denied), Some(ErrorCode::Cancelled), None]);
+    assert!(reply.message().is_some_and(|message| message.contains("Not this one.") && message.contains("one")));
+    assert!(!folder.path().join("a.txt").exists() && !folder.path().join("b.txt").exists());
+}
+
+#[tokio::test]
+async fn malformed_and_cut_blocks_are_reported_to_the_model() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut tools = builder(folder.path()).open().expect("the folder opens");
+    let mut reply = tools.reply("```tool\n{]}\n```\n");
+    assert_eq!(codes(&handled(&mut reply, |_| panic!("nothing asks")).await), [Some(ErrorCode::MalformedCall)]);
+    assert!(reply.message().is_some_and(|message| message.contains("line 2")), "{:?}", reply.message());
+
+    let whole = write("cut.txt", &"x".repeat(200));
+    let mut reply = tools.reply(&whole[..150]).finished(FinishReason::Length);
+    let results = handled(&mut reply, |_| panic!("a cut call does not ask")).await;
+    assert_eq!(codes(&results), [Some(ErrorCode::MalformedCall)]);
+    assert!(reply.message().is_some(), "the model is asked for the rest");
+    assert!(!folder.path().join("cut.txt").exists());
+}
+
+#[tokio::test]
+async fn a_file_that_changed_since_an_earlier_reply_read_it_is_a_conflict() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("a.txt");
+    std::fs::write(&file, "one\ntwo\n").expect("it can be written");
+    let mut tools = builder(folder.path()).open().expect("the folder opens");
+    let mut reply = tools.reply(block("read_file", &json!({"path": "a.txt"})));
+    assert_eq!(codes(&handled(&mut reply, |_| panic!("reading does not ask")).await), [None]);
+
+    std::fs::write(&file, "zero\none\ntwo\n").expect("it can be written");
+    let edit = json!({"path": "a.txt", "edits": [{"start_line": 1, "end_line": 1, "replacement": "1"}]});
+    let mut reply = tools.reply(block("edit_file", &edit));
+    assert_eq!(codes(&handled(&mut reply, Question::approve).await), [Some(ErrorCode::Conflict)]);
+    assert_eq!(std::fs::read_to_string(&file).ok().as_deref(), Some("zero\none\ntwo\n"));
+}
+
+#[tokio::test]
+async fn a_reply_that_is_not_handled_to_its_end_is_cancelled_by_the_next_one() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut tools = builder(folder.path()).open().expect("the folder opens");
+    let mut first = tools.reply(write("a.txt", "a"));
+    let Ok(Some(ReplyStep::Question(question))) = first.next().await else { panic!("it asks") };
+    let mut second = tools.reply(write("b.txt", "b"));
+    assert_eq!(codes(&handled(&mut second, Question::approve).await), [None]);
+    // Its turn is over, so this answer has no effect.
+    question.approve();
+    assert!(!folder.path().join("a.txt").exists() && folder.path().join("b.txt").exists());
+
+    // A reply that was never polled ends nothing.
+    let message = second.message().map(str::to_owned);
+    assert!(message.is_some());
+    drop(tools.reply(write("c.txt", "c")));
+    let mut last = tools.reply("Done.");
+    assert_eq!(handled(&mut last, |_| panic!("nothing asks")).await.len(), 0);
+    assert_eq!(last.stopped(), Some(&StopReason::Answered));
+    assert!(!folder.path().join("c.txt").exists());
+}
+
+#[tokio::test]
+async fn the_changes_of_a_command_are_asked_about_and_can_be_undone() {
+    let (folder, state) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+    let mut tools = builder(folder.path()).state_folder(state.path().to_owned()).open().expect("the folder opens");
+    let mut reply = tools.reply(block("bash", &json!({"command": "echo made > new.txt"})));
+    let mut diffs = Vec::new();
+    let results = handled(&mut reply, |question| {
+        diffs.extend(question.diff().map(str::to_owned));
+        question.approve();
+    })
+    .await;
+    if results[0].data.as_ref().is_none_or(|data| data["changes"].is_null()) {
+        println!("skipped: there are no private copies here: {}", results[0].output);
+        return;
+    }
+    assert!(diffs.len() == 1 && diffs[0].contains("+made"), "{diffs:?}");
+    assert!(folder.path().join("new.txt").exists());
+    drop(tools.reply("Done."));
+    let mut reply = tools.reply("Done.");
+    assert_eq!(handled(&mut reply, |_| panic!("nothing asks")).await.len(), 0);
+
+    let (history, workspace) = (tools.history().expect("there is a state folder").clone(), tools.workspace().clone());
+    history.undo(&workspace).expect("the turn can be undone");
+    assert!(!folder.path().join("new.txt").exists());
+}
+
+#[tokio::test]
+async fn a_model_that_repeats_a_call_is_stopped_across_replies() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut tools = builder(folder.path()).open().expect("the folder opens");
+    for round in 1..=5 {
+        let mut reply = tools.reply(block("list_files", &json!({})));
+        assert_eq!(codes(&handled(&mut reply, |_| panic!("listing does not ask")).await), [None]);
+        assert!(reply.message().is_some());
+        assert_eq!(reply.stopped(), (round == 5).then_some(&StopReason::Loop), "round {round}");
+    }
+}
+
+#[tokio::test]
+async fn tools_are_made_from_closures_and_backends_from_streams() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let schema = json!({"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]});
+    let spec = || ToolSpec::from_json_schema("weather", "Tells the weather.", &schema).effect(|_| Effect::Read);
+    let weather = || tool_fn(spec(), |args| async move { Ok(Output::text(format!("Sunny in {}.", args["city"]))) });
+    let mut tools = builder(folder.path()).tool(weather()).open().expect("the folder opens");
+    let mut reply = tools.reply(block("weather", &json!({"city": "Ulm"})));
+    assert_eq!(handled(&mut reply, |_| panic!("reading does not ask")).await[0].output, "Sunny in \"Ulm\".");
+
+    let call = block("weather", &json!({"city": "Ulm"}));
+    let backend = backend_fn(move |messages| {
+        let last = messages.last().map(|message| message.content.clone()).unwrap_or_default();
+        let reply = if last.contains("Sunny") { "It is sunny.".to_owned() } else { call.clone() };
+        futures_util::stream::iter(reply.split_inclusive(' ').map(|piece| Ok(piece.to_owned())).collect::<Vec<_>>())
+    });
+    let mut agent = builder(folder.path()).tool(weather()).agent(Arc::new(backend)).expect("the folder opens");
+    assert_eq!(agent.run("How is the weather?", &mut Nobody).await.expect("it answers"), StopReason::Answered);
+    assert_eq!(agent.session().messages().last().map(|message| message.content.clone()), Some("It is sunny.".into()));
+
+    let fails = |pieces: Vec<Result<String, Error>>| {
+        let backend = backend_fn(move |_| futures_util::stream::iter(pieces.iter().map(clone).collect::<Vec<_>>()));
+        builder(folder.path()).agent(Arc::new(backend)).expect("the folder opens")
+    };
+    let mut agent = fails(vec![Err(Error::new("no server"))]);
+    assert!(agent.run("Hello?", &mut Nobody).await.is_err());
+    let mut agent = fails(vec![Ok("Half".into()), Err(Error::new("gone"))]);
+    let ended = agent.run("Hello?", &mut Nobody).await.expect("half an answer is one");
+    assert_eq!(ended, StopReason::Unfinished(FinishReason::Cut));
+}
+
+fn clone(piece: &Result<String, Error>) -> Result<String, Error> {
+    piece.as_ref().map(Clone::clone).map_err(|error| Error::new(error.to_string()))
+}
