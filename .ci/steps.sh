@@ -99,7 +99,7 @@ workflow() {
 feature_sets() {
     cargo test --locked -p toolfence --no-default-features
     local features
-    for features in "" policy session tools syntax agent backend-http pipe proxy; do
+    for features in "" agent http-backend syntax pipe proxy; do
         cargo clippy --locked -p toolfence --all-targets --no-default-features --features "$features" -- -D warnings
     done
 }

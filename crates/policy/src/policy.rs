@@ -23,8 +23,7 @@ const JOB: &str = "job";
 /// The rules, compiled once.
 ///
 /// ```
-/// # mod toolfence { pub use toolfence_policy as policy; }
-/// use toolfence::policy::{Effective, Judgement, NoFacts, Policy};
+/// use toolfence_policy::{Effective, Judgement, NoFacts, Policy};
 ///
 /// let policy = Policy::default();
 /// let decision = policy.judge_command("rm -rf /", "", &NoFacts);

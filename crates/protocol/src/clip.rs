@@ -159,9 +159,8 @@ impl HeadTail {
 /// A text of one line in at most so many characters and the mark between: one that is longer keeps its beginning and its end.
 ///
 /// ```
-/// # use toolfence_protocol as toolfence;
-/// assert_eq!(toolfence::clip::middle("src/a/b/c/d/main.rs", 12), "src/a/…ain.rs");
-/// assert_eq!(toolfence::clip::middle("src/main.rs", 12), "src/main.rs");
+/// assert_eq!(toolfence_protocol::clip::middle("src/a/b/c/d/main.rs", 12), "src/a/…ain.rs");
+/// assert_eq!(toolfence_protocol::clip::middle("src/main.rs", 12), "src/main.rs");
 /// ```
 pub fn middle(text: &str, most: usize) -> Cow<'_, str> {
     let length = text.chars().count();

@@ -16,15 +16,14 @@ const LONGEST_NAME: usize = 200;
 /// A picture for a model that sees: PNG, JPEG, GIF or WebP, of at most 10 MiB. Cheap to clone.
 ///
 /// ```
-/// # use toolfence_protocol as toolfence;
-/// use toolfence::Image;
+/// use toolfence_protocol::Image;
 ///
 /// let gif = b"GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff,";
 /// let image = Image::new("dot.gif", gif)?;
 /// assert_eq!((image.name(), image.media_type(), image.bytes()), ("dot.gif", "image/gif", gif.len()));
 /// assert!(image.data_url().starts_with("data:image/gif;base64,R0lGODlh"));
 /// assert!(Image::new("page.svg", b"<svg/>").is_err());
-/// # Ok::<(), toolfence::Error>(())
+/// # Ok::<(), toolfence_protocol::Error>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "Written", try_from = "Written")]

@@ -31,8 +31,7 @@ pub enum Invisible {
 /// How a character cannot be seen; `None` for one that can, and for control characters and other white space.
 ///
 /// ```
-/// # use toolfence_protocol as toolfence;
-/// use toolfence::invisible::{Invisible, kind};
+/// use toolfence_protocol::invisible::{Invisible, kind};
 ///
 /// assert_eq!(kind('\u{2800}'), Some(Invisible::Filler));
 /// assert_eq!(kind('\u{202e}'), Some(Invisible::Direction));

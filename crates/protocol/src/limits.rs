@@ -38,14 +38,13 @@ macro_rules! limits {
         /// How much there may be of everything, for one session and its tools.
         ///
         /// ```
-        /// # use toolfence_protocol as toolfence;
-        /// let mut limits = toolfence::Limits::default();
+        /// let mut limits = toolfence_protocol::Limits::default();
         /// assert_eq!(limits.rounds, 20);
         /// limits.rounds = 40;
         /// limits.set("search_matches", "100")?; // by its key, as the settings and the command line do
         /// assert_eq!(limits.search_matches, 100);
         /// assert!(limits.set("rounds", "0").unwrap_err().to_string().contains("from 1 to 10000"));
-        /// # Ok::<(), toolfence::Error>(())
+        /// # Ok::<(), toolfence_protocol::Error>(())
         /// ```
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         #[non_exhaustive]

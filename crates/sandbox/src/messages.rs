@@ -25,9 +25,9 @@ toolfence_protocol::texts! { "sandbox"
         pt: "não é possível esconder os arquivos bloqueados em {folder}: {why}",
     }
     no_helper() {
-        en: "There is no helper: let main begin with toolfence::sandbox::enter_if_asked(), or install toolfence-sandbox or coder in \
+        en: "There is no helper: let main begin with toolfence::enter_if_asked(), or install toolfence-sandbox or coder in \
              the PATH.",
-        pt: "Não há programa auxiliar: faça main começar com toolfence::sandbox::enter_if_asked(), ou instale toolfence-sandbox ou \
+        pt: "Não há programa auxiliar: faça main começar com toolfence::enter_if_asked(), ou instale toolfence-sandbox ou \
              coder no PATH.",
     }
     sandbox_of_namespaces() { en: "A sandbox of namespaces", pt: "Um sandbox de namespaces" }

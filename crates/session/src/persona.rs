@@ -4,8 +4,7 @@
 //! decides.
 //!
 //! ```
-//! # use toolfence_session as toolfence;
-//! use toolfence::persona::Persona;
+//! use toolfence_session::persona::Persona;
 //!
 //! let text = "+++\nname = \"reviewer\"\ntools = [\"read_file\", \"search\"]\n+++\nYou read and change nothing.\n";
 //! let persona = Persona::parse(text)?;

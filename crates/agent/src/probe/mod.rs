@@ -7,10 +7,9 @@
 //! This module writes no file and changes no setting: it asks, and tells what came.
 //!
 //! ```
-//! # mod toolfence { pub use toolfence_agent::{backend, probe}; }
 //! # #[tokio::main(flavor = "current_thread")] async fn main() {
-//! use toolfence::backend::Replay;
-//! use toolfence::probe::{self, Options, Verdict};
+//! use toolfence_agent::backend::Replay;
+//! use toolfence_agent::probe::{self, Options, Verdict};
 //!
 //! let backend = Replay::new(["I would rather not."; 20]);
 //! let probed = probe::backend(&backend, &Options::default(), &mut |_| {}).await;

@@ -6,8 +6,7 @@
 //! what is logged is still not for everybody.
 //!
 //! ```
-//! # use toolfence_agent as toolfence;
-//! use toolfence::redact::Redactor;
+//! use toolfence_agent::redact::Redactor;
 //!
 //! let redactor = Redactor::new().environment([("DEPLOY_TOKEN".to_owned(), "correct horse".to_owned())]);
 //! let text = "curl https://me:hunter22@example.org -H 'x: correct horse' # DB_PASSWORD=letmein1";

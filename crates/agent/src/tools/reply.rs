@@ -60,7 +60,7 @@ impl<'t> PendingReply<'t> {
     /// A tool failed in a way that the model can do nothing about. The tools can be used further.
     pub async fn next(&mut self) -> Result<Option<ReplyStep>, Error> {
         if let Some(text) = self.text.take() {
-            // Not before this is polled: a reply that nobody handles must not end the turn before it.
+            // Not before this is polled: a reply that is never polled must not end the turn before it.
             self.tools.end_abandoned_turn().await;
             self.tools.begin(text, self.finish);
         }

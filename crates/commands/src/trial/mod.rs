@@ -3,10 +3,9 @@
 //! This module sets up no barrier and judges no command: what is tried is its own, and harmless where a barrier is down.
 //!
 //! ```no_run
-//! # mod toolfence { pub use {toolfence_sandbox::isolation, toolfence_commands::trial}; }
 //! # async fn ask(scratch: &std::path::Path) -> toolfence_protocol::Result<()> {
-//! let found = toolfence::trial::sandbox(&toolfence::isolation::Settings::new(), scratch).await?;
-//! for finding in found.findings.iter().filter(|finding| finding.result == toolfence::trial::Held::No) {
+//! let found = toolfence_protocol::trial::sandbox(&toolfence_protocol::isolation::Settings::new(), scratch).await?;
+//! for finding in found.findings.iter().filter(|finding| finding.result == toolfence_protocol::trial::Held::No) {
 //!     println!("{}: {}", finding.barrier, finding.attempt);
 //! }
 //! # Ok(())

@@ -152,8 +152,7 @@ const ONLY: &str = "paths.only";
 /// then the built-in list.
 ///
 /// ```
-/// # mod toolfence { pub use toolfence_policy::rules as policy; }
-/// let rules = toolfence::policy::PathRules::default();
+/// let rules = toolfence_policy::rules::PathRules::default();
 /// assert_eq!(rules.blocks("deploy/.ENV.local"), Some(".env.*"));
 /// assert_eq!(rules.blocks("deploy/.env.example"), None);
 /// assert_eq!(rules.protects(".git/hooks/pre-commit"), Some(".git"));
@@ -202,8 +201,7 @@ impl PathRules {
     /// are not blocked.
     ///
     /// ```
-    /// # mod toolfence { pub use toolfence_policy::rules as policy; }
-    /// let rules = toolfence::policy::PathRules::default().only(&["src/**".into(), "*.toml".into()])?;
+    /// let rules = toolfence_policy::rules::PathRules::default().only(&["src/**".into(), "*.toml".into()])?;
     /// assert_eq!((rules.blocks("src/a.rs"), rules.blocks("x/Cargo.toml")), (None, None));
     /// assert_eq!(rules.blocks("README.md"), Some("paths.only"));
     /// assert_eq!(rules.blocks("src/.env"), Some(".env"));

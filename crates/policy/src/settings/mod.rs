@@ -6,8 +6,7 @@
 //! place it comes from.
 //!
 //! ```
-//! # mod toolfence { pub use toolfence_policy as policy; }
-//! use toolfence::policy::settings::{KEYS, Layer, Merged, read};
+//! use toolfence_policy::settings::{KEYS, Layer, Merged, read};
 //!
 //! let keys: Vec<_> = KEYS.iter().collect();
 //! let user = read("ask = \"sandboxed\"\n[commands]\nallow = [\"cargo test\"]\n", "config.toml", Layer::User, &keys)?;
@@ -52,8 +51,7 @@ use toolfence_protocol::{Error, ErrorKind, Result};
 ///
 /// ```
 /// let text = "ask = \"risky\"\n[commands]\nallow = [\"cargo test\"]\n[paths]\ndeny = [\"private/**\"]\n";
-/// # mod toolfence { pub use toolfence_policy as policy; }
-/// use toolfence::policy::{AskMode, Settings};
+/// use toolfence_policy::{AskMode, Settings};
 /// let settings = Settings::default().ask(AskMode::Risky).allow_command(["cargo", "test"]).block_path("private/**");
 /// assert_eq!(settings, Settings::from_toml(text)?);
 /// # Ok::<(), toolfence_protocol::Error>(())

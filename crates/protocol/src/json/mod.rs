@@ -6,8 +6,7 @@
 //! The module reads any text, not only tool calls, and knows nothing of tools:
 //!
 //! ```
-//! # use toolfence_protocol as toolfence;
-//! use toolfence::{Repair, json};
+//! use toolfence_protocol::{Repair, json};
 //!
 //! let reading = json::read("Sure! {name: 'grep', \"args\": {\"pattern\": \"\\d+\",}}", true)?;
 //! assert_eq!(reading.values[0]["args"]["pattern"], "\\d+");
@@ -81,10 +80,9 @@ impl std::error::Error for Problem {}
 /// Reads exactly one valid JSON value, of any kind.
 ///
 /// ```
-/// # use toolfence_protocol as toolfence;
-/// assert_eq!(toolfence::json::strict("[1, 2]")?[1], 2);
-/// assert!(toolfence::json::strict(r#"{"a": 1, "a": 2}"#).is_err());
-/// # Ok::<(), toolfence::json::Problem>(())
+/// assert_eq!(toolfence_protocol::json::strict("[1, 2]")?[1], 2);
+/// assert!(toolfence_protocol::json::strict(r#"{"a": 1, "a": 2}"#).is_err());
+/// # Ok::<(), toolfence_protocol::json::Problem>(())
 /// ```
 ///
 /// # Errors
@@ -99,8 +97,7 @@ pub fn strict(text: &str) -> Result<Value, Problem> {
 /// have been cut off must not be completed. An open string is never closed.
 ///
 /// ```
-/// # use toolfence_protocol as toolfence;
-/// use toolfence::json;
+/// use toolfence_protocol::json;
 ///
 /// assert_eq!(json::read(r#"{"a": {"b": 1}"#, true)?.values[0]["a"]["b"], 1);
 /// assert!(json::read(r#"{"a": {"b": 1}"#, false).is_err());

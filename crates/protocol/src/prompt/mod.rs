@@ -70,8 +70,7 @@ pub fn instructions(catalog: &Catalog, language: Language) -> String {
 /// Such a model is taught no verbatim bodies: these stand only in the blocks of the protocol.
 ///
 /// ```
-/// # use toolfence_protocol as toolfence;
-/// use toolfence::{Catalog, Dialect, Language, ToolSpec, prompt};
+/// use toolfence_protocol::{Catalog, Dialect, Language, ToolSpec, prompt};
 ///
 /// let catalog: Catalog = [ToolSpec::new("now", "Tell the time.")].into_iter().collect();
 /// let told = prompt::instructions_in(&catalog, Language::English, Dialect::Hermes).unwrap();

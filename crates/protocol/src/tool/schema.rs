@@ -26,8 +26,7 @@ impl ToolSpec {
     ///
     /// ```
     /// use serde_json::json;
-    /// # use toolfence_protocol as toolfence;
-    /// use toolfence::{Catalog, ToolCall, ToolSpec};
+    /// use toolfence_protocol::{Catalog, ToolCall, ToolSpec};
     ///
     /// let spec = ToolSpec::from_json_schema("weather", "Tell it.", &json!({
     ///     "type": "object",
@@ -67,8 +66,7 @@ impl ToolSpec {
     /// another server has the schema that the server gave.
     ///
     /// ```
-    /// # use toolfence_protocol as toolfence;
-    /// use toolfence::{Param, ParamKind, ToolSpec};
+    /// use toolfence_protocol::{Param, ParamKind, ToolSpec};
     ///
     /// let path = Param::new("path", ParamKind::Path, "the file to read").required();
     /// let schema = ToolSpec::new("read", "Read a file.").param(path).json_schema();

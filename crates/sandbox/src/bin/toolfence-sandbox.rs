@@ -1,6 +1,6 @@
 //! `toolfence-sandbox`: sets up the sandbox around one command, when a program on `toolfence` asks it to.
 //!
-//! A program whose `main` begins with `toolfence::sandbox::enter_if_asked()` starts itself instead and does not need this one.
+//! A program whose `main` begins with `toolfence::enter_if_asked()` starts itself instead and does not need this one.
 
 fn main() -> std::process::ExitCode {
     toolfence_sandbox::isolation::enter_if_asked();

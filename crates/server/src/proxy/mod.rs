@@ -19,8 +19,7 @@
 //!
 //! ```no_run
 //! # async fn serve() -> toolfence_protocol::Result<()> {
-//! # use toolfence_server as toolfence;
-//! use toolfence::proxy::{Proxy, ProxyOptions};
+//! use toolfence_server::proxy::{Proxy, ProxyOptions};
 //!
 //! let listener = tokio::net::TcpListener::bind("127.0.0.1:4141").await.expect("a free port");
 //! Proxy::new(ProxyOptions::new("http://127.0.0.1:8080/v1"))?.serve(listener, std::future::pending()).await

@@ -181,8 +181,5 @@ fn descendants() -> HashSet<String> {
         std::iter::successors(Some(number), above).skip(1).any(|parent| parent == ours)
     };
     let named = parents.iter().filter(|(number, _)| is_ours(**number));
-    named
-        .filter(|(_, (_, name))| name != "coder")
-        .map(|(number, (_, name))| format!("{number} {name}"))
-        .collect()
+    named.filter(|(_, (_, name))| name != "coder").map(|(number, (_, name))| format!("{number} {name}")).collect()
 }

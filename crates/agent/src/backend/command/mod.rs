@@ -122,9 +122,8 @@ impl fmt::Debug for CommandOptions {
 /// A program as a backend.
 ///
 /// ```
-/// # mod toolfence { pub use {toolfence_agent::backend, toolfence_protocol::{Error, FinishReason, Message, Role}}; }
-/// use toolfence::backend::{Backend, Chunk, Command, CommandOptions, Sink};
-/// use toolfence::{FinishReason, Message, Role};
+/// use toolfence_agent::backend::{Backend, Chunk, Command, CommandOptions, Sink};
+/// use toolfence_protocol::{FinishReason, Message, Role};
 ///
 /// struct Said(String);
 ///
@@ -138,7 +137,7 @@ impl fmt::Debug for CommandOptions {
 /// }
 ///
 /// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> Result<(), toolfence::Error> {
+/// # async fn main() -> Result<(), toolfence_protocol::Error> {
 /// let echo = Command::new(CommandOptions::parse("sed 's/^/You said: /'")?)?;
 /// let mut said = Said(String::new());
 /// let finish = echo.stream(&[Message::new(Role::User, "Hello.")], &mut said).await?;
