@@ -193,17 +193,13 @@ async fn tools_are_made_from_closures_and_backends_from_streams() {
     assert_eq!(agent.run("How is the weather?", &mut Nobody).await.expect("it answers"), StopReason::Answered);
     assert_eq!(agent.session().messages().last().map(|message| message.content.clone()), Some("It is sunny.".into()));
 
-    let fails = |pieces: Vec<Result<String, Error>>| {
-        let backend = backend_fn(move |_| futures_util::stream::iter(pieces.iter().map(clone).collect::<Vec<_>>()));
+    let fails = |pieces: fn() -> Vec<Result<String, Error>>| {
+        let backend = backend_fn(move |_| futures_util::stream::iter(pieces()));
         builder(folder.path()).agent(Arc::new(backend)).expect("the folder opens")
     };
-    let mut agent = fails(vec![Err(Error::new("no server"))]);
+    let mut agent = fails(|| vec![Err(Error::new("no server"))]);
     assert!(agent.run("Hello?", &mut Nobody).await.is_err());
-    let mut agent = fails(vec![Ok("Half".into()), Err(Error::new("gone"))]);
+    let mut agent = fails(|| vec![Ok("Half".into()), Err(Error::new("gone"))]);
     let ended = agent.run("Hello?", &mut Nobody).await.expect("half an answer is one");
     assert_eq!(ended, StopReason::Unfinished(FinishReason::Cut));
-}
-
-fn clone(piece: &Result<String, Error>) -> Result<String, Error> {
-    piece.as_ref().map(Clone::clone).map_err(|error| Error::new(error.to_string()))
 }

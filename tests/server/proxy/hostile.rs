@@ -74,7 +74,7 @@ async fn errors_are_told_in_the_language_of_the_proxy() {
     let portuguese = |scripts: Vec<Script>, key: Option<&str>| {
         let key = key.map(str::to_owned);
         Stage::with(scripts, move |options| {
-            (options.language, options.key) = (toolfence_protocol::Language::Portuguese, key)
+            (options.language, options.key) = (toolfence_protocol::Language::Portuguese, key);
         })
     };
     let keyless = portuguese(vec![], Some("secret")).await.ask(&request(false)).await;

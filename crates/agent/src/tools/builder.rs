@@ -8,7 +8,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::sync::{Mutex, mpsc};
-use toolfence_policy::toolbox::Tool;
+use toolfence_policy::toolbox::{Tool, Toolbox};
 use toolfence_policy::{Policy, Settings as Rules};
 use toolfence_protocol::{Error, Language, Limits, prompt};
 use toolfence_sandbox::isolation::Settings as Sandbox;
@@ -27,6 +27,13 @@ pub struct ToolsBuilder {
     limits: Limits,
     language: Language,
     tools: Vec<Arc<dyn Tool>>,
+}
+
+/// An open project.
+struct Opened {
+    agent: Agent,
+    workspace: Arc<Workspace>,
+    history: Option<Arc<History>>,
 }
 
 impl fmt::Debug for ToolsBuilder {
@@ -90,7 +97,8 @@ impl ToolsBuilder {
     pub fn open(self) -> Result<Tools, Error> {
         let (replies, unread) = mpsc::unbounded_channel();
         let (reporter, reports) = mpsc::unbounded_channel();
-        let (agent, workspace, history) = self.connect(Arc::new(HostModel { replies: Mutex::new(unread) }), false)?;
+        let Opened { agent, workspace, history } =
+            self.connect(Arc::new(HostModel { replies: Mutex::new(unread) }), false)?;
         Ok(Tools {
             instructions: prompt::instructions(agent.session().catalog(), self.language),
             canceller: agent.canceller(),
@@ -111,15 +119,11 @@ impl ToolsBuilder {
     /// # Errors
     /// The errors of [`open`](ToolsBuilder::open).
     pub fn agent(self, backend: Arc<dyn Backend>) -> Result<Agent, Error> {
-        Ok(self.connect(backend, true)?.0)
+        Ok(self.connect(backend, true)?.agent)
     }
 
-    #[allow(clippy::type_complexity, reason = "a private function with one caller for each half")]
-    fn connect(
-        &self,
-        backend: Arc<dyn Backend>,
-        instructs: bool,
-    ) -> Result<(Agent, Arc<Workspace>, Option<Arc<History>>), Error> {
+    /// Opens the project. With `instructs` the agent sends the instructions as its system message.
+    fn connect(&self, backend: Arc<dyn Backend>, instructs: bool) -> Result<Opened, Error> {
         let policy = Policy::new(self.rules.clone())?;
         let mut workspace = Workspace::open(&self.root, policy.paths().clone())?;
         // A command could otherwise change what undo restores, if the project is the home folder.
@@ -140,7 +144,7 @@ impl ToolsBuilder {
             Some(state) => commands.private_copies(state),
             None => commands,
         });
-        let toolbox = self.tools.iter().cloned().fold(standard(commands.clone()), |toolbox, tool| toolbox.with(tool));
+        let toolbox = self.tools.iter().cloned().fold(standard(commands.clone()), Toolbox::with);
         let toolbox = toolbox.with_limits(self.limits).in_language(self.language);
         let catalog = Arc::new(toolbox.catalog());
         let mut options = SessionOptions::default();
@@ -153,7 +157,7 @@ impl ToolsBuilder {
             Some(history) => agent.history(history.clone(), workspace.clone()),
             None => agent,
         };
-        Ok((agent, workspace, history))
+        Ok(Opened { agent, workspace, history })
     }
 }
 

@@ -22,7 +22,7 @@ pub enum ReplyStep {
 /// What the agent's side reports to the host.
 #[derive(Debug)]
 pub(super) enum Report {
-    Step(ReplyStep),
+    Step(Box<ReplyStep>),
     /// The message for the model; the turn waits for its next reply.
     Message(String),
 }
@@ -79,14 +79,13 @@ impl<'t> PendingReply<'t> {
                 },
             };
             match report {
-                Report::Step(step) => return Ok(Some(step)),
+                Report::Step(step) => return Ok(Some(*step)),
                 Report::Message(message) => self.message = Some(message),
             }
         }
         self.tools.waits_for_reply = self.tools.turn.is_some();
-        match self.ended.take() {
-            Some(ended) => self.stopped = Some(ended?),
-            None => {}
+        if let Some(ended) = self.ended.take() {
+            self.stopped = Some(ended?);
         }
         Ok(None)
     }
@@ -224,7 +223,7 @@ impl Host for StepHost {
     }
 
     fn answered(&mut self, result: &ToolResult) {
-        self.report(Report::Step(ReplyStep::Result(result.clone())));
+        self.report(Report::Step(Box::new(ReplyStep::Result(result.clone()))));
     }
 
     fn ask<'a>(&'a mut self, pending: &'a Pending) -> BoxFuture<'a, Answer> {
@@ -232,7 +231,7 @@ impl Host for StepHost {
         let (call, decision, diff) =
             (pending.call().clone(), pending.decision().clone(), pending.diff().map(str::to_owned));
         let question = Question { call, decision, diff, language: self.language, answer };
-        self.report(Report::Step(ReplyStep::Question(question)));
+        self.report(Report::Step(Box::new(ReplyStep::Question(question))));
         Box::pin(async { answered.await.unwrap_or_else(|_| Answer::No(text!("The question was not answered."))) })
     }
 }

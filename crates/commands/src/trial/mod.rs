@@ -4,8 +4,8 @@
 //!
 //! ```no_run
 //! # async fn ask(scratch: &std::path::Path) -> toolfence_protocol::Result<()> {
-//! let found = toolfence_protocol::trial::sandbox(&toolfence_protocol::isolation::Settings::new(), scratch).await?;
-//! for finding in found.findings.iter().filter(|finding| finding.result == toolfence_protocol::trial::Held::No) {
+//! let found = toolfence_commands::trial::sandbox(&toolfence_sandbox::isolation::Settings::new(), scratch).await?;
+//! for finding in found.findings.iter().filter(|finding| finding.result == toolfence_commands::trial::Held::No) {
 //!     println!("{}: {}", finding.barrier, finding.attempt);
 //! }
 //! # Ok(())
