@@ -17,7 +17,7 @@ use tokio::runtime::Runtime;
 use toolfence_agent::agent::Agent;
 use toolfence_agent::backend::Backend;
 use toolfence_policy::rules::PathRules;
-use toolfence_protocol::{Catalog, Error, Text, ToolCall, ToolSpec};
+use toolfence_protocol::{Catalog, Error, Text, ToolSpec};
 use toolfence_server::http::{Agents, Api, ApiOptions, ROUTES, random_token};
 use toolfence_session::persona::Persona;
 use toolfence_workspace::Workspace;
