@@ -57,7 +57,7 @@ pub use toolfence_policy::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError
 #[cfg(feature = "agent")]
 pub use toolfence_sandbox::isolation::Settings as Sandbox;
 #[cfg(feature = "agent")]
-pub use toolfence_workspace::undo::History;
+pub use toolfence_workspace::undo::Outcome as Undone;
 
 // The whole loop.
 #[cfg(feature = "agent")]

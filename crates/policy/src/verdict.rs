@@ -5,7 +5,7 @@ use crate::changes::Kept;
 use crate::decision::Decision;
 use crate::messages;
 use crate::shell::HARMLESS;
-use toolfence_protocol::{Args, Effect, ErrorCode, Text, ToolCall, ToolFailure, ToolResult};
+use toolfence_protocol::{Args, Effect, ErrorCode, Language, Text, ToolCall, ToolFailure, ToolResult, text};
 
 /// What becomes of a call.
 #[derive(Debug)]
@@ -157,7 +157,9 @@ impl Pending {
 
     /// The person said no; `why` is told to the model.
     pub fn deny(self, why: impl Into<Text>) -> ToolResult {
-        let message = messages::denied_by_person(why.into());
+        let why = why.into();
+        let is_sentence = why.render(Language::English).ends_with(['.', '!', '?']);
+        let message = messages::denied_by_person(if is_sentence { why } else { text!("{why}.", why) });
         ToolResult::refused(self.call.id, self.call.name, ToolFailure::new(ErrorCode::Denied, message))
     }
 

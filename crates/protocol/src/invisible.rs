@@ -4,6 +4,8 @@
 //! mark of no width is usual in some scripts. White space and control characters are not in the table, for the standard
 //! library knows them; the two separators of Unicode are, for they also break a line where nobody expects one.
 
+use std::borrow::Cow;
+
 /// How a character cannot be seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -67,6 +69,42 @@ pub fn is_blank(text: &str) -> bool {
     text.chars().all(|c| c.is_whitespace() || kind(c).is_some())
 }
 
+/// The text with escapes for everything that could steer a terminal or hide what is written: control characters except for line
+/// feeds and tabs (a CR only outside of a line ending), marks that turn the direction, and invisible tags.
+///
+/// ```
+/// use toolfence_protocol::invisible::escaped;
+///
+/// assert_eq!(escaped("a\u{1b}[31mred\r\n"), "a\\u{1b}[31mred\r\n");
+/// ```
+pub fn escaped(text: &str) -> Cow<'_, str> {
+    let Some((first, _)) = text.char_indices().find(|(at, c)| steers_terminal(*c, &text[*at..])) else {
+        return text.into();
+    };
+    let mut out = String::with_capacity(text.len() + 16);
+    out.push_str(&text[..first]);
+    for (at, c) in text[first..].char_indices() {
+        match steers_terminal(c, &text[first + at..]) {
+            true => out.extend(c.escape_unicode()),
+            false => out.push(c),
+        }
+    }
+    out.into()
+}
+
+/// Returns `true` if a character could steer a terminal or hide what is written. `rest` is the text from it on.
+pub fn steers_terminal(c: char, rest: &str) -> bool {
+    match c {
+        '\n' | '\t' => false,
+        '\r' => !rest.starts_with("\r\n"),
+        c if c.is_control() => true,
+        // Marks of no width, fillers and selectors belong to the scripts of people, and turn nothing around.
+        c => kind(c).is_some_and(|kind| {
+            matches!(kind, Invisible::Direction | Invisible::Annotation | Invisible::Separator | Invisible::Tag)
+        }),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -79,5 +117,22 @@ mod tests {
         for text in ["a", "\u{2801}", "\u{3163}", "\u{200b}.\u{200b}", "❤\u{fe0f}", "\u{1161}"] {
             assert!(!is_blank(text), "{text:?}");
         }
+    }
+
+    #[test]
+    fn nothing_that_steers_gets_through() {
+        for (text, want) in [
+            ("plain\tä\r\n", "plain\tä\r\n"),
+            ("\x1b]52;c;aGk=\x07", "\\u{1b}]52;c;aGk=\\u{7}"),
+            ("a\x1b[31mred", "a\\u{1b}[31mred"),
+            ("\u{9b}31m", "\\u{9b}31m"),
+            ("over\rwritten\r", "over\\u{d}written\\u{d}"),
+            ("\u{202e}txt.exe", "\\u{202e}txt.exe"),
+            ("\0\x7f", "\\u{0}\\u{7f}"),
+        ] {
+            assert_eq!(escaped(text), want);
+        }
+        let every: String = ('\0'..=char::MAX).collect();
+        assert!(!escaped(&every).chars().any(|c| c.is_control() && c != '\n' && c != '\t'));
     }
 }

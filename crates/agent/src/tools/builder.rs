@@ -10,7 +10,7 @@ use std::sync::Arc;
 use tokio::sync::{Mutex, mpsc};
 use toolfence_policy::toolbox::{Tool, Toolbox};
 use toolfence_policy::{Policy, Settings as Rules};
-use toolfence_protocol::{Error, Language, Limits, prompt};
+use toolfence_protocol::{Error, ErrorKind, Language, Limits, prompt, text};
 use toolfence_sandbox::isolation::Settings as Sandbox;
 use toolfence_session::{Session, SessionOptions};
 use toolfence_tools::{CommandRunner, standard};
@@ -93,7 +93,8 @@ impl ToolsBuilder {
     /// Opens the project for a host that has the conversation.
     ///
     /// # Errors
-    /// The folder does not exist or cannot be opened, a rule cannot be read, or the state folder cannot be written.
+    /// The folder does not exist or cannot be opened, a rule cannot be read, the state folder cannot be written, or `main` does not
+    /// call `enter_if_asked`.
     pub fn open(self) -> Result<Tools, Error> {
         let (replies, unread) = mpsc::unbounded_channel();
         let (reporter, reports) = mpsc::unbounded_channel();
@@ -108,6 +109,8 @@ impl ToolsBuilder {
             reporter,
             reports,
             waits_for_reply: false,
+            user: String::new(),
+            unsent: Vec::new(),
             workspace,
             history,
             language: self.language,
@@ -144,6 +147,15 @@ impl ToolsBuilder {
             Some(state) => commands.private_copies(state),
             None => commands,
         });
+        // Without a helper there is no sandbox, which is a mistake in the program and not a property of the machine.
+        if cfg!(target_os = "linux") && commands.enclosure().helper().is_none() {
+            return Err(Error::with_kind(
+                ErrorKind::InvalidInput,
+                text!(
+                    "The first line of `main` must be `toolfence::enter_if_asked();`: commands need it for their sandbox."
+                ),
+            ));
+        }
         let toolbox = self.tools.iter().cloned().fold(standard(commands.clone()), Toolbox::with);
         let toolbox = toolbox.with_limits(self.limits).in_language(self.language);
         let catalog = Arc::new(toolbox.catalog());

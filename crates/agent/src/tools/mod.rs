@@ -19,37 +19,40 @@ use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
 use tokio::sync::mpsc;
-use toolfence_protocol::{Error, FinishReason, Language};
+use toolfence_protocol::{Error, ErrorKind, FinishReason, Language, text};
 use toolfence_session::StopReason;
 use toolfence_workspace::Workspace;
-use toolfence_workspace::undo::History;
+use toolfence_workspace::undo::{History, Outcome};
 
 /// A turn that runs: it gives the agent back when it ends.
 type RunningTurn = Pin<Box<dyn Future<Output = (Agent, Result<StopReason, Error>)> + Send>>;
 
 /// The tools of one project, connected to the replies of a model.
 ///
-/// Commands run in the sandbox only if the first line of `main` is [`enter_if_asked`](toolfence_sandbox::isolation::enter_if_asked).
+/// The first line of `main` must be [`enter_if_asked`](toolfence_sandbox::isolation::enter_if_asked): the program is also the helper that
+/// puts commands into the sandbox. The functions that wait need a tokio runtime with time and IO (`enable_all`).
 ///
 /// ```
 /// use toolfence_agent::tools::{ReplyStep, Tools};
 ///
+/// toolfence_sandbox::isolation::enter_if_asked();
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
 /// # let folder = tempfile::tempdir()?;
 /// let mut tools = Tools::builder(folder.path()).state_folder(None).open()?;
 /// let reply = "```tool\n{\"name\": \"write_file\", \"args\": {\"path\": \"a.txt\", \"content\": \"hi\\n\"}}\n```\n";
 /// let mut pending = tools.reply(reply);
-/// while let Some(step) = pending.next().await? {
-///     match step {
+/// let message = loop {
+///     match pending.next().await? {
 ///         ReplyStep::Question(question) => {
 ///             assert!(question.diff().is_some_and(|diff| diff.contains("+hi")));
 ///             question.approve();
 ///         }
 ///         ReplyStep::Result(result) => assert!(result.success),
-///         _ => {}
+///         ReplyStep::Send(message) => break message,
+///         step => panic!("the model has to see the result: {step:?}"),
 ///     }
-/// }
-/// assert!(pending.message().is_some_and(|message| message.contains("a.txt")));
+/// };
+/// assert!(message.contains("a.txt"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// # })?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -65,6 +68,10 @@ pub struct Tools {
     reports: mpsc::UnboundedReceiver<Report>,
     /// The turn has sent a message for the model and waits for the reply to it.
     waits_for_reply: bool,
+    /// The user's message, until its turn begins.
+    user: String,
+    /// What the model was not sent when its turns ended.
+    unsent: Vec<String>,
     workspace: Arc<Workspace>,
     history: Option<Arc<History>>,
     instructions: String,
@@ -81,7 +88,7 @@ impl Tools {
     /// The tools of the project in this folder, with the default rules, in English.
     ///
     /// # Errors
-    /// The folder does not exist or cannot be opened.
+    /// The folder does not exist or cannot be opened, or `main` does not call `enter_if_asked`.
     pub fn open(root: impl AsRef<Path>) -> Result<Tools, Error> {
         Tools::builder(root).open()
     }
@@ -98,8 +105,8 @@ impl Tools {
 
     /// Handles a whole reply of the model. Nothing runs before [`PendingReply::next`] is awaited.
     ///
-    /// A reply that is handled only in part ends its turn when the next one is given: open questions are denied and running commands
-    /// are stopped.
+    /// The next reply ends the turn of one that was handled only in part: open questions are denied and running commands are
+    /// stopped.
     pub fn reply(&mut self, text: impl Into<String>) -> PendingReply<'_> {
         PendingReply::new(self, text.into())
     }
@@ -119,17 +126,45 @@ impl Tools {
         self.history.as_ref()
     }
 
-    /// Cancels the turn of an earlier reply that was not handled to its end.
-    async fn end_abandoned_turn(&mut self) {
-        if std::mem::take(&mut self.waits_for_reply) {
-            return;
-        }
+    /// Begins the turn of this message of the user, and returns what to send to the model: what it was not sent in the turn before, then
+    /// the message. The first words of the message name the turn in the history. A turn that still runs is cancelled.
+    ///
+    /// A host need not call this: without it a turn begins with a reply of the model.
+    pub async fn user_message(&mut self, text: &str) -> String {
+        self.end_turn().await;
+        self.user = text.to_owned();
+        let mut parts = std::mem::take(&mut self.unsent);
+        parts.push(text.to_owned());
+        parts.join("\n\n")
+    }
+
+    /// Ends the turn, if one runs: open questions are denied, commands are stopped, and what was done is kept.
+    pub async fn end_turn(&mut self) {
         if let Some(turn) = &mut self.turn {
             self.canceller.cancel();
             let (agent, _) = turn.await;
             (self.agent, self.turn) = (Some(agent), None);
         }
+        self.waits_for_reply = false;
         while self.reports.try_recv().is_ok() {}
+    }
+
+    /// Takes back what the last turn changed in files. Files that changed since are skipped, and the outcome lists them. `None` if
+    /// there is nothing to take back.
+    ///
+    /// # Errors
+    /// There is no [state folder](ToolsBuilder::state_folder), or it cannot be read.
+    pub async fn undo(&mut self) -> Result<Option<Outcome>, Error> {
+        self.end_turn().await;
+        let Some(history) = self.history.clone() else {
+            return Err(Error::with_kind(
+                ErrorKind::InvalidInput,
+                text!("Without a state folder nothing can be taken back."),
+            ));
+        };
+        let workspace = self.workspace.clone();
+        let undone = tokio::task::spawn_blocking(move || history.undo(&workspace)).await;
+        undone.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
     }
 
     /// Gives a reply to the turn that waits for it, or to a new one.
@@ -138,9 +173,9 @@ impl Tools {
         let _ = self.replies.send((text, finish));
         if let Some(mut agent) = self.agent.take() {
             let mut host = StepHost::new(self.reporter.clone(), self.language);
+            let user = std::mem::take(&mut self.user);
             self.turn = Some(Box::pin(async move {
-                // The user's words are between the host and its model.
-                let ended = agent.run("", &mut host).await;
+                let ended = agent.run(&user, &mut host).await;
                 host.end(&agent);
                 (agent, ended)
             }));

@@ -6,7 +6,10 @@ use crate::backend::{Backend, Chunk, Sink};
 use tokio::sync::{Mutex, mpsc, oneshot};
 use toolfence_policy::toolbox::BoxFuture;
 use toolfence_policy::{Decision, Pending};
-use toolfence_protocol::{Args, Error, FinishReason, Language, Message, Role, Text, ToolCall, ToolResult, text};
+use toolfence_protocol::invisible::escaped;
+use toolfence_protocol::{
+    Args, Error, ErrorKind, FinishReason, Language, Message, Role, Text, ToolCall, ToolResult, text,
+};
 use toolfence_session::{Answer, Note, StopReason};
 
 /// What happens next with a reply.
@@ -17,6 +20,13 @@ pub enum ReplyStep {
     Question(Question),
     /// A call has its result, whether it ran or not. Results come in the order of the calls.
     Result(ToolResult),
+    /// The last step: send this message to the model and give its reply to [`Tools::reply`](super::Tools::reply). It has the results of
+    /// the calls, and what was wrong with blocks that could not be read.
+    Send(String),
+    /// The last step: the turn has ended, and the user is next. With [`StopReason::Answered`] the reply is the model's answer;
+    /// otherwise the model repeated itself, for instance, or used up its rounds. Results that the model was not sent precede the
+    /// next [`user_message`](super::Tools::user_message).
+    Ended(StopReason),
 }
 
 /// What the agent's side reports to the host.
@@ -24,7 +34,9 @@ pub enum ReplyStep {
 pub(super) enum Report {
     Step(Box<ReplyStep>),
     /// The message for the model; the turn waits for its next reply.
-    Message(String),
+    Send(String),
+    /// What the model was not sent when the turn ended.
+    Unsent(String),
 }
 
 /// A reply in progress. [`next`](PendingReply::next) runs its calls.
@@ -35,15 +47,13 @@ pub struct PendingReply<'t> {
     /// The reply, until it was handed on.
     text: Option<String>,
     finish: FinishReason,
-    message: Option<String>,
-    /// How the turn ended, until the last step was returned.
+    /// How the turn ended, until the steps before it were returned.
     ended: Option<Result<StopReason, Error>>,
-    stopped: Option<StopReason>,
 }
 
 impl<'t> PendingReply<'t> {
     pub(super) fn new(tools: &'t mut Tools, text: String) -> PendingReply<'t> {
-        PendingReply { tools, text: Some(text), finish: FinishReason::Stop, message: None, ended: None, stopped: None }
+        PendingReply { tools, text: Some(text), finish: FinishReason::Stop, ended: None }
     }
 
     /// Sets why the reply ended, before the first [`next`](PendingReply::next): a reply that was cut off by its length or its
@@ -52,21 +62,25 @@ impl<'t> PendingReply<'t> {
         PendingReply { finish, ..self }
     }
 
-    /// Runs the calls of the reply up to the next question or result; `None` if the reply is handled.
+    /// Runs the calls of the reply up to the next step. Call it until it returns [`ReplyStep::Send`] or [`ReplyStep::Ended`].
     ///
-    /// Dropping the future loses nothing: the next call of this function continues.
+    /// Dropping the future loses nothing: the next call of this function continues. It needs a tokio runtime with time and IO.
     ///
     /// # Errors
-    /// A tool failed in a way that the model can do nothing about. The tools can be used further.
-    pub async fn next(&mut self) -> Result<Option<ReplyStep>, Error> {
+    /// A tool failed in a way that the model can do nothing about. Or the last step was returned already. The tools can be used
+    /// further.
+    pub async fn next(&mut self) -> Result<ReplyStep, Error> {
         if let Some(text) = self.text.take() {
             // Not before this is polled: a reply that is never polled must not end the turn before it.
-            self.tools.end_abandoned_turn().await;
+            if !std::mem::take(&mut self.tools.waits_for_reply) {
+                self.tools.end_turn().await;
+            }
             self.tools.begin(text, self.finish);
         }
-        while self.message.is_none() || self.tools.turn.is_none() {
+        loop {
             let report = match (self.tools.reports.try_recv(), &mut self.tools.turn) {
                 (Ok(report), _) => report,
+                (Err(_), Some(_)) if self.tools.waits_for_reply => break,
                 (Err(_), None) => break,
                 (Err(_), Some(turn)) => tokio::select! {
                     biased;
@@ -79,27 +93,18 @@ impl<'t> PendingReply<'t> {
                 },
             };
             match report {
-                Report::Step(step) => return Ok(Some(*step)),
-                Report::Message(message) => self.message = Some(message),
+                Report::Step(step) => return Ok(*step),
+                Report::Send(message) => {
+                    self.tools.waits_for_reply = true;
+                    return Ok(ReplyStep::Send(message));
+                }
+                Report::Unsent(text) => self.tools.unsent.push(text),
             }
         }
-        self.tools.waits_for_reply = self.tools.turn.is_some();
-        if let Some(ended) = self.ended.take() {
-            self.stopped = Some(ended?);
-        }
-        Ok(None)
-    }
-
-    /// The message to send to the model, once [`next`](PendingReply::next) returned `None`: the results of the calls, and what was
-    /// wrong with blocks that could not be read. `None` if the reply has nothing to answer: it is the model's answer to the user.
-    pub fn message(&self) -> Option<&str> {
-        self.message.as_deref()
-    }
-
-    /// Why the turn ended, if it did: the model answered, repeated itself, or used up its rounds. `None` if the turn waits for the
-    /// reply to [`message`](PendingReply::message).
-    pub fn stopped(&self) -> Option<&StopReason> {
-        self.stopped.as_ref()
+        let Some(ended) = self.ended.take() else {
+            return Err(Error::with_kind(ErrorKind::InvalidInput, text!("This reply was handled already.")));
+        };
+        ended.map(ReplyStep::Ended)
     }
 }
 
@@ -110,6 +115,7 @@ pub struct Question {
     call: ToolCall,
     decision: Decision,
     diff: Option<String>,
+    has_run: bool,
     language: Language,
     answer: oneshot::Sender<Answer>,
 }
@@ -131,9 +137,14 @@ impl Question {
     }
 
     /// What the call would change, or what the command changed on its private copy: unified diffs, removals and new files. `None` if no
-    /// file changes. The names and lines in it come from the model: escape control characters before a terminal shows them.
+    /// file changes. Control characters and invisible characters are escaped, so that the text can be printed.
     pub fn diff(&self) -> Option<&str> {
         self.diff.as_deref()
+    }
+
+    /// Returns `true` if the command has run on its private copy and the question is whether to keep what it changed.
+    pub fn has_run(&self) -> bool {
+        self.has_run
     }
 
     /// Runs the call, or keeps the changes.
@@ -204,7 +215,7 @@ impl StepHost {
         let unsent = unsent.filter(|message| message.role == Role::User).map(|message| message.content.as_str());
         let text = unsent.chain(session.owed().iter().map(Note::text)).collect::<Vec<_>>().join("\n\n");
         if !text.is_empty() {
-            self.report(Report::Message(text));
+            self.report(Report::Unsent(text));
         }
     }
 }
@@ -213,7 +224,7 @@ impl Host for StepHost {
     fn calling(&mut self, history: &[Message]) {
         let is_first = std::mem::replace(&mut self.sent, history.len()) == 0;
         if let Some(results) = history.last().filter(|_| !is_first) {
-            self.report(Report::Message(results.content.clone()));
+            self.report(Report::Send(results.content.clone()));
         }
     }
 
@@ -228,9 +239,14 @@ impl Host for StepHost {
 
     fn ask<'a>(&'a mut self, pending: &'a Pending) -> BoxFuture<'a, Answer> {
         let (answer, answered) = oneshot::channel();
-        let (call, decision, diff) =
-            (pending.call().clone(), pending.decision().clone(), pending.diff().map(str::to_owned));
-        let question = Question { call, decision, diff, language: self.language, answer };
+        let question = Question {
+            call: pending.call().clone(),
+            decision: pending.decision().clone(),
+            diff: pending.diff().map(|diff| escaped(diff).into_owned()),
+            has_run: pending.has_run(),
+            language: self.language,
+            answer,
+        };
         self.report(Report::Step(Box::new(ReplyStep::Question(question))));
         Box::pin(async { answered.await.unwrap_or_else(|_| Answer::No(text!("The question was not answered."))) })
     }

@@ -3,7 +3,7 @@
 use super::fit;
 use super::{Param, ParamKind, find_param};
 use crate::schema::{Fault, Schema, ValueKind};
-use crate::{Args, ErrorCode, Text, ToolFailure, close_names, messages};
+use crate::{Args, ErrorCode, Text, ToolFailure, close_names, messages, text};
 use serde_json::Value;
 
 /// Puts arguments under their canonical names. Nulls are dropped, for a model that writes them means "absent", but
@@ -185,7 +185,8 @@ fn unknown_among(names: &[&str], name: &str, owner: &str) -> ToolFailure {
     if let Some(close) = close.first() {
         message = message.then(messages::did_you_mean(close));
     }
-    invalid(message.then(messages::arguments_are(list))).suggest(close)
+    let arguments = if names.is_empty() { text!("It takes no arguments.") } else { messages::arguments_are(list) };
+    invalid(message.then(arguments)).suggest(close)
 }
 
 /// What was got, short enough for a message.

@@ -169,7 +169,9 @@ impl Enclosure {
         refuses.then(|| Text::join(report.why.clone(), " "))
     }
 
-    pub(super) fn helper(&self) -> Option<&Path> {
+    /// The program that sets up the sandbox: this one, if its `main` calls [`enter_if_asked`](super::enter_if_asked), or another one that
+    /// was found.
+    pub fn helper(&self) -> Option<&Path> {
         self.helper.as_deref()
     }
 
