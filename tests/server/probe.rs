@@ -1,22 +1,26 @@
-//! The probe of backends, against models that do as they are told behind bridges that each damage texts in one known way.
+//! The probe of backends: each answer to each of the five questions, and backends that misbehave.
 
-use serde_json::{Map, Value};
-use std::collections::BTreeMap;
+use serde_json::{Map, Value, json};
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use toolfence_agent::agent::{Agent, Nobody};
-use toolfence_agent::backend::Adapted;
-use toolfence_agent::backend::{Backend, Chunk, Replay, Sink};
-use toolfence_agent::probe::{self, Facts, Mangling, Options, Probed, Style, Subject, Verdict};
+use toolfence_agent::backend::http::{Http, HttpOptions};
+use toolfence_agent::backend::{Adapted, Backend, Chunk, Replay, Sink};
+use toolfence_agent::probe::{
+    self, Answers, GrammarAnswer, MOST_REQUESTS, Options, ProtocolAnswer, ReasoningAnswer, StreamAnswer, TextAnswer,
+    Verdict,
+};
 use toolfence_policy::toolbox::{BoxFuture, Toolbox};
 use toolfence_policy::{AskMode, NoFacts};
 use toolfence_protocol::grammar::Form;
 use toolfence_protocol::{Args, Dialect, Error, ErrorKind, FinishReason, Language, Message, Role, ToolCall};
 use toolfence_session::{Session, SessionOptions, StopReason};
 
-/// What a bridge does to a reply. It is told the question too, and the number of the request.
-type Bridge = Arc<dyn Fn(&str, &str, usize) -> String + Send + Sync>;
+/// What a bridge makes of a reply. It also gets the number of the request.
+type Bridge = Arc<dyn Fn(&str, usize) -> String + Send + Sync>;
 
 /// How a backend treats a system message.
 #[derive(Clone, Copy, PartialEq)]
@@ -26,24 +30,25 @@ enum System {
     Refused,
 }
 
-/// A model that does as it is told, behind a bridge.
+/// A model that does what it is asked, and a bridge in front of it.
 #[derive(Clone)]
 struct Stub {
     bridge: Bridge,
     system: System,
-    /// The grammar that is obeyed, and members that came with the request.
+    /// The grammar that the server obeys.
     obeys: Option<Form>,
+    /// Whether it refuses every grammar but the small one.
+    refuses_tools: bool,
+    /// Further members of the request.
     members: Option<Map<String, Value>>,
-    /// Bytes of a message beyond which it is refused, and beyond which it is cut.
-    refuses: usize,
-    cuts: usize,
-    native: bool,
     thinks: &'static str,
-    /// What is thought in a field of its own, and whether also where the answer is held to a grammar.
+    /// Reasoning in a separate field, and whether also under a grammar.
     field: Option<(&'static str, bool)>,
     call: &'static str,
+    native: bool,
     pieces: usize,
-    asked: Arc<AtomicUsize>,
+    /// The requests so far.
+    asked: Arc<Mutex<usize>>,
 }
 
 const BLOCK: &str = "```tool\n{\"name\": \"list_files\", \"args\": {\"path\": \"src\"}}\n```";
@@ -52,57 +57,48 @@ const HERMES: &str = "<tool_call>\n{\"name\": \"list_files\", \"arguments\": {\"
 impl Stub {
     fn clean() -> Stub {
         Stub {
-            bridge: Arc::new(|reply, _, _| reply.to_owned()),
+            bridge: Arc::new(|reply, _| reply.to_owned()),
             system: System::Read,
             obeys: None,
+            refuses_tools: false,
             members: None,
-            refuses: usize::MAX,
-            cuts: usize::MAX,
-            native: false,
             thinks: "",
             field: None,
             call: BLOCK,
+            native: false,
             pieces: 12,
             asked: Arc::default(),
         }
     }
 
     fn behind(bridge: impl Fn(&str) -> String + Send + Sync + 'static) -> Stub {
-        Stub { bridge: Arc::new(move |reply, _, _| bridge(reply)), ..Stub::clean() }
+        Stub { bridge: Arc::new(move |reply, _| bridge(reply)), ..Stub::clean() }
+    }
+
+    /// The grammar of a request, if the server obeys its form.
+    fn grammar(&self) -> Option<&str> {
+        let members = self.members.as_ref()?;
+        let grammar = match self.obeys? {
+            Form::Structured => members.get("structured_outputs")?.get("grammar")?,
+            form => members.get(form.name())?,
+        };
+        grammar.as_str()
     }
 
     fn answer(&self, messages: &[Message]) -> String {
-        let system = messages.iter().find(|message| message.role == Role::System && self.system == System::Read);
-        let mut user = messages.last().unwrap().content.as_str();
-        if user.len() > self.cuts {
-            user = &user[..self.cuts];
+        let has_system = messages[0].role == Role::System && self.system == System::Read;
+        let user = messages.last().unwrap().content.as_str();
+        if self.grammar().is_some() {
+            return "heron-1234-stop".to_owned();
         }
-        if let Some(members) = &self.members {
-            let grammar = match self.obeys {
-                Some(Form::Structured) => members.get("structured_outputs").and_then(|outputs| outputs.get("grammar")),
-                Some(form) => members.get(form.name()),
-                None => None,
-            };
-            if grammar.is_some() {
-                return "heron-1234-stop".to_owned();
-            }
-        }
-        let told = format!("{}\n{user}", system.map_or("", |system| &system.content));
         if let Some(at) = user.find("\nBEGIN-7319\n") {
             let end = user.rfind("END-7319").unwrap() + "END-7319".len();
             return user[at + 1..end].to_owned();
         }
-        if user.contains("MAGPIE") {
-            let words: Vec<&str> = ["MAGPIE", "WALNUT"].into_iter().filter(|word| user.contains(word)).collect();
-            return words.join(" ");
-        }
-        if user.contains("What is the code word?") {
-            let known = told.contains("The code word is HERON-42.");
-            return if known { "HERON-42" } else { "There is no code word that I know of." }.to_owned();
-        }
         match user {
-            _ if user.contains("List the files") => self.call.to_owned(),
+            _ if user.contains("List the files") && (has_system || user.contains("```tool")) => self.call.to_owned(),
             _ if user.contains("Count from 1") => (1..=40).map(|number| format!("{number}\n")).collect(),
+            _ if user.contains("17 sheep") => "9".to_owned(),
             _ => "Hello.".to_owned(),
         }
     }
@@ -115,21 +111,23 @@ impl Backend for Stub {
         sink: &'a mut dyn Sink,
     ) -> BoxFuture<'a, Result<FinishReason, Error>> {
         Box::pin(async move {
-            let number = self.asked.fetch_add(1, Ordering::SeqCst);
-            let user = &messages.last().unwrap().content;
+            let number = {
+                let mut asked = self.asked.lock().unwrap();
+                *asked += 1;
+                *asked
+            };
             if self.system == System::Refused && messages[0].role == Role::System {
                 return Err(Error::with_kind(ErrorKind::Rejected, "There is no role system."));
             }
-            if user.len() > self.refuses {
-                return Err(Error::with_kind(ErrorKind::TooLong { tokens: None, window: None }, "It is too long."));
+            if self.refuses_tools && self.grammar().is_some_and(|grammar| !grammar.contains("heron-")) {
+                return Err(Error::with_kind(ErrorKind::Rejected, "The grammar is too large."));
             }
             if let Some((thought, beside)) = self.field
                 && (beside || self.members.is_none())
             {
                 let _: ControlFlow<()> = sink.chunk(Chunk::Reasoning(thought));
             }
-            let reply = format!("{}{}", self.thinks, self.answer(messages));
-            let reply = (self.bridge)(&reply, user, number);
+            let reply = (self.bridge)(&format!("{}{}", self.thinks, self.answer(messages)), number);
             let letters: Vec<char> = reply.chars().collect();
             for piece in letters.chunks(letters.len().div_ceil(self.pieces).max(1)) {
                 if sink.chunk(Chunk::Text(&piece.iter().collect::<String>())).is_break() {
@@ -148,273 +146,326 @@ impl Backend for Stub {
     }
 }
 
-async fn probed(stub: &Stub) -> Probed {
-    let probed = probe::backend(stub, &Options::default(), &mut |_| {}).await;
-    assert!(probed.requests <= Options::default().most_requests(), "{} requests", probed.requests);
-    probed
-}
-
-/// Each line by itself.
-fn lines(reply: &str, change: impl Fn(&str) -> String) -> String {
-    reply.split('\n').map(change).collect::<Vec<_>>().join("\n")
-}
-
-/// Without what stands between these two.
-fn without(reply: &str, open: char, close: char) -> String {
-    let (mut out, mut rest) = (String::new(), reply);
-    while let Some(at) = rest.find(open) {
-        out.push_str(&rest[..at]);
-        match rest[at..].find(close) {
-            Some(end) => rest = &rest[at + end + close.len_utf8()..],
-            None => {
-                out.push_str(&rest[at..]);
-                rest = "";
-            }
-        }
-    }
-    out + rest
-}
-
-fn curly(reply: &str) -> String {
-    let mut open = false;
-    let turned = reply.chars().map(|c| match c {
-        '"' => {
-            open = !open;
-            if open { '“' } else { '”' }
-        }
-        '\'' => '’',
-        c => c,
-    });
-    turned.collect()
-}
-
-fn unescaped(reply: &str) -> String {
-    let (mut out, mut letters) = (String::new(), reply.chars().peekable());
-    while let Some(c) = letters.next() {
-        if c != '\\' || !letters.peek().is_some_and(char::is_ascii_punctuation) {
-            out.push(c);
-        }
-    }
-    out
-}
-
-fn wrapped(line: &str) -> String {
-    let (mut out, mut width) = (String::new(), 0);
-    for word in line.split(' ') {
-        if width + word.len() > 80 {
-            out.push('\n');
-            width = 0;
-        } else if width > 0 {
-            out.push(' ');
-        }
-        out.push_str(word);
-        width += word.len() + 1;
-    }
-    if line.len() > 80 { out } else { line.to_owned() }
-}
-
-/// A backend that has this and nothing else.
-fn stub(mangling: Mangling) -> Stub {
-    match mangling {
-        Mangling::BackslashesLost => Stub::behind(unescaped),
-        Mangling::BackslashesAdded => Stub::behind(|reply| reply.replace('_', "\\_").replace('*', "\\*")),
-        Mangling::FencesLost => Stub::behind(|reply| reply.replace("```tool\n", "").replace("```\n", "")),
-        Mangling::FencesChanged => Stub::behind(|reply| reply.replace("```", "~~~")),
-        Mangling::InfoWordLost => Stub::behind(|reply| reply.replace("```tool", "```")),
-        Mangling::QuotesChanged => Stub::behind(curly),
-        Mangling::DashesChanged => Stub::behind(|reply| reply.replace("--", "—").replace("...", "…")),
-        Mangling::BlankLinesLost => Stub::behind(|reply| reply.replace("\n\n\n", "\n\n")),
-        Mangling::BlankLinesAdded => Stub::behind(|reply| reply.replace('\n', "\n\n")),
-        Mangling::LinesJoined => Stub::behind(|reply| reply.replace('\n', " ")),
-        Mangling::LinesWrapped => Stub::behind(|reply| lines(reply, wrapped)),
-        Mangling::TabsLost => Stub::behind(|reply| reply.replace('\t', "    ")),
-        Mangling::BlanksCollapsed => Stub::behind(|reply| {
-            let reply = reply.replace("    ", " ").replace("   ", " ");
-            reply.replace("  ", " ")
-        }),
-        Mangling::IndentationLost => Stub::behind(|reply| lines(reply, |line| line.trim_start().to_owned())),
-        Mangling::TrailingBlanksLost => Stub::behind(|reply| lines(reply, |line| line.trim_end().to_owned())),
-        Mangling::UnicodeComposed => Stub::behind(|reply| reply.replace("e\u{301}", "é")),
-        Mangling::NonAsciiLost => Stub::behind(|reply| reply.replace(|c: char| !c.is_ascii(), "?")),
-        Mangling::EntitiesEncoded => Stub::behind(|reply| {
-            reply.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
-        }),
-        Mangling::EntitiesDecoded => {
-            Stub::behind(|reply| reply.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))
-        }
-        Mangling::TagsLost => Stub::behind(|reply| without(reply, '<', '>')),
-        Mangling::MarkdownRendered => Stub::behind(|reply| reply.replace("**", "").replace("__", "").replace('*', "")),
-        Mangling::LinksChanged => Stub::behind(|reply| {
-            reply.replace("https://example.com/a_b?x=1&y=2", "[https://example.com/a_b?x=1&y=2](https://example.com)")
-        }),
-        Mangling::PrefixAdded => {
-            Stub { bridge: Arc::new(|reply, _, number| format!("Botty (12:{number:02}): {reply}")), ..Stub::clean() }
-        }
-        Mangling::SuffixAdded => Stub::behind(|reply| format!("{reply}\n\nWas this helpful?")),
-        Mangling::CitationsAdded => Stub {
-            bridge: Arc::new(|reply, _, number| format!("{reply}\n\nSources: [{number}] https://example.com/{number}")),
-            ..Stub::clean()
-        },
-        Mangling::NativeCalls => Stub { native: true, ..Stub::clean() },
-        Mangling::QuestionRepeated => {
-            Stub { bridge: Arc::new(|reply, question, _| format!("> {question}\n\n{reply}")), ..Stub::clean() }
-        }
-        Mangling::ControlSequences => Stub::behind(|reply| lines(reply, |line| format!("\u{1b}[32m{line}\u{1b}[0m"))),
-        Mangling::LongMessagesCut => Stub { cuts: 10_000, ..Stub::clean() },
-        Mangling::LongMessagesRefused => Stub { refuses: 20_000, ..Stub::clean() },
-    }
+async fn answers_of(backend: &dyn Backend) -> Answers {
+    let options = Options { grammar: Some("root ::= \"tools\"".to_owned()), ..Options::default() };
+    let mut requests = 0;
+    let answers = probe::ask_backend(backend, &options, &mut |step| {
+        assert_eq!(step.number, requests + 1);
+        requests = step.number;
+    })
+    .await;
+    assert!(requests <= MOST_REQUESTS, "{requests} requests");
+    answers
 }
 
 #[tokio::test]
-async fn each_damage_is_named_and_no_other() {
-    println!("{:<22} {:<9} named", "damage", "requests");
-    let mut wrong = Vec::new();
-    for &mangling in Mangling::ALL {
-        let probed = probed(&stub(mangling)).await;
-        let names: Vec<&str> = probed.facts.manglings.iter().map(|mangling| mangling.name()).collect();
-        println!("{:<22} {:<9} {}", mangling.name(), probed.requests, names.join(", "));
-        if names != [mangling.name()] {
-            wrong.push(format!("{}: {names:?}", mangling.name()));
-        }
-    }
-    assert!(Mangling::ALL.len() >= 20 && wrong.is_empty(), "{}", wrong.join("\n"));
-}
-
-#[tokio::test]
-async fn nothing_is_named_where_nothing_happens() {
-    let mut steps = Vec::new();
-    let probed = probe::backend(&Stub::clean(), &Options::default(), &mut |step| steps.push(step.number)).await;
-    assert_eq!(steps, (1..=probed.requests).collect::<Vec<_>>());
-    let trouble: Vec<_> = probed.findings.iter().filter(|finding| finding.verdict == Verdict::Bad).collect();
-    assert!(trouble.is_empty(), "{trouble:?}");
-    let facts = Facts { reasoning: Some(Style::None), system: Some(true), grammar: Some(None), ..Facts::default() };
-    assert_eq!(probed.facts, facts);
-    // In the other language too: the model of this test knows no Portuguese, but repeats.
+async fn a_good_backend_has_good_answers() {
+    let answers = answers_of(&Stub { obeys: Some(Form::Grammar), ..Stub::clean() }).await;
+    let want = Answers {
+        stream: StreamAnswer::Streams { pieces: 12 },
+        protocol: ProtocolAnswer::Follows { system_message: true },
+        reasoning: ReasoningAnswer::None,
+        text: TextAnswer::Unchanged,
+        grammar: GrammarAnswer::Obeys { form: Form::Grammar, reasons: false },
+    };
+    assert_eq!(answers, want);
+    assert!(answers.findings().iter().all(|finding| finding.verdict == Verdict::Good), "{:?}", answers.findings());
+    assert_eq!(
+        serde_json::to_value(&answers).unwrap(),
+        json!({
+            "stream": {"answer": "streams", "pieces": 12},
+            "protocol": {"answer": "follows", "system_message": true},
+            "reasoning": {"answer": "none"},
+            "text": {"answer": "unchanged"},
+            "grammar": {"answer": "obeys", "form": "grammar", "reasons": false},
+        })
+    );
+    // The model of this test reads no Portuguese, but it repeats the text.
     let options = Options { language: Language::Portuguese, ..Options::default() };
-    let probed = probe::backend(&Stub::clean(), &options, &mut |_| {}).await;
-    assert!(probed.facts.manglings.is_empty(), "{:?}", probed.facts);
+    let answers = probe::ask_backend(&Stub::clean(), &options, &mut |_| {}).await;
+    assert_eq!(answers.text, TextAnswer::Unchanged);
 }
 
-/// Models that do not repeat a text, or not the same way twice.
 #[tokio::test]
-async fn what_a_model_does_by_itself_is_no_damage() {
-    let refuses = Stub::behind(|reply| {
-        if reply.contains("BEGIN-7319") { "I cannot repeat that text.".to_owned() } else { reply.to_owned() }
-    });
-    let noise = Stub::behind(|reply| reply.chars().rev().collect());
-    let silent =
-        Stub { bridge: Arc::new(|_, _, number| if number == 0 { "1 2 3" } else { "" }.to_owned()), ..Stub::clean() };
-    let summary = Stub::behind(|reply| match reply.contains("BEGIN-7319") {
-        true => "The text has eight lines: alpha: stop, bravo: stop, india first, oscar is the last line".to_owned(),
-        false => reply.to_owned(),
-    });
-    for (name, stub) in [("refuses", refuses), ("noise", noise), ("silent", silent), ("summary", summary)] {
-        let probed = probed(&stub).await;
-        assert_eq!(probed.facts.manglings, [], "{name}");
-        let text = probed.findings.iter().find(|finding| finding.subject == Subject::Text).unwrap();
-        assert_eq!(text.verdict, Verdict::Unknown, "{name}: {text:?}");
+async fn pieces_show_whether_a_backend_streams() {
+    for (pieces, want) in [(12, StreamAnswer::Streams { pieces: 12 }), (1, StreamAnswer::AtOnce)] {
+        assert_eq!(answers_of(&Stub { pieces, ..Stub::clean() }).await.stream, want);
     }
-    // One slip is another the next time.
-    let slips = Stub {
-        bridge: Arc::new(|reply, _, number| match number % 2 {
-            0 => reply.replace('\\', "").replace('\t', "  "),
-            _ => curly(reply).replace("  \n", "\n").replace("   \n", "\n"),
-        }),
+    assert_eq!(
+        answers_of(&Stub { pieces: 1, ..Stub::behind(|_| "No.".to_owned()) }).await.stream,
+        StreamAnswer::TooShort
+    );
+}
+
+#[tokio::test]
+async fn the_form_of_a_call_shows_whether_the_model_follows_the_protocol() {
+    let protocol = |stub: Stub| async move { answers_of(&stub).await.protocol };
+    for (system, system_message) in [(System::Read, true), (System::Lost, false), (System::Refused, false)] {
+        let answer = protocol(Stub { system, ..Stub::clean() }).await;
+        assert_eq!(answer, ProtocolAnswer::Follows { system_message });
+    }
+    let dialect = ProtocolAnswer::Dialect { dialect: Dialect::Hermes, system_message: true };
+    assert_eq!(protocol(Stub { call: HERMES, ..Stub::clean() }).await, dialect);
+    assert_eq!(protocol(Stub { native: true, ..Stub::clean() }).await, ProtocolAnswer::Native);
+    let broken = "```tool\n{\"name\": \"list_files\", \"args\": {\n```";
+    assert!(
+        matches!(protocol(Stub { call: broken, ..Stub::clean() }).await, ProtocolAnswer::Unreadable { reply } if reply == broken)
+    );
+    let refusal = "I have no tools.";
+    let answer = protocol(Stub { call: refusal, ..Stub::clean() }).await;
+    assert!(matches!(&answer, ProtocolAnswer::NoCall { reply } if reply == refusal), "{answer:?}");
+    // A dialect that came once is a slip.
+    let slip = Stub {
+        bridge: Arc::new(|reply, number| if number == 2 { HERMES.to_owned() } else { reply.to_owned() }),
         ..Stub::clean()
     };
-    assert_eq!(probed(&slips).await.facts.manglings, []);
-}
-
-/// A page of HTML does several things at a time.
-#[tokio::test]
-async fn several_damages_are_all_named() {
-    let page = Stub::behind(|reply| {
-        let reply = curly(&reply.replace("```tool\n", "").replace("```\n", "").replace('\t', " "));
-        lines(&reply, |line| line.trim().split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" "))
-    });
-    let mut want = vec![
-        Mangling::FencesLost,
-        Mangling::QuotesChanged,
-        Mangling::TabsLost,
-        Mangling::BlanksCollapsed,
-        Mangling::IndentationLost,
-        Mangling::TrailingBlanksLost,
-    ];
-    want.sort_unstable();
-    assert_eq!(probed(&page).await.facts.manglings, want);
+    assert_eq!(protocol(slip).await, ProtocolAnswer::Follows { system_message: true });
+    // A long reply is not quoted whole.
+    let long = answers_of(&Stub::behind(|_| "é".repeat(5_000))).await.protocol;
+    assert!(matches!(&long, ProtocolAnswer::NoCall { reply } if reply.chars().count() == 200), "{long:?}");
 }
 
 #[tokio::test]
-async fn what_else_is_told_of_a_backend() {
-    let facts = |stub: Stub| async move { probed(&stub).await.facts };
-    for (system, want) in [(System::Lost, false), (System::Refused, false), (System::Read, true)] {
-        assert_eq!(facts(Stub { system, ..Stub::clean() }).await.system, Some(want));
-    }
+async fn replies_show_how_the_model_marks_reasoning() {
     for (thinks, want) in [
-        ("", Style::None),
-        ("<think>\nLet me see.\n</think>\n\n", Style::Tags),
-        ("Let me see.\n</think>\n\n", Style::Opened),
+        ("", ReasoningAnswer::None),
+        ("<think>\nLet me see.\n</think>\n\n", ReasoningAnswer::Tags),
+        ("Let me see.\n</think>\n\n", ReasoningAnswer::Opened),
     ] {
-        let facts = facts(Stub { thinks, ..Stub::clean() }).await;
-        assert_eq!((facts.reasoning, facts.manglings), (Some(want), Vec::new()), "{thinks}");
+        let answers = answers_of(&Stub { thinks, ..Stub::clean() }).await;
+        assert_eq!((answers.reasoning, answers.text), (want, TextAnswer::Unchanged), "{thinks}");
     }
-    assert_eq!(facts(Stub { call: HERMES, ..Stub::clean() }).await.dialect, Some(Dialect::Hermes));
-    assert_eq!(facts(Stub::clean()).await.dialect, None);
-    for &form in Form::ALL {
-        assert_eq!(facts(Stub { obeys: Some(form), ..Stub::clean() }).await.grammar, Some(Some(form)));
-    }
-    for beside in [false, true] {
-        let stub = Stub { field: Some(("Hm.", beside)), obeys: Some(Form::Structured), ..Stub::clean() };
-        let facts = facts(stub).await;
-        assert_eq!((facts.reasoning, facts.reasons_beside_grammar), (Some(Style::Field), beside));
-    }
-    let limits = |stub| async move {
-        let facts = facts(stub).await;
-        facts.message_limit
+    let field = Stub { field: Some(("Hm.", true)), ..Stub::clean() };
+    assert_eq!(answers_of(&field).await.reasoning, ReasoningAnswer::Field);
+    // One reply with a closing tag alone is enough.
+    let once = Stub {
+        bridge: Arc::new(
+            |reply, number| if number == 2 { format!("Hm.\n</think>\n{reply}") } else { reply.to_owned() },
+        ),
+        ..Stub::clean()
     };
-    assert_eq!(limits(Stub { cuts: 10_000, ..Stub::clean() }).await, Some(4_000));
-    assert_eq!(limits(Stub { refuses: 20_000, ..Stub::clean() }).await, Some(16_000));
-    // A stream of one piece is told; it is no damage.
-    let whole = probed(&Stub { pieces: 1, ..Stub::clean() }).await;
-    let stream = whole.findings.iter().find(|finding| finding.subject == Subject::Stream).unwrap();
-    assert_eq!((stream.verdict, whole.facts.manglings.len()), (Verdict::Neutral, 0));
+    assert_eq!(answers_of(&once).await.reasoning, ReasoningAnswer::Opened);
 }
 
-/// A backend that never answers, and one that fails.
 #[tokio::test]
-async fn a_probe_comes_to_its_end() {
-    struct Silent;
-    impl Backend for Silent {
-        fn stream<'a>(&'a self, _: &'a [Message], _: &'a mut dyn Sink) -> BoxFuture<'a, Result<FinishReason, Error>> {
-            Box::pin(std::future::pending())
-        }
+async fn the_first_difference_of_a_text_is_reported() {
+    let text = |stub: Stub| async move { answers_of(&stub).await.text };
+    let tabs = text(Stub::behind(|reply| reply.replace('\t', "    "))).await;
+    let TextAnswer::Changed { line: 6, column: 12, sent, received } = &tabs else { panic!("{tabs:?}") };
+    assert!(sent.starts_with("\ttwo  three") && received.starts_with("    two  three"), "{tabs:?}");
+    let fences = text(Stub::behind(|reply| reply.replace("```tool", "```"))).await;
+    assert!(matches!(fences, TextAnswer::Changed { line: 12, column: 4, .. }), "{fences:?}");
+    let around = Stub::behind(|reply| format!("Botty: {reply}\n\nSources: [1]"));
+    assert_eq!(text(around).await, TextAnswer::Unchanged);
+    let carriage_returns = Stub::behind(|reply| reply.replace('\n', "\r\n"));
+    assert_eq!(text(carriage_returns).await, TextAnswer::Unchanged);
+}
+
+#[tokio::test]
+async fn a_slip_of_the_model_is_not_a_change_of_the_text() {
+    let refuses = Stub::behind(|reply| match reply.contains("BEGIN-7319") {
+        true => "I cannot repeat that text.".to_owned(),
+        false => reply.to_owned(),
+    });
+    let noise = Stub::behind(|reply| reply.chars().rev().collect());
+    let differs = Stub {
+        bridge: Arc::new(
+            |reply, number| if number % 2 == 0 { reply.replace('\\', "") } else { reply.replace('\t', " ") },
+        ),
+        ..Stub::clean()
+    };
+    for (name, stub) in [("refuses", refuses), ("noise", noise), ("differs", differs)] {
+        let answers = answers_of(&stub).await;
+        assert_eq!(answers.text, TextAnswer::NotRepeated, "{name}");
+        assert_eq!(answers.findings()[3].verdict, Verdict::Unknown);
     }
-    struct Endless;
-    impl Backend for Endless {
+    // The third request is the first one for the text.
+    let once = Stub {
+        bridge: Arc::new(|reply, number| if number == 3 { reply.replace('\t', " ") } else { reply.to_owned() }),
+        ..Stub::clean()
+    };
+    assert_eq!(answers_of(&once).await.text, TextAnswer::Unchanged);
+}
+
+#[tokio::test]
+async fn the_reply_to_a_grammar_shows_whether_the_server_obeys_it() {
+    let grammar = |stub: Stub| async move { answers_of(&stub).await.grammar };
+    for &form in Form::ALL {
+        let answer = grammar(Stub { obeys: Some(form), ..Stub::clean() }).await;
+        assert_eq!(answer, GrammarAnswer::Obeys { form, reasons: false });
+    }
+    assert_eq!(grammar(Stub::clean()).await, GrammarAnswer::Ignores);
+    let refuses = Stub { obeys: Some(Form::Guided), refuses_tools: true, ..Stub::clean() };
+    let answer = grammar(refuses).await;
+    assert!(
+        matches!(&answer, GrammarAnswer::FailsOnTools { form: Form::Guided, why } if why.to_string().contains("too large")),
+        "{answer:?}"
+    );
+    for reasons in [false, true] {
+        let stub = Stub { field: Some(("Hm.", reasons)), obeys: Some(Form::Structured), ..Stub::clean() };
+        let answers = answers_of(&stub).await;
+        assert_eq!(answers.grammar, GrammarAnswer::Obeys { form: Form::Structured, reasons });
+        let advice = answers.findings()[4].advice.clone().unwrap().to_string();
+        assert_eq!(advice.contains("is sent"), reasons, "{advice}");
+    }
+    let recording = Replay::new(["Hello."; 20]);
+    assert_eq!(answers_of(&recording).await.grammar, GrammarAnswer::CannotBeSent);
+}
+
+/// A backend that never answers.
+struct Silent;
+
+impl Backend for Silent {
+    fn stream<'a>(&'a self, _: &'a [Message], _: &'a mut dyn Sink) -> BoxFuture<'a, Result<FinishReason, Error>> {
+        Box::pin(std::future::pending())
+    }
+}
+
+#[tokio::test]
+async fn without_an_answer_to_the_first_question_no_other_is_asked() {
+    let options = Options { request: Duration::from_millis(20), ..Options::default() };
+    let mut requests = 0;
+    let answers = probe::ask_backend(&Silent, &options, &mut |_| requests += 1).await;
+    assert_eq!(requests, 1);
+    assert!(matches!(&answers.stream, StreamAnswer::NoAnswer { why } if why.to_string().contains("longer than")));
+    let TextAnswer::NoAnswer { why } = &answers.text else { panic!("{answers:?}") };
+    assert!(why.to_string().contains("not asked"), "{why}");
+    let verdicts = answers.findings().map(|finding| finding.verdict);
+    assert_eq!(verdicts[..4], [Verdict::Bad, Verdict::Unknown, Verdict::Unknown, Verdict::Unknown]);
+    let empty = answers_of(&Stub::behind(|_| String::new())).await;
+    assert!(matches!(&empty.stream, StreamAnswer::NoAnswer { why } if why.to_string().contains("empty")), "{empty:?}");
+    let late = Options { whole: Duration::ZERO, ..Options::default() };
+    let answers = probe::ask_backend(&Stub::clean(), &late, &mut |_| panic!("there is no time")).await;
+    assert!(matches!(answers.stream, StreamAnswer::NoAnswer { .. }), "{answers:?}");
+}
+
+#[tokio::test]
+async fn a_question_without_an_answer_leaves_the_others() {
+    /// Fails from its second reply on.
+    struct Failing(Stub);
+    impl Backend for Failing {
         fn stream<'a>(
             &'a self,
-            _: &'a [Message],
+            messages: &'a [Message],
             sink: &'a mut dyn Sink,
         ) -> BoxFuture<'a, Result<FinishReason, Error>> {
-            Box::pin(async move {
-                while sink.chunk(Chunk::Text("and so on ")).is_continue() {}
-                Ok(FinishReason::Cut)
-            })
+            if *self.0.asked.lock().unwrap() == 1 {
+                return Box::pin(async { Err(Error::with_kind(ErrorKind::Unreachable, "It is gone.")) });
+            }
+            self.0.stream(messages, sink)
         }
     }
-    let mut options = Options { question: std::time::Duration::from_millis(20), ..Options::default() };
-    let silent = probe::backend(&Silent, &options, &mut |_| {}).await;
-    assert_eq!((silent.requests, silent.findings[0].verdict), (1, Verdict::Bad));
-    let endless = probe::backend(&Endless, &Options::default(), &mut |_| {}).await;
-    assert_eq!(endless.facts.manglings, [], "{:?}", endless.findings);
-    options.whole = std::time::Duration::ZERO;
-    assert_eq!(probe::backend(&Stub::clean(), &options, &mut |_| {}).await.requests, 0);
-    let refused = Stub { refuses: 0, ..Stub::clean() };
-    let refused = probe::backend(&refused, &Options::default(), &mut |_| {}).await;
-    assert!(refused.findings[0].said.to_string().contains("It is too long."), "{:?}", refused.findings);
+    let answers = answers_of(&Failing(Stub::clean())).await;
+    assert!(matches!(answers.stream, StreamAnswer::Streams { .. }));
+    let verdicts = answers.findings().map(|finding| finding.verdict);
+    assert_eq!(verdicts[1..4], [Verdict::Unknown; 3], "{answers:?}");
+    assert!(matches!(&answers.text, TextAnswer::NoAnswer { why } if why.to_string().contains("It is gone.")));
 }
 
-/// A backend that plays a recording, and writes down whether it was held to a grammar.
+/// The address of a server that answers each request with what `script` writes.
+fn server(script: impl Fn(&str, &mut TcpStream) + Send + 'static) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/v1", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let body = body_of(&mut stream);
+            script(&body, &mut stream);
+        }
+    });
+    url
+}
+
+/// The body of a request.
+fn body_of(stream: &mut TcpStream) -> String {
+    let (mut request, mut buffer) = (Vec::new(), [0; 65536]);
+    loop {
+        let got = stream.read(&mut buffer).unwrap();
+        request.extend_from_slice(&buffer[..got]);
+        let text = String::from_utf8_lossy(&request).into_owned();
+        let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
+        let head = head.to_lowercase();
+        let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse().ok());
+        if got == 0 || length.is_none_or(|length: usize| body.len() >= length) {
+            return body.to_owned();
+        }
+    }
+}
+
+const STREAM: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+
+fn delta(text: &str) -> String {
+    format!("data: {}\n\n", json!({"choices": [{"index": 0, "delta": {"content": text}}]}))
+}
+
+async fn answers_over_http(url: &str) -> Answers {
+    let mut of_server = HttpOptions::new("m");
+    (of_server.base_url, of_server.retries) = (Some(url.to_owned()), 0);
+    let http = Http::new(of_server).unwrap();
+    let options = Options { request: Duration::from_secs(20), ..Options::default() };
+    probe::ask_backend(&http, &options, &mut |_| {}).await
+}
+
+#[tokio::test]
+async fn endless_replies_are_cut() {
+    // The client closes the connection when it has read enough.
+    let url = server(|_, stream| {
+        let _ = stream.write_all(STREAM.as_bytes());
+        while stream.write_all(delta("and so on ").repeat(100).as_bytes()).is_ok() {}
+    });
+    let answers = answers_over_http(&url).await;
+    assert!(matches!(answers.stream, StreamAnswer::Streams { pieces } if pieces < 10_000), "{answers:?}");
+    assert!(matches!(answers.protocol, ProtocolAnswer::NoCall { .. }));
+    assert_eq!((answers.text, answers.grammar), (TextAnswer::NotRepeated, GrammarAnswer::Ignores));
+}
+
+#[tokio::test]
+async fn huge_replies_are_bounded() {
+    let piece = delta(&"x".repeat(4 << 20));
+    let url = server(move |_, stream| {
+        let _ = stream.write_all(STREAM.as_bytes());
+        while stream.write_all(piece.as_bytes()).is_ok() {}
+    });
+    let answers = answers_over_http(&url).await;
+    assert!(serde_json::to_string(&answers).unwrap().len() < 4_000);
+    assert_ne!(answers.text, TextAnswer::Unchanged);
+    // One event without an end.
+    let url = server(|_, stream| {
+        let _ = stream.write_all(format!("{STREAM}data: ").as_bytes());
+        while stream.write_all(&[b'x'; 65536]).is_ok() {}
+    });
+    let answers = answers_over_http(&url).await;
+    assert!(matches!(answers.stream, StreamAnswer::NoAnswer { .. }), "{answers:?}");
+    assert!(serde_json::to_string(&answers).unwrap().len() < 4_000);
+}
+
+#[tokio::test]
+async fn invalid_utf_8_is_no_answer_or_a_change() {
+    let url = server(|_, stream| {
+        let _ = stream.write_all(STREAM.as_bytes());
+        let _ = stream.write_all(
+            b"data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"\xff\xfe\xc3(\"}}]}\n\ndata: [DONE]\n\n",
+        );
+    });
+    let answers = answers_over_http(&url).await;
+    assert!(!matches!(answers.stream, StreamAnswer::Streams { .. }), "{answers:?}");
+    assert!(!matches!(answers.protocol, ProtocolAnswer::Follows { .. }) && answers.text != TextAnswer::Unchanged);
+}
+
+#[tokio::test]
+async fn a_server_that_closes_or_refuses_has_no_answers() {
+    let closes = server(|_, _| {});
+    let refuses = server(|_, stream| {
+        let _ = stream.write_all(b"HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+    });
+    for url in [closes, refuses] {
+        let answers = answers_over_http(&url).await;
+        assert!(matches!(answers.stream, StreamAnswer::NoAnswer { .. }), "{answers:?}");
+        assert!(matches!(answers.text, TextAnswer::NoAnswer { .. }), "{answers:?}");
+    }
+}
+
+/// A backend that plays a recording and records whether each request had a grammar.
 #[derive(Clone)]
 struct Recorded {
     replies: Arc<Replay>,
@@ -437,7 +488,7 @@ impl Backend for Recorded {
     }
 }
 
-/// The rest of a call is no whole reply, so no grammar of whole replies holds for it; the reply after it is one again.
+/// The rest of a call is not a whole reply, so it is requested without the grammar of whole replies.
 #[tokio::test]
 async fn the_rest_of_a_call_is_held_to_no_grammar() {
     let body = "A first line of a text that is long.\nA second line that breaks off.";
@@ -456,27 +507,12 @@ async fn the_rest_of_a_call_is_held_to_no_grammar() {
     assert_eq!((stopped, seen.lock().unwrap().clone()), (StopReason::Answered, vec![true, false, true]));
 }
 
-#[test]
-fn every_damage_has_a_name_of_its_own() {
-    let mut names = BTreeMap::new();
-    for &mangling in Mangling::ALL {
-        assert_eq!(Mangling::from_name(mangling.name()), Some(mangling));
-        assert_eq!(names.insert(mangling.name(), mangling), None);
-    }
-    for &style in Style::ALL {
-        assert_eq!(Style::from_name(style.name()), Some(style));
-    }
-}
-
-/// The program against a server of this process: what a probe finds counts in the runs after it.
+/// The program against a server of this process: the answers count in later runs.
 mod program {
     use super::*;
-    use serde_json::json;
-    use std::io::{Read, Write};
-    use std::net::{TcpListener, TcpStream};
     use toolfence_kit::{Project, Ran};
 
-    /// A home, a project, and a server that says what the stub says.
+    /// A home, a project, and a server that replies as the stub does.
     struct Place {
         project: Project,
         url: String,
@@ -486,11 +522,9 @@ mod program {
 
     impl Place {
         fn new(stub: Stub) -> Place {
-            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-            let url = format!("http://{}/v1", listener.local_addr().unwrap());
             let asked = Arc::new(Mutex::new(Vec::new()));
             let seen = asked.clone();
-            std::thread::spawn(move || listener.incoming().for_each(|stream| answer(stream.unwrap(), &stub, &seen)));
+            let url = server(move |body, stream| answer(body, stream, &stub, &seen));
             Place { project: Project::new(), url, asked }
         }
 
@@ -504,21 +538,9 @@ mod program {
         }
     }
 
-    fn answer(mut stream: TcpStream, stub: &Stub, seen: &Mutex<Vec<Value>>) {
-        let (mut request, mut buffer) = (Vec::new(), [0; 65536]);
-        let body = loop {
-            let got = stream.read(&mut buffer).unwrap();
-            request.extend_from_slice(&buffer[..got]);
-            let text = String::from_utf8_lossy(&request).into_owned();
-            let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
-            let head = head.to_lowercase();
-            let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse().ok());
-            if got == 0 || length.is_none_or(|length: usize| body.len() >= length) {
-                break body.to_owned();
-            }
-        };
-        // What is no conversation is not known here: the list of models, say.
-        let Ok(body) = serde_json::from_str::<Value>(&body) else {
+    fn answer(body: &str, stream: &mut TcpStream, stub: &Stub, seen: &Mutex<Vec<Value>>) {
+        // A request for the list of models has no body.
+        let Ok(body) = serde_json::from_str::<Value>(body) else {
             let _ = stream.write_all(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
             return;
         };
@@ -529,61 +551,50 @@ mod program {
             .iter()
             .map(|message| Message::new(role(&message["role"]), message["content"].as_str().unwrap()))
             .collect();
-        let members = ["grammar", "structured_outputs", "guided_grammar"];
-        let held = members.iter().any(|member| body.get(member).is_some());
-        let members = held.then(|| body.as_object().unwrap().clone());
-        let stub = Stub { members, ..stub.clone() };
-        let reply = (stub.bridge)(&stub.answer(&messages), &messages.last().unwrap().content, 0);
+        let stub = Stub { members: body.as_object().cloned(), ..stub.clone() };
+        let reply = (stub.bridge)(&stub.answer(&messages), 0);
         seen.lock().unwrap().push(body);
-        let event = |delta: Value, end: Option<&str>| {
-            format!("data: {}\n\n", json!({"choices": [{"index": 0, "finish_reason": end, "delta": delta}]}))
-        };
-        let events = event(json!({"content": reply}), None) + &event(json!({}), Some("stop")) + "data: [DONE]\n\n";
-        let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
-        let _ = stream.write_all(format!("{head}{events}").as_bytes()); // a client that has enough goes away
+        let end = json!({"choices": [{"index": 0, "finish_reason": "stop", "delta": {}}]});
+        // A client that has read enough closes the connection.
+        let _ = stream.write_all(format!("{STREAM}{}data: {end}\n\ndata: [DONE]\n\n", delta(&reply)).as_bytes());
     }
 
     #[test]
-    fn what_the_doctor_finds_counts_from_then_on() {
+    fn the_answers_of_the_doctor_count_in_later_runs() {
         let stub = Stub {
             system: System::Lost,
             obeys: Some(Form::Structured),
-            ..Stub::behind(|reply| reply.replace("```tool", "```").replace('\t', "  "))
+            ..Stub::behind(|reply| reply.replace('\t', "  "))
         };
         let place = Place::new(stub);
-        let before = place.coder(&["-p", "Say hello."]);
-        assert!(
-            place.last().get("structured_outputs").is_none() && !before.err.contains("unreliable"),
-            "{}",
-            before.err
-        );
+        place.coder(&["-p", "Say hello."]);
+        assert!(place.last().get("structured_outputs").is_none());
 
         let ran = place.coder(&["doctor", "--backend"]);
         println!("{}{}", ran.err, ran.out);
         assert_eq!(ran.status, 1, "{}", ran.said());
-        assert!(ran.err.contains("this takes at most "), "{}", ran.err);
+        assert!(ran.err.contains("this takes at most 11 short requests"), "{}", ran.err);
         for said in [
-            "A system message does not reach the model.",
-            "TROUBLE  The word behind the backticks that open a block is lost.",
-            "TROUBLE  Tabs become blanks.",
-            "The server holds the model to a grammar: `structured_outputs`.",
+            "note     Streaming: the whole reply arrived at once.",
+            "note     Protocol: the model follows the instructions only if they are in the message of the user.",
+            "good     Reasoning: no reply had any.",
+            "BAD      Text: it first differs in line 6, column 12: \"\\ttwo",
+            "good     Grammar: the server obeys `structured_outputs`.",
         ] {
             assert!(ran.out.contains(said), "{said}: {}", ran.out);
         }
-        let told: Value = serde_json::from_str(&place.coder(&["doctor", "--backend", "http", "--json"]).out).unwrap();
-        let named: Vec<&str> =
-            told["findings"].as_array().unwrap().iter().filter_map(|finding| finding["mangling"].as_str()).collect();
-        assert_eq!((named, &told["kept"]), (vec!["info_word_lost", "tabs_lost"], &json!(true)));
+        let report: Value = serde_json::from_str(&place.coder(&["doctor", "--backend", "http", "--json"]).out).unwrap();
+        assert_eq!((&report["v"], &report["kept"], &report["requests"]), (&json!(1), &json!(true), &json!(10)));
+        let answers = &report["answers"];
+        assert_eq!(answers["protocol"], json!({"answer": "follows", "system_message": false}));
+        assert_eq!(answers["text"]["line"], 6);
+        assert_eq!(answers["grammar"], json!({"answer": "obeys", "form": "structured_outputs", "reasons": false}));
 
         let known = place.coder(&["config", "profile"]);
-        println!("{}", known.out);
-        for fact in
-            ["grammar", "structured_outputs", "system", "lost", "mangling", "info_word_lost", "the backend was asked"]
-        {
+        for fact in ["grammar", "structured_outputs", "system", "lost", "the backend was asked"] {
             assert!(known.out.contains(fact), "{fact}: {}", known.out);
         }
-        let ran = place.coder(&["-p", "Say hello."]);
-        assert!(ran.err.contains("makes calls unreliable: The word behind the backticks"), "{}", ran.err);
+        place.coder(&["-p", "Say hello."]);
         let last = place.last();
         let grammar = last["structured_outputs"]["grammar"].as_str().unwrap();
         assert!(grammar.contains("root ::=") && grammar.contains("list_files"), "{grammar}");
@@ -596,8 +607,8 @@ mod program {
         assert!(place.last()["grammar"].as_str().is_some_and(|grammar| grammar.contains("list_files")));
 
         assert_eq!(place.coder(&["config", "profile", "--forget"]).status, 0);
-        let ran = place.coder(&["-p", "Say hello."]);
-        assert!(place.last().get("structured_outputs").is_none() && !ran.err.contains("unreliable"), "{}", ran.err);
+        place.coder(&["-p", "Say hello."]);
+        assert!(place.last().get("structured_outputs").is_none());
         assert_eq!(place.last()["messages"][0]["role"], "system");
     }
 
@@ -608,7 +619,6 @@ mod program {
         assert_eq!(ran.status, 2, "{}", ran.said());
         assert!(ran.err.contains("--backend"), "{}", ran.err);
         let ran = place.coder(&["doctor", "--backend", "--lang", "pt"]);
-        assert_eq!(ran.status, 0, "{}", ran.said());
-        assert!(ran.out.contains("Os textos voltam como eram") && !ran.out.contains("Texts"), "{}", ran.out);
+        assert!(ran.out.contains("Texto: volta sem alterações.") && !ran.out.contains("Text:"), "{}", ran.out);
     }
 }

@@ -703,15 +703,15 @@ pub(crate) struct ExplainArguments {
     pub(crate) args: Option<String>,
 }
 
-/// With --backend, which needs no value here, the backend that the settings name is asked up to twenty questions, and what it
-/// shows is kept in its profile.
+/// With --backend, which needs no value here, the backend that the settings name is asked five questions, and the answers are
+/// kept in its profile.
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArguments {
     /// As one JSON object: {"v":1,"kind":"namespaces|landlock|nothing","holds":..,"why":[..],"helper":..,"kernel":..,
     /// "user":..,"findings":[{"barrier":..,"attempt":..,"result":"yes|no|open|unknown","said":..,"advice":..}],"advice":[..],
     /// "checks":{"programs":[{"files":[..],"program":..,"found":..,"asked":..,"reads":"text|project:FILE","built_in":..,
     /// "without":[..]}],"in_process":[{"language":..,"files":[..]}]}}; with --backend {"v":1,"base_url":..,"model":..,
-    /// "requests":..,"findings":[{"subject":..,"verdict":"good|neutral|bad|unknown","said":..,"advice":..?,"mangling":..?}],
+    /// "requests":..,"answers":{"stream":{"answer":..},"protocol":{..},"reasoning":{..},"text":{..},"grammar":{..}},
     /// "kept":..}
     #[arg(long)]
     pub(crate) json: bool,
@@ -815,7 +815,7 @@ pub(crate) struct ProfileArguments {
     pub(crate) forget: bool,
     /// As one JSON object: {"v":1,"profiles":[{"v":1,"base_url":..,"model":..,"dialect":{"value":..,"at":..,"how":..}?,
     /// "reasoning":{..}?,"grammar":{..}?,
-    /// "reasons_beside_grammar":{..}?,"system":{..}?,"message_limit":{..}?,"manglings":[{..}]?}]}
+    /// "reasons_beside_grammar":{..}?,"system":{..}?}]}
     #[arg(long, conflicts_with = "forget")]
     pub(crate) json: bool,
 }

@@ -23,7 +23,6 @@ use toolfence_agent::agent::Agent;
 use toolfence_agent::backend::Adapted;
 use toolfence_agent::backend::http::Http;
 use toolfence_agent::backend::{Backend, Replay, Usage};
-use toolfence_agent::probe::Mangling;
 use toolfence_agent::redact::Redactor;
 use toolfence_agent::transcript::Transcript;
 use toolfence_agent::transcript::{Store, rfc3339};
@@ -260,11 +259,6 @@ impl Setup {
             _ => None,
         };
         let backend = self.adapted(bare.clone(), profile.as_ref(), &self.toolbox.catalog());
-        let known = profile.as_ref().and_then(Profile::known);
-        let trouble = known.map(Known::trouble).unwrap_or_default();
-        if !trouble.is_empty() {
-            tell(&messages::backend_damages_texts(Text::join(trouble.into_iter().map(Mangling::said), " ")));
-        }
         Ok(Talk { backend, bare, profile })
     }
 
@@ -282,12 +276,8 @@ impl Setup {
             let (member, value) = form.member(&grammar_of(tools));
             adapted = adapted.member(member, value);
         }
-        let Some(known) = profile.and_then(Profile::known) else { return Arc::new(adapted) };
-        if known.loses_system() {
+        if profile.and_then(Profile::known).is_some_and(Known::loses_system) {
             adapted = adapted.without_system();
-        }
-        if let Some(window) = known.window() {
-            adapted = adapted.window(window);
         }
         Arc::new(adapted)
     }

@@ -1,4 +1,4 @@
-//! A backend with what is known of it: no system role, a smaller window than it tells, a grammar that it obeys.
+//! A backend with what is known about it: no system role, a grammar that it obeys.
 
 use super::{Backend, Request, Sink};
 use serde_json::{Map, Value};
@@ -15,25 +15,18 @@ pub struct Adapted {
     /// Whether the server has refused that member.
     given_up: AtomicBool,
     without_system: bool,
-    window: Option<u64>,
 }
 
 impl Adapted {
     /// Nothing is different yet.
     pub fn new(backend: Arc<dyn Backend>) -> Adapted {
-        Adapted { backend, held: None, given_up: AtomicBool::new(false), without_system: false, window: None }
+        Adapted { backend, held: None, given_up: AtomicBool::new(false), without_system: false }
     }
 
     /// What a system message says goes with the first message of the user.
     #[must_use]
     pub fn without_system(self) -> Adapted {
         Adapted { without_system: true, ..self }
-    }
-
-    /// The model reads no more than so many tokens, whatever the server tells.
-    #[must_use]
-    pub fn window(self, tokens: u64) -> Adapted {
-        Adapted { window: Some(tokens), ..self }
     }
 
     /// A member goes with each request, where the backend takes one. Where the server refuses the request with it and not without
@@ -98,10 +91,7 @@ impl Backend for Adapted {
     }
 
     fn window(&self) -> BoxFuture<'_, Option<u64>> {
-        Box::pin(async move {
-            let told = self.backend.window().await;
-            told.into_iter().chain(self.window).min()
-        })
+        self.backend.window()
     }
 
     fn with_members(&self, members: &Map<String, Value>) -> Option<Arc<dyn Backend>> {

@@ -1,61 +1,88 @@
-//! One question and what came of it, within bounds.
+//! Sends one request of the probe and reads its reply within limits.
 
 use super::{Options, Step};
 use crate::backend::{Backend, Chunk, Sink};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 use tokio::time;
-use toolfence_protocol::{Error, ErrorKind, FinishReason, Message, Role, Text, ToolCall};
+use toolfence_protocol::parse::{self, Event};
+use toolfence_protocol::reply::Summary;
+use toolfence_protocol::{Error, ErrorKind, FinishReason, Language, Message, Role, Text, ToolCall, text};
 
-/// Bytes of a reply that are read; what goes on is no answer to a short question.
-const LONGEST_REPLY: usize = 32 << 10;
+/// Bytes of a reply that are read. The answers to all questions are shorter.
+const MOST_BYTES: usize = 32 << 10;
 
-/// Why a question has no answer.
-pub(super) enum Trouble {
-    /// The backend said so.
-    Failed(Error),
-    /// It took longer than a question may.
-    Slow(Duration),
-    /// The time of all questions is over.
-    Over,
+/// Bytes of a reply under a grammar that are read. With one, some models write without an end.
+const MOST_BYTES_WITH_GRAMMAR: usize = 400;
+
+/// Calls of the server's own channel that are read.
+const MOST_CALLS: usize = 64;
+
+/// The reason why a request got no reply.
+pub(super) enum Failure {
+    /// The backend reported an error.
+    Backend(Error),
+    /// The request took longer than this limit.
+    TimedOut(Duration),
+    /// The reply had neither text nor reasoning nor calls.
+    Empty,
+    /// The time for all requests was over.
+    NoTimeLeft,
+    /// The first question got no answer.
+    NotAsked,
 }
 
-impl Trouble {
+impl Failure {
     pub(super) fn text(&self) -> Text {
         match self {
-            Trouble::Failed(error) => error.text(),
-            Trouble::Slow(limit) => super::messages::took_too_long(limit.as_secs()),
-            Trouble::Over => super::messages::time_is_over(),
+            Failure::Backend(error) => error.text(),
+            Failure::TimedOut(limit) => {
+                text!("the reply took longer than {seconds} s", seconds = limit.as_secs_f32().to_string())
+            }
+            Failure::Empty => text!("the reply was empty"),
+            Failure::NoTimeLeft => text!("the time for all questions was over"),
+            Failure::NotAsked => text!("not asked, because the first question got no answer"),
         }
     }
 
-    /// Whether the server has read the question and will not answer it, today or tomorrow.
+    /// Whether the server has read the request and refuses it.
     pub(super) fn is_refusal(&self) -> bool {
-        matches!(self, Trouble::Failed(error) if matches!(error.kind(), ErrorKind::Rejected | ErrorKind::TooLong { .. }))
+        matches!(self, Failure::Backend(error) if matches!(error.kind(), ErrorKind::Rejected | ErrorKind::TooLong { .. }))
     }
 }
 
-/// An answer.
+/// The reply to one request.
 #[derive(Debug, Default)]
-pub(super) struct Asked {
+pub(super) struct Reply {
     pub(super) text: String,
     pub(super) reasoning: String,
+    /// Calls in the server's own channel.
     pub(super) native: Vec<ToolCall>,
+    /// Pieces of text.
     pub(super) pieces: usize,
-    /// Until the first piece, and from there to the end.
-    pub(super) first: Duration,
-    pub(super) rest: Duration,
-    /// How it ended; `Cut` too where it was longer than what is read.
-    pub(super) finish: Option<FinishReason>,
+    most_bytes: usize,
 }
 
-/// Asks, counts what was asked, and keeps the time.
+/// How a reply marked its reasoning. The later variant wins if replies differ: a call in text that was only thought must not run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Marks {
+    None,
+    Field,
+    Tags,
+    Opened,
+}
+
+/// Sends the requests, counts them, and keeps the time.
 pub(super) struct Asker<'a> {
-    backend: &'a dyn Backend,
+    pub(super) backend: &'a dyn Backend,
+    pub(super) language: Language,
+    /// How the replies so far marked their reasoning; `None` before the first reply.
+    pub(super) marks: Option<Marks>,
     watch: &'a mut (dyn FnMut(&Step) + Send),
-    question: Duration,
+    limit: Duration,
     end: Instant,
-    pub(super) requests: usize,
+    requests: usize,
+    closed: bool,
 }
 
 impl<'a> Asker<'a> {
@@ -64,74 +91,101 @@ impl<'a> Asker<'a> {
         options: &Options,
         watch: &'a mut (dyn FnMut(&Step) + Send),
     ) -> Asker<'a> {
-        Asker { backend, watch, question: options.question, end: Instant::now() + options.whole, requests: 0 }
+        Asker {
+            backend,
+            language: options.language,
+            marks: None,
+            watch,
+            limit: options.request,
+            end: Instant::now() + options.whole,
+            requests: 0,
+            closed: false,
+        }
     }
 
-    /// Asks with a system message, where there is one.
-    pub(super) async fn ask(&mut self, about: Text, system: Option<String>, user: &str) -> Result<Asked, Trouble> {
-        let backend = self.backend;
-        self.ask_of(backend, about, system, user, LONGEST_REPLY).await
+    /// Sends no further requests.
+    pub(super) fn close(&mut self) {
+        self.closed = true;
     }
 
-    /// Asks another backend than the one that is probed, and reads so much of its reply.
-    pub(super) async fn ask_of(
+    /// Sends one request to the backend of the probe, with a system message if there is one.
+    pub(super) async fn ask(&mut self, question: Text, system: Option<String>, user: &str) -> Result<Reply, Failure> {
+        let reply = self.send(self.backend, question, system, user, MOST_BYTES).await?;
+        self.marks = self.marks.max(Some(marks_of(&reply)));
+        Ok(reply)
+    }
+
+    /// Sends one request to the backend of the probe with a grammar, and reads the beginning of the reply.
+    pub(super) async fn ask_with_grammar(
         &mut self,
         backend: &dyn Backend,
-        about: Text,
+        question: Text,
+        user: &str,
+    ) -> Result<Reply, Failure> {
+        self.send(backend, question, None, user, MOST_BYTES_WITH_GRAMMAR).await
+    }
+
+    async fn send(
+        &mut self,
+        backend: &dyn Backend,
+        question: Text,
         system: Option<String>,
         user: &str,
-        longest: usize,
-    ) -> Result<Asked, Trouble> {
+        most_bytes: usize,
+    ) -> Result<Reply, Failure> {
+        if self.closed {
+            return Err(Failure::NotAsked);
+        }
         let left = self.end.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            return Err(Trouble::Over);
+            return Err(Failure::NoTimeLeft);
         }
         self.requests += 1;
-        (self.watch)(&Step { number: self.requests, about });
+        (self.watch)(&Step { number: self.requests, question });
         let mut messages = Vec::new();
         messages.extend(system.map(|system| Message::new(Role::System, system)));
         messages.push(Message::new(Role::User, user));
-        let mut taking = Taking { asked: Asked::default(), began: Instant::now(), longest };
-        let limit = self.question.min(left);
-        let ended = time::timeout(limit, backend.stream(&messages, &mut taking)).await;
-        let Taking { mut asked, began, .. } = taking;
-        match ended {
-            Ok(Ok(finish)) => asked.finish = Some(finish),
-            Ok(Err(error)) => return Err(Trouble::Failed(error)),
-            Err(_) => return Err(Trouble::Slow(limit)),
+        let mut reply = Reply { most_bytes, ..Reply::default() };
+        let limit = self.limit.min(left);
+        match time::timeout(limit, backend.stream(&messages, &mut reply)).await {
+            Ok(Ok(_)) => {}
+            Ok(Err(error)) => return Err(Failure::Backend(error)),
+            Err(_) => return Err(Failure::TimedOut(limit)),
         }
-        if asked.pieces == 0 {
-            asked.first = began.elapsed();
-        }
-        asked.rest = began.elapsed().saturating_sub(asked.first);
-        Ok(asked)
+        let is_empty = reply.text.trim().is_empty() && reply.reasoning.is_empty() && reply.native.is_empty();
+        if is_empty { Err(Failure::Empty) } else { Ok(reply) }
     }
 }
 
-struct Taking {
-    asked: Asked,
-    began: Instant,
-    longest: usize,
-}
-
-impl Sink for Taking {
+impl Sink for Reply {
     fn chunk(&mut self, chunk: Chunk<'_>) -> ControlFlow<()> {
-        let asked = &mut self.asked;
         match chunk {
             Chunk::Text(text) => {
-                if asked.pieces == 0 {
-                    asked.first = self.began.elapsed();
-                }
-                asked.pieces += 1;
-                asked.text.push_str(text);
+                self.pieces += 1;
+                self.text.push_str(text);
             }
-            Chunk::Reasoning(text) => asked.reasoning.push_str(text),
-            Chunk::Call(call) => asked.native.push(call),
+            Chunk::Reasoning(text) => self.reasoning.push_str(text),
+            Chunk::Call(call) => self.native.push(call),
             Chunk::Usage(_) | Chunk::Kept(_) | Chunk::Waits { .. } | Chunk::BrokeOff(_) => {}
         }
-        if asked.text.len().max(asked.reasoning.len()) > self.longest || asked.native.len() > 64 {
+        if self.text.len().max(self.reasoning.len()) > self.most_bytes || self.native.len() > MOST_CALLS {
             return ControlFlow::Break(());
         }
         ControlFlow::Continue(())
+    }
+}
+
+fn marks_of(reply: &Reply) -> Marks {
+    let mut summary = Summary::default();
+    let mut has_tags = false;
+    parse::for_each(&reply.text, parse::Options::default(), FinishReason::Stop, |event| {
+        has_tags |= matches!(event, Event::Reasoning { .. });
+        summary.note(&event);
+    });
+    match () {
+        () if summary.opened.is_some() => Marks::Opened,
+        () if has_tags => Marks::Tags,
+        () if !reply.reasoning.is_empty() => Marks::Field,
+        () => Marks::None,
     }
 }

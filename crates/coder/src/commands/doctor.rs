@@ -1,5 +1,5 @@
 //! `coder doctor`: which barriers of the sandbox hold here, found out by trying to break each; why the others do not, and what to do. And what
-//! looks at changed files. With `--backend`: what the backend does to texts.
+//! looks at changed files. With `--backend`: the five questions to the backend.
 
 use crate::args::{DoctorArguments, Options};
 use crate::checks;
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
-use toolfence_agent::probe::{self, Step, Verdict};
+use toolfence_agent::probe::{self, Step, StreamAnswer, Verdict};
 use toolfence_commands::trial::{self, Finding, Held, Trial};
 use toolfence_policy::Policy;
 use toolfence_protocol::Text;
@@ -76,57 +76,64 @@ fn show_private_copies(no_copies: Option<(Text, Text)>, out: &mut Terminal) -> R
     }
 }
 
-/// Asks the backend of the settings what it does to texts, tells, and keeps what it shows.
+/// Asks the backend of the settings the five questions, prints the answers, and stores them in its profile.
 fn backend(options: &Options, json: bool) -> Result<ExitCode, Failure> {
     let setup = Setup::new(options)?;
-    let whom = setup.server()?.map(Server::place);
+    let place = setup.server()?.map(Server::place);
     let backend = setup.backend()?;
     let mut wanted = probe::Options::default();
     (wanted.language, wanted.grammar) = (setup.language, Some(setup.grammar()));
-    let (most, long) = (wanted.most_requests(), wanted.long_bytes() as u64 / 4);
-    if let Some((base_url, model)) = &whom {
-        tell(&messages::probe_begins(profile::address(base_url), model));
+    if let Some((base_url, model)) = &place {
+        tell(&text!("asking {model} at {server}", model, server = profile::address(base_url)));
     }
-    tell(&messages::probe_costs(most, wanted.sizes.len(), long));
+    tell(&text!("this takes at most {most} short requests", most = probe::MOST_REQUESTS));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(cannot_start)?;
-    let mut watch = |step: &Step| tell(&messages::probe_step(step.number, step.about.clone()));
-    let probed = runtime.block_on(probe::backend(&*backend, &wanted, &mut watch));
-    let answers = probed.findings.first().is_some_and(|finding| finding.verdict == Verdict::Good);
-    let kept = match (&setup.profiles, &whom) {
-        (Some(profiles), Some((base_url, model))) if answers => {
-            let stored = profiles.probed(base_url, model, &probed.facts);
+    let mut requests = 0;
+    let mut watch = |step: &Step| {
+        requests = step.number;
+        tell(&text!("{number}: {question}", number = step.number, question = step.question.clone()));
+    };
+    let answers = runtime.block_on(probe::ask_backend(&*backend, &wanted, &mut watch));
+    let is_reached = !matches!(answers.stream, StreamAnswer::NoAnswer { .. });
+    let kept = match (&setup.profiles, &place) {
+        (Some(profiles), Some((base_url, model))) if is_reached => {
+            let stored = profiles.store_answers(base_url, model, &answers);
             stored.inspect_err(|why| tell(&messages::profile_not_kept(why.clone()))).is_ok()
         }
         _ => false,
     };
+    let findings = answers.findings();
     let mut out = Terminal::stdout();
     if json {
-        let (base_url, model) = whom.map(|(url, model)| (profile::address(&url), model)).unzip();
-        let told = json!({
-            "v": super::SCHEMA, "base_url": base_url, "model": model, "requests": probed.requests,
-            "findings": probed.findings, "kept": kept,
+        let (base_url, model) = place.map(|(url, model)| (profile::address(&url), model)).unzip();
+        let report = json!({
+            "v": super::SCHEMA, "base_url": base_url, "model": model, "requests": requests, "answers": answers,
+            "kept": kept,
         });
-        out.line(&told.to_string())?;
+        out.line(&report.to_string())?;
     } else {
         out.write("\n")?;
-        probed.findings.iter().try_for_each(|finding| found(finding, &mut out))?;
+        findings.iter().try_for_each(|finding| show_answer(finding, &mut out))?;
         if kept {
-            out.styled_line(Style::Dim, &messages::probe_kept())?;
+            let note = text!(
+                "\nThe answers are kept and count from now on unless a setting says otherwise: `coder config profile`."
+            );
+            out.styled_line(Style::Dim, &note)?;
         }
     }
-    let fine = answers && probed.findings.iter().all(|finding| finding.verdict != Verdict::Bad);
-    Ok(if fine { ExitCode::SUCCESS } else { UNSUCCESSFUL.into() })
+    let is_fine = findings.iter().all(|finding| finding.verdict != Verdict::Bad);
+    Ok(if is_fine { ExitCode::SUCCESS } else { UNSUCCESSFUL.into() })
 }
 
-fn found(finding: &probe::Finding, out: &mut Terminal) -> Result<(), Failure> {
+fn show_answer(finding: &probe::Finding, out: &mut Terminal) -> Result<(), Failure> {
     let (style, word) = match finding.verdict {
-        Verdict::Good => (Style::Good, messages::found_good()),
-        Verdict::Neutral => (Style::Dim, messages::found_neutral()),
-        Verdict::Bad => (Style::Bad, messages::found_bad()),
+        Verdict::Good => (Style::Good, text!("good")),
+        Verdict::Note => (Style::Dim, text!("note")),
+        Verdict::Bad => (Style::Bad, text!("BAD")),
         Verdict::Unknown => (Style::Dim, messages::unknown()),
     };
     out.styled(style, &format!("  {:<8}", word.words()))?;
-    out.line(&format!(" {}", finding.said.words()))?;
+    out.line(&format!(" {}", finding.sentence.words()))?;
     finding.advice.iter().try_for_each(|advice| out.styled_line(Style::Dim, &format!("           {}", advice.words())))
 }
 

@@ -18,7 +18,7 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
-use toolfence_agent::probe::{Facts, Mangling, Style};
+use toolfence_agent::probe::{Answers, GrammarAnswer, ProtocolAnswer};
 use toolfence_protocol::grammar::Form;
 use toolfence_protocol::parse::Reasoning;
 use toolfence_protocol::{Dialect, Learned, Text};
@@ -41,6 +41,12 @@ const PROBE: &str = "probe";
 /// The value of `reasoning` that is learned from replies too.
 const OPENED: &str = "opened";
 
+/// The value of `reasoning` if it has a separate field.
+const FIELD: &str = "field";
+
+/// The value of `reasoning` if it is between two tags.
+const TAGS: &str = "tags";
+
 /// The value of a fact that the backend has none of it.
 const NONE: &str = "none";
 
@@ -49,12 +55,6 @@ const YES: &str = "yes";
 
 /// The value of `system` where a system message does not reach the model.
 const LOST: &str = "lost";
-
-/// Bytes of a message for a token of the window: fewer than most texts have, so that a message that just fits is not cut.
-const BYTES_A_TOKEN: u64 = 3;
-
-/// What is less than this is no limit to work with, and compacting to it would leave nothing.
-const LEAST_LIMIT: u64 = 8_000;
 
 /// A file of what is known.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,12 +75,6 @@ pub(crate) struct Known {
     /// Whether a system message reaches the model, where it does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) system: Option<Fact>,
-    /// Bytes of a message that is read whole, where a longer one was not.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) message_limit: Option<Fact>,
-    /// What happens to texts on their way.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) manglings: Vec<Fact>,
 }
 
 /// One thing that is known.
@@ -114,17 +108,17 @@ impl Fact {
 impl Known {
     fn learned(&self) -> Learned {
         let mut learned = Learned::default();
-        let style = self.reasoning.as_ref().and_then(|fact| Style::from_name(&fact.value));
-        learned.reasoning = match style {
-            Some(Style::Opened) => Reasoning::Opened,
-            Some(_) => Reasoning::Known,
-            None => Reasoning::Unknown,
+        let marks = self.reasoning.as_ref().map(|fact| fact.value.as_str());
+        learned.reasoning = match marks {
+            Some(OPENED) => Reasoning::Opened,
+            Some(NONE | FIELD | TAGS) => Reasoning::Known,
+            _ => Reasoning::Unknown,
         };
         // The grammar has no word for what a model thinks in its text, and many servers hold what it thinks elsewhere to it too.
         let form = self.grammar.as_ref().and_then(|fact| Form::from_name(&fact.value));
-        learned.grammar = form.filter(|_| match style {
-            Some(Style::None) => true,
-            Some(Style::Field) => self.reasons_beside_grammar.as_ref().is_some_and(|fact| fact.value == YES),
+        learned.grammar = form.filter(|_| match marks {
+            Some(NONE) => true,
+            Some(FIELD) => self.reasons_beside_grammar.as_ref().is_some_and(|fact| fact.value == YES),
             _ => false,
         });
         // A name that a later version knows is none here.
@@ -141,10 +135,8 @@ impl Known {
             ("grammar", &self.grammar),
             ("reasons_beside_grammar", &self.reasons_beside_grammar),
             ("system", &self.system),
-            ("message_limit", &self.message_limit),
         ];
-        let single = single.into_iter().filter_map(|(name, fact)| Some((name, fact.as_ref()?)));
-        single.chain(self.manglings.iter().map(|fact| ("mangling", fact)))
+        single.into_iter().filter_map(|(name, fact)| Some((name, fact.as_ref()?)))
     }
 
     fn is_empty(&self) -> bool {
@@ -156,36 +148,27 @@ impl Known {
         self.system.as_ref().is_some_and(|fact| fact.value == LOST)
     }
 
-    /// Tokens that the model can be given at most, by the longest message that it reads whole.
-    pub(crate) fn window(&self) -> Option<u64> {
-        let bytes: u64 = self.message_limit.as_ref()?.value.parse().ok()?;
-        Some(bytes / BYTES_A_TOKEN).filter(|_| bytes >= LEAST_LIMIT)
-    }
-
-    /// What happens to texts on their way that makes calls unreliable.
-    pub(crate) fn trouble(&self) -> Vec<Mangling> {
-        let known = self.manglings.iter().filter_map(|fact| Mangling::from_name(&fact.value));
-        known.filter(|mangling| mangling.spoils_calls()).collect()
-    }
-
-    /// Takes what a probe has found. What it could not find out stays.
-    fn take(&mut self, facts: &Facts) {
+    /// Takes the answers to a probe. What has no answer stays.
+    fn take(&mut self, answers: &Answers) {
         let fact = |value: &str| Some(Fact::new(value, PROBE));
-        if let Some(style) = facts.reasoning {
-            self.reasoning = fact(style.name());
+        if let Some(marks) = answers.reasoning.name() {
+            self.reasoning = fact(marks);
         }
-        if let Some(dialect) = facts.dialect {
+        if let ProtocolAnswer::Dialect { dialect, .. } = answers.protocol {
             self.dialect = fact(dialect.name());
         }
-        if let Some(reaches) = facts.system {
-            self.system = if reaches { None } else { fact(LOST) };
+        if let ProtocolAnswer::Follows { system_message } | ProtocolAnswer::Dialect { system_message, .. } =
+            answers.protocol
+        {
+            self.system = if system_message { None } else { fact(LOST) };
         }
-        if let Some(form) = facts.grammar {
-            self.grammar = fact(form.map_or(NONE, Form::name));
-            self.reasons_beside_grammar = if facts.reasons_beside_grammar { fact(YES) } else { None };
-        }
-        self.message_limit = facts.message_limit.and_then(|bytes| fact(&bytes.to_string()));
-        self.manglings = facts.manglings.iter().filter_map(|mangling| fact(mangling.name())).collect();
+        let (form, reasons) = match answers.grammar {
+            GrammarAnswer::Obeys { form, reasons } => (form.name(), reasons),
+            GrammarAnswer::FailsOnTools { .. } | GrammarAnswer::Ignores => (NONE, false),
+            _ => return,
+        };
+        self.grammar = fact(form);
+        self.reasons_beside_grammar = if reasons { fact(YES) } else { None };
     }
 
     /// Takes what changed from `before` to `now`. What another process learned meanwhile of the rest stays.
@@ -228,9 +211,9 @@ impl Profiles {
         self.update(base_url, model, |known| known.change(before, now))
     }
 
-    /// Stores what a probe has found.
-    pub(crate) fn probed(&self, base_url: &str, model: &str, facts: &Facts) -> Result<(), Text> {
-        self.update(base_url, model, |known| known.take(facts))
+    /// Stores the answers to a probe.
+    pub(crate) fn store_answers(&self, base_url: &str, model: &str, answers: &Answers) -> Result<(), Text> {
+        self.update(base_url, model, |known| known.take(answers))
     }
 
     fn update(&self, base_url: &str, model: &str, change: impl FnOnce(&mut Known)) -> Result<(), Text> {
@@ -245,8 +228,6 @@ impl Profiles {
             grammar: None,
             reasons_beside_grammar: None,
             system: None,
-            message_limit: None,
-            manglings: Vec::new(),
         };
         let mut known = self.read(&path)?.unwrap_or_else(fresh);
         change(&mut known);
@@ -404,6 +385,7 @@ pub(crate) fn counting(learned: Learned, config: &Config) -> Learned {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use toolfence_agent::probe::{ReasoningAnswer, StreamAnswer, TextAnswer};
 
     #[test]
     fn a_server_has_one_spelling_and_no_password() {
@@ -446,41 +428,46 @@ mod tests {
         assert!(profiles.all().is_empty());
     }
 
+    fn answers_of(reasoning: ReasoningAnswer, grammar: GrammarAnswer, system_message: bool) -> Answers {
+        Answers {
+            stream: StreamAnswer::AtOnce,
+            protocol: ProtocolAnswer::Follows { system_message },
+            reasoning,
+            text: TextAnswer::Unchanged,
+            grammar,
+        }
+    }
+
     #[test]
-    fn what_a_probe_finds_is_kept_until_the_next_one() {
+    fn the_answers_of_a_probe_are_kept_until_the_next_one() {
         let folder = tempfile::tempdir().unwrap();
         let profiles = Profiles(folder.path().join("profiles"));
-        let mut facts = Facts {
-            reasoning: Some(Style::None),
-            grammar: Some(Some(Form::Structured)),
-            system: Some(false),
-            message_limit: Some(16_000),
-            manglings: vec![Mangling::FencesLost, Mangling::TrailingBlanksLost],
-            ..Facts::default()
+        let store = |reasoning, form, reasons, system_message| {
+            let answers = answers_of(reasoning, GrammarAnswer::Obeys { form, reasons }, system_message);
+            profiles.store_answers("http://h/v1", "m", &answers).unwrap();
+            profiles.known("http://h/v1", "m").unwrap()
         };
-        profiles.probed("http://h/v1", "m", &facts).unwrap();
-        let known = profiles.known("http://h/v1", "m").unwrap();
+        let known = store(ReasoningAnswer::None, Form::Structured, false, false);
         let learned = known.learned();
         assert_eq!((learned.reasoning, learned.grammar), (Reasoning::Known, Some(Form::Structured)));
-        assert_eq!((known.loses_system(), known.window()), (true, Some(5333)));
-        assert_eq!((known.trouble(), known.facts().count()), (vec![Mangling::FencesLost], 6));
-        // A model that thinks in its text is held to no grammar, and a limit that is too small is none.
-        facts = Facts { reasoning: Some(Style::Tags), message_limit: Some(4_000), ..Facts::default() };
-        profiles.probed("http://h/v1", "m", &facts).unwrap();
-        let known = profiles.known("http://h/v1", "m").unwrap();
-        assert_eq!((known.learned().grammar, known.window(), known.trouble()), (None, None, Vec::new()));
-        // Where it reasons beside the text, that depends on the server.
-        for (reasons_beside_grammar, want) in [(false, None), (true, Some(Form::Guided))] {
-            facts = Facts {
-                reasoning: Some(Style::Field),
-                grammar: Some(Some(Form::Guided)),
-                reasons_beside_grammar,
-                ..Facts::default()
-            };
-            profiles.probed("http://h/v1", "m", &facts).unwrap();
-            assert_eq!(profiles.learned("http://h/v1", "m").grammar, want);
+        assert_eq!((known.loses_system(), known.facts().count()), (true, 3));
+        // A model that reasons in its text gets no grammar.
+        let known = store(ReasoningAnswer::Tags, Form::Structured, false, true);
+        assert_eq!((known.learned().grammar, known.loses_system()), (None, false));
+        // If it reasons in a separate field, that depends on the server.
+        for (reasons, want) in [(false, None), (true, Some(Form::Guided))] {
+            let known = store(ReasoningAnswer::Field, Form::Guided, reasons, true);
+            assert_eq!(known.learned().grammar, want);
         }
-        // A reply that shows otherwise counts more than what was asked for.
+        // What has no answer stays.
+        let why = || Text::from("It is slow.");
+        let mut answers =
+            answers_of(ReasoningAnswer::NoAnswer { why: why() }, GrammarAnswer::NoAnswer { why: why() }, true);
+        answers.protocol = ProtocolAnswer::Dialect { dialect: Dialect::Hermes, system_message: true };
+        profiles.store_answers("http://h/v1", "m", &answers).unwrap();
+        let learned = profiles.learned("http://h/v1", "m");
+        assert_eq!((learned.grammar, learned.dialect), (Some(Form::Guided), Some(Dialect::Hermes)));
+        // A reply that shows otherwise counts more than an answer.
         profiles.store("http://h/v1", "m", Learned::default(), learned_of(true, None)).unwrap();
         let learned = profiles.learned("http://h/v1", "m");
         assert_eq!(learned.reasoning, Reasoning::Opened);

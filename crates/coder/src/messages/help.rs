@@ -161,25 +161,25 @@ pub(crate) const PORTUGUESE_HELP: &[(&str, &str)] = &[
          \"user\":..,\"findings\":[{\"barrier\":..,\"attempt\":..,\"result\":\"yes|no|open|unknown\",\"said\":..,\"advice\":..}],\"advice\":[..], \
          \"checks\":{\"programs\":[{\"files\":[..],\"program\":..,\"found\":..,\"asked\":..,\"reads\":\"text|project:FILE\",\"built_in\":.., \
          \"without\":[..]}],\"in_process\":[{\"language\":..,\"files\":[..]}]}}; with --backend {\"v\":1,\"base_url\":..,\"model\":.., \
-         \"requests\":..,\"findings\":[{\"subject\":..,\"verdict\":\"good|neutral|bad|unknown\",\"said\":..,\"advice\":..?,\"mangling\":..?}], \
+         \"requests\":..,\"answers\":{\"stream\":{\"answer\":..},\"protocol\":{..},\"reasoning\":{..},\"text\":{..},\"grammar\":{..}}, \
          \"kept\":..}",
         "Como um objeto JSON: \
          {\"v\":1,\"kind\":\"namespaces|landlock|nothing\",\"holds\":..,\"why\":[..],\"helper\":..,\"kernel\":.., \
          \"user\":..,\"findings\":[{\"barrier\":..,\"attempt\":..,\"result\":\"yes|no|open|unknown\",\"said\":..,\"advice\":..}],\"advice\":[..], \
          \"checks\":{\"programs\":[{\"files\":[..],\"program\":..,\"found\":..,\"asked\":..,\"reads\":\"text|project:FILE\",\"built_in\":.., \
          \"without\":[..]}],\"in_process\":[{\"language\":..,\"files\":[..]}]}}; com --backend {\"v\":1,\"base_url\":..,\"model\":.., \
-         \"requests\":..,\"findings\":[{\"subject\":..,\"verdict\":\"good|neutral|bad|unknown\",\"said\":..,\"advice\":..?,\"mangling\":..?}], \
+         \"requests\":..,\"answers\":{\"stream\":{\"answer\":..},\"protocol\":{..},\"reasoning\":{..},\"text\":{..},\"grammar\":{..}}, \
          \"kept\":..}",
     ),
     (
         "As one JSON object: \
          {\"v\":1,\"profiles\":[{\"v\":1,\"base_url\":..,\"model\":..,\"dialect\":{\"value\":..,\"at\":..,\"how\":..}?, \
          \"reasoning\":{..}?,\"grammar\":{..}?, \
-         \"reasons_beside_grammar\":{..}?,\"system\":{..}?,\"message_limit\":{..}?,\"manglings\":[{..}]?}]}",
+         \"reasons_beside_grammar\":{..}?,\"system\":{..}?}]}",
         "Como um objeto JSON: \
          {\"v\":1,\"profiles\":[{\"v\":1,\"base_url\":..,\"model\":..,\"dialect\":{\"value\":..,\"at\":..,\"how\":..}?, \
          \"reasoning\":{..}?,\"grammar\":{..}?, \
-         \"reasons_beside_grammar\":{..}?,\"system\":{..}?,\"message_limit\":{..}?,\"manglings\":[{..}]?}]}",
+         \"reasons_beside_grammar\":{..}?,\"system\":{..}?}]}",
     ),
     (
         "As one JSON object: \

@@ -56,43 +56,6 @@ toolfence_protocol::texts! { "coder"
     }
 }
 
-// `coder doctor --backend`: what the backend does to texts.
-toolfence_protocol::texts! { "coder"
-    probe_begins(server, model) {
-        en: "asking {model} at {server}",
-        pt: "perguntando a {model} em {server}",
-    }
-    probe_costs(most, long, tokens) {
-        en: "this takes at most {most} requests; {long} of them are long, about {tokens} tokens together",
-        pt: "isto leva no máximo {most} pedidos; {long} deles são longos, cerca de {tokens} tokens no total",
-    }
-    probe_step(number, about) {
-        en: "{number}: {about}",
-        pt: "{number}: {about}",
-    }
-    probe_kept() {
-        en: "\nWhat it shows is kept, and counts from now on where no setting says otherwise: `coder config profile`.",
-        pt: "\nO que se viu fica guardado e vale a partir de agora onde nenhuma configuração disser outra coisa: `coder config \
-             profile`.",
-    }
-    found_good() {
-        en: "good",
-        pt: "bom",
-    }
-    found_neutral() {
-        en: "note",
-        pt: "nota",
-    }
-    found_bad() {
-        en: "TROUBLE",
-        pt: "DEFEITO",
-    }
-    backend_damages_texts(what) {
-        en: "this backend makes calls unreliable: {what} `coder doctor --backend` says what to do",
-        pt: "este backend torna as chamadas pouco confiáveis: {what} `coder doctor --backend` diz o que fazer",
-    }
-}
-
 // `coder doctor`: what can be done about a sandbox that cannot be set up.
 toolfence_protocol::texts! { "coder"
     engine_has_to_work(engine, image) {
