@@ -20,5 +20,6 @@ if [ "$TOOLFENCE_FIRST" = 1 ]; then
 elif [ -e "$database" ]; then
     exec llm prompt -c -d "$database"
 fi
-# The database is gone: this script is started again then, with TOOLFENCE_FIRST=1 and the whole conversation.
-echo '{"lost": true}' >&3
+# After a failure the next message has TOOLFENCE_FIRST=1 and the whole conversation.
+echo "$database is gone; your next message begins another conversation with all messages" >&2
+exit 1

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A bridge to a chat that keeps its own conversations, to be filled in: what any such program does. Settings:
+# A bridge to a chat that keeps its own conversations, for you to complete. Settings:
 #
 #   backend = "command"
 #   command = "~/bin/web_chat.sh"
@@ -21,16 +21,13 @@ say() {
     echo "This chat has $(wc -l <"$1") lines."
 }
 
+# The name of the chat of each session.
+name=$chats/$TOOLFENCE_SESSION.chat
 if [ "$TOOLFENCE_FIRST" = 1 ]; then
-    chat=$(new_chat)
-else
-    # What this script wrote to its descriptor 3 with the last answer.
-    chat=$(sed -E 's/.*"chat": *"([^"]*)".*/\1/' <<<"$TOOLFENCE_STATE")
-    if [ ! -e "$chat" ]; then
-        # It is started again then, with TOOLFENCE_FIRST=1 and the whole conversation.
-        echo '{"lost": true}' >&3
-        exit 0
-    fi
+    new_chat >"$name"
+elif [ ! -e "$name" ] || [ ! -e "$(cat "$name")" ]; then
+    # After a failure the next message has TOOLFENCE_FIRST=1 and the whole conversation.
+    echo "the chat is gone; your next message begins another one with the whole conversation" >&2
+    exit 1
 fi
-printf '{"chat": "%s"}\n' "$chat" >&3
-say "$chat"
+say "$(cat "$name")"

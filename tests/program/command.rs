@@ -11,20 +11,18 @@ use toolfence_kit::{Program, Project, Ran};
 
 const CODER: &str = env!("CARGO_BIN_EXE_coder");
 
-/// Answers with the next file of replies, writes down what it was told, and goes on with a conversation that it names on its
-/// descriptor 3. A file `forgotten` makes it lose the conversation, once.
+/// Answers with the next file of replies and records what it was sent. It fails once if there is a file `forgotten`.
 const STUB: &str = r#"#!/usr/bin/env bash
 cd "$(dirname "$0")" || exit 9
 if [ -e forgotten ] && [ "$TOOLFENCE_FIRST" = 0 ]; then
     rm forgotten
-    echo '{"lost": true}' >&3
-    exit 0
+    echo 'the conversation is gone' >&2
+    exit 1
 fi
 number=$(($(cat runs 2>/dev/null || echo 0) + 1))
 echo "$number" >runs
 cat >"told.$number"
-echo "$TOOLFENCE_FIRST $TOOLFENCE_TURN $TOOLFENCE_SESSION $1 $2 $TERM$NO_COLOR ${TOOLFENCE_STATE:-none}" >>log
-printf '{"conversation": "c%s", "usage": {"input": 100, "output": 7}}\n' "$number" >&3
+echo "$TOOLFENCE_FIRST $TOOLFENCE_TURN $TOOLFENCE_SESSION $1 $2 $TERM$NO_COLOR" >>log
 cat "reply.$number"
 "#;
 
@@ -79,9 +77,9 @@ impl Place {
         std::fs::read_to_string(self.home.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
-    /// What the program wrote down of its runs: first, turn, session, the two arguments, variables, state.
+    /// What the program recorded of its runs: first, turn, session, the two arguments, variables.
     fn log(&self) -> Vec<Vec<String>> {
-        self.read("log").lines().map(|line| line.splitn(7, ' ').map(str::to_owned).collect()).collect()
+        self.read("log").lines().map(|line| line.split(' ').map(str::to_owned).collect()).collect()
     }
 
     /// The records of the newest conversation.
@@ -93,12 +91,6 @@ impl Place {
     }
 }
 
-/// A line of JSON that stands in the state.
-fn conversation(state: &str) -> String {
-    let state: Value = serde_json::from_str(state).unwrap_or_else(|error| panic!("{state}: {error}"));
-    state["conversation"].as_str().unwrap().to_owned()
-}
-
 const CALL: &str = "I look.\n\n```tool\n{\"name\": \"read_file\", \"args\": {\"path\": \"a.txt\"}}\n```\n";
 
 /// Three turns, one with a tool, in two processes: the program is told what is new and nothing twice.
@@ -106,11 +98,10 @@ const CALL: &str = "I look.\n\n```tool\n{\"name\": \"read_file\", \"args\": {\"p
 fn a_program_with_its_own_conversation_is_told_what_is_new() {
     let place = Place::stub(&["One.\n", CALL, "It says \u{1b}[1mthat\u{1b}[0m.\r\n", "Three.\n", "Four.\n"]);
     std::fs::write(place.root.join("a.txt"), "seven swans\n").unwrap();
-    let ran = place.own(&["--stats"], "First?\nSecond?\n");
+    let ran = place.own(&[], "First?\nSecond?\n");
     assert_eq!(ran.status, 0, "{}", ran.said());
     assert!(ran.out.contains("One.") && ran.out.contains("It says that."), "{}", ran.out);
     assert!(!ran.out.contains("[1m"), "{:?}", ran.out);
-    assert!(ran.err.contains("200 tokens"), "two replies of 100 tokens: {}", ran.err);
     let ran = place.own(&["--continue", "-p", "Third?"], "");
     assert_eq!((ran.status, ran.out.trim()), (0, "Three."), "{}", ran.said());
 
@@ -125,18 +116,12 @@ fn a_program_with_its_own_conversation_is_told_what_is_new() {
     let records = place.records();
     let session = records[0]["session"]["id"].as_str().unwrap();
     let log = place.log();
-    for (number, (first, turn, state)) in
-        [("1", "1", None), ("0", "2", Some("c1")), ("0", "2", Some("c2")), ("0", "3", Some("c3"))]
-            .into_iter()
-            .enumerate()
-    {
-        let line = &log[number];
-        assert_eq!(line[..6], [first, turn, session, session, turn, "dumb1"], "{log:?}");
-        assert_eq!((line[6] != "none").then(|| conversation(&line[6])).as_deref(), state, "{log:?}");
+    for (number, (first, turn)) in [("1", "1"), ("0", "2"), ("0", "2"), ("0", "3")].into_iter().enumerate() {
+        assert_eq!(log[number], [first, turn, session, session, turn, "dumb1"], "{log:?}");
     }
     let replies: Vec<&Value> = records.iter().filter(|record| record["role"] == "assistant").collect();
     assert_eq!(replies.len(), 4);
-    assert!(replies.iter().all(|reply| reply["tokens"]["input"] == 100 && reply["state"].is_string()), "{replies:?}");
+    assert!(replies.iter().all(|reply| reply["state"].is_string()), "{replies:?}");
     assert!(replies[0]["model"].as_str().unwrap().ends_with("/bridge"));
 
     // Other instructions are told where the conversation goes on.
@@ -171,26 +156,44 @@ fn a_conversation_that_is_another_one_begins_anew() {
     assert_eq!(place.own(&["resume", &id, "--fork", "-p", "10"], "").status, 0);
     assert_eq!(place.own(&["--continue", "-p", "11"], "").status, 0);
     let log = place.log();
-    assert_eq!((&*log[9][0], &*log[9][6], &*log[10][0]), ("1", "none", "0"), "{log:?}");
+    assert_eq!((&*log[9][0], &*log[10][0]), ("1", "0"), "{log:?}");
 }
 
+/// The program is not started again by itself, and the next request has the whole conversation.
 #[test]
-fn a_conversation_that_the_program_lost_is_told_again() {
+fn after_a_failure_the_program_gets_the_whole_conversation() {
+    let all = |place: &Place, out: &str| {
+        assert_eq!(out.trim(), "Two.");
+        let input = place.read("told.2");
+        for words in ["read_file", "First?", "One.", "Second?", "Third?"] {
+            assert!(input.contains(words), "{words}: {input}");
+        }
+        assert_eq!(place.log()[1][0], "1");
+    };
+    // In two runs.
     let place = Place::stub(&["One.\n", "Two.\n"]);
     assert_eq!(place.own(&["-p", "First?"], "").status, 0);
     std::fs::write(place.home.join("forgotten"), "").unwrap();
     let ran = place.own(&["--continue", "-p", "Second?"], "");
-    assert_eq!((ran.status, ran.out.trim()), (0, "Two."), "{}", ran.said());
-    let told = place.read("told.2");
-    assert!(
-        told.contains("read_file") && told.contains("First?") && told.contains("One.") && told.contains("Second?"),
-        "{told}"
-    );
-    assert_eq!((&*place.log()[1][0], &*place.log()[1][6]), ("1", "none"));
+    assert!(ran.status == 3 && ran.err.contains("the conversation is gone"), "{}", ran.said());
+    assert_eq!(place.read("runs"), "1\n");
+    let ran = place.own(&["--continue", "-p", "Third?"], "");
+    assert_eq!(ran.status, 0, "{}", ran.said());
+    all(&place, &ran.out);
+    // In one.
+    let place = Place::stub(&["One.\n", "Two.\n"]);
+    assert_eq!(place.own(&["-p", "First?"], "").status, 0);
+    std::fs::write(place.home.join("forgotten"), "").unwrap();
+    let ran = place.own(&["--continue"], "Second?\nThird?\n");
+    assert!(ran.out.contains("the conversation is gone") && ran.out.contains("Two."), "{}", ran.said());
+    all(&place, "Two.");
+}
 
-    let place = Place::new("#!/bin/sh\necho '{\"lost\":true}' >&3\n");
-    let ran = place.own(&["-p", "First?"], "");
-    assert!(ran.status == 3 && ran.err.contains("lost the conversation"), "{}", ran.said());
+#[test]
+fn a_program_has_three_descriptors() {
+    let place = Place::new("#!/bin/sh\nif [ -e /proc/$$/fd/3 ]; then echo More.; else echo Three.; fi\n");
+    let ran = place.coder(&["-p", "Go"], "");
+    assert_eq!(ran.out.trim(), "Three.", "{}", ran.said());
 }
 
 /// Without a conversation of its own the program gets everything each time, as text or as lines.
@@ -225,9 +228,6 @@ fn what_goes_wrong_says_what_to_do() {
     assert!(status == 3 && err.contains("without writing anything"), "{err}");
     let (status, out, err) = said("#!/bin/sh\nprintf 'Half an'; echo gone >&2; exit 1\n", &[]);
     assert!(status == 1 && out.contains("Half an") && err.contains("status 1: gone"), "{out}{err}");
-    let (status, _, err) =
-        said("#!/bin/sh\necho '{\"finish\":\"error\",\"message\":\"the session expired\"}' >&3\n", &[]);
-    assert!(status == 3 && err.contains("it said: the session expired."), "{err}");
     let (status, _, err) = said("#!/toolfence/not/there\n", &[]);
     assert!(
         status == 3 && err.contains("/bridge") && err.contains("No such file") && err.contains("first line"),
@@ -272,7 +272,7 @@ fn settings_name_the_program() {
     let config = place.home.join("config/toolfence");
     std::fs::create_dir_all(&config).unwrap();
     std::fs::rename(place.home.join("bridge"), config.join("bridge")).unwrap();
-    let settings = "backend = \"command\"\ncommand = \"./bridge\"\ncommand_between = 5\ncommand_retries = 1\n";
+    let settings = "backend = \"command\"\ncommand = \"./bridge\"\ncommand_between = 5\n";
     std::fs::write(config.join("config.toml"), settings).unwrap();
     let run = |args: &[&str]| place.run(CODER, args, "");
     let ran = run(&["-p", "Go"]);
@@ -285,7 +285,7 @@ fn settings_name_the_program() {
 /// Nothing of this may take long, or much memory, or stop anything.
 #[test]
 fn a_program_that_is_out_of_its_mind_does_no_harm() {
-    let garbage = "#!/bin/sh\nhead -c 3000000 /dev/urandom >&3; echo '[1]' >&3; printf '{\"usage\": ' >&3; echo Yes.\n";
+    let garbage = "#!/bin/sh\nhead -c 3000000 /dev/urandom >&2; echo Yes.\n";
     let ran = Place::new(garbage).coder(&["-p", "Go"], "");
     assert_eq!((ran.status, ran.out.trim()), (0, "Yes."), "{}", ran.said());
 
@@ -411,7 +411,7 @@ fn the_examples_talk_with_their_programs() {
     assert!(told.contains("First?") && told.ends_with("Second?\n"), "{told}");
 }
 
-/// The bridge that is to be filled in goes on with its chat, and begins another one where that is gone.
+/// The bridge that is to be filled in continues its chat, and begins another one after that is gone.
 #[test]
 fn the_example_of_a_bridge_works_as_it_stands() {
     let place = Place::new("");
@@ -426,5 +426,6 @@ fn the_example_of_a_bridge_works_as_it_stands() {
     let more = lines(run(&["--continue", "-p", "Second?"]));
     assert!((2..6).contains(&more), "{more}");
     std::fs::remove_dir_all(place.home.join("state/toolfence-web-chat")).unwrap();
-    assert!(lines(run(&["--continue", "-p", "Third?"])) > more, "it is told everything");
+    assert_eq!(run(&["--continue", "-p", "Third?"]), "", "its chat is gone");
+    assert!(lines(run(&["--continue", "-p", "Fourth?"])) > more, "it gets everything");
 }

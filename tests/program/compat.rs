@@ -276,7 +276,7 @@ fn an_old_profile_counts() {
 }
 
 /// Keys that `settings.toml` has and that later versions ignore.
-const REMOVED: [&str; 2] = ["sandbox.git_hooks", "sandbox.git_writable"];
+const REMOVED: [&str; 3] = ["command_retries", "sandbox.git_hooks", "sandbox.git_writable"];
 
 /// A new key belongs into `settings.toml` and `settings.json` too, with a value that is not its default.
 #[test]

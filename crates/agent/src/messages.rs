@@ -233,15 +233,6 @@ toolfence_protocol::texts! { "command"
         pt: "ele terminou sem escrever nada na saída stdout. A resposta tem de vir por ali; experimente-o à mão, com uma pergunta na \
              entrada stdin.",
     }
-    program_said_error(said) {
-        en: "it said: {said}.",
-        pt: "ele disse: {said}.",
-    }
-    program_lost_it() {
-        en: "it said again that it lost the conversation, although it was told to begin a new one (TOOLFENCE_FIRST=1). Mend the \
-             program.",
-        pt: "ele disse de novo que perdeu a conversa, embora devesse começar uma nova (TOOLFENCE_FIRST=1). Corrija o programa.",
-    }
     on_stderr(failure, said) {
         en: "{failure} Its stderr: {said}",
         pt: "{failure} A saída stderr dele: {said}",
@@ -261,10 +252,6 @@ toolfence_protocol::texts! { "command"
     broke_off_with(how) {
         en: "the program ended with {how}",
         pt: "o programa terminou com {how}",
-    }
-    broke_off_saying(said) {
-        en: "the program said: {said}",
-        pt: "o programa disse: {said}",
     }
     broke_off_unsupervised() {
         en: "nobody knows how the program ended",

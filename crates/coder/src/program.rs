@@ -32,7 +32,6 @@ pub(crate) fn backend(config: &Config, model: Option<String>, root: &Path) -> Re
     options.json = config.choice::<CommandFormat>("command_format")? == CommandFormat::Json;
     options.first_byte = Duration::from_secs(config.count("command_first_byte"));
     options.between = Duration::from_secs(config.count("command_between"));
-    options.retries = u32::try_from(config.count("command_retries")).unwrap_or(u32::MAX);
     Ok(Arc::new(Command::new(options).map_err(Failure::wrong_use)?))
 }
 

@@ -529,9 +529,14 @@ impl Agent {
         let Feed { usage, kept, bytes, first_piece, .. } = feed;
         let first_ms = first_piece.map(|first| milliseconds(first.duration_since(began)));
         let times = RecordedTimes { total_ms: milliseconds(began.elapsed()), first_ms };
-        if let Some(state) = kept.filter(|_| matches!(end, Some(Ok(_)))) {
-            self.transcript.iter_mut().for_each(|transcript| transcript.kept(&state));
-            self.kept = Kept::new(&messages, state);
+        match (&end, kept) {
+            (Some(Ok(_)), Some(state)) => {
+                self.transcript.iter_mut().for_each(|transcript| transcript.kept(&state));
+                self.kept = Kept::new(&messages, state);
+            }
+            (Some(Ok(_)), None) => {}
+            // What the backend has of its conversation now is unknown.
+            (Some(Err(_)) | None, _) => self.kept = Kept::default(),
         }
         // A server counts when its reply is over: one that was stopped has cost something all the same.
         if !matches!(end, Some(Err(_))) {

@@ -234,7 +234,8 @@ impl Transcript {
         let number = |id: &str| id.parse::<u64>().unwrap_or(0);
         let of_fork =
             self.head.fork.as_ref().is_some_and(|fork| number(&self.stored[last].id) <= number(&fork.message));
-        let is_change = |record: &Record| matches!(record.kind, Some(Kind::History | Kind::TakenBack));
+        // What a backend has of a turn without an answer is unknown.
+        let is_change = |record: &Record| matches!(record.kind, Some(Kind::History | Kind::TakenBack | Kind::End));
         let replaced = self.stored[last..].iter().any(is_change);
         if of_fork || replaced {
             return None;

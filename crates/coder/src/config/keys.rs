@@ -53,7 +53,7 @@ const OWN: &[Key] = &[
         InProject::Trusted,
         "\"whole\"",
         "What that program is sent with each message: whole, the whole conversation; own, only what is new, for a program that\n\
-         keeps the conversation by itself. It has to begin a new one where TOOLFENCE_FIRST is 1, and gets everything then.",
+         keeps the conversation itself. If TOOLFENCE_FIRST is 1, it must begin a new one, and gets everything.",
     ).in_portuguese("O que esse programa recebe com cada mensagem: whole, a conversa inteira; own, só o que é novo, para um programa que guarda a\n\
          conversa por conta própria. Ele tem de começar outra quando TOOLFENCE_FIRST é 1, e então recebe tudo."),
     Key::new(
@@ -77,13 +77,6 @@ const OWN: &[Key] = &[
         "60",
         "Seconds that it may be silent within its answer.",
     ).in_portuguese("Segundos que ele pode ficar em silêncio dentro da resposta."),
-    Key::new(
-        "command_retries",
-        Takes::Whole(1, 100),
-        InProject::Never,
-        "",
-        "How often it is started again where it failed before it had written anything; without it, never.",
-    ).in_portuguese("Quantas vezes ele é iniciado de novo se falhou antes de escrever algo; sem isto, nenhuma."),
     Key::new(
         "persona",
         Takes::Text,

@@ -85,8 +85,14 @@ struct Wrong {
 }
 
 /// Keys of earlier versions. A file that has one still counts; the key has no effect.
-const REMOVED: &[&str] =
-    &["audit", "sandbox.git_hooks", "sandbox.git_writable", "undo.snapshot_files", "undo.snapshot_megabytes"];
+const REMOVED: &[&str] = &[
+    "audit",
+    "command_retries",
+    "sandbox.git_hooks",
+    "sandbox.git_writable",
+    "undo.snapshot_files",
+    "undo.snapshot_megabytes",
+];
 
 struct FileReading<'k> {
     keys: &'k [&'static Key],

@@ -31,13 +31,12 @@ impl First {
         self.descriptors.drain(..count).collect()
     }
 
-    /// Makes the first descriptor of the command its stdin, and returns the second one: where a program writes what is for its host
-    /// alone.
-    pub(super) fn take_input(&mut self) -> Result<Option<OwnedFd>, Trouble> {
+    /// Makes the descriptor of the command its stdin.
+    pub(super) fn take_input(&mut self) -> Result<(), Trouble> {
         if let Some(input) = self.descriptors.pop_front() {
             rustix::stdio::dup2_stdin(input).map_err(|errno| Trouble::new(Barrier::Input, errno.into()))?;
         }
-        Ok(self.descriptors.pop_front())
+        Ok(())
     }
 }
 

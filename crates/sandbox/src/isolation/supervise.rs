@@ -22,12 +22,12 @@ pub(super) fn main() -> i32 {
     host_line::with_host(|host, mut first| {
         let told: Supervised = host_line::read_begun(host, &first, Barrier::Plan)?;
         host_line::is_of_this_build(&told.version)?;
-        let notes = first.take_input()?;
-        run(&told, host, notes).map_err(|error| Trouble::new(Barrier::Supervision, error))
+        first.take_input()?;
+        run(&told, host).map_err(|error| Trouble::new(Barrier::Supervision, error))
     })
 }
 
-fn run(told: &Supervised, host: &File, notes: Option<OwnedFd>) -> io::Result<i32> {
+fn run(told: &Supervised, host: &File) -> io::Result<i32> {
     let alone = sys::alone()?;
     let mut limit = Limit::new(told.memory);
     let me = rustix::process::getpid();
@@ -37,11 +37,9 @@ fn run(told: &Supervised, host: &File, notes: Option<OwnedFd>) -> io::Result<i32
         Side::Parent(main) => main,
         Side::Child => {
             limit.enter();
-            return Err(command(told, me, &signals, host, notes));
+            return Err(command(told, me, &signals));
         }
     };
-    // As long as it is open here, it does not end with the command.
-    drop(notes);
     let told = watch(host, main, &signals.descriptor()?, &mut limit);
     let all_ended = descendants::end(descendants::PATIENCE);
     told?;
@@ -53,7 +51,7 @@ fn run(told: &Supervised, host: &File, notes: Option<OwnedFd>) -> io::Result<i32
 }
 
 /// Becomes the command. Comes back only with what went wrong.
-fn command(told: &Supervised, supervisor: Pid, signals: &Signals, host: &File, notes: Option<OwnedFd>) -> io::Error {
+fn command(told: &Supervised, supervisor: Pid, signals: &Signals) -> io::Error {
     let prepared = (|| {
         rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
         // It may have ended before the kernel was told to tell.
@@ -70,17 +68,7 @@ fn command(told: &Supervised, supervisor: Pid, signals: &Signals, host: &File, n
     let Some((program, args)) = told.command.split_first() else { return io::ErrorKind::InvalidInput.into() };
     let mut command = Command::new(program.os());
     command.args(args.iter().map(super::plan::Name::os));
-    match notes {
-        Some(notes) => match sys::InPlace::put(&notes, host) {
-            Ok(in_place) => {
-                let error = command.exec();
-                in_place.back();
-                error
-            }
-            Err(error) => error,
-        },
-        None => command.exec(),
-    }
+    command.exec()
 }
 
 /// Sees the command through until nothing of it is left, it uses too much memory, or the host wants its end or is gone.

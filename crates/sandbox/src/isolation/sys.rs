@@ -5,7 +5,7 @@
 #![allow(unsafe_code, reason = "each block says why it is sound")]
 
 use super::Cause;
-use rustix::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use rustix::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use rustix::process::Pid;
 use rustix::thread::UnshareFlags;
 use std::io;
@@ -164,29 +164,4 @@ pub(super) fn take_stdin() -> io::Result<OwnedFd> {
     let taken = unsafe { OwnedFd::from_raw_fd(taken) };
     rustix::io::fcntl_setfd(&taken, rustix::io::FdFlags::CLOEXEC)?;
     Ok(taken)
-}
-
-/// A descriptor that has the number of another one, for a program that is about to be started: the line to the host has the
-/// number at which a program finds its descriptor 3, and its words must still go to the host where the program cannot be started.
-#[derive(Debug)]
-pub(super) struct InPlace {
-    kept: OwnedFd,
-    number: i32,
-}
-
-impl InPlace {
-    /// Gives `descriptor` the number of `other`, and keeps that one. The program inherits it.
-    pub(super) fn put(descriptor: &OwnedFd, other: &impl AsFd) -> io::Result<InPlace> {
-        let kept = rustix::io::fcntl_dupfd_cloexec(other, 4)?;
-        let number = other.as_fd().as_raw_fd();
-        // SAFETY: the number stays open and keeps its owner, who sees another file behind it until `back`.
-        let done = unsafe { libc::dup2(descriptor.as_raw_fd(), number) };
-        if done < 0 { Err(io::Error::last_os_error()) } else { Ok(InPlace { kept, number }) }
-    }
-
-    /// Puts back what was there.
-    pub(super) fn back(self) {
-        // SAFETY: as in `put`. Where it fails the host hears no word, and says so.
-        unsafe { libc::dup3(self.kept.as_raw_fd(), self.number, libc::O_CLOEXEC) };
-    }
 }

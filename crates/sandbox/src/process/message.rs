@@ -7,8 +7,8 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
-/// The most descriptors that go with a message: four of a session, the stdin of the command and its descriptor 3.
-pub(crate) const MOST_DESCRIPTORS: usize = 6;
+/// The most descriptors that go with a message: four of a session, and the stdin of the command.
+pub(crate) const MOST_DESCRIPTORS: usize = 5;
 
 /// The message to a supervisor, which it gets on the socket that is its stdin.
 ///
@@ -30,12 +30,12 @@ impl Message {
         &self.text
     }
 
-    /// Sends the first byte of the text with the descriptors of the message and then those of the command, and returns the rest of the
+    /// Sends the first byte of the text with the descriptors of the message and then that of the command, and returns the rest of the
     /// text. The line must be new, so that it takes a byte without waiting. See unix(7) for `SCM_RIGHTS`.
-    pub(crate) fn begin(&self, line: BorrowedFd<'_>, of_command: &[BorrowedFd<'_>]) -> io::Result<&[u8]> {
+    pub(crate) fn begin(&self, line: BorrowedFd<'_>, of_command: Option<BorrowedFd<'_>>) -> io::Result<&[u8]> {
         let (first, rest) = self.text.split_at(self.text.len().min(1));
         let own = self.descriptors.iter().map(AsFd::as_fd);
-        let descriptors: Vec<BorrowedFd<'_>> = own.chain(of_command.iter().copied()).collect();
+        let descriptors: Vec<BorrowedFd<'_>> = own.chain(of_command).collect();
         send_with(line, first, &descriptors)?;
         Ok(rest)
     }

@@ -130,7 +130,7 @@ pub async fn run_supervised(job: &Job<'_>, told: &Message) -> io::Result<Outcome
     let (supervisor, theirs) = Supervisor::new()?;
     let (mut running, output) = Running::new(spawned(job, theirs.into())?, Some(supervisor))?;
     let input = job.live.and_then(Background::stdin).map(AsFd::as_fd);
-    running.tell(told, input.as_slice()).await?;
+    running.tell(told, input).await?;
     follow(job, running, output).await
 }
 
@@ -222,7 +222,7 @@ impl Running {
     }
 
     /// Says to the supervisor what it has to know. One that ends before it has heard it has an answer.
-    async fn tell(&mut self, told: &Message, of_command: &[BorrowedFd<'_>]) -> io::Result<()> {
+    async fn tell(&mut self, told: &Message, of_command: Option<BorrowedFd<'_>>) -> io::Result<()> {
         let Some(supervisor) = &mut self.supervisor else { return Ok(()) };
         listens(supervisor.tell(told, of_command)).await
     }

@@ -1,5 +1,5 @@
-//! A program that is talked with: its stdin is fed, and its stdout, its stderr and its descriptor 3 are read apart, piece by piece,
-//! while it runs.
+//! A program that runs with pipes: its stdin is written, and its stdout and its stderr are read separately, piece by piece, while it
+//! runs.
 
 use super::child::Leader;
 use super::supervisor::Supervisor;
@@ -18,7 +18,7 @@ use tokio::time::{Instant, sleep_until};
 /// What is read of stdout at once: the size of a pipe.
 const CHUNK: usize = 64 << 10;
 
-/// What is read at once of the two others, which say little.
+/// What is read of stderr at once, which is little.
 const SMALL_CHUNK: usize = 4 << 10;
 
 /// What to start, and what to tell it.
@@ -39,7 +39,7 @@ pub struct Program<'a> {
     /// Whether its stdin stays open behind that text, for what [`Piped::send`] adds.
     pub converses: bool,
     /// The message to a supervisor, which starts the program and ends all that it started, also when the caller dies. Without it only
-    /// what stays in the group of the program is ended, only while the caller lives, and there is no descriptor 3.
+    /// what stays in the group of the program is ended, only while the caller lives.
     pub told: Option<&'a Message>,
 }
 
@@ -54,7 +54,6 @@ pub struct Piped {
     converses: bool,
     stdout: Stream,
     stderr: Stream,
-    notes: Stream,
     /// When the program ended.
     ended: Option<Instant>,
 }
@@ -67,8 +66,6 @@ pub enum Heard<'a> {
     Output(&'a [u8]),
     /// On its stderr.
     Errors(&'a [u8]),
-    /// On its descriptor 3.
-    Notes(&'a [u8]),
 }
 
 /// How a program ended; neither where it was ended, or nobody knows.
@@ -124,7 +121,6 @@ impl Piped {
         let (stdin, writing) = io::pipe()?;
         let (stdout, out) = io::pipe()?;
         let (stderr, err) = io::pipe()?;
-        let (notes, to_notes) = io::pipe()?;
         let mut command = Command::new(program);
         command.args(args).stdout(out).stderr(err).process_group(0);
         if let Some(folder) = folder {
@@ -148,7 +144,7 @@ impl Piped {
                 let (supervisor, theirs) = Supervisor::new()?;
                 command.stdin(theirs);
                 let mut running = Running::led_by(Leader::of(command)?, Some(supervisor))?;
-                running.tell(told, &[stdin.as_fd(), to_notes.as_fd()]).await?;
+                running.tell(told, Some(stdin.as_fd())).await?;
                 running
             }
         };
@@ -162,7 +158,6 @@ impl Piped {
             converses,
             stdout: Stream::new(stdout.into(), CHUNK)?,
             stderr: Stream::new(stderr.into(), SMALL_CHUNK)?,
-            notes: Stream::new(notes.into(), SMALL_CHUNK)?,
             ended: None,
         })
     }
@@ -171,8 +166,8 @@ impl Piped {
     /// its output is not waited for long. Nothing is lost if the future is dropped.
     pub async fn next(&mut self) -> Option<Heard<'_>> {
         loop {
-            let Piped { running, stdin, input, sent, converses, stdout, stderr, notes, ended } = self;
-            let all_read = stdout.pipe.is_none() && stderr.pipe.is_none() && notes.pipe.is_none();
+            let Piped { running, stdin, input, sent, converses, stdout, stderr, ended } = self;
+            let all_read = stdout.pipe.is_none() && stderr.pipe.is_none();
             if ended.is_some() && all_read {
                 return None;
             }
@@ -180,7 +175,6 @@ impl Piped {
             tokio::select! {
                 read = stdout.read() => if read > 0 { return Some(Heard::Output(&self.stdout.piece[..read])) },
                 read = stderr.read() => if read > 0 { return Some(Heard::Errors(&self.stderr.piece[..read])) },
-                read = notes.read() => if read > 0 { return Some(Heard::Notes(&self.notes.piece[..read])) },
                 () = write(stdin, input, sent, *converses) => {}
                 () = Supervisor::answered(supervisor), if ended.is_none() => *ended = Some(Instant::now()),
                 _ = group.leader_ended(leader), if ended.is_none() => *ended = Some(Instant::now()),
@@ -278,7 +272,6 @@ mod tests {
             match heard {
                 Heard::Output(bytes) => out.extend_from_slice(bytes),
                 Heard::Errors(bytes) => err.extend_from_slice(bytes),
-                Heard::Notes(bytes) => panic!("{bytes:?}"),
             }
         }
         let text = |bytes| String::from_utf8(bytes).unwrap();

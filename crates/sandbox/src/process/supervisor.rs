@@ -36,8 +36,8 @@ impl Supervisor {
         Ok((supervisor, theirs.into()))
     }
 
-    /// Sends a message, with the descriptors that become the command's stdin and its descriptor 3.
-    pub(super) async fn tell(&mut self, told: &Message, of_command: &[BorrowedFd<'_>]) -> io::Result<()> {
+    /// Sends a message, with the descriptor that becomes the command's stdin.
+    pub(super) async fn tell(&mut self, told: &Message, of_command: Option<BorrowedFd<'_>>) -> io::Result<()> {
         let rest = told.begin(self.line.as_fd(), of_command)?;
         self.line.write_all(rest).await
     }

@@ -5,35 +5,28 @@
 //! so it runs outside of any sandbox.
 //!
 //! # What the program gets
-//! - On its stdin, the messages. As text: the instructions first, then each message below a line that says whose it is,
-//!   `--- user ---` or `--- assistant ---`, where there is more than one. As JSON: a line `{"role":..,"content":..}` for each.
+//! - On its stdin, the messages. As text: the instructions first, then each message after a line with its role,
+//!   `--- user ---` or `--- assistant ---`, if there is more than one. As JSON: a line `{"role":..,"content":..}` for each.
 //! - In its arguments, in the places of `{session}`, `{turn}` and `{model}`, and in the variables `TOOLFENCE_SESSION`,
 //!   `TOOLFENCE_TURN` and `TOOLFENCE_MODEL`: the name of the session, the turn of the user, and the model.
-//! - `TOOLFENCE_FIRST`: 1 where the program has to begin a new conversation, 0 where it goes on with the one that it keeps.
-//! - `TOOLFENCE_STATE`: the line that it wrote to its descriptor 3 with the last reply, while it goes on with that conversation.
+//! - `TOOLFENCE_FIRST`: 1 if the program must begin a new conversation, 0 if it continues the one that it keeps.
 //!
-//! A program that keeps its [own conversation](CommandOptions::own_conversation) gets only what is new in it; with the instructions,
-//! where a resumed session has others.
+//! A program that keeps its [own conversation](CommandOptions::own_conversation) gets only the new messages, and the instructions if a
+//! resumed session has others. After a reply that failed or was cancelled it gets the whole conversation.
 //!
 //! # What the program gives
-//! - On its stdout, the reply. Escape sequences of terminals are taken out, and bytes that are not UTF-8 are replaced.
-//! - On its descriptor 3, if it likes, one line of JSON: `usage` with `input` and `output` in tokens; `finish`, which is `stop`,
-//!   `length` or `error`; `message`, which says why for `error`; `lost`, which is true where it lost its conversation: it is then
-//!   started again, with all messages. The line is kept in the transcript and given back.
-//! - A status other than 0 says that the reply failed or broke off, and the end of its stderr says why.
+//! - On its stdout, the reply. Escape sequences of terminals are removed, and bytes that are not UTF-8 are replaced.
+//! - A status other than 0 reports that the reply failed or broke off. The error has the end of its stderr.
 //!
-//! The program and all that it started are ended when the reply is over, is cancelled or comes too slowly, and, where the host's
-//! `main` begins with `enter_if_asked`, when the host dies. Without that, there is no descriptor 3.
+//! The program and all that it started are ended when the reply is complete, is cancelled or comes too slowly, and, if the host's
+//! `main` begins with `enter_if_asked`, when the host dies.
 
-mod notes;
+mod input;
 mod plain;
-mod told;
 
-use super::{Backend, Chunk, Request, Sink, Usage};
+use super::{Backend, Chunk, Request, Sink};
 use crate::messages;
-use notes::{Finish, Note, Notes};
 use plain::Plain;
-use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -75,13 +68,11 @@ pub struct CommandOptions {
     pub between: Duration,
     /// The most bytes of a reply. What is longer ends there, as at a length limit of the model.
     pub most_bytes: usize,
-    /// How often the program is started again where it failed before it had written anything.
-    pub retries: u32,
 }
 
 impl CommandOptions {
-    /// A program that gets the whole conversation as text with every message. It has five minutes for the first piece and one for
-    /// every further one, 16 MiB for a reply, and one try.
+    /// A program that gets the whole conversation as text with every message. It has five minutes for the first piece, one
+    /// for every further one, and 16 MiB for a reply.
     pub fn new(words: impl IntoIterator<Item = impl Into<String>>) -> CommandOptions {
         CommandOptions {
             words: words.into_iter().map(Into::into).collect(),
@@ -92,7 +83,6 @@ impl CommandOptions {
             first_byte: Duration::from_secs(300),
             between: Duration::from_secs(60),
             most_bytes: 16 << 20,
-            retries: 0,
         }
     }
 
@@ -150,15 +140,6 @@ pub struct Command {
     options: CommandOptions,
 }
 
-/// How one run of the program ended.
-enum Ran {
-    Replied(FinishReason),
-    /// The program does not have the conversation that it was to go on with.
-    Lost,
-    /// The program failed before it had written anything, for this reason.
-    Failed(Text),
-}
-
 impl Command {
     /// Nothing is started yet.
     ///
@@ -180,86 +161,36 @@ impl Command {
         if request.messages.iter().any(|message| !message.images.is_empty()) {
             return Err(failed(messages::backend_takes_no_images()).of_kind(ErrorKind::InvalidInput));
         }
-        let mut state = self.said(request.state);
-        if state.is_none() {
-            // What is kept is kept by another program.
+        if !self.options.own_conversation || request.state != self.identity() {
+            // Another program keeps it, or none.
             request.known = 0;
         }
-        let mut retries = self.options.retries;
-        loop {
-            match self.run(&request, state.as_deref(), sink).await {
-                Ok(Ran::Replied(finish)) => return Ok(finish),
-                Ok(Ran::Lost) if request.known > 0 => {
-                    tracing::info!(program = self.program(), "it lost its conversation and begins a new one");
-                    (request.known, state) = (0, None);
-                }
-                Ok(Ran::Lost) => return Err(failed(messages::program_lost_it()).of_kind(ErrorKind::Rejected)),
-                Ok(Ran::Failed(why)) if retries == 0 => return Err(failed(why).of_kind(ErrorKind::Unreachable)),
-                Ok(Ran::Failed(why)) => {
-                    tracing::info!(program = self.program(), %why, "trying again");
-                    retries -= 1;
-                }
-                Err(error) => {
-                    return Err(failed(messages::program_cannot_start(Text::from(&error))).of_kind(ErrorKind::Io));
-                }
-            }
-        }
-    }
-
-    async fn run(
-        &self,
-        request: &Request<'_>,
-        state: Option<&str>,
-        sink: &mut dyn Sink,
-    ) -> Result<Ran, std::io::Error> {
-        let options = &self.options;
-        let Some(program) = self.found() else { return Ok(Ran::Failed(messages::program_missing())) };
-        let mut piped = self.start(program.as_os_str(), request, state).await?;
-        let mut reply = Reply::new(sink, options);
-        let end = loop {
-            match timeout_at(reply.deadline, piped.next()).await {
-                Err(_) => break End::Silent,
-                Ok(None) => break End::ByItself,
-                Ok(Some(Heard::Output(bytes))) => {
-                    if let ControlFlow::Break(end) = reply.output(bytes) {
-                        break end;
-                    }
-                }
-                Ok(Some(Heard::Errors(bytes))) => reply.errors(bytes),
-                Ok(Some(Heard::Notes(bytes))) => reply.notes.push(bytes),
-                Ok(Some(_)) => {}
-            }
-        };
-        let end = match end {
-            // It has said all and does something else.
-            End::Silent if reply.began() && piped.output_has_ended() => End::StillRunning,
-            end => end,
-        };
+        let unreachable = |why: Text| failed(why).of_kind(ErrorKind::Unreachable);
+        let cannot_start =
+            |error: &std::io::Error| failed(messages::program_cannot_start(Text::from(error))).of_kind(ErrorKind::Io);
+        let program = self.found().ok_or_else(|| unreachable(messages::program_missing()))?;
+        let mut piped = self.start(program.as_os_str(), &request).await.map_err(|error| cannot_start(&error))?;
+        let mut reply = Reply::new(sink, &self.options);
+        let end = reply.read(&mut piped).await;
         let exit = match end {
             End::ByItself => piped.end().await.map(Some),
-            // What it started ends with it, and nobody needs to know how.
             _ => {
                 drop(piped);
                 Ok(None)
             }
         };
-        let note = std::mem::take(&mut reply.notes).finish();
-        Ok(match exit {
-            Ok(exit) => reply.finish(end, exit, &note, &self.kept(&note)),
-            Err(error) if !reply.began() => return Err(error),
+        let kept = self.options.own_conversation.then(|| self.identity());
+        match exit {
+            Ok(exit) => reply.finish(end, exit, kept.as_deref()).map_err(unreachable),
+            Err(error) if !reply.began() => Err(cannot_start(&error)),
             Err(error) => {
                 tracing::info!(program = self.program(), %error, "the end of the program is not known");
-                reply.broke_off(&messages::broke_off_unsupervised())
+                Ok(reply.broke_off(&messages::broke_off_unsupervised()))
             }
-        })
+        }
     }
 
-    async fn start(
-        &self,
-        program: &OsStr,
-        request: &Request<'_>,
-        state: Option<&str>,
-    ) -> Result<Piped, std::io::Error> {
+    async fn start(&self, program: &OsStr, request: &Request<'_>) -> Result<Piped, std::io::Error> {
         let options = &self.options;
         let turn = request.turn.to_string();
         let model = options.model.as_deref();
@@ -277,15 +208,13 @@ impl Command {
             ("TOOLFENCE_FIRST", value(if request.known == 0 { "1" } else { "0" })),
             // Where this host was itself started by a backend, its variables are not for ours.
             ("TOOLFENCE_MODEL", model.and_then(value)),
-            ("TOOLFENCE_STATE", state.and_then(value)),
         ];
-        let known = if options.own_conversation { request.known } else { 0 };
-        let new = request.messages.get(known..).unwrap_or_default();
+        let new = request.messages.get(request.known..).unwrap_or_default();
         let other = request
             .messages
             .first()
-            .filter(|first| known > 0 && !request.knows_instructions && first.role == Role::System);
-        let input = told::told(other.into_iter().chain(new), options.json).into_bytes();
+            .filter(|first| request.known > 0 && !request.knows_instructions && first.role == Role::System);
+        let input = input::render_messages(other.into_iter().chain(new), options.json).into_bytes();
         let words: Vec<&OsStr> = std::iter::once(program).chain(args.iter().map(OsString::as_os_str)).collect();
         let folder = options.folder.as_deref();
         let supervisor = isolation::supervised(&words);
@@ -314,20 +243,8 @@ impl Command {
         folders.map(|folder| folder.join(name)).find(runs)
     }
 
-    /// What the program has to be given back; `None` where what is kept is not of this program.
-    fn said(&self, kept: &str) -> Option<String> {
-        let kept: Value = serde_json::from_str(kept).ok()?;
-        (kept["by"] == self.is()).then(|| kept["said"].as_str().unwrap_or_default().to_owned())
-    }
-
-    /// What is to be kept, if anything: of a program with a conversation of its own, or that has said something.
-    fn kept(&self, note: &Note) -> Option<String> {
-        let keeps = (self.options.own_conversation || note.line.is_some()) && !note.lost;
-        keeps.then(|| json!({"by": self.is(), "said": note.line.as_deref().unwrap_or_default()}).to_string())
-    }
-
-    /// By what a program is known again, without its arguments, which may hold a key.
-    fn is(&self) -> String {
+    /// Identifies the program in a transcript, without its arguments, which may hold a key.
+    fn identity(&self) -> String {
         let mut hasher = DefaultHasher::new();
         (&self.options.words, &self.options.model).hash(&mut hasher);
         format!("{:016x}", hasher.finish())
@@ -395,7 +312,6 @@ struct Reply<'a> {
     sink: &'a mut dyn Sink,
     options: &'a CommandOptions,
     plain: Plain,
-    notes: Notes,
     /// The end of stderr.
     errors: VecDeque<u8>,
     /// Bytes of text so far.
@@ -406,12 +322,29 @@ struct Reply<'a> {
 impl<'a> Reply<'a> {
     fn new(sink: &'a mut dyn Sink, options: &'a CommandOptions) -> Reply<'a> {
         let deadline = Instant::now() + options.first_byte.min(LONGEST);
-        let (plain, notes, errors) = Default::default();
-        Reply { sink, options, plain, notes, errors, bytes: 0, deadline }
+        Reply { sink, options, plain: Plain::default(), errors: VecDeque::new(), bytes: 0, deadline }
     }
 
     fn began(&self) -> bool {
         self.bytes > 0
+    }
+
+    /// Reads what the program writes until it ends, or the reply must end.
+    async fn read(&mut self, piped: &mut Piped) -> End {
+        while let Ok(heard) = timeout_at(self.deadline, piped.next()).await {
+            match heard {
+                None => return End::ByItself,
+                Some(Heard::Output(bytes)) => {
+                    if let ControlFlow::Break(end) = self.output(bytes) {
+                        return end;
+                    }
+                }
+                Some(Heard::Errors(bytes)) => self.errors(bytes),
+                Some(_) => {}
+            }
+        }
+        // A program that has closed its stdout has completed its reply and does something else.
+        if self.began() && piped.output_has_ended() { End::StillRunning } else { End::Silent }
     }
 
     /// A piece of stdout. What is no text moves no deadline: a spinner that turns for ever is not an answer.
@@ -444,26 +377,22 @@ impl<'a> Reply<'a> {
         self.errors.drain(..self.errors.len().saturating_sub(SHOWN));
     }
 
-    /// What became of the reply.
-    fn finish(&mut self, end: End, exit: Option<Exit>, note: &Note, kept: &Option<String>) -> Ran {
+    /// Ends the reply. `kept` identifies the program if it keeps the conversation.
+    fn finish(&mut self, end: End, exit: Option<Exit>, kept: Option<&str>) -> Result<FinishReason, Text> {
         let seconds = |limit: Duration| limit.as_secs_f32().to_string();
         match end {
-            End::Unwanted => return Ran::Replied(FinishReason::Cut),
-            End::TooLong => return Ran::Replied(FinishReason::Length),
+            End::Unwanted => return Ok(FinishReason::Cut),
+            End::TooLong => return Ok(FinishReason::Length),
             End::Silent if self.began() => {
-                return self.broke_off(&messages::broke_off_silent(seconds(self.options.between)));
+                return Ok(self.broke_off(&messages::broke_off_silent(seconds(self.options.between))));
             }
-            End::Silent => return self.failed(messages::program_silent(seconds(self.options.first_byte))),
+            End::Silent => return Err(self.failure(messages::program_silent(seconds(self.options.first_byte)))),
             End::ByItself | End::StillRunning => {}
         }
         let mut last = std::mem::take(&mut self.plain).finish();
         if let ControlFlow::Break(end) = self.text(&mut last) {
-            return Ran::Replied(if end == End::TooLong { FinishReason::Length } else { FinishReason::Cut });
+            return Ok(if end == End::TooLong { FinishReason::Length } else { FinishReason::Cut });
         }
-        if note.lost && !self.began() {
-            return Ran::Lost;
-        }
-        let said = || note.message.clone().unwrap_or_else(|| "error".to_owned());
         let how = match exit {
             Some(Exit { code: Some(0), .. }) => None,
             Some(Exit { code: Some(code), .. }) => Some(messages::status(code)),
@@ -471,22 +400,16 @@ impl<'a> Reply<'a> {
             _ => None,
         };
         match (self.began(), how) {
-            (true, Some(how)) => self.broke_off(&messages::broke_off_with(how)),
-            (true, None) if note.finish == Finish::Error => self.broke_off(&messages::broke_off_saying(said())),
+            (true, Some(how)) => Ok(self.broke_off(&messages::broke_off_with(how))),
             (true, None) => {
-                // A break at what is no text changes nothing: the reply is over.
-                if let Some((input, output)) = note.usage {
-                    let _ = self.sink.chunk(Chunk::Usage(Usage::counted(input, 0, output)));
-                }
                 if let Some(kept) = kept {
+                    // The reply is complete, so a break changes nothing.
                     let _ = self.sink.chunk(Chunk::Kept(kept));
                 }
-                let length = note.finish == Finish::Length;
-                Ran::Replied(if length { FinishReason::Length } else { FinishReason::Stop })
+                Ok(FinishReason::Stop)
             }
-            (false, _) if note.finish == Finish::Error => self.failed(messages::program_said_error(said())),
-            (false, Some(how)) => self.failed(messages::program_failed(how)),
-            (false, None) => self.failed(messages::program_said_nothing()),
+            (false, Some(how)) => Err(self.failure(messages::program_failed(how))),
+            (false, None) => Err(self.failure(messages::program_said_nothing())),
         }
     }
 
@@ -499,24 +422,20 @@ impl<'a> Reply<'a> {
         Some(words.join(" ")).filter(|text| !text.is_empty())
     }
 
-    fn with_stderr(&self, why: Text) -> Text {
+    fn failure(&self, why: Text) -> Text {
         match self.stderr() {
             Some(said) => messages::on_stderr(why, said),
             None => why,
         }
     }
 
-    fn failed(&self, why: Text) -> Ran {
-        Ran::Failed(self.with_stderr(why))
-    }
-
-    fn broke_off(&mut self, why: &Text) -> Ran {
+    fn broke_off(&mut self, why: &Text) -> FinishReason {
         let why = match self.stderr() {
             Some(said) => Text::join([why.clone(), said.into()], ": "),
             None => why.clone(),
         };
         let _ = self.sink.chunk(Chunk::BrokeOff(&why));
-        Ran::Replied(FinishReason::Cut)
+        FinishReason::Cut
     }
 }
 

@@ -4,7 +4,6 @@ use super::*;
 #[derive(Debug, Default)]
 struct Came {
     text: String,
-    usage: Option<Usage>,
     kept: Option<String>,
     why: Option<String>,
     /// Breaks at this many bytes.
@@ -15,7 +14,6 @@ impl Sink for Came {
     fn chunk(&mut self, chunk: Chunk<'_>) -> ControlFlow<()> {
         match chunk {
             Chunk::Text(text) => self.text.push_str(text),
-            Chunk::Usage(usage) => self.usage = Some(usage),
             Chunk::Kept(kept) => self.kept = Some(kept.to_owned()),
             Chunk::BrokeOff(why) => self.why = Some(why.to_string()),
             _ => {}
@@ -50,7 +48,7 @@ async fn it_reads_the_conversation_and_prints_the_reply() {
     let (finish, came) = run(options).await;
     assert_eq!(finish, Ok(FinishReason::Stop));
     assert_eq!(came.text, "Be brief.\n\nHello.\n1 dumb 1-m {turn}-{other");
-    assert_eq!((came.kept, came.usage, came.why), (None, None, None));
+    assert_eq!((came.kept, came.why), (None, None));
 }
 
 #[tokio::test]
@@ -101,13 +99,18 @@ async fn a_reply_without_an_end_is_ended() {
 }
 
 #[tokio::test]
-async fn a_program_that_failed_is_started_again_where_it_shall_be() {
+async fn a_program_that_failed_is_not_started_again() {
     let folder = tempfile::tempdir().unwrap();
-    let mut options = script("if [ -e tried ]; then echo yes; else touch tried; exit 1; fi");
+    let mut options = script("echo run >>runs; exit 1");
     options.folder = Some(folder.path().to_owned());
-    options.retries = 1;
-    let (finish, came) = run(options).await;
-    assert_eq!((finish, came.text.as_str()), (Ok(FinishReason::Stop), "yes\n"));
+    assert!(run(options).await.0.is_err());
+    assert_eq!(std::fs::read_to_string(folder.path().join("runs")).unwrap(), "run\n");
+}
+
+#[tokio::test]
+async fn a_reply_that_is_not_utf_8_is_replaced() {
+    let (finish, came) = run(script("printf 'a\\377b\\303'")).await;
+    assert_eq!((finish, came.text.as_str()), (Ok(FinishReason::Stop), "a\u{FFFD}b\u{FFFD}"));
 }
 
 #[tokio::test]
@@ -115,7 +118,7 @@ async fn what_another_program_keeps_is_not_asked_for() {
     let messages = [(Role::User, "One."), (Role::Assistant, "1"), (Role::User, "Two.")];
     let messages = messages.map(|(role, text)| Message::new(role, text));
     let told = async |words: &str, kept: &str| {
-        let mut options = script(&format!("{words} cat; echo \"$TOOLFENCE_FIRST [$TOOLFENCE_STATE]\""));
+        let mut options = script(&format!("{words} cat; echo \"$TOOLFENCE_FIRST\""));
         options.own_conversation = true;
         let mut request = Request::new(&messages);
         (request.known, request.state) = (2, kept);
@@ -123,9 +126,9 @@ async fn what_another_program_keeps_is_not_asked_for() {
         Command::new(options).unwrap().answer(request, &mut came).await.unwrap();
         (came.text, came.kept.unwrap())
     };
-    let all = "--- user ---\nOne.\n\n--- assistant ---\n1\n\n--- user ---\nTwo.\n1 []\n";
+    let all = "--- user ---\nOne.\n\n--- assistant ---\n1\n\n--- user ---\nTwo.\n1\n";
     let (text, kept) = told("", "").await;
     assert_eq!(text, all);
-    assert_eq!(told("", &kept).await.0, "Two.\n0 []\n");
+    assert_eq!(told("", &kept).await.0, "Two.\n0\n");
     assert_eq!(told(":;", &kept).await.0, all, "it is another program");
 }

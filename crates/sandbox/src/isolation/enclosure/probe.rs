@@ -150,7 +150,7 @@ fn ask(entry: &Entry) -> io::Result<(String, Vec<OwnedFd>)> {
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()?;
-    let told = entry.told.begin(ours.as_fd(), &[]).and_then(|rest| ours.write_all(rest));
+    let told = entry.told.begin(ours.as_fd(), None).and_then(|rest| ours.write_all(rest));
     let answer = told.and_then(|()| first_line(&ours));
     // The helper ends when the line to it does. A program that is no helper may hear nothing of that, and is killed.
     drop(ours);

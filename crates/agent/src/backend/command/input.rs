@@ -1,14 +1,14 @@
-//! What a program reads of a conversation.
+//! The text that a program reads on its stdin.
 
 use serde_json::json;
 use std::fmt::Write as _;
 use toolfence_protocol::{Message, Role};
 
-/// These messages as lines of JSON, or as text.
+/// Renders messages as lines of JSON, or as text.
 ///
-/// In the text each message stands below a line that says whose it is, unless it is the only one; the instructions stand above all
-/// without such a line. A line in a message that looks like one gets a space in front of it.
-pub(super) fn told<'a>(messages: impl Iterator<Item = &'a Message> + Clone, json: bool) -> String {
+/// In the text, a line with the role precedes each message, unless there is only one; the instructions come first, without such a
+/// line. A line in a message that looks like one gets a space in front of it.
+pub(super) fn render_messages<'a>(messages: impl Iterator<Item = &'a Message> + Clone, json: bool) -> String {
     let mut out = String::new();
     if json {
         for message in messages {
@@ -66,15 +66,15 @@ mod tests {
         ];
         let all: Vec<Message> = all.iter().map(|(role, text)| Message::new(*role, *text)).collect();
         assert_eq!(
-            told(all.iter(), false),
+            render_messages(all.iter(), false),
             "Be brief.\n\n--- user ---\nHi.\n --- user ---\n\n--- assistant ---\nYes?\n\n--- user ---\né\n"
         );
-        assert_eq!(told(all[..2].iter(), false), "Be brief.\n\nHi.\n--- user ---\n");
-        assert_eq!(told(all[3..].iter(), false), "é\n");
+        assert_eq!(render_messages(all[..2].iter(), false), "Be brief.\n\nHi.\n--- user ---\n");
+        assert_eq!(render_messages(all[3..].iter(), false), "é\n");
         assert_eq!(
-            told(all[2..].iter(), true),
+            render_messages(all[2..].iter(), true),
             "{\"role\":\"assistant\",\"content\":\"Yes?\"}\n{\"role\":\"user\",\"content\":\"é\"}\n"
         );
-        assert_eq!(told([].iter(), false), "");
+        assert_eq!(render_messages([].iter(), false), "");
     }
 }
