@@ -464,7 +464,7 @@ fn nonsense_is_refused_wherever_it_is_written() {
     refused(
         &Files::new("[limits]\nrounds = \"3\"\n", ""),
         &[],
-        &["limits.rounds is a whole number from 1 to 10000; this is a text."],
+        &["line 2", "limits.rounds is a whole number from 1 to 10000."],
     );
     refused(
         &Files::new("", "[limits]\nround = 3\n"),
@@ -495,7 +495,9 @@ fn the_program_keeps_to_its_limits() {
     assert_eq!(files.run(&["config", "init", "--lang", "pt"], "").status, 0);
     let written = std::fs::read_to_string(files.home.path().join("config/toolfence/config.toml")).expect("it is there");
     assert!(
-        written.contains("# Linhas encontradas que search mostra.\n# De 1 a 10000. O arquivo de um projeto"),
+        written.contains(
+            "# Linhas encontradas que search mostra.\n# Um número inteiro de 1 a 10000. O arquivo de um projeto"
+        ),
         "{written}"
     );
 }

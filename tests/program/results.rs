@@ -83,7 +83,7 @@ fn what_is_no_form_of_results_is_refused() {
     let place = Place::new("");
     for (typed, wanted) in [
         ("jsn", "results.format is one of text, json. Did you mean json?"),
-        ("data=yes", "results.data is one of off, on."),
+        ("data=yes", "results.data is one of on, off."),
         ("size=3", "results are text or json, or a key and its value"),
     ] {
         let ran = place.coder(&["exec", "--results", typed], "");

@@ -27,7 +27,7 @@ pub(crate) fn standing(config: &Config, root: &Path) -> Result<Vec<Standing>, Fa
 
 /// The commands for `checks.commands` that the project suggests and the settings do not have.
 pub(crate) fn proposed(config: &Config, root: &Path) -> Vec<String> {
-    let known: Vec<&str> = setup::check_rules(config).map(|rule| &*rule.command).collect();
+    let known: Vec<&str> = config.checks.commands.values().map(|rule| &*rule.command).collect();
     proposals::of(root).into_iter().filter(|line| !known.contains(&&**line)).collect()
 }
 

@@ -176,6 +176,17 @@ pub(crate) enum AskMode {
     Always,
 }
 
+impl From<AskMode> for toolfence_policy::AskMode {
+    fn from(mode: AskMode) -> toolfence_policy::AskMode {
+        match mode {
+            AskMode::Never => toolfence_policy::AskMode::Never,
+            AskMode::Sandboxed => toolfence_policy::AskMode::Sandboxed,
+            AskMode::Risky => toolfence_policy::AskMode::Risky,
+            AskMode::Always => toolfence_policy::AskMode::Always,
+        }
+    }
+}
+
 /// What the sandbox leaves writable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Sandbox {
@@ -197,6 +208,59 @@ impl From<Sandbox> for sandbox::Mode {
             Sandbox::ReadOnly => sandbox::Mode::ReadOnly,
         }
     }
+}
+
+/// What tells a user that a long turn is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Notice {
+    Off,
+    Bell,
+    Osc9,
+}
+
+/// The keys by which a line is edited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EditKeys {
+    Emacs,
+    Vi,
+}
+
+/// The names of the themes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Theme {
+    Auto,
+    Dark,
+    Light,
+    Mono,
+}
+
+/// What is left of a long reasoning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LongThoughts {
+    Folded,
+    Shown,
+}
+
+/// How a result is written for the model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ResultFormat {
+    Text,
+    Json,
+}
+
+/// The program that runs containers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Engine {
+    Off,
+    Podman,
+    Docker,
+}
+
+/// Whether something is recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Recording {
+    Off,
+    On,
 }
 
 /// The language of what a person and the model are told.

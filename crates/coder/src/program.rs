@@ -28,10 +28,10 @@ pub(crate) fn backend(config: &Config, model: Option<String>, root: &Path) -> Re
     }
     options.folder = Some(folder);
     options.model = model;
-    options.own_conversation = config.choice::<Conversation>("command_conversation")? == Conversation::Own;
-    options.json = config.choice::<CommandFormat>("command_format")? == CommandFormat::Json;
-    options.first_byte = Duration::from_secs(config.count("command_first_byte"));
-    options.between = Duration::from_secs(config.count("command_between"));
+    options.own_conversation = config.command_conversation.value() == Conversation::Own;
+    options.json = config.command_format.value() == CommandFormat::Json;
+    options.first_byte = Duration::from_secs(config.command_first_byte.value());
+    options.between = Duration::from_secs(config.command_between.value());
     Ok(Arc::new(Command::new(options).map_err(Failure::wrong_use)?))
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn name(config: &Config) -> Result<String, Failure> {
 /// looked for beside the file that names it.
 fn named(config: &Config) -> Result<CommandOptions, Failure> {
     let missing = || Failure::wrong_use(messages::command_backend_needs_program());
-    let line = config.text("command").ok_or_else(missing)?;
+    let line = config.command.text().ok_or_else(missing)?;
     let mut options = CommandOptions::parse(line).map_err(Failure::wrong_use)?;
     if let Some(home) = home() {
         for word in &mut options.words {
@@ -55,7 +55,7 @@ fn named(config: &Config) -> Result<CommandOptions, Failure> {
     }
     let program = options.words.first_mut().ok_or_else(missing)?;
     if program.contains('/') {
-        let beside = config.beside("command").or_else(|| std::env::current_dir().ok()).unwrap_or_default();
+        let beside = config.command.folder().or_else(|| std::env::current_dir().ok()).unwrap_or_default();
         *program = beside.join(&program).display().to_string();
     }
     Ok(options)

@@ -11,6 +11,7 @@ use crate::runtime::cannot_start;
 use crate::terminal::tell;
 use std::future::Future;
 use std::io::{self, IsTerminal};
+use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 use tokio::io::AsyncReadExt;
@@ -18,7 +19,6 @@ use tokio::process::Command;
 use toolfence_agent::backend::CommandOptions;
 use toolfence_agent::backend::http::HttpOptions;
 use toolfence_agent::backend::http::{LocalServer, Preset, choose_model, local_servers, models};
-use toolfence_policy::settings::{Layer, Value};
 use toolfence_protocol::Text;
 use toolfence_server::proxy::ProxyOptions;
 use toolfence_session::persona::Persona;
@@ -53,7 +53,7 @@ const ANY: &str = "default";
 
 /// The model that settings, options or the persona name.
 pub(crate) fn model_of(config: &Config, persona: &Persona) -> Option<String> {
-    config.text("model").map(str::to_owned).or_else(|| persona.model.clone())
+    config.model.get().cloned().or_else(|| persona.model.clone())
 }
 
 /// The server that answers.
@@ -75,7 +75,7 @@ impl Server {
     /// No server is named and none answers: what to do is in the message.
     pub(crate) fn of(config: &Config, persona: &Persona) -> Result<Option<Server>, Failure> {
         let named = Server::settled(config, persona)?;
-        let backend: BackendKind = config.choice("backend")?;
+        let backend = config.backend.value();
         match named {
             None if backend == BackendKind::Http => found(config, persona).map(Some),
             Some(server) if backend == BackendKind::Command => Ok(Some(server)),
@@ -98,7 +98,7 @@ impl Server {
         known: impl Fn(&str) -> Vec<String>,
     ) -> Result<Option<(String, String)>, Failure> {
         let Some(server) = Server::settled(config, persona)? else {
-            if config.choice::<BackendKind>("backend")? != BackendKind::Http {
+            if config.backend.value() != BackendKind::Http {
                 return Ok(None);
             }
             let servers = look()?;
@@ -118,7 +118,7 @@ impl Server {
 
     /// The server that the settings name, without a look at any.
     pub(crate) fn settled(config: &Config, persona: &Persona) -> Result<Option<Server>, Failure> {
-        let base_url = config.text("base_url").map(str::to_owned);
+        let base_url = config.base_url.get().cloned();
         let model = model_of(config, persona);
         let any_model = model.is_none();
         let server = |base_url, model: String, preset| {
@@ -126,7 +126,7 @@ impl Server {
             options.base_url = base_url;
             Ok::<_, Failure>(Server { options, preset, chosen: None, any_model })
         };
-        Ok(match config.choice("backend")? {
+        Ok(match config.backend.value() {
             BackendKind::Replay => None,
             // It is no server, but what its replies show is kept all the same.
             BackendKind::Command => {
@@ -211,7 +211,7 @@ impl Server {
 
 /// The key that is meant for this program, or the one that the settings name.
 fn key_of(config: &Config) -> Result<Option<String>, Failure> {
-    match (variable(KEY), config.text("api_key_env"), config.text("api_key_command")) {
+    match (variable(KEY), config.api_key_env.text(), config.api_key_command.text()) {
         (Some(key), ..) => Ok(Some(key)),
         (None, Some(name), _) => {
             let missing = || Failure::wrong_use(messages::key_variable_is_empty(name));
@@ -232,7 +232,7 @@ pub(crate) fn reach_upstream(config: &Config, upstream: &str, wanted: &mut Proxy
     (wanted.proxy, wanted.authorities) = (options.proxy, options.authorities);
     // What says who is asking is for the server that the settings name, where they name one.
     let host = |url: &str| crate::config::profile::address(url).trim_end_matches("/v1").to_owned();
-    let is_other = config.text("base_url").is_some_and(|named| host(named) != host(upstream));
+    let is_other = config.base_url.text().is_some_and(|named| host(named) != host(upstream));
     if is_other {
         wanted.upstream_key = variable(KEY);
         return Ok(());
@@ -245,35 +245,29 @@ pub(crate) fn reach_upstream(config: &Config, upstream: &str, wanted: &mut Proxy
 /// How the settings want a server to be asked.
 fn options_of(config: &Config, model: String) -> Result<HttpOptions, Failure> {
     let mut options = HttpOptions::new(model);
-    let number = |key: &str| config.text(key).and_then(|text| text.parse::<f64>().ok());
-    (options.temperature, options.top_p) = (number("temperature"), number("top_p"));
-    options.max_tokens = u32::try_from(config.count("max_tokens")).ok().filter(|most| *most > 0);
-    options.stop = config.merged.texts("stop").map(str::to_owned).collect();
-    options.first_byte = Duration::from_secs(config.count("http.first_byte"));
-    let is_set = config.merged.origin("http.first_byte").layer != Layer::Default;
-    if !is_set && io::stdin().is_terminal() && io::stderr().is_terminal() {
+    let http = &config.http;
+    (options.temperature, options.top_p) = (config.temperature.get().copied(), config.top_p.get().copied());
+    options.max_tokens = config.max_tokens.get().and_then(|most| u32::try_from(*most).ok());
+    options.stop = config.stop.values().cloned().collect();
+    options.first_byte = Duration::from_secs(http.first_byte.value());
+    if !http.first_byte.is_set() && io::stdin().is_terminal() && io::stderr().is_terminal() {
         // The user sees that nothing has come and can press Ctrl-C. A small machine needs minutes for a long prompt.
         options.connect = Some(options.first_byte);
         options.first_byte = LONGEST_WAIT;
     }
-    options.between = Duration::from_secs(config.count("http.between"));
-    options.retries = u32::try_from(config.count("http.retries")).unwrap_or(u32::MAX);
-    options.proxy = config.text("http.proxy").map(str::to_owned);
-    options.authorities = content(config, "http.ca_file")?;
-    options.identity = content(config, "http.client_certificate")?;
-    for entry in config.merged.entries("http.headers").chain(config.merged.entries("http.body")) {
-        match &entry.value {
-            Value::Header(rule) => options.headers.push((rule.name.clone(), rule.value.clone())),
-            Value::Member(rule) => drop(options.body.insert(rule.name.clone(), rule.value.clone())),
-            _ => {}
-        }
-    }
+    options.between = Duration::from_secs(http.between.value());
+    options.retries = u32::try_from(http.retries.value()).unwrap_or(u32::MAX);
+    options.proxy = http.proxy.get().cloned();
+    options.authorities = content(http.ca_file.file(), "http.ca_file")?;
+    options.identity = content(http.client_certificate.file(), "http.client_certificate")?;
+    options.headers.extend(http.headers.values().cloned());
+    options.body.extend(http.body.values().cloned());
     Ok(options)
 }
 
-/// The file that a key names. It is the person's own: no project may name one.
-fn content(config: &Config, key: &str) -> Result<Option<Vec<u8>>, Failure> {
-    let Some(path) = config.file(key) else { return Ok(None) };
+/// Reads the file that a setting names. It is the user's own, because no project may name one.
+fn content(path: Option<PathBuf>, key: &str) -> Result<Option<Vec<u8>>, Failure> {
+    let Some(path) = path else { return Ok(None) };
     let wrong =
         |why: Text| Failure::wrong_use(messages::located(key, messages::cannot_read(path.display().to_string(), why)));
     match places::read_own(&path) {
@@ -345,7 +339,7 @@ pub(crate) fn described(server: &LocalServer) -> Text {
 fn found(config: &Config, persona: &Persona) -> Result<Server, Failure> {
     let mut servers = look()?;
     let wanted = model_of(config, persona);
-    let mut patience = Patience::new(Duration::from_secs(config.count("http.first_byte")));
+    let mut patience = Patience::new(Duration::from_secs(config.http.first_byte.value()));
     let (at, model) = loop {
         if let Some(choice) = choice(&servers, wanted.as_deref()) {
             break choice;

@@ -5,6 +5,8 @@
 
 use crate::commands::config::agreed;
 use crate::config::places::Places;
+use crate::config::rules::ServerRule;
+use crate::config::value::Origin;
 use crate::config::{Config, trust};
 use crate::failure::Failure;
 use crate::messages;
@@ -19,7 +21,6 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 use toolfence_mcp::{Server, ServerOptions};
-use toolfence_policy::settings::{Origin, ServerRule, Value};
 use toolfence_policy::toolbox::Tool;
 use toolfence_protocol::Text;
 use toolfence_tools::CommandRunner;
@@ -96,7 +97,7 @@ impl Found {
         };
         let network = if rule.network { messages::has_network() } else { messages::has_no_network() };
         let count = self.started.as_ref().map_or(0, |server| server.tools().count());
-        let command = escaped(&rule.command.join(" ")).into_owned();
+        let command = escaped(&rule.command.0.join(" ")).into_owned();
         [messages::server_in_short(rule.name.as_str(), count, command, paths, network), messages::trust_allows_server()]
     }
 
@@ -122,10 +123,9 @@ impl Found {
 /// The servers of the settings. Of two of one name the stronger layer's counts.
 pub(crate) fn rules(config: &Config) -> Vec<(ServerRule, Origin)> {
     let mut rules: Vec<(ServerRule, Origin)> = Vec::new();
-    for entry in config.merged.entries("mcp") {
-        let Value::Server(rule) = &entry.value else { continue };
-        rules.retain(|(known, _)| known.name != rule.name);
-        rules.push((rule.clone(), entry.origin.clone()));
+    for item in config.mcp.items() {
+        rules.retain(|(known, _)| known.name != item.value.name);
+        rules.push((item.value.clone(), item.origin()));
     }
     rules
 }
@@ -242,7 +242,7 @@ pub(crate) fn settle(all: &mut [Found], places: &Places, asks: bool) -> Result<(
 /// # Errors
 /// A variable of the person's is not set; or one of its paths would let it write what is trusted or settled.
 fn options(rule: &ServerRule, places: &Places) -> Result<ServerOptions, Text> {
-    let mut options = ServerOptions::new(&rule.name, &rule.command);
+    let mut options = ServerOptions::new(&rule.name, &rule.command.0);
     for (name, value) in &rule.env {
         let value = match other_variable(value) {
             Some(other) => std::env::var_os(other).ok_or_else(|| messages::variable_not_set(other))?,

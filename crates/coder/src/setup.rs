@@ -2,9 +2,12 @@
 
 use crate::agents_files;
 use crate::args::Options;
-use crate::choices::{BackendKind, Instructions, Reasoning, Sandbox};
+use crate::choices::{BackendKind, Engine, Instructions, Recording, Sandbox, Switch};
+use crate::config::name_of;
 use crate::config::places::Places;
 use crate::config::profile::{self, Known, Profile, Profiles, counting};
+use crate::config::rules::Check;
+use crate::config::value::Layer;
 use crate::config::{Config, Layers, redactor};
 use crate::debug;
 use crate::failure::Failure;
@@ -29,7 +32,6 @@ use toolfence_agent::transcript::{Store, rfc3339};
 use toolfence_mcp::ServedTool;
 use toolfence_policy::Policy;
 use toolfence_policy::rules::PathRules;
-use toolfence_policy::settings::{CheckRule, Value};
 use toolfence_policy::toolbox::{Tool, Toolbox};
 use toolfence_protocol::format::Format;
 use toolfence_protocol::grammar::{self, GrammarOptions};
@@ -85,7 +87,7 @@ impl Setup {
     /// What files of settings and options ask for.
     pub(crate) fn new(options: &Options) -> Result<Setup, Failure> {
         let setup = Setup::of(Layers::read(options)?, options)?;
-        setup.config.merged.notes().iter().for_each(tell);
+        setup.config.notes.iter().for_each(tell);
         Ok(setup)
     }
 
@@ -93,7 +95,7 @@ impl Setup {
     /// changed stays one history.
     pub(crate) fn changed(&self, options: &Options) -> Result<Setup, Failure> {
         let mut setup = Setup::with_history(Layers::read(options)?, options, Some(self.history.clone()))?;
-        setup.config.merged.notes().iter().for_each(tell);
+        setup.config.notes.iter().for_each(tell);
         // Those that run go on.
         setup.servers = Arc::clone(&self.servers);
         setup.offer_servers();
@@ -164,9 +166,9 @@ impl Setup {
         let root = &options.root;
         let (layers, persona) = with_persona(layers)?;
         let config = layers.merged();
-        config.settle_looks()?;
-        terminal::set_notice(config.text("notify"), config.count("notify_after"));
-        let policy = Policy::new(config.merged.settings()).map_err(Failure::wrong_use)?;
+        config.settle_looks();
+        terminal::set_notice(config.notify.value(), config.notify_after.value());
+        let policy = Policy::new(config.policy()).map_err(Failure::wrong_use)?;
         let history = match known {
             Some(known) => known,
             None => history(&config, layers.places.state.as_deref(), root)?,
@@ -175,8 +177,8 @@ impl Setup {
         let profiles = Profiles::of(&layers.places);
         let setup = Setup::build(config, persona, root, policy, history, layers.places.state.as_deref())?;
         let sessions = layers.places.state.as_deref().map(Store::new);
-        let transcripts = setup.config.text("sessions.transcripts") != Some("off") && !options.no_transcript;
-        let agents_files = (setup.config.text("agents_files") != Some("off"))
+        let transcripts = setup.config.sessions.transcripts.value() == Recording::On && !options.no_transcript;
+        let agents_files = (setup.config.agents_files.value() == Switch::On)
             .then(|| agents_files::told(&layers.places, setup.language, setup.most_of_agents_files()))
             .flatten();
         let places = Some(layers.places);
@@ -186,7 +188,7 @@ impl Setup {
     /// The demo's own: its folder, its persona, and every question asked, whatever options and files say.
     pub(crate) fn for_demo(options: &Options, root: &Path) -> Result<Setup, Failure> {
         let config = Config::typed(options)?;
-        config.settle_looks()?;
+        config.settle_looks();
         let persona = personas::default(shown::language())?;
         Setup::build(config, persona, root, Policy::default(), None, None)
     }
@@ -331,7 +333,7 @@ impl Setup {
         session.limits = self.config.limits();
         session.parser = self.parser()?;
         session.window = self.window();
-        if self.config.choice::<Instructions>("instructions")? == Instructions::Inline {
+        if self.config.instructions.value() == Instructions::Inline {
             session.system = self.told(&catalog);
         }
         let session = Session::new(session, catalog, self.policy.clone(), self.commands.clone());
@@ -359,14 +361,14 @@ impl Setup {
     fn transcript_in(&self, folder: impl Fn(&Store, &Path) -> PathBuf) -> Result<Option<Transcript>, Failure> {
         let Some(store) = self.sessions.as_ref().filter(|_| self.transcripts) else { return Ok(None) };
         let root = self.workspace.root_path();
-        store.drop_older(root, Duration::from_secs(self.config.count("sessions.keep") * 86_400));
+        store.drop_older(root, Duration::from_secs(self.config.sessions.keep.value() * 86_400));
         let transcript = Transcript::create(&folder(store, root), root).map_err(Failure::broken)?;
         Ok(Some(self.written(transcript)))
     }
 
     /// A transcript as this person wants it written from here on.
     pub(crate) fn written(&self, transcript: Transcript) -> Transcript {
-        let redact = self.config.text("sessions.redact") != Some("off");
+        let redact = self.config.sessions.redact.value() == Recording::On;
         transcript.redactor(redact.then(|| self.redactor())).model(self.model())
     }
 
@@ -385,9 +387,9 @@ impl Setup {
     /// Whoever answers, by name.
     pub(crate) fn model(&self) -> Option<String> {
         let answers = self.server.get().and_then(Option::as_ref).map(|server| server.model().to_owned());
-        answers
-            .or_else(|| model_of(&self.config, &self.persona))
-            .or_else(|| self.config.text("backend").filter(|name| *name != "http").map(str::to_owned))
+        answers.or_else(|| model_of(&self.config, &self.persona)).or_else(|| {
+            Some(self.config.backend.value()).filter(|kind| *kind != BackendKind::Http).map(|kind| name_of(&kind))
+        })
     }
 
     /// The most bytes of the files that instruct agents: the limit, but no more than a quarter of the window, of 3.5 bytes a token.
@@ -398,22 +400,22 @@ impl Setup {
 
     /// Tokens that the model can read, if that is set.
     pub(crate) fn window(&self) -> Option<u64> {
-        Some(self.config.count("window")).filter(|window| *window > 0)
+        self.config.window.get().copied()
     }
 
     /// How replies of the model are read.
     pub(crate) fn parser(&self) -> Result<toolfence_protocol::parse::Options, Failure> {
         let mut options = toolfence_protocol::parse::Options::default();
-        options.reasoning = self.config.choice::<Reasoning>("reasoning")?.into();
+        options.reasoning = self.config.reasoning.value().into();
         options.bare = self.bare;
         options.limits = (&self.config.limits()).into();
-        read_dialects(self.config.text("dialects").unwrap_or_default(), &mut options).map_err(Failure::wrong_use)?;
+        read_dialects(&self.config.dialects.value(), &mut options).map_err(Failure::wrong_use)?;
         Ok(options)
     }
 
     /// What looks at the project after changes, if anything is to.
     pub(crate) fn project_checks(&self) -> Option<ProjectChecks> {
-        let rules: Vec<&CheckRule> = check_rules(&self.config).collect();
+        let rules: Vec<&Check> = self.config.checks.commands.values().collect();
         let lines = rules.iter().map(|rule| rule.command.clone());
         let rolling_back = rules.iter().filter(|rule| rule.rolls_back).map(|rule| rule.command.clone());
         let checks = || ProjectChecks::new(self.commands.clone(), lines).rolling_back(rolling_back);
@@ -439,13 +441,8 @@ impl Setup {
 
     /// What replies of this model cost, where the settings have its price.
     pub(crate) fn price(&self, model: &str, usage: &Usage) -> Option<f64> {
-        let price = self.config.merged.entries("prices").find_map(|entry| match &entry.value {
-            Value::Price(rule) if rule.model == model => Some(rule),
-            _ => None,
-        })?;
-        let cached = price.cached.unwrap_or(price.input);
-        let [input, cached, output] = [price.input, cached, price.output].map(|price| price as f64 / 1e6);
-        Some(usage.cost(input, cached, output))
+        let price = self.config.prices.values().find(|price| price.model == model)?;
+        Some(usage.cost(price.input, price.cached.unwrap_or(price.input), price.output))
     }
 
     /// Says what a turn has cost, where that is wanted.
@@ -479,7 +476,7 @@ impl Setup {
 
     /// Whoever shall answer.
     pub(crate) fn backend(&self) -> Result<Arc<dyn Backend>, Failure> {
-        match self.config.choice("backend")? {
+        match self.config.backend.value() {
             BackendKind::Replay => self.replay(),
             BackendKind::Command => {
                 let model = model_of(&self.config, &self.persona);
@@ -519,7 +516,7 @@ impl Setup {
     }
 
     fn replay(&self) -> Result<Arc<dyn Backend>, Failure> {
-        let Some(path) = self.config.file("replies") else {
+        let Some(path) = self.config.replies.file() else {
             return Err(Failure::wrong_use(messages::replay_needs_replies()));
         };
         let wrong = |error: Text| Failure::wrong_use(messages::cannot_read(path.display().to_string(), error));
@@ -599,34 +596,25 @@ pub(crate) fn workspace(root: &Path, paths: PathRules) -> Result<Workspace, Fail
 
 /// What turns changed, unless the person does not want it kept.
 fn history(config: &Config, state: Option<&Path>, root: &Path) -> Result<Option<Arc<History>>, Failure> {
-    let Some(state) = state.filter(|_| config.text("undo.journal") != Some("off")) else { return Ok(None) };
+    let Some(state) = state.filter(|_| config.undo.journal.value() == Recording::On) else { return Ok(None) };
     let mut limits = Limits::default();
-    limits.turns = usize::try_from(config.count("undo.turns")).unwrap_or(usize::MAX);
-    limits.bytes = config.count("undo.megabytes") << 20;
+    limits.turns = usize::try_from(config.undo.turns.value()).unwrap_or(usize::MAX);
+    limits.bytes = config.undo.megabytes.value() << 20;
     let history = History::open(&History::folder(state, root), limits).map_err(Failure::broken)?;
     Ok(Some(Arc::new(history)))
 }
 
-/// The commands of the settings that check the whole project.
-pub(crate) fn check_rules(config: &Config) -> impl Iterator<Item = &CheckRule> {
-    config.merged.entries("checks.commands").filter_map(|entry| match &entry.value {
-        Value::Check(rule) => Some(rule),
-        _ => None,
-    })
-}
-
 /// The person's own checkers.
 pub(crate) fn checkers(config: &Config) -> Result<Vec<Checker>, Failure> {
-    let rules = config.merged.entries("checks.checkers").filter_map(|entry| match &entry.value {
-        Value::Checker(rule) => Some((rule, &entry.origin)),
-        _ => None,
-    });
-    rules
-        .map(|(rule, origin)| {
+    let items = config.checks.checkers.items();
+    items
+        .iter()
+        .map(|item| {
+            let rule = &item.value;
             let checker = Checker::new(&rule.files, rule.command.iter().cloned());
-            let checker =
-                checker.map_err(|error| Failure::wrong_use(messages::located(origin.to_string(), error.text())))?;
-            Ok(match &rule.project {
+            let checker = checker
+                .map_err(|error| Failure::wrong_use(messages::located(item.origin().to_string(), error.text())))?;
+            Ok(match rule.project() {
                 Some(file) => checker.in_project(file),
                 None => checker,
             })
@@ -646,14 +634,15 @@ pub(crate) fn with_copies(commands: CommandRunner, state: Option<&Path>) -> Comm
 
 /// What the layers want around every command.
 pub(crate) fn sandbox(config: &Config) -> Result<toolfence_sandbox::isolation::Settings, Failure> {
-    let mode = config.choice::<Sandbox>("sandbox.mode")?;
-    let network = config.text("sandbox.network") == Some("on");
+    let mode = config.sandbox.mode.value();
+    let network = config.sandbox.network.value() == Switch::On;
     let settings = toolfence_sandbox::isolation::Settings::new().mode(mode.into()).network(network);
-    let memory = match config.set("sandbox.memory") {
-        // A project or a persona may know nothing of the machine: what is less than all of it need not be less than the default.
-        Some(true) => settings.memory.min(config.count("sandbox.memory") << 20),
-        Some(false) => config.count("sandbox.memory") << 20,
-        None => settings.memory,
+    let wanted = config.sandbox.memory.value() << 20;
+    let memory = match config.sandbox.memory.origin().layer {
+        Layer::Default => settings.memory,
+        // A project or a persona does not know the machine, so its number may be above this machine's default.
+        layer if layer.only_tightens() => settings.memory.min(wanted),
+        _ => wanted,
     };
     let settings = settings.memory(memory);
     Ok(match container(config)? {
@@ -666,11 +655,12 @@ pub(crate) fn sandbox(config: &Config) -> Result<toolfence_sandbox::isolation::S
 }
 
 fn container(config: &Config) -> Result<Option<Container>, Failure> {
-    let Some(engine @ ("podman" | "docker")) = config.text("sandbox.container") else { return Ok(None) };
-    match config.text("sandbox.image").filter(|image| !image.is_empty() && !image.starts_with('-')) {
-        Some(image) if engine == "podman" => Ok(Some(Container::podman(image))),
-        Some(image) => Ok(Some(Container::docker(image))),
-        None => Err(Failure::wrong_use(messages::container_needs_image())),
+    let image = config.sandbox.image.text().filter(|image| !image.is_empty() && !image.starts_with('-'));
+    match (config.sandbox.container.value(), image) {
+        (Engine::Off, _) => Ok(None),
+        (Engine::Podman, Some(image)) => Ok(Some(Container::podman(image))),
+        (Engine::Docker, Some(image)) => Ok(Some(Container::docker(image))),
+        (_, None) => Err(Failure::wrong_use(messages::container_needs_image())),
     }
 }
 
@@ -683,12 +673,12 @@ pub(crate) fn with_persona(layers: Layers) -> Result<(Layers, Persona), Failure>
 
 /// The persona that is wanted: one by its name, or else one in a file.
 fn persona(layers: &Layers, config: &Config) -> Result<Persona, Failure> {
-    let wanted = config.text("persona").unwrap_or_default();
+    let wanted = &config.persona.value();
     let folders = Folders::of(&layers.places);
     if let Some(found) = folders.find(wanted, shown::language())? {
         return Ok(found.persona);
     }
-    let file = config.file("persona").unwrap_or_default();
+    let file = config.persona.file().unwrap_or_default();
     match personas::read(&file, Place::File)? {
         Some(found) => Ok(found.persona),
         None => {

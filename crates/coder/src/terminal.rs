@@ -1,6 +1,6 @@
 //! What reaches the terminal. Text of a model, a tool or a file goes through [`escaped`] first, always.
 
-use crate::choices::Color;
+use crate::choices::{Color, Notice};
 use crate::failure::Failure;
 use crate::markdown::{Look, in_rows, line_in_rows};
 use crate::shown::{Words, escaped};
@@ -41,12 +41,12 @@ const NO_NOTICE: u8 = 2;
 /// Who waited for so many seconds or longer may have looked away.
 static LONG: AtomicU64 = AtomicU64::new(20);
 
-/// Settles how a person is told of the end of a long turn: `off`, `bell` or `osc9`, and how many seconds are long.
-pub(crate) fn set_notice(wanted: Option<&str>, seconds: u64) {
+/// Sets how a terminal reports the end of a long turn, and how many seconds are long.
+pub(crate) fn set_notice(wanted: Notice, seconds: u64) {
     let wanted = match wanted {
-        Some("off") => NO_NOTICE,
-        Some("osc9") => OSC9,
-        _ => BELL,
+        Notice::Off => NO_NOTICE,
+        Notice::Osc9 => OSC9,
+        Notice::Bell => BELL,
     };
     NOTICE.store(wanted, Ordering::Relaxed);
     LONG.store(seconds, Ordering::Relaxed);

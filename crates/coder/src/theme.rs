@@ -88,15 +88,12 @@ const THEMES: &[Theme] = &[
     },
 ];
 
-/// The words that the setting takes.
-pub(crate) const NAMES: &[&str] = &["auto", "dark", "light", "mono"];
-
 /// The theme that the person settled, by its number.
 static SETTLED: AtomicU8 = AtomicU8::new(0);
 
 /// Settles the theme for all that is shown from here on.
-pub(crate) fn settle(name: Option<&str>) {
-    let at = THEMES.iter().position(|theme| Some(theme.name) == name).unwrap_or(0);
+pub(crate) fn settle(name: &str) {
+    let at = THEMES.iter().position(|theme| theme.name == name).unwrap_or(0);
     SETTLED.store(u8::try_from(at).unwrap_or(0), Ordering::Relaxed);
 }
 
@@ -175,7 +172,8 @@ mod tests {
 
     #[test]
     fn every_name_is_a_theme_and_the_colours_can_be_read() {
-        assert_eq!(THEMES.iter().map(|theme| theme.name).collect::<Vec<_>>(), NAMES);
+        let names = <crate::choices::Theme as clap::ValueEnum>::value_variants().iter().map(crate::config::name_of);
+        assert_eq!(THEMES.iter().map(|theme| theme.name).collect::<Vec<_>>(), names.collect::<Vec<_>>());
         for theme in THEMES {
             let all = [
                 theme.dim,

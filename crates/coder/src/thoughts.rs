@@ -1,5 +1,6 @@
 //! What a model thinks before it answers: it is followed while it comes, and one line is left of it, for it is long and few read it.
 
+use crate::choices::LongThoughts;
 use crate::markdown::rows_of;
 use crate::marks::columns;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,12 +14,9 @@ const MOST: usize = 1 << 20;
 /// Whether long thoughts are folded.
 static FOLDED: AtomicBool = AtomicBool::new(true);
 
-/// The words that the setting `terminal.reasoning` takes.
-pub(crate) const WORDS: &[&str] = &["folded", "shown"];
-
 /// Settles whether long thoughts are folded from here on.
-pub(crate) fn settle(word: Option<&str>) {
-    FOLDED.store(word != Some("shown"), Ordering::Relaxed);
+pub(crate) fn settle(thoughts: LongThoughts) {
+    FOLDED.store(thoughts == LongThoughts::Folded, Ordering::Relaxed);
 }
 
 /// Whether long thoughts are folded.

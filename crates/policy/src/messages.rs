@@ -1,5 +1,5 @@
 //! The words of this crate for people and models, in the order of the modules that use them.
-//! Those of the judge of commands are in `shell/messages.rs`, those of the settings in `settings/messages.rs`.
+//! Those of the judge of commands are in `shell/messages.rs`.
 
 // Calls as a whole.
 toolfence_protocol::texts! { "policy"

@@ -1,5 +1,5 @@
-//! How much there may be of everything, as one table: what each limit bounds in the words of both languages, its default, and
-//! the least and the most that it may be.
+//! How much there may be of everything, as one table: what each limit bounds, its default, and the least and the most that
+//! it may be.
 //!
 //! [`Limits`] has a number for each row of the table. The settings, the command line, the pipe and the documentation have their
 //! keys from the same table, so that a limit is added here and where it holds, and nowhere else.
@@ -7,7 +7,7 @@
 //! Not here is what guards the readers themselves, such as the depth of a shell command that is judged: these take exponential
 //! time beyond it.
 
-use crate::{Error, ErrorKind, Result, close_names, messages};
+use crate::{Error, ErrorKind, Result, Text, close_names, messages};
 
 /// A row of the table.
 #[derive(Debug)]
@@ -25,16 +25,14 @@ pub struct Limit {
     pub least: u64,
     /// The most that can be set.
     pub most: u64,
-    /// What the limit bounds, in English.
-    pub english: &'static str,
-    /// What the limit bounds, in Portuguese.
-    pub portuguese: &'static str,
+    /// What the limit bounds.
+    pub help: fn() -> Text,
     get: fn(&Limits) -> u64,
     field: fn(&mut Limits) -> &mut u64,
 }
 
 macro_rules! limits {
-    ($($key:ident = $default:literal, $least:literal to $most:literal { en: $english:literal, pt: $portuguese:literal, })*) => {
+    ($($key:ident = $default:literal, $least:literal to $most:literal: text!($help:literal);)*) => {
         /// How much there may be of everything, for one session and its tools.
         ///
         /// ```
@@ -49,7 +47,7 @@ macro_rules! limits {
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         #[non_exhaustive]
         pub struct Limits {
-            $(#[doc = $english] pub $key: u64,)*
+            $(#[doc = $help] pub $key: u64,)*
         }
 
         impl Default for Limits {
@@ -66,8 +64,7 @@ macro_rules! limits {
             default: $default,
             least: $least,
             most: $most,
-            english: $english,
-            portuguese: $portuguese,
+            help: || crate::text!($help),
             get: |limits| limits.$key,
             field: |limits| &mut limits.$key,
         },)*];
@@ -75,106 +72,40 @@ macro_rules! limits {
 }
 
 limits! {
-    command_seconds = 30, 1 to 86400 {
-        en: "Seconds that a command may run whose call names no time; never more than command_seconds_most.",
-        pt: "Segundos que um comando pode rodar quando a chamada não indica tempo; nunca mais que command_seconds_most.",
-    }
-    command_seconds_most = 600, 1 to 86400 {
-        en: "The most seconds that a call may name for its command, and that each command line of checks.commands may run.",
-        pt: "O máximo de segundos que uma chamada pode indicar para o comando, e que cada linha de checks.commands pode rodar.",
-    }
-    output_bytes = 100000, 4000 to 16000000 {
-        en: "Bytes of the result of one call. Of what is longer, head and tail are kept.",
-        pt: "Bytes do resultado de uma chamada. Do que passa disso ficam o começo e o fim.",
-    }
-    file_bytes = 10485760, 1 to 67108864 {
-        en: "Bytes of a file that can be written or edited.",
-        pt: "Bytes de um arquivo que pode ser escrito ou editado.",
-    }
-    read_lines = 2000, 1 to 1000000 {
-        en: "Lines that read_file shows at once.",
-        pt: "Linhas que read_file mostra de uma vez.",
-    }
-    read_bytes = 51200, 1 to 16777216 {
-        en: "Bytes that read_file shows at once. The first line is always shown.",
-        pt: "Bytes que read_file mostra de uma vez. A primeira linha sempre aparece.",
-    }
-    read_chars = 16777216, 1 to 16777216 {
-        en: "Characters that read_file shows at once, for a backend that counts those; by default as many as read_bytes allows.",
-        pt: "Caracteres que read_file mostra de uma vez, para um backend que os conta; por padrão, quantos read_bytes permitir.",
-    }
-    line_chars = 2000, 1 to 1000000 {
-        en: "Characters that read_file shows of one line.",
-        pt: "Caracteres que read_file mostra de uma linha.",
-    }
-    count_bytes = 67108864, 131072 to 1099511627776 {
-        en: "Bytes of a file whose lines read_file counts to the end without being asked to.",
-        pt: "Bytes de um arquivo cujas linhas read_file conta até o fim sem que se peça.",
-    }
-    search_matches = 50, 1 to 10000 {
-        en: "Matching lines that search shows.",
-        pt: "Linhas encontradas que search mostra.",
-    }
-    snippet_chars = 200, 10 to 10000 {
-        en: "Characters that search shows of one line, around the match.",
-        pt: "Caracteres que search mostra de uma linha, em volta do que foi encontrado.",
-    }
-    list_entries = 200, 1 to 100000 {
-        en: "Files and folders that list_files shows; those nearest to the top are kept.",
-        pt: "Arquivos e pastas que list_files mostra; ficam os mais próximos do topo.",
-    }
-    jobs = 16, 1 to 64 {
-        en: "Commands in the background at a time.",
-        pt: "Comandos em segundo plano ao mesmo tempo.",
-    }
-    side_by_side = 4, 1 to 64 {
-        en: "Calls that only read and run at a time; with 1 they run strictly one after the other.",
-        pt: "Chamadas que só leem e rodam ao mesmo tempo; com 1, rodam estritamente uma depois da outra.",
-    }
-    rounds = 20, 1 to 10000 {
-        en: "Rounds of calls and results after what the user said.",
-        pt: "Rodadas de chamadas e resultados depois do que o usuário disse.",
-    }
-    calls = 64, 1 to 1000 {
-        en: "Calls of one reply.",
-        pt: "Chamadas de uma resposta.",
-    }
-    bad_replies = 3, 1 to 100 {
-        en: "Replies in a row that hold nothing but unreadable blocks, before the turn ends.",
-        pt: "Respostas seguidas que só têm blocos ilegíveis, antes que o turno termine.",
-    }
-    loop_warning = 3, 2 to 1000 {
-        en: "How often the same call may have the same result before the model is warned.",
-        pt: "Quantas vezes a mesma chamada pode ter o mesmo resultado antes que o modelo seja avisado.",
-    }
-    loop_stop = 5, 2 to 1000 {
-        en: "How often the same call may have the same result before the turn ends.",
-        pt: "Quantas vezes a mesma chamada pode ter o mesmo resultado antes que o turno termine.",
-    }
-    message_bytes = 262144, 1000 to 67108864 {
-        en: "Bytes of a message of results to the model. The longest outputs give way first; headers always stay.",
-        pt: "Bytes de uma mensagem de resultados ao modelo. As saídas mais longas cedem primeiro; os cabeçalhos sempre ficam.",
-    }
-    reply_bytes = 16777216, 1 to 268435456 {
-        en: "Bytes of one reply. Beyond them the model is stopped as if its own length limit was reached.",
-        pt: "Bytes de uma resposta. Depois deles o modelo é parado como se seu próprio limite tivesse sido atingido.",
-    }
-    block_bytes = 8388608, 1000 to 67108864 {
-        en: "Bytes of one block of a reply.",
-        pt: "Bytes de um bloco de uma resposta.",
-    }
-    nesting = 128, 8 to 128 {
-        en: "Objects and lists inside each other in the JSON of a call.",
-        pt: "Objetos e listas um dentro do outro no JSON de uma chamada.",
-    }
-    compact_percent = 80, 10 to 95 {
-        en: "Per cent of the model's window beyond which the conversation is compacted.",
-        pt: "Porcentagem da janela do modelo a partir da qual a conversa é compactada.",
-    }
-    agents_bytes = 32768, 1 to 1048576 {
-        en: "Bytes that the model is told of AGENTS.md and its kin.",
-        pt: "Bytes que o modelo recebe de AGENTS.md e semelhantes.",
-    }
+    command_seconds = 30, 1 to 86400:
+        text!("Seconds that a command may run whose call names no time; never more than command_seconds_most.");
+    command_seconds_most = 600, 1 to 86400:
+        text!("The most seconds that a call may name for its command, and that each command line of checks.commands may run.");
+    output_bytes = 100000, 4000 to 16000000:
+        text!("Bytes of the result of one call. Of what is longer, head and tail are kept.");
+    file_bytes = 10485760, 1 to 67108864: text!("Bytes of a file that can be written or edited.");
+    read_lines = 2000, 1 to 1000000: text!("Lines that read_file shows at once.");
+    read_bytes = 51200, 1 to 16777216: text!("Bytes that read_file shows at once. The first line is always shown.");
+    read_chars = 16777216, 1 to 16777216:
+        text!("Characters that read_file shows at once, for a backend that counts those; by default as many as read_bytes allows.");
+    line_chars = 2000, 1 to 1000000: text!("Characters that read_file shows of one line.");
+    count_bytes = 67108864, 131072 to 1099511627776:
+        text!("Bytes of a file whose lines read_file counts to the end without being asked to.");
+    search_matches = 50, 1 to 10000: text!("Matching lines that search shows.");
+    snippet_chars = 200, 10 to 10000: text!("Characters that search shows of one line, around the match.");
+    list_entries = 200, 1 to 100000:
+        text!("Files and folders that list_files shows; those nearest to the top are kept.");
+    jobs = 16, 1 to 64: text!("Commands in the background at a time.");
+    side_by_side = 4, 1 to 64:
+        text!("Calls that only read and run at a time; with 1 they run strictly one after the other.");
+    rounds = 20, 1 to 10000: text!("Rounds of calls and results after what the user said.");
+    calls = 64, 1 to 1000: text!("Calls of one reply.");
+    bad_replies = 3, 1 to 100: text!("Replies in a row that hold nothing but unreadable blocks, before the turn ends.");
+    loop_warning = 3, 2 to 1000: text!("How often the same call may have the same result before the model is warned.");
+    loop_stop = 5, 2 to 1000: text!("How often the same call may have the same result before the turn ends.");
+    message_bytes = 262144, 1000 to 67108864:
+        text!("Bytes of a message of results to the model. The longest outputs give way first; headers always stay.");
+    reply_bytes = 16777216, 1 to 268435456:
+        text!("Bytes of one reply. Beyond them the model is stopped as if its own length limit was reached.");
+    block_bytes = 8388608, 1000 to 67108864: text!("Bytes of one block of a reply.");
+    nesting = 128, 8 to 128: text!("Objects and lists inside each other in the JSON of a call.");
+    compact_percent = 80, 10 to 95: text!("Per cent of the model's window beyond which the conversation is compacted.");
+    agents_bytes = 32768, 1 to 1048576: text!("Bytes of AGENTS.md and its kin that the model is given.");
 }
 
 impl Limits {

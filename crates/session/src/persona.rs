@@ -31,7 +31,7 @@ pub struct Persona {
     pub model: Option<String>,
     /// The only tools it wants; `None` for all there are.
     pub tools: Option<Vec<String>>,
-    /// Policy settings, as TOML: for [`settings::read`](toolfence_policy::settings::read). The host must take only what
+    /// Policy settings as TOML, which [`Settings::from_toml`](toolfence_policy::Settings::from_toml) reads. The host must take only what
     /// tightens, and must not leave them out silently.
     pub policy: Option<String>,
     /// What is said to the model, before the instructions of the protocol.

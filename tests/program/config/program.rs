@@ -148,26 +148,26 @@ fn rules_of_all_layers_hold() {
 #[test]
 fn a_project_cannot_loosen_nor_choose_who_answers() {
     for (text, wanted) in [
-        ("[commands]\nallow = [\"make\"]\n", "line 2, column 1: commands.allow may not stand here"),
-        ("[paths]\nallow = [\"*.pem\"]\n", "line 2, column 1: paths.allow may not stand here"),
+        ("[commands]\nallow = [\"make\"]\n", "line 2, column 1: commands.allow is not allowed here"),
+        ("[paths]\nallow = [\"*.pem\"]\n", "line 2, column 1: paths.allow is not allowed here"),
         ("backend = \"provider\"\n", "coder config trust"),
         ("base_url = \"http://x\"\n", "coder config trust"),
         ("model = \"x\"\n", "coder config trust"),
         ("temperature = 0.5\n", "coder config trust"),
         ("[http]\nbody = { seed = 7 }\n", "coder config trust"),
-        ("api_key_env = \"HOME\"\n", "api_key_env may not stand here"),
-        ("api_key_command = \"cat key\"\n", "api_key_command may not stand here"),
-        ("[http]\nheaders = { X = \"y\" }\n", "line 2, column 1: http.headers may not stand here"),
-        ("[http]\nproxy = \"http://x\"\n", "line 2, column 1: http.proxy may not stand here"),
-        ("[http]\nca_file = \"ca.pem\"\n", "line 2, column 1: http.ca_file may not stand here"),
-        ("[http]\nclient_certificate = \"c.pem\"\n", "line 2, column 1: http.client_certificate may not stand here"),
+        ("api_key_env = \"HOME\"\n", "api_key_env is not allowed here"),
+        ("api_key_command = \"cat key\"\n", "api_key_command is not allowed here"),
+        ("[http]\nheaders = { X = \"y\" }\n", "line 2, column 1: http.headers is not allowed here"),
+        ("[http]\nproxy = \"http://x\"\n", "line 2, column 1: http.proxy is not allowed here"),
+        ("[http]\nca_file = \"ca.pem\"\n", "line 2, column 1: http.ca_file is not allowed here"),
+        ("[http]\nclient_certificate = \"c.pem\"\n", "line 2, column 1: http.client_certificate is not allowed here"),
         ("lang = \"pt\"\n", "coder config trust"),
         ("instructions = \"external\"\n", "coder config trust"),
         ("[checks]\ncommands = [\"cargo check\"]\n", "coder config trust"),
-        ("persona = \"p.md\"\n", "persona may not stand here"),
-        ("replies = \"r\"\n", "replies may not stand here"),
-        ("color = \"always\"\n", "color may not stand here"),
-        ("[checks]\ncheckers = []\n", "line 2, column 1: checks.checkers may not stand here"),
+        ("persona = \"p.md\"\n", "persona is not allowed here"),
+        ("replies = \"r\"\n", "replies is not allowed here"),
+        ("color = \"always\"\n", "color is not allowed here"),
+        ("[checks]\ncheckers = []\n", "line 2, column 1: checks.checkers is not allowed here"),
     ] {
         let ran = Place::new().project(text).run(&["tools"], "");
         assert_eq!((ran.status, ran.out.as_str()), (2, ""), "{text}");
@@ -269,9 +269,12 @@ fn mistakes_are_told_in_the_language_of_the_person() {
             "linha 2, coluna 1: a chave commands.alow não existe. Você quis dizer commands.allow?",
         ),
         ("deny = []\n", "Você quis dizer paths.deny ou commands.deny?"),
-        ("model = 3\n", "model é um texto entre aspas; isto é um número."),
-        ("[checks]\ncheckers = [{ files = [\"*.x\"] }]\n", "um verificador precisa de command: { files"),
-        ("[paths]\ndeny = [\"a[\"]\n", "linha 2, coluna 9: não foi possível ler o glob de caminho \"a[\""),
+        ("model = 3\n", "model é um texto entre aspas."),
+        (
+            "[checks]\ncheckers = [{ files = [\"*.x\"] }]\n",
+            "checks.checkers é uma lista; cada item é um verificador como { files",
+        ),
+        ("[paths]\ndeny = [\"a[\"]\n", "não foi possível ler o glob de caminho \"a[\""),
     ];
     for (text, told) in wrong {
         let ran = Place::new().own(text).run(&["config", "show", "--lang", "pt"], "");
@@ -370,49 +373,9 @@ fn checkers_of_ones_own_are_asked() {
     assert!(!shown.lines().any(|line| line.starts_with("    if found")), "an item is one line: {shown}");
 }
 
-#[test]
-fn a_checker_that_cannot_be_is_told_what_to_write() {
-    for (written, says) in [
-        ("\"luac\"", "checks.checkers is a list: [{ files = [\"*.lua\"], command = [\"luac\", \"-p\", \"-\"] }]"),
-        ("[\"luac\"]", "a checker is { files = [\"*.lua\"], command = [\"luac\", \"-p\", \"-\"] }; this is a text."),
-        ("[{ files = [\"*.x\"] }]", "a checker needs command: { files = "),
-        ("[{ command = [\"x\"] }]", "a checker needs files: { files = "),
-        ("[{ files = [], command = [\"x\"] }]", "a checker needs files: "),
-        ("[{ files = \"*.x\", command = [\"x\"] }]", "files of a checker: a list of texts is wanted; this is a text."),
-        ("[{ files = [\"*.{a,b}\"], command = [\"x\"] }]", "write one glob for each: [\"*.a\", \"*.b\"]."),
-        ("[{ files = [\"a[\"], command = [\"x\"] }]", "files of a checker: cannot read the path glob \"a[\""),
-        ("[{ files = [\"/\"], command = [\"x\"] }]", "this glob names the whole project"),
-        ("[{ files = [\"*.x\"], command = [\"\"] }]", "it begins with the name of a program"),
-        ("[{ files = [\"*.x\"], command = [\"./x\"] }]", "it begins with the name of a program"),
-        ("[{ files = [\"*.x\"], command = [\"x\", \"a\\u0000b\"] }]", "without a NUL"),
-        ("[{ files = [\"*.x\"], command = [\"x\"], reads = \"project:a/b\" }]", "or \"project:tsconfig.json\""),
-        ("[{ files = [\"*.x\"], command = [\"x\"], reads = \"disk\" }]", "reads of a checker is \"text\""),
-        ("[{ files = [\"*.x\"], command = [\"x\"], endings = [\"x\"] }]", "a checker has no endings; it has files, "),
-    ] {
-        let ran = Place::new().own(&format!("[checks]\ncheckers = {written}\n")).run(&["tools"], "");
-        assert_eq!(ran.status, 2, "{written}");
-        assert!(ran.err.contains(says) && ran.err.contains("config.toml: line 2, column "), "{written}: {}", ran.err);
-    }
-}
-
 /// What models cost stands in the person's own file, and is counted with.
 #[test]
 fn prices_are_read_and_counted_with() {
-    for (written, says) in [
-        ("prices = 1", "prices is a table: { \"qwen3-coder\" = { input = 0.5, output = 1.5 } }"),
-        ("prices = [1]", "prices is a table: "),
-        ("[prices]\na = 1", "a is { input = 0.5, output = 1.5 }; this is a number."),
-        ("[prices.a]\ninput = 1", "output of a is a number: "),
-        ("[prices.a]\ninput = 1\noutput = \"1\"", "output of a is a number: "),
-        ("[prices.a]\ninput = -1\noutput = 1", "input of a is a number: "),
-        ("[prices.a]\ninput = nan\noutput = 1", "input of a is a number: "),
-        ("[prices.a]\ninput = 1\noutput = 1\ncached = -1", "cached of a is a number: "),
-        ("[prices.a]\ninput = 1\noutput = 1\ncache = 1", "a price has no cache; it has input, output and, "),
-    ] {
-        let ran = Place::new().own(&format!("{written}\n")).run(&["tools"], "");
-        assert_eq!(ran.status, 2, "{written}");
-        assert!(ran.err.contains(says) && ran.err.contains("config.toml: line "), "{written}: {}", ran.err);
-    }
     let place = Place::new().own(
         "model = \"tiny\"\n[prices.tiny]\ninput = 1000\noutput = 2_000.5\n[prices.\"b/c\"]\ninput = 0\ncached = 0.5\noutput = 1\n",
     );
@@ -541,19 +504,6 @@ fn commands_that_look_at_the_project_are_asked_after_a_change() {
     let open = format!("`{line}` could not be asked: No sandbox is available here");
     assert!(found.output == held || found.output.starts_with(&open), "{}", found.output);
     assert_eq!(place.run(&["exec", "--yes"], "Only prose.\n").out, "");
-
-    for (text, wanted) in [
-        ("commands = \"make\"", "checks.commands is a list"),
-        ("commands = [1]", "a command line is a text in quotes; this is a number"),
-        ("commands = [\" \"]", "this command line is empty"),
-        ("commands = [{ new_errors = \"report\" }]", "a check needs command: { command = \"cargo check\""),
-        ("commands = [{ command = \" \" }]", "this command line is empty"),
-        ("commands = [{ command = \"make\", on_error = 1 }]", "a check has no on_error; it has command and new_errors"),
-        ("commands = [{ command = \"make\", new_errors = \"undo\" }]", "is \"report\" or \"roll_back\""),
-    ] {
-        let ran = Place::new().own(&format!("[checks]\n{text}\n")).run(&["tools"], "");
-        assert!(ran.status == 2 && ran.err.contains(wanted), "{text}: {}", ran.err);
-    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::args::Options;
 use crate::by_hand;
-use crate::choices::AskMode;
+use crate::choices::{AskMode, EditKeys};
 use crate::clipboard;
 use crate::commands::sessions::{self, Begun, Start};
 use crate::commands::{export, keep, mcp, policy, stats, stdin_lines, undo};
@@ -129,7 +129,7 @@ impl Input {
             servers: servers::rules(&setup.config).into_iter().map(|(rule, _)| rule.name).collect(),
             workspace: setup.workspace.clone(),
         };
-        let vi = setup.config.text("terminal.keys") == Some("vi");
+        let vi = setup.config.terminal.keys.value() == EditKeys::Vi;
         let looks = Typing { marks: &[MARK, PLAN_MARK], vi };
         let editor = LineEditor::open(completions, looks, state, setup.writes_down(), setup.redactor());
         Ok(editor.map_or_else(|| Input::Lines(Box::new(stdin_lines())), |editor| Input::Edited(Box::new(editor))))
@@ -556,7 +556,7 @@ impl Conversation {
             self.options.yes = false;
             self.options.rules.ask = Some(wanted);
             let (layers, _) = with_persona(Layers::read(&self.options)?)?;
-            let ask = layers.merged().merged.settings().ask;
+            let ask = layers.merged().policy().ask;
             self.set_policy(|policy| policy.ask(ask));
             told = Some(name_of(ask)).filter(|name| *name != word).map(|name| messages::asked_when_instead(name, word));
         }

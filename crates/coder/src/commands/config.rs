@@ -4,7 +4,8 @@ use crate::args::{BackendsArguments, ConfigCommand, Options, ProfileArguments, S
 use crate::commands::undo::age;
 use crate::config::places::{self, Places};
 use crate::config::profile::{Known, Profiles, counting};
-use crate::config::{Config, Layers, Project, keys, profile, redactor, trust};
+use crate::config::value::{Layer, Origin, Row, Shape};
+use crate::config::{Config, Layers, Project, documented, profile, redactor, trust};
 use crate::failure::{Failure, INTERRUPTED, UNSUCCESSFUL};
 use crate::messages;
 use crate::proposals;
@@ -21,7 +22,6 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use toolfence_agent::agent::Canceller;
 use toolfence_agent::backend::http::{LocalModel, LocalServer, Preset};
-use toolfence_policy::settings::{Entry, Key, Layer, Origin, template};
 use toolfence_protocol::Text;
 use toolfence_protocol::parse::Reasoning;
 use toolfence_protocol::text;
@@ -51,7 +51,7 @@ fn settled(options: &Options) -> Result<Places, Failure> {
 fn show(options: &Options, arguments: &ShowArguments) -> Result<ExitCode, Failure> {
     let (layers, persona) = setup::with_persona(Layers::read(options)?)?;
     let config = layers.merged();
-    config.settle_looks()?;
+    config.settle_looks();
     let mut out = Terminal::stdout();
     if arguments.json {
         let mut told = told(&layers, &config);
@@ -60,7 +60,7 @@ fn show(options: &Options, arguments: &ShowArguments) -> Result<ExitCode, Failur
         out.line(&told.to_string())?;
         return Ok(ExitCode::SUCCESS);
     }
-    keys::all().iter().try_for_each(|key| shown(&config, &persona, key, &mut out))?;
+    config.rows().iter().try_for_each(|row| shown(&config, &persona, row, &mut out))?;
     let places = &layers.places;
     let project = match layers.project {
         Project::Absent => messages::project_absent(),
@@ -72,30 +72,25 @@ fn show(options: &Options, arguments: &ShowArguments) -> Result<ExitCode, Failur
     for (key, value) in learned(&layers, &config, &persona)? {
         out.styled_line(Style::Dim, &messages::profile_counts(key, value))?;
     }
-    config.merged.notes().iter().try_for_each(|note| out.styled_line(Style::Bad, note))?;
+    config.notes.iter().try_for_each(|note| out.styled_line(Style::Bad, note))?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// A key with its value and the place of it; a list with one line an item.
-fn shown(config: &Config, persona: &Persona, key: &Key, out: &mut Terminal) -> Result<(), Failure> {
-    let width = keys::all().iter().map(|key| key.name.len()).max().unwrap_or_default() + 1;
-    let mut row = |name: &str, value: &str, origin: &Origin| {
+/// Prints a setting with its value and the place of it, a list with a line for each item.
+fn shown(config: &Config, persona: &Persona, row: &Row, out: &mut Terminal) -> Result<(), Failure> {
+    let width = config.rows().iter().map(|row| row.key.len()).max().unwrap_or_default() + 1;
+    let mut print = |name: &str, value: &str, origin: &Origin| {
         out.write(&format!("{name:<width$}{value:<28}  "))?;
         out.styled_line(Style::Dim, &named(origin, persona))
     };
-    if !key.takes.is_list() {
-        return row(key.name, &without_secrets(config.text(key.name).unwrap_or("-")), &config.merged.origin(key.name));
+    if row.values.is_empty() {
+        return print(row.key, if row.shape == Shape::One { "-" } else { "[]" }, &Origin::default());
     }
-    let mut entries = config.merged.entries(key.name).peekable();
-    if entries.peek().is_none() {
-        return row(key.name, "[]", &config.merged.origin(key.name));
+    let names = std::iter::once(row.key).chain(std::iter::repeat(""));
+    for ((value, origin), name) in row.values.iter().zip(names) {
+        print(name, &without_secrets(value), origin)?;
     }
-    let mut name = key.name;
-    for Entry { value, origin, .. } in entries {
-        row(name, &without_secrets(&value.to_string()), origin)?;
-        name = "";
-    }
-    if key.name == "commands.only" {
+    if row.key == "commands.only" {
         let left = Text::join(effective_only(config), ", ");
         out.styled_line(Style::Dim, &format!("{:<width$}{}", "", messages::may_run_begins_with(left).words()))?;
     }
@@ -118,49 +113,41 @@ fn named(origin: &Origin, persona: &Persona) -> Text {
 
 /// The beginnings that every layer's list allows.
 fn effective_only(config: &Config) -> Vec<Text> {
-    let rules = config.merged.only();
-    let words = rules.iter().map(|rule| rule.words().join(" "));
+    let settings = config.policy();
+    let words = settings.only_commands().iter().map(|rule| rule.words().join(" "));
     words.map(|words| if words.is_empty() { messages::nothing() } else { words.into() }).collect()
 }
 
 fn told(layers: &Layers, config: &Config) -> Value {
-    let values: Vec<Value> = keys::all().iter().map(|key| told_of(config, key)).collect();
+    let values: Vec<Value> = config.rows().iter().map(|row| told_of(config, row)).collect();
     let project = match layers.project {
         Project::Absent => "absent",
         Project::Untrusted => "untrusted",
         Project::Trusted => "trusted",
     };
     json!({
-        "v": super::SCHEMA, "values": values, "notes": config.merged.notes(), "user_file": layers.places.user,
+        "v": super::SCHEMA, "values": values, "notes": config.notes, "user_file": layers.places.user,
         "project_file": layers.places.project, "project": project,
     })
 }
 
-fn told_of(config: &Config, key: &Key) -> Value {
-    if !key.takes.is_list() {
-        let origin = place(&config.merged.origin(key.name));
-        return json!({"key": key.name, "value": config.text(key.name).map(without_secrets), "origin": origin});
+fn told_of(config: &Config, row: &Row) -> Value {
+    let item = |(value, origin): &(String, Origin)| json!({"value": without_secrets(value), "origin": place(origin)});
+    let mut items: Vec<Value> = row.values.iter().map(item).collect();
+    if row.shape == Shape::One {
+        let mut told = items.pop().unwrap_or_else(|| json!({"value": null, "origin": place(&Origin::default())}));
+        told["key"] = json!(row.key);
+        return told;
     }
-    let item =
-        |entry: &Entry| json!({"value": without_secrets(&entry.value.to_string()), "origin": place(&entry.origin)});
-    let items: Vec<Value> = config.merged.entries(key.name).map(item).collect();
-    let mut told = json!({"key": key.name, "items": items});
-    if key.name == "commands.only" && !items.is_empty() {
+    let mut told = json!({"key": row.key, "items": items});
+    if row.key == "commands.only" && !items.is_empty() {
         told["effective"] = json!(effective_only(config));
     }
     told
 }
 
 fn place(origin: &Origin) -> Value {
-    let layer = match origin.layer {
-        Layer::Default => "default",
-        Layer::Environment => "environment",
-        Layer::User => "user",
-        Layer::Project { .. } => "project",
-        Layer::Persona => "persona",
-        _ => "command_line",
-    };
-    json!({"layer": layer, "name": *origin.name, "line": origin.line})
+    json!({"layer": origin.layer, "name": *origin.name, "line": origin.line})
 }
 
 fn init(places: &Places) -> Result<ExitCode, Failure> {
@@ -173,14 +160,14 @@ fn init(places: &Places) -> Result<ExitCode, Failure> {
         DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(wrong)?;
     }
     let mut file = OpenOptions::new().write(true).create_new(true).open(path).map_err(wrong)?;
-    file.write_all(with_proposals(documented(), &proposals::of(places.root())).as_bytes()).map_err(wrong)?;
+    file.write_all(with_proposals(own_file(), &proposals::of(places.root())).as_bytes()).map_err(wrong)?;
     Terminal::stdout().line(&messages::wrote(path.display().to_string()))?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// The person's file with every key explained.
-fn documented() -> String {
-    format!("{}{}", messages::own_file_head().words(), template(&keys::all(), language()))
+/// The user's file with every setting explained.
+fn own_file() -> String {
+    format!("{}{}", messages::own_file_head().words(), documented(language()))
 }
 
 /// The documented file with the checks that the current project suggests, which are commented out like every other value.
@@ -223,14 +210,14 @@ fn learned(layers: &Layers, config: &Config, persona: &Persona) -> Result<Vec<(&
         Reasoning::Known => Some("known"),
         _ => None,
     };
-    let grammar = counts.grammar.filter(|_| config.set("grammar").is_none()).map(|form| ("grammar", form.name()));
+    let grammar = counts.grammar.filter(|_| !config.grammar.is_set()).map(|form| ("grammar", form.name()));
     Ok(dialect.into_iter().chain(reasoning.map(|value| ("reasoning", value))).chain(grammar).collect())
 }
 
 fn profile(options: &Options, arguments: &ProfileArguments) -> Result<ExitCode, Failure> {
     let (layers, persona) = setup::with_persona(Layers::read(options)?)?;
     let config = layers.merged();
-    config.settle_looks()?;
+    config.settle_looks();
     let mut out = Terminal::stdout();
     let no_place = || Failure::wrong_use(messages::no_place_for_profiles());
     let profiles = Profiles::of(&layers.places).ok_or_else(no_place)?;
@@ -386,25 +373,13 @@ pub(crate) fn agreed(files: &[(PathBuf, String)], allows: &[Text]) -> Result<boo
 #[cfg(test)]
 mod tests {
     use super::*;
-    use toolfence_policy::settings::read;
 
     #[test]
     fn proposed_checks_are_commented_out() {
         let lines = ["cargo check".to_owned(), "npm run lint".to_owned()];
-        let text = with_proposals(documented(), &lines);
-        assert!(read(&text, "config.toml", Layer::User, &keys::all()).is_ok_and(|entries| entries.is_empty()));
+        let text = with_proposals(own_file(), &lines);
         let setting = "#commands = [\"cargo check\", \"npm run lint\"]\n";
         assert!(text.split_once("\n[checks]\n").is_some_and(|(_, checks)| checks.contains(setting)), "{text}");
-        assert_eq!(with_proposals(documented(), &[]), documented());
-    }
-
-    #[test]
-    fn the_documented_file_explains_every_key_and_sets_none() {
-        let text = documented();
-        assert!(read(&text, "config.toml", Layer::User, &keys::all()).is_ok_and(|entries| entries.is_empty()));
-        for key in keys::all() {
-            let name = key.name.rsplit('.').next().unwrap_or(key.name);
-            assert!(text.contains(&format!("\n#{name} = ")), "{name} in {text}");
-        }
+        assert_eq!(with_proposals(own_file(), &[]), own_file());
     }
 }

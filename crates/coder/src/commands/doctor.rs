@@ -32,7 +32,7 @@ pub(crate) fn run(options: &Options, arguments: &DoctorArguments) -> Result<Exit
     }
     let (layers, _) = setup::with_persona(Layers::read(options)?)?;
     let config = layers.merged();
-    config.settle_looks()?;
+    config.settle_looks();
     let settings = setup::sandbox(&config)?;
     let trial = tried(&settings)?;
     let standing = checks::standing(&config, &options.root)?;
@@ -60,7 +60,7 @@ pub(crate) fn run(options: &Options, arguments: &DoctorArguments) -> Result<Exit
 /// Tries out whether commands run on private copies of this project. Returns the reason if they do not, and with it what
 /// commands can do.
 fn no_private_copies(config: &Config, places: &Places, root: &Path) -> Result<Option<(Text, Text)>, Failure> {
-    let policy = Policy::new(config.merged.settings()).map_err(Failure::wrong_use)?;
+    let policy = Policy::new(config.policy()).map_err(Failure::wrong_use)?;
     let workspace = Workspace::open(root, policy.paths().clone()).map_err(Failure::broken)?;
     let commands = CommandRunner::new(Arc::new(workspace), setup::sandbox(config)?);
     let commands = setup::with_copies(commands, places.state.as_deref());

@@ -57,7 +57,7 @@ fn list(setup: &Setup, arguments: &McpListArguments) -> Result<ExitCode, Failure
 
 /// What a server is, and all that it offers.
 fn show(found: &Found, out: &mut Terminal) -> Result<(), Failure> {
-    in_rows(out, Style::Dim, &format!("    {}  ({})", found.rule.command.join(" "), found.origin))?;
+    in_rows(out, Style::Dim, &format!("    {}  ({})", found.rule.command.0.join(" "), found.origin))?;
     let Ok(server) = &found.started else { return Ok(()) };
     if !server.is_sandboxed() {
         out.styled_line(Style::Bad, &messages::server_outside(found.rule.name.as_str()))?;
@@ -133,7 +133,7 @@ fn say_state(found: &Found, out: &mut Terminal) -> Result<(), Failure> {
 fn told_of(found: &Found, state: &str) -> Value {
     let tool = |spec: &ToolSpec| json!({"name": spec.name, "signature": spec.signature(), "purpose": spec.purpose});
     let mut told = json!({
-        "name": found.rule.name, "command": found.rule.command, "origin": found.origin.to_string(), "state": state,
+        "name": found.rule.name, "command": found.rule.command.0, "origin": found.origin.to_string(), "state": state,
     });
     match &found.started {
         Err(why) => told["error"] = json!(why),

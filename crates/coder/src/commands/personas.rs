@@ -21,7 +21,7 @@ use toolfence_session::persona::Persona;
 pub(crate) fn run(options: &Options, arguments: &PersonasArguments) -> Result<ExitCode, Failure> {
     // Without the persona that the settings name: it may be the one that cannot be read.
     let layers = Layers::read(options)?;
-    layers.merged().settle_looks()?;
+    layers.merged().settle_looks();
     let folders = Folders::of(&layers.places);
     match &arguments.command {
         None if arguments.names => {
@@ -173,8 +173,8 @@ fn check(layers: Layers, file: &Path) -> Result<ExitCode, Failure> {
     let mut out = Terminal::stdout();
     out.styled_line(Style::Good, &messages::persona_is_good(&shown, &persona.name))?;
     asked_for(&persona).iter().try_for_each(|fact| out.line(&format!("  {}", fact.words())))?;
-    let merged = layers.merged().merged;
-    merged.notes().iter().try_for_each(|note| out.styled_line(Style::Bad, &format!("  {}", note.words())))?;
+    let notes = layers.merged().notes;
+    notes.iter().try_for_each(|note| out.styled_line(Style::Bad, &format!("  {}", note.words())))?;
     let named =
         file.file_name().and_then(|name| personas::stem(name.to_str()?)).is_some_and(|(name, _)| name == persona.name);
     if !named {
@@ -183,5 +183,5 @@ fn check(layers: Layers, file: &Path) -> Result<ExitCode, Failure> {
             &format!("  {}", messages::persona_file_is_named_otherwise(&persona.name).words()),
         )?;
     }
-    Ok(if merged.notes().is_empty() { ExitCode::SUCCESS } else { WRONG_USE.into() })
+    Ok(if notes.is_empty() { ExitCode::SUCCESS } else { WRONG_USE.into() })
 }

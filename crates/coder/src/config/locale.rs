@@ -1,8 +1,9 @@
 //! The language that the environment names, for whoever has set none.
 
-use super::keys;
+use super::settings::Settings;
+use super::value::{Layer, Origin};
+use crate::choices::Lang;
 use std::ffi::OsString;
-use toolfence_policy::settings::{Entry, Layer, Origin, Value};
 use toolfence_protocol::Language;
 
 /// The variables, the strongest first. The first one that is not empty counts, as POSIX has it for the category of messages.
@@ -10,16 +11,19 @@ const VARIABLES: [&str; 3] = ["LC_ALL", "LC_MESSAGES", "LANG"];
 
 /// The language of the environment.
 pub(crate) fn language() -> Language {
-    match entry() {
+    match portuguese(|name| std::env::var_os(name)) {
         Some(_) => Language::Portuguese,
         None => Language::English,
     }
 }
 
-/// The key `lang` as the environment has it. `None` for a language that the program does not speak: then the default counts.
-pub(super) fn entry() -> Option<Entry> {
-    let variable = portuguese(|name| std::env::var_os(name))?;
-    Some(Entry::new(keys::named("lang")?, Value::Text("pt".to_owned()), Origin::new(Layer::Environment, variable)))
+/// The setting `lang` of the environment. A language that the program does not speak leaves the default.
+pub(super) fn settings() -> Settings {
+    let mut settings = Settings::default();
+    if let Some(variable) = portuguese(|name| std::env::var_os(name)) {
+        settings.lang.add(Origin::new(Layer::Environment, variable), Some(Lang::Pt));
+    }
+    settings
 }
 
 /// The variable that names Portuguese, where the one that counts does: `pt`, `pt_BR.UTF-8`, `pt_PT@euro`.

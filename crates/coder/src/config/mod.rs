@@ -1,38 +1,46 @@
-//! What is settled for one run: the person's file, the project's file, the persona and the command line, put together.
-//!
-//! What the keys mean and how layers are merged is the library's; this module knows files and options.
+//! The settings of one run: the built-in values, the environment, the user's file, the project's file, the persona and the command
+//! line, merged.
 
-pub(crate) mod keys;
+mod kinds;
 pub(crate) mod locale;
+mod page;
 pub(crate) mod places;
 pub(crate) mod profile;
+mod project;
+mod read;
+pub(crate) mod rules;
+pub(crate) mod settings;
 pub(crate) mod trust;
 mod typed;
+pub(crate) mod value;
+
+pub(crate) use kinds::name_of;
+pub(crate) use page::documented;
 
 use crate::args::Options;
-use crate::choices::Lang;
+use crate::choices::{ResultFormat, Switch};
 use crate::failure::Failure;
 use crate::{messages, shown, terminal, theme, thoughts};
-use clap::ValueEnum;
 use places::Places;
+use read::Mistake;
+use settings::Settings;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
-use std::path::{Path, PathBuf};
+use std::ops::Deref;
 use toolfence_agent::redact::Redactor;
-use toolfence_policy::settings::{Entry, Layer, Merged, Mistake, read};
 use toolfence_protocol::format::{Format, Kind};
 use toolfence_protocol::limits::LIMITS;
-use toolfence_protocol::{Language, Limits};
+use toolfence_protocol::{Language, Limits, Text};
 use toolfence_session::persona::Persona;
+use value::{Layer, Merging, Source};
 
-/// The layers as they were read, before they are put together.
+/// The layers before they are merged.
 pub(crate) struct Layers {
     pub(crate) places: Places,
     pub(crate) project: Project,
-    user: Vec<Entry>,
-    of_project: Vec<Entry>,
-    of_persona: Vec<Entry>,
-    typed: Vec<Entry>,
+    /// From the weakest to the strongest but for the command line.
+    files: Vec<(Source, Settings)>,
+    typed: Settings,
 }
 
 /// What is there of a project's file.
@@ -47,143 +55,156 @@ pub(crate) enum Project {
 }
 
 impl Layers {
-    /// Those of these options. From here on the program speaks the language that they name.
+    /// Reads the layers that these options name. From here on the program speaks their language.
     pub(crate) fn read(options: &Options) -> Result<Layers, Failure> {
         let places = Places::of(&options.root)?;
-        let typed = typed::entries(options)?;
-        let (project, of_project, of_persona) = (Project::Absent, Vec::new(), Vec::new());
-        let mut layers = Layers { places, project, user: Vec::new(), of_project, of_persona, typed };
-        if let Some(path) = &layers.places.user {
-            layers.user = own(path)?;
+        let mut layers =
+            Layers { places, project: Project::Absent, files: Vec::new(), typed: typed::settings(options)? };
+        layers.files.push((source(Layer::Environment, "", String::new()), locale::settings()));
+        if let Some(path) = layers.places.user.clone()
+            && let Some(text) = places::read_own(&path)?
+        {
+            layers.add(source(Layer::User, &path.display().to_string(), text), false)?;
         }
-        // What is wrong with the project's file is said in the language of the person's own.
+        // A mistake in the project's file is reported in the language of the user's file.
         shown::set_language(layers.merged().language());
-        (layers.project, layers.of_project) = of_project_file(&layers.places)?;
+        let path = layers.places.project.clone();
+        if let Some(text) = places::read_of_project(&path)? {
+            let trusted = trust::holds(&layers.places, &path, &text);
+            layers.project = if trusted { Project::Trusted } else { Project::Untrusted };
+            layers.add(source(Layer::Project, &path.display().to_string(), text), trusted)?;
+        }
         shown::set_language(layers.merged().language());
         Ok(layers)
     }
 
-    /// These layers with what the persona asks for.
-    pub(crate) fn with_persona(mut self, persona: &Persona) -> Result<Layers, Failure> {
-        let Some(text) = &persona.policy else { return Ok(self) };
-        let name = messages::the_persona(&persona.name);
-        let entries = read(text, &name.to_string(), Layer::Persona, &keys::of_policy()).map_err(|mistake| {
-            // Its lines are not those of the persona's file.
-            Failure::wrong_use(messages::in_its_policy(name, mistake.message))
+    fn add(&mut self, source: Source, trusted: bool) -> Result<(), Failure> {
+        let settings = read::read(&source, trusted).map_err(|mistake: Mistake| {
+            let message = mistake.located(&source);
+            Failure::wrong_use(if mistake.untrusted { message.then(messages::trust_or_take_out()) } else { message })
         })?;
-        self.of_persona = entries;
-        self.of_persona.iter_mut().for_each(|entry| entry.origin.line = None);
-        Ok(self)
-    }
-
-    /// All of them, put together.
-    pub(crate) fn merged(&self) -> Config {
-        let layers = [&self.user, &self.of_project, &self.of_persona, &self.typed];
-        let environment = Vec::from_iter(locale::entry());
-        Config { merged: Merged::of([environment].into_iter().chain(layers.map(Clone::clone))) }
-    }
-}
-
-fn own(path: &Path) -> Result<Vec<Entry>, Failure> {
-    let Some(text) = places::read_own(path)? else { return Ok(Vec::new()) };
-    read(&text, &path.display().to_string(), Layer::User, &keys::all()).map_err(wrong)
-}
-
-fn of_project_file(places: &Places) -> Result<(Project, Vec<Entry>), Failure> {
-    let Some(text) = places::read_of_project(&places.project)? else { return Ok((Project::Absent, Vec::new())) };
-    let trusted = trust::holds(places, &places.project, &text);
-    let name = places.project.display().to_string();
-    let entries = read(&text, &name, Layer::Project { trusted }, &keys::all()).map_err(wrong)?;
-    Ok((if trusted { Project::Trusted } else { Project::Untrusted }, entries))
-}
-
-fn wrong(mistake: Mistake) -> Failure {
-    let said = mistake.text();
-    Failure::wrong_use(if mistake.untrusted { said.then(messages::trust_or_take_out()) } else { said })
-}
-
-/// What counts.
-#[derive(Debug, Clone)]
-pub(crate) struct Config {
-    pub(crate) merged: Merged,
-}
-
-impl Config {
-    /// What was typed, and nothing else.
-    pub(crate) fn typed(options: &Options) -> Result<Config, Failure> {
-        Ok(Config { merged: Merged::of([typed::entries(options)?]) })
-    }
-
-    /// The value of a key that takes a word or a text: what is set, or the default where there is one.
-    pub(crate) fn text(&self, key: &str) -> Option<&str> {
-        let default = || keys::named(key).map(|key| key.default.trim_matches('"')).filter(|text| !text.is_empty());
-        self.merged.text(key).or_else(default)
-    }
-
-    /// The language of all that is said.
-    fn language(&self) -> Language {
-        self.choice::<Lang>("lang").map(Language::from).unwrap_or_default()
-    }
-
-    /// Settles how everything looks on a terminal from here on: whether there are colours, and which.
-    pub(crate) fn settle_looks(&self) -> Result<(), Failure> {
-        terminal::set_colours(self.choice("color")?);
-        theme::settle(self.text("terminal.theme"));
-        thoughts::settle(self.text("terminal.reasoning"));
+        self.files.push((source, settings));
         Ok(())
     }
 
-    /// Whether a key is set, and then whether by what may only tighten it: a project or a persona.
-    pub(crate) fn set(&self, key: &str) -> Option<bool> {
-        self.merged.text(key).map(|_| self.merged.origin(key).layer.only_tightens())
+    /// These layers with the settings of the persona.
+    pub(crate) fn with_persona(mut self, persona: &Persona) -> Result<Layers, Failure> {
+        let Some(text) = &persona.policy else { return Ok(self) };
+        let name = messages::the_persona(&persona.name);
+        let mut source = source(Layer::Persona, &name.to_string(), text.clone());
+        let settings = read::read(&source, false)
+            .map_err(|mistake| Failure::wrong_use(messages::in_its_policy(name, mistake.message)))?;
+        // Lines of this text are not those of the persona's file.
+        source.text.clear();
+        self.files.push((source, settings));
+        Ok(self)
     }
 
-    /// The value of a key that takes a number.
-    pub(crate) fn count(&self, key: &str) -> u64 {
-        self.text(key).and_then(|text| text.parse().ok()).unwrap_or_default()
+    /// All layers, merged.
+    pub(crate) fn merged(&self) -> Config {
+        let mut config = Config::built_in();
+        self.files.iter().for_each(|(source, settings)| config.merge(source, settings));
+        config.merge(&source(Layer::CommandLine, "", String::new()), &self.typed);
+        config
+    }
+}
+
+fn source(layer: Layer, name: &str, text: String) -> Source {
+    Source { layer, name: name.into(), text }
+}
+
+/// The settings that count.
+#[derive(Clone)]
+pub(crate) struct Config {
+    settings: Settings,
+    /// Values of a layer that have no effect, in sentences for the user.
+    pub(crate) notes: Vec<Text>,
+}
+
+impl Deref for Config {
+    type Target = Settings;
+
+    fn deref(&self) -> &Settings {
+        &self.settings
+    }
+}
+
+impl Config {
+    fn built_in() -> Config {
+        let mut config = Config { settings: Settings::default(), notes: Vec::new() };
+        let rows = config.settings.rows();
+        let set = rows.iter().filter(|row| !row.default.is_empty());
+        let text: String = set.map(|row| format!("{} = {}\n", row.key, row.default)).collect();
+        let source = source(Layer::Default, "default", text);
+        let built_in = read::read(&source, false).expect("a test reads the built-in settings");
+        config.merge(&Source { text: String::new(), ..source }, &built_in);
+        config
     }
 
-    /// How much there may be of everything.
+    fn merge(&mut self, source: &Source, settings: &Settings) {
+        self.settings.merge(settings, &mut Merging { source, notes: &mut self.notes });
+    }
+
+    /// The settings of the command line, and no others.
+    pub(crate) fn typed(options: &Options) -> Result<Config, Failure> {
+        let mut config = Config::built_in();
+        config.merge(&source(Layer::CommandLine, "", String::new()), &typed::settings(options)?);
+        Ok(config)
+    }
+
+    /// The rules of the policy.
+    pub(crate) fn policy(&self) -> toolfence_policy::Settings {
+        let (commands, paths) = (&self.commands, &self.paths);
+        let mut settings = toolfence_policy::Settings::default().ask(self.ask.value().into());
+        if self.outside.value() {
+            settings = settings.allow_outside();
+        }
+        for rule in commands.allow.values() {
+            settings = settings.allow_command(rule.words());
+        }
+        for rule in commands.deny.values() {
+            settings = settings.deny_command(rule.words());
+        }
+        settings = commands.only.by_layer().iter().fold(settings, |settings, rules| settings.narrow_commands(rules));
+        settings = paths.allow.values().fold(settings, toolfence_policy::Settings::allow_path);
+        settings = paths.deny.values().fold(settings, toolfence_policy::Settings::block_path);
+        paths.only.by_layer().into_iter().fold(settings, toolfence_policy::Settings::narrow_paths)
+    }
+
+    fn language(&self) -> Language {
+        self.lang.value().into()
+    }
+
+    /// Sets the display on a terminal from here on: whether there are colours, and which.
+    pub(crate) fn settle_looks(&self) {
+        terminal::set_colours(self.color.value());
+        theme::settle(&name_of(&self.terminal.theme.value()));
+        thoughts::settle(self.terminal.reasoning.value());
+    }
+
+    /// The limits of everything.
     pub(crate) fn limits(&self) -> Limits {
         let mut limits = Limits::default();
         for limit in LIMITS {
-            // What was read was looked at then.
-            let _ = self.text(limit.setting).map(|number| limits.set(limit.key, number));
+            // The number was checked when it was read.
+            let _ = self.settings.limits.get(limit.key).map(|number| limits.set(limit.key, &number.to_string()));
         }
         limits.in_force()
     }
 
-    /// How results are written for the model. A nonce is another one each time that this is asked.
+    /// How results are written for the model. Each call returns another nonce.
     pub(crate) fn format(&self, language: Language) -> Format {
-        let on = |key: &str| self.text(key) == Some("on");
+        let results = &self.results;
         let mut format = Format::default();
-        format.kind = if self.text("results.format") == Some("json") { Kind::Json } else { Kind::Text };
-        format.data = on("results.data");
+        format.kind = if results.format.value() == ResultFormat::Json { Kind::Json } else { Kind::Text };
+        format.data = results.data.value() == Switch::On;
         // The system's randomness is in the keys of the hasher.
-        format.nonce = on("results.nonce").then(|| format!("{:016x}", RandomState::new().build_hasher().finish()));
-        format.break_tokens = on("results.break_tokens");
+        let nonce = || format!("{:016x}", RandomState::new().build_hasher().finish());
+        format.nonce = (results.nonce.value() == Switch::On).then(nonce);
+        format.break_tokens = results.break_tokens.value() == Switch::On;
         format.language = language;
         format.message_limit = usize::try_from(self.limits().message_bytes).unwrap_or(usize::MAX);
         format
-    }
-
-    /// The value of a key that takes a word, as the command line has it.
-    pub(crate) fn choice<T: ValueEnum>(&self, key: &str) -> Result<T, Failure> {
-        let word = self.text(key).unwrap_or_default();
-        T::from_str(word, true).map_err(|error| Failure::wrong_use(messages::located(key, error)))
-    }
-
-    /// The value of a key that takes a file: one that a file of settings names is looked for beside it.
-    pub(crate) fn file(&self, key: &str) -> Option<PathBuf> {
-        let path = PathBuf::from(self.text(key)?);
-        Some(self.beside(key).map_or_else(|| path.clone(), |folder| folder.join(&path)))
-    }
-
-    /// The folder of the person's file, where that sets a key.
-    pub(crate) fn beside(&self, key: &str) -> Option<PathBuf> {
-        let origin = self.merged.origin(key);
-        let file = Some(origin).filter(|origin| origin.layer == Layer::User)?;
-        Path::new(&*file.name).parent().map(Path::to_owned)
     }
 }
 
@@ -193,3 +214,6 @@ pub(crate) fn redactor() -> Redactor {
         std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     Redactor::new().environment(own)
 }
+
+#[cfg(test)]
+mod tests;

@@ -370,15 +370,15 @@ impl Profile {
 /// What counts of a profile where these settings are: a key that is set counts in its place.
 pub(crate) fn counting(learned: Learned, config: &Config) -> Learned {
     let mut counting = learned;
-    if config.set("reasoning").is_some() {
+    if config.reasoning.is_set() {
         counting.reasoning = Reasoning::Unknown;
     }
-    counting.grammar = match config.choice("grammar") {
-        Ok(Grammar::Off) => None,
-        Ok(Grammar::On) => Some(learned.grammar.unwrap_or(Form::Grammar)),
-        _ => learned.grammar,
+    counting.grammar = match config.grammar.value() {
+        Grammar::Off => None,
+        Grammar::On => Some(learned.grammar.unwrap_or(Form::Grammar)),
+        Grammar::Auto => learned.grammar,
     };
-    counting.dialect = learned.dialect.filter(|_| config.set("dialects").is_none());
+    counting.dialect = learned.dialect.filter(|_| !config.dialects.is_set());
     counting
 }
 

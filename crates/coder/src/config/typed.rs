@@ -1,127 +1,97 @@
 //! The command line as a layer of settings.
 
-use super::keys;
+use super::kinds::{Word, wrong_value};
+use super::settings::Settings;
+use super::value::Kind;
 use crate::args::Options;
-use crate::choices::{AskMode, BackendKind};
+use crate::choices::{AskMode, BackendKind, Switch};
 use crate::failure::Failure;
 use crate::messages;
 use clap::ValueEnum;
 use toolfence_policy::rules::PathRules;
-use toolfence_policy::settings::{CommandRule, Entry, Layer, Origin, Value};
+use toolfence_policy::settings::CommandRule;
+use toolfence_protocol::limits::LIMITS;
 use toolfence_protocol::{Limits, Text};
 
-/// What was typed, as values of keys.
-pub(crate) fn entries(options: &Options) -> Result<Vec<Entry>, Failure> {
+/// The settings that the command line sets.
+pub(crate) fn settings(options: &Options) -> Result<Settings, Failure> {
+    let mut typed = Settings::default();
+    // A program that the user names is meant to answer.
+    match (options.backend.flatten(), &options.command) {
+        (None, Some(_)) => typed.backend.type_in("--command", Some(BackendKind::Command)),
+        (backend, _) => typed.backend.type_in("--backend", backend),
+    }
+    typed.command.type_in("--command", options.command.clone());
+    typed.command_conversation.type_in("--command-conversation", options.command_conversation);
+    typed.command_format.type_in("--command-format", options.command_format);
+    typed.base_url.type_in("--base-url", options.base_url.clone());
+    typed.model.type_in("--model", options.model.clone());
+    typed.persona.type_in("--persona", options.persona.clone());
+    typed.replies.type_in("--replies", options.replies.clone());
+    typed.lang.type_in("--lang", options.lang);
+    typed.instructions.type_in("--instructions", options.instructions);
+    typed.dialects.type_in("--dialects", options.dialects.clone());
+    typed.reasoning.type_in("--reasoning", options.reasoning);
+    typed.agents_files.type_in("--no-agents-files", options.no_agents_files.then_some(Switch::Off));
+    typed.grammar.type_in("--grammar", options.grammar);
+    typed.color.type_in("--color", options.color);
+    typed.temperature.type_in("--temperature", options.temperature);
+    typed.max_tokens.type_in("--max-tokens", options.max_tokens.map(u64::from));
+    typed.window.type_in("--window", options.window.map(u64::from));
+
     let rules = &options.rules;
-    let ask = rules.ask.or(options.yes.then_some(AskMode::Never));
-    let mut entries = Vec::new();
-    // Who types a program wants it to answer.
-    let of_command = options.command.is_some() && options.backend.flatten().is_none();
-    let backend = if of_command { Some(BackendKind::Command) } else { options.backend.flatten() };
-    for (key, option, text) in [
-        ("backend", if of_command { "--command" } else { "--backend" }, word(backend)),
-        ("command", "--command", options.command.clone()),
-        ("command_conversation", "--command-conversation", word(options.command_conversation)),
-        ("command_format", "--command-format", word(options.command_format)),
-        ("base_url", "--base-url", options.base_url.clone()),
-        ("model", "--model", options.model.clone()),
-        ("persona", "--persona", options.persona.clone()),
-        ("replies", "--replies", options.replies.clone()),
-        ("lang", "--lang", word(options.lang)),
-        ("instructions", "--instructions", word(options.instructions)),
-        ("dialects", "--dialects", options.dialects.clone()),
-        ("reasoning", "--reasoning", word(options.reasoning)),
-        ("agents_files", "--no-agents-files", options.no_agents_files.then(|| "off".to_owned())),
-        ("grammar", "--grammar", word(options.grammar)),
-        ("color", "--color", word(options.color)),
-        ("sandbox.mode", "--sandbox", word(rules.sandbox)),
-        ("sandbox.network", "--network", rules.network.then(|| "on".to_owned())),
-        ("ask", if options.yes { "--yes" } else { "--ask" }, word(ask)),
-    ] {
-        entries.extend(text.map(|text| entry(key, option, Value::Text(text))));
+    match rules.ask {
+        Some(ask) => typed.ask.type_in("--ask", Some(ask)),
+        None => typed.ask.type_in("--yes", options.yes.then_some(AskMode::Never)),
     }
-    for (key, option, number) in [
-        ("temperature", "--temperature", options.temperature.map(|number| number.to_string())),
-        ("max_tokens", "--max-tokens", options.max_tokens.map(|number| number.to_string())),
-    ] {
-        entries.extend(number.map(|number| entry(key, option, Value::Text(number))));
-    }
-    let window = options.window.map(|window| Value::Text(window.to_string()));
-    entries.extend(window.map(|window| entry("window", "--window", window)));
-    for (key, option, lines) in [
-        ("commands.allow", "--allow", &rules.allow),
-        ("commands.deny", "--deny", &rules.deny),
-        ("commands.only", "--only", &rules.only),
+    typed.sandbox.mode.type_in("--sandbox", rules.sandbox);
+    typed.sandbox.network.type_in("--network", rules.network.then_some(Switch::On));
+    let commands = &mut typed.commands;
+    for (list, option, lines) in [
+        (&mut commands.allow, "--allow", &rules.allow),
+        (&mut commands.deny, "--deny", &rules.deny),
+        (&mut commands.only, "--only", &rules.only),
     ] {
         for line in lines {
             let rule = CommandRule::line(line)
                 .map_err(|wrong| Failure::wrong_use(messages::bad_rule(option, format!("{line:?}"), wrong)))?;
-            entries.push(entry(key, option, Value::Command(rule)));
+            list.type_in(option, Some(rule));
         }
     }
-    for (key, option, globs) in [
-        ("paths.allow", "--allow-path", &rules.allow_path),
-        ("paths.deny", "--deny-path", &rules.deny_path),
-        ("paths.only", "--only-path", &rules.only_path),
+    let paths = &mut typed.paths;
+    for (list, option, globs) in [
+        (&mut paths.allow, "--allow-path", &rules.allow_path),
+        (&mut paths.deny, "--deny-path", &rules.deny_path),
+        (&mut paths.only, "--only-path", &rules.only_path),
     ] {
         PathRules::new(&[], globs).map_err(|wrong| Failure::wrong_use(messages::located(option, wrong.text())))?;
-        entries.extend(globs.iter().map(|glob| entry(key, option, Value::Glob(glob.clone()))));
+        globs.iter().for_each(|glob| list.type_in(option, Some(glob.clone())));
     }
-    for typed in &options.results {
-        let wrong = |why: Text| Failure::wrong_use(messages::located(format!("--results {typed}"), why));
-        let (key, word) = typed.split_once('=').unwrap_or(("format", typed));
-        let key = keys::named(&format!("results.{key}")).ok_or_else(|| wrong(messages::results_form()))?;
-        entries.push(entry(key.name, "--results", key.word(word).map_err(wrong)?));
+    for written in &options.results {
+        let wrong = |why: Text| Failure::wrong_use(messages::located(format!("--results {written}"), why));
+        let (key, value) = written.split_once('=').unwrap_or(("format", written));
+        let results = &mut typed.results;
+        match key {
+            "format" => results.format.type_in("--results", Some(word(key, value).map_err(wrong)?)),
+            "data" => results.data.type_in("--results", Some(word(key, value).map_err(wrong)?)),
+            "nonce" => results.nonce.type_in("--results", Some(word(key, value).map_err(wrong)?)),
+            "break_tokens" => results.break_tokens.type_in("--results", Some(word(key, value).map_err(wrong)?)),
+            _ => return Err(wrong(messages::results_form())),
+        }
     }
-    let mut limits = Limits::default();
-    for typed in &rules.limit {
-        let wrong = |why: Text| Failure::wrong_use(messages::located(format!("--limit {typed}"), why));
-        let (key, number) = typed.split_once('=').ok_or_else(|| wrong(messages::limit_form()))?;
+    for written in &rules.limit {
+        let wrong = |why: Text| Failure::wrong_use(messages::located(format!("--limit {written}"), why));
+        let (key, number) = written.split_once('=').ok_or_else(|| wrong(messages::limit_form()))?;
+        let mut limits = Limits::default();
         limits.set(key, number).map_err(|error| wrong(error.text()))?;
-        entries.push(entry(&format!("limits.{key}"), "--limit", Value::Text(number.to_owned())));
-    }
-    Ok(entries.into_iter().flatten().collect())
-}
-
-fn word<T: ValueEnum>(value: Option<T>) -> Option<String> {
-    Some(value?.to_possible_value()?.get_name().to_owned())
-}
-
-fn entry(key: &str, option: &str, value: Value) -> Option<Entry> {
-    Some(Entry::new(keys::named(key)?, value, Origin::new(Layer::CommandLine, option)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::choices::{
-        BackendKind, Color, CommandFormat, Conversation, Grammar, Instructions, Lang, Reasoning, Sandbox,
-    };
-    use toolfence_policy::settings::Takes;
-
-    /// The words a file may hold and those that can be typed are the same.
-    #[test]
-    fn the_words_of_the_keys_can_be_typed() {
-        fn words<T: ValueEnum>() -> Vec<String> {
-            T::value_variants().iter().filter_map(|variant| word(Some(variant.clone()))).collect()
-        }
-        for (key, typed) in [
-            ("backend", words::<BackendKind>()),
-            ("command_conversation", words::<Conversation>()),
-            ("command_format", words::<CommandFormat>()),
-            ("lang", words::<Lang>()),
-            ("instructions", words::<Instructions>()),
-            ("reasoning", words::<Reasoning>()),
-            ("grammar", words::<Grammar>()),
-            ("color", words::<Color>()),
-            ("ask", words::<AskMode>()),
-            ("sandbox.mode", words::<Sandbox>()),
-        ] {
-            let Some(Takes::Choice(known)) = keys::named(key).map(|key| key.takes) else { panic!("{key} takes words") };
-            let (mut known, mut typed) = (known.to_vec(), typed);
-            known.sort_unstable();
-            typed.sort_unstable();
-            assert_eq!(known, typed, "{key}");
+        if let (Some(limit), Some(number)) = (LIMITS.iter().find(|limit| limit.key == key), limits.get(key)) {
+            typed.limits.type_in("--limit", limit, number);
         }
     }
+    Ok(typed)
+}
+
+fn word<T: ValueEnum + Clone>(key: &str, value: &str) -> Result<T, Text> {
+    let takes = |hint| wrong_value(&format!("results.{key}"), Word::<T>::takes(), hint);
+    Word::<T>::read(value.to_owned(), "").map_err(takes)
 }

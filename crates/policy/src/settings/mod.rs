@@ -1,53 +1,20 @@
-//! What a person settled: when to ask, rules about commands, rules about paths; and the layers it comes from.
+//! The user's rules: when to ask, rules about commands, and rules about paths.
 //!
-//! This module reads text, not files: where the text comes from, and whether a file is trusted, is the host's business.
-//! A table of [`Key`]s says what may be written, what each takes, and what a project's file may do with it; a host adds
-//! keys of its own. [`read`] makes [`Entry`]s of one text, [`Merged`] puts the layers together, and every value keeps the
-//! place it comes from.
-//!
-//! ```
-//! use toolfence_policy::settings::{KEYS, Layer, Merged, read};
-//!
-//! let keys: Vec<_> = KEYS.iter().collect();
-//! let user = read("ask = \"sandboxed\"\n[commands]\nallow = [\"cargo test\"]\n", "config.toml", Layer::User, &keys)?;
-//! let project = read("ask = \"always\"\n", ".toolfence.toml", Layer::Project { trusted: false }, &keys)?;
-//! let merged = Merged::of([user, project]);
-//! assert_eq!(merged.text("ask"), Some("always"));
-//! assert_eq!(merged.origin("ask").to_string(), ".toolfence.toml:1");
-//!
-//! let loosens = read("[commands]\nallow = [\"rm\"]\n", ".toolfence.toml", Layer::Project { trusted: true }, &keys);
-//! assert!(loosens.unwrap_err().to_string().contains("line 2, column 1"));
-//! # Ok::<(), toolfence_protocol::Error>(())
-//! ```
+//! This module reads text, not files. A host that has several files puts their rules together with the methods of [`Settings`].
 
-mod check;
-mod checker;
-mod entry;
-mod keys;
-mod member;
-mod merge;
-mod messages;
-mod price;
-mod read;
 mod rule;
-mod server;
 
-pub use check::CheckRule;
-pub use checker::CheckerRule;
-pub use entry::{Entry, Layer, Mistake, Origin, Value};
-pub use keys::{InProject, KEYS, Key, Takes, limit_keys, template};
-pub use member::{HeaderRule, MemberRule};
-pub use merge::Merged;
-pub use price::PriceRule;
-pub use read::read;
-pub use rule::CommandRule;
-pub use server::ServerRule;
+pub use rule::{CommandRule, WrittenRule};
 
 use super::AskMode;
 use crate::rules::PathRules;
-use toolfence_protocol::{Error, ErrorKind, Result};
+use serde::{Deserialize, Deserializer};
+use toolfence_protocol::{Error, ErrorKind, Text, text};
 
-/// The settings of the policy, merged: read from TOML, or made with the methods.
+/// The longest glob: each is tried on every name of a walk.
+const LONGEST_GLOB: usize = 200;
+
+/// The settings of the policy, read from TOML or made with the methods.
 ///
 /// ```
 /// let text = "ask = \"risky\"\n[commands]\nallow = [\"cargo test\"]\n[paths]\ndeny = [\"private/**\"]\n";
@@ -56,7 +23,8 @@ use toolfence_protocol::{Error, ErrorKind, Result};
 /// assert_eq!(settings, Settings::from_toml(text)?);
 /// # Ok::<(), toolfence_protocol::Error>(())
 /// ```
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct Settings {
     /// What is done with a judgement.
@@ -70,7 +38,8 @@ pub struct Settings {
 }
 
 /// Rules about shell commands. Each is a beginning of the command's words and is compared to literal words only.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub(super) struct CommandSettings {
     /// Simple commands that run without a question where nothing else about them asks.
     pub(super) allow: Vec<CommandRule>,
@@ -81,14 +50,42 @@ pub(super) struct CommandSettings {
 }
 
 /// Rules about names of files, as globs relative to the root that match at any depth and ignore case.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub(super) struct PathSettings {
     /// Exceptions from the built-in list of blocked names.
     pub(super) allow: Vec<String>,
     /// More blocked names.
     pub(super) deny: Vec<String>,
-    /// A list of each layer that has one. What one of them leaves out is blocked.
+    /// Lists of names. A file that one of them leaves out is blocked.
+    #[serde(deserialize_with = "one_list")]
     pub(super) only: Vec<Vec<String>>,
+}
+
+fn one_list<'de, D: Deserializer<'de>>(list: D) -> Result<Vec<Vec<String>>, D::Error> {
+    let list = Vec::<String>::deserialize(list)?;
+    Ok(if list.is_empty() { Vec::new() } else { vec![list] })
+}
+
+/// Checks a glob that a user wrote.
+///
+/// # Errors
+/// It has more than 200 bytes, matches the whole project, or cannot be read.
+pub fn check_glob(glob: &str) -> Result<(), Text> {
+    if glob.len() > LONGEST_GLOB {
+        return Err(text!("a glob has at most {most} bytes.", most = LONGEST_GLOB));
+    }
+    if glob.trim_matches(['/', '.']).is_empty() {
+        return Err(text!("this glob names the whole project; give the name of a file or folder."));
+    }
+    PathRules::new(&[], &[glob.to_owned()]).map(drop).map_err(|error| error.text())
+}
+
+/// Returns the line and the column, both from 1, of the byte at this index. The column counts characters.
+pub fn line_and_column(text: &str, at: usize) -> (usize, usize) {
+    let before = text.get(..at).unwrap_or("");
+    let line = before.matches('\n').count() + 1;
+    (line, before.rsplit('\n').next().unwrap_or("").chars().count() + 1)
 }
 
 impl Settings {
@@ -152,20 +149,46 @@ impl Settings {
         self
     }
 
+    /// Narrows `commands.only` to the commands that both the earlier rules and these allow. An empty list changes nothing.
+    #[must_use]
+    pub fn narrow_commands(mut self, rules: &[CommandRule]) -> Settings {
+        if self.commands.only.is_empty() {
+            self.commands.only = rules.to_vec();
+        } else if !rules.is_empty() {
+            self.commands.only = CommandRule::common(&self.commands.only, rules);
+        }
+        self
+    }
+
+    /// Narrows `paths.only` to the files that both the earlier lists and this one match. An empty list changes nothing.
+    #[must_use]
+    pub fn narrow_paths(mut self, globs: Vec<String>) -> Settings {
+        if !globs.is_empty() {
+            self.paths.only.push(globs);
+        }
+        self
+    }
+
+    /// The rules of `commands.only`: a command that begins with none of them is denied. Empty if every command may run.
+    pub fn only_commands(&self) -> &[CommandRule] {
+        &self.commands.only
+    }
+
     /// Reads the text of one settings file that holds the keys of the policy and nothing else.
     ///
     /// # Errors
-    /// Anything that is not TOML, a key that does not exist, a value of the wrong kind, a bad glob: with line and column.
-    pub fn from_toml(text: &str) -> Result<Settings> {
-        let keys: Vec<&Key> = KEYS.iter().collect();
-        let entries =
-            read(text, "the settings", Layer::User, &keys).map_err(|Mistake { line, column, message, .. }| {
-                Error::with_kind(ErrorKind::InvalidInput, messages::cannot_read(line, column, message))
-            })?;
-        Ok(Merged::of([entries]).settings())
+    /// The text is not TOML, or has an unknown key, a value of the wrong type or a bad glob. The error has its line and column.
+    pub fn from_toml(text: &str) -> Result<Settings, Error> {
+        let settings: Settings = toml::from_str(text).map_err(|error| {
+            let (line, column) = line_and_column(text, error.span().map_or(0, |span| span.start));
+            let why = error.message();
+            let message = text!("cannot read the settings: line {line}, column {column}: {why}", line, column, why);
+            Error::with_kind(ErrorKind::InvalidInput, message)
+        })?;
+        settings.path_rules().map(|_| settings)
     }
 
-    pub(super) fn path_rules(&self) -> Result<PathRules> {
+    pub(super) fn path_rules(&self) -> Result<PathRules, Error> {
         let rules = PathRules::new(&self.paths.allow, &self.paths.deny)?;
         self.paths.only.iter().try_fold(rules, |rules, list| rules.only(list))
     }
@@ -177,25 +200,37 @@ mod tests {
 
     #[test]
     fn mistakes_name_their_place() {
-        let error = |text: &str| Settings::from_toml(text).unwrap_err().to_string();
-        let misspelt = error("ask = \"always\"\n[commands]\nalow = []\n");
-        assert!(misspelt.starts_with("cannot read the settings: line 3, column 1: "), "{misspelt}");
-        assert!(misspelt.contains("commands.alow") && misspelt.contains("Did you mean commands.allow?"), "{misspelt}");
-        assert!(error("ask = 3").contains("line 1, column 7"), "{}", error("ask = 3"));
-        assert!(error("a = \n").contains("line 1, column 5"), "{}", error("a = \n"));
-        assert!(error("ask = \"alway\"").contains("Did you mean always?"), "{}", error("ask = \"alway\""));
         for (text, wanted) in [
-            ("[paths]\ndeny = [\"a[\"]", "line 2, column 9"),
-            ("[commands]\ndeny = [\"\"]", "line 2, column 9"),
-            ("[commands]\ndeny = \"x\"", "a list"),
-            ("commands = 1", "a table"),
-            ("outside = \"true\"", "true or false"),
-            ("deny = []", "Did you mean paths.deny or commands.deny?"),
-            ("[comands]\ndeny = []", "there is no key comands. Did you mean commands?"),
-            ("xyzzy = 1", "The keys are ask, outside, commands.allow, "),
-            ("\"é\" = 1\n", "no key é"),
+            (
+                "ask = \"always\"\n[commands]\nalow = []\n",
+                "cannot read the settings: line 3, column 1: unknown field `alow`",
+            ),
+            ("ask = 3", "line 1, column 7"),
+            ("a = \n", "line 1, column 5"),
+            ("ask = \"alway\"", "unknown variant `alway`, expected one of `risky`, `always`"),
+            ("[paths]\ndeny = [\"a[\"]", "cannot read the path glob"),
+            ("[commands]\ndeny = [\"\"]", "line 2, column 8: a command rule needs at least one word"),
+            ("[commands]\ndeny = [1]", "line 2, column 8: a command rule is \"cargo test\""),
+            ("[commands]\ndeny = \"x\"", "expected a sequence"),
+            ("outside = \"true\"", "expected a boolean"),
+            ("\"é\" = 1\n", "unknown field `é`"),
         ] {
-            assert!(error(text).contains(wanted), "{text}: {}", error(text));
+            let error = Settings::from_toml(text).unwrap_err().to_string();
+            assert!(error.contains(wanted), "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn lists_that_have_nothing_in_common_allow_nothing() {
+        let only = |lists: &[&[&str]]| {
+            let rules = |list: &[&str]| list.iter().map(|line| CommandRule::line(line).unwrap()).collect::<Vec<_>>();
+            let settings = lists.iter().fold(Settings::default(), |all, list| all.narrow_commands(&rules(list)));
+            settings.commands.only.iter().map(|rule| rule.words().join(" ")).collect::<Vec<_>>()
+        };
+        assert_eq!(only(&[&["git", "ls"], &["git log", "cat"]]), ["git log"]);
+        assert_eq!(only(&[&["git"], &[]]), ["git"]);
+        assert_eq!(only(&[&[], &["ls"]]), ["ls"]);
+        assert_eq!(only(&[&["git"], &["ls"]]), [""]);
+        assert!(only(&[&[], &[]]).is_empty());
     }
 }

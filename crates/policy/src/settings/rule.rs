@@ -1,19 +1,48 @@
 //! A rule about commands: the first words of one.
 
-use super::messages;
+use serde::Deserialize;
 use std::fmt;
-use toolfence_protocol::Text;
+use toolfence_protocol::{Text, text};
 
 /// The longest rule.
 const LONGEST: usize = 1000;
 
 /// The first words of a command: `"cargo test"` or `["cargo", "test"]`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "WrittenRule")]
 pub struct CommandRule(Vec<String>);
 
+/// The forms of a rule in a settings file.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(untagged, expecting = "a command rule is \"cargo test\" or [\"cargo\", \"test\"].")]
+#[non_exhaustive]
+pub enum WrittenRule {
+    /// A line, as [`CommandRule::line`] reads it.
+    Line(String),
+    /// The words.
+    Words(Vec<String>),
+    /// Older versions had rules with examples: `{ prefix = "cargo test", match = [..] }`.
+    WithExamples {
+        /// The rule.
+        prefix: Box<WrittenRule>,
+    },
+}
+
+impl TryFrom<WrittenRule> for CommandRule {
+    type Error = Text;
+
+    fn try_from(written: WrittenRule) -> Result<CommandRule, Text> {
+        match written {
+            WrittenRule::Line(line) => CommandRule::line(&line),
+            WrittenRule::Words(words) => CommandRule::words_of(words),
+            WrittenRule::WithExamples { prefix } => (*prefix).try_into(),
+        }
+    }
+}
+
 impl CommandRule {
-    /// A rule that no command matches: what is left of two lists that have nothing in common.
-    pub(super) const NOTHING: CommandRule = CommandRule(Vec::new());
+    /// A rule that no command matches: the common part of two lists that have nothing in common.
+    const NOTHING: CommandRule = CommandRule(Vec::new());
 
     /// A rule of these words; `None` when there are none.
     pub fn new<W: Into<String>>(words: impl IntoIterator<Item = W>) -> Option<CommandRule> {
@@ -32,32 +61,46 @@ impl CommandRule {
             match serde_json::from_str::<Vec<String>>(line) {
                 Ok(words) => return CommandRule::words_of(words),
                 // `[` is a program too, and its name ends at a blank.
-                Err(_) if first.starts_with(['"', '\'']) => return Err(messages::rule_list_unreadable()),
+                Err(_) if first.starts_with(['"', '\'']) => {
+                    return Err(text!(
+                        "the list of words cannot be read. It is written like this: [\"echo\", \"a b\"]."
+                    ));
+                }
                 Err(_) => {}
             }
         }
         if let Some(expanded) = line.chars().find(|c| matches!(c, '$' | '`')) {
-            return Err(messages::rule_expands_nothing(expanded));
+            return Err(text!(
+                "nothing is expanded in a command rule, so `$` and backquotes have no meaning in one, and this one has {found}. \
+                 For the character itself, write the rule as a list: [\"echo\", \"$HOME\"].",
+                found = expanded
+            ));
         }
         // Nothing parts words there, so the rule would be one word that no command has.
         if line.chars().any(|c| !matches!(c, ' ' | '\t' | '\n') && (c.is_whitespace() || c.is_control())) {
-            return Err(messages::rule_has_an_odd_blank());
+            return Err(text!(
+                "the command rule has white space or a control character that separates no words, such as a no-break space that \
+                 was pasted. Write plain spaces; for the character itself, write the rule as a list."
+            ));
         }
-        let words = shell_words::split(line).map_err(|_| messages::rule_quote_open())?;
+        let words = shell_words::split(line).map_err(|_| text!("a quote in the command rule is not closed."))?;
         // The crate passes over comments, as a shell does, and the rule would match more than is written in it. With a letter
         // in the place of each `#` nothing is passed over.
         let all = shell_words::split(&line.replace('#', "x"));
         if all.map_or(true, |all| all.len() != words.len()) {
-            return Err(messages::rule_has_a_comment());
+            return Err(text!(
+                "a `#` that begins a word begins a comment, and a command rule has none. For the character itself, write it in \
+                 quotes: '#'."
+            ));
         }
         CommandRule::words_of(words)
     }
 
-    pub(super) fn words_of<W: Into<String>>(words: impl IntoIterator<Item = W>) -> Result<CommandRule, Text> {
-        let rule = CommandRule::new(words).ok_or_else(messages::rule_needs_a_word)?;
+    fn words_of<W: Into<String>>(words: impl IntoIterator<Item = W>) -> Result<CommandRule, Text> {
+        let rule = CommandRule::new(words).ok_or_else(|| text!("a command rule needs at least one word."))?;
         match rule.0.iter().map(String::len).sum::<usize>() {
-            0 => Err(messages::rule_needs_a_full_word()),
-            bytes if bytes > LONGEST => Err(messages::rule_too_long(LONGEST)),
+            0 => Err(text!("a command rule needs at least one word that is not empty.")),
+            bytes if bytes > LONGEST => Err(text!("a command rule has at most {most} bytes.", most = LONGEST)),
             _ => Ok(rule),
         }
     }
@@ -72,10 +115,21 @@ impl CommandRule {
         !self.0.is_empty() && self.0.iter().all(|word| command.next().flatten() == Some(word.as_str()))
     }
 
-    /// What both rules match: the longer of the two, where it begins with the other.
-    pub(super) fn and(&self, other: &CommandRule) -> Option<CommandRule> {
+    /// Returns the commands that both rules match: the longer rule if it begins with the shorter one.
+    fn and(&self, other: &CommandRule) -> Option<CommandRule> {
         let (long, short) = if self.0.len() >= other.0.len() { (self, other) } else { (other, self) };
         (long.0.starts_with(&short.0) && !short.0.is_empty()).then(|| long.clone())
+    }
+
+    /// Returns the rules for the commands that both lists match, never an empty list, because that would allow everything.
+    pub(super) fn common(a: &[CommandRule], b: &[CommandRule]) -> Vec<CommandRule> {
+        let mut both: Vec<CommandRule> = Vec::new();
+        for rule in a.iter().flat_map(|rule| b.iter().filter_map(|other| rule.and(other))) {
+            if !both.contains(&rule) {
+                both.push(rule);
+            }
+        }
+        if both.is_empty() { vec![CommandRule::NOTHING] } else { both }
     }
 }
 

@@ -20,7 +20,6 @@ mod read_only;
 mod readable;
 
 use toolfence_kit::{World, call};
-use toolfence_policy::settings::{KEYS, Key, Layer, read};
 use toolfence_policy::{AskMode, Decision, Judgement, NoFacts, Policy, Settings, Verdict};
 use toolfence_protocol::{Args, Catalog, Effect, ErrorCode, Repair, ToolCall, ToolFailure, ToolSpec};
 
@@ -183,17 +182,6 @@ fn a_rule_that_allows_a_command_does_not_let_it_leave_the_sandbox() {
     let policy = settings("[commands]\nallow = [\"docker\"]").ask(AskMode::Never);
     assert_eq!(kind(&review_outside(&policy, "docker ps")), "deny");
     assert_eq!(kind(&review_outside(&policy.ask(AskMode::Risky), "docker ps")), "ask");
-}
-
-#[test]
-fn no_project_lets_a_command_leave_the_sandbox() {
-    let keys: Vec<&Key> = KEYS.iter().collect();
-    for trusted in [false, true] {
-        for text in ["outside = true", "outside = false"] {
-            assert!(read(text, "p", Layer::Project { trusted }, &keys).is_err(), "{text} {trusted}");
-        }
-    }
-    assert!(read("outside = true", "p", Layer::Persona, &keys).is_err());
 }
 
 #[test]

@@ -39,6 +39,9 @@ fn templates(tokens: TokenStream, found: &mut BTreeSet<String>) {
         if in_tests {
             continue;
         }
+        if at >= 2 && is_word(at - 2, "sections") {
+            settings_help(group.stream(), found);
+        }
         let calls_text = at >= 2
             && group.delimiter() == Delimiter::Parenthesis
             && is_word(at - 2, "text")
@@ -47,6 +50,31 @@ fn templates(tokens: TokenStream, found: &mut BTreeSet<String>) {
             found.insert(syn::parse_str::<syn::LitStr>(&literal.to_string()).unwrap().value());
         }
         templates(group.stream(), found);
+    }
+}
+
+/// Collects the help of settings: the joined lines of each comment before a field in `sections! { .. }`.
+fn settings_help(tokens: TokenStream, found: &mut BTreeSet<String>) {
+    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    let mut help = String::new();
+    for (at, token) in tokens.iter().enumerate() {
+        match token {
+            TokenTree::Punct(mark) if mark.as_char() == '#' => {}
+            TokenTree::Group(group) if group.delimiter() == Delimiter::Bracket => {
+                let literal = group.stream().into_iter().nth(2).expect("#[doc = \"..\"]").to_string();
+                help += &syn::parse_str::<syn::LitStr>(&literal).unwrap().value();
+            }
+            _ => {
+                let help = std::mem::take(&mut help);
+                let is_field = matches!(tokens.get(at + 1), Some(TokenTree::Punct(mark)) if mark.as_char() == ':');
+                if is_field && !help.is_empty() {
+                    found.insert(help);
+                }
+                if let TokenTree::Group(group) = token {
+                    settings_help(group.stream(), found);
+                }
+            }
+        }
     }
 }
 

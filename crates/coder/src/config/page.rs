@@ -1,0 +1,129 @@
+//! The settings file with every setting explained, and the tables of `docs/settings.md`.
+
+use super::project;
+use super::settings::Settings;
+use super::value::Shape;
+use std::fmt::Write as _;
+use toolfence_protocol::Language;
+
+/// The columns of a line of help.
+const WIDTH: usize = 118;
+
+/// A settings file with every setting explained and none set.
+pub(crate) fn documented(language: Language) -> String {
+    let mut out = String::new();
+    let mut table = "";
+    for row in Settings::default().rows() {
+        let (of, name) = row.key.split_once('.').unwrap_or(("", row.key));
+        if of != table {
+            table = of;
+            // Writing to a String cannot fail.
+            let _ = writeln!(out, "[{table}]");
+        }
+        let takes =
+            if row.shape == Shape::One { capitalized(&row.takes.render(language)) + ". " } else { String::new() };
+        let last = takes + &project::help(row.key).render(language);
+        for line in row.help(language).into_iter().chain([last]) {
+            wrap(&line, &mut out);
+        }
+        let value = match row.shape {
+            Shape::One if row.default.is_empty() => "\"...\"",
+            Shape::One => row.default,
+            Shape::List => "[]",
+            Shape::Table => "{}",
+        };
+        let _ = writeln!(out, "#{name} = {value}\n");
+    }
+    out
+}
+
+fn capitalized(sentence: &str) -> String {
+    let mut rest = sentence.chars();
+    rest.next().map(|first| first.to_uppercase().chain(rest).collect()).unwrap_or_default()
+}
+
+/// Writes a line as comments of at most [`WIDTH`] columns.
+fn wrap(line: &str, out: &mut String) {
+    let mut written = 0;
+    for word in line.split(' ') {
+        let length = word.chars().count() + 1;
+        if written == 0 || written + length > WIDTH {
+            out.push_str(if written == 0 { "#" } else { "\n#" });
+            written = 1;
+        }
+        out.push(' ');
+        out.push_str(word);
+        written += length;
+    }
+    out.push('\n');
+}
+
+/// A table of the documentation; `of` is empty for the settings at the top of a file.
+#[cfg(test)]
+fn rows_of_page(of: &str) -> String {
+    let mut out = "| key | value (default) | in a project file | meaning |\n|---|---|---|---|\n".to_owned();
+    for row in Settings::default().rows() {
+        if row.key.split_once('.').map_or("", |(table, _)| table) != of {
+            continue;
+        }
+        let default = if row.default.is_empty() { "none" } else { row.default.trim_matches('"') };
+        let project =
+            project::in_project(row.key).map_or("never".to_owned(), |rule| format!("{rule:?}").to_lowercase());
+        let help = row.help(Language::English).join("<br>").replace('|', "\\|");
+        // Writing to a String cannot fail.
+        let _ = writeln!(out, "| `{}` | {} (`{default}`) | {project} | {help} |", row.key, row.takes);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::read::read;
+    use super::super::value::{Layer, Source};
+    use super::*;
+    use std::collections::BTreeSet;
+
+    fn source(text: String) -> Source {
+        Source { layer: Layer::User, name: "config.toml".into(), text }
+    }
+
+    #[test]
+    fn the_documented_file_explains_every_setting_and_sets_none() {
+        let text = documented(Language::English);
+        let read = read(&source(text.clone()), false).expect("it can be read");
+        for row in read.rows() {
+            assert!(row.values.is_empty(), "{}", row.key);
+            let name = row.key.rsplit('.').next().unwrap_or(row.key);
+            assert!(text.contains(&format!("\n#{name} = ")), "{name} in {text}");
+        }
+        assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
+    }
+
+    /// `UPDATE=1` writes the tables between their marks.
+    #[test]
+    fn the_tables_of_the_documentation_are_current() {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/settings.md");
+        let page = std::fs::read_to_string(&path).expect("the page");
+        let mut tables: BTreeSet<&str> = Settings::default()
+            .rows()
+            .iter()
+            .map(|row| row.key.split_once('.').map_or("", |(table, _)| table))
+            .collect();
+        let mut current = String::new();
+        let mut rest = &*page;
+        while let Some((before, after)) = rest.split_once("<!-- settings:") {
+            let (table, after) = after.split_once(" -->\n").expect("a mark ends");
+            let (_, after) = after.split_once("<!-- end -->").expect("a table ends");
+            assert!(tables.remove(table), "{table} is there twice, or is not a table");
+            let _ = write!(current, "{before}<!-- settings:{table} -->\n{}<!-- end -->", rows_of_page(table));
+            rest = after;
+        }
+        current.push_str(rest);
+        assert!(tables.is_empty(), "docs/settings.md has no table for {tables:?}");
+        if std::env::var_os("UPDATE").is_some_and(|value| value == "1") {
+            std::fs::write(&path, current).expect("it can be written");
+        } else {
+            assert_eq!(page, current, "run with UPDATE=1");
+        }
+    }
+}
