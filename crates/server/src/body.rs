@@ -1,22 +1,40 @@
-//! The body of an answer: whole, or in pieces as they come. Whoever gives pieces notices when nobody takes them any more.
+//! Bodies of requests, which have limits, and bodies of responses that are sent in pieces.
 
-use hyper::body::{Bytes, Frame, SizeHint};
+pub(crate) use axum::body::Body;
+use axum::body::{Bytes, HttpBody as _};
+use futures_util::stream::poll_fn;
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use std::fmt;
-use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::time::Duration;
 use tokio::sync::mpsc;
+use tokio::time::timeout;
 
-/// What the client reads.
+/// Why the body of a request could not be read.
 #[derive(Debug)]
-pub(crate) enum Body {
-    Whole(Option<Bytes>),
-    Pieces(mpsc::Receiver<Result<Bytes, BrokeOff>>),
+pub(crate) enum BodyProblem {
+    TooLarge,
+    TooSlow,
+    BrokeOff(String),
 }
 
-/// Where pieces go.
+/// Reads the body of a request of at most `limit` bytes. All of it has to arrive within the time `within`.
+pub(crate) async fn read(body: Body, limit: usize, within: Duration) -> Result<Bytes, BodyProblem> {
+    // A length in the head is refused before the body arrives.
+    if body.size_hint().lower() > limit as u64 {
+        return Err(BodyProblem::TooLarge);
+    }
+    match timeout(within, Limited::new(body, limit).collect()).await {
+        Err(_) => Err(BodyProblem::TooSlow),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(BodyProblem::TooLarge),
+        Ok(Err(error)) => Err(BodyProblem::BrokeOff(error.to_string())),
+        Ok(Ok(body)) => Ok(body.to_bytes()),
+    }
+}
+
+/// The sender of the pieces of a response. It notices when no client reads them any more.
 pub(crate) type Pieces = mpsc::Sender<Result<Bytes, BrokeOff>>;
 
-/// The answer ends before its end: the connection is closed, so that nobody takes it for whole.
+/// The response ends early. The server closes the connection, so that no client takes the response for a whole one.
 #[derive(Debug)]
 pub(crate) struct BrokeOff;
 
@@ -28,45 +46,8 @@ impl fmt::Display for BrokeOff {
 
 impl std::error::Error for BrokeOff {}
 
-impl Body {
-    /// A body of pieces, of which so many wait for a slow reader; then whoever makes them waits too.
-    pub(crate) fn pieces(most_waiting: usize) -> (Pieces, Body) {
-        let (sender, receiver) = mpsc::channel(most_waiting);
-        (sender, Body::Pieces(receiver))
-    }
-}
-
-impl From<String> for Body {
-    fn from(text: String) -> Body {
-        Body::Whole(Some(text.into()))
-    }
-}
-
-impl From<&'static str> for Body {
-    fn from(text: &'static str) -> Body {
-        Body::Whole(Some(Bytes::from_static(text.as_bytes())))
-    }
-}
-
-impl hyper::body::Body for Body {
-    type Data = Bytes;
-    type Error = BrokeOff;
-
-    fn poll_frame(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BrokeOff>>> {
-        match self.get_mut() {
-            Body::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
-            Body::Pieces(pieces) => pieces.poll_recv(context).map(|piece| piece.map(|bytes| bytes.map(Frame::data))),
-        }
-    }
-
-    fn is_end_stream(&self) -> bool {
-        matches!(self, Body::Whole(None))
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        match self {
-            Body::Whole(bytes) => SizeHint::with_exact(bytes.as_ref().map_or(0, Bytes::len) as u64),
-            Body::Pieces(_) => SizeHint::default(),
-        }
-    }
+/// The body of a response in pieces. `most_waiting` of them wait for a slow reader, and then the sender waits too.
+pub(crate) fn pieces(most_waiting: usize) -> (Pieces, Body) {
+    let (sender, mut receiver) = mpsc::channel(most_waiting);
+    (sender, Body::from_stream(poll_fn(move |context| receiver.poll_recv(context))))
 }

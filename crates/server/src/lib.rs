@@ -8,11 +8,11 @@
 
 #![forbid(unsafe_code)]
 
-#[cfg(any(feature = "proxy", feature = "http"))]
+#[cfg(feature = "server")]
 mod body;
-#[cfg(any(feature = "proxy", feature = "http"))]
+#[cfg(feature = "server")]
 mod connections;
-#[cfg(any(feature = "proxy", feature = "http"))]
+#[cfg(feature = "server")]
 mod headers;
 #[cfg(feature = "http")]
 pub mod http;
@@ -28,5 +28,3 @@ pub mod told {
 pub mod proxy;
 #[cfg(feature = "pipe")]
 mod question;
-#[cfg(any(feature = "proxy", feature = "http"))]
-mod slots;

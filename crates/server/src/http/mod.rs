@@ -34,13 +34,11 @@ mod types;
 
 pub use routes::{OPENAPI, ROUTES};
 
-use crate::connections::{self, Limits};
+use crate::connections::Connections;
 use crate::messages;
 use access::Access;
 use answer::Trouble;
 use approvals::Approvals;
-use hyper::service::Service;
-use hyper_util::service::TowerToHyperService;
 use run::Whole;
 use serde_json::Value;
 use std::fmt;
@@ -131,7 +129,7 @@ pub struct ApiOptions {
     pub recording: bool,
     /// Bytes of a request.
     pub body: usize,
-    /// How long the body of a request may take.
+    /// How long the body of a request may take on a server with free connections.
     pub arrival: Duration,
     /// Turns at a time; more are refused.
     pub turns: usize,
@@ -139,8 +137,7 @@ pub struct ApiOptions {
     pub turn: Duration,
     /// How long an approval is waited for; then the call does not run.
     pub approval: Duration,
-    /// Connections at a time. Where there are so many, one that has owed the rest of a request for the longest time, and for a second at
-    /// least, is closed for a new one.
+    /// Connections at a time. More clients wait. While more than half of them are in use, a request has to arrive within a few seconds.
     pub connections: usize,
     /// How long a client may not read before it is given up.
     pub stalled: Duration,
@@ -199,6 +196,7 @@ struct Shared {
     /// The tools that requests can name.
     catalog: Catalog,
     access: Access,
+    connections: Connections,
     approvals: Approvals<Whole>,
     together: Together,
     /// A place for each turn at a time.
@@ -249,18 +247,14 @@ impl Api {
         let Api { options, agents } = self;
         let address = listener.local_addr().map_err(|error| Error::because("tell where the server listens", error))?;
         let access = Access::new(&options, address)?;
-        let limits = Limits {
-            connections: options.connections,
-            head: Duration::from_secs(30),
-            stalled: options.stalled,
-            grace: options.grace,
-        };
+        let connections = Connections::new(options.connections, options.stalled, options.grace);
         let places = Arc::new(Semaphore::new(options.turns));
         let shared = Arc::new(Shared {
             options,
             catalog: agents.tools(),
             agents,
             access,
+            connections,
             approvals: Approvals::default(),
             together: Together::default(),
             places,
@@ -268,8 +262,7 @@ impl Api {
             ending: Arc::new(Semaphore::new(1)),
         });
         let _ends = EndsAll(shared.clone());
-        let answers = TowerToHyperService::new(routes::router(shared.clone()));
-        connections::serve(listener, limits, move |request| answers.call(request), end).await;
+        shared.connections.serve(listener, routes::router(shared.clone()), end).await;
         let mut running = std::mem::take(&mut *shared.running.lock().unwrap_or_else(PoisonError::into_inner));
         running.shutdown().await;
         shared.together.over().await;

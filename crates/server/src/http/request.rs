@@ -7,16 +7,13 @@ use super::types::{
     AgentRequest, Approval, ApprovalRequest, Context, ContextHistory, Denial, DirectRequest, Edit, LoginRequest,
     MOST_OF_PROMPT, ModelRequest, TurnRequest, UndoRequest,
 };
+use crate::body::{self, BodyProblem};
 use crate::messages;
 use crate::question::Always;
-use axum::body::{Body, HttpBody as _};
 use axum::extract::{FromRequest, Request};
 use serde_json::{Map, Value};
-use std::future::poll_fn;
 use std::mem::take;
-use std::pin::Pin;
 use std::sync::Arc;
-use tokio::time::timeout;
 use toolfence_protocol::json::strict;
 use toolfence_protocol::{Args, Catalog, Text, close_names, text};
 use toolfence_session::persona::Persona;
@@ -56,29 +53,6 @@ impl Work {
             Work::Tool { name, .. } => name,
         }
     }
-}
-
-/// The body of a request, which may not be larger than the limit or come too slowly.
-async fn body(mut body: Body, shared: &Shared) -> Result<Vec<u8>, Trouble> {
-    let limit = shared.options.body;
-    let large = || Trouble::new(413, "too_large", messages::body_too_large(limit));
-    if body.size_hint().lower() > limit as u64 {
-        return Err(large());
-    }
-    let read = async {
-        let mut whole = Vec::new();
-        while let Some(frame) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
-            let frame = frame.map_err(|_| Trouble::new(400, "invalid_body", messages::body_broke_off()))?;
-            let Ok(bytes) = frame.into_data() else { continue };
-            if whole.len() + bytes.len() > limit {
-                return Err(large());
-            }
-            whole.extend_from_slice(&bytes);
-        }
-        Ok(whole)
-    };
-    let late = || Trouble::new(408, "timeout", messages::body_too_slow());
-    timeout(shared.options.arrival, read).await.map_err(|_| late())?
 }
 
 /// A field as the client gave it.
@@ -235,7 +209,13 @@ impl<T: Asked> FromRequest<Arc<Shared>> for Sent<T> {
 
     async fn from_request(request: Request, shared: &Arc<Shared>) -> Result<Sent<T>, Trouble> {
         access::json(request.headers())?;
-        let body = body(request.into_body(), shared).await?;
+        let limit = shared.options.body;
+        let within = shared.connections.patience(shared.options.arrival);
+        let body = body::read(request.into_body(), limit, within).await.map_err(|problem| match problem {
+            BodyProblem::TooLarge => Trouble::new(413, "too_large", messages::body_too_large(limit)),
+            BodyProblem::TooSlow => Trouble::new(408, "timeout", messages::body_too_slow()),
+            BodyProblem::BrokeOff(_) => Trouble::new(400, "invalid_body", messages::body_broke_off()),
+        })?;
         T::read(&mut Fields::of(&body)?).map(Sent)
     }
 }

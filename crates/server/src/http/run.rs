@@ -8,7 +8,7 @@ use super::outbox::Outbox;
 use super::request::{Order, Work};
 use super::together::Member;
 use super::types::{AgentAnswer, Answered, ApprovalRequest, Call, Failure, PendingCall, Tokens, TurnSoFar};
-use crate::body::{Body, Pieces};
+use crate::body::{self, Pieces};
 use crate::messages;
 use crate::pipe::words;
 use crate::question::Choices;
@@ -70,9 +70,9 @@ pub(super) async fn turn(
     };
     if stream {
         // The stream itself holds what waits for a slow reader.
-        let (pieces, body) = Body::pieces(1);
+        let (pieces, body) = body::pieces(1);
         shared.spawn(running.tell(pieces));
-        let mut answer = with_headers(200, "text/event-stream", axum::body::Body::new(body));
+        let mut answer = with_headers(200, "text/event-stream", body);
         // A reverse proxy must not wait for the end of it.
         answer.headers_mut().insert("x-accel-buffering", HeaderValue::from_static("no"));
         if dropped > 0 {

@@ -44,7 +44,8 @@ mod upstream;
 
 pub use models::Profiles;
 
-use crate::connections::{self, Limits};
+use crate::connections::Connections;
+use axum::Router;
 use models::Models;
 use offer::ReportedTools;
 use std::fmt;
@@ -85,7 +86,7 @@ pub struct ProxyOptions {
     pub connect: Duration,
     /// How long the upstream may take to begin its answer. Without streaming it begins when the model is done.
     pub first_byte: Duration,
-    /// How long the upstream, or a client that sends its request, may be silent.
+    /// How long the upstream may be silent, and how long a client may take to send the body of its request.
     pub between: Duration,
     /// How long a client may not read before it is given up.
     pub stalled: Duration,
@@ -93,7 +94,7 @@ pub struct ProxyOptions {
     pub body: usize,
     /// Bytes of one event of the upstream's stream.
     pub event: usize,
-    /// Connections at a time; more have to wait.
+    /// Connections at a time. More clients wait. While more than half of them are in use, a request has to arrive within a few seconds.
     pub connections: usize,
     /// How often a reply that cannot be used is asked for again.
     pub asked_again: u32,
@@ -156,6 +157,7 @@ pub struct Proxy {
 struct Shared {
     options: ProxyOptions,
     upstream: Upstream,
+    connections: Connections,
     models: Models,
     /// The lists of tools whose unchecked patterns were logged.
     reported: ReportedTools,
@@ -184,20 +186,18 @@ impl Proxy {
         let address = listener.local_addr().map_err(|error| Error::because("tell where the proxy listens", error))?;
         let Proxy { options, upstream } = self;
         let models = Models::new(options.profiles.clone());
+        let connections = Connections::new(options.connections, options.stalled, options.grace);
         let shared = Arc::new(Shared {
             options,
             upstream,
+            connections,
             models,
             reported: ReportedTools::default(),
             loopback: address.ip().is_loopback(),
         });
-        let limits = Limits {
-            connections: shared.options.connections,
-            head: Duration::from_secs(60),
-            stalled: shared.options.stalled,
-            grace: shared.options.grace,
-        };
-        connections::serve(listener, limits, move |request| server::answer(shared.clone(), request), end).await;
+        // Its routes are those of several APIs, each with errors of its own form.
+        let router = Router::new().fallback(server::answer).with_state(shared.clone());
+        shared.connections.serve(listener, router, end).await;
         Ok(())
     }
 }

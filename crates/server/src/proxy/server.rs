@@ -7,17 +7,14 @@ use super::request::{Projected, constrained, project};
 use super::trouble::Trouble;
 use super::turn::{CHAT, Ended, Out, Turn, readable};
 use super::upstream::end_to_end;
-use crate::body::{Body, BrokeOff, Pieces};
+use crate::body::{self, Body, BodyProblem, BrokeOff, Pieces};
 use crate::messages;
-use crate::slots::Arriving;
-use hyper::body::{Body as _, Bytes};
+use axum::extract::State;
+use hyper::body::Bytes;
 use hyper::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use reqwest::Url;
-use std::convert::Infallible;
-use std::future::poll_fn;
 use std::hash::{BuildHasher, RandomState};
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use tokio::time::timeout;
@@ -26,17 +23,17 @@ use tokio::time::timeout;
 const MOST_WAITING: usize = 8;
 
 /// Answers one request.
-pub(super) async fn answer(shared: Arc<Shared>, request: Request<Arriving>) -> Result<Response<Body>, Infallible> {
+pub(super) async fn answer(State(shared): State<Arc<Shared>>, request: Request<Body>) -> Response<Body> {
     let language = shared.options.language;
     let answered = route(shared, request).await;
-    Ok(answered.unwrap_or_else(|trouble| {
+    answered.unwrap_or_else(|trouble| {
         let body = trouble.body(language);
         tracing::info!(target: "toolfence", status = trouble.status, body, "refused");
         failed(&trouble, body)
-    }))
+    })
 }
 
-async fn route(shared: Arc<Shared>, request: Request<Arriving>) -> Result<Response<Body>, Trouble> {
+async fn route(shared: Arc<Shared>, request: Request<Body>) -> Result<Response<Body>, Trouble> {
     if shared.loopback {
         guard::origin(request.headers())?;
     }
@@ -90,7 +87,7 @@ fn nowhere() -> Trouble {
     Trouble::refused(404, messages::nothing_here())
 }
 
-async fn chat(shared: Arc<Shared>, request: Request<Arriving>, url: Url) -> Result<Response<Body>, Trouble> {
+async fn chat(shared: Arc<Shared>, request: Request<Body>, url: Url) -> Result<Response<Body>, Trouble> {
     guard::json(request.headers())?;
     let (head, body) = request.into_parts();
     let body = read(body, &shared).await?;
@@ -152,7 +149,7 @@ async fn translated(
     headers.remove(CONTENT_LENGTH);
     headers.remove(CONTENT_ENCODING);
     if asked.streamed {
-        let (pieces, body) = Body::pieces(MOST_WAITING);
+        let (pieces, body) = body::pieces(MOST_WAITING);
         let gone = pieces.clone();
         tokio::spawn(async move {
             tokio::select! {
@@ -182,7 +179,7 @@ fn with_headers(headers: HeaderMap, body: Body) -> Response<Body> {
 
 /// The upstream's answer as it is.
 fn pass_on(shared: Arc<Shared>, response: reqwest::Response) -> Response<Body> {
-    let (pieces, body) = Body::pieces(MOST_WAITING);
+    let (pieces, body) = body::pieces(MOST_WAITING);
     let mut answer = Response::new(body);
     *answer.status_mut() = response.status();
     *answer.headers_mut() = end_to_end(response.headers());
@@ -223,27 +220,15 @@ async fn copy(shared: &Shared, mut response: reqwest::Response, pieces: &Pieces,
     }
 }
 
-/// The body of a request, which may not be larger than the limit or come too slowly.
-async fn read(mut body: Arriving, shared: &Shared) -> Result<Bytes, Trouble> {
+/// Reads the body of a request.
+async fn read(body: Body, shared: &Shared) -> Result<Bytes, Trouble> {
     let limit = shared.options.body;
-    let large = || Trouble::refused(413, messages::request_too_large(limit as u64));
-    let told = body.size_hint().lower();
-    if told > limit as u64 {
-        return Err(large());
-    }
-    let mut whole = Vec::new();
-    loop {
-        let next = poll_fn(|context| Pin::new(&mut body).poll_frame(context));
-        let frame = timeout(shared.options.between, next).await;
-        let frame = frame.map_err(|_| Trouble::refused(408, messages::request_too_slow()))?;
-        let Some(frame) = frame else { return Ok(whole.into()) };
-        let frame = frame.map_err(|error| Trouble::request(messages::request_broke_off(error.to_string())))?;
-        let Ok(bytes) = frame.into_data() else { continue };
-        if whole.len() + bytes.len() > limit {
-            return Err(large());
-        }
-        whole.extend_from_slice(&bytes);
-    }
+    let within = shared.connections.patience(shared.options.between);
+    body::read(body, limit, within).await.map_err(|problem| match problem {
+        BodyProblem::TooLarge => Trouble::refused(413, messages::request_too_large(limit as u64)),
+        BodyProblem::TooSlow => Trouble::refused(408, messages::request_too_slow()),
+        BodyProblem::BrokeOff(why) => Trouble::request(messages::request_broke_off(why)),
+    })
 }
 
 fn failed(trouble: &Trouble, body: String) -> Response<Body> {
