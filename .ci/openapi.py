@@ -102,6 +102,9 @@ def used(url, project, described, package):
     tools = ask("list_tools", 200).data.tools
     assert "read_file" in [tool.name for tool in tools]
 
+    html = ask("render_markdown", 200, body=models.MarkdownRequest(text="**a** <b>")).data.html
+    assert html == '<p><strong>a</strong> &lt;b&gt;</p>\n', html
+
     personas = ask("list_personas", 200).data
     assert personas.chosen == "coder" and "write_file" not in next(one for one in personas.personas if one.name == "reviewer").tools
     assert ask("read_output", 404, "0").error.code == "not_found"

@@ -195,6 +195,7 @@ async fn the_page_runs_its_own_script_and_no_other() {
         ("/page.js", "text/javascript"),
         ("/markdown.js", "text/javascript"),
         ("/nodes.js", "text/javascript"),
+        ("/server.js", "text/javascript"),
         ("/words.js", "text/javascript"),
     ] {
         let file = stage.ask_with("GET", path, &host, "").await;
@@ -215,10 +216,18 @@ async fn the_page_runs_its_own_script_and_no_other() {
     }
     assert_eq!(files[0].matches("<script").count(), 1);
     let scripts = files[2..].concat();
-    for word in ["HTML", "document.write", "eval(", "Function(", "setAttribute(\"on", ".href", ".src", "style"] {
-        let said = |line: &&str| !line.trim_start().starts_with("//") && line.contains(word);
-        assert_eq!(scripts.lines().find(said), None, "{word}");
+    let lines = |word: &'static str| {
+        scripts.lines().filter(move |line| !line.trim_start().starts_with("//") && line.contains(word))
+    };
+    for word in
+        ["outerHTML", "insertAdjacent", "document.write", "eval(", "Function(", "setAttribute(\"on", ".href", ".src"]
+    {
+        assert_eq!(lines(word).next(), None, "{word}");
     }
+    assert_eq!(lines("style").next(), None);
+    // What the server renders is the only HTML.
+    assert_eq!(lines("createPolicy").count(), 1);
+    assert_eq!(lines("innerHTML").collect::<Vec<_>>(), ["  made.innerHTML = policy.createHTML(html);"]);
     // Every text of the page is there in both languages.
     let texts: std::collections::BTreeSet<&str> = files[0]
         .split("data-text=\"")
@@ -233,12 +242,26 @@ async fn the_page_runs_its_own_script_and_no_other() {
         .map(|rest| rest.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap())
         .filter(|text| !text.is_empty())
         .collect();
-    let (english, portuguese) = files[5].split_once("  pt: {").unwrap();
+    let (english, portuguese) = files[6].split_once("  pt: {").unwrap();
     let portuguese = portuguese.split_once("\n};").unwrap().0;
     assert!(texts.len() > 40, "{texts:?}");
     for text in texts {
         let entry = format!(" {text}: \"");
         assert!(english.contains(&entry) && portuguese.contains(&entry), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn markdown_is_rendered_without_anything_active() {
+    let stage = Stage::new([]).await;
+    let text = "# A\n\n<script>x</script> **b**\n\n[c](javascript:x) [d](https://d.example)\n";
+    let answer = stage.post("/api/markdown", &json!({ "text": text })).await;
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    let html = answer.json()["data"]["html"].as_str().unwrap().to_owned();
+    assert!(html.starts_with("<h2>A</h2>\n") && html.contains("&lt;script&gt;"), "{html}");
+    assert!(html.contains("c (javascript:x) <a href=\"https://d.example\""), "{html}");
+    for body in [json!({}), json!({"text": 1}), json!({"text": "a", "more": 1})] {
+        assert_eq!(stage.post("/api/markdown", &body).await.status, 400, "{body}");
     }
 }
 

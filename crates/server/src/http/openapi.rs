@@ -299,6 +299,9 @@ fn operation<'a>(route: (&str, &str), schemas: &'a mut Schemas) -> Operation<'a>
         ("POST", "/api/redo") => schemas.operation("redo", "Takes the last undo back, while no turn runs.")
             .takes::<UndoRequest>()
             .gives::<Done<Undo>>("200", "What was done."),
+        ("POST", "/api/markdown") => schemas.operation("render_markdown", "Renders Markdown as the page shows it.")
+            .takes::<MarkdownRequest>()
+            .gives::<Done<Html>>("200", "The HTML."),
         ("GET", "/openapi.json") => schemas.operation("description", "This document.")
             .gives_of("200", "The document.", "application/json", json!({"type": "object"})),
         (method, path) => panic!("{method} {path} is not described"),
@@ -387,6 +390,7 @@ fn the_fields_that_are_described_are_those_that_are_read() {
     assert_eq!(described(&["Approval", "Edit", "Denial"]), read::<ApprovalRequest>("args").0);
     assert_eq!(described(&["Context"]), read::<Context>("prompt").0);
     assert_eq!(described(&["LoginRequest"]), read::<LoginRequest>("token").0);
+    assert_eq!(described(&["MarkdownRequest"]), read::<MarkdownRequest>("text").0);
     let known = described(&["TurnRequest"]);
     assert!(known.len() > 4 && known.iter().all(|field| read::<TurnRequest>(field).1), "{known:?}");
     assert!(!read::<UndoRequest>("token").1);

@@ -8,18 +8,19 @@ use axum::response::Response;
 use hyper::header::{CONTENT_SECURITY_POLICY, HeaderValue};
 
 /// The files by their paths, with their kinds.
-const FILES: [(&str, &str, &str); 6] = [
+const FILES: [(&str, &str, &str); 7] = [
     ("/", "text/html; charset=utf-8", include_str!("page/index.html")),
     ("/page.css", "text/css; charset=utf-8", include_str!("page/page.css")),
     ("/page.js", "text/javascript; charset=utf-8", include_str!("page/page.js")),
     ("/markdown.js", "text/javascript; charset=utf-8", include_str!("page/markdown.js")),
     ("/nodes.js", "text/javascript; charset=utf-8", include_str!("page/nodes.js")),
+    ("/server.js", "text/javascript; charset=utf-8", include_str!("page/server.js")),
     ("/words.js", "text/javascript; charset=utf-8", include_str!("page/words.js")),
 ];
 
-/// What the page may do: load its own files, and ask this server. No string becomes HTML or a script.
+/// What the page may do: load its own files, and ask this server. Only HTML that the server renders becomes HTML, and no string a script.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; \
-                      form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
+                      form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types markdown";
 
 /// The file at a path, if one is there.
 pub(super) fn file(path: &str) -> Option<Response> {

@@ -5,7 +5,7 @@ use super::access;
 use super::answer::Trouble;
 use super::types::{
     AgentRequest, Approval, ApprovalRequest, Context, ContextHistory, Denial, DirectRequest, Edit, LoginRequest,
-    MOST_OF_PROMPT, ModelRequest, TurnRequest, UndoRequest,
+    MOST_OF_PROMPT, MarkdownRequest, ModelRequest, TurnRequest, UndoRequest,
 };
 use crate::body::{self, BodyProblem};
 use crate::messages;
@@ -305,6 +305,14 @@ impl Asked for LoginRequest {
         let token = fields.text("token", "token")?;
         fields.end()?;
         Ok(LoginRequest { token: token.ok_or_else(|| fields.missing("token"))?.value })
+    }
+}
+
+impl Asked for MarkdownRequest {
+    fn read(fields: &mut Fields) -> Result<MarkdownRequest, Trouble> {
+        let text = fields.text("text", "text")?;
+        fields.end()?;
+        Ok(MarkdownRequest { text: text.ok_or_else(|| fields.missing("text"))?.value })
     }
 }
 

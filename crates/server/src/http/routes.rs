@@ -9,8 +9,8 @@ use super::request::{self, Order, Sent};
 use super::run;
 use super::sessions::{self, Stretch};
 use super::types::{
-    AgentRequest, ApprovalRequest, Health, Login, LoginRequest, PersonaOfServer, Personas, Status, Tools, TurnRequest,
-    Undo, UndoRequest,
+    AgentRequest, ApprovalRequest, Health, Html, Login, LoginRequest, MarkdownRequest, PersonaOfServer, Personas,
+    Status, Tools, TurnRequest, Undo, UndoRequest,
 };
 use crate::messages;
 use axum::Router;
@@ -22,6 +22,8 @@ use hyper::header::{ACCEPT, ALLOW, HeaderValue, SET_COOKIE};
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method};
 use std::sync::Arc;
+use tokio::task::spawn_blocking;
+use toolfence_agent::transcript::export::reply_html;
 use toolfence_session::persona::Persona;
 
 /// The description of the API in the form of OpenAPI 3.1, as text.
@@ -31,7 +33,7 @@ pub const OPENAPI: &str = include_str!("openapi.json");
 type Route = fn() -> MethodRouter<Arc<Shared>>;
 
 /// Every route: the method, the path with `{id}` for a name, and what answers there.
-const TABLE: [(&str, &str, Route); 14] = [
+const TABLE: [(&str, &str, Route); 15] = [
     ("GET", "/api/health", || get(health)),
     ("POST", "/api/login", || post(login)),
     ("POST", "/api/agent", || post(run_turn)),
@@ -45,6 +47,7 @@ const TABLE: [(&str, &str, Route); 14] = [
     ("POST", "/api/sessions/{id}/turns", || post(run_session_turn)),
     ("POST", "/api/undo", || post(undo)),
     ("POST", "/api/redo", || post(redo)),
+    ("POST", "/api/markdown", || post(render_markdown)),
     ("GET", "/openapi.json", || get(description)),
 ];
 
@@ -217,6 +220,16 @@ async fn undo(State(shared): State<Arc<Shared>>, _: Sent<UndoRequest>) -> Result
 
 async fn redo(State(shared): State<Arc<Shared>>, _: Sent<UndoRequest>) -> Result<Response, Trouble> {
     put_back(&shared, true).await
+}
+
+/// Renders Markdown for the page. A long text takes a while, and other requests must not wait for it.
+async fn render_markdown(
+    State(shared): State<Arc<Shared>>,
+    Sent(request): Sent<MarkdownRequest>,
+) -> Result<Response, Trouble> {
+    let html = spawn_blocking(move || reply_html(&request.text)).await;
+    let html = html.map_err(|_| Trouble::new(500, "internal", messages::request_failed()))?;
+    Ok(done(&messages::here_they_are(), Html { html }, shared.options.language))
 }
 
 async fn description() -> Response {

@@ -126,6 +126,12 @@ pub(super) struct LoginRequest {
     pub(super) token: String,
 }
 
+/// Markdown as a model writes it.
+#[cfg_attr(test, derive(JsonSchema))]
+pub(super) struct MarkdownRequest {
+    pub(super) text: String,
+}
+
 /// There is nothing to say.
 #[cfg_attr(test, derive(JsonSchema), schemars(deny_unknown_fields))]
 pub(super) struct UndoRequest {}
@@ -382,6 +388,13 @@ pub(super) enum Decided {
 pub(super) struct Login {
     /// What a page sends with the cookie, as the header X-Page-Key.
     pub(super) page_key: String,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema), schemars(inline))]
+pub(super) struct Html {
+    /// HTML without scripts, styles and images. HTML in the Markdown is text, and links lead to http, https and mailto.
+    pub(super) html: String,
 }
 
 #[derive(Serialize)]

@@ -50,7 +50,7 @@ pub fn html(stored: &Stored, records: &[&Record], shown: Shown) -> String {
         if !record.content.trim().is_empty() {
             let content = record.content.trim_matches('\n');
             out.push_str(&match record.role {
-                Role::Assistant => rendered(&visible(content)),
+                Role::Assistant => rendered(&visible(content), 2),
                 // A person types logs and code without a thought of Markdown.
                 _ => prose(content),
             });

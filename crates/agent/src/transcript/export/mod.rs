@@ -61,6 +61,15 @@ fn visible(text: &str) -> String {
     out
 }
 
+/// The Markdown of a reply as HTML without anything active, for a page that has one heading above it.
+///
+/// It has no `dir="auto"`: Chromium needs quadratic time for an element of many nodes that has it, and a page draws a reply many times.
+/// The page's style says `unicode-bidi: plaintext` instead.
+pub fn reply_html(text: &str) -> String {
+    // Quotes of a text are escaped, so this is always the attribute.
+    rendered::rendered(&visible(text), 1).replace(" dir=\"auto\"", "")
+}
+
 /// A text in one line without anything that is markup, as for a name in a heading.
 fn plain(text: &str) -> String {
     let keeps = |c: char| c.is_alphanumeric() || matches!(c, ' ' | '_' | '-' | '.' | '/' | ':' | ',' | '(' | ')');

@@ -1,23 +1,26 @@
 //! The Markdown of a reply as HTML in which nothing is active.
 //!
-//! The parser is pulldown-cmark; the writer is here, because the usual one passes HTML on as it is. HTML in the Markdown is shown as
-//! text. A link is one only where it leads to a page or an address of mail, and no image is loaded: one is a link that has its
-//! description for a text. What was left out of a link stands behind its text, so that nothing is lost.
+//! The parser is pulldown-cmark. The writer is here, because the usual one passes HTML through. HTML in the Markdown becomes text. A link
+//! leads to a web page or a mail address and nowhere else, and no image is loaded: it becomes a link with its description as the text. The
+//! address of a link that is left out follows its text, and so does the address of a link whose text names another place.
 
-use pulldown_cmark::{Alignment, CowStr, Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{Alignment, CowStr, Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd, TextMergeStream};
 use std::fmt::Write as _;
 
 /// Schemes that a link may have. Others run code (`javascript:`), hold a page of their own (`data:`), or open programs.
 const SCHEMES: &[&str] = &["http:", "https:", "mailto:"];
 
+/// Quotes and lists in each other. What is deeper has no elements of its own: browsers need quadratic time for deep ones.
+const MOST_NESTED: usize = 32;
+
 /// How an item of a list begins.
 const ITEM: &str = "<li dir=\"auto\">";
 
-/// Renders `text`, in which control characters are written out already.
-pub(super) fn rendered(text: &str) -> String {
+/// Renders `text`, in which control characters are written out already, for a page whose headings above it have the level `above`.
+pub(super) fn rendered(text: &str, above: usize) -> String {
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
-    let mut page = Page { out: String::with_capacity(text.len() * 2), ..Page::default() };
-    Parser::new_ext(text, options).for_each(|event| page.event(event));
+    let mut page = Page { out: String::with_capacity(text.len() * 2), above, ..Page::default() };
+    TextMergeStream::new(Parser::new_ext(text, options)).for_each(|event| page.event(event));
     page.out
 }
 
@@ -41,6 +44,13 @@ pub(super) fn escaped(text: &str) -> String {
 #[derive(Default)]
 struct Page {
     out: String,
+    /// The level of the headings above the text, and those of the headings under way in it.
+    above: usize,
+    headings: Vec<HeadingLevel>,
+    /// The quotes and lists under way.
+    nested: usize,
+    /// The text of a code block has no links.
+    in_code: bool,
     /// The links under way; they cannot stand in each other, but images can stand in them.
     links: Vec<Link>,
     /// The columns of the table under way, and the next one of the row.
@@ -55,6 +65,8 @@ struct Link {
     /// Whether it is written as a link.
     active: bool,
     is_image: bool,
+    /// Its text without markup.
+    said: String,
     /// Where its text begins in what is written.
     begins: usize,
 }
@@ -65,20 +77,52 @@ impl Page {
             Event::Start(Tag::Link { link_type, dest_url, .. }) => self.link(link_type, &dest_url, false),
             Event::Start(Tag::Image { link_type, dest_url, .. }) => self.link(link_type, &dest_url, true),
             Event::End(TagEnd::Link | TagEnd::Image) => self.end_link(),
-            Event::Text(text) | Event::Html(text) | Event::InlineHtml(text) => self.out.push_str(&escaped(&text)),
+            Event::Text(text) if self.links.is_empty() && !self.in_code => self.text(&text),
+            Event::Text(text) | Event::Html(text) | Event::InlineHtml(text) => self.words(&text),
             Event::SoftBreak | Event::HardBreak => self.out.push_str(self.tag("<br>", "\n")),
             Event::Code(code) => self.code(&code),
             Event::TaskListMarker(done) => self.task(done),
             // The description of an image is a text.
             Event::Start(_) | Event::End(_) | Event::Rule if self.in_image() => {}
             Event::Rule => self.out.push_str("<hr>\n"),
+            Event::Start(tag @ (Tag::BlockQuote(_) | Tag::List(_))) => {
+                self.nested += 1;
+                if self.nested <= MOST_NESTED {
+                    self.begin(tag);
+                }
+            }
+            Event::End(tag @ (TagEnd::BlockQuote(_) | TagEnd::List(_))) => {
+                if self.nested <= MOST_NESTED {
+                    self.end(tag);
+                }
+                self.nested -= 1;
+            }
+            Event::Start(Tag::Item) | Event::End(TagEnd::Item) if self.nested > MOST_NESTED => {}
             Event::Start(tag) => self.begin(tag),
             Event::End(tag) => self.end(tag),
             // Of extensions that are off.
             Event::InlineMath(text) | Event::DisplayMath(text) | Event::FootnoteReference(text) => {
-                self.out.push_str(&escaped(&text));
+                self.words(&text);
             }
         }
+    }
+
+    fn words(&mut self, text: &str) {
+        self.links.iter_mut().for_each(|link| link.said.push_str(text));
+        self.out.push_str(&escaped(text));
+    }
+
+    /// Writes a text in which addresses of web pages are links.
+    fn text(&mut self, text: &str) {
+        let mut rest = text;
+        while let Some((before, url, after)) = split_at_address(rest) {
+            self.words(before);
+            self.link(LinkType::Autolink, url, false);
+            self.words(url);
+            self.end_link();
+            rest = after;
+        }
+        self.words(rest);
     }
 
     fn in_image(&self) -> bool {
@@ -92,7 +136,7 @@ impl Page {
 
     fn code(&mut self, code: &CowStr<'_>) {
         self.out.push_str(self.tag("<code>", ""));
-        self.out.push_str(&escaped(code));
+        self.words(code);
         self.out.push_str(self.tag("</code>", ""));
     }
 
@@ -109,10 +153,18 @@ impl Page {
         match tag {
             Tag::Paragraph => self.out.push_str("<p dir=\"auto\">"),
             Tag::Heading { level, .. } => {
-                let _ = write!(self.out, "<h{} dir=\"auto\">", below_the_message(level));
+                // Screen readers jump from heading to heading, so no level is left out.
+                while self.headings.last().is_some_and(|last| *last >= level) {
+                    self.headings.pop();
+                }
+                self.headings.push(level);
+                let _ = write!(self.out, "<h{} dir=\"auto\">", self.level());
             }
             Tag::BlockQuote(_) => self.out.push_str("<blockquote>\n"),
-            Tag::CodeBlock(_) => self.out.push_str("<pre dir=\"auto\"><code>"),
+            Tag::CodeBlock(_) => {
+                self.in_code = true;
+                self.out.push_str("<pre dir=\"auto\"><code>");
+            }
             Tag::HtmlBlock => self.out.push_str("<p class=\"as-written\" dir=\"auto\">"),
             Tag::List(None) => self.out.push_str("<ul>\n"),
             Tag::List(Some(1)) => self.out.push_str("<ol>\n"),
@@ -153,11 +205,12 @@ impl Page {
     fn end(&mut self, tag: TagEnd) {
         match tag {
             TagEnd::Paragraph | TagEnd::HtmlBlock => self.out.push_str("</p>\n"),
-            TagEnd::Heading(level) => {
-                let _ = writeln!(self.out, "</h{}>", below_the_message(level));
+            TagEnd::Heading(_) => {
+                let _ = writeln!(self.out, "</h{}>", self.level());
             }
             TagEnd::BlockQuote(_) => self.out.push_str("</blockquote>\n"),
             TagEnd::CodeBlock => {
+                self.in_code = false;
                 let whole = self.out.trim_end_matches('\n').len();
                 self.out.truncate(whole);
                 self.out.push_str("</code></pre>\n");
@@ -184,6 +237,11 @@ impl Page {
         if self.in_head { "th" } else { "td" }
     }
 
+    /// The level of the heading under way.
+    fn level(&self) -> usize {
+        (self.above + self.headings.len()).min(6)
+    }
+
     fn link(&mut self, kind: LinkType, target: &str, is_image: bool) {
         let target = match kind {
             LinkType::Email => format!("mailto:{target}"),
@@ -198,16 +256,17 @@ impl Page {
             // What was said to whom is not for the page that is opened.
             let _ = write!(self.out, "<a{class} href=\"{}\" rel=\"noopener noreferrer\">", escaped(&target));
         }
-        self.links.push(Link { target, active, is_image, begins: self.out.len() });
+        self.links.push(Link { target, active, is_image, said: String::new(), begins: self.out.len() });
     }
 
     fn end_link(&mut self) {
-        let Some(Link { target, active, begins, .. }) = self.links.pop() else { return };
+        let Some(Link { target, active, said, begins, .. }) = self.links.pop() else { return };
+        let misleads = names_another_place(&said, &target);
         let target = escaped(&target);
         let text = &self.out[begins..];
         if active && text.trim().is_empty() {
             self.out.push_str(&target);
-        } else if !active && !target.is_empty() && text != target {
+        } else if (misleads || !active && !target.is_empty()) && text != target {
             let _ = write!(self.out, " ({target})");
         }
         if active {
@@ -216,9 +275,48 @@ impl Page {
     }
 }
 
-/// The level of a heading on a page whose messages have headings of the second level.
-fn below_the_message(level: HeadingLevel) -> usize {
-    (level as usize + 2).min(6)
+/// The first address of a web page in a text, with what precedes and follows it.
+fn split_at_address(text: &str) -> Option<(&str, &str, &str)> {
+    for (at, _) in text.match_indices("http") {
+        let (before, from) = text.split_at(at);
+        let scheme = if from.starts_with("https://") { "https://" } else { "http://" };
+        if !from.starts_with(scheme) || before.ends_with(char::is_alphanumeric) {
+            continue;
+        }
+        let end = from.find(|c: char| c.is_whitespace() || "<>\"'`)]|".contains(c)).unwrap_or(from.len());
+        // Punctuation at the end belongs to the sentence.
+        let url = from[..end].trim_end_matches(['.', ',', ';', ':', '!', '?', '*', '_', '~']);
+        if url.len() > scheme.len() {
+            return Some((before, url, &from[url.len()..]));
+        }
+    }
+    None
+}
+
+/// Whether the text of a link looks like an address, and not like the one that the link leads to.
+fn names_another_place(text: &str, target: &str) -> bool {
+    if text == target || target.strip_prefix("mailto:") == Some(text) {
+        return false;
+    }
+    if text.contains("://") || text.contains("www.") {
+        return true;
+    }
+    let target = target.to_lowercase();
+    let leads_to = |name: &str| {
+        let web = target.strip_prefix("https://").or_else(|| target.strip_prefix("http://"));
+        let rest = web.and_then(|web| web.strip_prefix(name));
+        // No other end: a port may be a name for a login, in front of the host.
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?', '#']))
+            || target.starts_with("mailto:") && target.ends_with(&format!("@{name}"))
+    };
+    text.to_lowercase()
+        .split(|c: char| c.is_whitespace() || "(\"'<>@".contains(c))
+        .filter_map(|part| part.split(|c: char| !(c.is_alphanumeric() || "-_.".contains(c))).next())
+        .map(|name| name.trim_matches('.'))
+        .filter(|name| {
+            name.rsplit_once('.').is_some_and(|(_, end)| end.chars().filter(|c| c.is_alphabetic()).count() > 1)
+        })
+        .any(|name| !leads_to(name))
 }
 
 #[cfg(test)]
@@ -233,7 +331,7 @@ mod tests {
                 "<p dir=\"auto\"><strong>a</strong> <em>b</em> <del>c</del> <code>d&lt;e</code></p>\n",
             ),
             ("one\ntwo", "<p dir=\"auto\">one<br>two</p>\n"),
-            ("# a\n###### b", "<h3 dir=\"auto\">a</h3>\n<h6 dir=\"auto\">b</h6>\n"),
+            ("# a\n###### b", "<h3 dir=\"auto\">a</h3>\n<h4 dir=\"auto\">b</h4>\n"),
             ("- a\n- [x] b", "<ul>\n<li dir=\"auto\">a</li>\n<li class=\"task\" dir=\"auto\">\u{2611} b</li>\n</ul>\n"),
             ("3. a", "<ol start=\"3\">\n<li dir=\"auto\">a</li>\n</ol>\n"),
             ("> a", "<blockquote>\n<p dir=\"auto\">a</p>\n</blockquote>\n"),
@@ -244,7 +342,7 @@ mod tests {
                  <tbody>\n<tr><td dir=\"auto\">1</td><td class=\"right\" dir=\"auto\">2</td></tr>\n</tbody></table></div>\n",
             ),
         ] {
-            assert_eq!(rendered(markdown), html, "{markdown}");
+            assert_eq!(rendered(markdown, 2), html, "{markdown}");
         }
     }
 
@@ -270,7 +368,67 @@ mod tests {
             ("[![a](https://x.example/p)](https://y.example)", link("https://y.example", "a (https://x.example/p)")),
             ("a<img src=x onerror=y>", "a&lt;img src=x onerror=y&gt;".to_owned()),
         ] {
-            assert_eq!(rendered(markdown), format!("<p dir=\"auto\">{html}</p>\n"), "{markdown}");
+            assert_eq!(rendered(markdown, 2), format!("<p dir=\"auto\">{html}</p>\n"), "{markdown}");
         }
+    }
+
+    #[test]
+    fn addresses_in_a_text_are_links() {
+        let bare = |url: &str| format!("<a class=\"bare\" href=\"{url}\" rel=\"noopener noreferrer\">{url}</a>");
+        for (markdown, html) in [
+            ("See https://x.example/a_b_c?d=1.", format!("See {}.", bare("https://x.example/a_b_c?d=1"))),
+            ("(http://x.example/)", format!("({})", bare("http://x.example/"))),
+            (
+                "http://x.example&amp;b and http://y.example",
+                format!("{} and {}", bare("http://x.example&amp;b"), bare("http://y.example")),
+            ),
+            ("xhttp://x.example https:// http https", "xhttp://x.example https:// http https".to_owned()),
+            ("`http://x.example`", "<code>http://x.example</code>".to_owned()),
+        ] {
+            assert_eq!(rendered(markdown, 2), format!("<p dir=\"auto\">{html}</p>\n"), "{markdown}");
+        }
+        assert!(!rendered("```\nhttp://x.example\n```", 2).contains("<a"));
+    }
+
+    #[test]
+    fn a_link_that_names_another_place_shows_its_address() {
+        for (text, target, shows) in [
+            ("bank.example", "https://thief.example/", true),
+            ("bank.`example`", "https://thief.example/", true),
+            ("see (bank.example)", "https://thief.example/", true),
+            ("https://bank.example", "https://bank.example/", true),
+            ("www.bank.example", "https://thief.example", true),
+            ("bank.example", "https://bank.example@thief.example/", true),
+            ("bank.example", "https://bank.example:x@thief.example/", true),
+            ("bank.example", "https://bank.example.thief.example/", true),
+            ("a@bank.example", "mailto:a@thief.example", true),
+            ("bank.example/in", "https://Bank.example/", false),
+            ("a@bank.example", "mailto:a@bank.example", false),
+            ("the page, e.g. this one", "https://bank.example/", false),
+            ("version 1.2", "https://bank.example/", false),
+        ] {
+            let html = rendered(&format!("[{text}](<{target}>)"), 2);
+            assert_eq!(html.contains(&format!(" ({target})</a>")), shows, "{html}");
+        }
+    }
+
+    #[test]
+    fn quotes_and_lists_are_not_nested_without_end() {
+        for (markdown, element) in [("> ".repeat(5000), "blockquote"), ("1. ".repeat(5000), "ol")] {
+            let html = rendered(&format!("{markdown}the end"), 2);
+            assert_eq!(html.matches(&format!("<{element}>")).count(), 32);
+            assert_eq!(html.matches(&format!("</{element}>")).count(), 32);
+            assert!(html.contains("the end"));
+        }
+    }
+
+    #[test]
+    fn no_level_of_a_heading_is_left_out() {
+        let levels = |markdown: &str, above| {
+            let html = rendered(markdown, above);
+            html.split("<h").skip(1).map(|part| part[..1].parse().unwrap()).collect::<Vec<usize>>()
+        };
+        assert_eq!(levels("### a\n\n# b\n\n### c\n\n###### d\n\n## e", 1), [2, 2, 3, 4, 3]);
+        assert_eq!(levels("# a\n## b\n### c\n#### d\n##### e", 2), [3, 4, 5, 6, 6]);
     }
 }

@@ -1,4 +1,6 @@
-// Nodes of the page. What a model, a tool or a file says becomes the text of nodes and nothing else: no string is read as HTML.
+// Nodes of the page. What a tool or a file says becomes the text of nodes and nothing else. For the words of a model see `markdown.js`.
+
+export const at = (id) => document.getElementById(id);
 
 /** An element with what is inside: nodes, texts, and lists of both. */
 export function node(name, kind, ...inside) {

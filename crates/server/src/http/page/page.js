@@ -1,7 +1,8 @@
 // The page of `coder serve`: prompts, answers while they come, calls with their results, questions, and conversations.
 
 import { Coming, rendered } from "/markdown.js";
-import { button, change, node, plain, pre } from "/nodes.js";
+import { at, button, change, node, plain, pre } from "/nodes.js";
+import { ask, events, get, login, why } from "/server.js";
 import { language, words } from "/words.js";
 
 /** Records of a conversation that are shown at a time. */
@@ -9,7 +10,6 @@ const STRETCH = 200;
 /** What a server is told of earlier turns where none are written down. */
 const MOST_CONTEXT = 20;
 
-const at = (id) => document.getElementById(id);
 const log = at("log");
 
 /** The conversation that is shown. What comes late for another one goes to that one's place, which nobody sees any more. */
@@ -99,84 +99,6 @@ function controls() {
   at("stop").disabled = !view.turn;
   if (at("status").textContent !== view.status) at("status").textContent = view.status;
   document.title = `${view.questions ? "? " : ""}${view.title ? `${view.title} - ` : ""}coder`;
-}
-
-// The server ----------------------------------------------------------------------------------------------------------------------
-
-/** A request. Where the server does not know this page (any more) the person is asked for the token, and then it is sent again. */
-async function ask(path, body, signal) {
-  for (;;) {
-    const headers = {};
-    const key = localStorage.getItem("toolfence");
-    if (key) headers["X-Page-Key"] = key;
-    if (body) headers["Content-Type"] = "application/json";
-    const response = await fetch(path, { method: body ? "POST" : "GET", headers, body: body && JSON.stringify(body), signal });
-    if (response.status !== 401) return response;
-    await enter();
-    signal?.throwIfAborted();
-  }
-}
-
-/** The data of an answer; an error that says why there is none. */
-async function get(path) {
-  const response = await ask(path);
-  const answer = await response.json();
-  if (!answer.success) throw new Error(answer.message);
-  return answer.data;
-}
-
-/** Exchanges the token for a cookie, and for the key without which the cookie is worth nothing. Cookies go to every port of a machine,
-    and what a page stores does not. */
-async function login(token) {
-  const headers = { "Content-Type": "application/json" };
-  const response = await fetch("/api/login", { method: "POST", headers, body: JSON.stringify({ token }) });
-  if (response.ok) localStorage.setItem("toolfence", (await response.json()).data.page_key);
-  return response.ok;
-}
-
-let entering = null;
-
-/** Asks for the token until it is right, once for all that wait. */
-function enter() {
-  entering ??= new Promise((entered) => {
-    const dialog = at("entry");
-    dialog.oncancel = (event) => event.preventDefault();
-    dialog.onclose = async () => {
-      const right = await login(at("token").value).catch(() => null);
-      at("token").value = "";
-      if (right) {
-        entering = null;
-        return entered();
-      }
-      at("entry-title").textContent = right === null ? words.gone : words.denied;
-      dialog.showModal();
-    };
-    at("entry-title").textContent = words.entry;
-    dialog.showModal();
-  });
-  return entering;
-}
-
-/** What went wrong, in words. */
-function why(error) {
-  // What stands in the way of a server that is gone answers without JSON.
-  return error instanceof TypeError || error instanceof SyntaxError ? words.gone : error.message;
-}
-
-async function* events(response) {
-  let text = "";
-  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-  for (let piece; !(piece = await reader.read()).done; ) {
-    const seen = Math.max(0, text.length - 1);
-    text += piece.value;
-    let from = 0;
-    // What was looked through before is not looked through again.
-    for (let end; (end = text.indexOf("\n\n", Math.max(from, seen))) >= 0; from = end + 2) {
-      const data = text.slice(from, end).split("\n").find((line) => line.startsWith("data: "));
-      if (data) yield JSON.parse(data.slice(6));
-    }
-    text = text.slice(from);
-  }
 }
 
 // Calls and questions -------------------------------------------------------------------------------------------------------------
@@ -361,7 +283,6 @@ class Telling {
 
   settle() {
     this.coming?.finish();
-    if (this.coming && !this.coming.node.hasChildNodes()) this.coming.node.remove();
     this.coming = null;
   }
 
@@ -486,12 +407,16 @@ async function send(mine, prompt) {
 // Conversations -------------------------------------------------------------------------------------------------------------------
 
 /** The records of a conversation that was written down. */
-function recordsOf(place, records) {
+async function recordsOf(place, records) {
   const shown = new View(place.id, "");
+  const answers = new Map();
+  await Promise.all(records.map(async (record) => {
+    if (record.role === "assistant" && record.content) answers.set(record, await rendered(record.content));
+  }));
   for (const record of records) {
     if (record.thoughts) shown.add(node("details", "thought", node("summary", "", words.thought), node("div", "", record.thoughts)));
     if (record.role === "user") shown.say(record.content, "user");
-    else if (record.role === "assistant" && record.content) shown.add(rendered(record.content));
+    else if (answers.has(record)) shown.add(node("article", "answer", answers.get(record)));
     else if (record.role === "tool" && record.tool_result) {
       closed(opened(shown, record.tool_result.tool_name, record.tool_call?.args), record.tool_result);
     } else if (record.role === "note" && record.content) shown.say(record.content);
@@ -508,16 +433,17 @@ async function show(id, title) {
   try {
     const data = await get(`/api/sessions/${id}/messages?newest=true&limit=${STRETCH}`);
     mine.title ||= (data.messages.find((one) => one.role === "user")?.content ?? "").split("\n")[0].slice(0, 60);
-    mine.place.append(...recordsOf(mine, data.messages));
+    mine.place.append(...(await recordsOf(mine, data.messages)));
     let from = data.offset;
     const earlier = button(words.earlier, "", async () => {
       earlier.disabled = true;
       const offset = Math.max(0, from - STRETCH);
       try {
         const before = await get(`/api/sessions/${id}/messages?offset=${offset}&limit=${from - offset}`);
+        const records = await recordsOf(mine, before.messages);
         // What is read stays where it is on the screen.
         const height = log.scrollHeight - log.scrollTop;
-        earlier.after(...recordsOf(mine, before.messages));
+        earlier.after(...records);
         log.scrollTop = log.scrollHeight - height;
         from = offset;
       } catch (error) {
