@@ -245,7 +245,7 @@ async fn a_damaged_request_is_answered() {
         assert!(answer.json().is_object());
         *(if answer.status == 200 { &mut fine } else { &mut refused }) += 1;
     }
-    assert!(fine > 50 && refused > 50, "{fine} fine, {refused} refused");
+    assert!(fine > 30 && refused > 50, "{fine} fine, {refused} refused");
     let seen = stage.seen.lock().unwrap();
     assert!(seen.requests.iter().all(|(_, body)| serde_json::from_str::<Value>(body).is_ok()));
 }

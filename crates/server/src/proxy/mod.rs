@@ -26,14 +26,17 @@
 //! # }
 //! ```
 
-mod answer;
 mod answer_format;
 mod answers;
 mod arguments;
+mod chat;
+mod conversation;
 mod guard;
 mod history;
 mod models;
 mod offer;
+mod output;
+mod piece;
 mod raw;
 mod reply;
 mod request;

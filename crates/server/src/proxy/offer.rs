@@ -1,8 +1,8 @@
-//! The tools that a request offers, and what it says of their use: JSON of the request to a catalog.
+//! The tools that a request offers, and what it says of their use.
 //!
 //! This module knows no messages and no replies.
 
-use super::raw::{Elements, Members};
+use super::conversation::Asked;
 use super::trouble::Trouble;
 use crate::messages;
 use serde_json::Value;
@@ -15,7 +15,7 @@ use toolfence_protocol::{Catalog, Text, ToolSpec};
 use toolfence_protocol::{Language, prompt};
 
 /// Bytes of all tools of a request. Their schemas are read into memory, at many times their size.
-const MOST_BYTES: usize = 1 << 20;
+pub(super) const MOST_BYTES: usize = 1 << 20;
 
 /// Lists of tools that are remembered as reported.
 const MOST_REPORTED: usize = 1024;
@@ -67,27 +67,28 @@ impl ReportedTools {
 }
 
 impl Offer {
-    /// What `tools`, `tool_choice` and `parallel_tool_calls` of a request say; `None` where there is nothing to call.
-    pub(super) fn read(request: &Members<'_>, language: Language) -> Result<Option<Offer>, Trouble> {
-        let tools = request.get("tools");
-        let specs = tools.map(specs).transpose()?.unwrap_or_default();
-        if specs.is_empty() {
-            return Ok(None);
+    /// The tools of a request, narrowed to what its choice allows. An offer without tools is that of a plain conversation.
+    pub(super) fn new(asked: &mut Asked<'_>, language: Language) -> Result<Offer, Trouble> {
+        let choice = asked.choice.clone();
+        let wanted = |spec: &ToolSpec| match &choice {
+            Choice::None => false,
+            Choice::This(name) => *name == spec.name,
+            Choice::Auto | Choice::Required => true,
+        };
+        let offered = !asked.tools.is_empty();
+        let catalog: Catalog = std::mem::take(&mut asked.tools).into_iter().filter(wanted).collect();
+        if let Choice::This(name) = &choice
+            && offered
+            && catalog.specs().is_empty()
+        {
+            return Err(Trouble::request(messages::chosen_tool_missing(format!("{name:.64?}"))));
         }
-        let choice = request.get("tool_choice").map_or(Ok(Choice::Auto), choice)?;
-        let several = request.get("parallel_tool_calls").is_none_or(|value| value.get() != "false");
-        let wanted = |spec: &ToolSpec| !matches!(&choice, Choice::This(name) if *name != spec.name);
-        let catalog: Catalog = specs.into_iter().filter(wanted).collect();
-        match &choice {
-            Choice::None => return Ok(None),
-            Choice::This(name) if catalog.specs().is_empty() => {
-                return Err(Trouble::request(messages::chosen_tool_missing(format!("{name:.64?}"))));
-            }
-            _ => {}
-        }
-        let mut hash = DefaultHasher::new();
-        tools.map(RawValue::get).hash(&mut hash);
-        Ok(Some(Offer { catalog: Arc::new(catalog), choice, several, language, hash: hash.finish() }))
+        Ok(Offer { catalog: Arc::new(catalog), choice, several: asked.several, language, hash: asked.tools_hash })
+    }
+
+    /// Whether nothing can be called.
+    pub(super) fn is_empty(&self) -> bool {
+        self.catalog.specs().is_empty()
     }
 
     /// What the model is told.
@@ -133,42 +134,23 @@ impl Offer {
     }
 }
 
-fn specs(tools: &RawValue) -> Result<Vec<ToolSpec>, Trouble> {
-    if tools.get().len() > MOST_BYTES {
-        return Err(Trouble::request(messages::tools_too_large(MOST_BYTES as u64)));
-    }
-    let tools: Elements<'_> =
-        serde_json::from_str(tools.get()).map_err(|error| Trouble::request(format!("tools: {error}")))?;
-    tools.0.iter().enumerate().map(|(index, tool)| spec(tool, index)).collect()
-}
-
-fn spec(tool: &RawValue, index: usize) -> Result<ToolSpec, Trouble> {
-    let tool: Value =
-        serde_json::from_str(tool.get()).map_err(|error| Trouble::request(format!("tools[{index}]: {error}")))?;
-    if tool.get("type").is_some_and(|kind| kind != "function") {
-        return Err(Trouble::request(messages::no_function(index as u64)));
-    }
-    let function = tool.get("function").ok_or_else(|| Trouble::request(messages::function_missing(index as u64)))?;
-    let name = function.get("name").and_then(Value::as_str).unwrap_or_default();
+/// A tool from its object in a request; `schema` is the member that describes its arguments, and `place` where the object is.
+pub(super) fn function(described: &Value, schema: &str, place: &str) -> Result<ToolSpec, Trouble> {
+    let name = described.get("name").and_then(Value::as_str).unwrap_or_default();
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     if name.is_empty() || name.len() > 128 || !name.chars().all(plain) {
-        return Err(Trouble::request(messages::no_function_name(index as u64)));
+        return Err(Trouble::request(messages::no_function_name(place)));
     }
-    let purpose = function.get("description").and_then(Value::as_str).unwrap_or_default();
+    let purpose = described.get("description").and_then(Value::as_str).unwrap_or_default();
     let none = Value::Null;
-    let schema = function.get("parameters").unwrap_or(&none);
-    Ok(ToolSpec::from_json_schema(name.to_owned(), purpose.to_owned(), schema))
+    Ok(ToolSpec::from_json_schema(name.to_owned(), purpose.to_owned(), described.get(schema).unwrap_or(&none)))
 }
 
-fn choice(choice: &RawValue) -> Result<Choice, Trouble> {
-    let choice: Value = serde_json::from_str(choice.get()).unwrap_or_default();
-    match (choice.as_str(), choice.pointer("/function/name").and_then(Value::as_str)) {
-        (Some("auto"), _) => Ok(Choice::Auto),
-        (Some("none"), _) => Ok(Choice::None),
-        (Some("required" | "any"), _) => Ok(Choice::Required),
-        (None, Some(name)) => Ok(Choice::This(name.to_owned())),
-        _ => Err(Trouble::request(messages::no_tool_choice())),
-    }
+/// A hash of a list of tools.
+pub(super) fn hash(tools: Option<&RawValue>) -> u64 {
+    let mut hash = DefaultHasher::new();
+    tools.map(RawValue::get).hash(&mut hash);
+    hash.finish()
 }
 
 #[cfg(test)]
@@ -182,8 +164,8 @@ mod tests {
                 serde_json::json!({"properties": {"x": {"pattern": pattern}, "y": {"pattern": r"^\p{L}+$"}}});
             let request =
                 serde_json::json!({"tools": [{"function": {"name": "t", "parameters": parameters}}]}).to_string();
-            let request: Members<'_> = serde_json::from_str(&request).unwrap();
-            Offer::read(&request, Language::English).ok().flatten().unwrap()
+            let (mut asked, _) = crate::proxy::chat::reader::read(&request).ok().flatten().unwrap();
+            Offer::new(&mut asked, Language::English).ok().unwrap()
         };
         let reported = ReportedTools::default();
         assert_eq!(reported.unchecked_patterns(&offer("^(?!a)")), [("t", "^(?!a)")]);

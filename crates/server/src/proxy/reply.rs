@@ -5,8 +5,10 @@
 use super::answers;
 use super::arguments::Arguments;
 use super::offer::{Choice, Offer};
+use super::output::Output;
 use crate::messages;
 use std::collections::VecDeque;
+use std::sync::Arc;
 use toolfence_protocol::format::Format;
 use toolfence_protocol::parse::{Event, Options, Parser, ReadError};
 use toolfence_protocol::reply::Summary;
@@ -20,23 +22,6 @@ const MOST_BLANK: usize = 4 << 10;
 
 /// Answers of one reply when it is asked again.
 const MOST_ANSWERS: usize = 64;
-
-/// What the client is told.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Delta {
-    Text(String),
-    Reasoning(String),
-    /// A call begins; its arguments follow in pieces.
-    Call {
-        index: usize,
-        id: String,
-        name: String,
-    },
-    Arguments {
-        index: usize,
-        text: String,
-    },
-}
 
 /// What a whole reply came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,12 +38,12 @@ pub(super) enum Outcome {
 /// A reply that is being received.
 pub(super) struct Reply {
     parser: Parser,
-    offer: Offer,
+    offer: Arc<Offer>,
     /// What the ids of its calls begin with.
     ids: String,
     /// Whether calls are told while they come.
     streams: bool,
-    out: VecDeque<Delta>,
+    out: VecDeque<Output>,
     /// The call that is being told.
     growing: Option<Growing>,
     calls: usize,
@@ -109,7 +94,7 @@ struct Unread {
 impl Reply {
     /// `options`: how it is read, but for the tools. `guessed`: that it begins in reasoning was learned from other replies.
     /// `ids`: what the ids of its calls begin with. `streams`: whether what is polled is with the client at once.
-    pub(super) fn new(offer: Offer, mut options: Options, guessed: bool, ids: String, streams: bool) -> Reply {
+    pub(super) fn new(offer: Arc<Offer>, mut options: Options, guessed: bool, ids: String, streams: bool) -> Reply {
         options.catalog = Some(offer.catalog.clone());
         Reply {
             parser: Parser::new(options),
@@ -154,7 +139,7 @@ impl Reply {
     }
 
     /// What comes next for the client.
-    pub(super) fn poll(&mut self) -> Option<Delta> {
+    pub(super) fn poll(&mut self) -> Option<Output> {
         self.out.pop_front()
     }
 
@@ -269,7 +254,7 @@ impl Reply {
     }
 
     /// After a fault the reply is asked for again: nothing more of this one is told.
-    fn tell(&mut self, delta: Delta) {
+    fn tell(&mut self, delta: Output) {
         if self.faults.is_empty() {
             self.out.push_back(delta);
         }
@@ -280,7 +265,7 @@ impl Reply {
             self.lead = Lead::Reasoning;
         }
         if !text.is_empty() {
-            self.tell(Delta::Reasoning(text));
+            self.tell(Output::Reasoning(text));
         }
     }
 
@@ -313,7 +298,7 @@ impl Reply {
         }
         if !text.is_empty() {
             self.lead = Lead::Text;
-            self.tell(Delta::Text(text));
+            self.tell(Output::Text(text));
         }
     }
 
@@ -346,12 +331,12 @@ impl Reply {
         if let Some(name) = name {
             self.begin(index, name);
         }
-        self.tell(Delta::Arguments { index, text });
+        self.tell(Output::Arguments { index, text });
     }
 
     fn begin(&mut self, index: usize, name: String) {
         let id = format!("{}_{}", self.ids, index + 1);
-        self.tell(Delta::Call { index, id, name });
+        self.tell(Output::CallStarted { index, id, name });
     }
 
     fn call(&mut self, mut call: ToolCall) {
@@ -385,8 +370,9 @@ impl Reply {
             self.begin(index, call.name.clone());
         }
         for text in rest {
-            self.tell(Delta::Arguments { index, text });
+            self.tell(Output::Arguments { index, text });
         }
+        self.tell(Output::CallDone { index });
         self.calls += 1;
         self.not_passed(call);
     }

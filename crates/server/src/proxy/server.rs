@@ -1,11 +1,14 @@
 //! Connections of clients: what is answered, what is refused, and what goes on to the upstream as it is.
 
 use super::Shared;
-use super::answer::{Stamp, Usage, Whole};
+use super::chat;
+use super::chat::writer::ChatWriter;
 use super::guard;
+use super::output::Writer;
+use super::piece::Usage;
 use super::request::{Projected, constrained, project};
 use super::trouble::Trouble;
-use super::turn::{CHAT, Ended, Out, Turn, readable};
+use super::turn::{CHAT, Ended, Turn, readable};
 use super::upstream::end_to_end;
 use crate::body::{Body, BrokeOff, Pieces};
 use crate::messages;
@@ -30,7 +33,7 @@ pub(super) async fn answer(shared: Arc<Shared>, request: Request<Arriving>) -> R
     let language = shared.options.language;
     let answered = route(shared, request).await;
     Ok(answered.unwrap_or_else(|trouble| {
-        let body = trouble.body(language);
+        let body = chat::writer::error(&trouble, language);
         tracing::info!(target: "toolfence", status = trouble.status, body, "refused");
         failed(&trouble, body)
     }))
@@ -50,7 +53,7 @@ async fn route(shared: Arc<Shared>, request: Request<Arriving>) -> Result<Respon
             return Err(Trouble::refused(405, messages::chat_is_posted()));
         }
         let url = shared.upstream.url(&["chat", "completions"], query).ok_or_else(nowhere)?;
-        return chat(shared, request, url).await;
+        return answer_chat(shared, request, url).await;
     }
     let segments = models(name).ok_or_else(nowhere)?;
     if method != Method::GET {
@@ -90,18 +93,21 @@ fn nowhere() -> Trouble {
     Trouble::refused(404, messages::nothing_here())
 }
 
-async fn chat(shared: Arc<Shared>, request: Request<Arriving>, url: Url) -> Result<Response<Body>, Trouble> {
+async fn answer_chat(shared: Arc<Shared>, request: Request<Arriving>, url: Url) -> Result<Response<Body>, Trouble> {
     guard::json(request.headers())?;
     let (head, body) = request.into_parts();
     let body = read(body, &shared).await?;
     let text = std::str::from_utf8(&body).map_err(|_| Trouble::request(messages::body_is_no_text()))?;
-    let Some(projected) = project(text, shared.options.language)? else {
+    let Some((asked, wants_usage)) = chat::reader::read(text)? else {
         let headers = shared.upstream.headers(&head.headers);
         let response = shared.upstream.send(Method::POST, url, headers, body).await?;
         return Ok(pass_on(shared, response));
     };
+    let projected = project(asked, shared.options.language)?;
     drop(body);
-    translated(shared, url, &head.headers, projected).await
+    let ids = unique();
+    let writer = ChatWriter::new(format!("chatcmpl-{ids}"), now(), wants_usage, shared.options.language);
+    translated(shared, url, &head.headers, projected, format!("call_{ids}"), Box::new(writer)).await
 }
 
 /// Answers a request with tools, or with a history of them.
@@ -110,13 +116,15 @@ async fn translated(
     url: Url,
     headers: &HeaderMap,
     asked: Projected,
+    ids: String,
+    writer: Box<dyn Writer>,
 ) -> Result<Response<Body>, Trouble> {
     let headers = shared.upstream.headers_to_read(headers);
-    let Some(offer) = asked.offer else {
+    if asked.offer.is_empty() {
         let response = shared.upstream.send(Method::POST, url, headers, asked.body).await?;
         return Ok(pass_on(shared, response));
-    };
-    for (tool, pattern) in shared.reported.unchecked_patterns(&offer) {
+    }
+    for (tool, pattern) in shared.reported.unchecked_patterns(&asked.offer) {
         tracing::warn!(
             target: "toolfence",
             tool,
@@ -124,23 +132,19 @@ async fn translated(
             "arguments are not checked against this pattern: it is too large, or needs a lookaround or a backreference"
         );
     }
-    let (ids, created) = (unique(), now());
-    let stamp = Stamp::new(format!("chatcmpl-{ids}"), created);
-    let ids = format!("call_{ids}");
     // The form of the final answer is held back and sent with the last request: a server takes a form or a grammar.
     let form = shared.models.grammar(&asked.model).await.filter(|_| asked.format.is_none());
-    let held = form.and_then(|form| constrained(&asked.body, form, &offer.grammar()));
+    let held = form.and_then(|form| constrained(&asked.body, form, &asked.offer.grammar()));
     let mut turn = Turn {
         shared: shared.clone(),
         url,
         headers,
         body: asked.body,
-        offer,
+        offer: asked.offer,
         model: asked.model,
         format: asked.format,
         held: String::new(),
         ids,
-        stamp,
         usage: Usage::default(),
     };
     let response = turn.begin(held).await?;
@@ -156,7 +160,7 @@ async fn translated(
         let gone = pieces.clone();
         tokio::spawn(async move {
             tokio::select! {
-                () = turn.stream(response, pieces, asked.wants_usage) => {}
+                () = turn.stream(response, writer, pieces) => {}
                 () = gone.closed() => {}
             }
         });
@@ -164,14 +168,12 @@ async fn translated(
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
         return Ok(with_headers(headers, body));
     }
-    let mut out = Out::Whole(Whole::default());
-    let finish = turn.run(response, &mut out).await.map_err(|ended| match ended {
+    let whole = turn.whole(response, writer).await.map_err(|ended| match ended {
         Ended::Trouble(trouble) => trouble,
         Ended::Gone => Trouble::upstream(502, messages::client_went_away()),
     })?;
-    let Out::Whole(whole) = out else { return Err(Trouble::upstream(500, messages::whole_answer_wanted())) };
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    Ok(with_headers(headers, turn.stamp.whole(&whole, &finish, turn.usage.sum()).into()))
+    Ok(with_headers(headers, whole.into()))
 }
 
 fn with_headers(headers: HeaderMap, body: Body) -> Response<Body> {
@@ -210,7 +212,9 @@ async fn copy(shared: &Shared, mut response: reqwest::Response, pieces: &Pieces,
             }
             Ok(None) => return,
             Err(trouble) if events && between => {
-                let _ = pieces.send(Ok(format!("data: {}\n\n", trouble.body(shared.options.language)).into())).await;
+                let _ = pieces
+                    .send(Ok(format!("data: {}\n\n", chat::writer::error(&trouble, shared.options.language)).into()))
+                    .await;
                 return;
             }
             Err(_) => Err(BrokeOff),

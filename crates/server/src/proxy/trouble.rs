@@ -1,17 +1,17 @@
-//! What the client is told when something fails: the error object of the API, as a whole answer or as an event.
+//! What went wrong, in the words of no API. The writer of each API makes its error object of it, as an answer of its own or as an
+//! event.
 //!
 //! Its reader is a program first and a person second: status and type are the API's, the message says what to do.
 
-use serde_json::json;
-use toolfence_protocol::{Language, Text};
+use toolfence_protocol::Text;
 
 /// Why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Trouble {
     /// The status of an answer that has not begun.
     pub(super) status: u16,
-    kind: &'static str,
-    message: Text,
+    pub(super) kind: &'static str,
+    pub(super) message: Text,
     /// Whether the same request may go better: clients of the API ask the header `x-should-retry`.
     pub(super) again: bool,
 }
@@ -36,11 +36,5 @@ impl Trouble {
     /// The model's reply cannot be used, and it was asked often enough.
     pub(super) fn reply(message: impl Into<Text>) -> Trouble {
         Trouble { status: 502, kind: "malformed_call", message: message.into(), again: false }
-    }
-
-    /// `{"error": {..}}`, with the message in a language.
-    pub(super) fn body(&self, language: Language) -> String {
-        let message = self.message.render(language);
-        json!({"error": {"message": message, "type": self.kind, "param": null, "code": self.kind}}).to_string()
     }
 }

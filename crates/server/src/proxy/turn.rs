@@ -4,10 +4,11 @@
 //! client.
 
 use super::Shared;
-use super::answer::{Piece, Stamp, Usage, Whole, delta};
 use super::answer_format::AnswerFormat;
 use super::offer::Offer;
-use super::reply::{Delta, Outcome, Reply};
+use super::output::{Finish, FinishedBy, Output, Writer, append};
+use super::piece::{Piece, Usage};
+use super::reply::{Outcome, Reply};
 use super::request::asked_again;
 use super::trouble::Trouble;
 use crate::body::Pieces;
@@ -16,7 +17,7 @@ use hyper::body::Bytes;
 use hyper::header::CONTENT_TYPE;
 use hyper::{HeaderMap, Method};
 use reqwest::Response;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::time::timeout;
@@ -37,21 +38,32 @@ pub(super) struct Turn {
     pub(super) url: reqwest::Url,
     pub(super) headers: HeaderMap,
     pub(super) body: String,
-    pub(super) offer: Offer,
+    pub(super) offer: Arc<Offer>,
     /// The model that answers, by the name that the client gives it.
     pub(super) model: String,
     /// What the final answer has to be; text is held while it is not known to be that.
     pub(super) format: Option<AnswerFormat>,
     pub(super) held: String,
     pub(super) ids: String,
-    pub(super) stamp: Stamp,
     pub(super) usage: Usage,
 }
 
-/// Where what is said goes.
-pub(super) enum Out {
-    Stream { pieces: Pieces, buffer: String, sent: Instant, role_told: bool, text_told: bool },
-    Whole(Whole),
+/// Where the answer goes, and who writes it.
+pub(super) struct Out {
+    writer: Box<dyn Writer>,
+    way: Way,
+}
+
+enum Way {
+    Stream {
+        pieces: Pieces,
+        buffer: String,
+        sent: Instant,
+        /// Text was sent.
+        has_text: bool,
+    },
+    /// The answer is sent when it is complete.
+    Whole(Vec<Output>),
 }
 
 /// Why an answer ends before its end.
@@ -77,35 +89,49 @@ enum Shape {
 }
 
 impl Out {
-    pub(super) fn stream(pieces: Pieces) -> Out {
-        Out::Stream { pieces, buffer: String::new(), sent: Instant::now(), role_told: false, text_told: false }
+    pub(super) fn stream(writer: Box<dyn Writer>, pieces: Pieces) -> Out {
+        let way = Way::Stream { pieces, buffer: String::new(), sent: Instant::now(), has_text: false };
+        let mut out = Out { writer, way };
+        if let Way::Stream { buffer, .. } = &mut out.way {
+            out.writer.begin(buffer);
+        }
+        out
+    }
+
+    pub(super) fn whole(writer: Box<dyn Writer>) -> Out {
+        Out { writer, way: Way::Whole(Vec::new()) }
+    }
+
+    fn is_stream(&self) -> bool {
+        matches!(self.way, Way::Stream { .. })
     }
 
     /// Another reply begins in place of the last one.
     fn again(&mut self) {
-        match self {
-            Out::Whole(whole) => *whole = Whole::default(),
-            Out::Stream { .. } => {}
+        if let Way::Whole(outputs) = &mut self.way {
+            outputs.clear();
         }
     }
 
-    fn take(&mut self, told: Delta, stamp: &Stamp) {
-        match self {
-            Out::Whole(whole) => whole.take(told),
-            Out::Stream { buffer, role_told, text_told, .. } => {
-                *text_told |= matches!(told, Delta::Text(_));
-                let mut delta = delta(&told);
-                if !std::mem::replace(role_told, true) {
-                    delta["role"] = "assistant".into();
-                }
-                stamp.chunk(&delta, None, buffer);
+    fn take(&mut self, output: Output) {
+        match &mut self.way {
+            Way::Whole(outputs) => append(outputs, output),
+            Way::Stream { buffer, has_text, .. } => {
+                *has_text |= matches!(output, Output::Text(_));
+                self.writer.event(&output, buffer);
             }
         }
     }
 
+    /// The whole answer.
+    pub(super) fn into_whole(mut self) -> String {
+        let Way::Whole(outputs) = self.way else { return String::new() };
+        self.writer.whole(outputs)
+    }
+
     /// Sends what is written. The upstream waits as long as the client does not read.
     async fn flush(&mut self, shared: &Shared) -> Result<(), Ended> {
-        let Out::Stream { pieces, buffer, sent, .. } = self else { return Ok(()) };
+        let Way::Stream { pieces, buffer, sent, .. } = &mut self.way else { return Ok(()) };
         if buffer.is_empty() {
             if sent.elapsed() < MOST_QUIET {
                 return Ok(());
@@ -145,17 +171,17 @@ impl Turn {
         Ok(without)
     }
 
-    /// Reads the answer, and further ones where the reply cannot be used; gives the reason it finished with.
-    pub(super) async fn run(&mut self, mut response: Response, out: &mut Out) -> Result<String, Ended> {
+    /// Reads the answer, and further ones where the reply cannot be used, and returns how it finished.
+    pub(super) async fn run(&mut self, mut response: Response, out: &mut Out) -> Result<FinishedBy, Ended> {
         let mut reminded = false;
         for left in (0..=self.shared.options.asked_again).rev() {
-            let mut reply = self.reply(matches!(out, Out::Stream { .. })).await;
+            let mut reply = self.reply(out.is_stream()).await;
             let finish = self.read(response, &mut reply, out).await?;
             let message = match reply.outcome() {
                 Outcome::Passed { calls: 0 } => return self.formatted(finish, &reply, out).await,
                 Outcome::Passed { .. } => {
                     self.tell_held(out);
-                    return Ok("tool_calls".into());
+                    return Ok(FinishedBy::Calls);
                 }
                 Outcome::Again { hard: false, .. } if left == 0 || reminded || reply.text().is_none() => {
                     return self.formatted(finish, &reply, out).await;
@@ -209,14 +235,14 @@ impl Turn {
     fn tell_held(&mut self, out: &mut Out) {
         let held = std::mem::take(&mut self.held);
         if !held.is_empty() {
-            out.take(Delta::Text(held), &self.stamp);
+            out.take(Output::Text(held));
         }
     }
 
     /// Ends a reply without a call: its text has to be what the client wants of the final answer. Where it is not, the model
     /// is asked once more, and then the upstream may enforce it.
-    async fn formatted(&mut self, finish: String, reply: &Reply, out: &mut Out) -> Result<String, Ended> {
-        let Some(format) = self.format.take() else { return Ok(plain_finish(finish)) };
+    async fn formatted(&mut self, finish: String, reply: &Reply, out: &mut Out) -> Result<FinishedBy, Ended> {
+        let Some(format) = self.format.take() else { return Ok(FinishedBy::of_upstream(&finish)) };
         if let Some(fitting) = format.fitting(&self.held) {
             self.held = fitting.to_owned();
         } else if let Some(said) = reply.text().filter(|_| reason(&finish) == FinishReason::Stop) {
@@ -224,24 +250,26 @@ impl Turn {
             let message = messages::give_the_answer_as_json().into_string(language);
             self.body = asked_again(&self.body, said, &message, Some(&format.raw))?;
             let response = self.ask_again(out).await?;
-            let mut reply = self.reply(matches!(out, Out::Stream { .. })).await;
+            let mut reply = self.reply(out.is_stream()).await;
             let finish = self.read(response, &mut reply, out).await?;
             return match reply.outcome() {
-                Outcome::Passed { calls: 0 } | Outcome::Again { hard: false, .. } => Ok(plain_finish(finish)),
-                Outcome::Passed { .. } => Ok("tool_calls".into()),
+                Outcome::Passed { calls: 0 } | Outcome::Again { hard: false, .. } => {
+                    Ok(FinishedBy::of_upstream(&finish))
+                }
+                Outcome::Passed { .. } => Ok(FinishedBy::Calls),
                 Outcome::Again { why, .. } => Err(Trouble::reply(messages::given_up(why)).into()),
                 Outcome::Broken(why) => Err(Trouble::reply(messages::turned_out_no_call(why)).into()),
             };
         }
         self.tell_held(out);
-        Ok(plain_finish(finish))
+        Ok(FinishedBy::of_upstream(&finish))
     }
 
     /// Reads one answer to its end and gives its finish reason.
     async fn read(&mut self, mut response: Response, reply: &mut Reply, out: &mut Out) -> Result<String, Ended> {
         let shared = self.shared.clone();
         let shape = shape(&response)?;
-        let before = matches!(out, Out::Stream { text_told: true, .. });
+        let before = matches!(out.way, Way::Stream { has_text: true, .. });
         let mut reading = Reading { turn: self, reply, out, finish: None, done: false, apart: before };
         let mut room = reading.room(shape);
         let mut events = Events::new(shared.options.event);
@@ -281,30 +309,29 @@ impl Turn {
         Ok(finish)
     }
 
-    /// The answer as the last thing a stream tells.
-    pub(super) fn last_words(&self, finish: &str, wants_usage: bool, out: &mut Out) {
-        let Out::Stream { buffer, role_told, .. } = out else { return };
-        let delta = if *role_told { json!({}) } else { json!({"role": "assistant", "content": ""}) };
-        self.stamp.chunk(&delta, Some(finish), buffer);
-        if let Some(usage) = self.usage.sum().filter(|_| wants_usage) {
-            self.stamp.usage(&usage, buffer);
-        }
-        buffer.push_str("data: [DONE]\n\n");
+    /// Takes the answer to its end. Only a client that is gone gets none.
+    async fn finish(&mut self, response: Response, out: &mut Out) -> Result<(), Ended> {
+        let reason = self.run(response, out).await?;
+        out.take(Output::Finished(Finish { reason, usage: self.usage.sum() }));
+        Ok(())
     }
 
-    /// Drives a stream to its end; what fails is told as an event, and nothing follows it.
-    pub(super) async fn stream(mut self, response: Response, pieces: Pieces, wants_usage: bool) {
-        let mut out = Out::stream(pieces);
-        match self.run(response, &mut out).await {
-            Ok(finish) => self.last_words(&finish, wants_usage, &mut out),
+    /// Reads the answer, and returns it when it is complete.
+    pub(super) async fn whole(mut self, response: Response, writer: Box<dyn Writer>) -> Result<String, Ended> {
+        let mut out = Out::whole(writer);
+        self.finish(response, &mut out).await?;
+        Ok(out.into_whole())
+    }
+
+    /// Drives a stream to its end; a failure is an event, and nothing follows it.
+    pub(super) async fn stream(mut self, response: Response, writer: Box<dyn Writer>, pieces: Pieces) {
+        let mut out = Out::stream(writer, pieces);
+        match self.finish(response, &mut out).await {
+            Ok(()) => {}
             Err(Ended::Gone) => return,
-            Err(Ended::Trouble(trouble)) => {
-                if let Out::Stream { buffer, .. } = &mut out {
-                    buffer.push_str(&format!("data: {}\n\n", trouble.body(self.shared.options.language)));
-                }
-            }
+            Err(Ended::Trouble(trouble)) => out.take(Output::Failed(trouble)),
         }
-        // Where nobody takes it any more there is nobody to tell.
+        // If the client is gone, nobody reads it.
         let _ = out.flush(&self.shared).await;
     }
 }
@@ -324,10 +351,8 @@ struct Reading<'a> {
 impl Reading<'_> {
     /// Bytes of the answer that may come. Only what is told at once has no end: all else is kept.
     fn room(&self, shape: Shape) -> u64 {
-        match (&self.out, shape) {
-            (Out::Stream { .. }, Shape::Events) => u64::MAX,
-            (Out::Whole(_), _) | (_, Shape::Json) => self.turn.shared.options.body as u64,
-        }
+        let is_kept = !self.out.is_stream() || self.out.writer.keeps_text();
+        if shape == Shape::Json || is_kept { self.turn.shared.options.body as u64 } else { u64::MAX }
     }
 
     fn is_over(&self) -> bool {
@@ -345,12 +370,12 @@ impl Reading<'_> {
         if let Some(error) = piece.error {
             return Err(Trouble::upstream(502, said(error.get())));
         }
-        self.turn.stamp.seen(&piece);
+        self.out.writer.note_upstream(&piece);
         self.turn.usage.seen(&piece);
         let said = piece.said();
         self.finish = said.finish.or(self.finish.take());
         if !said.reasoning.is_empty() {
-            self.out.take(Delta::Reasoning(said.reasoning), &self.turn.stamp);
+            self.out.take(Output::Reasoning(said.reasoning));
         }
         if !said.text.is_empty() {
             self.reply.push(&said.text);
@@ -361,15 +386,15 @@ impl Reading<'_> {
 
     fn tell(&mut self) {
         while let Some(told) = self.reply.poll() {
-            if let (Some(_), Delta::Text(text)) = (&self.turn.format, &told) {
+            if let (Some(_), Output::Text(text)) = (&self.turn.format, &told) {
                 self.turn.held.push_str(text);
                 continue;
             }
-            if self.apart && matches!(told, Delta::Text(_)) {
+            if self.apart && matches!(told, Output::Text(_)) {
                 self.apart = false;
-                self.out.take(Delta::Text("\n\n".into()), &self.turn.stamp);
+                self.out.take(Output::Text("\n\n".into()));
             }
-            self.out.take(told, &self.turn.stamp);
+            self.out.take(told);
         }
     }
 
@@ -408,11 +433,6 @@ fn reason(finish: &str) -> FinishReason {
         "length" => FinishReason::Length,
         _ => FinishReason::Cut,
     }
-}
-
-/// The upstream's reason, where no call was passed on.
-fn plain_finish(finish: String) -> String {
-    if matches!(finish.as_str(), "tool_calls" | "function_call") { "stop".into() } else { finish }
 }
 
 fn shape(response: &Response) -> Result<Shape, Trouble> {
