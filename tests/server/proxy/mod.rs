@@ -5,5 +5,6 @@ mod hostile;
 mod law;
 mod program;
 mod requests;
+mod responses;
 mod streams;
 pub(crate) mod support;

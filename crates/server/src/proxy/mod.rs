@@ -28,6 +28,7 @@
 
 mod answer_format;
 mod answers;
+mod api;
 mod arguments;
 mod chat;
 mod conversation;
@@ -40,6 +41,8 @@ mod piece;
 mod raw;
 mod reply;
 mod request;
+mod responses;
+mod route;
 mod server;
 mod trouble;
 mod turn;

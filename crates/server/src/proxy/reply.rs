@@ -124,6 +124,10 @@ impl Reply {
             Some(kept) if kept.len() + text.len() <= MOST_KEPT => kept.push_str(text),
             kept => *kept = None,
         }
+        if self.offer.is_empty() {
+            // Where nothing can be called, a reply is text whatever it looks like.
+            return self.tell(Output::Text(text.to_owned()));
+        }
         self.parser.push(text);
         self.read();
     }

@@ -34,12 +34,12 @@ pub(super) fn project(mut asked: Asked<'_>, language: Language) -> Result<Projec
     if let Some(wanted) = wanted.filter(|_| format.is_none()) {
         members.set("response_format", &wanted);
     }
-    let form = format.as_ref().map(|format| format.told().into_string(language)).unwrap_or_default();
+    let form = format.as_ref().map(|format| format.instructions(offer.is_empty()));
+    let form = form.map(|form| form.into_string(language)).unwrap_or_default();
     let told = format!("{}\n{form}", offer.told());
     // What the model wrote is shown to it in the form that it is taught.
     let bodies = Some(&*offer.catalog).filter(|catalog| prompt::teaches_bodies(catalog));
     let messages = History::project(messages, told.trim(), bodies);
-    let wrong = |error: serde_json::Error| Trouble::request(messages::no_chat_request(error.to_string()));
     members.set("messages", &RawValue::from_string(messages).map_err(wrong)?);
     Ok(Projected { body: members.print(), model, offer: Arc::new(offer), format, streamed })
 }
@@ -60,10 +60,16 @@ pub(super) fn constrained(body: &str, form: Form, gbnf: &str) -> Option<String> 
     Some(request.print())
 }
 
-/// The request to the upstream that asks again: `body`, the request before, with the model's `reply` and an `answer` to it behind
-/// its messages. `format`: the form that the next reply must have.
-pub(super) fn asked_again(body: &str, reply: &str, answer: &str, format: Option<&RawValue>) -> Result<String, Trouble> {
-    let wrong = |error: serde_json::Error| Trouble::request(messages::no_chat_request(error.to_string()));
+/// The request to the upstream with the form that its answer must have.
+pub(super) fn with_format(body: &str, format: &RawValue) -> Result<String, Trouble> {
+    let mut request: Members<'_> = serde_json::from_str(body).map_err(wrong)?;
+    request.set("response_format", &format);
+    Ok(request.print())
+}
+
+/// The request to the upstream that asks again: `body`, the request before, with the model's `reply` and an `answer` to it after its
+/// messages.
+pub(super) fn asked_again(body: &str, reply: &str, answer: &str) -> Result<String, Trouble> {
     let mut request: Members<'_> = serde_json::from_str(body).map_err(wrong)?;
     let messages = request.get("messages").map_or("[]", RawValue::get);
     let before = messages.trim_end().strip_suffix(']').unwrap_or("[").trim_end();
@@ -71,8 +77,9 @@ pub(super) fn asked_again(body: &str, reply: &str, answer: &str, format: Option<
     let (reply, answer) = (json!({"role": "assistant", "content": reply}), json!({"role": "user", "content": answer}));
     let messages = format!("{before}{comma}{reply},{answer}]");
     request.set("messages", &RawValue::from_string(messages).map_err(wrong)?);
-    if let Some(format) = format {
-        request.set("response_format", &format);
-    }
     Ok(request.print())
+}
+
+fn wrong(error: serde_json::Error) -> Trouble {
+    Trouble::request(messages::no_chat_request(error.to_string()))
 }

@@ -1,14 +1,13 @@
 //! Connections of clients: what is answered, what is refused, and what goes on to the upstream as it is.
 
 use super::Shared;
-use super::chat;
-use super::chat::writer::ChatWriter;
+use super::api::{Api, ApiRequest, Identity};
 use super::guard;
 use super::output::Writer;
-use super::piece::Usage;
-use super::request::{Projected, constrained, project};
+use super::request::project;
+use super::route::{self, Route};
 use super::trouble::Trouble;
-use super::turn::{CHAT, Ended, Turn, readable};
+use super::turn::{Ended, Turn, readable};
 use super::upstream::end_to_end;
 use crate::body::{Body, BrokeOff, Pieces};
 use crate::messages;
@@ -16,7 +15,6 @@ use crate::slots::Arriving;
 use hyper::body::{Body as _, Bytes};
 use hyper::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
-use reqwest::Url;
 use std::convert::Infallible;
 use std::future::poll_fn;
 use std::hash::{BuildHasher, RandomState};
@@ -31,100 +29,77 @@ const MOST_WAITING: usize = 8;
 /// Answers one request.
 pub(super) async fn answer(shared: Arc<Shared>, request: Request<Arriving>) -> Result<Response<Body>, Infallible> {
     let language = shared.options.language;
-    let answered = route(shared, request).await;
+    let api = route::api(request.uri().path(), request.headers());
+    let answered = dispatch(shared, request).await;
     Ok(answered.unwrap_or_else(|trouble| {
-        let body = chat::writer::error(&trouble, language);
+        let body = api.error(&trouble, language);
         tracing::info!(target: "toolfence", status = trouble.status, body, "refused");
         failed(&trouble, body)
     }))
 }
 
-async fn route(shared: Arc<Shared>, request: Request<Arriving>) -> Result<Response<Body>, Trouble> {
+async fn dispatch(shared: Arc<Shared>, request: Request<Arriving>) -> Result<Response<Body>, Trouble> {
     if shared.loopback {
         guard::origin(request.headers())?;
     }
     guard::key(request.headers(), shared.options.key.as_deref())?;
-    let path = request.uri().path_and_query().map_or("/", |path| path.as_str()).to_owned();
-    let Some(inner) = path.strip_prefix("/v1").filter(|inner| inner.starts_with('/')) else { return Err(nowhere()) };
-    let (name, query) = inner.split_once('?').map_or((inner, None), |(name, query)| (name, Some(query)));
-    let method = request.method();
-    if name == CHAT {
-        if method != Method::POST {
-            return Err(Trouble::refused(405, messages::chat_is_posted()));
+    let (path, query) = (request.uri().path().to_owned(), request.uri().query().map(str::to_owned));
+    match (route::route(&path).ok_or_else(nowhere)?, request.method()) {
+        (Route::Ask(api), &Method::POST) => ask(shared, request, api, query.as_deref()).await,
+        (Route::Ask(_), _) => Err(Trouble::refused(405, messages::chat_is_posted())),
+        (Route::Models(segments), &Method::GET) => {
+            let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
+            let url = shared.upstream.url(&segments, query.as_deref()).ok_or_else(nowhere)?;
+            let headers = shared.upstream.headers(request.headers());
+            let response = shared.upstream.send(Method::GET, url, headers, Bytes::new()).await?;
+            Ok(pass_on(shared, response))
         }
-        let url = shared.upstream.url(&["chat", "completions"], query).ok_or_else(nowhere)?;
-        return answer_chat(shared, request, url).await;
+        (Route::Models(_), _) => Err(Trouble::refused(405, messages::models_are_got())),
     }
-    let segments = models(name).ok_or_else(nowhere)?;
-    if method != Method::GET {
-        return Err(Trouble::refused(405, messages::models_are_got()));
-    }
-    let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
-    let url = shared.upstream.url(&segments, query).ok_or_else(nowhere)?;
-    let headers = shared.upstream.headers(request.headers());
-    let response = shared.upstream.send(Method::GET, url, headers, Bytes::new()).await?;
-    Ok(pass_on(shared, response))
-}
-
-/// The decoded segments of the path of `/models` or of one model; `None` for any other path.
-///
-/// The name of a model is made of letters, digits and `._~:/@-`, with `%2F` for a slash that belongs to it. Everything else
-/// is refused rather than decoded: what two programs on the way decode differently leads out of `/models`.
-fn models(path: &str) -> Option<Vec<String>> {
-    let rest = path.strip_prefix("/models")?;
-    let mut segments = vec!["models".to_owned()];
-    if rest.is_empty() {
-        return Some(segments);
-    }
-    for segment in rest.strip_prefix('/')?.split('/') {
-        let segment = segment.replace("%2F", "/").replace("%2f", "/");
-        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._~:/@-".contains(&byte);
-        // Whoever decodes the slash sees these parts.
-        let leads_away = segment.split('/').any(|part| matches!(part, "" | "." | ".."));
-        if leads_away || !segment.bytes().all(is_plain) {
-            return None;
-        }
-        segments.push(segment);
-    }
-    Some(segments)
 }
 
 fn nowhere() -> Trouble {
     Trouble::refused(404, messages::nothing_here())
 }
 
-async fn answer_chat(shared: Arc<Shared>, request: Request<Arriving>, url: Url) -> Result<Response<Body>, Trouble> {
+/// Answers a request with the model.
+async fn ask(
+    shared: Arc<Shared>,
+    request: Request<Arriving>,
+    api: Api,
+    query: Option<&str>,
+) -> Result<Response<Body>, Trouble> {
     guard::json(request.headers())?;
+    let query = query.filter(|_| api == Api::Chat);
+    let url = shared.upstream.url(&["chat", "completions"], query).ok_or_else(nowhere)?;
     let (head, body) = request.into_parts();
     let body = read(body, &shared).await?;
     let text = std::str::from_utf8(&body).map_err(|_| Trouble::request(messages::body_is_no_text()))?;
-    let Some((asked, wants_usage)) = chat::reader::read(text)? else {
+    let (language, identity) = (shared.options.language, Identity { digits: unique(), created: now() });
+    let Some(ApiRequest { asked, writer }) = api.read(text, &identity, language)? else {
         let headers = shared.upstream.headers(&head.headers);
         let response = shared.upstream.send(Method::POST, url, headers, body).await?;
         return Ok(pass_on(shared, response));
     };
-    let projected = project(asked, shared.options.language)?;
+    let projected = project(asked, language)?;
     drop(body);
-    let ids = unique();
-    let writer = ChatWriter::new(format!("chatcmpl-{ids}"), now(), wants_usage, shared.options.language);
-    translated(shared, url, &head.headers, projected, format!("call_{ids}"), Box::new(writer)).await
-}
-
-/// Answers a request with tools, or with a history of them.
-async fn translated(
-    shared: Arc<Shared>,
-    url: Url,
-    headers: &HeaderMap,
-    asked: Projected,
-    ids: String,
-    writer: Box<dyn Writer>,
-) -> Result<Response<Body>, Trouble> {
-    let headers = shared.upstream.headers_to_read(headers);
-    if asked.offer.is_empty() {
-        let response = shared.upstream.send(Method::POST, url, headers, asked.body).await?;
+    let headers = match api {
+        Api::Chat => shared.upstream.headers_to_read(&head.headers),
+        // What else clients of another API send means nothing to the upstream.
+        Api::Responses => shared.upstream.headers_to_read(&guard::only_key(&head.headers)),
+    };
+    if projected.offer.is_empty() && api == Api::Chat {
+        let response = shared.upstream.send(Method::POST, url, headers, projected.body).await?;
         return Ok(pass_on(shared, response));
     }
-    for (tool, pattern) in shared.reported.unchecked_patterns(&asked.offer) {
+    let turn = Turn::new(shared, url, headers, projected, api.call_ids(&identity));
+    translate(api, turn, writer).await
+}
+
+/// Answers a request whose answer has to be read.
+async fn translate(api: Api, mut turn: Turn, writer: Box<dyn Writer>) -> Result<Response<Body>, Trouble> {
+    let shared = turn.shared.clone();
+    for (tool, pattern) in shared.reported.unchecked_patterns(&turn.offer) {
         tracing::warn!(
             target: "toolfence",
             tool,
@@ -132,30 +107,15 @@ async fn translated(
             "arguments are not checked against this pattern: it is too large, or needs a lookaround or a backreference"
         );
     }
-    // The form of the final answer is held back and sent with the last request: a server takes a form or a grammar.
-    let form = shared.models.grammar(&asked.model).await.filter(|_| asked.format.is_none());
-    let held = form.and_then(|form| constrained(&asked.body, form, &asked.offer.grammar()));
-    let mut turn = Turn {
-        shared: shared.clone(),
-        url,
-        headers,
-        body: asked.body,
-        offer: asked.offer,
-        model: asked.model,
-        format: asked.format,
-        held: String::new(),
-        ids,
-        usage: Usage::default(),
-    };
-    let response = turn.begin(held).await?;
+    let response = turn.begin().await?;
     if !response.status().is_success() {
         return Ok(pass_on(shared, response));
     }
     readable(&response)?;
-    let mut headers = end_to_end(response.headers());
+    let mut headers = if api == Api::Chat { end_to_end(response.headers()) } else { HeaderMap::new() };
     headers.remove(CONTENT_LENGTH);
     headers.remove(CONTENT_ENCODING);
-    if asked.streamed {
+    if turn.streamed {
         let (pieces, body) = Body::pieces(MOST_WAITING);
         let gone = pieces.clone();
         tokio::spawn(async move {
@@ -213,7 +173,7 @@ async fn copy(shared: &Shared, mut response: reqwest::Response, pieces: &Pieces,
             Ok(None) => return,
             Err(trouble) if events && between => {
                 let _ = pieces
-                    .send(Ok(format!("data: {}\n\n", chat::writer::error(&trouble, shared.options.language)).into()))
+                    .send(Ok(format!("data: {}\n\n", Api::Chat.error(&trouble, shared.options.language)).into()))
                     .await;
                 return;
             }

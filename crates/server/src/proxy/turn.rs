@@ -9,7 +9,7 @@ use super::offer::Offer;
 use super::output::{Finish, FinishedBy, Output, Writer, append};
 use super::piece::{Piece, Usage};
 use super::reply::{Outcome, Reply};
-use super::request::asked_again;
+use super::request::{Projected, asked_again, constrained, with_format};
 use super::trouble::Trouble;
 use crate::body::Pieces;
 use crate::messages;
@@ -28,24 +28,24 @@ use toolfence_protocol::{FinishReason, Text};
 /// How long a client hears nothing while a call is held back; then it gets a comment, so that it does not give up.
 const MOST_QUIET: Duration = Duration::from_secs(10);
 
-/// Where requests for chat go.
-pub(super) const CHAT: &str = "/chat/completions";
-
 /// An answer while it comes.
 pub(super) struct Turn {
     pub(super) shared: Arc<Shared>,
     /// Where requests go, with the client's query.
-    pub(super) url: reqwest::Url,
-    pub(super) headers: HeaderMap,
-    pub(super) body: String,
+    url: reqwest::Url,
+    headers: HeaderMap,
+    body: String,
     pub(super) offer: Arc<Offer>,
     /// The model that answers, by the name that the client gives it.
-    pub(super) model: String,
+    model: String,
     /// What the final answer has to be; text is held while it is not known to be that.
-    pub(super) format: Option<AnswerFormat>,
-    pub(super) held: String,
-    pub(super) ids: String,
-    pub(super) usage: Usage,
+    format: Option<AnswerFormat>,
+    held: String,
+    /// Whether the client wants the answer as a stream.
+    pub(super) streamed: bool,
+    /// The beginning of the ids of calls.
+    ids: String,
+    usage: Usage,
 }
 
 /// Where the answer goes, and who writes it.
@@ -148,27 +148,57 @@ impl Out {
 }
 
 impl Turn {
+    /// An answer of which nothing is asked yet. `ids`: the beginning of the ids of calls.
+    pub(super) fn new(
+        shared: Arc<Shared>,
+        url: reqwest::Url,
+        headers: HeaderMap,
+        projected: Projected,
+        ids: String,
+    ) -> Turn {
+        let Projected { body, model, offer, format, streamed } = projected;
+        let (held, usage) = (String::new(), Usage::default());
+        Turn { shared, url, headers, body, offer, model, format, held, streamed, ids, usage }
+    }
+
     /// Sends the request.
     pub(super) async fn ask(&self) -> Result<Response, Trouble> {
         let upstream = &self.shared.upstream;
         upstream.send(Method::POST, self.url.clone(), self.headers.clone(), self.body.clone()).await
     }
 
-    /// Sends the first request, with a grammar where there is one. An upstream that refuses that is asked without it.
-    pub(super) async fn begin(&mut self, held: Option<String>) -> Result<Response, Trouble> {
-        let Some(held) = held else { return self.ask().await };
-        let plain = std::mem::replace(&mut self.body, held);
-        let response = self.ask().await?;
-        if !matches!(response.status().as_u16(), 400 | 422 | 500 | 501) {
-            return Ok(response);
+    /// Sends the first request, with a grammar or the form of the answer if the upstream is to enforce it from the beginning.
+    pub(super) async fn begin(&mut self) -> Result<Response, Trouble> {
+        if self.offer.is_empty() {
+            let formed = self.format.as_ref().map(|format| with_format(&self.body, &format.raw)).transpose()?;
+            return self.ask_constrained(formed).await.map(|(response, _)| response);
         }
-        self.body = plain;
-        let without = self.ask().await?;
-        if without.status().is_success() {
-            tracing::info!(target: "toolfence", "the upstream refuses the grammar and is asked without it");
+        // The form of the final answer is held back and sent with the last request: a server takes a form or a grammar.
+        let form = self.shared.models.grammar(&self.model).await.filter(|_| self.format.is_none());
+        let constrained = form.and_then(|form| constrained(&self.body, form, &self.offer.grammar()));
+        let (response, refused) = self.ask_constrained(constrained).await?;
+        if refused {
             self.shared.models.give_up_grammar(&self.model);
         }
-        Ok(without)
+        Ok(response)
+    }
+
+    /// Sends the request as `constrained` says it. An upstream that refuses that is asked without the constraint; the second value is
+    /// `true` if it answers then.
+    async fn ask_constrained(&mut self, constrained: Option<String>) -> Result<(Response, bool), Trouble> {
+        let Some(constrained) = constrained else { return Ok((self.ask().await?, false)) };
+        let plain = std::mem::replace(&mut self.body, constrained);
+        let response = self.ask().await?;
+        if !matches!(response.status().as_u16(), 400 | 422 | 500 | 501) {
+            return Ok((response, false));
+        }
+        self.body = plain;
+        let response = self.ask().await?;
+        let refused = response.status().is_success();
+        if refused {
+            tracing::info!(target: "toolfence", "the upstream refuses the grammar or the form of the answer and is asked without it");
+        }
+        Ok((response, refused))
     }
 
     /// Reads the answer, and further ones where the reply cannot be used, and returns how it finished.
@@ -194,8 +224,8 @@ impl Turn {
                 Outcome::Broken(why) => return Err(Trouble::reply(messages::turned_out_no_call(why)).into()),
             };
             tracing::info!(target: "toolfence", message, "the model is asked again");
-            self.body = asked_again(&self.body, reply.text().unwrap_or_default(), &message, None)?;
-            response = self.ask_again(out).await?;
+            self.body = asked_again(&self.body, reply.text().unwrap_or_default(), &message)?;
+            response = self.ask_again(None, out).await?;
         }
         Err(Trouble::reply(messages::given_up(messages::asked_too_often())).into())
     }
@@ -218,12 +248,12 @@ impl Turn {
         options
     }
 
-    /// Sends the changed request.
-    async fn ask_again(&mut self, out: &mut Out) -> Result<Response, Ended> {
+    /// Sends the changed request, at first as `constrained` says it.
+    async fn ask_again(&mut self, constrained: Option<String>, out: &mut Out) -> Result<Response, Ended> {
         self.usage.next();
         self.held.clear();
         out.again();
-        let response = self.ask().await?;
+        let (response, _) = self.ask_constrained(constrained).await?;
         if !response.status().is_success() {
             let status = response.status();
             return Err(Trouble::upstream(502, messages::answered_status(status.to_string())).into());
@@ -248,8 +278,9 @@ impl Turn {
         } else if let Some(said) = reply.text().filter(|_| reason(&finish) == FinishReason::Stop) {
             let language = self.offer.language;
             let message = messages::give_the_answer_as_json().into_string(language);
-            self.body = asked_again(&self.body, said, &message, Some(&format.raw))?;
-            let response = self.ask_again(out).await?;
+            self.body = asked_again(&self.body, said, &message)?;
+            let formed = with_format(&self.body, &format.raw)?;
+            let response = self.ask_again(Some(formed), out).await?;
             let mut reply = self.reply(out.is_stream()).await;
             let finish = self.read(response, &mut reply, out).await?;
             return match reply.outcome() {

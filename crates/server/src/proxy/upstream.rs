@@ -3,6 +3,7 @@
 //! This module knows no tools.
 
 use super::ProxyOptions;
+use super::guard::API_KEY;
 use super::trouble::Trouble;
 use crate::messages;
 use hyper::HeaderMap;
@@ -120,6 +121,7 @@ impl Upstream {
         [HOST, CONTENT_LENGTH, EXPECT].iter().for_each(|name| while on.remove(name).is_some() {});
         if self.keeps_key {
             on.remove(AUTHORIZATION);
+            on.remove(API_KEY);
         }
         if let Some(key) = self.key.as_ref().filter(|_| !on.contains_key(AUTHORIZATION)) {
             on.insert(AUTHORIZATION, key.clone());
