@@ -3,6 +3,7 @@
 
 mod hostile;
 mod law;
+mod messages;
 mod program;
 mod requests;
 mod responses;

@@ -2,10 +2,11 @@
 
 use super::chat::writer::ChatWriter;
 use super::conversation::Asked;
+use super::messages::writer::MessagesWriter;
 use super::output::Writer;
 use super::responses::writer::ResponsesWriter;
 use super::trouble::Trouble;
-use super::{chat, responses};
+use super::{chat, messages, responses};
 use toolfence_protocol::Language;
 
 /// An API.
@@ -15,6 +16,8 @@ pub(super) enum Api {
     Chat,
     /// Responses of OpenAI.
     Responses,
+    /// Messages of Anthropic.
+    Messages,
 }
 
 /// A request that was read, and the writer of its answer.
@@ -52,18 +55,25 @@ impl Api {
                 let writer = Box::new(ResponsesWriter::new(&mut request, digits, created, language));
                 Ok(Some(ApiRequest { asked: request.asked, writer }))
             }
+            Api::Messages => {
+                let asked = messages::reader::read(body)?;
+                let writer = Box::new(MessagesWriter::new(&digits, asked.model.clone(), language));
+                Ok(Some(ApiRequest { asked, writer }))
+            }
         }
     }
 
     /// The beginning of the ids of calls.
     pub(super) fn call_ids(self, identity: &Identity) -> String {
-        format!("call_{}", identity.digits)
+        let prefix = if self == Api::Messages { "toolu" } else { "call" };
+        format!("{prefix}_{}", identity.digits)
     }
 
     /// The body of an answer that refuses a request.
     pub(super) fn error(self, trouble: &Trouble, language: Language) -> String {
         match self {
             Api::Chat | Api::Responses => chat::writer::error(trouble, language),
+            Api::Messages => messages::writer::error(trouble, language),
         }
     }
 }

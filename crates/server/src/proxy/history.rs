@@ -21,6 +21,10 @@ const TAGS: [&str; 8] = ["EOF", "END", "TEXT", "BODY", "LINES", "DATA", "END_OF_
 /// Bytes of a text that is shown below the object.
 const MOST_BODY: usize = 1 << 20;
 
+/// Tokens of an image and those around a message, roughly.
+const MEDIA_TOKENS: u64 = 1000;
+const MESSAGE_TOKENS: u64 = 4;
+
 /// Messages while they are written again.
 pub(super) struct History<'a, 'c> {
     /// All instructions. Templates refuse a system message after the first message, or a second one.
@@ -50,9 +54,9 @@ enum WrittenPart<'a> {
 }
 
 impl<'a, 'c> History<'a, 'c> {
-    /// The messages as a JSON array: one system message with `told` at its end, then user and assistant in turn. `bodies`: the
+    /// The messages as a JSON array, and their tokens, roughly: one system message with `told` at its end, then user and assistant in turn. `bodies`: the
     /// tools on offer, where the model is taught to write long texts below the object.
-    pub(super) fn project(messages: Vec<Message<'a>>, told: &str, bodies: Option<&'c Catalog>) -> String {
+    pub(super) fn project(messages: Vec<Message<'a>>, told: &str, bodies: Option<&'c Catalog>) -> (String, u64) {
         let mut history = History {
             system: Written { role: "system", members: Members::default(), parts: Vec::new() },
             written: Vec::new(),
@@ -73,8 +77,10 @@ impl<'a, 'c> History<'a, 'c> {
         history.end_results();
         history.system.add_text(told, "\n\n");
         let system = (has_system || !told.is_empty()).then_some(history.system);
-        let messages: Vec<String> = system.into_iter().chain(history.written).map(Written::print).collect();
-        format!("[{}]", messages.join(","))
+        let written: Vec<Written<'a>> = system.into_iter().chain(history.written).collect();
+        let tokens = written.iter().map(Written::tokens).sum();
+        let messages: Vec<String> = written.into_iter().map(Written::print).collect();
+        (format!("[{}]", messages.join(",")), tokens)
     }
 
     fn system(&mut self, message: Message<'a>, is_first: bool) {
@@ -191,6 +197,15 @@ impl<'a> Written<'a> {
             }
             _ => self.parts.push(WrittenPart::Text(text.to_owned())),
         }
+    }
+
+    /// The tokens of the message, roughly: about four bytes are one.
+    fn tokens(&self) -> u64 {
+        let part = |part: &WrittenPart<'_>| match part {
+            WrittenPart::Text(text) => text.len().div_ceil(4) as u64,
+            WrittenPart::Media(_) => MEDIA_TOKENS,
+        };
+        MESSAGE_TOKENS + self.parts.iter().map(part).sum::<u64>()
     }
 
     /// The message as JSON. Its content is a string if it is only text: not all templates take parts.

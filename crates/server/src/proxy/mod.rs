@@ -34,6 +34,7 @@ mod chat;
 mod conversation;
 mod guard;
 mod history;
+mod messages;
 mod models;
 mod offer;
 mod output;

@@ -60,6 +60,9 @@ pub(super) trait Writer: Send {
     /// Takes the id, the time and the model of the upstream's answer.
     fn note_upstream(&mut self, _: &Piece<'_>) {}
 
+    /// Takes the number of tokens of the request, roughly.
+    fn note_input(&mut self, _tokens: u64) {}
+
     /// Adds the first events of a stream.
     fn begin(&mut self, _out: &mut String) {}
 

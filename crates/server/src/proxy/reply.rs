@@ -47,6 +47,8 @@ pub(super) struct Reply {
     /// The call that is being told.
     growing: Option<Growing>,
     calls: usize,
+    /// A call was begun, even if it is not complete.
+    has_begun: bool,
     /// Calls that came whole, in case they are not passed on after all.
     whole: Vec<ToolResult>,
     /// Blocks that cannot be read and wait for the calls that stand before them: the parser holds these back.
@@ -104,6 +106,7 @@ impl Reply {
             out: VecDeque::new(),
             growing: None,
             calls: 0,
+            has_begun: false,
             whole: Vec::new(),
             unread: Vec::new(),
             faults: Vec::new(),
@@ -137,7 +140,7 @@ impl Reply {
         self.cut = reason != FinishReason::Stop;
         self.parser.finish(reason);
         self.read();
-        if self.calls == 0 {
+        if !self.has_begun {
             self.show_blank();
         }
     }
@@ -339,6 +342,7 @@ impl Reply {
     }
 
     fn begin(&mut self, index: usize, name: String) {
+        self.has_begun = true;
         let id = format!("{}_{}", self.ids, index + 1);
         self.tell(Output::CallStarted { index, id, name });
     }

@@ -17,6 +17,8 @@ use toolfence_protocol::{Language, prompt};
 #[derive(Debug)]
 pub(super) struct Projected {
     pub(super) body: String,
+    /// The tokens of its messages, roughly.
+    pub(super) tokens: u64,
     /// The model that is asked for.
     pub(super) model: String,
     pub(super) offer: Arc<Offer>,
@@ -39,9 +41,9 @@ pub(super) fn project(mut asked: Asked<'_>, language: Language) -> Result<Projec
     let told = format!("{}\n{form}", offer.told());
     // What the model wrote is shown to it in the form that it is taught.
     let bodies = Some(&*offer.catalog).filter(|catalog| prompt::teaches_bodies(catalog));
-    let messages = History::project(messages, told.trim(), bodies);
+    let (messages, tokens) = History::project(messages, told.trim(), bodies);
     members.set("messages", &RawValue::from_string(messages).map_err(wrong)?);
-    Ok(Projected { body: members.print(), model, offer: Arc::new(offer), format, streamed })
+    Ok(Projected { body: members.print(), model, tokens, offer: Arc::new(offer), format, streamed })
 }
 
 /// The request to the upstream with a grammar; `None` where it says itself what its answer has to be.

@@ -10,6 +10,10 @@ use hyper::HeaderMap;
 pub(super) enum Route {
     /// A request that the model answers.
     Ask(Api),
+    /// The number of tokens of a request of the API Messages.
+    CountTokens,
+    /// Whether the proxy runs.
+    Health,
     /// The models, or one of them: the segments of the upstream's path.
     Models(Vec<String>),
 }
@@ -18,6 +22,10 @@ pub(super) enum Route {
 pub(super) fn route(path: &str) -> Option<Route> {
     let path = without_version(path);
     match path {
+        // Clients of the API Messages look whether something is at the root.
+        "/" | "/health" => Some(Route::Health),
+        "/messages" => Some(Route::Ask(Api::Messages)),
+        "/messages/count_tokens" => Some(Route::CountTokens),
         "/chat/completions" => Some(Route::Ask(Api::Chat)),
         "/responses" => Some(Route::Ask(Api::Responses)),
         _ => models(path).map(Route::Models),
@@ -25,9 +33,12 @@ pub(super) fn route(path: &str) -> Option<Route> {
 }
 
 /// The API in whose words a request is answered if it is refused.
-pub(super) fn api(path: &str, _headers: &HeaderMap) -> Api {
+pub(super) fn api(path: &str, headers: &HeaderMap) -> Api {
     match route(path) {
         Some(Route::Ask(api)) => api,
+        Some(Route::CountTokens) => Api::Messages,
+        // Both APIs have models at the same path; only clients of one send this header.
+        _ if headers.contains_key("anthropic-version") => Api::Messages,
         _ => Api::Chat,
     }
 }
@@ -74,6 +85,10 @@ mod tests {
             ("/v1/v1/v1/responses", None),
             ("/v1responses", None),
             ("/v1", None),
+            ("/v1/messages", Some(Route::Ask(Api::Messages))),
+            ("/messages/count_tokens", Some(Route::CountTokens)),
+            ("/", Some(Route::Health)),
+            ("/v1/health", Some(Route::Health)),
             ("/models/a", Some(Route::Models(vec!["models".into(), "a".into()]))),
             ("/v1/models/a/..", None),
         ] {

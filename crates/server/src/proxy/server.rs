@@ -7,7 +7,7 @@ use super::output::Writer;
 use super::request::project;
 use super::route::{self, Route};
 use super::trouble::Trouble;
-use super::turn::{Ended, Turn, readable};
+use super::turn::{Ended, Turn, readable, said};
 use super::upstream::end_to_end;
 use crate::body::{Body, BrokeOff, Pieces};
 use crate::messages;
@@ -22,15 +22,19 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use tokio::time::timeout;
+use toolfence_protocol::text;
 
 /// Pieces of an answer that wait for a slow reader; then the upstream waits too.
 const MOST_WAITING: usize = 8;
+
+/// Bytes of an upstream's refusal that are read.
+const MOST_REFUSAL: usize = 64 << 10;
 
 /// Answers one request.
 pub(super) async fn answer(shared: Arc<Shared>, request: Request<Arriving>) -> Result<Response<Body>, Infallible> {
     let language = shared.options.language;
     let api = route::api(request.uri().path(), request.headers());
-    let answered = dispatch(shared, request).await;
+    let answered = dispatch(shared, request, api).await;
     Ok(answered.unwrap_or_else(|trouble| {
         let body = api.error(&trouble, language);
         tracing::info!(target: "toolfence", status = trouble.status, body, "refused");
@@ -38,24 +42,66 @@ pub(super) async fn answer(shared: Arc<Shared>, request: Request<Arriving>) -> R
     }))
 }
 
-async fn dispatch(shared: Arc<Shared>, request: Request<Arriving>) -> Result<Response<Body>, Trouble> {
+async fn dispatch(shared: Arc<Shared>, request: Request<Arriving>, api: Api) -> Result<Response<Body>, Trouble> {
     if shared.loopback {
         guard::origin(request.headers())?;
     }
-    guard::key(request.headers(), shared.options.key.as_deref())?;
     let (path, query) = (request.uri().path().to_owned(), request.uri().query().map(str::to_owned));
-    match (route::route(&path).ok_or_else(nowhere)?, request.method()) {
-        (Route::Ask(api), &Method::POST) => ask(shared, request, api, query.as_deref()).await,
-        (Route::Ask(_), _) => Err(Trouble::refused(405, messages::chat_is_posted())),
-        (Route::Models(segments), &Method::GET) => {
-            let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
-            let url = shared.upstream.url(&segments, query.as_deref()).ok_or_else(nowhere)?;
-            let headers = shared.upstream.headers(request.headers());
-            let response = shared.upstream.send(Method::GET, url, headers, Bytes::new()).await?;
-            Ok(pass_on(shared, response))
-        }
-        (Route::Models(_), _) => Err(Trouble::refused(405, messages::models_are_got())),
+    let route = route::route(&path);
+    if route == Some(Route::Health) && matches!(*request.method(), Method::GET | Method::HEAD) {
+        return Ok(json_answer("{\"status\":\"ok\"}".to_owned()));
     }
+    guard::key(request.headers(), shared.options.key.as_deref())?;
+    match (route.ok_or_else(nowhere)?, request.method()) {
+        (Route::Ask(api), &Method::POST) => ask(shared, request, api, query.as_deref()).await,
+        (Route::CountTokens, &Method::POST) => count_tokens(&shared, request).await,
+        (Route::Ask(_) | Route::CountTokens, _) => Err(Trouble::refused(405, messages::chat_is_posted())),
+        (Route::Models(segments), &Method::GET) => models(shared, request.headers(), api, &segments, query).await,
+        (Route::Models(_) | Route::Health, _) => Err(Trouble::refused(405, messages::models_are_got())),
+    }
+}
+
+async fn models(
+    shared: Arc<Shared>,
+    headers: &HeaderMap,
+    api: Api,
+    segments: &[String],
+    query: Option<String>,
+) -> Result<Response<Body>, Trouble> {
+    let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
+    let query = query.filter(|_| api == Api::Chat);
+    let url = shared.upstream.url(&segments, query.as_deref()).ok_or_else(nowhere)?;
+    if api == Api::Chat {
+        let headers = shared.upstream.headers(headers);
+        let response = shared.upstream.send(Method::GET, url, headers, Bytes::new()).await?;
+        return Ok(pass_on(shared, response));
+    }
+    let headers = shared.upstream.headers_to_read(&guard::only_key(headers));
+    let response = shared.upstream.send(Method::GET, url, headers, Bytes::new()).await?;
+    if !response.status().is_success() {
+        return Err(refusal(&shared, response).await);
+    }
+    let answer = shared.upstream.whole(response, shared.options.body).await?;
+    let listed = super::messages::models::translated(&answer);
+    listed.map(json_answer).ok_or_else(|| Trouble::upstream(502, text!("The upstream's list of models cannot be read")))
+}
+
+/// The number of tokens that a request would have, roughly.
+async fn count_tokens(shared: &Shared, request: Request<Arriving>) -> Result<Response<Body>, Trouble> {
+    guard::json(request.headers())?;
+    let body = read(request.into_body(), shared).await?;
+    let text = std::str::from_utf8(&body).map_err(|_| Trouble::request(messages::body_is_no_text()))?;
+    let projected = project(super::messages::reader::read(text)?, shared.options.language)?;
+    Ok(json_answer(format!("{{\"input_tokens\":{}}}", projected.tokens)))
+}
+
+/// The upstream's refusal, for a client whose API has other errors.
+async fn refusal(shared: &Shared, response: reqwest::Response) -> Trouble {
+    let status = response.status().as_u16();
+    let error = shared.upstream.whole(response, MOST_REFUSAL).await.unwrap_or_default();
+    let message = said(&String::from_utf8_lossy(&error));
+    let again = matches!(status, 408 | 409 | 429 | 500..);
+    Trouble { again, ..Trouble::upstream(status, message) }
 }
 
 fn nowhere() -> Trouble {
@@ -76,7 +122,7 @@ async fn ask(
     let body = read(body, &shared).await?;
     let text = std::str::from_utf8(&body).map_err(|_| Trouble::request(messages::body_is_no_text()))?;
     let (language, identity) = (shared.options.language, Identity { digits: unique(), created: now() });
-    let Some(ApiRequest { asked, writer }) = api.read(text, &identity, language)? else {
+    let Some(ApiRequest { asked, mut writer }) = api.read(text, &identity, language)? else {
         let headers = shared.upstream.headers(&head.headers);
         let response = shared.upstream.send(Method::POST, url, headers, body).await?;
         return Ok(pass_on(shared, response));
@@ -86,12 +132,13 @@ async fn ask(
     let headers = match api {
         Api::Chat => shared.upstream.headers_to_read(&head.headers),
         // What else clients of another API send means nothing to the upstream.
-        Api::Responses => shared.upstream.headers_to_read(&guard::only_key(&head.headers)),
+        Api::Responses | Api::Messages => shared.upstream.headers_to_read(&guard::only_key(&head.headers)),
     };
     if projected.offer.is_empty() && api == Api::Chat {
         let response = shared.upstream.send(Method::POST, url, headers, projected.body).await?;
         return Ok(pass_on(shared, response));
     }
+    writer.note_input(projected.tokens);
     let turn = Turn::new(shared, url, headers, projected, api.call_ids(&identity));
     translate(api, turn, writer).await
 }
@@ -108,6 +155,9 @@ async fn translate(api: Api, mut turn: Turn, writer: Box<dyn Writer>) -> Result<
         );
     }
     let response = turn.begin().await?;
+    if !response.status().is_success() && api == Api::Messages {
+        return Err(refusal(&shared, response).await);
+    }
     if !response.status().is_success() {
         return Ok(pass_on(shared, response));
     }
@@ -134,6 +184,11 @@ async fn translate(api: Api, mut turn: Turn, writer: Box<dyn Writer>) -> Result<
     })?;
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     Ok(with_headers(headers, whole.into()))
+}
+
+fn json_answer(body: String) -> Response<Body> {
+    let headers = [(CONTENT_TYPE, HeaderValue::from_static("application/json"))];
+    with_headers(headers.into_iter().collect(), body.into())
 }
 
 fn with_headers(headers: HeaderMap, body: Body) -> Response<Body> {

@@ -156,7 +156,7 @@ impl Turn {
         projected: Projected,
         ids: String,
     ) -> Turn {
-        let Projected { body, model, offer, format, streamed } = projected;
+        let Projected { body, model, offer, format, streamed, tokens: _ } = projected;
         let (held, usage) = (String::new(), Usage::default());
         Turn { shared, url, headers, body, offer, model, format, held, streamed, ids, usage }
     }
@@ -489,10 +489,11 @@ fn too_long(limit: usize) -> Ended {
     Trouble::upstream(502, messages::answer_too_long(limit as u64)).into()
 }
 
-/// What the upstream says went wrong, short.
-fn said(error: &str) -> Text {
-    let value: Value = serde_json::from_str(error).unwrap_or_default();
-    let message = value.get("message").unwrap_or(&value);
+/// The message of an error of the upstream, shortened.
+pub(super) fn said(error: &str) -> Text {
+    let value: Value = serde_json::from_str(error).unwrap_or_else(|_| error.into());
+    let value = value.get("error").unwrap_or(&value);
+    let message = value.get("message").unwrap_or(value);
     let message = message.as_str().map_or_else(|| message.to_string(), str::to_owned);
     let short: String = message.chars().take(2000).collect();
     messages::upstream_said(short)

@@ -115,6 +115,18 @@ impl Upstream {
         }
     }
 
+    /// The whole of an answer, which may have so many bytes.
+    pub(super) async fn whole(&self, mut response: Response, most: usize) -> Result<Vec<u8>, Trouble> {
+        let mut whole = Vec::new();
+        while let Some(bytes) = self.next(&mut response).await? {
+            if whole.len() + bytes.len() > most {
+                return Err(Trouble::upstream(502, messages::answer_too_long(most as u64)));
+            }
+            whole.extend_from_slice(&bytes);
+        }
+        Ok(whole)
+    }
+
     /// The headers of the client's request as they go on.
     pub(super) fn headers(&self, headers: &HeaderMap) -> HeaderMap {
         let mut on = end_to_end(headers);

@@ -22,6 +22,8 @@ pub(crate) struct ResponsesWriter {
     tool_choice: Value,
     /// Tools whose calls are written in another way than their catalog has them, by their name there.
     origins: HashMap<String, Origin>,
+    /// The tokens of the request, roughly, if the upstream counts none.
+    input_tokens: u64,
     sequence: u64,
     /// The items that are done.
     items: Vec<Value>,
@@ -45,6 +47,7 @@ impl ResponsesWriter {
             several: request.asked.several,
             tool_choice: std::mem::take(&mut request.tool_choice),
             origins: std::mem::take(&mut request.origins),
+            input_tokens: 0,
             sequence: 0,
             items: Vec::new(),
             open: None,
@@ -196,7 +199,7 @@ impl ResponsesWriter {
         if let Some(reason) = reason {
             response["incomplete_details"] = json!({"reason": reason});
         }
-        response["usage"] = usage(finish.usage.as_ref());
+        response["usage"] = usage(finish.usage.as_ref(), self.input_tokens);
         (if reason.is_some() { "response.incomplete" } else { "response.completed" }, response)
     }
 
@@ -209,6 +212,10 @@ impl ResponsesWriter {
 }
 
 impl Writer for ResponsesWriter {
+    fn note_input(&mut self, tokens: u64) {
+        self.input_tokens = tokens;
+    }
+
     fn begin(&mut self, out: &mut String) {
         for kind in ["response.created", "response.in_progress"] {
             let response = self.response("in_progress");
@@ -292,9 +299,10 @@ fn custom_input(arguments: &str) -> String {
 }
 
 /// The usage in the words of this API. Some clients refuse an answer without it.
-fn usage(usage: Option<&Value>) -> Value {
+fn usage(usage: Option<&Value>, input: u64) -> Value {
     let count = |pointer: &str| usage.and_then(|usage| usage.pointer(pointer)).and_then(Value::as_u64).unwrap_or(0);
-    let (input, output) = (count("/prompt_tokens"), count("/completion_tokens"));
+    let input = if usage.is_some() { count("/prompt_tokens") } else { input };
+    let output = count("/completion_tokens");
     json!({
         "input_tokens": input,
         "input_tokens_details": {"cached_tokens": count("/prompt_tokens_details/cached_tokens")},
