@@ -2,7 +2,7 @@
 
 use crate::choices::{
     AskMode, BackendKind, Color, CommandFormat, Conversation, End, ExportFormat, Grammar, GrammarFormat, Instructions,
-    Lang, OutputFormat, PromptFormat, Reasoning, ResultsShown, Sandbox, Switch,
+    Lang, OutputFormat, PromptFormat, Reasoning, ResultsShown, Sandbox, Switch, ToolDetails,
 };
 use crate::messages;
 use clap::{Args, Parser, Subcommand};
@@ -608,6 +608,9 @@ pub(crate) struct ProxyArguments {
     /// How large a request may be, in MiB
     #[arg(long, value_name = "MIB", default_value_t = 16, value_parser = mebibytes)]
     pub(crate) max_request: u32,
+    /// How the model learns the tools of a client
+    #[arg(long, value_name = "HOW", default_value = "auto")]
+    pub(crate) tool_details: ToolDetails,
 }
 
 const PROXY_HELP: &str = "\

@@ -9,3 +9,4 @@ mod requests;
 mod responses;
 mod streams;
 pub(crate) mod support;
+mod tool_details;

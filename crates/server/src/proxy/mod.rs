@@ -50,6 +50,7 @@ mod turn;
 mod upstream;
 
 pub use models::Profiles;
+pub use offer::ToolDetails;
 
 use crate::connections::{self, Limits};
 use models::Models;
@@ -110,6 +111,8 @@ pub struct ProxyOptions {
     pub limits: ParserLimits,
     /// The dialects in which calls of the model are read, beside the blocks that the instructions teach.
     pub dialects: Dialects,
+    /// How the model learns the tools of a client.
+    pub tool_details: ToolDetails,
     /// Who keeps what replies have shown of the upstream's models. Without anybody it is known as long as the proxy runs.
     pub profiles: Option<Arc<dyn Profiles>>,
 }
@@ -139,6 +142,7 @@ impl ProxyOptions {
             grace: Duration::from_secs(10),
             limits: ParserLimits::default(),
             dialects: Dialects::ALL,
+            tool_details: ToolDetails::Auto,
             profiles: None,
         }
     }

@@ -1,18 +1,20 @@
-//! The tools that a request offers, and what it says of their use.
+//! The tools that a request offers, and how they may be used.
 //!
 //! This module knows no messages and no replies.
 
 use super::conversation::Asked;
 use super::trouble::Trouble;
 use crate::messages;
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, PoisonError};
+use toolfence_protocol::clip::floor_boundary;
 use toolfence_protocol::grammar::{self, GrammarOptions};
-use toolfence_protocol::{Catalog, Text, ToolSpec};
-use toolfence_protocol::{Language, prompt};
+use toolfence_protocol::{
+    Args, Catalog, ErrorCode, Language, Output, Text, ToolCall, ToolResult, ToolSpec, prompt, text,
+};
 
 /// Bytes of all tools of a request. Their schemas are read into memory, at many times their size.
 pub(super) const MOST_BYTES: usize = 1 << 20;
@@ -33,8 +35,26 @@ pub(super) enum Choice {
     This(String),
 }
 
+/// How the model learns the tools of a client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ToolDetails {
+    /// The whole description of each tool and of its arguments.
+    Full,
+    /// One line for each tool. The model gets the rest with a call of `tool_help`, which the proxy answers, and after a wrong call.
+    Short,
+    /// `Full` as long as the instructions have at most 8 KiB, `Short` beyond that.
+    #[default]
+    Auto,
+}
+
+/// Bytes of instructions up to which tools are described in full.
+const MOST_FULL: usize = 8 << 10;
+
+/// Bytes of one description that the model gets with an answer.
+const MOST_DESCRIBED: usize = 24 << 10;
+
 /// The tools on offer.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Offer {
     pub(super) catalog: Arc<Catalog>,
     pub(super) choice: Choice,
@@ -44,6 +64,10 @@ pub(super) struct Offer {
     pub(super) language: Language,
     /// A hash of the list of tools as the request has it.
     hash: u64,
+    /// How to call the tools, and which there are.
+    instructions: String,
+    /// The name of the tool that describes the others, if the instructions are short.
+    help: Option<String>,
 }
 
 /// The lists of tools whose unchecked patterns were reported.
@@ -68,7 +92,7 @@ impl ReportedTools {
 
 impl Offer {
     /// The tools of a request, narrowed to what its choice allows. An offer without tools is that of a plain conversation.
-    pub(super) fn new(asked: &mut Asked<'_>, language: Language) -> Result<Offer, Trouble> {
+    pub(super) fn new(asked: &mut Asked<'_>, language: Language, details: ToolDetails) -> Result<Offer, Trouble> {
         let choice = asked.choice.clone();
         let wanted = |spec: &ToolSpec| match &choice {
             Choice::None => false,
@@ -76,14 +100,49 @@ impl Offer {
             Choice::Auto | Choice::Required => true,
         };
         let offered = !asked.tools.is_empty();
-        let catalog: Catalog = std::mem::take(&mut asked.tools).into_iter().filter(wanted).collect();
+        let mut catalog: Catalog = std::mem::take(&mut asked.tools).into_iter().filter(wanted).collect();
         if let Choice::This(name) = &choice
             && offered
             && catalog.specs().is_empty()
         {
             return Err(Trouble::request(messages::chosen_tool_missing(format!("{name:.64?}"))));
         }
-        Ok(Offer { catalog: Arc::new(catalog), choice, several: asked.several, language, hash: asked.tools_hash })
+        let mut instructions = prompt::instructions(&catalog, language);
+        let is_short = match details {
+            ToolDetails::Full => false,
+            ToolDetails::Short => !catalog.specs().is_empty(),
+            ToolDetails::Auto => instructions.len() > MOST_FULL,
+        };
+        let help = is_short.then(|| free_name(&catalog));
+        if let Some(help) = &help {
+            catalog.add(help_tool(help, language));
+            instructions = prompt::short_instructions(&catalog, language, help);
+        }
+        let (several, hash) = (asked.several, asked.tools_hash);
+        Ok(Offer { catalog: Arc::new(catalog), choice, several, language, hash, instructions, help })
+    }
+
+    /// Whether the proxy itself answers calls of this tool.
+    pub(super) fn is_help(&self, name: &str) -> bool {
+        self.help.as_ref().is_some_and(|help| help == name)
+    }
+
+    /// The answer to a call of the tool that describes the others.
+    pub(super) fn help(&self, call: &ToolCall) -> ToolResult {
+        let wanted = call.args.get(HELP_ARGUMENT).and_then(Value::as_str).unwrap_or_default();
+        let output = match self.catalog.resolve(&mut ToolCall::new("", wanted, Args::new())) {
+            Err(failure) if failure.code == ErrorCode::UnknownTool => Output::from(failure),
+            _ => Output::text(self.described(wanted).unwrap_or_default()),
+        };
+        ToolResult::new(call.id.clone(), call.name.clone(), output, 0)
+    }
+
+    /// The description of a tool, if the model has only its line.
+    pub(super) fn described(&self, name: &str) -> Option<String> {
+        let spec = self.catalog.find(name).filter(|spec| self.help.is_some() && !self.is_help(&spec.name))?;
+        let mut text = prompt::description(spec, self.language);
+        text.truncate(floor_boundary(&text, MOST_DESCRIBED));
+        Some(text)
     }
 
     /// Whether nothing can be called.
@@ -94,9 +153,8 @@ impl Offer {
     /// What the model is told.
     pub(super) fn told(&self) -> String {
         let more = self.narrowed().render(self.language);
-        let told = prompt::instructions(&self.catalog, self.language);
         let gap = if more.is_empty() { "" } else { "\n" };
-        format!("{}\n{gap}{more}", told.trim_end()).trim_end().to_owned()
+        format!("{}\n{gap}{more}", self.instructions.trim_end()).trim_end().to_owned()
     }
 
     /// Below the instructions, where the request narrows what may be called.
@@ -146,6 +204,26 @@ pub(super) fn function(described: &Value, schema: &str, place: &str) -> Result<T
     Ok(ToolSpec::from_json_schema(name.to_owned(), purpose.to_owned(), described.get(schema).unwrap_or(&none)))
 }
 
+/// The argument of the tool that describes the others.
+const HELP_ARGUMENT: &str = "name";
+
+/// A name for the tool that describes the others which no tool of the client has.
+fn free_name(catalog: &Catalog) -> String {
+    let names = std::iter::once("tool_help".to_owned()).chain((2..).map(|number| format!("tool_help_{number}")));
+    names.into_iter().find(|name| catalog.find(name).is_none()).unwrap_or_default()
+}
+
+fn help_tool(name: &str, language: Language) -> ToolSpec {
+    let purpose = text!("Returns the whole description of a tool and of its arguments.");
+    let schema = json!({
+        "type": "object",
+        "properties": {HELP_ARGUMENT: {"type": "string"}},
+        "required": [HELP_ARGUMENT],
+        "additionalProperties": false,
+    });
+    ToolSpec::from_json_schema(name.to_owned(), purpose.into_string(language), &schema)
+}
+
 /// A hash of a list of tools.
 pub(super) fn hash(tools: Option<&RawValue>) -> u64 {
     let mut hash = DefaultHasher::new();
@@ -165,7 +243,7 @@ mod tests {
             let request =
                 serde_json::json!({"tools": [{"function": {"name": "t", "parameters": parameters}}]}).to_string();
             let (mut asked, _) = crate::proxy::chat::reader::read(&request).ok().flatten().unwrap();
-            Offer::new(&mut asked, Language::English).ok().unwrap()
+            Offer::new(&mut asked, Language::English, ToolDetails::Full).ok().unwrap()
         };
         let reported = ReportedTools::default();
         assert_eq!(reported.unchecked_patterns(&offer("^(?!a)")), [("t", "^(?!a)")]);

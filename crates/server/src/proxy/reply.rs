@@ -20,6 +20,9 @@ const MOST_KEPT: usize = 1 << 20;
 /// Blank text that waits to see whether anything stands behind it.
 const MOST_BLANK: usize = 4 << 10;
 
+/// Tools whose description the model gets after a wrong call.
+const MOST_DESCRIBED: usize = 4;
+
 /// Answers of one reply when it is asked again.
 const MOST_ANSWERS: usize = 64;
 
@@ -28,6 +31,8 @@ const MOST_ANSWERS: usize = 64;
 pub(super) enum Outcome {
     /// It was passed on, with so many calls.
     Passed { calls: usize },
+    /// The model asks for the description of a tool and calls nothing else. `message` has it.
+    Help { message: String },
     /// It cannot be used, and nothing of a call was passed on. `message` asks for another; `hard`: there is nothing to pass
     /// on instead.
     Again { message: String, hard: bool, why: Text },
@@ -54,6 +59,10 @@ pub(super) struct Reply {
     /// Blocks that cannot be read and wait for the calls that stand before them: the parser holds these back.
     unread: Vec<Unread>,
     faults: Vec<ToolResult>,
+    /// Answers to calls of the tool that describes the others.
+    help: Vec<ToolResult>,
+    /// Descriptions of tools that were called wrongly, by name.
+    described: Vec<(String, String)>,
     broken: Option<Text>,
     summary: Summary,
     /// It broke off by no fault of the model.
@@ -110,6 +119,8 @@ impl Reply {
             whole: Vec::new(),
             unread: Vec::new(),
             faults: Vec::new(),
+            help: Vec::new(),
+            described: Vec::new(),
             broken: None,
             summary: Summary::default(),
             cut: false,
@@ -167,6 +178,9 @@ impl Reply {
                 return Outcome::Broken(why);
             }
             return Outcome::Again { message: self.answers(), hard: true, why };
+        }
+        if !self.help.is_empty() {
+            return Outcome::Help { message: self.answers() };
         }
         let asks = |message: Text| {
             let message = message.into_string(self.offer.language);
@@ -260,9 +274,9 @@ impl Reply {
         }
     }
 
-    /// After a fault the reply is asked for again: nothing more of this one is told.
+    /// After a fault, or a question that the proxy answers, the reply is asked for again: nothing more of this one is passed on.
     fn tell(&mut self, delta: Output) {
-        if self.faults.is_empty() {
+        if self.faults.is_empty() && self.help.is_empty() {
             self.out.push_back(delta);
         }
     }
@@ -311,11 +325,11 @@ impl Reply {
 
     /// Whether a call that comes now is passed on.
     fn wants_calls(&self) -> bool {
-        self.faults.is_empty() && (self.offer.several || self.calls == 0)
+        self.faults.is_empty() && self.help.is_empty() && (self.offer.several || self.calls == 0)
     }
 
     fn started(&mut self, id: &str, name: &str) {
-        if self.streams && self.wants_calls() && self.offer.exact(name).is_some() {
+        if self.streams && self.wants_calls() && !self.offer.is_help(name) && self.offer.exact(name).is_some() {
             let (provisional, name) = (id.to_owned(), name.to_owned());
             self.growing = Some(Growing { provisional, name, arguments: Arguments::default(), held: false });
         }
@@ -358,10 +372,22 @@ impl Reply {
             Ok(_) => None,
             Err(failure) => Some((failure.code, failure.message)),
         };
+        if self.offer.is_help(&call.name) && !lossy {
+            return self.asked_for_help(&call);
+        }
         if let Some((code, why)) = failure {
             return self.fault(&call.id, &call.name, code, why, growing.as_ref());
         }
         self.pass(&call, growing);
+    }
+
+    /// The proxy answers a question about a tool itself, before anything else is called. After a call that was passed on it cannot:
+    /// then the results come next, and the model may ask again.
+    fn asked_for_help(&mut self, call: &ToolCall) {
+        if self.calls == 0 && self.help.len() < MOST_ANSWERS {
+            let answer = self.offer.help(call);
+            self.help.push(answer);
+        }
     }
 
     fn pass(&mut self, call: &ToolCall, growing: Option<Growing>) {
@@ -413,14 +439,22 @@ impl Reply {
             self.broken = Some(why);
         } else if self.faults.len() < MOST_ANSWERS {
             self.faults.push(answers::refused(id, tool, code, why));
+            let is_new = !self.described.iter().any(|(name, _)| name == tool);
+            let described = self.offer.described(tool).filter(|_| is_new && self.described.len() < MOST_DESCRIBED);
+            self.described.extend(described.map(|text| (tool.to_owned(), text)));
         }
     }
 
     /// One message that answers all blocks of the reply.
     fn answers(&self) -> String {
-        let all: Vec<ToolResult> = self.whole.iter().chain(&self.faults).cloned().collect();
+        let all: Vec<ToolResult> = self.whole.iter().chain(&self.faults).chain(&self.help).cloned().collect();
         let mut format = Format::default();
         format.language = self.offer.language;
-        toolfence_protocol::format::results(&all, &format)
+        let mut message = toolfence_protocol::format::results(&all, &format);
+        for (_, description) in &self.described {
+            message.push_str("\n\n");
+            message.push_str(description.trim_end());
+        }
+        message
     }
 }

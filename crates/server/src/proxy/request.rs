@@ -3,7 +3,7 @@
 use super::answer_format::AnswerFormat;
 use super::conversation::Asked;
 use super::history::History;
-use super::offer::Offer;
+use super::offer::{Offer, ToolDetails};
 use super::raw::Members;
 use super::trouble::Trouble;
 use crate::messages;
@@ -29,8 +29,8 @@ pub(super) struct Projected {
 }
 
 /// Makes the request to the upstream: the tools become instructions, calls and results text.
-pub(super) fn project(mut asked: Asked<'_>, language: Language) -> Result<Projected, Trouble> {
-    let offer = Offer::new(&mut asked, language)?;
+pub(super) fn project(mut asked: Asked<'_>, language: Language, details: ToolDetails) -> Result<Projected, Trouble> {
+    let offer = Offer::new(&mut asked, language, details)?;
     let Asked { mut members, model, messages, format: wanted, streamed, .. } = asked;
     let format = wanted.as_deref().and_then(AnswerFormat::read);
     if let Some(wanted) = wanted.filter(|_| format.is_none()) {

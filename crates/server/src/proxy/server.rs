@@ -91,7 +91,8 @@ async fn count_tokens(shared: &Shared, request: Request<Arriving>) -> Result<Res
     guard::json(request.headers())?;
     let body = read(request.into_body(), shared).await?;
     let text = std::str::from_utf8(&body).map_err(|_| Trouble::request(messages::body_is_no_text()))?;
-    let projected = project(super::messages::reader::read(text)?, shared.options.language)?;
+    let projected =
+        project(super::messages::reader::read(text)?, shared.options.language, shared.options.tool_details)?;
     Ok(json_answer(format!("{{\"input_tokens\":{}}}", projected.tokens)))
 }
 
@@ -127,7 +128,7 @@ async fn ask(
         let response = shared.upstream.send(Method::POST, url, headers, body).await?;
         return Ok(pass_on(shared, response));
     };
-    let projected = project(asked, language)?;
+    let projected = project(asked, language, shared.options.tool_details)?;
     drop(body);
     let headers = match api {
         Api::Chat => shared.upstream.headers_to_read(&head.headers),

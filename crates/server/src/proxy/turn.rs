@@ -28,6 +28,9 @@ use toolfence_protocol::{FinishReason, Text};
 /// How long a client hears nothing while a call is held back; then it gets a comment, so that it does not give up.
 const MOST_QUIET: Duration = Duration::from_secs(10);
 
+/// Replies of one answer in which the model asks for the description of tools.
+const MOST_QUESTIONS: u32 = 8;
+
 /// An answer while it comes.
 pub(super) struct Turn {
     pub(super) shared: Arc<Shared>,
@@ -204,7 +207,8 @@ impl Turn {
     /// Reads the answer, and further ones where the reply cannot be used, and returns how it finished.
     pub(super) async fn run(&mut self, mut response: Response, out: &mut Out) -> Result<FinishedBy, Ended> {
         let mut reminded = false;
-        for left in (0..=self.shared.options.asked_again).rev() {
+        let (mut left, mut questions) = (self.shared.options.asked_again, MOST_QUESTIONS);
+        loop {
             let mut reply = self.reply(out.is_stream()).await;
             let finish = self.read(response, &mut reply, out).await?;
             let message = match reply.outcome() {
@@ -213,11 +217,19 @@ impl Turn {
                     self.tell_held(out);
                     return Ok(FinishedBy::Calls);
                 }
+                Outcome::Help { message } if questions > 0 && reply.text().is_some() => {
+                    questions -= 1;
+                    message
+                }
+                Outcome::Help { .. } => {
+                    return Err(Trouble::reply(messages::given_up(messages::asked_too_often())).into());
+                }
                 Outcome::Again { hard: false, .. } if left == 0 || reminded || reply.text().is_none() => {
                     return self.formatted(finish, &reply, out).await;
                 }
                 Outcome::Again { message, hard, .. } if left > 0 && reply.text().is_some() => {
                     reminded |= !hard;
+                    left -= 1;
                     message
                 }
                 Outcome::Again { why, .. } => return Err(Trouble::reply(messages::given_up(why)).into()),
@@ -227,7 +239,6 @@ impl Turn {
             self.body = asked_again(&self.body, reply.text().unwrap_or_default(), &message)?;
             response = self.ask_again(None, out).await?;
         }
-        Err(Trouble::reply(messages::given_up(messages::asked_too_often())).into())
     }
 
     /// A reply that begins, to be read by what is known of the model by now.
@@ -288,6 +299,7 @@ impl Turn {
                     Ok(FinishedBy::of_upstream(&finish))
                 }
                 Outcome::Passed { .. } => Ok(FinishedBy::Calls),
+                Outcome::Help { .. } => Err(Trouble::reply(messages::given_up(messages::asked_too_often())).into()),
                 Outcome::Again { why, .. } => Err(Trouble::reply(messages::given_up(why)).into()),
                 Outcome::Broken(why) => Err(Trouble::reply(messages::turned_out_no_call(why)).into()),
             };
