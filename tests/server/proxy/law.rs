@@ -5,7 +5,7 @@ use super::support::*;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use toolfence_kit::Random;
-use toolfence_protocol::parse::{Event, Options, Reasoning, for_each};
+use toolfence_protocol::parse::{Event, Options, Reasoning, Span, for_each};
 use toolfence_protocol::{Catalog, Dialects, FinishReason, Repair, ToolSpec};
 
 /// What replies are made of: prose, whole calls, and all that makes them break.
@@ -113,9 +113,9 @@ fn events(reply: &str, reasoning: Reasoning) -> Vec<Event<'static>> {
 }
 
 /// What the whole reply holds, as far as it counts: up to a made up result, and behind what was thought.
-fn wanted(events: &[Event<'_>]) -> (Vec<(String, Value)>, String, bool) {
+fn wanted(reply: &str, events: &[Event<'_>]) -> (Vec<(String, Value)>, String, bool) {
     let catalog = catalog();
-    let (mut calls, mut said, mut faulty, mut forged) = (Vec::new(), String::new(), false, false);
+    let (mut calls, mut said, mut faulty, mut forged) = (Vec::new(), Vec::new(), false, false);
     for event in events {
         match event {
             Event::Reasoning { unopened: true, .. } => {
@@ -124,9 +124,14 @@ fn wanted(events: &[Event<'_>]) -> (Vec<(String, Value)>, String, bool) {
                 (faulty, forged) = (false, false);
             }
             _ if forged => {}
-            Event::Text { text, .. } => said.push_str(text),
-            // The proxy passes a call under another word than `tool` on as text, for an answer may hold such a block.
-            Event::Call { call, .. } if call.repairs.contains(&Repair::WrongWord) => {}
+            Event::Text { text, span } => said.push((span.start, text.clone().into_owned())),
+            // The proxy passes a call in a `json` fence, and one in another fence as text, for an answer may hold such a block.
+            Event::Call { call, span, .. } if call.repairs.contains(&Repair::WrongWord) => {
+                if reply[span.start..].trim_start_matches(['`', '~']).starts_with("json\n") {
+                    calls.push((call.name.clone(), Value::Object(call.args.clone())));
+                    cut_out(&mut said, *span);
+                }
+            }
             Event::Call { call, .. } => {
                 let mut call = call.clone();
                 faulty |= call.is_lossy() || catalog.resolve(&mut call).is_err();
@@ -137,7 +142,17 @@ fn wanted(events: &[Event<'_>]) -> (Vec<(String, Value)>, String, bool) {
             _ => {}
         }
     }
-    (calls, said, faulty)
+    (calls, said.into_iter().map(|(_, text)| text).collect(), faulty)
+}
+
+/// Removes the texts at this place of the reply.
+fn cut_out(texts: &mut Vec<(usize, String)>, span: Span) {
+    for (start, text) in std::mem::take(texts) {
+        let end = start + text.len();
+        let (before, after) = (span.start.clamp(start, end) - start, span.end.clamp(start, end) - start);
+        texts.push((start, text[..before].to_owned()));
+        texts.push((start + after, text[after..].to_owned()));
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -153,7 +168,7 @@ async fn a_stream_tells_what_the_whole_reply_says() {
         };
         let told = Stage::with(vec![script], wants).await.stream().await;
         let found = events(&reply, reasoning);
-        let (calls, said, faulty) = wanted(&found);
+        let (calls, said, faulty) = wanted(&reply, &found);
         let unopened = found.iter().any(|event| matches!(event, Event::Reasoning { unopened: true, .. }));
         thought += usize::from(unopened && !calls.is_empty());
         let case = format!("round {round}, {reasoning:?}: {reply:?}\n{told:?}");

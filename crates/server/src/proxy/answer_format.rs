@@ -62,7 +62,7 @@ impl AnswerFormat {
 }
 
 /// What stands inside of one code fence around everything.
-fn without_fence(answer: &str) -> &str {
+pub(super) fn without_fence(answer: &str) -> &str {
     let inside = answer.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
     let inside =
         inside.and_then(|inside| inside.split_once('\n')).filter(|(info, _)| matches!(info.trim(), "" | "json"));

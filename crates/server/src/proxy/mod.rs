@@ -33,6 +33,7 @@ mod arguments;
 mod chat;
 mod conversation;
 mod guard;
+mod held;
 mod history;
 mod messages;
 mod models;

@@ -186,6 +186,15 @@ impl Offer {
         }
     }
 
+    /// The only tool that a reply must call.
+    pub(super) fn forced(&self) -> Option<&ToolSpec> {
+        let mut tools = self.catalog.specs().iter().filter(|spec| !self.is_help(&spec.name));
+        match (&self.choice, tools.next(), tools.next()) {
+            (Choice::This(_) | Choice::Required, only, None) => only,
+            _ => None,
+        }
+    }
+
     /// The tool of exactly this name.
     pub(super) fn exact(&self, name: &str) -> Option<&ToolSpec> {
         self.catalog.specs().iter().find(|spec| spec.name == name)

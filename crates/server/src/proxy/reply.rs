@@ -2,17 +2,20 @@
 //!
 //! A machine without input or output of its own, on top of the parser. It knows no HTTP and no JSON of the API.
 
+use super::answer_format::without_fence;
 use super::answers;
 use super::arguments::Arguments;
+use super::held::HeldText;
 use super::offer::{Choice, Offer};
 use super::output::Output;
 use crate::messages;
+use serde_json::Value;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use toolfence_protocol::format::Format;
-use toolfence_protocol::parse::{Event, Options, Parser, ReadError};
+use toolfence_protocol::parse::{Event, Options, Parser, ReadError, Span};
 use toolfence_protocol::reply::Summary;
-use toolfence_protocol::{Dialect, ErrorCode, FinishReason, Repair, Text, ToolCall, ToolResult};
+use toolfence_protocol::{Dialect, ErrorCode, FinishReason, Repair, Text, ToolCall, ToolResult, json};
 
 /// Bytes of a reply that are kept to ask again.
 const MOST_KEPT: usize = 1 << 20;
@@ -67,6 +70,8 @@ pub(super) struct Reply {
     summary: Summary,
     /// It broke off by no fault of the model.
     cut: bool,
+    /// Text that may turn out to be a call.
+    held: HeldText,
     blank: String,
     lead: Lead,
     kept: Option<String>,
@@ -109,7 +114,6 @@ impl Reply {
         options.catalog = Some(offer.catalog.clone());
         Reply {
             parser: Parser::new(options),
-            offer,
             ids,
             streams,
             out: VecDeque::new(),
@@ -124,11 +128,13 @@ impl Reply {
             broken: None,
             summary: Summary::default(),
             cut: false,
+            held: HeldText::new(offer.forced().is_some()),
             blank: String::new(),
             lead: Lead::Nothing,
             kept: Some(String::new()),
             guessed,
             dialects: Vec::new(),
+            offer,
         }
     }
 
@@ -151,6 +157,9 @@ impl Reply {
         self.cut = reason != FinishReason::Stop;
         self.parser.finish(reason);
         self.read();
+        if !self.take_bare_arguments() {
+            self.release_held();
+        }
         if !self.has_begun {
             self.show_blank();
         }
@@ -229,24 +238,33 @@ impl Reply {
     fn take(&mut self, event: Event<'_>, exact: bool, undecided: bool) {
         let tool = self.summary.note(&event).unwrap_or_default();
         match event {
-            Event::Text { text, .. } => self.show(&text),
+            Event::Text { text, span } => {
+                let offer = self.offer.clone();
+                let passed = self.held.push(&text, span.start, |name| offer.exact(name).is_some());
+                self.show(&passed);
+            }
             Event::Reasoning { unopened: true, .. } => self.was_thought(),
             Event::Reasoning { text, .. } => self.think(text.into_owned()),
-            Event::Started { id, name } => self.started(&id, &name),
+            Event::Started { id, name } => {
+                self.release_held();
+                self.started(&id, &name);
+            }
             Event::Progress { id, arg, text } => self.progress(&id, &arg, &text, exact),
-            // It was shown as text, and an answer may hold such a block: the model is reminded.
-            Event::Call { call, body, .. } if call.repairs.contains(&Repair::WrongWord) => {
-                self.summary.note_misplaced(&body);
+            Event::Call { call, body, span, .. } if call.repairs.contains(&Repair::WrongWord) => {
+                self.wrong_word(*call, &body, span);
             }
             Event::Call { call, span, .. } => {
+                self.release_held();
                 self.take_unread(span.start);
                 self.dialects.extend(call.dialect);
                 self.call(*call);
             }
             Event::Malformed { id, error, span, .. } => {
+                self.release_held();
                 self.unread(Unread { at: span.start, id: id.into_owned(), tool, error: Some(error) }, undecided);
             }
             Event::Incomplete { id, span, .. } => {
+                self.release_held();
                 self.unread(Unread { at: span.start, id: id.into_owned(), tool, error: None }, undecided);
             }
             // What is in the summary, and what a later version of the parser may add.
@@ -274,6 +292,46 @@ impl Reply {
         }
     }
 
+    /// A call in a fence with another word than `tool`. In a `json` fence it passes, because nothing runs here and the client asks before
+    /// it runs something. In another fence it was shown as text, for an answer may have such a block, and the model is reminded.
+    fn wrong_word(&mut self, mut call: ToolCall, body: &str, span: Span) {
+        let is_plain = call.repairs == [Repair::WrongWord] && self.faults.is_empty() && self.help.is_empty();
+        let Some((before, after)) = Some(span).filter(|_| is_plain).and_then(|span| self.held.release_around(span))
+        else {
+            return self.summary.note_misplaced(body);
+        };
+        self.show(&before);
+        call.repairs.clear();
+        self.call(call);
+        self.show(&after);
+    }
+
+    /// If the client forces a call of one tool, an object that is the whole reply and fits the tool's arguments is that call.
+    fn take_bare_arguments(&mut self) -> bool {
+        let is_open = self.calls == 0 && !self.cut && self.faults.is_empty() && self.help.is_empty();
+        let Some(spec) = self.offer.forced().filter(|_| is_open && self.lead != Lead::Text) else { return false };
+        let text = self.held.text();
+        let Ok(Value::Object(args)) = json::strict(without_fence(text.trim())) else { return false };
+        // What names no argument of the tool may be anything.
+        if !args.keys().all(|name| spec.find(name).is_some_and(|param| param.name == *name)) {
+            return false;
+        }
+        let mut call = ToolCall::new("", spec.name.clone(), args);
+        if self.offer.catalog.resolve(&mut call).is_err() {
+            return false;
+        }
+        self.held.release();
+        self.call(call);
+        true
+    }
+
+    fn release_held(&mut self) {
+        let text = self.held.release();
+        if !text.is_empty() {
+            self.show(&text);
+        }
+    }
+
     /// After a fault, or a question that the proxy answers, the reply is asked for again: nothing more of this one is passed on.
     fn tell(&mut self, delta: Output) {
         if self.faults.is_empty() && self.help.is_empty() {
@@ -294,6 +352,7 @@ impl Reply {
     fn was_thought(&mut self) {
         self.unread.clear();
         self.growing = None;
+        self.held = HeldText::new(self.offer.forced().is_some());
         self.blank.clear();
         self.lead = Lead::Reasoning;
     }
