@@ -126,12 +126,11 @@ fn wanted(reply: &str, events: &[Event<'_>]) -> (Vec<(String, Value)>, String, b
             _ if forged => {}
             Event::Text { text, span } => said.push((span.start, text.clone().into_owned())),
             // The proxy passes a call in a `json` fence, and one in another fence as text, for an answer may hold such a block.
-            Event::Call { call, span, .. } if call.repairs.contains(&Repair::WrongWord) => {
-                if reply[span.start..].trim_start_matches(['`', '~']).starts_with("json\n") {
-                    calls.push((call.name.clone(), Value::Object(call.args.clone())));
-                    cut_out(&mut said, *span);
-                }
+            Event::Call { call, span, .. } if call.repairs.contains(&Repair::WrongWord) && is_json(reply, *span) => {
+                calls.push((call.name.clone(), Value::Object(call.args.clone())));
+                cut_out(&mut said, *span);
             }
+            Event::Call { call, .. } if call.repairs.contains(&Repair::WrongWord) => {}
             Event::Call { call, .. } => {
                 let mut call = call.clone();
                 faulty |= call.is_lossy() || catalog.resolve(&mut call).is_err();
@@ -143,6 +142,11 @@ fn wanted(reply: &str, events: &[Event<'_>]) -> (Vec<(String, Value)>, String, b
         }
     }
     (calls, said.into_iter().map(|(_, text)| text).collect(), faulty)
+}
+
+/// Whether the fence at this place of the reply has the word `json`.
+fn is_json(reply: &str, span: Span) -> bool {
+    reply[span.start..].trim_start_matches(['`', '~']).starts_with("json\n")
 }
 
 /// Removes the texts at this place of the reply.

@@ -289,6 +289,10 @@ pub(crate) const PORTUGUESE_HELP: &[(&str, &str)] = &[
         "Como os resultados são escritos para o modelo: text ou json, data=on, nonce=on, break_tokens=on; pode ser usada várias \
          vezes [padrão: text]",
     ),
+    (
+        "A web page that may use the proxy, such as https://chat.example; may be given several times",
+        "Uma página web que pode usar o proxy, como https://chat.example; pode ser usada várias vezes",
+    ),
     ("How large a request may be, in MiB", "O tamanho máximo de uma requisição, em MiB"),
     (
         "How long it may be silent within its answer, in seconds",

@@ -10,14 +10,20 @@ use crate::messages;
 use hyper::HeaderMap;
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderValue, ORIGIN};
 
-/// Refuses what a page of another site may have sent.
-pub(super) fn origin(headers: &HeaderMap) -> Result<(), Trouble> {
+/// The origin of a page that sends the request, if it is one of those that the host names.
+pub(super) fn named_origin(headers: &HeaderMap, named: &[String]) -> Option<HeaderValue> {
+    let origin = headers.get(ORIGIN)?;
+    named.iter().any(|named| named.as_bytes() == origin.as_bytes()).then(|| origin.clone())
+}
+
+/// Refuses what a page of another site may have sent. `named`: the page is one that may ask.
+pub(super) fn origin(headers: &HeaderMap, named: bool) -> Result<(), Trouble> {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
     if !text(HOST).is_some_and(is_loopback) {
         return Err(Trouble::refused(403, messages::no_loopback_name()));
     }
     match text(ORIGIN).map(|origin| origin.split_once("://").map_or(origin, |(_, host)| host)) {
-        Some(host) if !is_loopback(host) => Err(Trouble::refused(403, messages::another_origin())),
+        Some(host) if !named && !is_loopback(host) => Err(Trouble::refused(403, messages::another_origin())),
         _ => Ok(()),
     }
 }

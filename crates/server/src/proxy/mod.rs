@@ -108,6 +108,9 @@ pub struct ProxyOptions {
     pub asked_again: u32,
     /// How long answers that are under way may take when the proxy ends.
     pub grace: Duration,
+    /// Origins of web pages that may use the proxy, such as `https://chat.example`. On a loopback address no other page may, unless it
+    /// is of this machine.
+    pub origins: Vec<String>,
     /// How much of a reply is read.
     pub limits: ParserLimits,
     /// The dialects in which calls of the model are read, beside the blocks that the instructions teach.
@@ -141,6 +144,7 @@ impl ProxyOptions {
             connections: 512,
             asked_again: 2,
             grace: Duration::from_secs(10),
+            origins: Vec::new(),
             limits: ParserLimits::default(),
             dialects: Dialects::ALL,
             tool_details: ToolDetails::Auto,

@@ -302,6 +302,7 @@ impl Reply {
         };
         self.show(&before);
         call.repairs.clear();
+        tracing::debug!(target: "toolfence", tool = call.name, repairs = Repair::WrongWord.name(), "a call was repaired");
         self.call(call);
         self.show(&after);
     }
@@ -321,6 +322,7 @@ impl Reply {
             return false;
         }
         self.held.release();
+        tracing::debug!(target: "toolfence", tool = call.name, repairs = "bare_arguments", "a call was repaired");
         self.call(call);
         true
     }
@@ -431,6 +433,10 @@ impl Reply {
             Ok(_) => None,
             Err(failure) => Some((failure.code, failure.message)),
         };
+        if !call.repairs.is_empty() {
+            let repairs: Vec<&str> = call.repairs.iter().map(|repair| repair.name()).collect();
+            tracing::debug!(target: "toolfence", tool = call.name, repairs = repairs.join(", "), lossy, "a call was repaired");
+        }
         if self.offer.is_help(&call.name) && !lossy {
             return self.asked_for_help(&call);
         }

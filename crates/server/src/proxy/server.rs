@@ -13,7 +13,10 @@ use crate::body::{Body, BrokeOff, Pieces};
 use crate::messages;
 use crate::slots::Arriving;
 use hyper::body::{Body as _, Bytes};
-use hyper::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
+use hyper::header::{
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_MAX_AGE,
+    ACCESS_CONTROL_REQUEST_HEADERS, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, VARY,
+};
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use std::convert::Infallible;
 use std::future::poll_fn;
@@ -27,6 +30,9 @@ use toolfence_protocol::text;
 /// Pieces of an answer that wait for a slow reader; then the upstream waits too.
 const MOST_WAITING: usize = 8;
 
+/// Tells a proxy such as nginx to pass a stream on as it comes.
+const ACCEL_BUFFERING: &str = "x-accel-buffering";
+
 /// Bytes of an upstream's refusal that are read.
 const MOST_REFUSAL: usize = 64 << 10;
 
@@ -34,17 +40,32 @@ const MOST_REFUSAL: usize = 64 << 10;
 pub(super) async fn answer(shared: Arc<Shared>, request: Request<Arriving>) -> Result<Response<Body>, Infallible> {
     let language = shared.options.language;
     let api = route::api(request.uri().path(), request.headers());
-    let answered = dispatch(shared, request, api).await;
-    Ok(answered.unwrap_or_else(|trouble| {
+    let page = guard::named_origin(request.headers(), &shared.options.origins);
+    let answered = dispatch(shared, request, api, page.is_some()).await;
+    let mut answer = answered.unwrap_or_else(|trouble| {
         let body = api.error(&trouble, language);
         tracing::info!(target: "toolfence", status = trouble.status, body, "refused");
         failed(&trouble, body)
-    }))
+    });
+    if let Some(page) = page {
+        answer.headers_mut().insert(ACCESS_CONTROL_ALLOW_ORIGIN, page);
+        answer.headers_mut().insert(VARY, HeaderValue::from_static("origin"));
+    }
+    Ok(answer)
 }
 
-async fn dispatch(shared: Arc<Shared>, request: Request<Arriving>, api: Api) -> Result<Response<Body>, Trouble> {
+/// `is_named`: the request is from a page that may use the proxy.
+async fn dispatch(
+    shared: Arc<Shared>,
+    request: Request<Arriving>,
+    api: Api,
+    is_named: bool,
+) -> Result<Response<Body>, Trouble> {
     if shared.loopback {
-        guard::origin(request.headers())?;
+        guard::origin(request.headers(), is_named)?;
+    }
+    if is_named && request.method() == Method::OPTIONS {
+        return Ok(preflight(request.headers()));
     }
     let (path, query) = (request.uri().path().to_owned(), request.uri().query().map(str::to_owned));
     let route = route::route(&path);
@@ -59,6 +80,19 @@ async fn dispatch(shared: Arc<Shared>, request: Request<Arriving>, api: Api) -> 
         (Route::Models(segments), &Method::GET) => models(shared, request.headers(), api, &segments, query).await,
         (Route::Models(_) | Route::Health, _) => Err(Trouble::refused(405, messages::models_are_got())),
     }
+}
+
+/// The answer to a browser that asks whether a page may send a request.
+fn preflight(asked: &HeaderMap) -> Response<Body> {
+    let mut answer = Response::new(Body::from(""));
+    *answer.status_mut() = StatusCode::NO_CONTENT;
+    let headers = answer.headers_mut();
+    headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, HEAD, POST"));
+    headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
+    if let Some(wanted) = asked.get(ACCESS_CONTROL_REQUEST_HEADERS) {
+        headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, wanted.clone());
+    }
+    answer
 }
 
 async fn models(
@@ -122,6 +156,7 @@ async fn ask(
     let (head, body) = request.into_parts();
     let body = read(body, &shared).await?;
     let text = std::str::from_utf8(&body).map_err(|_| Trouble::request(messages::body_is_no_text()))?;
+    tracing::debug!(target: "toolfence", api = ?api, request = text, "a client asks");
     let (language, identity) = (shared.options.language, Identity { digits: unique(), created: now() });
     let Some(ApiRequest { asked, mut writer }) = api.read(text, &identity, language)? else {
         let headers = shared.upstream.headers(&head.headers);
@@ -177,6 +212,7 @@ async fn translate(api: Api, mut turn: Turn, writer: Box<dyn Writer>) -> Result<
         });
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        headers.insert(ACCEL_BUFFERING, HeaderValue::from_static("no"));
         return Ok(with_headers(headers, body));
     }
     let whole = turn.whole(response, writer).await.map_err(|ended| match ended {
@@ -206,6 +242,9 @@ fn pass_on(shared: Arc<Shared>, response: reqwest::Response) -> Response<Body> {
     *answer.headers_mut() = end_to_end(response.headers());
     let kind = answer.headers().get(CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
     let events = kind.starts_with(b"text/event-stream");
+    if events {
+        answer.headers_mut().insert(ACCEL_BUFFERING, HeaderValue::from_static("no"));
+    }
     let gone = pieces.clone();
     tokio::spawn(async move {
         tokio::select! {

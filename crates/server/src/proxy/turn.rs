@@ -166,6 +166,7 @@ impl Turn {
 
     /// Sends the request.
     pub(super) async fn ask(&self) -> Result<Response, Trouble> {
+        tracing::debug!(target: "toolfence", request = self.body, "the upstream is asked");
         let upstream = &self.shared.upstream;
         upstream.send(Method::POST, self.url.clone(), self.headers.clone(), self.body.clone()).await
     }
@@ -345,6 +346,7 @@ impl Turn {
             reading.or_cut(said).await?;
         }
         let finish = reading.end(&shared).await?;
+        tracing::debug!(target: "toolfence", reply = reply.text(), finish, "the model has replied");
         let (summary, dialects) = reply.shown();
         if let Some(new) = shared.models.note(&self.model, &self.reading(), summary, reason(&finish), dialects) {
             shared.models.keep(&self.model, new).await;

@@ -18,6 +18,11 @@ use toolfence_protocol::{ToolSpec, text};
 pub(crate) fn read(body: &str) -> Result<Option<(Asked<'_>, bool)>, Trouble> {
     let wrong = |error: serde_json::Error| Trouble::request(messages::no_chat_request(error.to_string()));
     let mut request: Members<'_> = serde_json::from_str(body).map_err(wrong)?;
+    if request.get("functions").is_some_and(|functions| functions.get() != "[]") {
+        return Err(Trouble::request(text!(
+            "functions is the old form: send each function in tools, as {{\"type\": \"function\", \"function\": ..}}, and tool_choice for function_call"
+        )));
+    }
     let raw: Elements<'_> = match request.borrowed("messages") {
         Some(messages) => serde_json::from_str(messages.get()).map_err(wrong)?,
         None => Elements(Vec::new()),
