@@ -7,16 +7,16 @@ use toolfence_server::proxy::ProxyOptions;
 
 /// The answer as a client collects it from a stream.
 #[derive(Debug, Default, PartialEq)]
-struct Collected {
-    id: String,
-    content: Vec<Value>,
-    stop_reason: String,
-    usage: Value,
-    error: Option<Value>,
+pub(super) struct Collected {
+    pub(super) id: String,
+    pub(super) content: Vec<Value>,
+    pub(super) stop_reason: String,
+    pub(super) usage: Value,
+    pub(super) error: Option<Value>,
 }
 
 /// What a client makes of a stream; it checks that each block begins and ends.
-fn collect(answer: &Answer) -> Collected {
+pub(super) fn collect(answer: &Answer) -> Collected {
     let mut got = Collected::default();
     let (mut open, mut json, mut is_over) = (false, String::new(), false);
     for (index, event) in named_events(answer).into_iter().enumerate() {

@@ -5,16 +5,16 @@ use serde_json::{Value, json};
 
 /// The answer as a client collects it, from a stream or from a whole answer.
 #[derive(Debug, Default, PartialEq)]
-struct Collected {
-    items: Vec<Value>,
+pub(super) struct Collected {
+    pub(super) items: Vec<Value>,
     /// The deltas of texts and of arguments, joined.
-    text: String,
-    arguments: String,
-    response: Value,
+    pub(super) text: String,
+    pub(super) arguments: String,
+    pub(super) response: Value,
 }
 
 /// What a client makes of a stream that uses items and deltas; it checks that each item has all its events, in order.
-fn collect(answer: &Answer) -> Collected {
+pub(super) fn collect(answer: &Answer) -> Collected {
     let mut got = Collected::default();
     let mut open: Option<Value> = None;
     for (index, event) in named_events(answer).into_iter().enumerate() {

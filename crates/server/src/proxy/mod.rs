@@ -1,16 +1,17 @@
-//! An OpenAI-shaped proxy: clients that insist on function calling, in front of an upstream that only talks.
+//! A proxy for clients that insist on function calling, in front of an upstream that only talks.
 //!
-//! `tools` of a request become instructions, calls and answers of its history become blocks, and the blocks of the reply
-//! become `tool_calls`, streamed while they are still being written. The proxy runs no tools and judges no calls: that is
-//! the client's business. It keeps nothing between two requests but what replies have shown of the models: whether their template
-//! opens the reasoning, and in which dialect they write calls.
+//! It speaks three APIs: Chat Completions and Responses of OpenAI, and Messages of Anthropic. Each has a reader, which makes a
+//! neutral request, and a writer for the answers. The core in between knows no API: the tools of a request become instructions,
+//! calls and results of its history become blocks, and the blocks of the reply become calls, emitted while they are still being
+//! written. The proxy runs no tools and judges no calls: that is the client's business. It keeps nothing between two requests except
+//! what replies have shown of the models: whether their template opens the reasoning, and in which dialect they write calls.
 //!
 //! ```text
-//! client --> guard -- no tools ----------------> upstream --> client, byte for byte
-//!              |
-//!              +--- tools --> request + history --> upstream --> sse --> reply --> answer --> client
-//!                                  ^                                      |
-//!                                  +------ asked again, at most twice ----+
+//! client --> guard, route --> reader --> request + history --> upstream --> reply --> writer --> client
+//!                               |                  ^                          |
+//!                               |                  +-- asked again ----------+
+//!                               |
+//!                               +--- chat without tools ---> upstream --> client, byte for byte
 //! ```
 //!
 //! What was sent cannot be taken back, so a call is streamed only as far as it was read strictly; the rest of it waits for
