@@ -165,8 +165,9 @@ async fn a_form_of_the_answer_is_enforced_without_tools() {
     let schema = json!({"type": "object", "properties": {"title": {"type": "string"}}, "required": ["title"], "additionalProperties": false});
     let request = json!({"model": "m", "max_tokens": 100, "stream": true, "tools": [], "system": "Give a title.",
         "messages": [{"role": "user", "content": "fix"}], "output_config": {"format": {"type": "json_schema", "schema": schema}}});
-    let stage = Stage::new(vec![reply("```json\n{\"title\": \"Fix\"}\n```", 3, "stop")]).await;
-    let got = collect(&stage.post(PATH, &request).await);
+    let stage = Stage::new(vec![reply("<think>hm</think>\n\n```json\n{\"title\": \"Fix\"}\n```", 3, "stop")]).await;
+    let mut got = collect(&stage.post(PATH, &request).await);
+    assert_eq!(got.content.remove(0)["thinking"], "hm");
     assert_eq!(
         (&got.content, got.stop_reason.as_str()),
         (&vec![json!({"type": "text", "text": "{\"title\": \"Fix\"}"})], "end_turn")

@@ -7,10 +7,14 @@
 //! This module decides nothing: what is held too long only reaches the client later.
 
 use serde_json::Value;
+use toolfence_protocol::clip::floor_boundary;
 use toolfence_protocol::parse::Span;
 
 /// Bytes that are held; then all of them are text.
 const MOST_HELD: usize = 1 << 20;
+
+/// Bytes before the first member of an object; with more, it is text.
+const MOST_BEFORE: usize = 1 << 10;
 
 /// Bytes of a line that may open a fence.
 const LONGEST_OPENING: usize = 64;
@@ -157,6 +161,10 @@ fn may_open(line: &str, is_complete: bool) -> bool {
 
 /// Whether the first member of the object is one of a call; `None` if it is not there yet.
 fn begins_as_call(body: &str) -> Option<bool> {
+    // It is called for each line until it is decided.
+    if body.len() > MOST_BEFORE && !body[..floor_boundary(body, MOST_BEFORE)].contains('"') {
+        return Some(false);
+    }
     let body = body.trim_start();
     if body.is_empty() {
         return None;
@@ -167,8 +175,8 @@ fn begins_as_call(body: &str) -> Option<bool> {
         return None;
     }
     let Some(key) = inside.strip_prefix('"') else { return Some(false) };
-    let (key, _) = key.split_once('"')?;
-    Some(MEMBERS.contains(&key))
+    // A line ends inside of the member only if it is not the member of a call.
+    Some(key.split_once('"').is_some_and(|(key, _)| MEMBERS.contains(&key)))
 }
 
 /// Whether an object names a tool.
@@ -230,6 +238,13 @@ mod tests {
         assert_eq!(held.release_around(Span { start: 9, end: 12 }), None);
         assert_eq!(held.release_around(Span { start: 10, end: 36 }), Some((String::new(), "End.".to_owned())));
         assert_eq!(held.release(), "");
+    }
+
+    #[test]
+    fn blank_lines_in_a_fence_do_not_wait_for_ever() {
+        let text = format!("```json\n{}", "\n".repeat(5000));
+        let (passes, waits) = held(&text, 1000, false);
+        assert!(passes.len() > 1000 && waits.is_empty(), "{} {}", passes.len(), waits.len());
     }
 
     #[test]

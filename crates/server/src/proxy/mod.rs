@@ -41,6 +41,7 @@ mod models;
 mod offer;
 mod output;
 mod piece;
+mod plain;
 mod raw;
 mod reply;
 mod request;

@@ -8,6 +8,7 @@ use super::arguments::Arguments;
 use super::held::HeldText;
 use super::offer::{Choice, Offer};
 use super::output::Output;
+use super::plain::PlainReply;
 use crate::messages;
 use serde_json::Value;
 use std::collections::VecDeque;
@@ -46,6 +47,8 @@ pub(super) enum Outcome {
 /// A reply that is being received.
 pub(super) struct Reply {
     parser: Parser,
+    /// The reader in place of the parser if nothing can be called.
+    plain: Option<PlainReply>,
     offer: Arc<Offer>,
     /// What the ids of its calls begin with.
     ids: String,
@@ -112,7 +115,9 @@ impl Reply {
     /// `ids`: what the ids of its calls begin with. `streams`: whether what is polled is with the client at once.
     pub(super) fn new(offer: Arc<Offer>, mut options: Options, guessed: bool, ids: String, streams: bool) -> Reply {
         options.catalog = Some(offer.catalog.clone());
+        let plain = offer.is_empty().then(|| PlainReply::new(options.reasoning));
         Reply {
+            plain,
             parser: Parser::new(options),
             ids,
             streams,
@@ -144,9 +149,9 @@ impl Reply {
             Some(kept) if kept.len() + text.len() <= MOST_KEPT => kept.push_str(text),
             kept => *kept = None,
         }
-        if self.offer.is_empty() {
-            // Where nothing can be called, a reply is text whatever it looks like.
-            return self.tell(Output::Text(text.to_owned()));
+        if let Some(plain) = &mut self.plain {
+            let outputs = plain.push(text);
+            return self.out.extend(outputs);
         }
         self.parser.push(text);
         self.read();
@@ -155,6 +160,10 @@ impl Reply {
     /// The reply is over.
     pub(super) fn finish(&mut self, reason: FinishReason) {
         self.cut = reason != FinishReason::Stop;
+        if let Some(plain) = &mut self.plain {
+            let outputs = plain.finish();
+            return self.out.extend(outputs);
+        }
         self.parser.finish(reason);
         self.read();
         if !self.take_bare_arguments() {

@@ -49,6 +49,8 @@ pub(super) struct Turn {
     /// The beginning of the ids of calls.
     ids: String,
     usage: Usage,
+    /// Bytes of the upstream's answers so far.
+    received: u64,
 }
 
 /// Where the answer goes, and who writes it.
@@ -161,7 +163,7 @@ impl Turn {
     ) -> Turn {
         let Projected { body, model, offer, format, streamed, tokens: _ } = projected;
         let (held, usage) = (String::new(), Usage::default());
-        Turn { shared, url, headers, body, offer, model, format, held, streamed, ids, usage }
+        Turn { shared, url, headers, body, offer, model, format, held, streamed, ids, usage, received: 0 }
     }
 
     /// Sends the request.
@@ -323,6 +325,7 @@ impl Turn {
             // Some servers just close behind the finish reason.
             let next = if reading.finish.is_some() { Ok(next.unwrap_or_default()) } else { next };
             let Some(bytes) = reading.or_cut(next).await? else { break };
+            reading.turn.received += bytes.len() as u64;
             room = room.checked_sub(bytes.len() as u64).ok_or_else(|| too_long(shared.options.body))?;
             match shape {
                 Shape::Json => whole.extend_from_slice(&bytes),
@@ -347,6 +350,10 @@ impl Turn {
         }
         let finish = reading.end(&shared).await?;
         tracing::debug!(target: "toolfence", reply = reply.text(), finish, "the model has replied");
+        if self.offer.is_empty() {
+            // It was not read for what it shows of the model.
+            return Ok(finish);
+        }
         let (summary, dialects) = reply.shown();
         if let Some(new) = shared.models.note(&self.model, &self.reading(), summary, reason(&finish), dialects) {
             shared.models.keep(&self.model, new).await;
@@ -396,8 +403,13 @@ struct Reading<'a> {
 impl Reading<'_> {
     /// Bytes of the answer that may come. Only what is told at once has no end: all else is kept.
     fn room(&self, shape: Shape) -> u64 {
-        let is_kept = !self.out.is_stream() || self.out.writer.keeps_text();
-        if shape == Shape::Json || is_kept { self.turn.shared.options.body as u64 } else { u64::MAX }
+        let most = self.turn.shared.options.body as u64;
+        match (self.out.is_stream(), shape) {
+            // All replies of the answer together.
+            (true, Shape::Events) if self.out.writer.keeps_text() => most.saturating_sub(self.turn.received),
+            (true, Shape::Events) => u64::MAX,
+            (false, _) | (_, Shape::Json) => most,
+        }
     }
 
     fn is_over(&self) -> bool {
