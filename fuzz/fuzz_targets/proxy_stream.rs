@@ -98,9 +98,12 @@ fuzz_target!(|data: &[u8]| {
             &say("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n", rest, piece),
             &request(false),
         )),
-        _ => any_request(rest),
+        _ => any_request(rest, PATHS[usize::from(kind / 4) % PATHS.len()]),
     }
 });
+
+/// Where requests go, one path for each API.
+const PATHS: [&str; 4] = ["/v1/chat/completions", "/v1/responses", "/v1/messages", "/messages/count_tokens"];
 
 const STREAM: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
 
@@ -163,10 +166,10 @@ fn calls_of(reply: &str) -> (Vec<(String, Value)>, Vec<(String, Value)>) {
 }
 
 /// The upstream gets no tools but in words, and the client JSON, whatever it sent.
-fn any_request(body: &[u8]) {
+fn any_request(body: &[u8], path: &str) {
     let message = json!({"choices": [{"index": 0, "message": {"role": "assistant", "content": "Yes."}, "finish_reason": "stop"}]});
     let script = say("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n", message.to_string().as_bytes(), 4096);
-    let (answer, requests) = ask(&script, body);
+    let (answer, requests) = ask(&script, path, body);
     let status: u16 = answer.get(9..12).and_then(|status| status.parse().ok()).expect("a status");
     assert!(matches!(status, 200 | 400..=499 | 502), "{answer}");
     let given: Option<Value> = serde_json::from_slice(body).ok();
@@ -187,7 +190,7 @@ struct Told {
 
 /// Asks, and looks whether every event is well-formed and every call of a clean end whole.
 fn checked(script: &[Vec<u8>], request: &Value) -> Option<Told> {
-    let (answer, requests) = ask(script, request.to_string().as_bytes());
+    let (answer, requests) = ask(script, PATHS[0], request.to_string().as_bytes());
     let (head, body) = answer.split_once("\r\n\r\n").expect("an answer has a head");
     if !head.to_lowercase().contains("text/event-stream") {
         let answer: Value =
@@ -235,13 +238,13 @@ fn take(choice: &Value, told: &mut Told, calls: &mut Vec<(String, String)>) {
 }
 
 /// The answer as text, and what the upstream was asked for it.
-fn ask(script: &[Vec<u8>], body: &[u8]) -> (String, Vec<Vec<u8>>) {
+fn ask(script: &[Vec<u8>], path: &str, body: &[u8]) -> (String, Vec<Vec<u8>>) {
     let stage = &*STAGE;
     *stage.shared.lock().expect("nobody panics") = Shared { script: script.to_vec(), requests: Vec::new() };
     let answer = stage.runtime.block_on(async {
         let mut stream = TcpStream::connect(&stage.proxy).await.expect("the proxy listens");
         let head = format!(
-            "POST /v1/chat/completions HTTP/1.1\r\nhost: {}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\
+            "POST {path} HTTP/1.1\r\nhost: {}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\
              connection: close\r\n\r\n",
             stage.proxy,
             body.len()

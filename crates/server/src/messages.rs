@@ -213,8 +213,8 @@ toolfence_protocol::texts! { "proxy"
              {{\"name\": ..}}}}",
     }
     chat_is_posted() {
-        en: "Chat completions are asked for with POST",
-        pt: "Respostas de chat são pedidas com POST",
+        en: "This path is asked for with POST",
+        pt: "Este caminho é pedido com POST",
     }
     models_are_got() {
         en: "Models are asked for with GET",
