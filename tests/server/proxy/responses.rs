@@ -127,6 +127,7 @@ async fn a_streaming_agent_gets_a_whole_turn() {
     let content = |at: usize| messages[at]["content"].as_str().unwrap();
     assert!(content(0).starts_with("Be brief.\n\nIn a sandbox.\n\n# Tools"), "{}", content(0));
     assert_eq!(content(1), "env\n\nfix it");
+    assert!(content(0).contains("<<EOF"), "a custom tool and a command take texts of several lines: {}", content(0));
     assert!(content(2).starts_with("I look.\n\n```tool\n") && !content(2).contains("hm"), "{}", content(2));
     assert!(content(3).contains("text of a") && content(3).contains("\"tool\":\"run\""), "{}", content(3));
 }

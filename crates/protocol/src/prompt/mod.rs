@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use words::Words;
 
 /// Ends of the names of arguments that have texts of several lines.
-const LONG_TEXTS: [&str; 12] = [
+const LONG_TEXTS: [&str; 13] = [
     "content",
     "contents",
     "text",
@@ -26,6 +26,7 @@ const LONG_TEXTS: [&str; 12] = [
     "patch",
     "diff",
     "command",
+    "cmd",
     "newstring",
     "new_str",
 ];
