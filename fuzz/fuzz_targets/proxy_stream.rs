@@ -98,9 +98,12 @@ fuzz_target!(|data: &[u8]| {
             &say("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n", rest, piece),
             &request(false),
         )),
-        _ => any_request(rest),
+        _ => any_request(rest, PATHS[usize::from(kind / 4) % PATHS.len()]),
     }
 });
+
+/// Where requests go, one path for each API.
+const PATHS: [&str; 4] = ["/v1/chat/completions", "/v1/responses", "/v1/messages", "/messages/count_tokens"];
 
 const STREAM: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
 
@@ -123,13 +126,15 @@ fn any_reply(reply: &[u8], piece: usize) {
     script.extend([event(&json!({}), Some("stop")), b"data: [DONE]\n\n".to_vec()]);
     let told = checked(&script, &request(true));
     let Some(told) = told.filter(|told| told.finish.is_some()) else { return };
-    let wanted = calls_of(reply);
-    assert!(told.calls == wanted || told.asked_again, "{told:?} for {wanted:?}");
+    let (wanted, in_json) = calls_of(reply);
+    assert!(told.calls == wanted || told.calls == in_json || told.asked_again, "{told:?} for {wanted:?}");
 }
 
 /// What stands in the reply up to a made up result, under its taught name. It is read as the proxy reads it: in every dialect,
 /// and with the tools of the request.
-fn calls_of(reply: &str) -> Vec<(String, Value)> {
+///
+/// The second list has a call in a `json` fence as well, which passes if no other call is in the reply and the fence begins a line.
+fn calls_of(reply: &str) -> (Vec<(String, Value)>, Vec<(String, Value)>) {
     let catalog = Arc::new(catalog());
     let mut options = Options::default();
     (options.dialects, options.catalog, options.settled_only) = (Dialects::ALL, Some(catalog.clone()), true);
@@ -138,26 +143,33 @@ fn calls_of(reply: &str) -> Vec<(String, Value)> {
         // All before it was thought, the made up result as well.
         Event::Reasoning { unopened: true, .. } => forged = None,
         Event::ForgedResult { span, .. } => forged = forged.or(Some(span.start)),
-        // The proxy passes a call under another word than `tool` on as text, for an answer may hold such a block, and reminds
-        // the model of the word.
-        Event::Call { call, .. } if call.repairs.contains(&Repair::WrongWord) => {}
         Event::Call { call, span, .. } => calls.push((span.start, *call)),
         _ => {}
     });
     // Calls are delivered when it is known that they were not only thought, and that may be behind the made up result.
     let real = calls.into_iter().filter(|(at, _)| forged.is_none_or(|forged| *at < forged));
-    real.map(|(_, mut call)| {
+    let (mut wanted, mut in_json) = (Vec::new(), Vec::new());
+    for (at, mut call) in real {
+        // The proxy passes a call under another word on as text, for an answer may hold such a block, and reminds the model.
+        let is_other_word = call.repairs.contains(&Repair::WrongWord);
+        let is_json = reply[at..].trim_start_matches(['`', '~', ' ']).to_ascii_lowercase().starts_with("json");
         let _ = catalog.resolve(&mut call);
-        (call.name, Value::Object(call.args))
-    })
-    .collect()
+        let call = (call.name, Value::Object(call.args));
+        if !is_other_word {
+            wanted.push(call.clone());
+        }
+        if !is_other_word || is_json {
+            in_json.push(call);
+        }
+    }
+    (wanted, in_json)
 }
 
 /// The upstream gets no tools but in words, and the client JSON, whatever it sent.
-fn any_request(body: &[u8]) {
+fn any_request(body: &[u8], path: &str) {
     let message = json!({"choices": [{"index": 0, "message": {"role": "assistant", "content": "Yes."}, "finish_reason": "stop"}]});
     let script = say("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n", message.to_string().as_bytes(), 4096);
-    let (answer, requests) = ask(&script, body);
+    let (answer, requests) = ask(&script, path, body);
     let status: u16 = answer.get(9..12).and_then(|status| status.parse().ok()).expect("a status");
     assert!(matches!(status, 200 | 400..=499 | 502), "{answer}");
     let given: Option<Value> = serde_json::from_slice(body).ok();
@@ -178,7 +190,7 @@ struct Told {
 
 /// Asks, and looks whether every event is well-formed and every call of a clean end whole.
 fn checked(script: &[Vec<u8>], request: &Value) -> Option<Told> {
-    let (answer, requests) = ask(script, request.to_string().as_bytes());
+    let (answer, requests) = ask(script, PATHS[0], request.to_string().as_bytes());
     let (head, body) = answer.split_once("\r\n\r\n").expect("an answer has a head");
     if !head.to_lowercase().contains("text/event-stream") {
         let answer: Value =
@@ -226,13 +238,13 @@ fn take(choice: &Value, told: &mut Told, calls: &mut Vec<(String, String)>) {
 }
 
 /// The answer as text, and what the upstream was asked for it.
-fn ask(script: &[Vec<u8>], body: &[u8]) -> (String, Vec<Vec<u8>>) {
+fn ask(script: &[Vec<u8>], path: &str, body: &[u8]) -> (String, Vec<Vec<u8>>) {
     let stage = &*STAGE;
     *stage.shared.lock().expect("nobody panics") = Shared { script: script.to_vec(), requests: Vec::new() };
     let answer = stage.runtime.block_on(async {
         let mut stream = TcpStream::connect(&stage.proxy).await.expect("the proxy listens");
         let head = format!(
-            "POST /v1/chat/completions HTTP/1.1\r\nhost: {}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\
+            "POST {path} HTTP/1.1\r\nhost: {}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\
              connection: close\r\n\r\n",
             stage.proxy,
             body.len()

@@ -745,7 +745,7 @@ fn a_command_line_that_cannot_be_read_is_told_in_the_settled_language() {
         ran.err
     };
     // Each with what the two languages say first of all.
-    let cases: [(&[&str], &str, &str); 12] = [
+    let cases: [(&[&str], &str, &str); 13] = [
         (&["--fo"], "unexpected argument --fo", "argumento inesperado --fo"),
         (&["dmo"], "there is no command dmo", "não há nenhum comando dmo"),
         (&["config", "sow"], "did you mean show", "você quis dizer show"),
@@ -754,6 +754,7 @@ fn a_command_line_that_cannot_be_read_is_told_in_the_settled_language() {
         (&["proxy"], "this is missing: --upstream <URL>", "falta isto: --upstream <URL>"),
         (&["parse", "--chunk", "0"], "a whole number of at least 1 is wanted", "um número inteiro de pelo menos 1"),
         (&["proxy", "--upstream", "http://h", "--max-request", "0"], "from 1 to 1024", "de 1 a 1024"),
+        (&["proxy", "--upstream", "http://h", "--origin", "chat.example/x"], "without a path", "sem caminho"),
         (&["proxy", "--upstream", "http://h", "--listen", "x"], "with a port is wanted", "com uma porta"),
         (&["audit", "--since", "7w"], "such as 90s or 7d", "como 90s ou 7d"),
         (

@@ -2,7 +2,7 @@
 
 use crate::choices::{
     AskMode, BackendKind, Color, CommandFormat, Conversation, End, ExportFormat, Grammar, GrammarFormat, Instructions,
-    Lang, OutputFormat, PromptFormat, Reasoning, ResultsShown, Sandbox, Switch,
+    Lang, OutputFormat, PromptFormat, Reasoning, ResultsShown, Sandbox, Switch, ToolDetails,
 };
 use crate::messages;
 use clap::{Args, Parser, Subcommand};
@@ -10,7 +10,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
-use toolfence_protocol::{Catalog, Dialect, Language, Text, ToolSpec, prompt};
+use toolfence_protocol::{Catalog, Dialect, Language, Text, ToolSpec, prompt, text};
 
 /// The statuses as `--help` tells them; `failure` gives them.
 const STATUSES: &str = "\
@@ -608,6 +608,12 @@ pub(crate) struct ProxyArguments {
     /// How large a request may be, in MiB
     #[arg(long, value_name = "MIB", default_value_t = 16, value_parser = mebibytes)]
     pub(crate) max_request: u32,
+    /// How the model learns the tools of a client
+    #[arg(long, value_name = "HOW", default_value = "auto")]
+    pub(crate) tool_details: ToolDetails,
+    /// A web page that may use the proxy, such as https://chat.example; may be given several times
+    #[arg(long, value_name = "ORIGIN", value_parser = origin)]
+    pub(crate) origin: Vec<String>,
 }
 
 const PROXY_HELP: &str = "\
@@ -669,6 +675,16 @@ fn seconds(text: &str) -> Result<u64, Wrong> {
 
 fn mebibytes(text: &str) -> Result<u32, Wrong> {
     up_to(1024, text)
+}
+
+/// The origin of a page, as a browser sends it.
+fn origin(text: &str) -> Result<String, Wrong> {
+    let is_origin = text.split_once("://").is_some_and(|(scheme, host)| {
+        matches!(scheme, "http" | "https") && !host.is_empty() && !host.contains(['/', '?', '#', '@', ' '])
+    });
+    let example = "https://chat.example";
+    let wrong = || Wrong(text!("an origin such as {example} is wanted, without a path", example));
+    if is_origin { Ok(text.to_ascii_lowercase()) } else { Err(wrong()) }
 }
 
 fn address(text: &str) -> Result<SocketAddr, Wrong> {

@@ -141,6 +141,27 @@ pub(crate) enum Grammar {
     Off,
 }
 
+/// How a model learns the tools of a client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ToolDetails {
+    /// The whole description of each tool
+    Full,
+    /// One line for each tool; the model asks for the rest
+    Short,
+    /// `short` if the instructions would have more than 8 KiB
+    Auto,
+}
+
+impl From<ToolDetails> for toolfence_server::proxy::ToolDetails {
+    fn from(details: ToolDetails) -> toolfence_server::proxy::ToolDetails {
+        match details {
+            ToolDetails::Full => toolfence_server::proxy::ToolDetails::Full,
+            ToolDetails::Short => toolfence_server::proxy::ToolDetails::Short,
+            ToolDetails::Auto => toolfence_server::proxy::ToolDetails::Auto,
+        }
+    }
+}
+
 /// Whether there are colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Color {

@@ -202,9 +202,9 @@ toolfence_protocol::texts! { "proxy"
         en: "tools[{index}].function is missing",
         pt: "falta tools[{index}].function",
     }
-    no_function_name(index) {
-        en: "tools[{index}].function.name is not a name: letters, digits, _ and -, 128 at most",
-        pt: "tools[{index}].function.name não é um nome: letras, dígitos, _ e -, no máximo 128",
+    no_function_name(place) {
+        en: "{place}.name is not a name: letters, digits, _ and -, 128 at most",
+        pt: "{place}.name não é um nome: letras, dígitos, _ e -, no máximo 128",
     }
     no_tool_choice() {
         en: "tool_choice is neither \"auto\", \"none\" or \"required\" nor {{\"type\": \"function\", \"function\": \
@@ -213,8 +213,8 @@ toolfence_protocol::texts! { "proxy"
              {{\"name\": ..}}}}",
     }
     chat_is_posted() {
-        en: "Chat completions are asked for with POST",
-        pt: "Respostas de chat são pedidas com POST",
+        en: "This path is asked for with POST",
+        pt: "Este caminho é pedido com POST",
     }
     models_are_got() {
         en: "Models are asked for with GET",
@@ -231,10 +231,6 @@ toolfence_protocol::texts! { "proxy"
     client_went_away() {
         en: "The client went away",
         pt: "O cliente foi embora",
-    }
-    whole_answer_wanted() {
-        en: "A whole answer was wanted",
-        pt: "Era esperada uma resposta inteira",
     }
     request_too_large(limit) {
         en: "The request is larger than {limit} bytes; send less",

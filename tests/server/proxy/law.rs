@@ -5,7 +5,7 @@ use super::support::*;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use toolfence_kit::Random;
-use toolfence_protocol::parse::{Event, Options, Reasoning, for_each};
+use toolfence_protocol::parse::{Event, Options, Reasoning, Span, for_each};
 use toolfence_protocol::{Catalog, Dialects, FinishReason, Repair, ToolSpec};
 
 /// What replies are made of: prose, whole calls, and all that makes them break.
@@ -113,9 +113,9 @@ fn events(reply: &str, reasoning: Reasoning) -> Vec<Event<'static>> {
 }
 
 /// What the whole reply holds, as far as it counts: up to a made up result, and behind what was thought.
-fn wanted(events: &[Event<'_>]) -> (Vec<(String, Value)>, String, bool) {
+fn wanted(reply: &str, events: &[Event<'_>]) -> (Vec<(String, Value)>, String, bool) {
     let catalog = catalog();
-    let (mut calls, mut said, mut faulty, mut forged) = (Vec::new(), String::new(), false, false);
+    let (mut calls, mut said, mut faulty, mut forged) = (Vec::new(), Vec::new(), false, false);
     for event in events {
         match event {
             Event::Reasoning { unopened: true, .. } => {
@@ -124,8 +124,12 @@ fn wanted(events: &[Event<'_>]) -> (Vec<(String, Value)>, String, bool) {
                 (faulty, forged) = (false, false);
             }
             _ if forged => {}
-            Event::Text { text, .. } => said.push_str(text),
-            // The proxy passes a call under another word than `tool` on as text, for an answer may hold such a block.
+            Event::Text { text, span } => said.push((span.start, text.clone().into_owned())),
+            // The proxy passes a call in a `json` fence, and one in another fence as text, for an answer may hold such a block.
+            Event::Call { call, span, .. } if call.repairs.contains(&Repair::WrongWord) && is_json(reply, *span) => {
+                calls.push((call.name.clone(), Value::Object(call.args.clone())));
+                cut_out(&mut said, *span);
+            }
             Event::Call { call, .. } if call.repairs.contains(&Repair::WrongWord) => {}
             Event::Call { call, .. } => {
                 let mut call = call.clone();
@@ -137,7 +141,22 @@ fn wanted(events: &[Event<'_>]) -> (Vec<(String, Value)>, String, bool) {
             _ => {}
         }
     }
-    (calls, said, faulty)
+    (calls, said.into_iter().map(|(_, text)| text).collect(), faulty)
+}
+
+/// Whether the fence at this place of the reply has the word `json`.
+fn is_json(reply: &str, span: Span) -> bool {
+    reply[span.start..].trim_start_matches(['`', '~']).starts_with("json\n")
+}
+
+/// Removes the texts at this place of the reply.
+fn cut_out(texts: &mut Vec<(usize, String)>, span: Span) {
+    for (start, text) in std::mem::take(texts) {
+        let end = start + text.len();
+        let (before, after) = (span.start.clamp(start, end) - start, span.end.clamp(start, end) - start);
+        texts.push((start, text[..before].to_owned()));
+        texts.push((start + after, text[after..].to_owned()));
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -153,7 +172,7 @@ async fn a_stream_tells_what_the_whole_reply_says() {
         };
         let told = Stage::with(vec![script], wants).await.stream().await;
         let found = events(&reply, reasoning);
-        let (calls, said, faulty) = wanted(&found);
+        let (calls, said, faulty) = wanted(&reply, &found);
         let unopened = found.iter().any(|event| matches!(event, Event::Reasoning { unopened: true, .. }));
         thought += usize::from(unopened && !calls.is_empty());
         let case = format!("round {round}, {reasoning:?}: {reply:?}\n{told:?}");
@@ -177,6 +196,63 @@ async fn a_stream_tells_what_the_whole_reply_says() {
         }
     }
     assert!(passed > 80 && failed > 80 && thought > 4, "{passed} passed, {failed} failed, {thought} behind thoughts");
+}
+
+/// The tools of most cases in the words of another API; `schema` is the member that describes the arguments.
+fn tools_with(schema: &str) -> Value {
+    let tool = |tool: &Value| {
+        let function = &tool["function"];
+        let mut tool = json!({"name": function["name"], "description": function["description"]});
+        tool[schema] = function["parameters"].clone();
+        tool
+    };
+    tools().as_array().unwrap().iter().map(tool).collect()
+}
+
+/// Whatever a reply is, clients of all APIs get the same calls, and the same text around them, or an error.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn all_apis_agree() {
+    let mut random = Random::new(11);
+    let (mut passed, mut failed) = (0, 0);
+    let message = json!([{"role": "user", "content": "go"}]);
+    let responses = json!({"model": "m", "input": message, "tools": tools_with("parameters"), "stream": true});
+    // Another model, so that nothing is learned from the first answer.
+    let messages = json!({"model": "n", "messages": message, "tools": tools_with("input_schema"), "stream": true});
+    for round in 0..150 {
+        let reply = any_reply(&mut random);
+        let script = any_stream(&mut random, &reply);
+        let wants = |options: &mut toolfence_server::proxy::ProxyOptions| options.asked_again = 0;
+        let chat = Stage::with(vec![script.clone()], wants).await.stream().await;
+        let stage = Stage::with(vec![script], wants).await;
+        let responses = super::responses::collect(&stage.post("/v1/responses", &responses).await);
+        let messages = super::messages::collect(&stage.post("/v1/messages", &messages).await);
+        let case = format!("round {round}: {reply:?}\n{chat:?}\n{responses:?}\n{messages:?}");
+        assert_eq!(responses.response["status"] == "failed", chat.error.is_some(), "{case}");
+        assert_eq!(messages.error.is_some(), chat.error.is_some(), "{case}");
+        if chat.error.is_some() {
+            failed += 1;
+            continue;
+        }
+        passed += usize::from(!chat.calls.is_empty());
+        let items = responses.items.iter().filter(|item| item["type"] == "function_call");
+        let calls = items
+            .map(|item| (item["name"].clone(), serde_json::from_str(item["arguments"].as_str().unwrap()).unwrap()));
+        let calls: Vec<(Value, Value)> = calls.collect();
+        let wanted: Vec<(Value, Value)> = chat.named().into_iter().map(|(name, args)| (name.into(), args)).collect();
+        assert_eq!(calls, wanted, "{case}");
+        let uses = messages.content.iter().filter(|block| block["type"] == "tool_use");
+        let calls: Vec<(Value, Value)> = uses.map(|block| (block["name"].clone(), block["input"].clone())).collect();
+        assert_eq!(calls, wanted, "{case}");
+        let texts = messages.content.iter().filter_map(|block| block["text"].as_str());
+        assert_eq!(
+            (responses.text.as_str(), texts.collect::<String>().as_str()),
+            (chat.text.as_str(), chat.text.as_str()),
+            "{case}"
+        );
+        let reason = if wanted.is_empty() { "end_turn" } else { "tool_use" };
+        assert_eq!(messages.stop_reason, reason, "{case}");
+    }
+    assert!(passed > 30 && failed > 30, "{passed} passed, {failed} failed");
 }
 
 /// One to three bytes of a text, changed.
@@ -211,6 +287,14 @@ async fn a_damaged_stream_is_still_a_stream() {
             assert!(!told.named().is_empty(), "round {round}: {body:?}");
         }
         *(if told.done { &mut ended } else { &mut failed }) += 1;
+        // What the others get is well-formed too; their readers check that.
+        let script = vec![Step::Send(format!("{STREAM}{body}").into_bytes())];
+        let stage = Stage::with(vec![script], |options| options.asked_again = 0).await;
+        let input = json!({"model": "m", "input": "go", "tools": tools_with("parameters"), "stream": true});
+        super::responses::collect(&stage.post("/v1/responses", &input).await);
+        let message = json!([{"role": "user", "content": "go"}]);
+        let input = json!({"model": "m", "messages": message, "tools": tools_with("input_schema"), "stream": true});
+        super::messages::collect(&stage.post("/v1/messages", &input).await);
     }
     assert!(ended > 20 && failed > 20, "{ended} ended, {failed} failed");
 }
@@ -245,7 +329,48 @@ async fn a_damaged_request_is_answered() {
         assert!(answer.json().is_object());
         *(if answer.status == 200 { &mut fine } else { &mut refused }) += 1;
     }
-    assert!(fine > 50 && refused > 50, "{fine} fine, {refused} refused");
+    assert!(fine > 30 && refused > 50, "{fine} fine, {refused} refused");
     let seen = stage.seen.lock().unwrap();
     assert!(seen.requests.iter().all(|(_, body)| serde_json::from_str::<Value>(body).is_ok()));
+}
+
+/// The same for the other APIs.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_damaged_request_of_any_api_is_answered() {
+    let mut random = Random::new(12);
+    let image = json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AA=="}});
+    let messages = json!({"model": "m", "max_tokens": 9, "system": [{"type": "text", "text": "Be brief."}], "tool_choice": {"type": "auto"},
+    "tools": tools_with("input_schema"), "messages": [
+        {"role": "user", "content": "go"}, {"role": "system", "content": "Late."},
+        {"role": "assistant", "content": [{"type": "thinking", "thinking": "", "signature": ""}, {"type": "tool_use", "id": "1", "name": "write", "input": {"path": "x"}}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "1", "content": [{"type": "text", "text": "a"}, image], "is_error": true}]},
+    ]});
+    let responses = json!({"model": "m", "instructions": "Be brief.", "tool_choice": {"type": "function", "name": "write"}, "text": {"format": {"type": "json_object"}},
+    "tools": tools_with("parameters"), "input": [
+        {"role": "user", "content": [{"type": "input_text", "text": "go"}, {"type": "input_image", "image_url": "data:x"}]},
+        {"type": "function_call", "call_id": "1", "name": "write", "namespace": "n", "arguments": "{\"path\":\"x\"}"},
+        {"type": "function_call_output", "call_id": "1", "output": [{"type": "input_text", "text": "a"}]},
+    ]});
+    let stage = Stage::new(vec![whole("```tool\n{\"name\": \"write\", \"args\": {}}\n```\n", "stop")]).await;
+    for (path, body) in
+        [("/v1/messages", messages), ("/v1/messages/count_tokens", json!({})), ("/v1/responses", responses)]
+    {
+        let (mut fine, mut refused) = (0, 0);
+        let body = if body == json!({}) { json!({"model": "m", "messages": []}) } else { body }.to_string();
+        for round in 0..200 {
+            let body = damaged(&mut random, &body);
+            let headers = "content-type: application/json\r\n";
+            let answer = Answer::read(&mut stage.send("POST", path, headers, &body).await).await;
+            assert!(matches!(answer.status, 200 | 400 | 502) && answer.whole, "round {round}: {body}: {answer:?}");
+            assert!(answer.json().is_object());
+            *(if answer.status == 200 { &mut fine } else { &mut refused }) += 1;
+        }
+        assert!(fine > 5 && refused > 30, "{path}: {fine} fine, {refused} refused");
+    }
+    let seen = stage.seen.lock().unwrap();
+    assert!(
+        seen.requests
+            .iter()
+            .all(|(_, body)| serde_json::from_str::<Value>(body).is_ok_and(|body| body.get("tools").is_none()))
+    );
 }

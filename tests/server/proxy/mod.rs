@@ -3,7 +3,10 @@
 
 mod hostile;
 mod law;
+mod messages;
 mod program;
 mod requests;
+mod responses;
 mod streams;
 pub(crate) mod support;
+mod tool_details;

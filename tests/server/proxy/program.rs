@@ -71,6 +71,32 @@ async fn the_next_run_knows_what_this_one_saw() {
     assert!(shown.out.contains("reasoning              opened"), "{}", shown.said());
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn debug_shows_requests_replies_and_repairs_but_no_key() {
+    let said = "```tool\n{\"name\": \"write\", \"args\": {\"path\": \"x\",}}\n```\n";
+    let mut stage = Stage::new(vec![reply(said, 2, "stop")]).await;
+    let home = tempfile::tempdir().unwrap();
+    let (mut child, address) = started(home.path(), &format!("http://{}", stage.upstream), &["--debug"]);
+    stage.address = address;
+    let headers = "content-type: application/json\r\nauthorization: Bearer front\r\n";
+    let asked = request(true).to_string();
+    let answer = Answer::read(&mut stage.send("POST", "/v1/chat/completions", headers, &asked).await).await;
+    assert_eq!(Told::of(&answer).named().len(), 1);
+    child.kill().unwrap();
+    let output = child.wait_with_output().unwrap();
+    let lines = String::from_utf8(output.stderr).unwrap();
+    let field = |message: &str, name: &str| {
+        let mut read = lines.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+        let line = read.find(|line| line["message"] == message);
+        line.unwrap_or_else(|| panic!("{message}: {lines:?}"))["fields"][name].as_str().unwrap().to_owned()
+    };
+    assert_eq!(field("a client asks", "request"), asked);
+    assert!(field("the upstream is asked", "request").contains("# Tools"));
+    assert_eq!(field("the model has replied", "reply"), said);
+    assert_eq!(field("a call was repaired", "repairs"), "trailing_comma");
+    assert!(!lines.contains("front") && !lines.contains("back\""), "{lines}");
+}
+
 /// The settings say how `coder` reaches a server, and so they do for the proxy.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_settings_say_how_the_upstream_is_reached() {

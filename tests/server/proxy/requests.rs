@@ -58,11 +58,8 @@ async fn instructions_stand_at_the_end_of_the_system_message() {
         }))
         .await;
         let messages = got["messages"].as_array().unwrap();
-        assert_eq!((messages.len(), &messages[0]["role"], &messages[0]["name"]), (2, &json!(role), &json!("n")));
-        let parts = messages[0]["content"].as_array().cloned();
-        let text = parts.map_or(messages[0]["content"].as_str().unwrap_or_default().to_owned(), |parts| {
-            parts.iter().map(|part| part["text"].as_str().unwrap()).collect()
-        });
+        assert_eq!((messages.len(), &messages[0]["role"], &messages[0]["name"]), (2, &json!("system"), &json!("n")));
+        let text = messages[0]["content"].as_str().unwrap();
         assert_eq!(text.starts_with("Be brief."), content.to_string().contains("brief"));
         assert!(text.contains("`weather(city)`"), "{text}");
     }
@@ -192,10 +189,10 @@ async fn any_call_of_the_history_is_read_as_the_same() {
             (json!({"role": "assistant", "content": "So.", "tool_calls": told}), calls)
         })
         .collect();
-    let sent: Vec<&Value> = messages.iter().map(|(message, _)| message).collect();
-    let got = asked(&with(|request| request["messages"] = json!(sent))).await;
-    let got: Vec<&str> =
-        got["messages"].as_array().unwrap()[1..].iter().map(|message| message["content"].as_str().unwrap()).collect();
+    let sent = messages.iter().flat_map(|(message, _)| [json!({"role": "user", "content": "go"}), message.clone()]);
+    let got = asked(&with(|request| request["messages"] = sent.collect::<Vec<_>>().into())).await;
+    let got = got["messages"].as_array().unwrap().iter().filter(|message| message["role"] == "assistant");
+    let got: Vec<&str> = got.map(|message| message["content"].as_str().unwrap()).collect();
     assert_eq!(got.len(), messages.len());
     let specs = tools().as_array().unwrap().clone().into_iter().map(|tool| {
         let function = &tool["function"];
@@ -498,4 +495,110 @@ async fn an_upstream_that_refuses_the_grammar_is_asked_without_it() {
     }
     let sent: Vec<bool> = stage.requests().iter().map(|request| request.get("grammar").is_some()).collect();
     assert_eq!(sent, [true, false, false]);
+}
+
+/// Strict templates take one system message, at the beginning, and then user and assistant in turn.
+#[tokio::test]
+async fn messages_come_out_as_strict_templates_need_them() {
+    let image = json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}});
+    let got = asked(&with(|request| {
+        request["messages"] = json!([
+            {"role": "user", "content": [{"type": "text", "text": "one"}, image]},
+            {"role": "user", "content": "two"},
+            {"role": "system", "content": "Late."},
+            {"role": "assistant", "content": "I look.", "tool_calls": [called("1", "weather", "{}"), called("2", "write", "{}")]},
+            {"role": "tool", "tool_call_id": "2", "content": [{"type": "text", "text": "a picture"}, image]},
+            {"role": "developer", "content": "Later."},
+            {"role": "tool", "tool_call_id": "1", "content": "sun"},
+            {"role": "assistant", "content": "So."},
+            {"role": "assistant", "content": "And so."},
+            {"role": "user", "content": "three"},
+            {"role": "user", "content": "four"},
+        ]);
+    }))
+    .await;
+    let messages = got["messages"].as_array().unwrap();
+    let roles: Vec<&str> = messages.iter().map(|message| message["role"].as_str().unwrap()).collect();
+    assert_eq!(roles, ["system", "user", "assistant", "user", "assistant", "user"]);
+    assert!(messages[0]["content"].as_str().unwrap().starts_with("Late.\n\nLater.\n\n# Tools"));
+    assert_eq!(
+        messages[1]["content"],
+        json!([{"type": "text", "text": "one"}, image, {"type": "text", "text": "two"}])
+    );
+    let results = messages[3]["content"].as_array().unwrap();
+    let text = results[0]["text"].as_str().unwrap();
+    let read = read_back(text, None);
+    let read: Vec<(&str, &str)> = read.iter().map(|result| (result.tool.as_str(), result.output.as_str())).collect();
+    assert_eq!((read, &results[1]), (vec![("write", "a picture\n[image]"), ("weather", "sun")], &image));
+    assert!(!text.contains("base64") && results.len() == 2, "{text}");
+    assert_eq!((&messages[4]["content"], &messages[5]["content"]), (&json!("So.\n\nAnd so."), &json!("three\n\nfour")));
+}
+
+#[tokio::test]
+async fn functions_of_the_old_form_are_refused_with_advice() {
+    let stage = Stage::new(vec![whole("Yes.", "stop")]).await;
+    let messages = json!([{"role": "user", "content": "go"}]);
+    let old = json!({"model": "m", "messages": messages, "functions": [{"name": "f", "parameters": {}}]});
+    let answer = stage.ask(&old).await;
+    assert_eq!(answer.status, 400);
+    assert!(answer.error().contains("send each function in tools"), "{}", answer.body);
+    let empty = json!({"model": "m", "messages": messages, "functions": [], "function_call": null});
+    assert_eq!(stage.ask(&empty).await.status, 200);
+}
+
+/// Pages of named origins may use the proxy; their browsers ask first whether they may.
+#[tokio::test]
+async fn pages_of_named_origins_may_ask() {
+    let page = "https://chat.example";
+    let named = |options: &mut toolfence_server::proxy::ProxyOptions| {
+        (options.origins, options.key) = (vec!["https://chat.example".into()], Some("secret".into()));
+    };
+    let stage = Stage::with(vec![whole("Yes.", "stop")], named).await;
+    let wish = "access-control-request-method: POST\r\naccess-control-request-headers: content-type,x-own\r\n";
+    let asks =
+        Answer::read(&mut stage.send("OPTIONS", "/v1/messages", &format!("origin: {page}\r\n{wish}"), "").await).await;
+    assert_eq!((asks.status, header(&asks.head, "access-control-allow-origin").as_deref()), (204, Some(page)));
+    assert_eq!(header(&asks.head, "access-control-allow-headers").as_deref(), Some("content-type,x-own"));
+    assert!(header(&asks.head, "access-control-allow-methods").unwrap().contains("POST"));
+    let headers = format!("content-type: application/json\r\nauthorization: Bearer secret\r\norigin: {page}\r\n");
+    let body = request(false).to_string();
+    let answer = Answer::read(&mut stage.send("POST", "/v1/chat/completions", &headers, &body).await).await;
+    assert_eq!((answer.status, header(&answer.head, "access-control-allow-origin").as_deref()), (200, Some(page)));
+    assert_eq!(header(&answer.head, "vary").as_deref(), Some("origin"));
+    // An error can be read too, and other pages can neither ask nor read.
+    let headers = format!("content-type: application/json\r\norigin: {page}\r\n");
+    let answer = Answer::read(&mut stage.send("POST", "/v1/chat/completions", &headers, &body).await).await;
+    assert_eq!((answer.status, header(&answer.head, "access-control-allow-origin").as_deref()), (401, Some(page)));
+    for (method, more) in
+        [("OPTIONS", wish), ("POST", "content-type: application/json\r\nauthorization: Bearer secret\r\n")]
+    {
+        let headers = format!("origin: https://chat.example.evil\r\n{more}");
+        let answer = Answer::read(&mut stage.send(method, "/v1/chat/completions", &headers, &body).await).await;
+        assert_eq!((answer.status, header(&answer.head, "access-control-allow-origin")), (403, None));
+    }
+    assert_eq!(stage.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn health_needs_no_key_and_streams_no_buffer() {
+    let stage = Stage::with(vec![reply("Yes.", 2, "stop")], |options| options.key = Some("secret".into())).await;
+    for path in ["/health", "/v1/health", "/"] {
+        let health = Answer::read(&mut stage.send("GET", path, "", "").await).await;
+        assert_eq!((health.status, health.body.as_str()), (200, "{\"status\":\"ok\"}"), "{path}");
+    }
+    assert_eq!(
+        Answer::read(&mut stage.send("POST", "/health", "authorization: Bearer secret\r\n", "").await).await.status,
+        405
+    );
+    let stage = Stage::new(vec![reply("Yes.", 2, "stop")]).await;
+    let plain = json!({"model": "m", "messages": [{"role": "user", "content": "go"}], "stream": true});
+    for (path, body) in [
+        ("/v1/chat/completions", request(true)),
+        ("/v1/chat/completions", plain.clone()),
+        ("/v1/messages", plain),
+        ("/v1/responses", json!({"model": "m", "input": "go", "stream": true})),
+    ] {
+        let answer = stage.post(path, &body).await;
+        assert_eq!(header(&answer.head, "x-accel-buffering").as_deref(), Some("no"), "{path}");
+    }
 }

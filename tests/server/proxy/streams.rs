@@ -262,7 +262,7 @@ const USELESS: &[(&str, &str)] = &[
     ("a missing argument", "```tool\n{\"name\": \"weather\", \"args\": {}}\n```\n"),
     ("the end is missing", "```tool\n{\"name\": \"write\", \"args\": {\"mode\": 5"),
     ("a body without its end", "```tool\n{\"name\": \"write\", \"args\": {\"content\": \"<<EOF\"}}\nx\n"),
-    ("the wrong info word", "```json\n{\"name\": \"write\", \"args\": {\"mode\": 5}}\n```\n"),
+    ("the wrong info word", "```js\n{\"name\": \"write\", \"args\": {\"mode\": 5}}\n```\n"),
 ];
 
 #[tokio::test]
@@ -473,4 +473,74 @@ async fn an_answer_that_is_no_stream_serves_a_stream_and_the_other_way_round() {
     let message = Stage::new(vec![reply(&said, 3, "stop")]).await.ask(&request(false)).await.json();
     assert_eq!(message["choices"][0]["finish_reason"], "tool_calls");
     assert_eq!((&message["id"], &message["usage"]["total_tokens"]), (&json!("u-1"), &json!(12)));
+}
+
+/// A call of an offered tool in a `json` fence passes, because nothing runs here. Only the fence is taken out of the text.
+#[tokio::test]
+async fn a_call_in_a_json_fence_passes() {
+    let call = "```json\n{\"name\": \"write\", \"arguments\": {\"path\": \"a\", \"mode\": \"5\"}}\n```";
+    for (reply_text, prose) in [
+        (call.to_owned(), ""),
+        (format!("I write.\n\n{call}\n"), "I write."),
+        (format!("I write.\n\n{call}\n\nThat is all."), "I write.\n\nThat is all."),
+        (format!("<think>hm</think>\n\n{call}"), ""),
+        (format!("```json\n{{\"a\": 1}}\n```\n\n{call}"), "```json\n{\"a\": 1}\n```"),
+    ] {
+        for size in [1, 7, 1000] {
+            let stage = Stage::new(vec![reply(&reply_text, size, "stop")]).await;
+            let got = stage.stream().await;
+            assert_eq!(got.named(), [("write".into(), json!({"path": "a", "mode": 5}))], "{reply_text}");
+            let text: Vec<&str> = got.text.split_whitespace().collect();
+            assert_eq!(text.join(" "), prose.split_whitespace().collect::<Vec<_>>().join(" "), "{reply_text}");
+            assert_eq!((got.finish.as_deref(), stage.requests().len()), (Some("tool_calls"), 1), "{reply_text}");
+        }
+    }
+    let stage = Stage::new(vec![whole(call, "stop")]).await;
+    assert_eq!(calls_of(&stage.ask(&request(false)).await.json()), 1);
+    // No other guess passes.
+    for text in [
+        call.replace("write", "other"),
+        call.replace("path", "nothing").replace("arguments", "args").replace("write", "weather"),
+        call.replace("}}", "}"),
+        call.replace("json", "yaml"),
+        format!("````json\n{call}\n````"),
+        format!("> {}", call.replace('\n', "\n> ")),
+    ] {
+        let stage = Stage::new(vec![reply(&text, 7, "stop"), reply("No.", 7, "stop")]).await;
+        let got = stage.stream().await;
+        assert_eq!((got.calls.len(), got.finish.as_deref()), (0, Some("stop")), "{text}");
+        assert!(got.text.starts_with(&text), "{text}: {}", got.text);
+    }
+    // A block of the right form is the call, and the other one an example.
+    let both = format!("{call}\n\n{}", self::call(&json!({"path": "b"})));
+    let got = Stage::new(vec![reply(&both, 7, "stop")]).await.stream().await;
+    assert_eq!((got.named(), got.text.trim()), (vec![("write".into(), json!({"path": "b"}))], call));
+}
+
+/// With a forced tool, the bare object of its arguments is the call.
+#[tokio::test]
+async fn bare_arguments_of_a_forced_tool_pass() {
+    let forced = json!({"type": "function", "function": {"name": "weather"}});
+    for (choice, text, passes) in [
+        (&forced, "{\"city\": \"Lima\"}", true),
+        (&forced, "```json\n{\"city\": \"Lima\"}\n```\n", true),
+        (&forced, "<think>hm</think>\n\n{\"city\": \"Lima\"}", true),
+        (&forced, "{\"city\": \"Lima\", \"more\": 1}", false),
+        (&forced, "{\"city\": 5}", false),
+        (&forced, "{\"city\": \"Lima\",}", false),
+        (&forced, "Here: {\"city\": \"Lima\"}", false),
+        (&json!("auto"), "{\"city\": \"Lima\"}", false),
+        (&json!("required"), "{\"city\": \"Lima\"}", false),
+    ] {
+        for streamed in [true, false] {
+            let say = |text: &str| if streamed { reply(text, 3, "stop") } else { whole(text, "stop") };
+            let stage = Stage::new(vec![say(text), say("No.")]).await;
+            let mut request = request(streamed);
+            request["tool_choice"] = choice.clone();
+            let answer = stage.ask(&request).await;
+            let calls = if streamed { Told::of(&answer).named().len() } else { calls_of(&answer.json()) };
+            assert_eq!(calls, usize::from(passes), "{choice} {text}");
+            assert_eq!(stage.requests().len(), 1 + usize::from(!passes && *choice != json!("auto")), "{choice} {text}");
+        }
+    }
 }

@@ -82,6 +82,12 @@ impl Stage {
         Answer::read(&mut self.open(&body.to_string()).await).await
     }
 
+    /// Posts JSON to a path.
+    pub(super) async fn post(&self, path: &str, body: &Value) -> Answer {
+        let headers = "content-type: application/json\r\n";
+        Answer::read(&mut self.send("POST", path, headers, &body.to_string()).await).await
+    }
+
     /// A request of the usual kind, as a stream.
     pub(super) async fn stream(&self) -> Told {
         Told::of(&self.ask(&request(true)).await)
@@ -201,6 +207,21 @@ impl Answer {
     pub(crate) fn error(&self) -> String {
         self.json()["error"]["message"].as_str().unwrap_or_default().to_owned()
     }
+}
+
+/// The events of a stream of a newer API: each has its name in a line of its own and once more in its data.
+pub(super) fn named_events(answer: &Answer) -> Vec<Value> {
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    assert_eq!(header(&answer.head, "content-type").as_deref(), Some("text/event-stream"));
+    assert!(answer.whole, "{}", answer.body);
+    let events = answer.body.split("\n\n").filter(|event| !event.is_empty()).map(|event| {
+        let (name, data) = event.split_once('\n').unwrap_or_else(|| panic!("{event}"));
+        let data = data.strip_prefix("data: ").unwrap_or_else(|| panic!("{event}"));
+        let data: Value = serde_json::from_str(data).unwrap_or_else(|error| panic!("{error}: {data}"));
+        assert_eq!(name.strip_prefix("event: "), data["type"].as_str(), "{event}");
+        data
+    });
+    events.collect()
 }
 
 fn dechunked(mut rest: &[u8]) -> (Vec<u8>, bool) {

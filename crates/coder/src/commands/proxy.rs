@@ -62,6 +62,8 @@ fn wanted(options: &Options, arguments: &ProxyArguments) -> Result<ProxyOptions,
     wanted.first_byte = Duration::from_secs(arguments.first_byte_timeout);
     wanted.between = Duration::from_secs(arguments.between_timeout);
     wanted.body = usize::try_from(arguments.max_request).map_or(usize::MAX, |size| size << 20);
+    wanted.tool_details = arguments.tool_details.into();
+    wanted.origins.clone_from(&arguments.origin);
     Ok(wanted)
 }
 

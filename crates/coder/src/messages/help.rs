@@ -289,6 +289,10 @@ pub(crate) const PORTUGUESE_HELP: &[(&str, &str)] = &[
         "Como os resultados são escritos para o modelo: text ou json, data=on, nonce=on, break_tokens=on; pode ser usada várias \
          vezes [padrão: text]",
     ),
+    (
+        "A web page that may use the proxy, such as https://chat.example; may be given several times",
+        "Uma página web que pode usar o proxy, como https://chat.example; pode ser usada várias vezes",
+    ),
     ("How large a request may be, in MiB", "O tamanho máximo de uma requisição, em MiB"),
     (
         "How long it may be silent within its answer, in seconds",
@@ -303,6 +307,7 @@ pub(crate) const PORTUGUESE_HELP: &[(&str, &str)] = &[
         "How long the upstream may take to be reached, in seconds",
         "Quanto tempo pode levar a conexão com o upstream, em segundos",
     ),
+    ("How the model learns the tools of a client", "Como o modelo conhece as ferramentas de um cliente"),
     ("How the reply ended", "Como a resposta terminou"),
     ("In pipes too", "Também em pipes"),
     ("It has both tags in the reply, or none", "Ele tem as duas tags na resposta, ou nenhuma"),
@@ -359,6 +364,9 @@ pub(crate) const PORTUGUESE_HELP: &[(&str, &str)] = &[
         "Na saída stderr, para pessoas: o que foi encontrado no texto, cada reparo pelo nome, o que foi executado e \
          por que o resto não foi",
     ),
+    ("One line for each tool; the model asks for the rest", "Uma linha por ferramenta; o modelo pede o resto"),
+    ("The whole description of each tool", "A descrição completa de cada ferramenta"),
+    ("`short` if the instructions would have more than 8 KiB", "`short` se as instruções tivessem mais de 8 KiB"),
     ("One JSON line a name", "Uma linha JSON por nome"),
     ("One JSON line a turn", "Uma linha JSON por turno"),
     (

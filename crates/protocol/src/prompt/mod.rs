@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use words::Words;
 
 /// Ends of the names of arguments that have texts of several lines.
-const LONG_TEXTS: [&str; 12] = [
+const LONG_TEXTS: [&str; 13] = [
     "content",
     "contents",
     "text",
@@ -26,6 +26,7 @@ const LONG_TEXTS: [&str; 12] = [
     "patch",
     "diff",
     "command",
+    "cmd",
     "newstring",
     "new_str",
 ];
@@ -52,16 +53,121 @@ const MOST_EXAMPLES: usize = 12;
 /// How to call a tool, what comes back, and which tools there are. Tools that [ask first](ToolSpec::asks_first) are marked. Empty
 /// when there is none.
 pub fn instructions(catalog: &Catalog, language: Language) -> String {
+    let Some(shown) = example(catalog.specs()) else { return String::new() };
+    let mut out = protocol(catalog, shown, language);
+    tell_all(catalog, language, false, &mut out, |spec| block(spec, None), shown);
+    out
+}
+
+/// The instructions with a list of tools that has one line for each: its arguments without their types, and the first sentence of its
+/// description. `help`: the name of the tool of the catalog that returns the [`description`] of another one. Empty if there is no other
+/// tool.
+///
+/// ```
+/// # use toolfence_protocol as toolfence;
+/// use serde_json::json;
+/// use toolfence::{Catalog, Language, ToolSpec, prompt};
+///
+/// let path = json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]});
+/// let catalog: Catalog = [
+///     ToolSpec::from_json_schema("read", "Reads a file. Much more could be said about it.", &path),
+///     ToolSpec::from_json_schema("tool_help", "Describes a tool.", &json!({"properties": {"name": {"type": "string"}}})),
+/// ].into_iter().collect();
+/// let text = prompt::short_instructions(&catalog, Language::English, "tool_help");
+/// assert!(text.ends_with("- `read(path)`: Reads a file.\n- `tool_help(name?)`: Describes a tool.\n"), "{text}");
+/// ```
+pub fn short_instructions(catalog: &Catalog, language: Language, help: &str) -> String {
+    let Some(shown) = example(catalog.specs().iter().filter(|spec| spec.name != help)) else { return String::new() };
+    let mut out = protocol(catalog, shown, language);
+    let more = text!(
+        "The list has only the beginning of each description. Call `{help}` with the name of a tool to get the whole of it and the types of its arguments.",
+        help
+    );
+    out.push_str(&format!("{}\n", more.render(language)));
+    for spec in catalog.specs() {
+        out.push_str(&format!(
+            "- `{}`: {}\n",
+            short_signature(spec),
+            first_sentence(words::of(language).purpose(spec))
+        ));
+    }
+    out
+}
+
+/// The whole description of a tool and its arguments, as [`instructions`] has it.
+pub fn description(spec: &ToolSpec, language: Language) -> String {
+    let mut out = String::new();
+    tell(spec, language, false, &mut out);
+    if spec.schema().is_some_and(Schema::is_nested) {
+        out.push_str(&format!("\n{}\n", block(spec, None)));
+    }
+    out
+}
+
+/// How to call a tool and what comes back, up to the list of tools.
+fn protocol(catalog: &Catalog, shown: &ToolSpec, language: Language) -> String {
     let words = words::of(language);
-    let Some(first) = catalog.specs().first() else { return String::new() };
     let fields = if catalog.specs().iter().any(does_more_than_read) { words.fields_with_reason } else { words.fields };
-    let mut out = format!("{}\n\n{}\n\n{}\n\n{fields}\n", words.call, block(first, None), answered(first, words));
+    let mut out = format!("{}\n\n{}\n\n{}\n\n{fields}\n", words.call, block(shown, None), answered(shown, words));
     if let Some((spec, param)) = long_text(catalog) {
         out.push_str(&format!("\n{}\n\n{}\n", words.verbatim, block(spec, Some((param, words.sample)))));
     }
     out.push_str(&format!("\n{}\n\n{}\n", rules(catalog, words, false), words.tools));
-    tell_all(catalog, language, false, &mut out, |spec| block(spec, None));
     out
+}
+
+/// First words of the names of tools that only read.
+const READING: [&str; 10] = ["read", "get", "list", "search", "find", "view", "show", "look", "fetch", "query"];
+
+/// The tool of the first example. Models copy it, so among tools of another server it is one that reads and needs few arguments, but
+/// at least one. Our own tools are in an order of their own.
+fn example<'a>(specs: impl IntoIterator<Item = &'a ToolSpec>) -> Option<&'a ToolSpec> {
+    let mut specs = specs.into_iter().peekable();
+    let first = *specs.peek()?;
+    if !first.is_foreign() {
+        return Some(first);
+    }
+    specs.min_by_key(|spec| {
+        let name = spec.name.to_ascii_lowercase();
+        let reads = READING.iter().any(|word| name.starts_with(word));
+        let needed = spec.params.iter().filter(|param| param.required).count();
+        (spec.schema().is_some_and(Schema::is_nested), !reads, needed == 0, needed)
+    })
+}
+
+/// Bytes of the arguments and characters of the description in a short list.
+const SHORT_ARGUMENTS: usize = 160;
+const SHORT_PURPOSE: usize = 120;
+
+/// The signature of a tool, without the optional arguments that are too many.
+fn short_signature(spec: &ToolSpec) -> String {
+    let mut params = String::new();
+    for param in spec.params.iter().filter(|param| param.taught) {
+        let gap = if params.is_empty() { "" } else { ", " };
+        let next = param.signature();
+        if params.len() + next.len() > SHORT_ARGUMENTS {
+            params.push_str(gap);
+            params.push_str("...");
+            break;
+        }
+        params.push_str(&format!("{gap}{next}"));
+    }
+    format!("{}({params})", spec.name)
+}
+
+/// The beginning of a description: a sentence, or a part of it.
+fn first_sentence(purpose: &str) -> String {
+    let line = purpose.lines().map(|line| line.trim_start_matches(['#', '-', '*', ' ', '\t']).trim_end());
+    let line = line.into_iter().find(|line| !line.is_empty()).unwrap_or_default();
+    let end = line.find(". ").map_or(line.len(), |at| at + 1);
+    let sentence = &line[..end];
+    match sentence.char_indices().nth(SHORT_PURPOSE) {
+        None => sentence.to_owned(),
+        Some((at, _)) => {
+            let at = sentence[..at].rfind(' ').unwrap_or(at);
+            format!("{}…", sentence[..at].trim_end_matches([',', ';', ':', ' ']))
+        }
+    }
 }
 
 /// The instructions for a model that is known to write this dialect: the calls in them are in its form. `None` for a dialect
@@ -79,26 +185,28 @@ pub fn instructions(catalog: &Catalog, language: Language) -> String {
 /// ```
 pub fn instructions_in(catalog: &Catalog, language: Language, dialect: Dialect) -> Option<String> {
     let words = words::of(language);
-    let example = |spec: &ToolSpec| dialect.shown(&spec.name, &args(spec, None));
-    let first = example(catalog.specs().first()?)?;
-    let mut out = format!("{}\n\n{first}\n\n{}\n\n{}\n", words.call_in, rules(catalog, words, true), words.tools);
-    tell_all(catalog, language, true, &mut out, |spec| example(spec).unwrap_or_default());
+    let shown = |spec: &ToolSpec| dialect.shown(&spec.name, &args(spec, None));
+    let first = example(catalog.specs())?;
+    let call = shown(first)?;
+    let mut out = format!("{}\n\n{call}\n\n{}\n\n{}\n", words.call_in, rules(catalog, words, true), words.tools);
+    tell_all(catalog, language, true, &mut out, |spec| shown(spec).unwrap_or_default(), first);
     Some(out)
 }
 
-/// The list of tools. `plain`: calls are not blocks, so nothing may be said of blocks.
+/// The list of tools. `plain`: calls are not blocks, so blocks may not be mentioned. `shown`: the tool of the first example.
 fn tell_all(
     catalog: &Catalog,
     language: Language,
     plain: bool,
     out: &mut String,
     example: impl Fn(&ToolSpec) -> String,
+    shown: &ToolSpec,
 ) {
     let mut examples = MOST_EXAMPLES;
-    for (index, spec) in catalog.specs().iter().enumerate() {
+    for spec in catalog.specs() {
         tell(spec, language, plain, out);
-        // Nested arguments are shown, not only told; those of the first tool are shown already.
-        let nested = spec.schema().is_some_and(Schema::is_nested) && index > 0;
+        // Nested arguments are shown as well, except for the tool that is shown already.
+        let nested = spec.schema().is_some_and(Schema::is_nested) && spec.name != shown.name;
         if nested && examples > 0 {
             examples -= 1;
             out.push_str(&format!("\n{}\n\n", example(spec)));
@@ -209,7 +317,12 @@ fn long_text(catalog: &Catalog) -> Option<(&ToolSpec, &Param)> {
                 spec.takes_text(&param.name) && spec.schema().is_some_and(allowed)
             };
             let text = |param: &Param| matches!(param.kind, ParamKind::Text { .. });
-            pairs().find(|(spec, param)| text(param) && is_long_text(&param.name) && plain(spec, param))
+            let found = pairs().filter(|(spec, param)| text(param) && is_long_text(&param.name) && plain(spec, param));
+            // The content of a file is a better example than a command.
+            found.min_by_key(|(_, param)| {
+                let name = param.name.to_ascii_lowercase();
+                (!param.required, LONG_TEXTS.iter().position(|end| name.ends_with(end)))
+            })
         })
 }
 

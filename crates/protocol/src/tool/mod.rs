@@ -438,7 +438,7 @@ impl ToolSpec {
 
     /// `read_file(path, start_line?, line_numbers?=true)`.
     pub fn signature(&self) -> String {
-        let params: Vec<String> = self.params.iter().filter(|param| param.taught).map(signature_of).collect();
+        let params: Vec<String> = self.params.iter().filter(|param| param.taught).map(Param::signature).collect();
         format!("{}({})", self.name, params.join(", "))
     }
 
@@ -489,17 +489,20 @@ impl ToolSpec {
     }
 }
 
-fn signature_of(param: &Param) -> String {
-    let fields = match &param.kind {
-        ParamKind::Objects(fields) => {
-            format!("[{{{}}}]", fields.iter().map(signature_of).collect::<Vec<_>>().join(", "))
-        }
-        ParamKind::Choice(words) => format!("={}", words.join("|")),
-        _ => String::new(),
-    };
-    let optional = if param.required { "" } else { "?" };
-    let default = param.default.as_ref().map(|value| format!("={value}")).unwrap_or_default();
-    format!("{}{optional}{fields}{default}", param.name)
+impl Param {
+    /// `line_numbers?=true`: its part of a signature.
+    pub(crate) fn signature(&self) -> String {
+        let fields = match &self.kind {
+            ParamKind::Objects(fields) => {
+                format!("[{{{}}}]", fields.iter().map(Param::signature).collect::<Vec<_>>().join(", "))
+            }
+            ParamKind::Choice(words) => format!("={}", words.join("|")),
+            _ => String::new(),
+        };
+        let optional = if self.required { "" } else { "?" };
+        let default = self.default.as_ref().map(|value| format!("={value}")).unwrap_or_default();
+        format!("{}{optional}{fields}{default}", self.name)
+    }
 }
 
 /// What models call the reason of a call.

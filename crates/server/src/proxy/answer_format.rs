@@ -6,7 +6,7 @@
 use crate::messages;
 use serde_json::Value;
 use serde_json::value::RawValue;
-use toolfence_protocol::{Args, Catalog, Text, ToolCall, ToolSpec, json};
+use toolfence_protocol::{Args, Catalog, Text, ToolCall, ToolSpec, json, text};
 
 /// Bytes of a schema that the model is shown.
 const MOST_SHOWN: usize = 16 << 10;
@@ -35,10 +35,18 @@ impl AnswerFormat {
         Some(AnswerFormat { raw: format.to_owned(), schema, allowed: [spec].into_iter().collect() })
     }
 
-    /// What the model is told beside the tools.
-    pub(super) fn told(&self) -> Text {
+    /// The instructions for the model. `alone`: it has no tools.
+    pub(super) fn instructions(&self, alone: bool) -> Text {
         let shown = self.schema.as_ref().map(Value::to_string).filter(|schema| schema.len() <= MOST_SHOWN);
-        shown.map_or_else(messages::answer_in_json, messages::answer_in_json_of)
+        match (shown, alone) {
+            (None, false) => messages::answer_in_json(),
+            (Some(schema), false) => messages::answer_in_json_of(schema),
+            (None, true) => text!("Your whole reply is one JSON object, without a fence and without other text."),
+            (Some(schema), true) => text!(
+                "Your whole reply is one JSON object, without a fence and without other text, that fits this JSON Schema: {schema}",
+                schema
+            ),
+        }
     }
 
     /// The answer as the client wants it, where it is that: without a fence and without white space around it.
@@ -54,7 +62,7 @@ impl AnswerFormat {
 }
 
 /// What stands inside of one code fence around everything.
-fn without_fence(answer: &str) -> &str {
+pub(super) fn without_fence(answer: &str) -> &str {
     let inside = answer.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
     let inside =
         inside.and_then(|inside| inside.split_once('\n')).filter(|(info, _)| matches!(info.trim(), "" | "json"));

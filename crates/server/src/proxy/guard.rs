@@ -8,27 +8,47 @@ use super::trouble::Trouble;
 use crate::headers::{bearer, is_json, is_loopback, same};
 use crate::messages;
 use hyper::HeaderMap;
-use hyper::header::{CONTENT_TYPE, HOST, ORIGIN};
+use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderValue, ORIGIN};
 
-/// Refuses what a page of another site may have sent.
-pub(super) fn origin(headers: &HeaderMap) -> Result<(), Trouble> {
+/// The origin of a page that sends the request, if it is one of those that the host names.
+pub(super) fn named_origin(headers: &HeaderMap, named: &[String]) -> Option<HeaderValue> {
+    let origin = headers.get(ORIGIN)?;
+    named.iter().any(|named| named.as_bytes() == origin.as_bytes()).then(|| origin.clone())
+}
+
+/// Refuses what a page of another site may have sent. `named`: the page is one that may ask.
+pub(super) fn origin(headers: &HeaderMap, named: bool) -> Result<(), Trouble> {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
     if !text(HOST).is_some_and(is_loopback) {
         return Err(Trouble::refused(403, messages::no_loopback_name()));
     }
     match text(ORIGIN).map(|origin| origin.split_once("://").map_or(origin, |(_, host)| host)) {
-        Some(host) if !is_loopback(host) => Err(Trouble::refused(403, messages::another_origin())),
+        Some(host) if !named && !is_loopback(host) => Err(Trouble::refused(403, messages::another_origin())),
         _ => Ok(()),
     }
 }
 
-/// Refuses whoever does not have the key.
+/// The header in which clients of the API Messages send their key.
+pub(super) const API_KEY: &str = "x-api-key";
+
+/// Refuses a client that does not have the key.
 pub(super) fn key(headers: &HeaderMap, wanted: Option<&str>) -> Result<(), Trouble> {
     let Some(wanted) = wanted else { return Ok(()) };
-    if same(bearer(headers).unwrap_or_default().as_bytes(), wanted.as_bytes()) {
+    let given = [bearer(headers), headers.get(API_KEY).and_then(|value| value.to_str().ok())];
+    if given.into_iter().flatten().any(|given| same(given.as_bytes(), wanted.as_bytes())) {
         return Ok(());
     }
     Err(Trouble::refused(401, messages::wants_its_key()))
+}
+
+/// The key of a request as its only header, in the words of the upstream.
+pub(super) fn only_key(headers: &HeaderMap) -> HeaderMap {
+    let own = headers.get(AUTHORIZATION).cloned();
+    let key = own.or_else(|| {
+        let key = headers.get(API_KEY)?.to_str().ok()?;
+        HeaderValue::from_str(&format!("Bearer {key}")).ok()
+    });
+    key.into_iter().map(|key| (AUTHORIZATION, key)).collect()
 }
 
 /// Refuses a body that is not JSON.
@@ -43,7 +63,6 @@ pub(super) fn json(headers: &HeaderMap) -> Result<(), Trouble> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hyper::header::AUTHORIZATION;
 
     #[test]
     fn keys() {

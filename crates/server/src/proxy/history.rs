@@ -1,10 +1,11 @@
 //! The messages of a request as text: calls as the blocks that the model is taught, their answers as results.
 //!
-//! What has nothing to do with tools stays the text it was. A call is shown to the model as it is taught to write one, so that its
-//! own history teaches it the same: long texts stand below the object. This module knows no replies.
+//! A call is shown to the model as it is taught to write one, so that its own history teaches it the same: long texts stand below
+//! the object. The messages come out as strict templates want them: one system message first, then user and assistant in turn, and
+//! images next to the text. This module knows no replies.
 
-use super::raw::{Elements, Members, as_text};
-use super::trouble::Trouble;
+use super::conversation::{Message, Part, PastCall, PastResult, Role};
+use super::raw::Members;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::{RawValue, to_raw_value};
@@ -20,160 +21,245 @@ const TAGS: [&str; 8] = ["EOF", "END", "TEXT", "BODY", "LINES", "DATA", "END_OF_
 /// Bytes of a text that is shown below the object.
 const MOST_BODY: usize = 1 << 20;
 
+/// Tokens of an image and those around a message, roughly.
+const MEDIA_TOKENS: u64 = 1000;
+const MESSAGE_TOKENS: u64 = 4;
+
 /// Messages while they are written again.
-pub(super) struct History<'a> {
-    /// The array so far, without its end.
-    out: String,
-    /// What the system message is to say besides, until it has said it.
-    told: Option<&'a str>,
+pub(super) struct History<'a, 'c> {
+    /// All instructions. Templates refuse a system message after the first message, or a second one.
+    system: Written<'a>,
+    /// The other messages; user and assistant alternate, as strict templates require it.
+    written: Vec<Written<'a>>,
     /// The tools on offer, where the model is taught to write long texts below the object.
-    bodies: Option<&'a Catalog>,
+    bodies: Option<&'c Catalog>,
     /// Which tool a call of this id was for.
     names: HashMap<String, String>,
-    /// Answers that wait for the message they are told in.
+    /// Results that are not yet written into the last message, and what they show besides text.
     results: Vec<ToolResult>,
+    media: Vec<Cow<'a, RawValue>>,
 }
 
-impl<'a> History<'a> {
-    /// The messages as a JSON array, with `told` at the end of the first system message. `bodies`: the tools on offer, where
-    /// the model is taught to write long texts below the object.
-    pub(super) fn project(
-        messages: &[&RawValue],
-        told: Option<&'a str>,
-        bodies: Option<&'a Catalog>,
-    ) -> Result<String, Trouble> {
-        let mut history = History { out: "[".to_owned(), told, bodies, names: HashMap::new(), results: Vec::new() };
-        if !messages.iter().any(|message| is_system(message)) {
-            history.tell();
-        }
-        for (index, message) in messages.iter().enumerate() {
-            let read = serde_json::from_str::<Members<'_>>(message.get());
-            let mut read = read.map_err(|error| Trouble::request(format!("messages[{index}]: {error}")))?;
-            history.message(message.get(), &mut read);
+/// A message of the upstream's request.
+struct Written<'a> {
+    role: &'static str,
+    members: Members<'a>,
+    /// Texts next to each other are one part.
+    parts: Vec<WrittenPart<'a>>,
+}
+
+enum WrittenPart<'a> {
+    Text(String),
+    Media(Cow<'a, RawValue>),
+}
+
+impl<'a, 'c> History<'a, 'c> {
+    /// The messages as a JSON array, and their tokens, roughly: one system message with `told` at its end, then user and assistant in turn. `bodies`: the
+    /// tools on offer, where the model is taught to write long texts below the object.
+    pub(super) fn project(messages: Vec<Message<'a>>, told: &str, bodies: Option<&'c Catalog>) -> (String, u64) {
+        let mut history = History {
+            system: Written { role: "system", members: Members::default(), parts: Vec::new() },
+            written: Vec::new(),
+            bodies,
+            names: HashMap::new(),
+            results: Vec::new(),
+            media: Vec::new(),
+        };
+        let mut has_system = false;
+        for message in messages {
+            if message.role == Role::System {
+                history.system(message, !has_system);
+                has_system = true;
+            } else {
+                history.message(message);
+            }
         }
         history.end_results();
-        history.out.push(']');
-        Ok(history.out)
+        history.system.add_text(told, "\n\n");
+        let system = (has_system || !told.is_empty()).then_some(history.system);
+        let written: Vec<Written<'a>> = system.into_iter().chain(history.written).collect();
+        let tokens = written.iter().map(Written::tokens).sum();
+        let messages: Vec<String> = written.into_iter().map(Written::print).collect();
+        (format!("[{}]", messages.join(",")), tokens)
     }
 
-    fn message(&mut self, raw: &str, message: &mut Members<'_>) {
-        match message.text("role").as_deref() {
-            Some("tool" | "function") => return self.result(message),
-            Some("user") if !self.results.is_empty() => {
-                let before = self.told_results();
-                let content = joined(&before, message.get("content"), true);
-                message.set("content", &content);
-                return self.push(&message.print());
+    fn system(&mut self, message: Message<'a>, is_first: bool) {
+        if is_first {
+            self.system.members = message.members;
+        }
+        let mut gap = "\n\n";
+        for part in message.parts {
+            match part {
+                Part::Text(text) => self.system.add_text(&text, std::mem::replace(&mut gap, "\n")),
+                Part::Media(media) => self.system.parts.push(WrittenPart::Media(media)),
+                Part::Call(_) | Part::Result(_) => {}
             }
-            _ => self.end_results(),
-        }
-        let role = message.text("role").unwrap_or_default().into_owned();
-        if is_system_role(&role)
-            && let Some(told) = self.told.take()
-        {
-            let content = joined(told, message.get("content"), false);
-            message.set("content", &content);
-        } else if role == "assistant" && (message.get("tool_calls").is_some() || message.get("function_call").is_some())
-        {
-            let content = self.calls(message);
-            message.remove(&["tool_calls", "function_call", "refusal"]);
-            message.set("content", &content);
-        } else {
-            return self.push(raw);
-        }
-        self.push(&message.print());
-    }
-
-    fn push(&mut self, message: &str) {
-        if self.out.len() > 1 {
-            self.out.push(',');
-        }
-        self.out.push_str(message);
-    }
-
-    /// The system message where the request has none.
-    fn tell(&mut self) {
-        if let Some(told) = self.told.take() {
-            self.push(&json!({"role": "system", "content": told}).to_string());
         }
     }
 
-    /// What an assistant message says, then its calls.
-    fn calls(&mut self, message: &Members<'_>) -> String {
-        let mut text = plain_text(message.get("content"));
-        let calls = message.get("tool_calls").and_then(|calls| serde_json::from_str::<Elements<'_>>(calls.get()).ok());
-        for call in calls.into_iter().flat_map(|calls| calls.0) {
-            self.call(call, &mut text);
+    fn message(&mut self, message: Message<'a>) {
+        let role = if message.role == Role::Assistant { "assistant" } else { "user" };
+        if self.written.last().is_none_or(|last| last.role != role) {
+            self.end_results();
+            self.written.push(Written { role, members: message.members, parts: Vec::new() });
         }
-        if let Some(function) = message.get("function_call") {
-            block(None, function, self.bodies, &mut text);
+        let mut gap = "\n\n";
+        for part in message.parts {
+            match part {
+                Part::Result(result) => self.result(result),
+                Part::Call(call) => self.call(&call),
+                Part::Text(text) => {
+                    self.end_results();
+                    self.last().add_text(&text, gap);
+                }
+                Part::Media(media) => {
+                    self.end_results();
+                    self.last().parts.push(WrittenPart::Media(media));
+                }
+            }
+            gap = "\n";
         }
-        text
     }
 
-    fn call(&mut self, call: &RawValue, text: &mut String) {
-        let Ok(call) = serde_json::from_str::<Members<'_>>(call.get()) else { return };
-        let id = call.text("id").unwrap_or_default();
-        let function = call.get("function");
-        let Some(name) = function.and_then(|function| block(Some(&id), function, self.bodies, text)) else { return };
-        self.names.insert(id.into_owned(), name);
+    fn last(&mut self) -> &mut Written<'a> {
+        if self.written.is_empty() {
+            self.written.push(Written { role: "user", members: Members::default(), parts: Vec::new() });
+        }
+        let last = self.written.len() - 1;
+        &mut self.written[last]
     }
 
-    /// An answer to a call.
-    fn result(&mut self, message: &Members<'_>) {
-        let id = message.text("tool_call_id").unwrap_or_default().into_owned();
-        let name = message.text("name").map(Cow::into_owned).or_else(|| self.names.get(&id).cloned());
-        let output = Output::text(plain_text(message.get("content")));
-        self.results.push(ToolResult::new(id, name.unwrap_or_else(|| "unknown".into()), output, 0));
+    /// Writes a call below the text of its message.
+    fn call(&mut self, call: &PastCall<'_>) {
+        let bodies = self.bodies;
+        let last = self.last();
+        let mut text = match last.parts.pop() {
+            Some(WrittenPart::Text(text)) => text,
+            other => {
+                last.parts.extend(other);
+                String::new()
+            }
+        };
+        block(call, bodies, &mut text);
+        last.parts.push(WrittenPart::Text(text));
+        if let Some(id) = &call.id {
+            self.names.insert(id.clone().into_owned(), call.name.clone().into_owned());
+        }
     }
 
-    fn told_results(&mut self) -> String {
+    fn result(&mut self, result: PastResult<'a>) {
+        let id = result.id.into_owned();
+        let name = result.name.map(Cow::into_owned).or_else(|| self.names.get(&id).cloned());
+        let mut text = String::new();
+        for part in result.content {
+            if !text.is_empty() {
+                text.push('\n');
+            }
+            match part {
+                Part::Text(more) => text.push_str(&more),
+                Part::Media(media) => {
+                    // It follows the results; here is its place among their texts.
+                    text.push_str(&format!("[{}]", media_kind(&media)));
+                    self.media.push(media);
+                }
+                Part::Call(_) | Part::Result(_) => {}
+            }
+        }
+        let mut told = ToolResult::new(id, name.unwrap_or_else(|| "unknown".into()), Output::text(text), 0);
+        told.success = !result.failed;
+        self.results.push(told);
+    }
+
+    /// Writes the results into the last message, with what they show next to them.
+    fn end_results(&mut self) {
+        if self.results.is_empty() {
+            return;
+        }
         let mut format = Format::default();
         format.message_limit = usize::MAX;
-        results(&std::mem::take(&mut self.results), &format)
+        let text = results(&std::mem::take(&mut self.results), &format);
+        let media = std::mem::take(&mut self.media);
+        let last = self.last();
+        last.add_text(&text, "\n\n");
+        last.parts.extend(media.into_iter().map(WrittenPart::Media));
+    }
+}
+
+impl<'a> Written<'a> {
+    /// Adds a text; a gap divides it from the text before it.
+    fn add_text(&mut self, text: &str, gap: &str) {
+        match self.parts.last_mut() {
+            _ if text.is_empty() => {}
+            Some(WrittenPart::Text(last)) => {
+                let there = last.len() - last.trim_end_matches('\n').len();
+                last.push_str(gap.get(there..).unwrap_or_default());
+                last.push_str(text);
+            }
+            _ => self.parts.push(WrittenPart::Text(text.to_owned())),
+        }
     }
 
-    /// The answers as a message of their own.
-    fn end_results(&mut self) {
-        if !self.results.is_empty() {
-            let told = self.told_results();
-            self.push(&json!({"role": "user", "content": told}).to_string());
+    /// The tokens of the message, roughly: about four bytes are one.
+    fn tokens(&self) -> u64 {
+        let part = |part: &WrittenPart<'_>| match part {
+            WrittenPart::Text(text) => text.len().div_ceil(4) as u64,
+            WrittenPart::Media(_) => MEDIA_TOKENS,
+        };
+        MESSAGE_TOKENS + self.parts.iter().map(part).sum::<u64>()
+    }
+
+    /// The message as JSON. Its content is a string if it is only text: not all templates take parts.
+    fn print(mut self) -> String {
+        self.members.set("role", &self.role);
+        match &self.parts[..] {
+            [] => self.members.set("content", &""),
+            [WrittenPart::Text(text)] => self.members.set("content", text),
+            parts => {
+                let parts: Vec<Cow<'_, RawValue>> = parts.iter().filter_map(WrittenPart::raw).collect();
+                self.members.set("content", &parts.iter().map(AsRef::as_ref).collect::<Vec<&RawValue>>());
+            }
+        }
+        self.members.print()
+    }
+}
+
+impl WrittenPart<'_> {
+    fn raw(&self) -> Option<Cow<'_, RawValue>> {
+        match self {
+            WrittenPart::Text(text) => to_raw_value(&json!({"type": "text", "text": text})).ok().map(Cow::Owned),
+            WrittenPart::Media(media) => Some(Cow::Borrowed(media)),
         }
     }
 }
 
-#[derive(Deserialize)]
-struct Role<'a> {
-    #[serde(default, borrow)]
-    role: Option<Cow<'a, str>>,
+/// The kind of a part that is not text, as a word: `image` for `image_url`.
+fn media_kind(media: &RawValue) -> String {
+    #[derive(Deserialize)]
+    struct Kind {
+        #[serde(rename = "type")]
+        name: String,
+    }
+    let kind = serde_json::from_str::<Kind>(media.get()).map(|kind| kind.name).unwrap_or_default();
+    let word = kind.trim_start_matches("input_").trim_end_matches("_url");
+    let is_word = !word.is_empty() && word.len() <= 32 && word.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    if is_word { word.to_owned() } else { "attachment".to_owned() }
 }
 
-fn is_system(message: &RawValue) -> bool {
-    let role = serde_json::from_str::<Role<'_>>(message.get()).ok().and_then(|message| message.role);
-    role.is_some_and(|role| is_system_role(&role))
-}
-
-fn is_system_role(role: &str) -> bool {
-    matches!(role, "system" | "developer")
-}
-
-/// Writes one call as a block and gives its name.
-fn block(id: Option<&str>, function: &RawValue, bodies: Option<&Catalog>, out: &mut String) -> Option<String> {
-    let function = serde_json::from_str::<Members<'_>>(function.get()).ok()?;
-    let name = function.text("name")?.into_owned();
-    let arguments = function.text("arguments").unwrap_or_default();
-    let id = id.filter(|id| !id.is_empty()).map(|id| format!("\"id\": {}, ", Value::from(id))).unwrap_or_default();
-    let spec = bodies.and_then(|catalog| catalog.specs().iter().find(|spec| spec.name == name));
+/// Writes one call as a block.
+fn block(call: &PastCall<'_>, bodies: Option<&Catalog>, out: &mut String) {
+    let (name, arguments) = (&call.name, &call.arguments);
+    let id = call.id.as_deref().filter(|id| !id.is_empty());
+    let id = id.map(|id| format!("\"id\": {}, ", Value::from(id))).unwrap_or_default();
+    let spec = bodies.and_then(|catalog| catalog.specs().iter().find(|spec| spec.name == *name));
     let (args, below) = spec
-        .and_then(|spec| with_bodies(spec, &arguments))
-        .unwrap_or_else(|| (literal(&args(&arguments)), String::new()));
-    let call = format!("{{{id}\"name\": {}, \"args\": {args}}}{below}", Value::from(name.as_str()));
+        .and_then(|spec| with_bodies(spec, arguments))
+        .unwrap_or_else(|| (literal(&args(arguments)), String::new()));
+    let call = format!("{{{id}\"name\": {}, \"args\": {args}}}{below}", Value::from(name.as_ref()));
     if !out.is_empty() {
         out.push_str(if out.ends_with('\n') { "\n" } else { "\n\n" });
     }
     let marks = "`".repeat(fence::safe_length(&call));
     out.push_str(&format!("{marks}tool\n{call}\n{marks}\n"));
-    Some(name)
 }
 
 /// The arguments with their long texts below the object: the announcements in their places, and what follows the object. `None`
@@ -246,48 +332,4 @@ fn args(arguments: &str) -> Cow<'_, str> {
         _ if text.is_empty() => Cow::Borrowed("{}"),
         _ => Cow::Owned(Value::from(arguments).to_string()),
     }
-}
-
-/// The text of a content: a string, or an array of parts. A part that is no text stays JSON.
-fn plain_text(content: Option<&RawValue>) -> String {
-    let Some(content) = content else { return String::new() };
-    if let Some(text) = as_text(content) {
-        return text.into_owned();
-    }
-    let Ok(parts) = serde_json::from_str::<Elements<'_>>(content.get()) else { return content.get().to_owned() };
-    let mut out = String::new();
-    for part in parts.0 {
-        if !out.is_empty() {
-            out.push('\n');
-        }
-        let members = serde_json::from_str::<Members<'_>>(part.get()).unwrap_or_default();
-        match members.text("text").or_else(|| members.text("refusal")) {
-            Some(text) => out.push_str(&text),
-            None => out.push_str(part.get()),
-        }
-    }
-    out
-}
-
-/// A content with text before or behind it; parts stay parts.
-fn joined(text: &str, content: Option<&RawValue>, before: bool) -> Box<RawValue> {
-    let array = content.filter(|content| content.get().starts_with('['));
-    let joined = match array.and_then(|array| array.get().trim_end().strip_prefix('[')?.strip_suffix(']')) {
-        Some(parts) => {
-            let part = json!({"type": "text", "text": text}).to_string();
-            let comma = if parts.trim().is_empty() { "" } else { "," };
-            let array = if before { format!("[{part}{comma}{parts}]") } else { format!("[{parts}{comma}{part}]") };
-            return RawValue::from_string(array).unwrap_or_else(|_| text_value(text));
-        }
-        None => plain_text(content),
-    };
-    match (joined.is_empty(), before) {
-        (true, _) => text_value(text),
-        (false, true) => text_value(&format!("{text}\n\n{joined}")),
-        (false, false) => text_value(&format!("{}\n\n{text}", joined.trim_end())),
-    }
-}
-
-fn text_value(text: &str) -> Box<RawValue> {
-    to_raw_value(text).unwrap_or_default()
 }

@@ -1,16 +1,17 @@
-//! An OpenAI-shaped proxy: clients that insist on function calling, in front of an upstream that only talks.
+//! A proxy for clients that insist on function calling, in front of an upstream that only talks.
 //!
-//! `tools` of a request become instructions, calls and answers of its history become blocks, and the blocks of the reply
-//! become `tool_calls`, streamed while they are still being written. The proxy runs no tools and judges no calls: that is
-//! the client's business. It keeps nothing between two requests but what replies have shown of the models: whether their template
-//! opens the reasoning, and in which dialect they write calls.
+//! It speaks three APIs: Chat Completions and Responses of OpenAI, and Messages of Anthropic. Each has a reader, which makes a
+//! neutral request, and a writer for the answers. The core in between knows no API: the tools of a request become instructions,
+//! calls and results of its history become blocks, and the blocks of the reply become calls, emitted while they are still being
+//! written. The proxy runs no tools and judges no calls: that is the client's business. It keeps nothing between two requests except
+//! what replies have shown of the models: whether their template opens the reasoning, and in which dialect they write calls.
 //!
 //! ```text
-//! client --> guard -- no tools ----------------> upstream --> client, byte for byte
-//!              |
-//!              +--- tools --> request + history --> upstream --> sse --> reply --> answer --> client
-//!                                  ^                                      |
-//!                                  +------ asked again, at most twice ----+
+//! client --> guard, route --> reader --> request + history --> upstream --> reply --> writer --> client
+//!                               |                  ^                          |
+//!                               |                  +-- asked again ----------+
+//!                               |
+//!                               +--- chat without tools ---> upstream --> client, byte for byte
 //! ```
 //!
 //! What was sent cannot be taken back, so a call is streamed only as far as it was read strictly; the rest of it waits for
@@ -26,23 +27,33 @@
 //! # }
 //! ```
 
-mod answer;
 mod answer_format;
 mod answers;
+mod api;
 mod arguments;
+mod chat;
+mod conversation;
 mod guard;
+mod held;
 mod history;
+mod messages;
 mod models;
 mod offer;
+mod output;
+mod piece;
+mod plain;
 mod raw;
 mod reply;
 mod request;
+mod responses;
+mod route;
 mod server;
 mod trouble;
 mod turn;
 mod upstream;
 
 pub use models::Profiles;
+pub use offer::ToolDetails;
 
 use crate::connections::Connections;
 use axum::Router;
@@ -100,10 +111,15 @@ pub struct ProxyOptions {
     pub asked_again: u32,
     /// How long answers that are under way may take when the proxy ends.
     pub grace: Duration,
+    /// Origins of web pages that may use the proxy, such as `https://chat.example`. On a loopback address no other page may, unless it
+    /// is of this machine.
+    pub origins: Vec<String>,
     /// How much of a reply is read.
     pub limits: ParserLimits,
     /// The dialects in which calls of the model are read, beside the blocks that the instructions teach.
     pub dialects: Dialects,
+    /// How the model learns the tools of a client.
+    pub tool_details: ToolDetails,
     /// Who keeps what replies have shown of the upstream's models. Without anybody it is known as long as the proxy runs.
     pub profiles: Option<Arc<dyn Profiles>>,
 }
@@ -131,8 +147,10 @@ impl ProxyOptions {
             connections: 512,
             asked_again: 2,
             grace: Duration::from_secs(10),
+            origins: Vec::new(),
             limits: ParserLimits::default(),
             dialects: Dialects::ALL,
+            tool_details: ToolDetails::Auto,
             profiles: None,
         }
     }

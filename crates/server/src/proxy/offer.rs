@@ -1,21 +1,23 @@
-//! The tools that a request offers, and what it says of their use: JSON of the request to a catalog.
+//! The tools that a request offers, and how they may be used.
 //!
 //! This module knows no messages and no replies.
 
-use super::raw::{Elements, Members};
+use super::conversation::Asked;
 use super::trouble::Trouble;
 use crate::messages;
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, PoisonError};
+use toolfence_protocol::clip::floor_boundary;
 use toolfence_protocol::grammar::{self, GrammarOptions};
-use toolfence_protocol::{Catalog, Text, ToolSpec};
-use toolfence_protocol::{Language, prompt};
+use toolfence_protocol::{
+    Args, Catalog, ErrorCode, Language, Output, Text, ToolCall, ToolResult, ToolSpec, prompt, text,
+};
 
 /// Bytes of all tools of a request. Their schemas are read into memory, at many times their size.
-const MOST_BYTES: usize = 1 << 20;
+pub(super) const MOST_BYTES: usize = 1 << 20;
 
 /// Lists of tools that are remembered as reported.
 const MOST_REPORTED: usize = 1024;
@@ -33,8 +35,26 @@ pub(super) enum Choice {
     This(String),
 }
 
+/// How the model learns the tools of a client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ToolDetails {
+    /// The whole description of each tool and of its arguments.
+    Full,
+    /// One line for each tool. The model gets the rest with a call of `tool_help`, which the proxy answers, and after a wrong call.
+    Short,
+    /// `Full` as long as the instructions have at most 8 KiB, `Short` beyond that.
+    #[default]
+    Auto,
+}
+
+/// Bytes of instructions up to which tools are described in full.
+const MOST_FULL: usize = 8 << 10;
+
+/// Bytes of one description that the model gets with an answer.
+const MOST_DESCRIBED: usize = 24 << 10;
+
 /// The tools on offer.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Offer {
     pub(super) catalog: Arc<Catalog>,
     pub(super) choice: Choice,
@@ -44,6 +64,10 @@ pub(super) struct Offer {
     pub(super) language: Language,
     /// A hash of the list of tools as the request has it.
     hash: u64,
+    /// How to call the tools, and which there are.
+    instructions: String,
+    /// The name of the tool that describes the others, if the instructions are short.
+    help: Option<String>,
 }
 
 /// The lists of tools whose unchecked patterns were reported.
@@ -67,35 +91,70 @@ impl ReportedTools {
 }
 
 impl Offer {
-    /// What `tools`, `tool_choice` and `parallel_tool_calls` of a request say; `None` where there is nothing to call.
-    pub(super) fn read(request: &Members<'_>, language: Language) -> Result<Option<Offer>, Trouble> {
-        let tools = request.get("tools");
-        let specs = tools.map(specs).transpose()?.unwrap_or_default();
-        if specs.is_empty() {
-            return Ok(None);
+    /// The tools of a request, narrowed to what its choice allows. An offer without tools is that of a plain conversation.
+    pub(super) fn new(asked: &mut Asked<'_>, language: Language, details: ToolDetails) -> Result<Offer, Trouble> {
+        let choice = asked.choice.clone();
+        let wanted = |spec: &ToolSpec| match &choice {
+            Choice::None => false,
+            Choice::This(name) => *name == spec.name,
+            Choice::Auto | Choice::Required => true,
+        };
+        let offered = !asked.tools.is_empty();
+        let mut catalog: Catalog = std::mem::take(&mut asked.tools).into_iter().filter(wanted).collect();
+        if let Choice::This(name) = &choice
+            && offered
+            && catalog.specs().is_empty()
+        {
+            return Err(Trouble::request(messages::chosen_tool_missing(format!("{name:.64?}"))));
         }
-        let choice = request.get("tool_choice").map_or(Ok(Choice::Auto), choice)?;
-        let several = request.get("parallel_tool_calls").is_none_or(|value| value.get() != "false");
-        let wanted = |spec: &ToolSpec| !matches!(&choice, Choice::This(name) if *name != spec.name);
-        let catalog: Catalog = specs.into_iter().filter(wanted).collect();
-        match &choice {
-            Choice::None => return Ok(None),
-            Choice::This(name) if catalog.specs().is_empty() => {
-                return Err(Trouble::request(messages::chosen_tool_missing(format!("{name:.64?}"))));
-            }
-            _ => {}
+        let mut instructions = prompt::instructions(&catalog, language);
+        let is_short = match details {
+            ToolDetails::Full => false,
+            ToolDetails::Short => !catalog.specs().is_empty(),
+            ToolDetails::Auto => instructions.len() > MOST_FULL,
+        };
+        let help = is_short.then(|| free_name(&catalog));
+        if let Some(help) = &help {
+            catalog.add(help_tool(help, language));
+            instructions = prompt::short_instructions(&catalog, language, help);
         }
-        let mut hash = DefaultHasher::new();
-        tools.map(RawValue::get).hash(&mut hash);
-        Ok(Some(Offer { catalog: Arc::new(catalog), choice, several, language, hash: hash.finish() }))
+        let (several, hash) = (asked.several, asked.tools_hash);
+        Ok(Offer { catalog: Arc::new(catalog), choice, several, language, hash, instructions, help })
+    }
+
+    /// Whether the proxy itself answers calls of this tool.
+    pub(super) fn is_help(&self, name: &str) -> bool {
+        self.help.as_ref().is_some_and(|help| help == name)
+    }
+
+    /// The answer to a call of the tool that describes the others.
+    pub(super) fn help(&self, call: &ToolCall) -> ToolResult {
+        let wanted = call.args.get(HELP_ARGUMENT).and_then(Value::as_str).unwrap_or_default();
+        let output = match self.catalog.resolve(&mut ToolCall::new("", wanted, Args::new())) {
+            Err(failure) if failure.code == ErrorCode::UnknownTool => Output::from(failure),
+            _ => Output::text(self.described(wanted).unwrap_or_default()),
+        };
+        ToolResult::new(call.id.clone(), call.name.clone(), output, 0)
+    }
+
+    /// The description of a tool, if the model has only its line.
+    pub(super) fn described(&self, name: &str) -> Option<String> {
+        let spec = self.catalog.find(name).filter(|spec| self.help.is_some() && !self.is_help(&spec.name))?;
+        let mut text = prompt::description(spec, self.language);
+        text.truncate(floor_boundary(&text, MOST_DESCRIBED));
+        Some(text)
+    }
+
+    /// Whether nothing can be called.
+    pub(super) fn is_empty(&self) -> bool {
+        self.catalog.specs().is_empty()
     }
 
     /// What the model is told.
     pub(super) fn told(&self) -> String {
         let more = self.narrowed().render(self.language);
-        let told = prompt::instructions(&self.catalog, self.language);
         let gap = if more.is_empty() { "" } else { "\n" };
-        format!("{}\n{gap}{more}", told.trim_end()).trim_end().to_owned()
+        format!("{}\n{gap}{more}", self.instructions.trim_end()).trim_end().to_owned()
     }
 
     /// Below the instructions, where the request narrows what may be called.
@@ -127,48 +186,58 @@ impl Offer {
         }
     }
 
+    /// The only tool that a reply must call.
+    pub(super) fn forced(&self) -> Option<&ToolSpec> {
+        let mut tools = self.catalog.specs().iter().filter(|spec| !self.is_help(&spec.name));
+        match (&self.choice, tools.next(), tools.next()) {
+            (Choice::This(_) | Choice::Required, only, None) => only,
+            _ => None,
+        }
+    }
+
     /// The tool of exactly this name.
     pub(super) fn exact(&self, name: &str) -> Option<&ToolSpec> {
         self.catalog.specs().iter().find(|spec| spec.name == name)
     }
 }
 
-fn specs(tools: &RawValue) -> Result<Vec<ToolSpec>, Trouble> {
-    if tools.get().len() > MOST_BYTES {
-        return Err(Trouble::request(messages::tools_too_large(MOST_BYTES as u64)));
-    }
-    let tools: Elements<'_> =
-        serde_json::from_str(tools.get()).map_err(|error| Trouble::request(format!("tools: {error}")))?;
-    tools.0.iter().enumerate().map(|(index, tool)| spec(tool, index)).collect()
-}
-
-fn spec(tool: &RawValue, index: usize) -> Result<ToolSpec, Trouble> {
-    let tool: Value =
-        serde_json::from_str(tool.get()).map_err(|error| Trouble::request(format!("tools[{index}]: {error}")))?;
-    if tool.get("type").is_some_and(|kind| kind != "function") {
-        return Err(Trouble::request(messages::no_function(index as u64)));
-    }
-    let function = tool.get("function").ok_or_else(|| Trouble::request(messages::function_missing(index as u64)))?;
-    let name = function.get("name").and_then(Value::as_str).unwrap_or_default();
+/// A tool from its object in a request; `schema` is the member that describes its arguments, and `place` where the object is.
+pub(super) fn function(described: &Value, schema: &str, place: &str) -> Result<ToolSpec, Trouble> {
+    let name = described.get("name").and_then(Value::as_str).unwrap_or_default();
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     if name.is_empty() || name.len() > 128 || !name.chars().all(plain) {
-        return Err(Trouble::request(messages::no_function_name(index as u64)));
+        return Err(Trouble::request(messages::no_function_name(place)));
     }
-    let purpose = function.get("description").and_then(Value::as_str).unwrap_or_default();
+    let purpose = described.get("description").and_then(Value::as_str).unwrap_or_default();
     let none = Value::Null;
-    let schema = function.get("parameters").unwrap_or(&none);
-    Ok(ToolSpec::from_json_schema(name.to_owned(), purpose.to_owned(), schema))
+    Ok(ToolSpec::from_json_schema(name.to_owned(), purpose.to_owned(), described.get(schema).unwrap_or(&none)))
 }
 
-fn choice(choice: &RawValue) -> Result<Choice, Trouble> {
-    let choice: Value = serde_json::from_str(choice.get()).unwrap_or_default();
-    match (choice.as_str(), choice.pointer("/function/name").and_then(Value::as_str)) {
-        (Some("auto"), _) => Ok(Choice::Auto),
-        (Some("none"), _) => Ok(Choice::None),
-        (Some("required" | "any"), _) => Ok(Choice::Required),
-        (None, Some(name)) => Ok(Choice::This(name.to_owned())),
-        _ => Err(Trouble::request(messages::no_tool_choice())),
-    }
+/// The argument of the tool that describes the others.
+const HELP_ARGUMENT: &str = "name";
+
+/// A name for the tool that describes the others which no tool of the client has.
+fn free_name(catalog: &Catalog) -> String {
+    let names = std::iter::once("tool_help".to_owned()).chain((2..).map(|number| format!("tool_help_{number}")));
+    names.into_iter().find(|name| catalog.find(name).is_none()).unwrap_or_default()
+}
+
+fn help_tool(name: &str, language: Language) -> ToolSpec {
+    let purpose = text!("Returns the whole description of a tool and of its arguments.");
+    let schema = json!({
+        "type": "object",
+        "properties": {HELP_ARGUMENT: {"type": "string"}},
+        "required": [HELP_ARGUMENT],
+        "additionalProperties": false,
+    });
+    ToolSpec::from_json_schema(name.to_owned(), purpose.into_string(language), &schema)
+}
+
+/// A hash of a list of tools.
+pub(super) fn hash(tools: Option<&RawValue>) -> u64 {
+    let mut hash = DefaultHasher::new();
+    tools.map(RawValue::get).hash(&mut hash);
+    hash.finish()
 }
 
 #[cfg(test)]
@@ -182,8 +251,8 @@ mod tests {
                 serde_json::json!({"properties": {"x": {"pattern": pattern}, "y": {"pattern": r"^\p{L}+$"}}});
             let request =
                 serde_json::json!({"tools": [{"function": {"name": "t", "parameters": parameters}}]}).to_string();
-            let request: Members<'_> = serde_json::from_str(&request).unwrap();
-            Offer::read(&request, Language::English).ok().flatten().unwrap()
+            let (mut asked, _) = crate::proxy::chat::reader::read(&request).ok().flatten().unwrap();
+            Offer::new(&mut asked, Language::English, ToolDetails::Full).ok().unwrap()
         };
         let reported = ReportedTools::default();
         assert_eq!(reported.unchecked_patterns(&offer("^(?!a)")), [("t", "^(?!a)")]);

@@ -26,6 +26,14 @@ impl<'a> Members<'a> {
         found.map(|(_, value)| value.as_ref()).filter(|value| value.get() != "null")
     }
 
+    /// The text of a member that was read from a body and is not null, as long as the body is there.
+    pub(super) fn borrowed(&self, name: &str) -> Option<&'a RawValue> {
+        let found = self.0.iter().find(|(key, _)| key == name);
+        found
+            .and_then(|(_, value)| if let Cow::Borrowed(value) = value { Some(*value) } else { None })
+            .filter(|value| value.get() != "null")
+    }
+
     /// The names and texts of all members that are strings, in their order.
     pub(super) fn texts(&self) -> impl Iterator<Item = (&str, Cow<'_, str>)> {
         self.0.iter().filter_map(|(name, value)| Some((name.as_str(), as_text(value)?)))

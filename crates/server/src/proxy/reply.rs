@@ -2,15 +2,21 @@
 //!
 //! A machine without input or output of its own, on top of the parser. It knows no HTTP and no JSON of the API.
 
+use super::answer_format::without_fence;
 use super::answers;
 use super::arguments::Arguments;
+use super::held::HeldText;
 use super::offer::{Choice, Offer};
+use super::output::Output;
+use super::plain::PlainReply;
 use crate::messages;
+use serde_json::Value;
 use std::collections::VecDeque;
+use std::sync::Arc;
 use toolfence_protocol::format::Format;
-use toolfence_protocol::parse::{Event, Options, Parser, ReadError};
+use toolfence_protocol::parse::{Event, Options, Parser, ReadError, Span};
 use toolfence_protocol::reply::Summary;
-use toolfence_protocol::{Dialect, ErrorCode, FinishReason, Repair, Text, ToolCall, ToolResult};
+use toolfence_protocol::{Dialect, ErrorCode, FinishReason, Repair, Text, ToolCall, ToolResult, json};
 
 /// Bytes of a reply that are kept to ask again.
 const MOST_KEPT: usize = 1 << 20;
@@ -18,31 +24,19 @@ const MOST_KEPT: usize = 1 << 20;
 /// Blank text that waits to see whether anything stands behind it.
 const MOST_BLANK: usize = 4 << 10;
 
+/// Tools whose description the model gets after a wrong call.
+const MOST_DESCRIBED: usize = 4;
+
 /// Answers of one reply when it is asked again.
 const MOST_ANSWERS: usize = 64;
-
-/// What the client is told.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Delta {
-    Text(String),
-    Reasoning(String),
-    /// A call begins; its arguments follow in pieces.
-    Call {
-        index: usize,
-        id: String,
-        name: String,
-    },
-    Arguments {
-        index: usize,
-        text: String,
-    },
-}
 
 /// What a whole reply came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Outcome {
     /// It was passed on, with so many calls.
     Passed { calls: usize },
+    /// The model asks for the description of a tool and calls nothing else. `message` has it.
+    Help { message: String },
     /// It cannot be used, and nothing of a call was passed on. `message` asks for another; `hard`: there is nothing to pass
     /// on instead.
     Again { message: String, hard: bool, why: Text },
@@ -53,24 +47,34 @@ pub(super) enum Outcome {
 /// A reply that is being received.
 pub(super) struct Reply {
     parser: Parser,
-    offer: Offer,
+    /// The reader in place of the parser if nothing can be called.
+    plain: Option<PlainReply>,
+    offer: Arc<Offer>,
     /// What the ids of its calls begin with.
     ids: String,
     /// Whether calls are told while they come.
     streams: bool,
-    out: VecDeque<Delta>,
+    out: VecDeque<Output>,
     /// The call that is being told.
     growing: Option<Growing>,
     calls: usize,
+    /// A call was begun, even if it is not complete.
+    has_begun: bool,
     /// Calls that came whole, in case they are not passed on after all.
     whole: Vec<ToolResult>,
     /// Blocks that cannot be read and wait for the calls that stand before them: the parser holds these back.
     unread: Vec<Unread>,
     faults: Vec<ToolResult>,
+    /// Answers to calls of the tool that describes the others.
+    help: Vec<ToolResult>,
+    /// Descriptions of tools that were called wrongly, by name.
+    described: Vec<(String, String)>,
     broken: Option<Text>,
     summary: Summary,
     /// It broke off by no fault of the model.
     cut: bool,
+    /// Text that may turn out to be a call.
+    held: HeldText,
     blank: String,
     lead: Lead,
     kept: Option<String>,
@@ -109,27 +113,33 @@ struct Unread {
 impl Reply {
     /// `options`: how it is read, but for the tools. `guessed`: that it begins in reasoning was learned from other replies.
     /// `ids`: what the ids of its calls begin with. `streams`: whether what is polled is with the client at once.
-    pub(super) fn new(offer: Offer, mut options: Options, guessed: bool, ids: String, streams: bool) -> Reply {
+    pub(super) fn new(offer: Arc<Offer>, mut options: Options, guessed: bool, ids: String, streams: bool) -> Reply {
         options.catalog = Some(offer.catalog.clone());
+        let plain = offer.is_empty().then(|| PlainReply::new(options.reasoning));
         Reply {
+            plain,
             parser: Parser::new(options),
-            offer,
             ids,
             streams,
             out: VecDeque::new(),
             growing: None,
             calls: 0,
+            has_begun: false,
             whole: Vec::new(),
             unread: Vec::new(),
             faults: Vec::new(),
+            help: Vec::new(),
+            described: Vec::new(),
             broken: None,
             summary: Summary::default(),
             cut: false,
+            held: HeldText::new(offer.forced().is_some()),
             blank: String::new(),
             lead: Lead::Nothing,
             kept: Some(String::new()),
             guessed,
             dialects: Vec::new(),
+            offer,
         }
     }
 
@@ -139,6 +149,10 @@ impl Reply {
             Some(kept) if kept.len() + text.len() <= MOST_KEPT => kept.push_str(text),
             kept => *kept = None,
         }
+        if let Some(plain) = &mut self.plain {
+            let outputs = plain.push(text);
+            return self.out.extend(outputs);
+        }
         self.parser.push(text);
         self.read();
     }
@@ -146,15 +160,22 @@ impl Reply {
     /// The reply is over.
     pub(super) fn finish(&mut self, reason: FinishReason) {
         self.cut = reason != FinishReason::Stop;
+        if let Some(plain) = &mut self.plain {
+            let outputs = plain.finish();
+            return self.out.extend(outputs);
+        }
         self.parser.finish(reason);
         self.read();
-        if self.calls == 0 {
+        if !self.take_bare_arguments() {
+            self.release_held();
+        }
+        if !self.has_begun {
             self.show_blank();
         }
     }
 
     /// What comes next for the client.
-    pub(super) fn poll(&mut self) -> Option<Delta> {
+    pub(super) fn poll(&mut self) -> Option<Output> {
         self.out.pop_front()
     }
 
@@ -175,6 +196,9 @@ impl Reply {
                 return Outcome::Broken(why);
             }
             return Outcome::Again { message: self.answers(), hard: true, why };
+        }
+        if !self.help.is_empty() {
+            return Outcome::Help { message: self.answers() };
         }
         let asks = |message: Text| {
             let message = message.into_string(self.offer.language);
@@ -223,24 +247,33 @@ impl Reply {
     fn take(&mut self, event: Event<'_>, exact: bool, undecided: bool) {
         let tool = self.summary.note(&event).unwrap_or_default();
         match event {
-            Event::Text { text, .. } => self.show(&text),
+            Event::Text { text, span } => {
+                let offer = self.offer.clone();
+                let passed = self.held.push(&text, span.start, |name| offer.exact(name).is_some());
+                self.show(&passed);
+            }
             Event::Reasoning { unopened: true, .. } => self.was_thought(),
             Event::Reasoning { text, .. } => self.think(text.into_owned()),
-            Event::Started { id, name } => self.started(&id, &name),
+            Event::Started { id, name } => {
+                self.release_held();
+                self.started(&id, &name);
+            }
             Event::Progress { id, arg, text } => self.progress(&id, &arg, &text, exact),
-            // It was shown as text, and an answer may hold such a block: the model is reminded.
-            Event::Call { call, body, .. } if call.repairs.contains(&Repair::WrongWord) => {
-                self.summary.note_misplaced(&body);
+            Event::Call { call, body, span, .. } if call.repairs.contains(&Repair::WrongWord) => {
+                self.wrong_word(*call, &body, span);
             }
             Event::Call { call, span, .. } => {
+                self.release_held();
                 self.take_unread(span.start);
                 self.dialects.extend(call.dialect);
                 self.call(*call);
             }
             Event::Malformed { id, error, span, .. } => {
+                self.release_held();
                 self.unread(Unread { at: span.start, id: id.into_owned(), tool, error: Some(error) }, undecided);
             }
             Event::Incomplete { id, span, .. } => {
+                self.release_held();
                 self.unread(Unread { at: span.start, id: id.into_owned(), tool, error: None }, undecided);
             }
             // What is in the summary, and what a later version of the parser may add.
@@ -268,9 +301,51 @@ impl Reply {
         }
     }
 
-    /// After a fault the reply is asked for again: nothing more of this one is told.
-    fn tell(&mut self, delta: Delta) {
-        if self.faults.is_empty() {
+    /// A call in a fence with another word than `tool`. In a `json` fence it passes, because nothing runs here and the client asks before
+    /// it runs something. In another fence it was shown as text, for an answer may have such a block, and the model is reminded.
+    fn wrong_word(&mut self, mut call: ToolCall, body: &str, span: Span) {
+        let is_plain = call.repairs == [Repair::WrongWord] && self.faults.is_empty() && self.help.is_empty();
+        let Some((before, after)) = Some(span).filter(|_| is_plain).and_then(|span| self.held.release_around(span))
+        else {
+            return self.summary.note_misplaced(body);
+        };
+        self.show(&before);
+        call.repairs.clear();
+        tracing::debug!(target: "toolfence", tool = call.name, repairs = Repair::WrongWord.name(), "a call was repaired");
+        self.call(call);
+        self.show(&after);
+    }
+
+    /// If the client forces a call of one tool, an object that is the whole reply and fits the tool's arguments is that call.
+    fn take_bare_arguments(&mut self) -> bool {
+        let is_open = self.calls == 0 && !self.cut && self.faults.is_empty() && self.help.is_empty();
+        let Some(spec) = self.offer.forced().filter(|_| is_open && self.lead != Lead::Text) else { return false };
+        let text = self.held.text();
+        let Ok(Value::Object(args)) = json::strict(without_fence(text.trim())) else { return false };
+        // What names no argument of the tool may be anything.
+        if !args.keys().all(|name| spec.find(name).is_some_and(|param| param.name == *name)) {
+            return false;
+        }
+        let mut call = ToolCall::new("", spec.name.clone(), args);
+        if self.offer.catalog.resolve(&mut call).is_err() {
+            return false;
+        }
+        self.held.release();
+        tracing::debug!(target: "toolfence", tool = call.name, repairs = "bare_arguments", "a call was repaired");
+        self.call(call);
+        true
+    }
+
+    fn release_held(&mut self) {
+        let text = self.held.release();
+        if !text.is_empty() {
+            self.show(&text);
+        }
+    }
+
+    /// After a fault, or a question that the proxy answers, the reply is asked for again: nothing more of this one is passed on.
+    fn tell(&mut self, delta: Output) {
+        if self.faults.is_empty() && self.help.is_empty() {
             self.out.push_back(delta);
         }
     }
@@ -280,7 +355,7 @@ impl Reply {
             self.lead = Lead::Reasoning;
         }
         if !text.is_empty() {
-            self.tell(Delta::Reasoning(text));
+            self.tell(Output::Reasoning(text));
         }
     }
 
@@ -288,6 +363,7 @@ impl Reply {
     fn was_thought(&mut self) {
         self.unread.clear();
         self.growing = None;
+        self.held = HeldText::new(self.offer.forced().is_some());
         self.blank.clear();
         self.lead = Lead::Reasoning;
     }
@@ -313,17 +389,17 @@ impl Reply {
         }
         if !text.is_empty() {
             self.lead = Lead::Text;
-            self.tell(Delta::Text(text));
+            self.tell(Output::Text(text));
         }
     }
 
     /// Whether a call that comes now is passed on.
     fn wants_calls(&self) -> bool {
-        self.faults.is_empty() && (self.offer.several || self.calls == 0)
+        self.faults.is_empty() && self.help.is_empty() && (self.offer.several || self.calls == 0)
     }
 
     fn started(&mut self, id: &str, name: &str) {
-        if self.streams && self.wants_calls() && self.offer.exact(name).is_some() {
+        if self.streams && self.wants_calls() && !self.offer.is_help(name) && self.offer.exact(name).is_some() {
             let (provisional, name) = (id.to_owned(), name.to_owned());
             self.growing = Some(Growing { provisional, name, arguments: Arguments::default(), held: false });
         }
@@ -346,12 +422,13 @@ impl Reply {
         if let Some(name) = name {
             self.begin(index, name);
         }
-        self.tell(Delta::Arguments { index, text });
+        self.tell(Output::Arguments { index, text });
     }
 
     fn begin(&mut self, index: usize, name: String) {
+        self.has_begun = true;
         let id = format!("{}_{}", self.ids, index + 1);
-        self.tell(Delta::Call { index, id, name });
+        self.tell(Output::CallStarted { index, id, name });
     }
 
     fn call(&mut self, mut call: ToolCall) {
@@ -365,10 +442,26 @@ impl Reply {
             Ok(_) => None,
             Err(failure) => Some((failure.code, failure.message)),
         };
+        if !call.repairs.is_empty() {
+            let repairs: Vec<&str> = call.repairs.iter().map(|repair| repair.name()).collect();
+            tracing::debug!(target: "toolfence", tool = call.name, repairs = repairs.join(", "), lossy, "a call was repaired");
+        }
+        if self.offer.is_help(&call.name) && !lossy {
+            return self.asked_for_help(&call);
+        }
         if let Some((code, why)) = failure {
             return self.fault(&call.id, &call.name, code, why, growing.as_ref());
         }
         self.pass(&call, growing);
+    }
+
+    /// The proxy answers a question about a tool itself, before anything else is called. After a call that was passed on it cannot:
+    /// then the results come next, and the model may ask again.
+    fn asked_for_help(&mut self, call: &ToolCall) {
+        if self.calls == 0 && self.help.len() < MOST_ANSWERS {
+            let answer = self.offer.help(call);
+            self.help.push(answer);
+        }
     }
 
     fn pass(&mut self, call: &ToolCall, growing: Option<Growing>) {
@@ -385,8 +478,9 @@ impl Reply {
             self.begin(index, call.name.clone());
         }
         for text in rest {
-            self.tell(Delta::Arguments { index, text });
+            self.tell(Output::Arguments { index, text });
         }
+        self.tell(Output::CallDone { index });
         self.calls += 1;
         self.not_passed(call);
     }
@@ -419,14 +513,22 @@ impl Reply {
             self.broken = Some(why);
         } else if self.faults.len() < MOST_ANSWERS {
             self.faults.push(answers::refused(id, tool, code, why));
+            let is_new = !self.described.iter().any(|(name, _)| name == tool);
+            let described = self.offer.described(tool).filter(|_| is_new && self.described.len() < MOST_DESCRIBED);
+            self.described.extend(described.map(|text| (tool.to_owned(), text)));
         }
     }
 
     /// One message that answers all blocks of the reply.
     fn answers(&self) -> String {
-        let all: Vec<ToolResult> = self.whole.iter().chain(&self.faults).cloned().collect();
+        let all: Vec<ToolResult> = self.whole.iter().chain(&self.faults).chain(&self.help).cloned().collect();
         let mut format = Format::default();
         format.language = self.offer.language;
-        toolfence_protocol::format::results(&all, &format)
+        let mut message = toolfence_protocol::format::results(&all, &format);
+        for (_, description) in &self.described {
+            message.push_str("\n\n");
+            message.push_str(description.trim_end());
+        }
+        message
     }
 }

@@ -1,119 +1,185 @@
 //! Connections of clients: what is answered, what is refused, and what goes on to the upstream as it is.
 
 use super::Shared;
-use super::answer::{Stamp, Usage, Whole};
+use super::api::{Api, ApiRequest, Identity};
 use super::guard;
-use super::request::{Projected, constrained, project};
+use super::output::Writer;
+use super::request::project;
+use super::route::{self, Route};
 use super::trouble::Trouble;
-use super::turn::{CHAT, Ended, Out, Turn, readable};
+use super::turn::{Ended, Turn, readable, said};
 use super::upstream::end_to_end;
 use crate::body::{self, Body, BodyProblem, BrokeOff, Pieces};
 use crate::messages;
 use axum::extract::State;
 use hyper::body::Bytes;
-use hyper::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
+use hyper::header::{
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_MAX_AGE,
+    ACCESS_CONTROL_REQUEST_HEADERS, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, VARY,
+};
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
-use reqwest::Url;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use tokio::time::timeout;
+use toolfence_protocol::text;
 
 /// Pieces of an answer that wait for a slow reader; then the upstream waits too.
 const MOST_WAITING: usize = 8;
 
+/// Tells a proxy such as nginx to pass a stream on as it comes.
+const ACCEL_BUFFERING: &str = "x-accel-buffering";
+
+/// Bytes of an upstream's refusal that are read.
+const MOST_REFUSAL: usize = 64 << 10;
+
 /// Answers one request.
 pub(super) async fn answer(State(shared): State<Arc<Shared>>, request: Request<Body>) -> Response<Body> {
     let language = shared.options.language;
-    let answered = route(shared, request).await;
-    answered.unwrap_or_else(|trouble| {
-        let body = trouble.body(language);
+    let api = route::api(request.uri().path(), request.headers());
+    let page = guard::named_origin(request.headers(), &shared.options.origins);
+    let answered = dispatch(shared, request, api, page.is_some()).await;
+    let mut answer = answered.unwrap_or_else(|trouble| {
+        let body = api.error(&trouble, language);
         tracing::info!(target: "toolfence", status = trouble.status, body, "refused");
         failed(&trouble, body)
-    })
+    });
+    if let Some(page) = page {
+        answer.headers_mut().insert(ACCESS_CONTROL_ALLOW_ORIGIN, page);
+        answer.headers_mut().insert(VARY, HeaderValue::from_static("origin"));
+    }
+    answer
 }
 
-async fn route(shared: Arc<Shared>, request: Request<Body>) -> Result<Response<Body>, Trouble> {
+/// `is_named`: the request is from a page that may use the proxy.
+async fn dispatch(
+    shared: Arc<Shared>,
+    request: Request<Body>,
+    api: Api,
+    is_named: bool,
+) -> Result<Response<Body>, Trouble> {
     if shared.loopback {
-        guard::origin(request.headers())?;
+        guard::origin(request.headers(), is_named)?;
+    }
+    if is_named && request.method() == Method::OPTIONS {
+        return Ok(preflight(request.headers()));
+    }
+    let (path, query) = (request.uri().path().to_owned(), request.uri().query().map(str::to_owned));
+    let route = route::route(&path);
+    if route == Some(Route::Health) && matches!(*request.method(), Method::GET | Method::HEAD) {
+        return Ok(json_answer("{\"status\":\"ok\"}".to_owned()));
     }
     guard::key(request.headers(), shared.options.key.as_deref())?;
-    let path = request.uri().path_and_query().map_or("/", |path| path.as_str()).to_owned();
-    let Some(inner) = path.strip_prefix("/v1").filter(|inner| inner.starts_with('/')) else { return Err(nowhere()) };
-    let (name, query) = inner.split_once('?').map_or((inner, None), |(name, query)| (name, Some(query)));
-    let method = request.method();
-    if name == CHAT {
-        if method != Method::POST {
-            return Err(Trouble::refused(405, messages::chat_is_posted()));
-        }
-        let url = shared.upstream.url(&["chat", "completions"], query).ok_or_else(nowhere)?;
-        return chat(shared, request, url).await;
+    match (route.ok_or_else(nowhere)?, request.method()) {
+        (Route::Ask(api), &Method::POST) => ask(shared, request, api, query.as_deref()).await,
+        (Route::CountTokens, &Method::POST) => count_tokens(&shared, request).await,
+        (Route::Ask(_) | Route::CountTokens, _) => Err(Trouble::refused(405, messages::chat_is_posted())),
+        (Route::Models(segments), &Method::GET) => models(shared, request.headers(), api, &segments, query).await,
+        (Route::Models(_) | Route::Health, _) => Err(Trouble::refused(405, messages::models_are_got())),
     }
-    let segments = models(name).ok_or_else(nowhere)?;
-    if method != Method::GET {
-        return Err(Trouble::refused(405, messages::models_are_got()));
-    }
-    let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
-    let url = shared.upstream.url(&segments, query).ok_or_else(nowhere)?;
-    let headers = shared.upstream.headers(request.headers());
-    let response = shared.upstream.send(Method::GET, url, headers, Bytes::new()).await?;
-    Ok(pass_on(shared, response))
 }
 
-/// The decoded segments of the path of `/models` or of one model; `None` for any other path.
-///
-/// The name of a model is made of letters, digits and `._~:/@-`, with `%2F` for a slash that belongs to it. Everything else
-/// is refused rather than decoded: what two programs on the way decode differently leads out of `/models`.
-fn models(path: &str) -> Option<Vec<String>> {
-    let rest = path.strip_prefix("/models")?;
-    let mut segments = vec!["models".to_owned()];
-    if rest.is_empty() {
-        return Some(segments);
+/// The answer to a browser that asks whether a page may send a request.
+fn preflight(asked: &HeaderMap) -> Response<Body> {
+    let mut answer = Response::new(Body::from(""));
+    *answer.status_mut() = StatusCode::NO_CONTENT;
+    let headers = answer.headers_mut();
+    headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, HEAD, POST"));
+    headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
+    if let Some(wanted) = asked.get(ACCESS_CONTROL_REQUEST_HEADERS) {
+        headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, wanted.clone());
     }
-    for segment in rest.strip_prefix('/')?.split('/') {
-        let segment = segment.replace("%2F", "/").replace("%2f", "/");
-        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._~:/@-".contains(&byte);
-        // Whoever decodes the slash sees these parts.
-        let leads_away = segment.split('/').any(|part| matches!(part, "" | "." | ".."));
-        if leads_away || !segment.bytes().all(is_plain) {
-            return None;
-        }
-        segments.push(segment);
+    answer
+}
+
+async fn models(
+    shared: Arc<Shared>,
+    headers: &HeaderMap,
+    api: Api,
+    segments: &[String],
+    query: Option<String>,
+) -> Result<Response<Body>, Trouble> {
+    let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
+    let query = query.filter(|_| api == Api::Chat);
+    let url = shared.upstream.url(&segments, query.as_deref()).ok_or_else(nowhere)?;
+    if api == Api::Chat {
+        let headers = shared.upstream.headers(headers);
+        let response = shared.upstream.send(Method::GET, url, headers, Bytes::new()).await?;
+        return Ok(pass_on(shared, response));
     }
-    Some(segments)
+    let headers = shared.upstream.headers_to_read(&guard::only_key(headers));
+    let response = shared.upstream.send(Method::GET, url, headers, Bytes::new()).await?;
+    if !response.status().is_success() {
+        return Err(refusal(&shared, response).await);
+    }
+    let answer = shared.upstream.whole(response, shared.options.body).await?;
+    let listed = super::messages::models::translated(&answer);
+    listed.map(json_answer).ok_or_else(|| Trouble::upstream(502, text!("The upstream's list of models cannot be read")))
+}
+
+/// The number of tokens that a request would have, roughly.
+async fn count_tokens(shared: &Shared, request: Request<Body>) -> Result<Response<Body>, Trouble> {
+    guard::json(request.headers())?;
+    let body = read(request.into_body(), shared).await?;
+    let text = std::str::from_utf8(&body).map_err(|_| Trouble::request(messages::body_is_no_text()))?;
+    let projected =
+        project(super::messages::reader::read(text)?, shared.options.language, shared.options.tool_details)?;
+    Ok(json_answer(format!("{{\"input_tokens\":{}}}", projected.tokens)))
+}
+
+/// The upstream's refusal, for a client whose API has other errors.
+async fn refusal(shared: &Shared, response: reqwest::Response) -> Trouble {
+    let status = response.status().as_u16();
+    let error = shared.upstream.whole(response, MOST_REFUSAL).await.unwrap_or_default();
+    let message = said(&String::from_utf8_lossy(&error));
+    let again = matches!(status, 408 | 409 | 429 | 500..);
+    Trouble { again, ..Trouble::upstream(status, message) }
 }
 
 fn nowhere() -> Trouble {
     Trouble::refused(404, messages::nothing_here())
 }
 
-async fn chat(shared: Arc<Shared>, request: Request<Body>, url: Url) -> Result<Response<Body>, Trouble> {
+/// Answers a request with the model.
+async fn ask(
+    shared: Arc<Shared>,
+    request: Request<Body>,
+    api: Api,
+    query: Option<&str>,
+) -> Result<Response<Body>, Trouble> {
     guard::json(request.headers())?;
+    let query = query.filter(|_| api == Api::Chat);
+    let url = shared.upstream.url(&["chat", "completions"], query).ok_or_else(nowhere)?;
     let (head, body) = request.into_parts();
     let body = read(body, &shared).await?;
     let text = std::str::from_utf8(&body).map_err(|_| Trouble::request(messages::body_is_no_text()))?;
-    let Some(projected) = project(text, shared.options.language)? else {
+    tracing::debug!(target: "toolfence", api = ?api, request = text, "a client asks");
+    let (language, identity) = (shared.options.language, Identity { digits: unique(), created: now() });
+    let Some(ApiRequest { asked, mut writer }) = api.read(text, &identity, language)? else {
         let headers = shared.upstream.headers(&head.headers);
         let response = shared.upstream.send(Method::POST, url, headers, body).await?;
         return Ok(pass_on(shared, response));
     };
+    let projected = project(asked, language, shared.options.tool_details)?;
     drop(body);
-    translated(shared, url, &head.headers, projected).await
+    let headers = match api {
+        Api::Chat => shared.upstream.headers_to_read(&head.headers),
+        // What else clients of another API send means nothing to the upstream.
+        Api::Responses | Api::Messages => shared.upstream.headers_to_read(&guard::only_key(&head.headers)),
+    };
+    if projected.offer.is_empty() && api == Api::Chat {
+        let response = shared.upstream.send(Method::POST, url, headers, projected.body).await?;
+        return Ok(pass_on(shared, response));
+    }
+    writer.note_input(projected.tokens);
+    let turn = Turn::new(shared, url, headers, projected, api.call_ids(&identity));
+    translate(api, turn, writer).await
 }
 
-/// Answers a request with tools, or with a history of them.
-async fn translated(
-    shared: Arc<Shared>,
-    url: Url,
-    headers: &HeaderMap,
-    asked: Projected,
-) -> Result<Response<Body>, Trouble> {
-    let headers = shared.upstream.headers_to_read(headers);
-    let Some(offer) = asked.offer else {
-        let response = shared.upstream.send(Method::POST, url, headers, asked.body).await?;
-        return Ok(pass_on(shared, response));
-    };
-    for (tool, pattern) in shared.reported.unchecked_patterns(&offer) {
+/// Answers a request whose answer has to be read.
+async fn translate(api: Api, mut turn: Turn, writer: Box<dyn Writer>) -> Result<Response<Body>, Trouble> {
+    let shared = turn.shared.clone();
+    for (tool, pattern) in shared.reported.unchecked_patterns(&turn.offer) {
         tracing::warn!(
             target: "toolfence",
             tool,
@@ -121,54 +187,42 @@ async fn translated(
             "arguments are not checked against this pattern: it is too large, or needs a lookaround or a backreference"
         );
     }
-    let (ids, created) = (unique(), now());
-    let stamp = Stamp::new(format!("chatcmpl-{ids}"), created);
-    let ids = format!("call_{ids}");
-    // The form of the final answer is held back and sent with the last request: a server takes a form or a grammar.
-    let form = shared.models.grammar(&asked.model).await.filter(|_| asked.format.is_none());
-    let held = form.and_then(|form| constrained(&asked.body, form, &offer.grammar()));
-    let mut turn = Turn {
-        shared: shared.clone(),
-        url,
-        headers,
-        body: asked.body,
-        offer,
-        model: asked.model,
-        format: asked.format,
-        held: String::new(),
-        ids,
-        stamp,
-        usage: Usage::default(),
-    };
-    let response = turn.begin(held).await?;
+    let response = turn.begin().await?;
+    if !response.status().is_success() && api == Api::Messages {
+        return Err(refusal(&shared, response).await);
+    }
     if !response.status().is_success() {
         return Ok(pass_on(shared, response));
     }
     readable(&response)?;
-    let mut headers = end_to_end(response.headers());
+    let mut headers = if api == Api::Chat { end_to_end(response.headers()) } else { HeaderMap::new() };
     headers.remove(CONTENT_LENGTH);
     headers.remove(CONTENT_ENCODING);
-    if asked.streamed {
+    if turn.streamed {
         let (pieces, body) = body::pieces(MOST_WAITING);
         let gone = pieces.clone();
         tokio::spawn(async move {
             tokio::select! {
-                () = turn.stream(response, pieces, asked.wants_usage) => {}
+                () = turn.stream(response, writer, pieces) => {}
                 () = gone.closed() => {}
             }
         });
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        headers.insert(ACCEL_BUFFERING, HeaderValue::from_static("no"));
         return Ok(with_headers(headers, body));
     }
-    let mut out = Out::Whole(Whole::default());
-    let finish = turn.run(response, &mut out).await.map_err(|ended| match ended {
+    let whole = turn.whole(response, writer).await.map_err(|ended| match ended {
         Ended::Trouble(trouble) => trouble,
         Ended::Gone => Trouble::upstream(502, messages::client_went_away()),
     })?;
-    let Out::Whole(whole) = out else { return Err(Trouble::upstream(500, messages::whole_answer_wanted())) };
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    Ok(with_headers(headers, turn.stamp.whole(&whole, &finish, turn.usage.sum()).into()))
+    Ok(with_headers(headers, whole.into()))
+}
+
+fn json_answer(body: String) -> Response<Body> {
+    let headers = [(CONTENT_TYPE, HeaderValue::from_static("application/json"))];
+    with_headers(headers.into_iter().collect(), body.into())
 }
 
 fn with_headers(headers: HeaderMap, body: Body) -> Response<Body> {
@@ -185,6 +239,9 @@ fn pass_on(shared: Arc<Shared>, response: reqwest::Response) -> Response<Body> {
     *answer.headers_mut() = end_to_end(response.headers());
     let kind = answer.headers().get(CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
     let events = kind.starts_with(b"text/event-stream");
+    if events {
+        answer.headers_mut().insert(ACCEL_BUFFERING, HeaderValue::from_static("no"));
+    }
     let gone = pieces.clone();
     tokio::spawn(async move {
         tokio::select! {
@@ -207,7 +264,9 @@ async fn copy(shared: &Shared, mut response: reqwest::Response, pieces: &Pieces,
             }
             Ok(None) => return,
             Err(trouble) if events && between => {
-                let _ = pieces.send(Ok(format!("data: {}\n\n", trouble.body(shared.options.language)).into())).await;
+                let _ = pieces
+                    .send(Ok(format!("data: {}\n\n", Api::Chat.error(&trouble, shared.options.language)).into()))
+                    .await;
                 return;
             }
             Err(_) => Err(BrokeOff),

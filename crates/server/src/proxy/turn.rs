@@ -4,11 +4,12 @@
 //! client.
 
 use super::Shared;
-use super::answer::{Piece, Stamp, Usage, Whole, delta};
 use super::answer_format::AnswerFormat;
 use super::offer::Offer;
-use super::reply::{Delta, Outcome, Reply};
-use super::request::asked_again;
+use super::output::{Finish, FinishedBy, Output, Writer, append};
+use super::piece::{Piece, Usage};
+use super::reply::{Outcome, Reply};
+use super::request::{Projected, asked_again, constrained, with_format};
 use super::trouble::Trouble;
 use crate::body::Pieces;
 use crate::messages;
@@ -16,7 +17,7 @@ use hyper::body::Bytes;
 use hyper::header::CONTENT_TYPE;
 use hyper::{HeaderMap, Method};
 use reqwest::Response;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::time::timeout;
@@ -27,31 +28,47 @@ use toolfence_protocol::{FinishReason, Text};
 /// How long a client hears nothing while a call is held back; then it gets a comment, so that it does not give up.
 const MOST_QUIET: Duration = Duration::from_secs(10);
 
-/// Where requests for chat go.
-pub(super) const CHAT: &str = "/chat/completions";
+/// Replies of one answer in which the model asks for the description of tools.
+const MOST_QUESTIONS: u32 = 8;
 
 /// An answer while it comes.
 pub(super) struct Turn {
     pub(super) shared: Arc<Shared>,
     /// Where requests go, with the client's query.
-    pub(super) url: reqwest::Url,
-    pub(super) headers: HeaderMap,
-    pub(super) body: String,
-    pub(super) offer: Offer,
+    url: reqwest::Url,
+    headers: HeaderMap,
+    body: String,
+    pub(super) offer: Arc<Offer>,
     /// The model that answers, by the name that the client gives it.
-    pub(super) model: String,
+    model: String,
     /// What the final answer has to be; text is held while it is not known to be that.
-    pub(super) format: Option<AnswerFormat>,
-    pub(super) held: String,
-    pub(super) ids: String,
-    pub(super) stamp: Stamp,
-    pub(super) usage: Usage,
+    format: Option<AnswerFormat>,
+    held: String,
+    /// Whether the client wants the answer as a stream.
+    pub(super) streamed: bool,
+    /// The beginning of the ids of calls.
+    ids: String,
+    usage: Usage,
+    /// Bytes of the upstream's answers so far.
+    received: u64,
 }
 
-/// Where what is said goes.
-pub(super) enum Out {
-    Stream { pieces: Pieces, buffer: String, sent: Instant, role_told: bool, text_told: bool },
-    Whole(Whole),
+/// Where the answer goes, and who writes it.
+pub(super) struct Out {
+    writer: Box<dyn Writer>,
+    way: Way,
+}
+
+enum Way {
+    Stream {
+        pieces: Pieces,
+        buffer: String,
+        sent: Instant,
+        /// Text was sent.
+        has_text: bool,
+    },
+    /// The answer is sent when it is complete.
+    Whole(Vec<Output>),
 }
 
 /// Why an answer ends before its end.
@@ -77,35 +94,49 @@ enum Shape {
 }
 
 impl Out {
-    pub(super) fn stream(pieces: Pieces) -> Out {
-        Out::Stream { pieces, buffer: String::new(), sent: Instant::now(), role_told: false, text_told: false }
+    pub(super) fn stream(writer: Box<dyn Writer>, pieces: Pieces) -> Out {
+        let way = Way::Stream { pieces, buffer: String::new(), sent: Instant::now(), has_text: false };
+        let mut out = Out { writer, way };
+        if let Way::Stream { buffer, .. } = &mut out.way {
+            out.writer.begin(buffer);
+        }
+        out
+    }
+
+    pub(super) fn whole(writer: Box<dyn Writer>) -> Out {
+        Out { writer, way: Way::Whole(Vec::new()) }
+    }
+
+    fn is_stream(&self) -> bool {
+        matches!(self.way, Way::Stream { .. })
     }
 
     /// Another reply begins in place of the last one.
     fn again(&mut self) {
-        match self {
-            Out::Whole(whole) => *whole = Whole::default(),
-            Out::Stream { .. } => {}
+        if let Way::Whole(outputs) = &mut self.way {
+            outputs.clear();
         }
     }
 
-    fn take(&mut self, told: Delta, stamp: &Stamp) {
-        match self {
-            Out::Whole(whole) => whole.take(told),
-            Out::Stream { buffer, role_told, text_told, .. } => {
-                *text_told |= matches!(told, Delta::Text(_));
-                let mut delta = delta(&told);
-                if !std::mem::replace(role_told, true) {
-                    delta["role"] = "assistant".into();
-                }
-                stamp.chunk(&delta, None, buffer);
+    fn take(&mut self, output: Output) {
+        match &mut self.way {
+            Way::Whole(outputs) => append(outputs, output),
+            Way::Stream { buffer, has_text, .. } => {
+                *has_text |= matches!(output, Output::Text(_));
+                self.writer.event(&output, buffer);
             }
         }
     }
 
+    /// The whole answer.
+    pub(super) fn into_whole(mut self) -> String {
+        let Way::Whole(outputs) = self.way else { return String::new() };
+        self.writer.whole(outputs)
+    }
+
     /// Sends what is written. The upstream waits as long as the client does not read.
     async fn flush(&mut self, shared: &Shared) -> Result<(), Ended> {
-        let Out::Stream { pieces, buffer, sent, .. } = self else { return Ok(()) };
+        let Way::Stream { pieces, buffer, sent, .. } = &mut self.way else { return Ok(()) };
         if buffer.is_empty() {
             if sent.elapsed() < MOST_QUIET {
                 return Ok(());
@@ -122,56 +153,95 @@ impl Out {
 }
 
 impl Turn {
+    /// An answer of which nothing is asked yet. `ids`: the beginning of the ids of calls.
+    pub(super) fn new(
+        shared: Arc<Shared>,
+        url: reqwest::Url,
+        headers: HeaderMap,
+        projected: Projected,
+        ids: String,
+    ) -> Turn {
+        let Projected { body, model, offer, format, streamed, tokens: _ } = projected;
+        let (held, usage) = (String::new(), Usage::default());
+        Turn { shared, url, headers, body, offer, model, format, held, streamed, ids, usage, received: 0 }
+    }
+
     /// Sends the request.
     pub(super) async fn ask(&self) -> Result<Response, Trouble> {
+        tracing::debug!(target: "toolfence", request = self.body, "the upstream is asked");
         let upstream = &self.shared.upstream;
         upstream.send(Method::POST, self.url.clone(), self.headers.clone(), self.body.clone()).await
     }
 
-    /// Sends the first request, with a grammar where there is one. An upstream that refuses that is asked without it.
-    pub(super) async fn begin(&mut self, held: Option<String>) -> Result<Response, Trouble> {
-        let Some(held) = held else { return self.ask().await };
-        let plain = std::mem::replace(&mut self.body, held);
-        let response = self.ask().await?;
-        if !matches!(response.status().as_u16(), 400 | 422 | 500 | 501) {
-            return Ok(response);
+    /// Sends the first request, with a grammar or the form of the answer if the upstream is to enforce it from the beginning.
+    pub(super) async fn begin(&mut self) -> Result<Response, Trouble> {
+        if self.offer.is_empty() {
+            let formed = self.format.as_ref().map(|format| with_format(&self.body, &format.raw)).transpose()?;
+            return self.ask_constrained(formed).await.map(|(response, _)| response);
         }
-        self.body = plain;
-        let without = self.ask().await?;
-        if without.status().is_success() {
-            tracing::info!(target: "toolfence", "the upstream refuses the grammar and is asked without it");
+        // The form of the final answer is held back and sent with the last request: a server takes a form or a grammar.
+        let form = self.shared.models.grammar(&self.model).await.filter(|_| self.format.is_none());
+        let constrained = form.and_then(|form| constrained(&self.body, form, &self.offer.grammar()));
+        let (response, refused) = self.ask_constrained(constrained).await?;
+        if refused {
             self.shared.models.give_up_grammar(&self.model);
         }
-        Ok(without)
+        Ok(response)
     }
 
-    /// Reads the answer, and further ones where the reply cannot be used; gives the reason it finished with.
-    pub(super) async fn run(&mut self, mut response: Response, out: &mut Out) -> Result<String, Ended> {
+    /// Sends the request as `constrained` says it. An upstream that refuses that is asked without the constraint; the second value is
+    /// `true` if it answers then.
+    async fn ask_constrained(&mut self, constrained: Option<String>) -> Result<(Response, bool), Trouble> {
+        let Some(constrained) = constrained else { return Ok((self.ask().await?, false)) };
+        let plain = std::mem::replace(&mut self.body, constrained);
+        let response = self.ask().await?;
+        if !matches!(response.status().as_u16(), 400 | 422 | 500 | 501) {
+            return Ok((response, false));
+        }
+        self.body = plain;
+        let response = self.ask().await?;
+        let refused = response.status().is_success();
+        if refused {
+            tracing::info!(target: "toolfence", "the upstream refuses the grammar or the form of the answer and is asked without it");
+        }
+        Ok((response, refused))
+    }
+
+    /// Reads the answer, and further ones where the reply cannot be used, and returns how it finished.
+    pub(super) async fn run(&mut self, mut response: Response, out: &mut Out) -> Result<FinishedBy, Ended> {
         let mut reminded = false;
-        for left in (0..=self.shared.options.asked_again).rev() {
-            let mut reply = self.reply(matches!(out, Out::Stream { .. })).await;
+        let (mut left, mut questions) = (self.shared.options.asked_again, MOST_QUESTIONS);
+        loop {
+            let mut reply = self.reply(out.is_stream()).await;
             let finish = self.read(response, &mut reply, out).await?;
             let message = match reply.outcome() {
                 Outcome::Passed { calls: 0 } => return self.formatted(finish, &reply, out).await,
                 Outcome::Passed { .. } => {
                     self.tell_held(out);
-                    return Ok("tool_calls".into());
+                    return Ok(FinishedBy::Calls);
+                }
+                Outcome::Help { message } if questions > 0 && reply.text().is_some() => {
+                    questions -= 1;
+                    message
+                }
+                Outcome::Help { .. } => {
+                    return Err(Trouble::reply(messages::given_up(messages::asked_too_often())).into());
                 }
                 Outcome::Again { hard: false, .. } if left == 0 || reminded || reply.text().is_none() => {
                     return self.formatted(finish, &reply, out).await;
                 }
                 Outcome::Again { message, hard, .. } if left > 0 && reply.text().is_some() => {
                     reminded |= !hard;
+                    left -= 1;
                     message
                 }
                 Outcome::Again { why, .. } => return Err(Trouble::reply(messages::given_up(why)).into()),
                 Outcome::Broken(why) => return Err(Trouble::reply(messages::turned_out_no_call(why)).into()),
             };
             tracing::info!(target: "toolfence", message, "the model is asked again");
-            self.body = asked_again(&self.body, reply.text().unwrap_or_default(), &message, None)?;
-            response = self.ask_again(out).await?;
+            self.body = asked_again(&self.body, reply.text().unwrap_or_default(), &message)?;
+            response = self.ask_again(None, out).await?;
         }
-        Err(Trouble::reply(messages::given_up(messages::asked_too_often())).into())
     }
 
     /// A reply that begins, to be read by what is known of the model by now.
@@ -192,12 +262,12 @@ impl Turn {
         options
     }
 
-    /// Sends the changed request.
-    async fn ask_again(&mut self, out: &mut Out) -> Result<Response, Ended> {
+    /// Sends the changed request, at first as `constrained` says it.
+    async fn ask_again(&mut self, constrained: Option<String>, out: &mut Out) -> Result<Response, Ended> {
         self.usage.next();
         self.held.clear();
         out.again();
-        let response = self.ask().await?;
+        let (response, _) = self.ask_constrained(constrained).await?;
         if !response.status().is_success() {
             let status = response.status();
             return Err(Trouble::upstream(502, messages::answered_status(status.to_string())).into());
@@ -209,39 +279,43 @@ impl Turn {
     fn tell_held(&mut self, out: &mut Out) {
         let held = std::mem::take(&mut self.held);
         if !held.is_empty() {
-            out.take(Delta::Text(held), &self.stamp);
+            out.take(Output::Text(held));
         }
     }
 
     /// Ends a reply without a call: its text has to be what the client wants of the final answer. Where it is not, the model
     /// is asked once more, and then the upstream may enforce it.
-    async fn formatted(&mut self, finish: String, reply: &Reply, out: &mut Out) -> Result<String, Ended> {
-        let Some(format) = self.format.take() else { return Ok(plain_finish(finish)) };
+    async fn formatted(&mut self, finish: String, reply: &Reply, out: &mut Out) -> Result<FinishedBy, Ended> {
+        let Some(format) = self.format.take() else { return Ok(FinishedBy::of_upstream(&finish)) };
         if let Some(fitting) = format.fitting(&self.held) {
             self.held = fitting.to_owned();
         } else if let Some(said) = reply.text().filter(|_| reason(&finish) == FinishReason::Stop) {
             let language = self.offer.language;
             let message = messages::give_the_answer_as_json().into_string(language);
-            self.body = asked_again(&self.body, said, &message, Some(&format.raw))?;
-            let response = self.ask_again(out).await?;
-            let mut reply = self.reply(matches!(out, Out::Stream { .. })).await;
+            self.body = asked_again(&self.body, said, &message)?;
+            let formed = with_format(&self.body, &format.raw)?;
+            let response = self.ask_again(Some(formed), out).await?;
+            let mut reply = self.reply(out.is_stream()).await;
             let finish = self.read(response, &mut reply, out).await?;
             return match reply.outcome() {
-                Outcome::Passed { calls: 0 } | Outcome::Again { hard: false, .. } => Ok(plain_finish(finish)),
-                Outcome::Passed { .. } => Ok("tool_calls".into()),
+                Outcome::Passed { calls: 0 } | Outcome::Again { hard: false, .. } => {
+                    Ok(FinishedBy::of_upstream(&finish))
+                }
+                Outcome::Passed { .. } => Ok(FinishedBy::Calls),
+                Outcome::Help { .. } => Err(Trouble::reply(messages::given_up(messages::asked_too_often())).into()),
                 Outcome::Again { why, .. } => Err(Trouble::reply(messages::given_up(why)).into()),
                 Outcome::Broken(why) => Err(Trouble::reply(messages::turned_out_no_call(why)).into()),
             };
         }
         self.tell_held(out);
-        Ok(plain_finish(finish))
+        Ok(FinishedBy::of_upstream(&finish))
     }
 
     /// Reads one answer to its end and gives its finish reason.
     async fn read(&mut self, mut response: Response, reply: &mut Reply, out: &mut Out) -> Result<String, Ended> {
         let shared = self.shared.clone();
         let shape = shape(&response)?;
-        let before = matches!(out, Out::Stream { text_told: true, .. });
+        let before = matches!(out.way, Way::Stream { has_text: true, .. });
         let mut reading = Reading { turn: self, reply, out, finish: None, done: false, apart: before };
         let mut room = reading.room(shape);
         let mut events = Events::new(shared.options.event);
@@ -251,6 +325,7 @@ impl Turn {
             // Some servers just close behind the finish reason.
             let next = if reading.finish.is_some() { Ok(next.unwrap_or_default()) } else { next };
             let Some(bytes) = reading.or_cut(next).await? else { break };
+            reading.turn.received += bytes.len() as u64;
             room = room.checked_sub(bytes.len() as u64).ok_or_else(|| too_long(shared.options.body))?;
             match shape {
                 Shape::Json => whole.extend_from_slice(&bytes),
@@ -274,6 +349,11 @@ impl Turn {
             reading.or_cut(said).await?;
         }
         let finish = reading.end(&shared).await?;
+        tracing::debug!(target: "toolfence", reply = reply.text(), finish, "the model has replied");
+        if self.offer.is_empty() {
+            // It was not read for what it shows of the model.
+            return Ok(finish);
+        }
         let (summary, dialects) = reply.shown();
         if let Some(new) = shared.models.note(&self.model, &self.reading(), summary, reason(&finish), dialects) {
             shared.models.keep(&self.model, new).await;
@@ -281,30 +361,29 @@ impl Turn {
         Ok(finish)
     }
 
-    /// The answer as the last thing a stream tells.
-    pub(super) fn last_words(&self, finish: &str, wants_usage: bool, out: &mut Out) {
-        let Out::Stream { buffer, role_told, .. } = out else { return };
-        let delta = if *role_told { json!({}) } else { json!({"role": "assistant", "content": ""}) };
-        self.stamp.chunk(&delta, Some(finish), buffer);
-        if let Some(usage) = self.usage.sum().filter(|_| wants_usage) {
-            self.stamp.usage(&usage, buffer);
-        }
-        buffer.push_str("data: [DONE]\n\n");
+    /// Takes the answer to its end. Only a client that is gone gets none.
+    async fn finish(&mut self, response: Response, out: &mut Out) -> Result<(), Ended> {
+        let reason = self.run(response, out).await?;
+        out.take(Output::Finished(Finish { reason, usage: self.usage.sum() }));
+        Ok(())
     }
 
-    /// Drives a stream to its end; what fails is told as an event, and nothing follows it.
-    pub(super) async fn stream(mut self, response: Response, pieces: Pieces, wants_usage: bool) {
-        let mut out = Out::stream(pieces);
-        match self.run(response, &mut out).await {
-            Ok(finish) => self.last_words(&finish, wants_usage, &mut out),
+    /// Reads the answer, and returns it when it is complete.
+    pub(super) async fn whole(mut self, response: Response, writer: Box<dyn Writer>) -> Result<String, Ended> {
+        let mut out = Out::whole(writer);
+        self.finish(response, &mut out).await?;
+        Ok(out.into_whole())
+    }
+
+    /// Drives a stream to its end; a failure is an event, and nothing follows it.
+    pub(super) async fn stream(mut self, response: Response, writer: Box<dyn Writer>, pieces: Pieces) {
+        let mut out = Out::stream(writer, pieces);
+        match self.finish(response, &mut out).await {
+            Ok(()) => {}
             Err(Ended::Gone) => return,
-            Err(Ended::Trouble(trouble)) => {
-                if let Out::Stream { buffer, .. } = &mut out {
-                    buffer.push_str(&format!("data: {}\n\n", trouble.body(self.shared.options.language)));
-                }
-            }
+            Err(Ended::Trouble(trouble)) => out.take(Output::Failed(trouble)),
         }
-        // Where nobody takes it any more there is nobody to tell.
+        // If the client is gone, nobody reads it.
         let _ = out.flush(&self.shared).await;
     }
 }
@@ -324,9 +403,12 @@ struct Reading<'a> {
 impl Reading<'_> {
     /// Bytes of the answer that may come. Only what is told at once has no end: all else is kept.
     fn room(&self, shape: Shape) -> u64 {
-        match (&self.out, shape) {
-            (Out::Stream { .. }, Shape::Events) => u64::MAX,
-            (Out::Whole(_), _) | (_, Shape::Json) => self.turn.shared.options.body as u64,
+        let most = self.turn.shared.options.body as u64;
+        match (self.out.is_stream(), shape) {
+            // All replies of the answer together.
+            (true, Shape::Events) if self.out.writer.keeps_text() => most.saturating_sub(self.turn.received),
+            (true, Shape::Events) => u64::MAX,
+            (false, _) | (_, Shape::Json) => most,
         }
     }
 
@@ -345,12 +427,12 @@ impl Reading<'_> {
         if let Some(error) = piece.error {
             return Err(Trouble::upstream(502, said(error.get())));
         }
-        self.turn.stamp.seen(&piece);
+        self.out.writer.note_upstream(&piece);
         self.turn.usage.seen(&piece);
         let said = piece.said();
         self.finish = said.finish.or(self.finish.take());
         if !said.reasoning.is_empty() {
-            self.out.take(Delta::Reasoning(said.reasoning), &self.turn.stamp);
+            self.out.take(Output::Reasoning(said.reasoning));
         }
         if !said.text.is_empty() {
             self.reply.push(&said.text);
@@ -361,15 +443,15 @@ impl Reading<'_> {
 
     fn tell(&mut self) {
         while let Some(told) = self.reply.poll() {
-            if let (Some(_), Delta::Text(text)) = (&self.turn.format, &told) {
+            if let (Some(_), Output::Text(text)) = (&self.turn.format, &told) {
                 self.turn.held.push_str(text);
                 continue;
             }
-            if self.apart && matches!(told, Delta::Text(_)) {
+            if self.apart && matches!(told, Output::Text(_)) {
                 self.apart = false;
-                self.out.take(Delta::Text("\n\n".into()), &self.turn.stamp);
+                self.out.take(Output::Text("\n\n".into()));
             }
-            self.out.take(told, &self.turn.stamp);
+            self.out.take(told);
         }
     }
 
@@ -410,11 +492,6 @@ fn reason(finish: &str) -> FinishReason {
     }
 }
 
-/// The upstream's reason, where no call was passed on.
-fn plain_finish(finish: String) -> String {
-    if matches!(finish.as_str(), "tool_calls" | "function_call") { "stop".into() } else { finish }
-}
-
 fn shape(response: &Response) -> Result<Shape, Trouble> {
     let kind = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
@@ -438,10 +515,11 @@ fn too_long(limit: usize) -> Ended {
     Trouble::upstream(502, messages::answer_too_long(limit as u64)).into()
 }
 
-/// What the upstream says went wrong, short.
-fn said(error: &str) -> Text {
-    let value: Value = serde_json::from_str(error).unwrap_or_default();
-    let message = value.get("message").unwrap_or(&value);
+/// The message of an error of the upstream, shortened.
+pub(super) fn said(error: &str) -> Text {
+    let value: Value = serde_json::from_str(error).unwrap_or_else(|_| error.into());
+    let value = value.get("error").unwrap_or(&value);
+    let message = value.get("message").unwrap_or(value);
     let message = message.as_str().map_or_else(|| message.to_string(), str::to_owned);
     let short: String = message.chars().take(2000).collect();
     messages::upstream_said(short)

@@ -3,6 +3,7 @@
 //! This module knows no tools.
 
 use super::ProxyOptions;
+use super::guard::API_KEY;
 use super::trouble::Trouble;
 use crate::messages;
 use hyper::HeaderMap;
@@ -114,12 +115,25 @@ impl Upstream {
         }
     }
 
+    /// The whole of an answer, which may have so many bytes.
+    pub(super) async fn whole(&self, mut response: Response, most: usize) -> Result<Vec<u8>, Trouble> {
+        let mut whole = Vec::new();
+        while let Some(bytes) = self.next(&mut response).await? {
+            if whole.len() + bytes.len() > most {
+                return Err(Trouble::upstream(502, messages::answer_too_long(most as u64)));
+            }
+            whole.extend_from_slice(&bytes);
+        }
+        Ok(whole)
+    }
+
     /// The headers of the client's request as they go on.
     pub(super) fn headers(&self, headers: &HeaderMap) -> HeaderMap {
         let mut on = end_to_end(headers);
         [HOST, CONTENT_LENGTH, EXPECT].iter().for_each(|name| while on.remove(name).is_some() {});
         if self.keeps_key {
             on.remove(AUTHORIZATION);
+            on.remove(API_KEY);
         }
         if let Some(key) = self.key.as_ref().filter(|_| !on.contains_key(AUTHORIZATION)) {
             on.insert(AUTHORIZATION, key.clone());

@@ -1,0 +1,79 @@
+//! The APIs that clients speak. Each has a reader, which makes a neutral request of its own, and a writer for the answers.
+
+use super::chat::writer::ChatWriter;
+use super::conversation::Asked;
+use super::messages::writer::MessagesWriter;
+use super::output::Writer;
+use super::responses::writer::ResponsesWriter;
+use super::trouble::Trouble;
+use super::{chat, messages, responses};
+use toolfence_protocol::Language;
+
+/// An API.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Api {
+    /// Chat Completions of OpenAI, which the upstream speaks too.
+    Chat,
+    /// Responses of OpenAI.
+    Responses,
+    /// Messages of Anthropic.
+    Messages,
+}
+
+/// A request that was read, and the writer of its answer.
+pub(super) struct ApiRequest<'a> {
+    pub(super) asked: Asked<'a>,
+    pub(super) writer: Box<dyn Writer>,
+}
+
+/// What identifies an answer: no other answer has it.
+pub(super) struct Identity {
+    /// Hexadecimal digits.
+    pub(super) digits: String,
+    /// Seconds since 1970.
+    pub(super) created: u64,
+}
+
+impl Api {
+    /// Reads the body of a request. `None`: the upstream understands it as it is.
+    pub(super) fn read<'a>(
+        self,
+        body: &'a str,
+        identity: &Identity,
+        language: Language,
+    ) -> Result<Option<ApiRequest<'a>>, Trouble> {
+        let (digits, created) = (identity.digits.clone(), identity.created);
+        match self {
+            Api::Chat => {
+                let Some((asked, wants_usage)) = chat::reader::read(body)? else { return Ok(None) };
+                let id = format!("chatcmpl-{digits}");
+                let writer = Box::new(ChatWriter::new(id, created, wants_usage, language));
+                Ok(Some(ApiRequest { asked, writer }))
+            }
+            Api::Responses => {
+                let mut request = responses::reader::read(body)?;
+                let writer = Box::new(ResponsesWriter::new(&mut request, digits, created, language));
+                Ok(Some(ApiRequest { asked: request.asked, writer }))
+            }
+            Api::Messages => {
+                let asked = messages::reader::read(body)?;
+                let writer = Box::new(MessagesWriter::new(&digits, asked.model.clone(), language));
+                Ok(Some(ApiRequest { asked, writer }))
+            }
+        }
+    }
+
+    /// The beginning of the ids of calls.
+    pub(super) fn call_ids(self, identity: &Identity) -> String {
+        let prefix = if self == Api::Messages { "toolu" } else { "call" };
+        format!("{prefix}_{}", identity.digits)
+    }
+
+    /// The body of an answer that refuses a request.
+    pub(super) fn error(self, trouble: &Trouble, language: Language) -> String {
+        match self {
+            Api::Chat | Api::Responses => chat::writer::error(trouble, language),
+            Api::Messages => messages::writer::error(trouble, language),
+        }
+    }
+}
