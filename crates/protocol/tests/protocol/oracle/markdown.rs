@@ -26,7 +26,8 @@ fn without_reasoning(text: &str) -> String {
         ("think", "thank"),
         ("reasoning", "seasoning"),
         ("THINK", "THANK"),
-        ("inner_prefix", "outer_prefix"), // `<|inner_prefix|>`, the one without such a word
+        ("inner_prefix", "outer_prefix"),
+        ("<|channel>thought", "<|channel>taught"),
     ];
     tags.iter().fold(text.to_owned(), |text, (word, other)| text.replace(word, other))
 }
