@@ -1,4 +1,4 @@
-"""A scripted model behind three servers: one that only talks, and two that call natively, to compare with it.
+"""A scripted model with three servers: one that only talks, and two that call natively, to compare with it.
 
 The name of the model in a request chooses the script: a list of steps. A step is a list of calls, each a tool's name and its
 arguments, or the text of an answer. The number of results in the conversation says which step is next, so the servers keep no state.
@@ -7,6 +7,9 @@ import json
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+# The answer to a side request, which asks for a title.
+TITLE = '{"title": "A task"}'
 
 
 class Counter:
@@ -95,8 +98,11 @@ class Talker(Server):
         roles = [message["role"] for message in request["messages"]]
         assert not wrong and "tool" not in roles, f"a model that only talks was sent {wrong or roles}"
         block = "```tool\n{}\n```\n"
-        text = '{"title": "A task"}' if step is None else step if isinstance(step, str) else "Next step.\n\n" + "\n".join(
-            block.format(json.dumps({"name": name, "args": args})) for name, args in step)
+        if isinstance(step, list):
+            blocks = [block.format(json.dumps({"name": name, "args": args})) for name, args in step]
+            text = "Next step.\n\n" + "\n".join(blocks)
+        else:
+            text = step or TITLE
         about = {"id": "talk", "created": int(time.time()), "model": request["model"]}
         if not request.get("stream"):
             choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
@@ -152,7 +158,7 @@ class Messages(Server):
                 blocks.append(({"type": "tool_use", "id": f"toolu_{mark}_{at}", "name": name, "input": {}},
                                {"type": "input_json_delta", "partial_json": json.dumps(args)}))
         else:
-            blocks.append(({"type": "text", "text": ""}, {"type": "text_delta", "text": step or '{"title": "A task"}'}))
+            blocks.append(({"type": "text", "text": ""}, {"type": "text_delta", "text": step or TITLE}))
         reason = "tool_use" if isinstance(step, list) else "end_turn"
         usage = {"input_tokens": 1, "output_tokens": 1}
         message = {"id": f"msg_{mark}", "type": "message", "role": "assistant", "model": request["model"], "content": [],

@@ -296,6 +296,26 @@ async fn a_request_that_needs_a_memory_is_refused_with_advice() {
     assert_eq!(stage.post("/v1/responses", &nulls).await.status, 200);
 }
 
+/// The AI SDK sends the ids of texts in place of the texts.
+#[tokio::test]
+async fn a_reference_to_a_text_of_an_earlier_answer_is_that_text() {
+    let words = "I look.\n\n".to_owned() + &called("run", &json!({"cmd": "ls"}));
+    for streamed in [true, false] {
+        let stage = Stage::new(vec![reply(&words, 3, "stop"), reply("Done.", 3, "stop")]).await;
+        let mut request = agent(&json!([said("user", "go")]));
+        request["stream"] = true.into();
+        let items = collect(&stage.post("/v1/responses", &request).await).items;
+        let (text, call) = (&items[0], &items[1]);
+        let result = json!({"type": "function_call_output", "call_id": call["call_id"], "output": "a.txt"});
+        let reference = json!({"type": "item_reference", "id": text["id"]});
+        request["input"] = json!([said("user", "go"), reference, call, result]);
+        request["stream"] = streamed.into();
+        assert_eq!(stage.post("/v1/responses", &request).await.status, 200);
+        let sent = stage.requests()[1]["messages"].to_string();
+        assert!(sent.contains("I look."), "{sent}");
+    }
+}
+
 #[tokio::test]
 async fn only_the_tools_that_a_choice_allows_are_offered() {
     let allowed = json!({"type": "allowed_tools", "mode": "required", "tools": [{"type": "function", "name": "close", "namespace": "agents"}]});

@@ -4,9 +4,11 @@ use super::chat::writer::ChatWriter;
 use super::conversation::Asked;
 use super::messages::writer::MessagesWriter;
 use super::output::Writer;
+use super::responses::texts::PastTexts;
 use super::responses::writer::ResponsesWriter;
 use super::trouble::Trouble;
 use super::{chat, messages, responses};
+use std::sync::Arc;
 use toolfence_protocol::Language;
 
 /// An API.
@@ -41,6 +43,7 @@ impl Api {
         body: &'a str,
         identity: &Identity,
         language: Language,
+        texts: &Arc<PastTexts>,
     ) -> Result<Option<ApiRequest<'a>>, Trouble> {
         let (digits, created) = (identity.digits.clone(), identity.created);
         match self {
@@ -51,8 +54,8 @@ impl Api {
                 Ok(Some(ApiRequest { asked, writer }))
             }
             Api::Responses => {
-                let mut request = responses::reader::read(body)?;
-                let writer = Box::new(ResponsesWriter::new(&mut request, digits, created, language));
+                let mut request = responses::reader::read(body, texts)?;
+                let writer = Box::new(ResponsesWriter::new(&mut request, digits, created, language, texts.clone()));
                 Ok(Some(ApiRequest { asked: request.asked, writer }))
             }
             Api::Messages => {

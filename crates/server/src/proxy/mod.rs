@@ -177,6 +177,8 @@ struct Shared {
     upstream: Upstream,
     connections: Connections,
     models: Models,
+    /// The latest texts of answers of the API Responses.
+    texts: Arc<responses::texts::PastTexts>,
     /// The lists of tools whose unchecked patterns were logged.
     reported: ReportedTools,
     /// Only this machine can ask.
@@ -211,6 +213,7 @@ impl Proxy {
             connections,
             models,
             reported: ReportedTools::default(),
+            texts: Arc::default(),
             loopback: address.ip().is_loopback(),
         });
         // Its routes are those of several APIs, each with errors of its own form.

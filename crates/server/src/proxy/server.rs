@@ -155,7 +155,7 @@ async fn ask(
     let text = std::str::from_utf8(&body).map_err(|_| Trouble::request(messages::body_is_no_text()))?;
     tracing::debug!(target: "toolfence", api = ?api, request = text, "a client asks");
     let (language, identity) = (shared.options.language, Identity { digits: unique(), created: now() });
-    let Some(ApiRequest { asked, mut writer }) = api.read(text, &identity, language)? else {
+    let Some(ApiRequest { asked, mut writer }) = api.read(text, &identity, language, &shared.texts)? else {
         let headers = shared.upstream.headers(&head.headers);
         let response = shared.upstream.send(Method::POST, url, headers, body).await?;
         return Ok(pass_on(shared, response));

@@ -1,6 +1,7 @@
 //! The API Responses of OpenAI.
 
 pub(super) mod reader;
+pub(super) mod texts;
 pub(super) mod writer;
 
 /// The only argument of a custom tool, as the model is taught it. Its name says that it is a long text, so that it is written below

@@ -1,5 +1,6 @@
 //! Reads requests of the API Responses.
 
+use super::texts::PastTexts;
 use super::{CUSTOM_INPUT, Origin, joined};
 use crate::messages;
 use crate::proxy::conversation::{Asked, Message, Part, PastCall, PastResult, Role, role_of};
@@ -22,8 +23,8 @@ pub(crate) struct Request<'a> {
     pub(super) tool_choice: Value,
 }
 
-/// Reads the body of a request.
-pub(crate) fn read(body: &str) -> Result<Request<'_>, Trouble> {
+/// Reads the body of a request. `texts` has what references to messages mean.
+pub(crate) fn read<'a>(body: &'a str, texts: &PastTexts) -> Result<Request<'a>, Trouble> {
     let wrong = |error: serde_json::Error| {
         let error = error.to_string();
         Trouble::request(text!("The body is not a request of the API Responses: {error}", error))
@@ -48,7 +49,7 @@ pub(crate) fn read(body: &str) -> Result<Request<'_>, Trouble> {
             None => {
                 let items: Elements<'_> = serde_json::from_str(input.get()).map_err(wrong)?;
                 for (index, item) in items.0.into_iter().enumerate() {
-                    messages.extend(read_item(item, &format!("input[{index}]"))?);
+                    messages.extend(read_item(item, &format!("input[{index}]"), texts)?);
                 }
             }
         },
@@ -104,6 +105,8 @@ struct Item<'a> {
     #[serde(default, borrow)]
     content: Option<&'a RawValue>,
     #[serde(default, borrow)]
+    id: Option<Cow<'a, str>>,
+    #[serde(default, borrow)]
     call_id: Option<Cow<'a, str>>,
     #[serde(default, borrow)]
     namespace: Option<Cow<'a, str>>,
@@ -118,7 +121,7 @@ struct Item<'a> {
 }
 
 /// Reads one item. Reasoning, and calls of tools that ran elsewhere, are left out: the model has no use for them.
-fn read_item<'a>(raw: &'a RawValue, place: &str) -> Result<Option<Message<'a>>, Trouble> {
+fn read_item<'a>(raw: &'a RawValue, place: &str, texts: &PastTexts) -> Result<Option<Message<'a>>, Trouble> {
     let item: Item<'a> =
         serde_json::from_str(raw.get()).map_err(|error| Trouble::request(format!("{place}: {error}")))?;
     let missing = |member: &str| Trouble::request(text!("{place}.{member} is missing", place, member));
@@ -156,8 +159,12 @@ fn read_item<'a>(raw: &'a RawValue, place: &str) -> Result<Option<Message<'a>>, 
             Message::new(Role::User, vec![Part::Result(PastResult { id, name: None, content, failed: false })])
         }
         "item_reference" => {
+            let id = item.id.ok_or_else(|| missing("id"))?;
+            if let Some(text) = texts.get(&id) {
+                return Ok(Some(Message::new(Role::Assistant, vec![Part::Text(text.into())])));
+            }
             return Err(Trouble::request(text!(
-                "{place} is a reference to an item: this proxy keeps no conversations. Send the whole item.",
+                "{place} is a reference to an item that this proxy does not have any more. Send the whole item.",
                 place
             )));
         }

@@ -4,11 +4,13 @@
 //! the answer when it is done. The last event of a stream has all items once more.
 
 use super::reader::Request;
+use super::texts::PastTexts;
 use super::{CUSTOM_INPUT, Origin};
 use crate::proxy::output::{Finish, FinishedBy, Output, Writer};
 use crate::proxy::trouble::Trouble;
 use serde_json::{Value, json};
 use std::collections::HashMap;
+use std::sync::Arc;
 use toolfence_protocol::Language;
 
 /// Writes one answer.
@@ -28,6 +30,8 @@ pub(crate) struct ResponsesWriter {
     /// The items that are done.
     items: Vec<Value>,
     open: Option<Open>,
+    /// Where the texts of messages are kept.
+    texts: Arc<PastTexts>,
 }
 
 /// The item that is being written.
@@ -38,7 +42,13 @@ enum Open {
 }
 
 impl ResponsesWriter {
-    pub(crate) fn new(request: &mut Request<'_>, ids: String, created: u64, language: Language) -> ResponsesWriter {
+    pub(crate) fn new(
+        request: &mut Request<'_>,
+        ids: String,
+        created: u64,
+        language: Language,
+        texts: Arc<PastTexts>,
+    ) -> ResponsesWriter {
         ResponsesWriter {
             language,
             ids,
@@ -51,6 +61,7 @@ impl ResponsesWriter {
             sequence: 0,
             items: Vec::new(),
             open: None,
+            texts,
         }
     }
 
@@ -172,6 +183,9 @@ impl ResponsesWriter {
 
     fn item_done(&mut self, out: &mut String) {
         let Some(open) = &self.open else { return };
+        if let Open::Message { text } = open {
+            self.texts.keep(self.item_id(open), text.clone());
+        }
         let item = self.item(open, true);
         let event = json!({"output_index": self.items.len(), "item": item});
         self.send("response.output_item.done", event, out);
