@@ -164,7 +164,7 @@ impl Tools {
         };
         let workspace = self.workspace.clone();
         let undone = tokio::task::spawn_blocking(move || history.undo(&workspace)).await;
-        undone.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
+        undone.map_err(|error| Error::because("take back a turn", error))?
     }
 
     /// Gives a reply to the turn that waits for it, or to a new one.
