@@ -37,6 +37,15 @@ pub(super) struct Identity {
 }
 
 impl Api {
+    /// The name in debug output.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Api::Chat => "chat",
+            Api::Responses => "responses",
+            Api::Messages => "messages",
+        }
+    }
+
     /// Reads the body of a request. `None`: the upstream understands it as it is.
     pub(super) fn read<'a>(
         self,

@@ -153,7 +153,7 @@ async fn ask(
     let (head, body) = request.into_parts();
     let body = read(body, &shared).await?;
     let text = std::str::from_utf8(&body).map_err(|_| Trouble::request(messages::body_is_no_text()))?;
-    tracing::debug!(target: "toolfence", api = ?api, request = text, "a client asks");
+    tracing::debug!(target: "toolfence", api = api.name(), request = text, "a client asks");
     let (language, identity) = (shared.options.language, Identity { digits: unique(), created: now() });
     let Some(ApiRequest { asked, mut writer }) = api.read(text, &identity, language, &shared.texts)? else {
         let headers = shared.upstream.headers(&head.headers);
