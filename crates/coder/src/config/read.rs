@@ -77,7 +77,19 @@ pub(crate) fn read(source: &Source, trusted: bool) -> Result<Settings, Mistake> 
 /// The values that the setting takes, and the reader's reason unless it only repeats them.
 fn explain(row: &Row, span: &Range<usize>, error: &toml::de::Error) -> Text {
     let repeats = error.message().starts_with("invalid ") && error.span().as_ref() == Some(span);
-    wrong_value(row.key, row.takes.clone(), if repeats { "" } else { error.message() })
+    let reason = match error.message() {
+        _ if repeats => Text::default(),
+        "check" => text!(
+            "a check is {line} or {table}; new_errors is {report} or {roll_back}.",
+            line = "\"cargo check\"",
+            table = "{ command = \"cargo check\", new_errors = \"roll_back\" }",
+            report = "\"report\"",
+            roll_back = "\"roll_back\""
+        ),
+        "command" => text!("command is {list} or {line}.", list = "[\"npx\", \"server\"]", line = "\"npx server\""),
+        reason => reason.into(),
+    };
+    wrong_value(row.key, row.takes.clone(), reason)
 }
 
 /// Collects the places of everything in a value. The place of a table is only its header.

@@ -96,12 +96,23 @@ impl Kind for Members {
             "model" | "messages" | "stream" => {
                 Err(text!("{name} is set by the program and by settings of their own.", name))
             }
+            // TOML has no null: this is what becomes of `nan` and `inf`.
+            _ if has_null(&value) => Err(text!("{name} has a number that JSON does not have, such as nan.", name)),
             _ => Ok((name.to_owned(), value)),
         }
     }
 
     fn show((name, value): &(String, serde_json::Value)) -> String {
         format!("{}: {}", short(name), short(&value.to_string()))
+    }
+}
+
+fn has_null(value: &serde_json::Value) -> bool {
+    match value {
+        serde_json::Value::Null => true,
+        serde_json::Value::Array(items) => items.iter().any(has_null),
+        serde_json::Value::Object(members) => members.values().any(has_null),
+        _ => false,
     }
 }
 
@@ -114,12 +125,7 @@ pub(crate) struct Check {
 }
 
 #[derive(Deserialize)]
-#[serde(
-    untagged,
-    deny_unknown_fields,
-    expecting = "a check is \"cargo check\" or { command = \"cargo check\", new_errors = \"roll_back\" }; new_errors is \
-                 \"report\" or \"roll_back\"."
-)]
+#[serde(untagged, deny_unknown_fields, expecting = "check")] // `explain` has the sentence
 pub(crate) enum WrittenCheck {
     Line(String),
     Table { command: String, new_errors: Option<NewErrors> },
@@ -256,7 +262,7 @@ pub(crate) struct ServerRule {
 pub(crate) struct CommandLine(pub(crate) Vec<String>);
 
 #[derive(Deserialize)]
-#[serde(untagged, expecting = "command is [\"npx\", \"server\"] or \"npx server\".")]
+#[serde(untagged, expecting = "command")] // `explain` has the sentence
 enum WrittenCommand {
     Line(String),
     Words(Vec<String>),

@@ -233,6 +233,7 @@ fn mistakes_in_tables_name_their_place_and_no_secret() {
         ("http.headers = { X = 7 }", "http.headers is a table;"),
         ("http.headers = [\"X\"]", "a header such as \"X-Tenant\" = \"blue\""),
         ("http.body = { messages = [] }", "messages is set by the program"),
+        ("http.body = { x = { y = [1, nan] } }", "x has a number that JSON does not have"),
         ("[mcp.Files]\ncommand = \"x\"", "Files is not a name for a server"),
         ("[mcp.functions]\ncommand = \"x\"", "is not a name for a server"),
         ("[mcp.a]\n", "missing field `command`"),
