@@ -130,11 +130,14 @@ fn any_reply(reply: &[u8], piece: usize) {
     assert!(told.calls == wanted || told.calls == in_json || told.asked_again, "{told:?} for {wanted:?}");
 }
 
+/// Calls by the name of the tool, with their arguments.
+type Calls = Vec<(String, Value)>;
+
 /// What stands in the reply up to a made up result, under its taught name. It is read as the proxy reads it: in every dialect,
 /// and with the tools of the request.
 ///
 /// The second list has a call in a `json` fence as well, which passes if no other call is in the reply and the fence begins a line.
-fn calls_of(reply: &str) -> (Vec<(String, Value)>, Vec<(String, Value)>) {
+fn calls_of(reply: &str) -> (Calls, Calls) {
     let catalog = Arc::new(catalog());
     let mut options = Options::default();
     (options.dialects, options.catalog, options.settled_only) = (Dialects::ALL, Some(catalog.clone()), true);
