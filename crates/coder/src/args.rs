@@ -1,5 +1,7 @@
 //! The command line: what can be typed, and what it means. The help texts are these comments.
 
+#![allow(rustdoc::bare_urls, reason = "the comments are help texts for a terminal")]
+
 use crate::choices::{
     AskMode, BackendKind, Color, CommandFormat, Conversation, End, ExportFormat, Grammar, GrammarFormat, Instructions,
     Lang, OutputFormat, PromptFormat, Reasoning, ResultsShown, Sandbox, Switch, ToolDetails,
