@@ -100,7 +100,7 @@ class Talker(Server):
         block = "```tool\n{}\n```\n"
         if isinstance(step, list):
             blocks = [block.format(json.dumps({"name": name, "args": args})) for name, args in step]
-            text = "Next step.\n\n" + "\n".join(blocks)
+            text = "<think>\nThere is more to do.\n</think>\n\nNext step.\n\n" + "\n".join(blocks)
         else:
             text = step or TITLE
         about = {"id": "talk", "created": int(time.time()), "model": request["model"]}

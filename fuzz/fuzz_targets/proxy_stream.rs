@@ -124,17 +124,17 @@ fn any_reply(reply: &[u8], piece: usize) {
     let chars: Vec<char> = reply.chars().collect();
     script.extend(chars.chunks(piece).map(|piece| event(&json!({"content": String::from_iter(piece)}), None)));
     script.extend([event(&json!({}), Some("stop")), b"data: [DONE]\n\n".to_vec()]);
-    let told = checked(&script, &request(true));
-    let Some(told) = told.filter(|told| told.finish.is_some()) else { return };
+    let read = checked(&script, &request(true));
+    let Some(read) = read.filter(|read| read.finish.is_some()) else { return };
     let (wanted, in_json) = calls_of(reply);
-    assert!(told.calls == wanted || told.calls == in_json || told.asked_again, "{told:?} for {wanted:?}");
+    assert!(read.calls == wanted || read.calls == in_json || read.asked_again, "{read:?} for {wanted:?}");
 }
 
 /// Calls by the name of the tool, with their arguments.
 type Calls = Vec<(String, Value)>;
 
-/// What stands in the reply up to a made up result, under its taught name. It is read as the proxy reads it: in every dialect,
-/// and with the tools of the request.
+/// Returns the calls in the reply before a forged result, with their canonical names. They are read as the proxy reads them: in every
+/// dialect, and with the tools of the request.
 ///
 /// The second list has a call in a `json` fence as well, which passes if no other call is in the reply and the fence begins a line.
 fn calls_of(reply: &str) -> (Calls, Calls) {

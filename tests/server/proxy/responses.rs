@@ -299,21 +299,34 @@ async fn a_request_that_needs_a_memory_is_refused_with_advice() {
 /// The AI SDK sends the ids of texts in place of the texts.
 #[tokio::test]
 async fn a_reference_to_a_text_of_an_earlier_answer_is_that_text() {
-    let words = "I look.\n\n".to_owned() + &called("run", &json!({"cmd": "ls"}));
+    let words = "<think>\nWhat is here?\n</think>\n\nI look.\n\n".to_owned() + &called("run", &json!({"cmd": "ls"}));
     for streamed in [true, false] {
         let stage = Stage::new(vec![reply(&words, 3, "stop"), reply("Done.", 3, "stop")]).await;
         let mut request = agent(&json!([said("user", "go")]));
         request["stream"] = true.into();
         let items = collect(&stage.post("/v1/responses", &request).await).items;
-        let (text, call) = (&items[0], &items[1]);
+        let (thought, text, call) = (&items[0], &items[1], &items[2]);
         let result = json!({"type": "function_call_output", "call_id": call["call_id"], "output": "a.txt"});
-        let reference = json!({"type": "item_reference", "id": text["id"]});
-        request["input"] = json!([said("user", "go"), reference, call, result]);
+        let reference = |item: &Value| json!({"type": "item_reference", "id": item["id"]});
+        request["input"] = json!([said("user", "go"), reference(thought), reference(text), call, result]);
         request["stream"] = streamed.into();
         assert_eq!(stage.post("/v1/responses", &request).await.status, 200);
         let sent = stage.requests()[1]["messages"].to_string();
-        assert!(sent.contains("I look."), "{sent}");
+        assert!(sent.contains("I look.") && !sent.contains("What is here?"), "{sent}");
     }
+}
+
+/// A reference has a few bytes, and its text may have many.
+#[tokio::test]
+async fn references_cannot_make_a_request_grow_without_end() {
+    let stage = Stage::new(vec![reply(&"x".repeat(1 << 20), 1 << 16, "stop")]).await;
+    let items = collect(&stage.post("/v1/responses", &agent(&json!([said("user", "go")]))).await).items;
+    let reference = json!({"type": "item_reference", "id": items[0]["id"]});
+    let mut request = agent(&json!([]));
+    request["input"] = json!(vec![reference; 1000]);
+    let answer = stage.post("/v1/responses", &request).await;
+    assert!(answer.status == 400 && answer.error().contains("refers to"), "{}", answer.body);
+    assert_eq!(stage.requests().len(), 1);
 }
 
 #[tokio::test]

@@ -146,7 +146,11 @@ impl Tools {
             (self.agent, self.turn) = (Some(agent), None);
         }
         self.waits_for_reply = false;
-        while self.reports.try_recv().is_ok() {}
+        while let Ok(report) = self.reports.try_recv() {
+            if let Report::Unsent(text) = report {
+                self.unsent.push(text);
+            }
+        }
     }
 
     /// Takes back what the last turn changed in files. Files that changed since are skipped, and the outcome lists them. `None` if
@@ -171,7 +175,10 @@ impl Tools {
     fn begin(&mut self, text: String, finish: FinishReason) {
         // The turn that reads it is in here.
         let _ = self.replies.send((text, finish));
+        self.waits_for_reply = false;
         if let Some(mut agent) = self.agent.take() {
+            // A host that did not ask for it with the user's message does not want it.
+            self.unsent.clear();
             let mut host = StepHost::new(self.reporter.clone(), self.language);
             let user = std::mem::take(&mut self.user);
             self.turn = Some(Box::pin(async move {

@@ -70,12 +70,13 @@ impl<'t> PendingReply<'t> {
     /// A tool failed in a way that the model can do nothing about. Or the last step was returned already. The tools can be used
     /// further.
     pub async fn next(&mut self) -> Result<ReplyStep, Error> {
-        if let Some(text) = self.text.take() {
+        if self.text.is_some() {
             // Not before this is polled: a reply that is never polled must not end the turn before it.
-            if !std::mem::take(&mut self.tools.waits_for_reply) {
+            if !self.tools.waits_for_reply {
                 self.tools.end_turn().await;
             }
-            self.tools.begin(text, self.finish);
+            // Taken only now: the future may have been dropped while the turn before it ended.
+            self.text.take().into_iter().for_each(|text| self.tools.begin(text, self.finish));
         }
         loop {
             let report = match (self.tools.reports.try_recv(), &mut self.tools.turn) {

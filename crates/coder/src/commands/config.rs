@@ -54,10 +54,10 @@ fn show(options: &Options, arguments: &ShowArguments) -> Result<ExitCode, Failur
     config.settle_looks();
     let mut out = Terminal::stdout();
     if arguments.json {
-        let mut told = told(&layers, &config);
-        told["profile"] =
+        let mut shown = config_as_json(&layers, &config);
+        shown["profile"] =
             learned(&layers, &config, &persona)?.into_iter().map(|(key, value)| (key, json!(value))).collect();
-        out.line(&told.to_string())?;
+        out.line(&shown.to_string())?;
         return Ok(ExitCode::SUCCESS);
     }
     config.rows().iter().try_for_each(|row| shown(&config, &persona, row, &mut out))?;
@@ -118,8 +118,8 @@ fn effective_only(config: &Config) -> Vec<Text> {
     words.map(|words| if words.is_empty() { messages::nothing() } else { words.into() }).collect()
 }
 
-fn told(layers: &Layers, config: &Config) -> Value {
-    let values: Vec<Value> = config.rows().iter().map(|row| told_of(config, row)).collect();
+fn config_as_json(layers: &Layers, config: &Config) -> Value {
+    let values: Vec<Value> = config.rows().iter().map(|row| row_as_json(config, row)).collect();
     let project = match layers.project {
         Project::Absent => "absent",
         Project::Untrusted => "untrusted",
@@ -131,19 +131,19 @@ fn told(layers: &Layers, config: &Config) -> Value {
     })
 }
 
-fn told_of(config: &Config, row: &Row) -> Value {
+fn row_as_json(config: &Config, row: &Row) -> Value {
     let item = |(value, origin): &(String, Origin)| json!({"value": without_secrets(value), "origin": place(origin)});
     let mut items: Vec<Value> = row.values.iter().map(item).collect();
     if row.shape == Shape::One {
-        let mut told = items.pop().unwrap_or_else(|| json!({"value": null, "origin": place(&Origin::default())}));
-        told["key"] = json!(row.key);
-        return told;
+        let mut row_json = items.pop().unwrap_or_else(|| json!({"value": null, "origin": place(&Origin::default())}));
+        row_json["key"] = json!(row.key);
+        return row_json;
     }
-    let mut told = json!({"key": row.key, "items": items});
+    let mut row_json = json!({"key": row.key, "items": items});
     if row.key == "commands.only" && !items.is_empty() {
-        told["effective"] = json!(effective_only(config));
+        row_json["effective"] = json!(effective_only(config));
     }
-    told
+    row_json
 }
 
 fn place(origin: &Origin) -> Value {

@@ -54,9 +54,13 @@ enum WrittenPart<'a> {
 }
 
 impl<'a, 'c> History<'a, 'c> {
-    /// The messages as a JSON array, and their tokens, roughly: one system message with `told` at its end, then user and assistant in turn. `bodies`: the
-    /// tools on offer, where the model is taught to write long texts below the object.
-    pub(super) fn project(messages: Vec<Message<'a>>, told: &str, bodies: Option<&'c Catalog>) -> (String, u64) {
+    /// Returns the messages as a JSON array, and roughly their tokens: one system message that ends with `instructions`, then user and
+    /// assistant in turn. `bodies` has the tools on offer if the model is taught to write long texts below the object.
+    pub(super) fn project(
+        messages: Vec<Message<'a>>,
+        instructions: &str,
+        bodies: Option<&'c Catalog>,
+    ) -> (String, u64) {
         let mut history = History {
             system: Written { role: "system", members: Members::default(), parts: Vec::new() },
             written: Vec::new(),
@@ -75,8 +79,8 @@ impl<'a, 'c> History<'a, 'c> {
             }
         }
         history.end_results();
-        history.system.add_text(told, "\n\n");
-        let system = (has_system || !told.is_empty()).then_some(history.system);
+        history.system.add_text(instructions, "\n\n");
+        let system = (has_system || !instructions.is_empty()).then_some(history.system);
         let written: Vec<Written<'a>> = system.into_iter().chain(history.written).collect();
         let tokens = written.iter().map(Written::tokens).sum();
         let messages: Vec<String> = written.into_iter().map(Written::print).collect();
@@ -165,9 +169,9 @@ impl<'a, 'c> History<'a, 'c> {
                 Part::Call(_) | Part::Result(_) => {}
             }
         }
-        let mut told = ToolResult::new(id, name.unwrap_or_else(|| "unknown".into()), Output::text(text), 0);
-        told.success = !result.failed;
-        self.results.push(told);
+        let mut answer = ToolResult::new(id, name.unwrap_or_else(|| "unknown".into()), Output::text(text), 0);
+        answer.success = !result.failed;
+        self.results.push(answer);
     }
 
     /// Writes the results into the last message, with what they show next to them.

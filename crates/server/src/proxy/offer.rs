@@ -60,7 +60,7 @@ pub(super) struct Offer {
     pub(super) choice: Choice,
     /// Whether a reply may hold more than one call.
     pub(super) several: bool,
-    /// The language of what the model is told.
+    /// The language of the instructions and answers for the model.
     pub(super) language: Language,
     /// A hash of the list of tools as the request has it.
     hash: u64,
@@ -150,8 +150,8 @@ impl Offer {
         self.catalog.specs().is_empty()
     }
 
-    /// What the model is told.
-    pub(super) fn told(&self) -> String {
+    /// The instructions for the model: how to call, the tools, and what the choice of the client demands.
+    pub(super) fn instructions(&self) -> String {
         let more = self.narrowed().render(self.language);
         let gap = if more.is_empty() { "" } else { "\n" };
         format!("{}\n{gap}{more}", self.instructions.trim_end()).trim_end().to_owned()
@@ -178,7 +178,7 @@ impl Offer {
         grammar::gbnf(&self.catalog, &options)
     }
 
-    /// What the model is told where its reply had to hold a call and holds none.
+    /// The answer to a reply without a call if the choice of the client demands one.
     pub(super) fn no_call(&self) -> Text {
         match &self.choice {
             Choice::This(name) => messages::called_not_the_tool(name),

@@ -1,4 +1,4 @@
-//! One reply of the upstream while it comes: text in, what the client is told out.
+//! One reply of the upstream while it streams: text in, the outputs for the client out.
 //!
 //! A machine without input or output of its own, on top of the parser. It knows no HTTP and no JSON of the API.
 
@@ -52,10 +52,10 @@ pub(super) struct Reply {
     offer: Arc<Offer>,
     /// What the ids of its calls begin with.
     ids: String,
-    /// Whether calls are told while they come.
+    /// Whether the outputs of a call are sent while it streams.
     streams: bool,
     out: VecDeque<Output>,
-    /// The call that is being told.
+    /// The call whose outputs have begun.
     growing: Option<Growing>,
     calls: usize,
     /// A call was begun, even if it is not complete.
@@ -92,7 +92,7 @@ enum Lead {
     Text,
 }
 
-/// A call as far as it was told.
+/// A call of which a part has been sent.
 struct Growing {
     /// What the parser calls it.
     provisional: String,
@@ -368,7 +368,7 @@ impl Reply {
         self.lead = Lead::Reasoning;
     }
 
-    /// Blank text around calls is the model's layout; it is told only where text follows.
+    /// Sends text. Blank text around calls is layout and is sent only if text follows.
     fn show(&mut self, text: &str) {
         let shown = text.trim_end().len();
         if shown > 0 {
@@ -409,8 +409,8 @@ impl Reply {
         let index = self.calls;
         let Some(growing) = self.growing.as_mut().filter(|growing| growing.provisional == id) else { return };
         growing.held |= !exact;
-        let told = || self.offer.exact(&growing.name).is_some_and(|spec| spec.takes_text(arg));
-        if growing.held || !(growing.arguments.grows(arg) || told()) {
+        let takes_text = || self.offer.exact(&growing.name).is_some_and(|spec| spec.takes_text(arg));
+        if growing.held || !(growing.arguments.grows(arg) || takes_text()) {
             return;
         }
         let begins = growing.arguments.is_empty();
@@ -471,7 +471,7 @@ impl Reply {
         let rest = given.1.rest(&call.args);
         let other = self.growing.take().is_some_and(|other| !other.arguments.is_empty());
         let Some(rest) = rest.ok().filter(|_| !other && (!begun || given.0 == call.name)) else {
-            self.broken = Some("the call that was told is not the one that was written".into());
+            self.broken = Some("the call differs from the part of it that was sent".into());
             return;
         };
         if !begun {
@@ -507,7 +507,7 @@ impl Reply {
         }
     }
 
-    /// `growing`: what was told of the block. Where a part of its arguments is with the client, nothing can be asked again.
+    /// Records a block that cannot be used. `growing` is what was sent of it: with a part of the arguments the model cannot be asked again.
     fn fault(&mut self, id: &str, tool: &str, code: ErrorCode, why: Text, growing: Option<&Growing>) {
         if growing.is_some_and(|growing| !growing.arguments.is_empty()) {
             self.broken = Some(why);

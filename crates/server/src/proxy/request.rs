@@ -38,10 +38,10 @@ pub(super) fn project(mut asked: Asked<'_>, language: Language, details: ToolDet
     }
     let form = format.as_ref().map(|format| format.instructions(offer.is_empty()));
     let form = form.map(|form| form.into_string(language)).unwrap_or_default();
-    let told = format!("{}\n{form}", offer.told());
+    let instructions = format!("{}\n{form}", offer.instructions());
     // What the model wrote is shown to it in the form that it is taught.
     let bodies = Some(&*offer.catalog).filter(|catalog| prompt::teaches_bodies(catalog));
-    let (messages, tokens) = History::project(messages, told.trim(), bodies);
+    let (messages, tokens) = History::project(messages, instructions.trim(), bodies);
     members.set("messages", &RawValue::from_string(messages).map_err(wrong)?);
     Ok(Projected { body: members.print(), model, tokens, offer: Arc::new(offer), format, streamed })
 }

@@ -176,7 +176,7 @@ async fn ask(
     translate(api, turn, writer).await
 }
 
-/// Answers a request whose answer has to be read.
+/// Answers a request with a translated reply.
 async fn translate(api: Api, mut turn: Turn, writer: Box<dyn Writer>) -> Result<Response<Body>, Trouble> {
     let shared = turn.shared.clone();
     for (tool, pattern) in shared.reported.unchecked_patterns(&turn.offer) {

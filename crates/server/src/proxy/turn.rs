@@ -383,7 +383,7 @@ impl Turn {
             Err(Ended::Gone) => return,
             Err(Ended::Trouble(trouble)) => out.take(Output::Failed(trouble)),
         }
-        // If the client is gone, nobody reads it.
+        // If the client is gone, the failure has no reader.
         let _ = out.flush(&self.shared).await;
     }
 }
@@ -396,12 +396,12 @@ struct Reading<'a> {
     finish: Option<String>,
     /// The last mark of the stream was there.
     done: bool,
-    /// Text of a reply before this one was told.
+    /// Text of an earlier reply was sent, so that a gap is needed.
     apart: bool,
 }
 
 impl Reading<'_> {
-    /// Bytes of the answer that may come. Only what is told at once has no end: all else is kept.
+    /// The most bytes of the answer. Only an answer that is sent at once has no limit: everything else is kept in memory.
     fn room(&self, shape: Shape) -> u64 {
         let most = self.turn.shared.options.body as u64;
         match (self.out.is_stream(), shape) {
@@ -442,20 +442,20 @@ impl Reading<'_> {
     }
 
     fn tell(&mut self) {
-        while let Some(told) = self.reply.poll() {
-            if let (Some(_), Output::Text(text)) = (&self.turn.format, &told) {
+        while let Some(output) = self.reply.poll() {
+            if let (Some(_), Output::Text(text)) = (&self.turn.format, &output) {
                 self.turn.held.push_str(text);
                 continue;
             }
-            if self.apart && matches!(told, Output::Text(_)) {
+            if self.apart && matches!(output, Output::Text(_)) {
                 self.apart = false;
                 self.out.take(Output::Text("\n\n".into()));
             }
-            self.out.take(told);
+            self.out.take(output);
         }
     }
 
-    /// What came before a failure is told before it.
+    /// Sends what precedes a failure before the failure.
     async fn or_cut<T>(&mut self, got: Result<T, Trouble>) -> Result<T, Ended> {
         if let Err(trouble) = got {
             self.reply.finish(FinishReason::Cut);
@@ -502,7 +502,7 @@ fn shape(response: &Response) -> Result<Shape, Trouble> {
     }
 }
 
-/// Whether the answer can be read, before the client is told that it begins.
+/// Checks that the answer can be read, before the client gets its head.
 pub(super) fn readable(response: &Response) -> Result<(), Trouble> {
     shape(response).map(|_| ())
 }

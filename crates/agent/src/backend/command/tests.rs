@@ -117,7 +117,7 @@ async fn a_reply_that_is_not_utf_8_is_replaced() {
 async fn what_another_program_keeps_is_not_asked_for() {
     let messages = [(Role::User, "One."), (Role::Assistant, "1"), (Role::User, "Two.")];
     let messages = messages.map(|(role, text)| Message::new(role, text));
-    let told = async |words: &str, kept: &str| {
+    let ask = async |words: &str, kept: &str| {
         let mut options = script(&format!("{words} cat; echo \"$TOOLFENCE_FIRST\""));
         options.own_conversation = true;
         let mut request = Request::new(&messages);
@@ -127,8 +127,8 @@ async fn what_another_program_keeps_is_not_asked_for() {
         (came.text, came.kept.unwrap())
     };
     let all = "--- user ---\nOne.\n\n--- assistant ---\n1\n\n--- user ---\nTwo.\n1\n";
-    let (text, kept) = told("", "").await;
+    let (text, kept) = ask("", "").await;
     assert_eq!(text, all);
-    assert_eq!(told("", &kept).await.0, "Two.\n0\n");
-    assert_eq!(told(":;", &kept).await.0, all, "it is another program");
+    assert_eq!(ask("", &kept).await.0, "Two.\n0\n");
+    assert_eq!(ask(":;", &kept).await.0, all, "it is another program");
 }

@@ -8,6 +8,9 @@ pub(super) mod writer;
 /// the object of the call.
 const CUSTOM_INPUT: &str = "text";
 
+/// The beginning of the id of an item of reasoning.
+const REASONING_ID: &str = "rs";
+
 /// The tool of a request that the model knows by another name than the client, or that is called in another way.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Origin {

@@ -1,7 +1,7 @@
 //! Reads requests of the API Responses.
 
 use super::texts::PastTexts;
-use super::{CUSTOM_INPUT, Origin, joined};
+use super::{CUSTOM_INPUT, Origin, REASONING_ID, joined};
 use crate::messages;
 use crate::proxy::conversation::{Asked, Message, Part, PastCall, PastResult, Role, role_of};
 use crate::proxy::offer::{Choice, MOST_BYTES, function, hash};
@@ -48,8 +48,9 @@ pub(crate) fn read<'a>(body: &'a str, texts: &PastTexts) -> Result<Request<'a>, 
             Some(text) => messages.push(Message::new(Role::User, vec![Part::Text(text)])),
             None => {
                 let items: Elements<'_> = serde_json::from_str(input.get()).map_err(wrong)?;
+                let mut references = References { texts, room: MOST_REFERRED };
                 for (index, item) in items.0.into_iter().enumerate() {
-                    messages.extend(read_item(item, &format!("input[{index}]"), texts)?);
+                    messages.extend(read_item(item, &format!("input[{index}]"), &mut references)?);
                 }
             }
         },
@@ -120,8 +121,42 @@ struct Item<'a> {
     output: Option<&'a RawValue>,
 }
 
+/// Bytes of all texts that a request refers to. A reference is short and its text is not, so the size of the body is no limit.
+const MOST_REFERRED: usize = 8 << 20;
+
+/// The texts that a request refers to.
+struct References<'t> {
+    texts: &'t PastTexts,
+    /// Bytes that may still be taken.
+    room: usize,
+}
+
+impl References<'_> {
+    /// The message with this id. `None` for reasoning, which the model has no use for.
+    fn message<'a>(&mut self, id: &str, place: &str) -> Result<Option<Message<'a>>, Trouble> {
+        if id.starts_with(REASONING_ID) {
+            return Ok(None);
+        }
+        let Some(text) = self.texts.get(id) else {
+            return Err(Trouble::request(text!(
+                "{place} is a reference to an item that this proxy does not have any more. Send the whole item.",
+                place
+            )));
+        };
+        let most = MOST_REFERRED as u64;
+        self.room = self.room.checked_sub(text.len()).ok_or_else(|| {
+            Trouble::request(text!("The texts that the request refers to have more than {most} bytes.", most))
+        })?;
+        Ok(Some(Message::new(Role::Assistant, vec![Part::Text(text.into())])))
+    }
+}
+
 /// Reads one item. Reasoning, and calls of tools that ran elsewhere, are left out: the model has no use for them.
-fn read_item<'a>(raw: &'a RawValue, place: &str, texts: &PastTexts) -> Result<Option<Message<'a>>, Trouble> {
+fn read_item<'a>(
+    raw: &'a RawValue,
+    place: &str,
+    references: &mut References<'_>,
+) -> Result<Option<Message<'a>>, Trouble> {
     let item: Item<'a> =
         serde_json::from_str(raw.get()).map_err(|error| Trouble::request(format!("{place}: {error}")))?;
     let missing = |member: &str| Trouble::request(text!("{place}.{member} is missing", place, member));
@@ -160,13 +195,7 @@ fn read_item<'a>(raw: &'a RawValue, place: &str, texts: &PastTexts) -> Result<Op
         }
         "item_reference" => {
             let id = item.id.ok_or_else(|| missing("id"))?;
-            if let Some(text) = texts.get(&id) {
-                return Ok(Some(Message::new(Role::Assistant, vec![Part::Text(text.into())])));
-            }
-            return Err(Trouble::request(text!(
-                "{place} is a reference to an item that this proxy does not have any more. Send the whole item.",
-                place
-            )));
+            return references.message(&id, place);
         }
         kind => {
             tracing::debug!(target: "toolfence", place, kind, "an item is left out");

@@ -5,7 +5,7 @@
 
 use super::reader::Request;
 use super::texts::PastTexts;
-use super::{CUSTOM_INPUT, Origin};
+use super::{CUSTOM_INPUT, Origin, REASONING_ID};
 use crate::proxy::output::{Finish, FinishedBy, Output, Writer};
 use crate::proxy::trouble::Trouble;
 use serde_json::{Value, json};
@@ -85,7 +85,7 @@ impl ResponsesWriter {
     fn item_id(&self, open: &Open) -> String {
         let prefix = match open {
             Open::Message { .. } => "msg",
-            Open::Reasoning { .. } => "rs",
+            Open::Reasoning { .. } => REASONING_ID,
             Open::Call { origin, .. } if origin.is_custom => "ctc",
             Open::Call { .. } => "fc",
         };
