@@ -194,6 +194,21 @@ async fn a_message_of_the_user_names_the_turn_and_brings_what_the_model_was_not_
 }
 
 #[tokio::test]
+async fn what_an_abandoned_reply_did_is_sent_with_the_next_message_of_the_user() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut tools = builder(folder.path()).open().expect("the folder opens");
+    let mut reply = tools.reply([write("a.txt", "a"), write("b.txt", "b")].concat());
+    let Ok(ReplyStep::Question(question)) = reply.next().await else { panic!("it asks") };
+    question.approve();
+    while !matches!(reply.next().await, Ok(ReplyStep::Question(_))) {}
+    let sent = tools.user_message("Stop.").await;
+    assert!(folder.path().join("a.txt").exists() && !folder.path().join("b.txt").exists());
+    assert!(sent.contains("a.txt") && sent.ends_with("\n\nStop."), "{sent}");
+    // It is sent once.
+    assert_eq!(tools.user_message("Again.").await, "Again.");
+}
+
+#[tokio::test]
 async fn a_program_that_is_not_its_own_helper_is_told_what_to_add() {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let has = |name: &str| std::env::split_paths(&path).any(|folder| folder.join(name).exists());
