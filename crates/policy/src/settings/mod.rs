@@ -177,7 +177,8 @@ impl Settings {
     /// Reads the text of one settings file that holds the keys of the policy and nothing else.
     ///
     /// # Errors
-    /// The text is not TOML, or has an unknown key, a value of the wrong type or a bad glob. The error has its line and column.
+    /// The text is not TOML, or has an unknown key, a value of the wrong type or a bad glob. The error names the glob, or the line and the
+    /// column of the mistake.
     pub fn from_toml(text: &str) -> Result<Settings, Error> {
         let settings: Settings = toml::from_str(text).map_err(|error| {
             let (line, column) = line_and_column(text, error.span().map_or(0, |span| span.start));
@@ -185,7 +186,16 @@ impl Settings {
             let message = text!("cannot read the settings: line {line}, column {column}: {why}", line, column, why);
             Error::with_kind(ErrorKind::InvalidInput, message)
         })?;
-        settings.path_rules().map(|_| settings)
+        let PathSettings { allow, deny, only } = &settings.paths;
+        for glob in allow.iter().chain(deny).chain(only.iter().flatten()) {
+            check_glob(glob).map_err(|why| {
+                let shown: String = glob.chars().take(64).collect();
+                let message =
+                    text!("cannot read the settings: the glob {glob}: {why}", glob = format!("{shown:?}"), why);
+                Error::with_kind(ErrorKind::InvalidInput, message)
+            })?;
+        }
+        Ok(settings)
     }
 
     pub(super) fn path_rules(&self) -> Result<PathRules, Error> {
@@ -209,6 +219,7 @@ mod tests {
             ("a = \n", "line 1, column 5"),
             ("ask = \"alway\"", "unknown variant `alway`, expected one of `risky`, `always`"),
             ("[paths]\ndeny = [\"a[\"]", "cannot read the path glob"),
+            ("[paths]\ndeny = [\"./\"]", "the glob \"./\": this glob names the whole project"),
             ("[commands]\ndeny = [\"\"]", "line 2, column 8: a command rule needs at least one word"),
             ("[commands]\ndeny = [1]", "line 2, column 8: a command rule is \"cargo test\""),
             ("[commands]\ndeny = \"x\"", "expected a sequence"),
@@ -231,6 +242,7 @@ mod tests {
         assert_eq!(only(&[&["git"], &[]]), ["git"]);
         assert_eq!(only(&[&[], &["ls"]]), ["ls"]);
         assert_eq!(only(&[&["git"], &["ls"]]), [""]);
+        assert_eq!(only(&[&["git"], &["ls"], &["git"]]), [""]);
         assert!(only(&[&[], &[]]).is_empty());
     }
 }
