@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
-use toolfence_agent::agent::{Agent, Host, Nobody};
+use toolfence_agent::agent::{Agent, Host, Nobody, RoundEnd};
 use toolfence_agent::backend::{Backend, Chunk, Replay, Sink, Usage};
 use toolfence_policy::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError, Toolbox};
 use toolfence_policy::{AskMode, NoFacts, Pending};
@@ -250,6 +250,34 @@ async fn dropping_the_turn_stops_the_tool() {
     assert_eq!((it.reads.begun.load(Ordering::SeqCst), it.reads.dropped.load(Ordering::SeqCst)), (1, 1));
     assert_eq!(it.agent.run("still there?", &mut Nobody).await.unwrap(), StopReason::Answered);
     assert!(it.agent.session().history()[2].content.contains("still there?"));
+}
+
+/// Replies that come one at a time are one turn: the same call with the same result is noticed, although each reply is a round of its own.
+#[tokio::test]
+async fn rounds_of_one_turn_share_what_the_session_counts() {
+    let same = block("look", "same", 0);
+    let replies = [&*same, &*same, &*same, "Done.", &*same];
+    let mut fixture = fixture(replay(&replies));
+    let mut host = Watcher::default();
+    let mut ends = Vec::new();
+    for _ in replies {
+        ends.push(fixture.agent.round("", &mut host).await.unwrap());
+    }
+    let sent = |end: &RoundEnd| matches!(end, RoundEnd::Send(text) if text.contains("same"));
+    assert!(sent(&ends[0]) && sent(&ends[2]) && sent(&ends[4]), "{ends:?}");
+    let warns = |end: &RoundEnd| matches!(end, RoundEnd::Send(text) if text.contains("3 times"));
+    assert_eq!(ends.iter().map(warns).collect::<Vec<_>>(), [false, false, true, false, false], "{ends:?}");
+    assert_eq!(ends[3], RoundEnd::Ended(StopReason::Answered));
+    assert_eq!(fixture.agent.session().turns().len(), 2);
+}
+
+#[tokio::test]
+async fn a_message_of_the_user_ends_a_turn_between_two_rounds() {
+    let mut fixture = fixture(replay(&[&block("look", "a", 0), "Hello.", &block("look", "b", 0)]));
+    assert!(matches!(fixture.agent.round("", &mut Nobody).await.unwrap(), RoundEnd::Send(_)));
+    assert_eq!(fixture.agent.run("hi", &mut Nobody).await.unwrap(), StopReason::Answered);
+    assert!(matches!(fixture.agent.round("", &mut Nobody).await.unwrap(), RoundEnd::Send(_)));
+    assert_eq!(fixture.agent.session().turns().len(), 3);
 }
 
 #[tokio::test]

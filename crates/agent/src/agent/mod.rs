@@ -81,6 +81,16 @@ pub trait Host: Send {
     }
 }
 
+/// How [`Agent::round`] ended.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum RoundEnd {
+    /// The model needs this message to continue: results, or what was wrong with its reply. The next round reads its next reply.
+    Send(String),
+    /// The turn has ended. The next round begins a new turn.
+    Ended(StopReason),
+}
+
 /// A host that shows nothing and allows nothing that has to be asked for.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Nobody;
@@ -180,6 +190,8 @@ pub struct Agent {
     images: Vec<Image>,
     /// Whether the message of the turn under way shows some.
     shows: bool,
+    /// The turn waits for the next [`round`](Agent::round).
+    between_rounds: bool,
 }
 
 impl fmt::Debug for Agent {
@@ -209,6 +221,7 @@ impl Agent {
             turn: 0,
             images: Vec::new(),
             shows: false,
+            between_rounds: false,
         }
     }
 
@@ -399,11 +412,77 @@ impl Agent {
             // It has said so since they were attached.
             return Err(Error::with_kind(ErrorKind::InvalidInput, messages::backend_takes_no_images()));
         }
+        let _turn = self.undone_together(user);
+        self.begin_turn(user, &images);
+        let ended = self.run_rounds(host).await;
+        self.record_end(&ended, host);
+        ended
+    }
+
+    /// One round of a turn whose replies a person or another program brings one at a time: reads one reply of the backend and answers its
+    /// calls. The turn stays open until its next reply, with everything that counts within a turn: the loop guard, the reminders, and a
+    /// block to be continued. What each round changes is undone by itself. `title` names it in the history.
+    ///
+    /// Dropping the future ends the turn.
+    ///
+    /// # Errors
+    /// The errors of [`run`](Agent::run). They end the turn.
+    pub async fn round(&mut self, title: &str, host: &mut dyn Host) -> Result<RoundEnd, Error> {
+        let _changes = self.undone_together(title);
+        if std::mem::take(&mut self.between_rounds) {
+            self.canceller.wish.send_replace(Wish::GoOn);
+        } else {
+            self.end_dropped_turn();
+            self.begin_turn("", &[]);
+            // The session asks for the first reply.
+            self.drive(host).await?;
+        }
+        let ended = match self.run_round(host).await {
+            Ok(None) => {
+                self.between_rounds = true;
+                let message = self.session.messages().pop().map(|message| message.content);
+                return Ok(RoundEnd::Send(message.unwrap_or_default()));
+            }
+            Ok(Some(reason)) => Ok(reason),
+            Err(error) => Err(error),
+        };
+        self.record_end(&ended, host);
+        ended.map(RoundEnd::Ended)
+    }
+
+    async fn run_rounds(&mut self, host: &mut dyn Host) -> Result<StopReason, Error> {
+        self.drive(host).await?;
+        loop {
+            if let Some(reason) = self.run_round(host).await? {
+                return Ok(reason);
+            }
+        }
+    }
+
+    /// Calls the model and answers the calls of its reply. Returns why the turn ended, or `None` if the model is to be called again.
+    async fn run_round(&mut self, host: &mut dyn Host) -> Result<Option<StopReason>, Error> {
+        self.call_model(host).await?;
+        self.drive(host).await
+    }
+
+    fn record_end(&mut self, ended: &Result<StopReason, Error>, host: &mut dyn Host) {
+        if let Err(error) = ended {
+            self.session.handle(Input::Failed(error.text()));
+            while let Some(action) = self.session.poll() {
+                self.record(&action);
+                show(action, host);
+            }
+        }
+        if let Some(transcript) = &mut self.transcript {
+            transcript.ended(ended);
+        }
+    }
+
+    fn begin_turn(&mut self, user: &str, images: &[Image]) {
         self.canceller.wish.send_replace(Wish::GoOn);
         let turn = std::mem::take(&mut self.usage.0);
         self.usage.1 += turn;
         self.turn += 1;
-        let _turn = self.undone_together(user);
         if let Some(transcript) = &mut self.transcript {
             transcript.follow(&self.session);
         }
@@ -412,22 +491,11 @@ impl Agent {
         if let Some(transcript) = &mut self.transcript {
             transcript.user(user, &self.session);
         }
-        let ended = self.drive(host).await;
-        if let Err(error) = &ended {
-            self.session.handle(Input::Failed(error.text()));
-            while let Some(action) = self.session.poll() {
-                self.record(&action);
-                show(action, host);
-            }
-        }
-        if let Some(transcript) = &mut self.transcript {
-            transcript.ended(&ended);
-        }
-        ended
     }
 
-    /// Where the future of the last turn was dropped, that turn is not over yet.
+    /// Ends the turn whose future was dropped, or that waits for another round.
     fn end_dropped_turn(&mut self) {
+        self.between_rounds = false;
         self.session.handle(Input::Cancel);
         while let Some(action) = self.session.poll() {
             self.record(&action);
@@ -440,14 +508,15 @@ impl Agent {
         }
     }
 
-    async fn drive(&mut self, host: &mut dyn Host) -> Result<StopReason, Error> {
+    /// Does what the session asks for until the model is to be called, or until the turn ends for the returned reason.
+    async fn drive(&mut self, host: &mut dyn Host) -> Result<Option<StopReason>, Error> {
         let toolbox = self.toolbox.clone();
         let mut hands = Hands::new(&toolbox, self.checks.clone());
         loop {
             let action = self.session.poll();
             action.iter().for_each(|action| self.record(action));
             match action {
-                Some(Action::CallModel) => self.call_model(host).await?,
+                Some(Action::CallModel) => return Ok(None),
                 Some(Action::Ask(pending)) => self.ask(pending, host).await,
                 Some(Action::Run(cleared)) => {
                     self.canceller.forget_tools();
@@ -461,7 +530,7 @@ impl Agent {
                     self.canceller.forget_tools();
                     hands.check().iter().for_each(|call| host.running(call));
                 }
-                Some(Action::Stop(reason)) => return Ok(reason),
+                Some(Action::Stop(reason)) => return Ok(Some(reason)),
                 Some(action) => show(action, host),
                 None if hands.open.is_empty() => {
                     return Err(Error::with_kind(ErrorKind::Internal, messages::session_waits_for_nothing()));
